@@ -38,15 +38,9 @@ void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
 void __libc_free(void*);
 
-void* malloc(std::size_t size)
-{
-    return counted(__libc_malloc(size), size);
-}
+void* malloc(std::size_t size) { return counted(__libc_malloc(size), size); }
 
-void* calloc(std::size_t count, std::size_t size)
-{
-    return counted(__libc_calloc(count, size), count * size);
-}
+void* calloc(std::size_t count, std::size_t size) { return counted(__libc_calloc(count, size), count * size); }
 
 void* realloc(void* memory, std::size_t size)
 {
@@ -57,15 +51,9 @@ void* realloc(void* memory, std::size_t size)
     return counted(moved, size);
 }
 
-void* memalign(std::size_t alignment, std::size_t size)
-{
-    return counted(__libc_memalign(alignment, size), size);
-}
+void* memalign(std::size_t alignment, std::size_t size) { return counted(__libc_memalign(alignment, size), size); }
 
-void* aligned_alloc(std::size_t alignment, std::size_t size)
-{
-    return counted(__libc_memalign(alignment, size), size);
-}
+void* aligned_alloc(std::size_t alignment, std::size_t size) { return counted(__libc_memalign(alignment, size), size); }
 
 int posix_memalign(void** memory, std::size_t alignment, std::size_t size)
 {
@@ -85,12 +73,6 @@ void free(void* memory)
 
 }  // namespace
 
-redlock::bench::heap redlock::bench::heap_now() noexcept
-{
-    return used;
-}
+redlock::bench::heap redlock::bench::heap_now() noexcept { return used; }
 
-void redlock::bench::reset_peak() noexcept
-{
-    used.peak_bytes = used.live_bytes;
-}
+void redlock::bench::reset_peak() noexcept { used.peak_bytes = used.live_bytes; }

@@ -17,9 +17,6 @@ struct heap {
 heap heap_now() noexcept;
 void reset_peak() noexcept;
 
-inline std::size_t allocations() noexcept
-{
-    return heap_now().allocations;
-}
+inline std::size_t allocations() noexcept { return heap_now().allocations; }
 
 }  // namespace redlock::bench

@@ -26,7 +26,8 @@ std::string tool()
         if (std::filesystem::exists(here / where))
             return (here / where).lexically_normal();
     }
-    throw std::runtime_error("the scenario \"command\" needs the program redlock, which is neither beside redlock_bench nor built");
+    throw std::runtime_error(
+        "the scenario \"command\" needs the program redlock, which is neither beside redlock_bench nor built");
 }
 
 void run(words const& what, std::vector<std::string> const& environment)
@@ -36,7 +37,8 @@ void run(words const& what, std::vector<std::string> const& environment)
         throw std::runtime_error(fmt::format("{} {}", what.front(), ended.in_words()));
 }
 
-sample run_again_and_again(std::chrono::milliseconds duration, std::vector<words> const& commands, std::vector<std::string> const& environment)
+sample run_again_and_again(std::chrono::milliseconds duration, std::vector<words> const& commands,
+                           std::vector<std::string> const& environment)
 {
     sample s;
     auto const begun = steady::now();

@@ -42,8 +42,14 @@ void measure(config const& settings, work w, std::size_t processes, shared_resul
     auto const before = l.stats().rounds;
     w.inside = &all.inside;
     auto const s = l.run(w);
-    mine = {.cycles = s.cycles, .violations = s.violations, .failed = 0, .rounds = l.stats().rounds - before,
-            .cpu_seconds = s.client_cpu_seconds, .acquire = s.acquire, .cycle = s.cycle, .wait = s.wait};
+    mine = {.cycles = s.cycles,
+            .violations = s.violations,
+            .failed = 0,
+            .rounds = l.stats().rounds - before,
+            .cpu_seconds = s.client_cpu_seconds,
+            .acquire = s.acquire,
+            .cycle = s.cycle,
+            .wait = s.wait};
     for (auto const& [what, count] : s.failures)
         mine.failed += count;
 }
@@ -71,8 +77,9 @@ sample run_crowd(config const& settings, work w, std::size_t processes, std::map
             measure(settings, w, processes, all, all.parts[i]);
             return 0;
         };
-        children.emplace_back(work, testbed::process_options{.when_alone = SIGTERM, .is_over = was_interrupted,
-                                                          .name = "redlock_bench: in a process of the crowd"});
+        children.emplace_back(work, testbed::process_options{.when_alone = SIGTERM,
+                                                             .is_over = was_interrupted,
+                                                             .name = "redlock_bench: in a process of the crowd"});
     }
     wait_for(children);
 

@@ -25,7 +25,8 @@ using steady = std::chrono::steady_clock;
 class denied_waiter : two_managers {
 public:
     denied_waiter(fleet const& servers, std::size_t names, std::size_t length)
-        : two_managers({.nodes = servers.urls(), .node_timeout = 5s, .max_ttl = 2 * lock_ttl}), clients_(connect_to_all(servers))
+        : two_managers({.nodes = servers.urls(), .node_timeout = 5s, .max_ttl = 2 * lock_ttl}),
+          clients_(connect_to_all(servers))
     {
         for (std::size_t i = 0; i < names; ++i) {
             names_.push_back(fmt::format("bench:denied:{:03}", i));

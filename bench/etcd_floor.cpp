@@ -51,9 +51,12 @@ public:
     void cycle(std::string const& key)
     {
         static auto const value = base64("a value of the usual length, of about 50 bytes");
-        carry_out(fmt::format(R"({{"compare":[{{"target":"CREATE","key":"{0}","create_revision":"0"}}],"success":[{{"request_put":{{"key":"{0}","value":"{1}","lease":"{2}"}}}}]}})",
-                              key, value, lease_));
-        carry_out(fmt::format(R"({{"compare":[{{"target":"VALUE","key":"{0}","value":"{1}"}}],"success":[{{"request_delete_range":{{"key":"{0}"}}}}]}})", key, value));
+        carry_out(fmt::format(
+            R"({{"compare":[{{"target":"CREATE","key":"{0}","create_revision":"0"}}],"success":[{{"request_put":{{"key":"{0}","value":"{1}","lease":"{2}"}}}}]}})",
+            key, value, lease_));
+        carry_out(fmt::format(
+            R"({{"compare":[{{"target":"VALUE","key":"{0}","value":"{1}"}}],"success":[{{"request_delete_range":{{"key":"{0}"}}}}]}})",
+            key, value));
     }
 
 private:
@@ -90,7 +93,9 @@ sample run_etcd_floor(std::uint16_t port, std::size_t connections, std::chrono::
         all.push_back(std::make_unique<gateway>(port));
         all.back()->number = i;
     }
-    return run_threads(all, duration, [](auto& g, auto number) { g->cycle(base64(fmt::format("floor:{}:{:016}", g->number, number))); });
+    return run_threads(all, duration, [](auto& g, auto number) {
+        g->cycle(base64(fmt::format("floor:{}:{:016}", g->number, number)));
+    });
 }
 
 }  // namespace redlock::bench

@@ -29,7 +29,8 @@ std::vector<double> rates(sample const& s, milliseconds from, milliseconds to)
 {
     std::vector<double> rates;
     for (auto i = from / sample::slice + 1; i < to / sample::slice; ++i)
-        rates.push_back(static_cast<double>(s.slices[static_cast<std::size_t>(i)]) / std::chrono::duration<double>(sample::slice).count());
+        rates.push_back(static_cast<double>(s.slices[static_cast<std::size_t>(i)])
+                        / std::chrono::duration<double>(sample::slice).count());
     return rates;
 }
 
@@ -87,16 +88,18 @@ void measure(laboratory& lab, load& l, fault const& f, std::size_t clients, roun
     r.more["longest_acquire_ms"] = std::chrono::duration<double, std::milli>(l.longest_after_event()).count();
     r.more["votes_again_after_ms"] = back ? std::chrono::duration<double, std::milli>(voted - returned).count() : -1;
 
-    time = {std::chrono::duration<double>(sample::slice).count(), rates(r.library, -sample::slice, 3 * third),
-            {{std::chrono::duration<double>(third).count(), f.began}, {std::chrono::duration<double>(2 * third).count(), f.ended}}};
+    time = {std::chrono::duration<double>(sample::slice).count(),
+            rates(r.library, -sample::slice, 3 * third),
+            {{std::chrono::duration<double>(third).count(), f.began},
+             {std::chrono::duration<double>(2 * third).count(), f.ended}}};
 }
 
 std::vector<result> with_fault(fault const& f, options const& o, progress const& p)
 {
     need_own_servers(o, f.scenario, "it breaks one");
     if (o.count < 3)
-        throw std::runtime_error(fmt::format("{}: --count is {}, but with fewer than 3 nodes there is no lock while one is away",
-                                             f.scenario, o.count));
+        throw std::runtime_error(fmt::format(
+            "{}: --count is {}, but with fewer than 3 nodes there is no lock while one is away", f.scenario, o.count));
     laboratory lab(o, p, o.count);
     auto const clients = o.clients > 0 ? o.clients : 256;
     load l(lab.servers().urls(), node_timeout(clients));
@@ -104,7 +107,9 @@ std::vector<result> with_fault(fault const& f, options const& o, progress const&
     timeline time;
     auto const rounds = lab.rounds(
         fmt::format("{}, {} clients", f.scenario, clients),
-        [&] { return run_floor(lab.servers().addresses(), {.clients = clients, .duration = o.duration, .rate = o.rate}); },
+        [&] {
+            return run_floor(lab.servers().addresses(), {.clients = clients, .duration = o.duration, .rate = o.rate});
+        },
         [&](round& r) {
             measure(lab, l, f, clients, r, time);
             l.run({.clients = clients, .duration = 300ms});  // the next round begins with all nodes well
@@ -124,13 +129,15 @@ std::vector<result> with_fault(fault const& f, options const& o, progress const&
 std::vector<result> stalled(options const& o, progress const& p)
 {
     using testbed::local_server;
-    return with_fault({"stalled", "one node stopped", "it goes on", &local_server::pause, &local_server::resume, true}, o, p);
+    return with_fault({"stalled", "one node stopped", "it goes on", &local_server::pause, &local_server::resume, true},
+                      o, p);
 }
 
 std::vector<result> killed(options const& o, progress const& p)
 {
     using testbed::local_server;
-    return with_fault({"killed", "one node killed", "it is started again", &local_server::kill, &local_server::launch, false}, o, p);
+    return with_fault(
+        {"killed", "one node killed", "it is started again", &local_server::kill, &local_server::launch, false}, o, p);
 }
 
 }  // namespace redlock::bench

@@ -66,7 +66,8 @@ int connect_to(redis::url const& node)
         auto const reply = client.ask(command);
         if (!reply.empty() && reply[0] == '-') {
             ::close(s);
-            throw std::runtime_error(fmt::format("{} refuses {}: {}", node.name(), command[0], redis::presentable(reply.substr(1), {node.password})));
+            throw std::runtime_error(fmt::format("{} refuses {}: {}", node.name(), command[0],
+                                                 redis::presentable(reply.substr(1), {node.password})));
         }
     };
     if (!node.password.empty())
@@ -85,10 +86,7 @@ fleet::fleet(std::size_t count, std::string const& program)
     look_up_addresses();
 }
 
-fleet::fleet(std::vector<std::string> urls) : urls_(std::move(urls))
-{
-    look_up_addresses();
-}
+fleet::fleet(std::vector<std::string> urls) : urls_(std::move(urls)) { look_up_addresses(); }
 
 void fleet::look_up_addresses()
 {
@@ -96,9 +94,11 @@ void fleet::look_up_addresses()
         auto address = redis::parse_url(u);
         if (!address.wrong.empty())
             throw std::runtime_error("nodes: " + address.wrong);
-        if (address.transport == redis::transport::tls || address.transport == redis::transport::memory || address.topology != redis::topology::server)
-            throw std::runtime_error(fmt::format(
-                "nodes: {}: the floor, a raw client, speaks neither TLS nor memory://, and asks no Sentinel or cluster; name a plain port", address.name()));
+        if (address.transport == redis::transport::tls || address.transport == redis::transport::memory
+            || address.topology != redis::topology::server)
+            throw std::runtime_error(fmt::format("nodes: {}: the floor, a raw client, speaks neither TLS nor "
+                                                 "memory://, and asks no Sentinel or cluster; name a plain port",
+                                                 address.name()));
         addresses_.push_back(std::move(address));
     }
     for (auto const& a : addresses_)
@@ -115,8 +115,9 @@ std::string fleet::version()
 
 fleet::counters fleet::count()
 {
-    // What a client sends for its locks. The servers count what a script calls, too: each `contend` one SET, and one of the two others. Who
-    // chooses from several locks calls these for each of them, so that fewer SETs may be left than were sent, but not less than none.
+    // What a client sends for its locks. The servers count what a script calls, too: each `contend` one SET, and one of
+    // the two others. Who chooses from several locks calls these for each of them, so that fewer SETs may be left than
+    // were sent, but not less than none.
     constexpr std::array sent{"evalsha", "eval", "delifeq", "delex", "zadd", "zincrby", "client|caching", "exists"};
     constexpr std::array called{"hset", "hdel"};
     counters sum;
@@ -135,7 +136,8 @@ fleet::counters fleet::count()
                 sets -= std::min(sets, calls(name));
             sum.commands += sets;
             sum.reads += number<std::uint64_t>(redis::value_after(info, "total_reads_processed:"));
-            sum.cpu_seconds += number<double>(redis::value_after(info, "used_cpu_sys:")) + number<double>(redis::value_after(info, "used_cpu_user:"));
+            sum.cpu_seconds += number<double>(redis::value_after(info, "used_cpu_sys:"))
+                               + number<double>(redis::value_after(info, "used_cpu_user:"));
         } catch (std::runtime_error const&) {  // it was killed since, and is there again
             observers_[i] = observe(addresses_[i]);
         }

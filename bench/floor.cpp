@@ -49,9 +49,9 @@ struct client {
     std::string unlock_command;
     std::string extend_command;
     bool locking = true;
-    std::uint32_t step = 0;     // what is answered too late belongs to an older one
-    std::size_t missing = 0;    // replies until this step is over
-    steady::time_point due{};   // the intended start
+    std::uint32_t step = 0;    // what is answered too late belongs to an older one
+    std::size_t missing = 0;   // replies until this step is over
+    steady::time_point due{};  // the intended start
     steady::time_point called{};
 };
 
@@ -116,8 +116,9 @@ private:
     // How long after one client the next one starts.
     steady::duration share() const
     {
-        return work_.rate > 0 ? std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(1 / work_.rate))
-                              : steady::duration::zero();
+        return work_.rate > 0
+                   ? std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(1 / work_.rate))
+                   : steady::duration::zero();
     }
 
     void watch(int descriptor, std::size_t number)
@@ -136,7 +137,7 @@ private:
     }
 
     // For nobody to wait for.
-    void to_all(std::string client::* command)
+    void to_all(std::string client::*command)
     {
         for (std::size_t i = 0; i < clients_.size(); ++i)
             send(i, clients_[i].*command, nobodys);

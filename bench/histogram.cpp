@@ -26,10 +26,7 @@ constexpr std::uint64_t upper_end(std::size_t bucket) noexcept
     return ((leading + 1) << dropped) - 1;
 }
 
-double in_microseconds(std::chrono::duration<double, std::micro> d)
-{
-    return d.count();
-}
+double in_microseconds(std::chrono::duration<double, std::micro> d) { return d.count(); }
 
 }  // namespace
 
@@ -53,14 +50,12 @@ void histogram::add(histogram const& other) noexcept
     max_ = std::max(max_, other.max_);
 }
 
-nanoseconds histogram::max() const noexcept
-{
-    return nanoseconds(max_);
-}
+nanoseconds histogram::max() const noexcept { return nanoseconds(max_); }
 
 std::chrono::duration<double, std::nano> histogram::mean() const noexcept
 {
-    return std::chrono::duration<double, std::nano>(count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_));
+    return std::chrono::duration<double, std::nano>(
+        count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_));
 }
 
 nanoseconds histogram::at(double share) const noexcept

@@ -12,16 +12,13 @@ volatile std::sig_atomic_t noted = 0;
 
 void note_interrupts()
 {
-    struct sigaction action{};
+    struct sigaction action = {};
     action.sa_handler = [](int) { noted = 1; };
     ::sigaction(SIGINT, &action, nullptr);  // without SA_RESTART: what waits is to look
     ::sigaction(SIGTERM, &action, nullptr);
 }
 
-bool was_interrupted() noexcept
-{
-    return noted != 0;
-}
+bool was_interrupted() noexcept { return noted != 0; }
 
 void throw_if_interrupted()
 {

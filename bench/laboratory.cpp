@@ -18,16 +18,14 @@ constexpr int attempts_max = 3;
 
 }  // namespace
 
-std::chrono::milliseconds node_timeout(std::size_t clients)
-{
-    return std::chrono::milliseconds(50 + clients / 10);
-}
+std::chrono::milliseconds node_timeout(std::size_t clients) { return std::chrono::milliseconds(50 + clients / 10); }
 
 void need_own_servers(options const& o, std::string const& scenario, std::string const& why)
 {
     if (!o.nodes.empty())
-        throw std::runtime_error(fmt::format("{}: needs servers of its own, without --nodes, --nodes-file and REDLOCK_NODES{}{}", scenario,
-                                             why.empty() ? "" : ": ", why));
+        throw std::runtime_error(
+            fmt::format("{}: needs servers of its own, without --nodes, --nodes-file and REDLOCK_NODES{}{}", scenario,
+                        why.empty() ? "" : ": ", why));
 }
 
 laboratory::laboratory(options const& o, progress p, std::size_t count)
@@ -76,7 +74,8 @@ std::vector<round> laboratory::rounds(std::string const& what, std::function<sam
         library(r);
         auto const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         auto const others = busy_seconds(processors_) - busy - (our_cpu_seconds() - ours);
-        r.disturbed = options_.nodes.empty() && others > tolerated_share * seconds * static_cast<double>(processors_.size());
+        r.disturbed = options_.nodes.empty()
+                      && others > tolerated_share * seconds * static_cast<double>(processors_.size());
         if (r.disturbed && attempt < attempts_max)
             continue;
         done.push_back(std::move(r));
@@ -85,7 +84,8 @@ std::vector<round> laboratory::rounds(std::string const& what, std::function<sam
     return done;
 }
 
-result laboratory::conclude(std::vector<round> const& rounds, std::string scenario, std::string variant, std::size_t clients, bool has_floor) const
+result laboratory::conclude(std::vector<round> const& rounds, std::string scenario, std::string variant,
+                            std::size_t clients, bool has_floor) const
 {
     auto r = summarise(rounds, has_floor);
     r.scenario = std::move(scenario);

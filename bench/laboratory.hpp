@@ -37,10 +37,12 @@ public:
     /** Measures in rounds: first @p floor, if there is one, then @p library. Rounds in which other processes took the
         processors are repeated, twice at most.
     */
-    std::vector<round> rounds(std::string const& what, std::function<sample()> const& floor, std::function<void(round&)> const& library);
+    std::vector<round> rounds(std::string const& what, std::function<sample()> const& floor,
+                              std::function<void(round&)> const& library);
 
     /// What came of rounds. @param has_floor  whether they had one
-    result conclude(std::vector<round> const&, std::string scenario, std::string variant, std::size_t clients, bool has_floor = true) const;
+    result conclude(std::vector<round> const&, std::string scenario, std::string variant, std::size_t clients,
+                    bool has_floor = true) const;
 
     /// A process of ours that is neither this one nor one of the servers, and its children.
     void count_in(pid_t helper) { helper_ = helper; }

@@ -46,7 +46,10 @@ public:
 config settings_for(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout, bool fencing)
 {
     // A killed server is to vote again as soon as it can: what is measured is how soon.
-    return {.nodes = std::move(nodes), .node_timeout = node_timeout, .fencing = fencing, .restart_guard = restart_guard::off};
+    return {.nodes = std::move(nodes),
+            .node_timeout = node_timeout,
+            .fencing = fencing,
+            .restart_guard = restart_guard::off};
 }
 
 load::load(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout, bool fencing)
@@ -82,7 +85,8 @@ sample load::run(work const& w)
         asio::co_spawn(context_, happen(at, what), asio::detached);
     run_until_idle();
     used.read(now_);
-    now_.seconds = std::max(now_.seconds, std::chrono::duration<double>(w.duration).count());  // the last may begin earlier
+    now_.seconds = std::max(now_.seconds, std::chrono::duration<double>(w.duration).count());  // the last may begin
+                                                                                               // earlier
     return std::move(now_);
 }
 
@@ -118,15 +122,19 @@ asio::awaitable<void> load::client(std::size_t number, work const& w)
 {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < w.names; ++i)
-        names.push_back(w.one_key ? std::string("bench") : i == 0 ? fmt::format("bench:{}", number) : fmt::format("bench:{}:{}", number, i));
+        names.push_back(w.one_key ? std::string("bench")
+                        : i == 0  ? fmt::format("bench:{}", number)
+                                  : fmt::format("bench:{}:{}", number, i));
     auto const resources = w.slots > 0 ? slots("bench", w.slots) : redlock::resource_set(names);
     auto place = w.one_key ? 0 : number;
     auto const every = [&](double clients) {
-        return std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(w.rate > 0 ? clients / w.rate : 0));
+        return std::chrono::duration_cast<steady::duration>(
+            std::chrono::duration<double>(w.rate > 0 ? clients / w.rate : 0));
     };
     auto due = begin_ + every(static_cast<double>(number));
     asio::steady_timer pause(context_);
-    acquire_options options{.ttl = w.ttl, .wait = w.one_key || w.slots > 0 ? wait_forever : std::chrono::milliseconds(0)};
+    acquire_options options{.ttl = w.ttl,
+                            .wait = w.one_key || w.slots > 0 ? wait_forever : std::chrono::milliseconds(0)};
     std::bernoulli_distribution reads(w.readers);
     // A cycle whose time would come after the end is none: at a low rate it could be hours away.
     for (; std::max(steady::now(), due) < end_; due += every(static_cast<double>(w.clients))) {
@@ -138,7 +146,8 @@ asio::awaitable<void> load::client(std::size_t number, work const& w)
         auto const begun = w.rate > 0 ? due : steady::now();
         bool const shares = w.readers > 0 && reads(random_);
         options.mode = shares ? mode::shared : mode::exclusive;
-        auto acquiring = w.slots > 0 ? locks_.async_acquire_any(resources, options, token) : locks_.async_acquire(resources, options, token);
+        auto acquiring = w.slots > 0 ? locks_.async_acquire_any(resources, options, token)
+                                     : locks_.async_acquire(resources, options, token);
         auto [ec, lock] = co_await std::move(acquiring);
         if (!shares)
             note_wait(begun);
@@ -210,8 +219,8 @@ std::chrono::nanoseconds load::until(std::function<bool()> look, std::chrono::mi
     return steady::now() - begin;
 }
 
-asio::awaitable<void> load::take(std::vector<redlock::lock>& held, std::size_t first, std::size_t step, std::size_t count,
-                                 std::chrono::milliseconds ttl)
+asio::awaitable<void> load::take(std::vector<redlock::lock>& held, std::size_t first, std::size_t step,
+                                 std::size_t count, std::chrono::milliseconds ttl)
 {
     for (std::size_t i = first; i < count && !was_interrupted(); i += step) {
         auto [ec, lock] = co_await locks_.async_acquire(fmt::format("bench:held:{}", i),
@@ -235,8 +244,9 @@ sample load::hold(std::size_t count, std::chrono::milliseconds ttl, std::chrono:
         asio::co_spawn(context_, take(held, i, at_once, count, ttl), asio::detached);
     run_until_idle();
     context_.run_for(std::chrono::milliseconds(100));  // late votes
-    if (!std::exchange(has_held_, true))  // later rounds use the memory again
-        more["bytes_per_held_lock"] = static_cast<double>(heap_now().live_bytes - before_all.live_bytes) / static_cast<double>(count);
+    if (!std::exchange(has_held_, true))               // later rounds use the memory again
+        more["bytes_per_held_lock"] = static_cast<double>(heap_now().live_bytes - before_all.live_bytes)
+                                      / static_cast<double>(count);
 
     auto const before = stats();
     meter const used;
@@ -249,7 +259,8 @@ sample load::hold(std::size_t count, std::chrono::milliseconds ttl, std::chrono:
     more["cpu_percent_of_a_core"] = now_.client_cpu_seconds / now_.seconds * 100;
     more["lost"] = static_cast<double>(after.lost - before.lost);
     more["renewals_failed"] = static_cast<double>(after.renewals_failed - before.renewals_failed);
-    more["held_at_the_end"] = static_cast<double>(std::count_if(held.begin(), held.end(), [](auto& l) { return l.held(); }));
+    more["held_at_the_end"] =
+        static_cast<double>(std::count_if(held.begin(), held.end(), [](auto& l) { return l.held(); }));
 
     held.clear();  // gives all back
     // What is being given back one by one goes on while the votes come in.

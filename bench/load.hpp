@@ -26,14 +26,16 @@ namespace asio = boost::asio;
 struct work {
     std::size_t clients = 256;
     std::chrono::milliseconds duration{1500};
-    bool one_key = false;               ///< all clients want the same lock, and wait for it; otherwise each has its own
-    std::size_t slots = 0;              ///< all clients want any one of so many locks, and wait for it; 0: see above
-    std::size_t names = 1;              ///< how many resources each client locks at once
-    double readers = 0;                 ///< with one key: so many of the cycles share it, drawn by lot; what is waited for is then that of the others
+    bool one_key = false;   ///< all clients want the same lock, and wait for it; otherwise each has its own
+    std::size_t slots = 0;  ///< all clients want any one of so many locks, and wait for it; 0: see above
+    std::size_t names = 1;  ///< how many resources each client locks at once
+    double readers = 0;     ///< with one key: so many of the cycles share it, drawn by lot; what is waited for is then
+                            ///< that of the others
     std::chrono::microseconds hold{0};  ///< between lock and release
     double rate = 0;                    ///< cycles per second, evenly spread over the clients; 0: as fast as it goes
     std::chrono::milliseconds ttl{10'000};
-    std::atomic<int>* inside = nullptr;  ///< with one key, or slots: how many of all processes believe they have it, or one
+    std::atomic<int>* inside = nullptr;  ///< with one key, or slots: how many of all processes believe they have it, or
+                                         ///< one
     /// Called on the way, each at its time after the beginning, and again every millisecond while it returns true.
     std::vector<std::pair<std::chrono::milliseconds, std::function<bool()>>> events{};
 };
@@ -85,7 +87,8 @@ private:
     steady::time_point begin_, end_;
     std::optional<steady::time_point> event_;
     std::chrono::nanoseconds longest_after_event_{0};
-    std::mt19937 random_;      ///< one for all: several whose seeds are near each other draw alike, and writers came in bursts
+    std::mt19937 random_;      ///< one for all: several whose seeds are near each other draw alike, and writers came in
+                               ///< bursts
     std::size_t running_ = 0;  ///< coroutines that refer to the work
     bool has_held_ = false;
 };

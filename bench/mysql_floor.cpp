@@ -21,7 +21,8 @@ class connection {
 public:
     explicit connection(std::uint16_t port) : handle_(mysql_init(nullptr), mysql_close)
     {
-        if (!mysql_real_connect(handle_.get(), "127.0.0.1", "redlock", "", "redlock", port, nullptr, CLIENT_MULTI_RESULTS))
+        if (!mysql_real_connect(handle_.get(), "127.0.0.1", "redlock", "", "redlock", port, nullptr,
+                                CLIENT_MULTI_RESULTS))
             throw std::runtime_error(mysql_error(handle_.get()));
         ask("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
     }

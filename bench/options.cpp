@@ -58,7 +58,8 @@ void check(cli::option_parser const& line, options const& o)
         line.refuse(fmt::format("--plot is \"{}\", but must be the name of a file that ends in .svg",
                                 cli::without_urls(o.plot)));
     if (o.count % 2 == 0)
-        line.refuse(fmt::format("--count is {}, but should be odd: {} nodes survive no more failures than {}", o.count, o.count, o.count - 1));
+        line.refuse(fmt::format("--count is {}, but should be odd: {} nodes survive no more failures than {}", o.count,
+                                o.count, o.count - 1));
 }
 
 }  // namespace
@@ -75,25 +76,30 @@ options parse(std::vector<std::string> arguments)
     line.option_defaults()->group("What is measured");
     line.add_nodes(o.nodes, "servers that are there already; keys \"lock:bench…\" are set on them and removed",
                    "$REDLOCK_NODES, unless --count or --server is there");
-    line.add_number("--count", o.count, 1, 9, "or so many of our own, an odd number; for servers that are there already, use --nodes");
+    line.add_number("--count", o.count, 1, 9,
+                    "or so many of our own, an odd number; for servers that are there already, use --nodes");
     line.add_text("--server", "PROGRAM", o.server, "their program (redis-server, or $REDLOCK_SERVER)");
     line.add_number("--clients", o.clients, 1, 10'000, "at a time");
-    line.add_number("--rate", o.rate, 0, 1'000'000, "cycles per second; latency counts from the intended start; 0: as many as go");
-    line.add_duration("--hold", hold, 0ms, 10s, "in the critical section of `contended` and, if given, of `uncontended`");
+    line.add_number("--rate", o.rate, 0, 1'000'000,
+                    "cycles per second; latency counts from the intended start; 0: as many as go");
+    line.add_duration("--hold", hold, 0ms, 10s,
+                      "in the critical section of `contended` and, if given, of `uncontended`");
     line.add_duration("--rtt", o.rtt, 0ms, 1s, "of `distant`");
     line.add_number("--locks", o.locks, 1, 100'000, "of `renew`");
     line.add_duration("--ttl", o.ttl, 500ms, 1min, "of `renew`");
     line.option_defaults()->group("How");
     line.add_number("--rounds", o.rounds, 1, 100, "medians are shown");
     line.add_duration("--duration", o.duration, 100ms, 1min, "of each measurement");
-    line.add_numbers("--pin", "CPU", o.pin, 0, 1023, "keeps everything on these processors; one gives the steadiest ratios");
+    line.add_numbers("--pin", "CPU", o.pin, 0, 1023,
+                     "keeps everything on these processors; one gives the steadiest ratios");
     line.option_defaults()->group("What comes of it, besides the table");
     line.add_text("--json", "FILE", o.json, "all figures, and the machine");
     line.add_text("--csv", "FILE", o.csv, "all figures, for a spreadsheet");
     line.add_text("--plot", "FILE.svg", o.plot,
                   "rates and latencies, drawn by gnuplot; with --compare, what has changed, too");
     line.option_defaults()->group("Instead");
-    line.add_option("--compare", compared, "two runs: what is faster and slower in the second")->type_name("BEFORE.json AFTER.json");
+    line.add_option("--compare", compared, "two runs: what is faster and slower in the second")
+        ->type_name("BEFORE.json AFTER.json");
     line.read(std::move(arguments));
 
     std::tie(o.before, o.after) = std::move(compared);

@@ -13,7 +13,7 @@ struct options {
     std::vector<std::string> nodes;  ///< URLs; empty: servers of our own
     std::size_t count = 5;
     std::string server;
-    std::size_t clients = 0;         ///< 0: what suits the scenario
+    std::size_t clients = 0;  ///< 0: what suits the scenario
     double rate = 0;
     std::optional<std::chrono::microseconds> hold;  ///< 1 ms where one is needed
     std::chrono::microseconds rtt{1000};
@@ -23,7 +23,7 @@ struct options {
     std::chrono::milliseconds duration{1500};
     std::vector<int> pin;
     std::string json, csv, plot;
-    std::string before, after;       ///< of --compare
+    std::string before, after;  ///< of --compare
 };
 
 /// What is written into results: the command, without users and passwords.

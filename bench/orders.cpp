@@ -75,10 +75,11 @@ sample sell(laboratory& lab, std::size_t clients, std::vector<std::string> const
     asio::io_context context(1);
     auto const begun = steady::now();
     for (std::size_t i = 0; i < clients; ++i) {
-        asio::co_spawn(context, buy(shop.port(), i, begun + lab.settings().duration, s), [&](std::exception_ptr failure) {
-            if (failure)
-                ++s.failures["connections that broke"];
-        });
+        asio::co_spawn(context, buy(shop.port(), i, begun + lab.settings().duration, s),
+                       [&](std::exception_ptr failure) {
+                           if (failure)
+                               ++s.failures["connections that broke"];
+                       });
     }
     context.run();
     throw_if_interrupted();

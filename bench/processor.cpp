@@ -24,8 +24,9 @@ void pin_to(std::vector<int> const& processors)
     for (int p : processors)
         CPU_SET(static_cast<unsigned>(p), &set);
     if (::sched_setaffinity(0, sizeof set, &set) != 0 || processors_in_use() != processors)
-        throw std::runtime_error(fmt::format("--pin {}: there is no such processor, or it may not be used; this machine has 0 to {}",
-                                             fmt::join(processors, ","), std::thread::hardware_concurrency() - 1));
+        throw std::runtime_error(
+            fmt::format("--pin {}: there is no such processor, or it may not be used; this machine has 0 to {}",
+                        fmt::join(processors, ","), std::thread::hardware_concurrency() - 1));
 }
 
 std::vector<int> processors_in_use()
@@ -70,7 +71,9 @@ double cpu_seconds_of_the_dead()
 {
     rusage u{};
     ::getrusage(RUSAGE_CHILDREN, &u);
-    auto const seconds = [](timeval t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+    auto const seconds = [](timeval t) {
+        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+    };
     return seconds(u.ru_utime) + seconds(u.ru_stime);
 }
 
@@ -82,8 +85,9 @@ double busy_seconds(std::vector<int> const& processors)
         int number = 0;
         // user nice system idle iowait irq softirq steal
         unsigned long long t[8] = {};
-        if (std::sscanf(line.c_str(), "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &number, &t[0], &t[1], &t[2], &t[3],
-                        &t[4], &t[5], &t[6], &t[7]) != 9
+        if (std::sscanf(line.c_str(), "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &number, &t[0], &t[1], &t[2],
+                        &t[3], &t[4], &t[5], &t[6], &t[7])
+                != 9
             || std::find(processors.begin(), processors.end(), number) == processors.end())
             continue;
         ticks += static_cast<double>(t[0] + t[1] + t[2] + t[5] + t[6] + t[7]);

@@ -17,8 +17,8 @@ std::vector<int> processors_in_use();
 /// What this process has used so far; what process @p pid has, 0 if it is gone.
 double own_cpu_seconds();
 double cpu_seconds_of(pid_t pid);
-double cpu_seconds_of_family(pid_t pid);   ///< and what its children have
-double cpu_seconds_of_the_dead();  ///< those that this process has started, and outlived
+double cpu_seconds_of_family(pid_t pid);  ///< and what its children have
+double cpu_seconds_of_the_dead();         ///< those that this process has started, and outlived
 
 /// What was done on @p processors since the machine started, by whomever, and what its host took away.
 double busy_seconds(std::vector<int> const& processors);

@@ -17,14 +17,11 @@ std::vector<double> each(std::vector<round> const& rounds, figure_of const& f)
     return values;
 }
 
-double median_of(std::vector<round> const& rounds, figure_of const& f)
-{
-    return median(each(rounds, f));
-}
+double median_of(std::vector<round> const& rounds, figure_of const& f) { return median(each(rounds, f)); }
 
 percentiles medians(std::vector<round> const& rounds, std::function<histogram const&(round const&)> const& of)
 {
-    auto const one = [&](double percentiles::* member) {
+    auto const one = [&](double percentiles::*member) {
         return median_of(rounds, [&](round const& r) { return of(r).summary().*member; });
     };
     return {one(&percentiles::p50),  one(&percentiles::p90), one(&percentiles::p99),
@@ -44,7 +41,8 @@ void compare_with_floor(result& to, std::vector<round> const& rounds)
     to.floor_cycles_per_second = median_of(rounds, [](auto& r) { return r.floor.rate(); });
     to.ratio_to_floor = median_of(rounds, ratio);
     to.spread = spread(each(rounds, ratio));
-    to.floor_cpu_us_per_cycle = median_of(rounds, [](auto& r) { return r.floor.each(r.floor.client_cpu_seconds * 1e6); });
+    to.floor_cpu_us_per_cycle =
+        median_of(rounds, [](auto& r) { return r.floor.each(r.floor.client_cpu_seconds * 1e6); });
     to.floor_cycle_us = medians(rounds, [](auto& r) -> auto& { return r.floor.cycle; });
     histogram all;
     for (auto const& r : rounds)
@@ -67,9 +65,8 @@ result summarise(std::vector<round> const& rounds, bool has_floor)
 {
     result to;
     auto const per_cycle = [&](auto member, double factor) {
-        return median_of(rounds, [&](round const& r) {
-            return r.library.each(static_cast<double>(r.library.*member) * factor);
-        });
+        return median_of(
+            rounds, [&](round const& r) { return r.library.each(static_cast<double>(r.library.*member) * factor); });
     };
     to.cycles_per_second = median_of(rounds, [](auto& r) { return r.library.rate(); });
     to.spread = spread(each(rounds, [](auto& r) { return r.library.rate(); }));

@@ -27,10 +27,12 @@ result measure_uncontended(laboratory& lab, std::string const& scenario, std::si
     auto const rounds = lab.rounds(
         fmt::format("{}, nodes: {}, clients: {}", scenario, lab.servers().size(), clients),
         [&] {
-            return run_floor(lab.servers().addresses(), {.clients = clients, .duration = o.duration, .rate = o.rate, .hold = hold});
+            return run_floor(lab.servers().addresses(),
+                             {.clients = clients, .duration = o.duration, .rate = o.rate, .hold = hold});
         },
         [&](round& r) {
-            r.library = lab.observe([&] { return l.run({.clients = clients, .duration = o.duration, .hold = hold, .rate = o.rate}); });
+            r.library = lab.observe(
+                [&] { return l.run({.clients = clients, .duration = o.duration, .hold = hold, .rate = o.rate}); });
         });
     auto const variant = o.rate > 0 ? fmt::format("{:g} cycles/s", o.rate) : std::string();
     return lab.conclude(rounds, scenario, variant, clients);
@@ -61,7 +63,8 @@ std::vector<result> uncontended(options const& o, progress const& p)
 }
 
 // The floor of one lock that all want: what it is held for, and one round trip in between.
-std::vector<result> measure_contended(std::string const& scenario, options const& o, progress const& p, std::size_t processes)
+std::vector<result> measure_contended(std::string const& scenario, options const& o, progress const& p,
+                                      std::size_t processes)
 {
     laboratory lab(o, p, o.count);
     auto const clients = std::max(o.clients > 0 ? o.clients : 32, processes) / processes * processes;
@@ -74,10 +77,14 @@ std::vector<result> measure_contended(std::string const& scenario, options const
     }
     auto const rounds = lab.rounds(
         fmt::format("{}, {} clients", scenario, clients),
-        [&] { return run_floor(lab.servers().addresses(), {.clients = 1, .duration = o.duration, .majority = true, .hold = hold}); },
+        [&] {
+            return run_floor(lab.servers().addresses(),
+                             {.clients = 1, .duration = o.duration, .majority = true, .hold = hold});
+        },
         [&](round& r) {
             r.library = lab.observe([&] {
-                return l ? l->run(w) : run_crowd(settings_for(lab.servers().urls(), node_timeout(clients)), w, processes, r.more);
+                return l ? l->run(w)
+                         : run_crowd(settings_for(lab.servers().urls(), node_timeout(clients)), w, processes, r.more);
             });
             auto const waits = r.library.wait.summary();
             r.more["p99_wait_to_mean"] = waits.mean > 0 ? waits.p99 / waits.mean : 0;
@@ -87,15 +94,9 @@ std::vector<result> measure_contended(std::string const& scenario, options const
     return {lab.conclude(rounds, scenario, variant, clients)};
 }
 
-std::vector<result> contended(options const& o, progress const& p)
-{
-    return measure_contended("contended", o, p, 1);
-}
+std::vector<result> contended(options const& o, progress const& p) { return measure_contended("contended", o, p, 1); }
 
-std::vector<result> crowded(options const& o, progress const& p)
-{
-    return measure_contended("crowded", o, p, 4);
-}
+std::vector<result> crowded(options const& o, progress const& p) { return measure_contended("crowded", o, p, 4); }
 
 std::vector<result> renew(options const& o, progress const& p)
 {
@@ -107,7 +108,8 @@ std::vector<result> renew(options const& o, progress const& p)
     auto const rounds = lab.rounds(
         fmt::format("renew, {} locks", o.locks),
         [&] {
-            return run_floor(lab.servers().addresses(), {.clients = o.locks, .duration = o.duration, .rate = rate, .extend = true});
+            return run_floor(lab.servers().addresses(),
+                             {.clients = o.locks, .duration = o.duration, .rate = rate, .extend = true});
         },
         [&](round& r) { r.library = lab.observe([&] { return l.hold(o.locks, o.ttl, duration, r.more); }); });
     return {lab.conclude(rounds, "renew", fmt::format("{} locks", o.locks), 1)};
@@ -131,7 +133,8 @@ result measure_distant(laboratory& lab, testbed::proxy& network, std::string con
             return run_floor(addresses, {.clients = clients, .duration = o.duration, .majority = true, .rate = o.rate});
         },
         [&](round& r) {
-            r.library = lab.observe([&] { return l.run({.clients = clients, .duration = o.duration, .rate = o.rate}); });
+            r.library =
+                lab.observe([&] { return l.run({.clients = clients, .duration = o.duration, .rate = o.rate}); });
             auto const own = r.library.cycle.summary(), floor = r.floor.cycle.summary();
             r.more["cycle_p50_to_floor"] = floor.p50 > 0 ? own.p50 / floor.p50 : 0;
         });
@@ -174,7 +177,8 @@ std::vector<result> scale(options const& given, progress const& p)
 }
 
 // The cost of an option: the floor is the library itself, without it.
-result measure_option(laboratory& lab, std::string const& scenario, std::string const& variant, std::size_t clients, config with)
+result measure_option(laboratory& lab, std::string const& scenario, std::string const& variant, std::size_t clients,
+                      config with)
 {
     auto const& o = lab.settings();
     load plain(lab.servers().urls(), node_timeout(clients)), other(std::move(with));
@@ -225,11 +229,24 @@ struct scenario {
 };
 
 constexpr scenario scenarios[] = {
-    {"uncontended", uncontended}, {"contended", contended}, {"crowded", crowded}, {"renew", renew}, {"stalled", stalled},
-    {"killed", killed},           {"distant", distant},     {"fenced", fenced},   {"observed", observed},
+    {"uncontended", uncontended},
+    {"contended", contended},
+    {"crowded", crowded},
+    {"renew", renew},
+    {"stalled", stalled},
+    {"killed", killed},
+    {"distant", distant},
+    {"fenced", fenced},
+    {"observed", observed},
     {"woken", woken},
-    {"orders", orders},           {"sets", sets},           {"denied", denied},     {"shared", shared},       {"slots", slots_of_a_semaphore},
-    {"stores", stores},           {"command", command_under_lock}, {"scale", scale},
+    {"orders", orders},
+    {"sets", sets},
+    {"denied", denied},
+    {"shared", shared},
+    {"slots", slots_of_a_semaphore},
+    {"stores", stores},
+    {"command", command_under_lock},
+    {"scale", scale},
 };
 
 }  // namespace
@@ -244,7 +261,8 @@ std::vector<std::string> scenario_names()
 
 std::vector<result> run_scenario(std::string const& name, options const& o, progress const& p)
 {
-    auto const found = std::find_if(std::begin(scenarios), std::end(scenarios), [&](auto& s) { return name == s.name; });
+    auto const found =
+        std::find_if(std::begin(scenarios), std::end(scenarios), [&](auto& s) { return name == s.name; });
     return apart([&] { return found->run(o, p); });
 }
 

@@ -55,8 +55,8 @@ enum class manner {
     as_set,
 };
 
-// Managers that know of each other only through the servers, as if they were processes: one wants ten of twenty names together,
-// four want each of them alone, so that each is held for nine tenths of the time.
+// Managers that know of each other only through the servers, as if they were processes: one wants ten of twenty names
+// together, four want each of them alone, so that each is held for nine tenths of the time.
 class overlap {
 public:
     explicit overlap(fleet const& servers)
@@ -107,10 +107,12 @@ private:
     {
         asio::steady_timer timer(context_);
         std::minstd_rand random(static_cast<unsigned>(seed * 31 + std::hash<std::string>()(name)));
-        auto const idle = std::chrono::duration<double>(hold) * (static_cast<double>(single_processes) / load_of_singles - 1);
+        auto const idle = std::chrono::duration<double>(hold)
+                          * (static_cast<double>(single_processes) / load_of_singles - 1);
         std::exponential_distribution<double> pause(1 / idle.count());
         while (steady::now() < end_) {
-            timer.expires_after(std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(pause(random))));
+            timer.expires_after(
+                std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(pause(random))));
             co_await timer.async_wait(token);
             auto const asked = steady::now();
             auto [ec, held] = co_await by.async_acquire(name, {.ttl = 10s, .wait = 10s}, token);
@@ -181,9 +183,11 @@ result measure_overlap(laboratory& lab)
             auto const sequence = r.floor.wait.summary().mean, single = alone.summary().mean;
             r.more["longest_wait_to_sequences_mean"] = sequence > 0 ? r.library.wait.summary().max / sequence : 0;
             r.more["singles_mean_wait_to_alone"] = single > 0 ? beside_sets.summary().mean / single : 0;
-            r.more["singles_mean_wait_to_alone_beside_sequences"] = single > 0 ? beside_sequences.summary().mean / single : 0;
+            r.more["singles_mean_wait_to_alone_beside_sequences"] =
+                single > 0 ? beside_sequences.summary().mean / single : 0;
         });
-    return lab.conclude(rounds, "sets", "10 of 20 names, each held for 0.9 of the time by others; floor: one lock after the other", 1);
+    return lab.conclude(rounds, "sets",
+                        "10 of 20 names, each held for 0.9 of the time by others; floor: one lock after the other", 1);
 }
 
 }  // namespace

@@ -11,10 +11,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr double readers = 0.95;
-constexpr double paced = 5;  // times what comes one after the other: of writers alone a quarter of what there is time for
+constexpr double paced = 5;  // times what comes one after the other: of writers alone a quarter of what there is time
+                             // for
 
-// The floor is the library itself, where each cycle has the lock alone. @p at_once: who has ended begins again; otherwise cycles begin at
-// fixed times.
+// The floor is the library itself, where each cycle has the lock alone. @p at_once: who has ended begins again;
+// otherwise cycles begin at fixed times.
 result measure(laboratory& lab, std::size_t clients, bool at_once)
 {
     auto const& o = lab.settings();
@@ -37,7 +38,8 @@ result measure(laboratory& lab, std::size_t clients, bool at_once)
             r.more["joined_percent"] = r.library.each(100.0 * static_cast<double>(after.joined - before.joined));
         });
     return lab.conclude(rounds, "shared",
-                        fmt::format("{:g} % readers{}, hold {:g} ms; floor: all alone", 100 * readers, at_once ? "" : " at fixed times",
+                        fmt::format("{:g} % readers{}, hold {:g} ms; floor: all alone", 100 * readers,
+                                    at_once ? "" : " at fixed times",
                                     std::chrono::duration<double, std::milli>(hold).count()),
                         clients);
 }

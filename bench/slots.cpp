@@ -15,8 +15,8 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t permits = 8;
 
-// The floor: each lock is taken by a client of its own, which holds it, and then releases and locks it again in one round trip. Ideal would
-// be no time at all in between.
+// The floor: each lock is taken by a client of its own, which holds it, and then releases and locks it again in one
+// round trip. Ideal would be no time at all in between.
 result measure(options const& o, progress const& p, std::size_t processes)
 {
     laboratory lab(o, p, o.count);
@@ -30,16 +30,25 @@ result measure(options const& o, progress const& p, std::size_t processes)
     }
     auto const rounds = lab.rounds(
         fmt::format("slots, {} clients, {} processes", clients, processes),
-        [&] { return run_floor(lab.servers().addresses(), {.clients = permits, .duration = o.duration, .majority = true, .hold = hold}); },
+        [&] {
+            return run_floor(lab.servers().addresses(),
+                             {.clients = permits, .duration = o.duration, .majority = true, .hold = hold});
+        },
         [&](round& r) {
-            r.library = lab.observe([&] { return l ? l->run(w) : run_crowd(settings_for(lab.servers().urls(), node_timeout(clients)), w, processes, r.more); });
+            r.library = lab.observe([&] {
+                return l ? l->run(w)
+                         : run_crowd(settings_for(lab.servers().urls(), node_timeout(clients)), w, processes, r.more);
+            });
             auto const rate = r.library.seconds > 0 ? static_cast<double>(r.library.cycles) / r.library.seconds : 0;
             r.more["rate_to_ideal"] = rate * std::chrono::duration<double>(hold).count() / static_cast<double>(permits);
             auto const waits = r.library.wait.summary();
             r.more["longest_wait_to_mean"] = waits.mean > 0 ? waits.max / waits.mean : 0;
         });
     auto const held = std::chrono::duration<double, std::milli>(hold).count();
-    return lab.conclude(rounds, "slots", fmt::format("any of {}, hold {:g} ms, {}", permits, held, processes == 1 ? "one process" : "four processes"), clients);
+    return lab.conclude(
+        rounds, "slots",
+        fmt::format("any of {}, hold {:g} ms, {}", permits, held, processes == 1 ? "one process" : "four processes"),
+        clients);
 }
 
 }  // namespace

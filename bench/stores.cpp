@@ -41,7 +41,10 @@ struct subject {
 
 config settings_of(subject const& s, std::size_t connections, milliseconds timeout = patience)
 {
-    return {.nodes = {s.url}, .stores = {s.store.make({.connections = connections, .timeout = timeout})}, .node_timeout = timeout, .restart_guard = restart_guard::off};
+    return {.nodes = {s.url},
+            .stores = {s.store.make({.connections = connections, .timeout = timeout})},
+            .node_timeout = timeout,
+            .restart_guard = restart_guard::off};
 }
 
 result measure_uncontended(laboratory& lab, subject const& s, std::size_t clients, std::size_t connections)
@@ -50,9 +53,13 @@ result measure_uncontended(laboratory& lab, subject const& s, std::size_t client
     load l(settings_of(s, connections));
     l.run({.clients = clients, .duration = milliseconds(500)});
     auto const rounds = lab.rounds(
-        fmt::format("stores, {}, {} clients", s.name, clients), [&] { return s.run_floor(clients, connections, o.duration); },
-        [&](round& r) { r.library = lab.observe([&] { return l.run({.clients = clients, .duration = o.duration}); }); });
-    return lab.conclude(rounds, "stores", fmt::format("{}, {} connections; floor: {}", s.name, connections, s.floor), clients);
+        fmt::format("stores, {}, {} clients", s.name, clients),
+        [&] { return s.run_floor(clients, connections, o.duration); },
+        [&](round& r) {
+            r.library = lab.observe([&] { return l.run({.clients = clients, .duration = o.duration}); });
+        });
+    return lab.conclude(rounds, "stores", fmt::format("{}, {} connections; floor: {}", s.name, connections, s.floor),
+                        clients);
 }
 
 // One lock that all want, by four processes.
@@ -119,8 +126,9 @@ sample run_pgbench(testbed::postgres_server const& s, std::size_t connections, m
     auto const script = folder.path + "/cycle.sql";
     std::ofstream(script) << cycle;
     auto const seconds = std::to_string(std::max<long>(1, std::chrono::ceil<std::chrono::seconds>(duration).count()));
-    testbed::process p({testbed::postgres_programs() + "/pgbench", "-n", "-M", "prepared", "-f", script, "-c", std::to_string(connections), "-T", seconds, "-h",
-                        "127.0.0.1", "-p", std::to_string(s.port()), "-U", "redlock", "postgres"},
+    testbed::process p({testbed::postgres_programs() + "/pgbench", "-n", "-M", "prepared", "-f", script, "-c",
+                        std::to_string(connections), "-T", seconds, "-h", "127.0.0.1", "-p", std::to_string(s.port()),
+                        "-U", "redlock", "postgres"},
                        {.output = folder.path + "/said"});
     bool const good = p.wait().code() == 0;
     auto const said = (std::ostringstream() << std::ifstream(folder.path + "/said").rdbuf()).str();
@@ -135,8 +143,8 @@ sample run_pgbench(testbed::postgres_server const& s, std::size_t connections, m
 }
 // Measures a store with a server of its own, if both are here.
 template <class Server, class Floor>
-void measure_store(options const& o, progress const& p, std::vector<result>& results, char const* store, bool has_server,
-                   std::string const& name, char const* floor, Floor run_floor)
+void measure_store(options const& o, progress const& p, std::vector<result>& results, char const* store,
+                   bool has_server, std::string const& name, char const* floor, Floor run_floor)
 {
     auto const* const linked = cli::find_store(store);
     if (!linked || !has_server)
@@ -144,10 +152,13 @@ void measure_store(options const& o, progress const& p, std::vector<result>& res
     laboratory lab(o, p, 1);
     Server const server;
     measure(lab,
-            {.name = name, .floor = floor, .url = server.url(), .server = server.pid(), .store = *linked,
-             .run_floor = [&](std::size_t clients, std::size_t connections, milliseconds duration) {
-                 return run_floor(server, clients, connections, duration);
-             }},
+            {.name = name,
+             .floor = floor,
+             .url = server.url(),
+             .server = server.pid(),
+             .store = *linked,
+             .run_floor = [&](std::size_t clients, std::size_t connections,
+                              milliseconds duration) { return run_floor(server, clients, connections, duration); }},
             results);
 }
 
@@ -157,19 +168,26 @@ std::vector<result> stores(options const& o, progress const& p)
 {
     need_own_servers(o, "stores");
     std::vector<result> results;
-    measure_store<testbed::postgres_server>(o, p, results, "postgresql", !testbed::postgres_programs().empty(), "PostgreSQL", "pgbench",
-                                            [](auto& s, std::size_t, auto connections, auto duration) { return run_pgbench(s, connections, duration); });
-    measure_store<testbed::mariadb_server>(
-        o, p, results, "mysql", !testbed::mariadb_program().empty(), "MariaDB", "its client library, a thread each",
-        [](auto& s, std::size_t, auto connections, auto duration) { return run_mysql_floor(s.port(), connections, duration); });
-    measure_store<testbed::etcd_server>(
-        o, p, results, "etcd", !testbed::etcd_program().empty(), "etcd", "raw requests, a thread each",
-        [](auto& s, std::size_t, auto connections, auto duration) { return run_etcd_floor(s.port(), connections, duration); });
+    measure_store<testbed::postgres_server>(
+        o, p, results, "postgresql", !testbed::postgres_programs().empty(), "PostgreSQL", "pgbench",
+        [](auto& s, std::size_t, auto connections, auto duration) { return run_pgbench(s, connections, duration); });
+    measure_store<testbed::mariadb_server>(o, p, results, "mysql", !testbed::mariadb_program().empty(), "MariaDB",
+                                           "its client library, a thread each",
+                                           [](auto& s, std::size_t, auto connections, auto duration) {
+                                               return run_mysql_floor(s.port(), connections, duration);
+                                           });
+    measure_store<testbed::etcd_server>(o, p, results, "etcd", !testbed::etcd_program().empty(), "etcd",
+                                        "raw requests, a thread each",
+                                        [](auto& s, std::size_t, auto connections, auto duration) {
+                                            return run_etcd_floor(s.port(), connections, duration);
+                                        });
     // One session, however many clients: its connections are one.
-    measure_store<testbed::zookeeper_server>(
-        o, p, results, "zookeeper", !testbed::zookeeper_class_path().empty(), "ZooKeeper",
-        "its client library with the same transactions, in one session",
-        [](auto& s, auto clients, std::size_t, auto duration) { return run_zookeeper_floor(s.port(), clients, duration); });
+    measure_store<testbed::zookeeper_server>(o, p, results, "zookeeper", !testbed::zookeeper_class_path().empty(),
+                                             "ZooKeeper",
+                                             "its client library with the same transactions, in one session",
+                                             [](auto& s, auto clients, std::size_t, auto duration) {
+                                                 return run_zookeeper_floor(s.port(), clients, duration);
+                                             });
     return results;
 }
 

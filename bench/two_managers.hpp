@@ -26,7 +26,8 @@ protected:
     void run_until(std::function<bool()> const& done);
     void run_for(std::chrono::milliseconds);
 
-    lock acquire(lock_manager& by, resource_set const& names, acquire_options const& options = {.wait = std::chrono::seconds(10)});
+    lock acquire(lock_manager& by, resource_set const& names,
+                 acquire_options const& options = {.wait = std::chrono::seconds(10)});
 
     /// Returns when the managers have nothing left to clean up.
     void release(lock held);

@@ -25,7 +25,10 @@ using steady = std::chrono::steady_clock;
 class neighbours : two_managers {
 public:
     explicit neighbours(config const& c) : two_managers(c) {}
-    explicit neighbours(fleet const& servers) : two_managers({.nodes = servers.urls()}), foreign_(connect_to_all(servers)) {}
+    explicit neighbours(fleet const& servers)
+        : two_managers({.nodes = servers.urls()}), foreign_(connect_to_all(servers))
+    {
+    }
 
     // A cycle: it is held, waited for, and given up, by its holder or by a foreign client's DEL.
     sample wake(std::chrono::milliseconds duration, bool by_foreign_client)
@@ -72,11 +75,12 @@ public:
         std::size_t left = waiters;
         sample s;
         for (auto& c : cancel) {
-            waiter_.async_acquire("bench:woken", {.wait = wait_forever}, asio::bind_cancellation_slot(c.slot(), [&](error_code ec, lock) {
-                --left;
-                if (ec != asio::error::operation_aborted)
-                    ++s.failures["waiters that did not wait to the end"];
-            }));
+            waiter_.async_acquire("bench:woken", {.wait = wait_forever},
+                                  asio::bind_cancellation_slot(c.slot(), [&](error_code ec, lock) {
+                                      --left;
+                                      if (ec != asio::error::operation_aborted)
+                                          ++s.failures["waiters that did not wait to the end"];
+                                  }));
         }
         run_for(100ms);  // all have been denied
         auto const renewals = holder_.stats().renewals;
@@ -96,18 +100,17 @@ private:
     std::vector<std::unique_ptr<testbed::plain_client>> foreign_;
 };
 
-result measure(laboratory& lab, std::string const& variant, std::size_t clients, std::function<sample(neighbours&)> const& what)
+result measure(laboratory& lab, std::string const& variant, std::size_t clients,
+               std::function<sample(neighbours&)> const& what)
 {
     neighbours n(lab.servers());
-    return lab.conclude(lab.rounds("woken, " + variant, {}, [&](round& r) { r.library = what(n); }), "woken", variant, clients, false);
+    return lab.conclude(lab.rounds("woken, " + variant, {}, [&](round& r) { r.library = what(n); }), "woken", variant,
+                        clients, false);
 }
 
 }  // namespace
 
-sample wake(config const& c, std::chrono::milliseconds duration)
-{
-    return neighbours(c).wake(duration, false);
-}
+sample wake(config const& c, std::chrono::milliseconds duration) { return neighbours(c).wake(duration, false); }
 
 std::vector<result> woken(options const& o, progress const& p)
 {
@@ -115,7 +118,8 @@ std::vector<result> woken(options const& o, progress const& p)
     auto const gives_up = [&](bool foreign) {
         return [&, foreign](auto& n) { return lab.observe([&] { return n.wake(o.duration, foreign); }); };
     };
-    std::vector<result> results{measure(lab, "by a release", 1, gives_up(false)), measure(lab, "by a foreign DEL", 1, gives_up(true))};
+    std::vector<result> results{measure(lab, "by a release", 1, gives_up(false)),
+                                measure(lab, "by a foreign DEL", 1, gives_up(true))};
     auto const variant = fmt::format("not: renewed, ttl {:g} s", std::chrono::duration<double>(o.ttl).count());
     auto const duration = std::max<std::chrono::milliseconds>(o.duration, o.ttl);  // three renewals
     for (auto const count : {std::size_t{1}, o.clients > 1 ? o.clients : 32}) {

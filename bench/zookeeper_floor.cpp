@@ -23,7 +23,8 @@ void check(int code)
 class session {
 public:
     explicit session(std::uint16_t port)
-        : handle_(zookeeper_init2(fmt::format("127.0.0.1:{}", port).c_str(), nullptr, 10'000, nullptr, nullptr, ZOO_NO_LOG_CLIENTENV, [](char const*) {}))
+        : handle_(zookeeper_init2(fmt::format("127.0.0.1:{}", port).c_str(), nullptr, 10'000, nullptr, nullptr,
+                                  ZOO_NO_LOG_CLIENTENV, [](char const*) {}))
     {
         zoo_set_servers_resolution_delay(handle_, -1);
         while (zoo_state(handle_) != ZOO_CONNECTED_STATE)
@@ -42,9 +43,11 @@ public:
         int interest = 0;
         timeval tv{};
         check(zookeeper_interest(handle_, &p.fd, &interest, &tv));
-        p.events = static_cast<short>(((interest & ZOOKEEPER_READ) != 0 ? POLLIN : 0) | ((interest & ZOOKEEPER_WRITE) != 0 ? POLLOUT : 0));
+        p.events = static_cast<short>(((interest & ZOOKEEPER_READ) != 0 ? POLLIN : 0)
+                                      | ((interest & ZOOKEEPER_WRITE) != 0 ? POLLOUT : 0));
         ::poll(&p, 1, static_cast<int>(tv.tv_sec * 1000 + tv.tv_usec / 1000) + 1);
-        int const events = ((p.revents & POLLIN) != 0 ? ZOOKEEPER_READ : 0) | ((p.revents & POLLOUT) != 0 ? ZOOKEEPER_WRITE : 0);
+        int const events = ((p.revents & POLLIN) != 0 ? ZOOKEEPER_READ : 0)
+                           | ((p.revents & POLLOUT) != 0 ? ZOOKEEPER_WRITE : 0);
         int code = ZOK;
         if ((events & ZOOKEEPER_WRITE) != 0)
             code = zookeeper_process(handle_, ZOOKEEPER_WRITE);
@@ -62,7 +65,10 @@ private:
 class locker {
 public:
     locker(session& s, std::size_t number, bool const& is_over)
-        : session_(s), is_over_(is_over), lock_(fmt::format("/redlock/locks/floor{}", number)), holder_(lock_ + "=" + value)
+        : session_(s),
+          is_over_(is_over),
+          lock_(fmt::format("/redlock/locks/floor{}", number)),
+          holder_(lock_ + "=" + value)
     {
     }
 
@@ -71,8 +77,10 @@ public:
         std::array<zoo_op_t, 2> operations;
         auto const name = [](std::string const& s) { return s.c_str(); };
         if (!is_locked_) {
-            zoo_create_op_init(&operations[0], name(lock_), value, sizeof(value) - 1, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL, nullptr, 0);
-            zoo_create_op_init(&operations[1], name(holder_), nullptr, -1, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL, nullptr, 0);
+            zoo_create_op_init(&operations[0], name(lock_), value, sizeof(value) - 1, &ZOO_OPEN_ACL_UNSAFE,
+                               ZOO_EPHEMERAL, nullptr, 0);
+            zoo_create_op_init(&operations[1], name(holder_), nullptr, -1, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL, nullptr,
+                               0);
         } else {
             zoo_delete_op_init(&operations[0], name(holder_), -1);
             zoo_delete_op_init(&operations[1], name(lock_), -1);

@@ -28,7 +28,8 @@ void pad_to(std::string& line, std::size_t column)
         line.append(column - at, ' ');
 }
 
-std::string line_of(std::vector<std::string> const& row, std::vector<std::size_t> const& widths, std::string_view alignment)
+std::string line_of(std::vector<std::string> const& row, std::vector<std::size_t> const& widths,
+                    std::string_view alignment)
 {
     std::string done, line;
     std::size_t column = 0;

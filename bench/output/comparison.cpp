@@ -30,10 +30,7 @@ std::string machine_warning(run const& before, run const& after)
     return text.empty() ? text : "The machines differ, so that only ratios to the floor can be compared:\n" + text;
 }
 
-std::string title(result const& r)
-{
-    return fmt::format("{}: {}", r.scenario, label(r));
-}
+std::string title(result const& r) { return fmt::format("{}: {}", r.scenario, label(r)); }
 
 std::string spread_note(double before, double after, double spread)
 {
@@ -41,15 +38,13 @@ std::string spread_note(double before, double after, double spread)
     return within ? fmt::format("within the spread of {}", percent(spread)) : "";
 }
 
-void add(rows& all, std::string_view name, double before, double after, std::string (*shown)(double), std::string const& note = "")
+void add(rows& all, std::string_view name, double before, double after, std::string (*shown)(double),
+         std::string const& note = "")
 {
     all.push_back({std::string(name), shown(before), "→", shown(after), change(before, after), note});
 }
 
-std::string microseconds(double us)
-{
-    return duration(us);
-}
+std::string microseconds(double us) { return duration(us); }
 
 std::string compared(result const& before, result const& after)
 {

@@ -26,10 +26,7 @@ void add(row& cells, std::string_view name, std::optional<double> value)
     cells.emplace_back(name, value ? plain(*value) : std::string());
 }
 
-void add(row& cells, std::string_view name, std::uint64_t value)
-{
-    cells.emplace_back(name, std::to_string(value));
-}
+void add(row& cells, std::string_view name, std::uint64_t value) { cells.emplace_back(name, std::to_string(value)); }
 
 void add(row& cells, std::string_view name, std::optional<percentiles> const& p)
 {

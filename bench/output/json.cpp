@@ -21,8 +21,9 @@ BOOST_DESCRIBE_STRUCT(timeline, (), (slice_seconds, cycles_per_second, marks))
 BOOST_DESCRIBE_STRUCT(result, (),
                       (scenario, variant, nodes, clients, cycles_per_second, floor_cycles_per_second, ratio_to_floor,
                        client_cpu_us_per_cycle, floor_cpu_us_per_cycle, server_cpu_us_per_cycle, allocations_per_cycle,
-                       bytes_per_cycle, commands_per_cycle, writes_per_cycle, acquire_us, cycle_us, wait_us, floor_cycle_us,
-                       failures, violations, peak_heap_bytes, rounds, disturbed, spread, curve, floor_curve, time, more))
+                       bytes_per_cycle, commands_per_cycle, writes_per_cycle, acquire_us, cycle_us, wait_us,
+                       floor_cycle_us, failures, violations, peak_heap_bytes, rounds, disturbed, spread, curve,
+                       floor_curve, time, more))
 BOOST_DESCRIBE_STRUCT(run, (), (machine, results))
 
 namespace {
@@ -83,7 +84,10 @@ struct place {
     std::string_view file;
     std::string path;
 
-    place member(std::string_view name) const { return {file, path.empty() ? std::string(name) : fmt::format("{}.{}", path, name)}; }
+    place member(std::string_view name) const
+    {
+        return {file, path.empty() ? std::string(name) : fmt::format("{}.{}", path, name)};
+    }
     place item(std::size_t i) const { return {file, fmt::format("{}[{}]", path, i)}; }
 
     [[noreturn]] void fail(std::string_view expected) const
@@ -103,7 +107,10 @@ void read_single(json::value const& from, T& to, place const& at, std::string_vi
 }
 
 void read(json::value const& from, std::string& to, place const& at) { read_single(from, to, at, "a string"); }
-void read(json::value const& from, std::uint64_t& to, place const& at) { read_single(from, to, at, "a whole number from 0 on"); }
+void read(json::value const& from, std::uint64_t& to, place const& at)
+{
+    read_single(from, to, at, "a whole number from 0 on");
+}
 
 void read(json::value const& from, double& to, place const& at)
 {
@@ -190,7 +197,10 @@ json::value parse(std::string_view text, std::string_view file)
 std::string to_json(run const& r)
 {
     std::string text;
-    print(text, json::object{{"schema", schema}, {"machine", json::value_from(r.machine)}, {"results", json::value_from(r.results)}}, 3);
+    print(text,
+          json::object{
+              {"schema", schema}, {"machine", json::value_from(r.machine)}, {"results", json::value_from(r.results)}},
+          3);
     return text + "\n";
 }
 

@@ -20,7 +20,8 @@ namespace redlock::bench {
 namespace {
 
 // In pixels. Each result has a row, in which the library is drawn above the floor.
-constexpr double margin = 16, title_line = 17, panel_title = 62, heading = 34, row_height = 46, from_middle = 10, axis = 34;
+constexpr double margin = 16, title_line = 17, panel_title = 62, heading = 34, row_height = 46, from_middle = 10,
+                 axis = 34;
 constexpr double panel = 330, text_column = 190, gap = 20, character = 6.6;
 constexpr std::size_t name_columns = 44;
 
@@ -176,8 +177,9 @@ struct lines_of_data {
         auto const ratio = c.before > 0 ? c.after / c.before : unknown;
         for (auto const value : {ratio - c.spread, ratio + c.spread})
             ratios.add(value);
-        changes += fmt::format("{} {} {} {} \"{} ({})\"\n", height + row_height / 2, coordinate(ratio), coordinate(ratio - c.spread),
-                               coordinate(ratio + c.spread), change(c.before, c.after), c.what);
+        changes += fmt::format("{} {} {} {} \"{} ({})\"\n", height + row_height / 2, coordinate(ratio),
+                               coordinate(ratio - c.spread), coordinate(ratio + c.spread), change(c.before, c.after),
+                               c.what);
     }
 };
 

@@ -12,10 +12,7 @@ namespace {
 
 using rows = std::vector<std::vector<std::string>>;
 
-std::string figure_or_dash(std::optional<double> value)
-{
-    return value ? figure(*value) : "-";
-}
+std::string figure_or_dash(std::optional<double> value) { return value ? figure(*value) : "-"; }
 
 std::string cost_table(scenario const& s)
 {

@@ -21,15 +21,9 @@ std::string grouped(std::string digits)
     return digits;
 }
 
-std::string grouped(double value)
-{
-    return grouped(fmt::format("{:.0f}", value));
-}
+std::string grouped(double value) { return grouped(fmt::format("{:.0f}", value)); }
 
-std::string grouped(std::uint64_t value)
-{
-    return grouped(std::to_string(value));
-}
+std::string grouped(std::uint64_t value) { return grouped(std::to_string(value)); }
 
 double rounded(double value, int digits)
 {
@@ -101,10 +95,7 @@ std::string change(double before, double after)
     return (share > 0 ? "+" : "") + percent(share);
 }
 
-std::string plus_minus(double spread)
-{
-    return "±" + percent(spread / 2);
-}
+std::string plus_minus(double spread) { return "±" + percent(spread / 2); }
 
 std::string counted(std::uint64_t count, std::string_view noun)
 {
@@ -117,10 +108,7 @@ std::string label(result const& r)
     return r.variant.empty() ? text : joined(text, r.variant);
 }
 
-bool measured(percentiles const& p)
-{
-    return p.max > 0 || p.p50 > 0;
-}
+bool measured(percentiles const& p) { return p.max > 0 || p.p50 > 0; }
 
 std::optional<double> times_floor(double us, std::optional<double> floor_us)
 {
@@ -145,8 +133,9 @@ std::string failures_text(result const& r)
 
 std::string disturbed_text(result const& r)
 {
-    return r.disturbed == 0 ? std::string()
-                            : fmt::format("{} of {} disturbed by other processes", r.disturbed, counted(r.rounds, "round"));
+    return r.disturbed == 0
+               ? std::string()
+               : fmt::format("{} of {} disturbed by other processes", r.disturbed, counted(r.rounds, "round"));
 }
 
 std::string spaced(std::string_view name)

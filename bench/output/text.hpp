@@ -67,7 +67,7 @@ result const* find_like(run const& in, result const& r);
 struct rate_change {
     std::string_view what;  ///< "ratio to floor" or, where one of them has none, "cycles/s"
     double before, after;
-    double spread;          ///< the larger one: a change that is smaller says nothing
+    double spread;  ///< the larger one: a change that is smaller says nothing
 };
 
 rate_change change_of(result const& before, result const& after);

@@ -1,4 +1,5 @@
-// Boost.Cobalt: the library's operations are awaited with use_op. Compiled only: it needs the library Boost.Cobalt to link.
+// Boost.Cobalt: the library's operations are awaited with use_op. Compiled only: it needs the library Boost.Cobalt to
+// link.
 
 #include <redlock.hpp>
 

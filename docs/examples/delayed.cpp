@@ -206,7 +206,7 @@ asio::awaitable<bool> run(std::string socket)
     bool once = left_behind && !none;
     for (auto const& [label, times] : printed)
         once = once && times == 1;
-    co_return once && failed == 3;
+    co_return (once && failed) == 3;
 }
 
 int main(int argc, char** argv)

@@ -27,10 +27,7 @@ void show(std::string const& process, redlock::election_event const& e)
 
 int jobs_done = 0;  // by all processes
 
-bool has_disk(std::string const& process)
-{
-    return process != "a";
-}
+bool has_disk(std::string const& process) { return process != "a"; }
 
 //[schedule
 asio::awaitable<void> schedule(redlock::lock_manager& locks, std::string process)
@@ -48,8 +45,8 @@ asio::awaitable<void> schedule(redlock::lock_manager& locks, std::string process
         }
         co_return redlock::elected::done;
     };
-    redlock::elect_options const options{
-        .pause_min = 50ms, .observe = [process](redlock::election_event e) { show(process, e); }};
+    redlock::elect_options const options{.pause_min = 50ms,
+                                         .observe = [process](redlock::election_event e) { show(process, e); }};
     co_await redlock::elect(locks, "scheduler", options, lead);
 }
 //]
@@ -64,8 +61,7 @@ asio::awaitable<bool> nightly(redlock::lock_manager& locks)
         co_return redlock::elected::done;
     };
     // No process waits. The lock is kept for a minute, so a process whose clock is behind does not repeat the work.
-    redlock::elect_options const once{
-        .lock = {.ttl = 1min, .renew = redlock::renewal::automatic}, .at_least = 1min};
+    redlock::elect_options const once{.lock = {.ttl = 1min, .renew = redlock::renewal::automatic}, .at_least = 1min};
     try {
         co_await redlock::elect(locks, "nightly-report", once, report);
     } catch (redlock::lock_error const& e) {

@@ -80,6 +80,7 @@ int main(int argc, char** argv)
     });
     context.run();
 
-    std::cout << "the quick one sold: " << quick << ", the slow one sold: " << slow << ", left: " << goods.pieces << '\n';
+    std::cout << "the quick one sold: " << quick << ", the slow one sold: " << slow << ", left: " << goods.pieces
+              << '\n';
     return quick && !slow && goods.pieces == 4 ? 0 : 1;
 }

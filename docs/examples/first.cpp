@@ -11,8 +11,9 @@ using namespace std::chrono_literals;
 asio::awaitable<void> sell(redlock::lock_manager& locks)
 {
     int stock = 1;
-    co_await locks.with_lock("stock:hair-dryer", {.ttl = 5s, .wait = 10s}, [&](redlock::lock&) -> asio::awaitable<void> {
-        std::cout << "nobody else is here, and " << --stock << " are left\n";  // is cancelled if the lock is lost
+    co_await locks.with_lock("stock:lamp", {.ttl = 5s, .wait = 10s}, [&](redlock::lock&) -> asio::awaitable<void> {
+        // The library cancels this body if the lock is lost.
+        std::cout << "nobody else is here, and " << --stock << " are left\n";
         co_return;
     });
     co_await locks.async_shutdown();  // its connections are work: without this, run() does not return
@@ -21,8 +22,12 @@ asio::awaitable<void> sell(redlock::lock_manager& locks)
 int main()
 {
     asio::io_context context;
-    redlock::lock_manager locks(context, {.nodes = {"memory://a", "memory://b", "memory://c"}, .log = redlock::log_to_stderr});
-    asio::co_spawn(context, sell(locks), [](std::exception_ptr e) { if (e) std::rethrow_exception(e); });
+    redlock::lock_manager locks(context,
+                                {.nodes = {"memory://a", "memory://b", "memory://c"}, .log = redlock::log_to_stderr});
+    asio::co_spawn(context, sell(locks), [](std::exception_ptr e) {
+        if (e)
+            std::rethrow_exception(e);
+    });
     context.run();
 }
 //]

@@ -15,8 +15,8 @@ using namespace std::chrono_literals;
 void print(redlock::stats const& now, redlock::stats const& a_minute_ago)
 {
     auto const line = [](std::string const& what, redlock::histogram const& h) {
-        std::cout << what << ": " << h.count() << ", half of them within " << h.quantile(0.5) / 1us << " us, 99 % within "
-                  << h.quantile(0.99) / 1us << " us\n";
+        std::cout << what << ": " << h.count() << ", half of them within " << h.quantile(0.5) / 1us
+                  << " us, 99 % within " << h.quantile(0.99) / 1us << " us\n";
     };
     line("waited", now.time_waited - a_minute_ago.time_waited);
     line("acquired", now.time_to_acquire - a_minute_ago.time_to_acquire);

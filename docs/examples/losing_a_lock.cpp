@@ -23,8 +23,7 @@ void set_majority(memory_server& a, memory_server& b, memory_server::fault f) { 
 asio::awaitable<void> lead(redlock::lock_manager& locks)
 {
     auto const a = memory_server::at("a"), b = memory_server::at("b");
-    redlock::acquire_options const options{
-        .ttl = 600ms, .renew = redlock::renewal::automatic, .max_hold = 900ms};
+    redlock::acquire_options const options{.ttl = 600ms, .renew = redlock::renewal::automatic, .max_hold = 900ms};
     redlock::lock held = co_await locks.async_acquire("leader", options);
 
     set_majority(*a, *b, memory_server::fault::unreachable);

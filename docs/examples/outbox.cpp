@@ -158,7 +158,8 @@ public:
     bool postpone(job const& j, std::chrono::milliseconds later)
     {
         return db_.changes_a_row("UPDATE jobs SET run_at = julianday('now') + ? / 86400000.0"
-                                 " WHERE id = ? AND attempts = ?", later.count(), j.id, j.attempts);
+                                 " WHERE id = ? AND attempts = ?",
+                                 later.count(), j.id, j.attempts);
     }
 
     // The job is never due again. It is kept for people to look at.
@@ -275,14 +276,20 @@ int main()
     redlock::config const settings{.nodes = {"memory://a", "memory://b", "memory://c"}};
     redlock::lock_manager locks(context, settings), others(context, settings);
     day today;
-    asio::co_spawn(context, [&]() -> asio::awaitable<void> {
-        redlock::acquire_options const how{.ttl = 10s, .renew = redlock::renewal::automatic};
-        today.somebody_else = co_await others.async_acquire("printer:3", how);
-        using namespace asio::experimental::awaitable_operators;
-        co_await (work(locks, path, today) && work(locks, path, today));
-        co_await locks.async_shutdown();
-        co_await others.async_shutdown();
-    }, [](std::exception_ptr failure) { if (failure) std::rethrow_exception(failure); });
+    asio::co_spawn(
+        context,
+        [&]() -> asio::awaitable<void> {
+            redlock::acquire_options const how{.ttl = 10s, .renew = redlock::renewal::automatic};
+            today.somebody_else = co_await others.async_acquire("printer:3", how);
+            using namespace asio::experimental::awaitable_operators;
+            co_await (work(locks, path, today) && work(locks, path, today));
+            co_await locks.async_shutdown();
+            co_await others.async_shutdown();
+        },
+        [](std::exception_ptr failure) {
+            if (failure)
+                std::rethrow_exception(failure);
+        });
     context.run();
 
     auto const printed = count_of(path, "SELECT count(DISTINCT label) FROM printed");

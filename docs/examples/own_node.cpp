@@ -1,4 +1,5 @@
-// A node of your own: locks in something that is not Redis. Here it is a table in this process; think of one in your database.
+// A node of your own: locks in something that is not Redis. Here it is a table in this process; think of one in your
+// database.
 
 #include <redlock.hpp>
 #include <redlock/testing/node_suite.hpp>
@@ -80,7 +81,10 @@ public:
     bool ready() const noexcept override { return open_; }
 
     // No tokens, one key at a time, and one holder.
-    bool can(node_command const& c) const noexcept override { return c.fence == 0 && !c.has_several_keys() && !c.is_shared(); }
+    bool can(node_command const& c) const noexcept override
+    {
+        return c.fence == 0 && !c.has_several_keys() && !c.is_shared();
+    }
 
     void start(asio::any_io_executor executor, redlock::node_events events) override
     {
@@ -147,7 +151,8 @@ private:
 //[store
 redlock::store tables()
 {
-    return {.schemes = {"table"}, .make = [](std::string_view url, redlock::config const&, redlock::store_context const&) {
+    return {.schemes = {"table"},
+            .make = [](std::string_view url, redlock::config const&, redlock::store_context const&) {
                 return std::make_shared<table_node>(std::string(url.substr(url.find("://") + 3)));
             }};
 }
@@ -188,13 +193,16 @@ int main()
     redlock::lock_manager locks(context, {.nodes = {"table://a", "memory://b", "memory://c"}, .stores = {tables()}});
     //]
     bool held = false;
-    asio::co_spawn(context, [&]() -> asio::awaitable<void> {
-        co_await locks.with_lock("stock", {.ttl = 5s}, [&](redlock::lock& l) -> asio::awaitable<void> {
-            held = l.held();
-            co_return;
-        });
-        co_await locks.async_shutdown();
-    }, asio::detached);
+    asio::co_spawn(
+        context,
+        [&]() -> asio::awaitable<void> {
+            co_await locks.with_lock("stock", {.ttl = 5s}, [&](redlock::lock& l) -> asio::awaitable<void> {
+                held = l.held();
+                co_return;
+            });
+            co_await locks.async_shutdown();
+        },
+        asio::detached);
     context.run();
     std::cout << (failures == 0 && held ? "a node among others\n" : "something is wrong\n");
     return failures == 0 && held ? 0 : 1;

@@ -111,7 +111,7 @@ int main(int argc, char** argv)
     });
     context.restart();
     context.run();
-    std::cout << served << " served, up to " << list.most_readers << " reading at once, " << torn
-              << " torn reports, " << (corrected ? "" : "not ") << "corrected\n";
+    std::cout << served << " served, up to " << list.most_readers << " reading at once, " << torn << " torn reports, "
+              << (corrected ? "" : "not ") << "corrected\n";
     return corrected && torn == 0 && served == 40 && list.most_readers > 1 ? 0 : 1;
 }

@@ -48,10 +48,10 @@ asio::awaitable<bool> order_both(redlock::lock_manager& locks, shop& db)
     auto const order = [&](redlock::lock&) -> asio::awaitable<bool> {
         if (co_await db.read("lamp") == 0 || co_await db.read("table") == 0)
             co_return false;
-        bool const lamp = co_await take_one(owner, db, "lamp");    // the scope holds the lock already: no wait
+        bool const lamp = co_await take_one(owner, db, "lamp");  // the scope holds the lock already: no wait
         bool const table = co_await take_one(owner, db, "table");
         db.sold += lamp && table;
-        co_return lamp && table;
+        co_return (lamp && table);
     };
     co_return co_await owner.with_lock({"stock:lamp", "stock:table"}, {.ttl = 10s, .wait = 30s}, order);
 }

@@ -23,6 +23,7 @@ int main()
 {
     asio::io_context context;
     redlock::lock_manager locks(context, {.nodes = {"memory://a"}});
-    asio::spawn(context, [&](asio::yield_context yield) { sell(locks, yield); }, asio::detached);
+    asio::spawn(
+        context, [&](asio::yield_context yield) { sell(locks, yield); }, asio::detached);
     context.run();
 }

@@ -22,8 +22,8 @@ int surprises = 0;
 asio::awaitable<void> wait_a_little(redlock::lock_manager& locks)
 {
     redlock::attempt_report report;
-    auto [ec, held] = co_await locks.async_acquire("stock", {.wait = 100ms, .report = &report},
-                                                    asio::as_tuple(asio::deferred));
+    auto [ec, held] =
+        co_await locks.async_acquire("stock", {.wait = 100ms, .report = &report}, asio::as_tuple(asio::deferred));
     std::cout << report.message << '\n';
     for (redlock::node_report const& node : report.nodes)
         std::cout << node.name << ' ' << to_string(node.vote) << ' ' << node.error.message() << '\n';

@@ -20,9 +20,9 @@ bool write_report(redlock::lock_manager& locks)
     try {
         redlock::acquire_options const options{.ttl = 1s, .renew = redlock::renewal::automatic};
         redlock::lock held = locks.async_acquire("nightly-report", options, asio::use_future).get();
-        while (held.held()) {  // checked before each step
+        while (held.held()) {                    // checked before each step
             std::this_thread::sleep_for(100ms);  // one step of the work
-            if (locks.stats().renewals >= 2)  // ends this example
+            if (locks.stats().renewals >= 2)     // ends this example
                 break;
         }
         held.async_release(asio::use_future).get();

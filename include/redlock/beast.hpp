@@ -46,9 +46,8 @@ namespace redlock::inline v0 {
     @param tried The options with which the lock was tried. If `report` is set, its contents are used.
 */
 template <class Body, class Fields>
-boost::beast::http::response<boost::beast::http::string_body>
-problem_response(boost::beast::http::request<Body, Fields> const& to, error_code error,
-                 acquire_options const& tried = {})
+boost::beast::http::response<boost::beast::http::string_body> problem_response(
+    boost::beast::http::request<Body, Fields> const& to, error_code error, acquire_options const& tried = {})
 {
     namespace http = boost::beast::http;
     auto const p = detail::problem_for(error, tried);

@@ -23,7 +23,7 @@ namespace redlock::inline v0 {
 
 /// The result of the body of @ref elect.
 enum class elected : std::uint8_t {
-    done,       ///< The work is complete: `elect` returns.
+    done,  ///< The work is complete: `elect` returns.
     /// Another process may lead. This process releases the lock, and is a candidate again after
     /// `elect_options::pause_min`.
     step_down,
@@ -32,22 +32,22 @@ enum class elected : std::uint8_t {
 /// An event of a candidate in an election: for dashboards, alerts and logs.
 struct election_event {
     enum class kind : std::uint8_t {
-        standing,           ///< The candidate asks for the lock, or waits for the leader.
+        standing,  ///< The candidate asks for the lock, or waits for the leader.
         /// Nobody can be elected: too few nodes answer, vote, or answer in time. `error` and `message` tell which of
         /// these it is.
         waiting_for_nodes,
         /// The candidate leads: the body begins now. When it has ended, exactly one of the events below follows.
         elected,
-        stepped_down,       ///< The body returned `elected::step_down`. The lock was released.
+        stepped_down,  ///< The body returned `elected::step_down`. The lock was released.
         /// The lock was lost; `message` tells why. The result or exception of the body does not count. The process is
         /// a candidate again at once.
         lost,
-        failed,             ///< The body threw `exception`. The lock was released.
-        ended,              ///< The last event: `elect` returns, or throws an error with this `error` and `message`.
+        failed,  ///< The body threw `exception`. The lock was released.
+        ended,   ///< The last event: `elect` returns, or throws an error with this `error` and `message`.
     };
 
     kind what{};
-    std::string name{};                  ///< The name of the election.
+    std::string name{};  ///< The name of the election.
     /// The token of the term that this event is about. Zero: no term, or `config::fencing` is off.
     std::uint64_t fencing_token = 0;
     /// Set for `waiting_for_nodes`, `lost` and `ended`. If `ended` has no error, the body returned `elected::done`.

@@ -90,10 +90,7 @@ enum class errc {
 /// The category of @ref errc; its name is "redlock".
 REDLOCK_API boost::system::error_category const& error_category() noexcept;
 
-inline error_code make_error_code(errc e) noexcept
-{
-    return {static_cast<int>(e), error_category()};
-}
+inline error_code make_error_code(errc e) noexcept { return {static_cast<int>(e), error_category()}; }
 
 }  // namespace redlock
 

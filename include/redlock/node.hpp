@@ -71,7 +71,7 @@ struct node_reply {
     /// For a denied acquisition that contends: the manager that holds the lock hands it on to its own waiters. Then
     /// `remaining` and `watched` are about the end of these hand-overs, not about each change of the holder.
     bool handed_on = false;
-    bool wanted = false;   ///< For a granted acquisition that contends: the node has lately denied the key to others.
+    bool wanted = false;  ///< For a granted acquisition that contends: the node has lately denied the key to others.
     /// For a denied shared acquisition: no writer holds the lock, but a writer waits for it. Then `remaining` is the
     /// longest time that the node remembers the waiting writer. `watched` is also about the moment when it forgets it.
     bool behind_writer = false;
@@ -182,9 +182,9 @@ struct node_command {
     /// - Extend, heal and release: change the value's entry in the list. The last reader that leaves deletes the key.
     /// - Shared commands also extend and release a value that holds the key exclusively.
     redlock::mode mode = mode::exclusive;
-    bool passes = false;         ///< For a shared acquisition: waiting writers do not stop it.
+    bool passes = false;  ///< For a shared acquisition: waiting writers do not stop it.
     handovers handed_on = handovers::unsaid;
-    bool heal = false;           ///< For an extension: see @ref kind::extend.
+    bool heal = false;  ///< For an extension: see @ref kind::extend.
     /// For the extension of a shared lock: the manager has upgraded the lock. If the key is still shared, the node
     /// extends this reader's entry, but denies. If the key does not exist, @ref heal sets it with this value as the
     /// exclusive holder.
@@ -199,7 +199,7 @@ struct node_command {
     /// For an acquisition of several keys: set the first key that does not exist, and only this key's counter. Denied
     /// if all keys exist.
     bool any = false;
-    key_view keys{};             ///< One key for an inspection, no key to connect, one or several for other commands.
+    key_view keys{};  ///< One key for an inspection, no key to connect, one or several for other commands.
     std::string_view value{};
     /// For an acquisition, an upgrade or a withdrawal: the client that asks. All commands of one manager have the same
     /// contender. Empty: the command does not contend.

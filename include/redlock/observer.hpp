@@ -38,61 +38,61 @@ namespace events {
 /// An acquisition has begun, with arguments in range. It ends with @ref acquired or @ref not_acquired, unless the
 /// execution context is destroyed before.
 struct acquisition_begun {
-    clock::time_point when;           ///< The time of the call.
-    std::uint64_t acquisition;        ///< Its number in this manager, from 1.
-    resource_set const& resources;    ///< The names that it wants.
-    bool any;                         ///< True: any one of the names is enough. False: it wants all.
-    bool resumes;                     ///< It resumes another process's lock: `lock_manager::async_resume`.
+    clock::time_point when;         ///< The time of the call.
+    std::uint64_t acquisition;      ///< Its number in this manager, from 1.
+    resource_set const& resources;  ///< The names that it wants.
+    bool any;                       ///< True: any one of the names is enough. False: it wants all.
+    bool resumes;                   ///< It resumes another process's lock: `lock_manager::async_resume`.
     redlock::mode mode;
     std::chrono::milliseconds ttl;
-    std::chrono::milliseconds wait;   ///< See `acquire_options::wait`.
+    std::chrono::milliseconds wait;  ///< See `acquire_options::wait`.
     /// How many acquisitions of this manager wait before this one; of several names, the largest number.
     std::size_t ahead;
     std::shared_ptr<void const> context;  ///< `acquire_options::context`; may be null.
-    std::string_view owner;           ///< `config::owner`.
+    std::string_view owner;               ///< `config::owner`.
 };
 
 /// A round of an acquisition is decided, or `config::node_timeout` is over. Later answers have no event.
 struct round_decided {
     clock::time_point when;
     std::uint64_t acquisition;
-    resource_set const& resources;          ///< As in @ref acquisition_begun.
-    std::size_t round;                      ///< From 1.
+    resource_set const& resources;  ///< As in @ref acquisition_begun.
+    std::size_t round;              ///< From 1.
     /// True: a second request of the round, because too few nodes took the proposed fencing token.
     bool draws_token;
-    error_code outcome;                     ///< None: won. Otherwise as in @ref not_acquired; another round may follow.
-    std::chrono::nanoseconds took;          ///< From before the first byte left.
-    std::span<node_report const> nodes;     ///< In the order of `config::nodes`.
+    error_code outcome;                  ///< None: won. Otherwise as in @ref not_acquired; another round may follow.
+    std::chrono::nanoseconds took;       ///< From before the first byte left.
+    std::span<node_report const> nodes;  ///< In the order of `config::nodes`.
 };
 
 /// An acquisition has won its lock.
 struct acquired {
     clock::time_point when;
     std::uint64_t acquisition;
-    std::uint64_t lock;               ///< The lock's number: that of the acquisition that won it on the nodes.
+    std::uint64_t lock;  ///< The lock's number: that of the acquisition that won it on the nodes.
     /// The acquisition joined a lock that the manager already shares. No node was asked, and @ref lock differs from
     /// @ref acquisition.
     bool joined;
-    resource_set const& resources;    ///< The names that are locked. If any one was wanted: its name.
-    redlock::mode mode;               ///< See `lock::mode`.
-    std::chrono::nanoseconds waited;  ///< From the call to the round that was won.
-    std::chrono::nanoseconds took;    ///< From the call to now.
-    std::size_t rounds;               ///< How many times the nodes were asked.
-    std::size_t ahead;                ///< As in @ref acquisition_begun.
+    resource_set const& resources;      ///< The names that are locked. If any one was wanted: its name.
+    redlock::mode mode;                 ///< See `lock::mode`.
+    std::chrono::nanoseconds waited;    ///< From the call to the round that was won.
+    std::chrono::nanoseconds took;      ///< From the call to now.
+    std::size_t rounds;                 ///< How many times the nodes were asked.
+    std::size_t ahead;                  ///< As in @ref acquisition_begun.
     std::chrono::nanoseconds validity;  ///< How long the lock is valid from now on, if it is not extended.
-    std::string_view owner;           ///< `config::owner`.
+    std::string_view owner;             ///< `config::owner`.
 };
 
 /// An acquisition has ended without a lock.
 struct not_acquired {
     clock::time_point when;
     std::uint64_t acquisition;
-    resource_set const& resources;    ///< As in @ref acquisition_begun.
-    error_code reason;                ///< The error of the call: see `lock_manager::async_acquire`.
-    std::chrono::nanoseconds took;    ///< From the call to now.
+    resource_set const& resources;  ///< As in @ref acquisition_begun.
+    error_code reason;              ///< The error of the call: see `lock_manager::async_acquire`.
+    std::chrono::nanoseconds took;  ///< From the call to now.
     std::size_t rounds;
-    std::size_t ahead;                ///< As in @ref acquisition_begun.
-    std::string_view owner;           ///< `config::owner`.
+    std::size_t ahead;       ///< As in @ref acquisition_begun.
+    std::string_view owner;  ///< `config::owner`.
 };
 
 /// A lock was extended.
@@ -122,15 +122,15 @@ struct renewals_failing {
     clock::time_point when;
     std::uint64_t lock;
     resource_set const& resources;
-    std::string_view why;               ///< As in @ref extension_failed.
+    std::string_view why;  ///< As in @ref extension_failed.
 };
 
 /// Renewals of all locks succeed again, at least a second after @ref renewals_failing.
 struct renewals_well {
     clock::time_point when;
-    std::chrono::nanoseconds after;     ///< The time since @ref renewals_failing.
-    std::uint64_t failures;             ///< How many renewals failed meanwhile …
-    std::uint64_t lost;                 ///< … and how many locks were lost.
+    std::chrono::nanoseconds after;  ///< The time since @ref renewals_failing.
+    std::uint64_t failures;          ///< How many renewals failed meanwhile …
+    std::uint64_t lost;              ///< … and how many locks were lost.
 };
 
 /// A held lock could not be kept. This is its last event, also if a handle is released later.
@@ -141,7 +141,7 @@ struct lost {
     std::string_view why;               ///< For people.
     std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
     loss reason;
-    std::string_view owner;           ///< `config::owner`.
+    std::string_view owner;  ///< `config::owner`.
 };
 
 /// A lock has ended without a loss: its last handle released it, or it expired after its last handle had ended. This is
@@ -152,7 +152,7 @@ struct released {
     resource_set const& resources;
     std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
     std::chrono::nanoseconds validity;  ///< How long it would still have been valid. Zero: the work took too long.
-    std::string_view owner;           ///< `config::owner`.
+    std::string_view owner;             ///< `config::owner`.
 };
 
 /// A lock was detached: its keys are left to another process (`lock::detach`). This is its last event here.
@@ -162,20 +162,20 @@ struct detached {
     resource_set const& resources;
     std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
     std::chrono::nanoseconds validity;  ///< How long it is still valid.
-    std::string_view owner;           ///< `config::owner`.
+    std::string_view owner;             ///< `config::owner`.
 };
 
 /// A lock that has just ended goes to a waiter of the same manager. Waiters of other processes come later.
 struct handed_over {
     clock::time_point when;
-    std::uint64_t lock;                 ///< The lock that has ended.
-    std::string_view resource;          ///< One of its resources.
+    std::uint64_t lock;         ///< The lock that has ended.
+    std::string_view resource;  ///< One of its resources.
 };
 
 /// A node votes: it has a new connection, or it has voted again after trouble.
 struct node_up {
     clock::time_point when;
-    std::string_view node;              ///< Its address, without user and password.
+    std::string_view node;  ///< Its address, without user and password.
 };
 
 /// There is no connection to a node, as the answer to a request tells. Comes again only with another error, or after
@@ -183,16 +183,16 @@ struct node_up {
 struct node_down {
     clock::time_point when;
     std::string_view node;
-    error_code error;                   ///< `errc::connection_lost`, `errc::node_unreachable`, …
-    std::string_view message;           ///< The server's own words, without secrets; may be empty.
+    error_code error;          ///< `errc::connection_lost`, `errc::node_unreachable`, …
+    std::string_view message;  ///< The server's own words, without secrets; may be empty.
 };
 
 /// A node refuses requests. Comes again only with another error, or after @ref node_up.
 struct node_refused {
     clock::time_point when;
     std::string_view node;
-    error_code error;                   ///< See @ref errc, from `authentication_failed` on.
-    std::string_view message;           ///< The server's own words, without secrets; may be empty.
+    error_code error;          ///< See @ref errc, from `authentication_failed` on.
+    std::string_view message;  ///< The server's own words, without secrets; may be empty.
 };
 
 /// A node has restarted and may have forgotten locks, so its votes do not count until @ref node_trusted (quarantine).
@@ -213,14 +213,14 @@ struct node_trusted {
 struct clean_up_behind {
     clock::time_point when;
     std::string_view node;
-    error_code error;                   ///< Why it has not confirmed. None: it has.
-    std::size_t pending;                ///< Such keys on all nodes together: `stats::cleaning`.
+    error_code error;     ///< Why it has not confirmed. None: it has.
+    std::size_t pending;  ///< Such keys on all nodes together: `stats::cleaning`.
 };
 
 /// The manager has given up the release of keys. They expire by themselves.
 struct keys_left {
     clock::time_point when;
-    std::size_t keys;                   ///< How many; the keys of one lock on one node count as one.
+    std::size_t keys;  ///< How many; the keys of one lock on one node count as one.
 };
 
 /// A line of the log that no other event contains: what `config::log` receives besides the lines about events.

@@ -241,8 +241,7 @@ inline void write_acquisitions(metrics_writer& to)
     to.counter("redlock_rounds", "Rounds of acquisitions, won or lost.", [&](stats const& s) { to.sample(s.rounds); });
     to.counter("redlock_second_rounds", "Second rounds with fencing, because too few nodes took the proposed token.",
                [&](stats const& s) { to.sample(s.second_rounds); });
-    to.gauge("redlock_waiters", "Acquisitions under way that may wait.",
-             [&](stats const& s) { to.sample(s.waiting); });
+    to.gauge("redlock_waiters", "Acquisitions under way that may wait.", [&](stats const& s) { to.sample(s.waiting); });
     to.gauge("redlock_operations", "Operations under way or waiting, including renewals.",
              [&](stats const& s) { to.sample(s.running); });
 }
@@ -252,8 +251,7 @@ inline void write_locks(metrics_writer& to)
     to.gauge("redlock_held", "Locks that are held.", [&](stats const& s) { to.sample(s.held); });
     to.durations("redlock_hold_seconds", "How long locks were held: released, detached or lost.",
                  to.by_group([&](lock_stats const& s) { to.lengths(s.time_held); }));
-    to.durations("redlock_validity_left_seconds",
-                 "The validity left when locks were released.",
+    to.durations("redlock_validity_left_seconds", "The validity left when locks were released.",
                  to.by_group([&](lock_stats const& s) { to.lengths(s.validity_left); }));
     to.counter("redlock_released", "Locks that were released before they were lost.",
                to.by_group([&](lock_stats const& s) { to.sample(s.released); }));
@@ -289,10 +287,13 @@ inline void write_nodes(metrics_writer& to)
                 then(n);
         };
     };
-    to.gauge("redlock_node_up", "Whether the manager is connected to a node.",
-             of_each([&](node_stats const& n) { to.sample(int(n.connected), {{"node", n.name}}); }));
+    to.gauge("redlock_node_up", "Whether the manager is connected to a node.", of_each([&](node_stats const& n) {
+                 to.sample(int(n.connected), {{"node", n.name}});
+             }));
     to.gauge("redlock_quarantined", "Whether a node has restarted and does not vote yet.",
-             of_each([&](node_stats const& n) { to.sample(int(n.quarantine.count() > 0), {{"node", n.name}}); }));
+             of_each([&](node_stats const& n) {
+                 to.sample(int(n.quarantine.count() > 0), {{"node", n.name}});
+             }));
     to.counter("redlock_node_votes", "Votes of nodes in acquisitions and extensions.",
                of_each([&](node_stats const& n) {
                    to.sample(n.granted, {{"node", n.name}, {"vote", "granted"}});

@@ -24,12 +24,12 @@ REDLOCK_API char const* to_string(vote) noexcept;
 
 /// The part of one node in the last round of an operation.
 struct node_report {
-    std::string name{};                      ///< The node's address, without user and password.
+    std::string name{};  ///< The node's address, without user and password.
     redlock::vote vote = vote::unknown;
     /// Why the vote is unknown. An unknown vote without an error: the round was decided before this node answered.
     error_code error{};
-    std::string message{};                   ///< The server's own words for an error, without secrets.
-    std::chrono::microseconds round_trip{0}; ///< From the start of the round to the answer. Zero: no answer.
+    std::string message{};                    ///< The server's own words for an error, without secrets.
+    std::chrono::microseconds round_trip{0};  ///< From the start of the round to the answer. Zero: no answer.
 };
 
 /** The course of an acquisition. Point `acquire_options::report` at one.
@@ -37,10 +37,10 @@ struct node_report {
     It is written once, just before the operation completes, and must live until then.
 */
 struct attempt_report {
-    std::vector<node_report> nodes{};        ///< In the order of `config::nodes`. Empty when nothing was sent.
-    error_code outcome{};                    ///< The error with which the operation completed.
-    std::string message{};                   ///< For people: the outcome and its reason.
-    std::size_t rounds = 0;                  ///< How many times the nodes were asked for the lock.
+    std::vector<node_report> nodes{};  ///< In the order of `config::nodes`. Empty when nothing was sent.
+    error_code outcome{};              ///< The error with which the operation completed.
+    std::string message{};             ///< For people: the outcome and its reason.
+    std::size_t rounds = 0;            ///< How many times the nodes were asked for the lock.
     /// How many times the nodes were asked to raise their counters, because too few accepted the proposed fencing
     /// token.
     std::size_t second_rounds = 0;
@@ -50,7 +50,7 @@ struct attempt_report {
     /// With `errc::contended`, after a wait: the time until the lock expires or changes hands, if nobody extends it.
     /// Zero: not known.
     std::chrono::milliseconds remaining{0};
-    std::chrono::microseconds elapsed{0};    ///< From the call to the outcome, including the wait.
+    std::chrono::microseconds elapsed{0};  ///< From the call to the outcome, including the wait.
 };
 
 /** When to try again after a failed attempt, if the caller does something else meanwhile.
@@ -81,8 +81,8 @@ REDLOCK_API std::chrono::milliseconds retry_after(attempt_report const& report, 
 
 /// The knowledge of one node about a resource.
 struct node_lock_info {
-    std::string name{};                      ///< The node's address, without user and password.
-    error_code error{};                      ///< Why the node did not answer.
+    std::string name{};  ///< The node's address, without user and password.
+    error_code error{};  ///< Why the node did not answer.
     bool locked = false;
     redlock::mode mode = mode::exclusive;    ///< See @ref lock_info::mode.
     std::string owner{};                     ///< See @ref lock_info::owner.

@@ -10,6 +10,6 @@
 #define REDLOCK_VERSION_PATCH 0
 #define REDLOCK_VERSION_STRING "0.2.0"
 
-/// The number in `libredlock.so.0` and in the inline namespace `redlock::v0`. It increases with each release that breaks
-/// programs which are not compiled again.
+/// The number in `libredlock.so.0` and in the inline namespace `redlock::v0`. It increases with each release that
+/// breaks programs which are not compiled again.
 #define REDLOCK_ABI_VERSION 0

@@ -25,17 +25,17 @@ std::string argument(std::string const& text)
     return '\'' + escaped(text, "'") + '\'';
 }
 
-bool uses_database(std::string const& url)
-{
-    return is_server(url) && place_of(url).database != 0;
-}
+bool uses_database(std::string const& url) { return is_server(url) && place_of(url).database != 0; }
 
 }  // namespace
 
 int acl(arguments given)
 {
-    command_line line("acl", "Print the least access list of a user of locks, as a line for redis-cli. For Redis 6 and newer, and Valkey.",
-                      "Replace PASSWORD. \"redlock doctor\" with the same options, as that user, says whether the access list is enough.");
+    command_line line(
+        "acl",
+        "Print the least access list of a user of locks, as a line for redis-cli. For Redis 6 and newer, and Valkey.",
+        "Replace PASSWORD. \"redlock doctor\" with the same options, as that user, says whether the access list is "
+        "enough.");
     std::string user = "redlock";
     uses used;
     line.add_text("--user", "NAME", user, "the name of the user (redlock)");
@@ -46,7 +46,8 @@ int acl(arguments given)
     line.may_do_without_nodes();
     auto const s = line.read(std::move(given));
     used.database = used.database || std::ranges::any_of(s.locks.nodes, uses_database);
-    auto const rule = fmt::format("ACL SETUSER {} reset on >PASSWORD {} -@all {}", argument(user), argument('~' + pattern_of(s.locks.prefix)), rules_for(used));
+    auto const rule = fmt::format("ACL SETUSER {} reset on >PASSWORD {} -@all {}", argument(user),
+                                  argument('~' + pattern_of(s.locks.prefix)), rules_for(used));
     if (s.output == format::table)
         print(rule + '\n');
     else

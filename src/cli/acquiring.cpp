@@ -55,16 +55,13 @@ asio::awaitable<std::vector<lock_info>> look_at_holders(lock_manager& locks, std
 std::string holder_of(lock_info const& held)
 {
     auto const end = held.remaining == milliseconds::max()
-        ? "without end"
-        : fmt::format("ttl {} s", std::chrono::ceil<std::chrono::seconds>(held.remaining).count());
+                         ? "without end"
+                         : fmt::format("ttl {} s", std::chrono::ceil<std::chrono::seconds>(held.remaining).count());
     auto const owner = held.owner.empty() ? "a client without a name" : printable(held.owner);
     return fmt::format("{}, {}", held.mode == mode::shared ? "shared" : "held by " + owner, end);
 }
 
-std::string name_of(std::string const& key, settings const& s)
-{
-    return printable(s.locks.prefix + key);
-}
+std::string name_of(std::string const& key, settings const& s) { return printable(s.locks.prefix + key); }
 
 std::string names_of(how_to_acquire const& how, settings const& s)
 {
@@ -151,9 +148,12 @@ void how_to_acquire::add_to(command_line& line)
 {
     using std::chrono::hours;
     line.add_ttl(ttl, "how long the servers keep the locks if they are not renewed");
-    line.add_duration("--wait,-w", wait, 0ms, hours(24 * 365), "wait at most this long; without it, for ever; also $REDLOCK_WAIT")->each([this](std::string const&) { is_limited = true; });
+    line.add_duration("--wait,-w", wait, 0ms, hours(24 * 365),
+                      "wait at most this long; without it, for ever; also $REDLOCK_WAIT")
+        ->each([this](std::string const&) { is_limited = true; });
     line.add_flag("--nonblock,-n", at_once, "do not wait");
-    line.add_duration("--max-hold", max_hold, 20ms, hours(24 * 365), "the locks end after this time, even if they were renewed");
+    line.add_duration("--max-hold", max_hold, 20ms, hours(24 * 365),
+                      "the locks end after this time, even if they were renewed");
     line.add_flag("--shared,-s", shared, "share the lock with other holders that use --shared; one KEY only");
     line.add_flag("--fencing", fencing, "draw a fencing token");
 }
@@ -167,7 +167,9 @@ void how_to_acquire::add_to(config& c) const
 acquire_options how_to_acquire::options(attempt_report& report) const
 {
     return {.ttl = ttl,
-            .wait = at_once ? 0ms : is_limited ? wait : wait_forever,
+            .wait = at_once      ? 0ms
+                    : is_limited ? wait
+                                 : wait_forever,
             .renew = renew,
             .max_hold = max_hold,
             .mode = shared ? mode::shared : mode::exclusive,

@@ -40,7 +40,7 @@ struct how_to_acquire {
 
 /// How an acquisition has ended.
 struct acquired {
-    lock held{};            ///< empty: it failed
+    lock held{};  ///< empty: it failed
     int status = 0;
     std::string message{};  ///< for people, if it failed: one line that begins with "redlock"
     std::chrono::milliseconds waited{0};

@@ -50,7 +50,8 @@ std::vector<std::string> seen_in(lock_answer const& seen)
 {
     std::vector<std::string> tokens;
     for (auto const& n : seen.lock.nodes) {
-        bool const is_meant = seen.lock.state == lock_state::partial || seen.lock.state == lock_state::unknown || n.value == seen.lock.value;
+        bool const is_meant = seen.lock.state == lock_state::partial || seen.lock.state == lock_state::unknown
+                              || n.value == seen.lock.value;
         if ((n.state == lock_state::held || n.state == lock_state::foreign) && n.error.empty() && is_meant)
             tokens.push_back(n.value);
     }
@@ -63,7 +64,8 @@ std::vector<std::string> seen_in(lock_answer const& seen)
     return tokens;
 }
 
-// The release of one who shares it is that of one who has it alone, too. The tombstone keeps the old holder from setting the key again.
+// The release of one who shares it is that of one who has it alone, too. The tombstone keeps the old holder from
+// setting the key again.
 questions to_delete(std::vector<std::string> const& tokens, std::string const& at)
 {
     auto const& script = redis::release_shared_script;
@@ -73,7 +75,13 @@ questions to_delete(std::vector<std::string> const& tokens, std::string const& a
     for (auto const& token : tokens) {
         auto& words = all.emplace_back();
         if (core::is_token(token))
-            words = {"EVALSHA", std::string(script.sha1), "3", at, core::readers_key(at), core::tombstone_key(at, token), token,
+            words = {"EVALSHA",
+                     std::string(script.sha1),
+                     "3",
+                     at,
+                     core::readers_key(at),
+                     core::tombstone_key(at, token),
+                     token,
                      std::to_string(core::tombstone_life.count())};
         else
             words = {"EVALSHA", std::string(script.sha1), "2", at, core::readers_key(at), token};
@@ -90,7 +98,8 @@ asio::awaitable<std::vector<deletion>> delete_seen(servers& all, std::vector<std
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto& d = deletions.emplace_back(deletion{.name = all.name(i), .answered = true});
         auto const replies = std::span(told[i].replies).subspan(1);  // behind that which loads the script
-        d.deleted = was_nobodys && replies.front().number().value_or(no_key) != no_key && replies.back().number() == no_key;
+        d.deleted = was_nobodys && replies.front().number().value_or(no_key) != no_key
+                    && replies.back().number() == no_key;
         for (auto const& reply : replies.subspan(1, replies.size() - 2)) {
             d.deleted = d.deleted || reply.number() == 1;
             if (!reply.number()) {
@@ -108,9 +117,11 @@ bool may_break(order const& o)
     if (!o.token.empty() || (o.force && o.yes))
         return true;
     if (!o.force)
-        throw early_exit(wrong_usage, "redlock break: nothing was deleted. Name the holder that is to lose it with --token, or say --force --yes");
+        throw early_exit(wrong_usage, "redlock break: nothing was deleted. Name the holder that is to lose it with "
+                                      "--token, or say --force --yes");
     if (!::isatty(STDIN_FILENO) || !::isatty(STDERR_FILENO))
-        throw early_exit(wrong_usage, "redlock break: nothing was deleted. Nobody can be asked here: say --force --yes");
+        throw early_exit(wrong_usage,
+                         "redlock break: nothing was deleted. Nobody can be asked here: say --force --yes");
     remark("\nThe holder goes on until it notices. Break the lock? [y/N] ");
     std::string answer;
     std::getline(std::cin, answer);
@@ -120,7 +131,8 @@ bool may_break(order const& o)
 // Whether as many have answered as decide.
 bool is_known(std::vector<deletion> const& deletions)
 {
-    return static_cast<std::size_t>(std::ranges::count(deletions, true, &deletion::answered)) >= deletions.size() / 2 + 1;
+    return static_cast<std::size_t>(std::ranges::count(deletions, true, &deletion::answered))
+           >= deletions.size() / 2 + 1;
 }
 
 void tell(std::vector<deletion> const& deletions, lock_answer const& seen, settings const& s)
@@ -133,7 +145,10 @@ void tell(std::vector<deletion> const& deletions, lock_answer const& seen, setti
         auto document = json_of(seen.lock);
         boost::json::array nodes;
         for (auto const& d : deletions) {
-            boost::json::object node{{"name", d.name}, {"result", d.deleted ? "deleted" : d.answered ? "not_there" : "unknown"}};
+            boost::json::object node{{"name", d.name},
+                                     {"result", d.deleted    ? "deleted"
+                                                : d.answered ? "not_there"
+                                                             : "unknown"}};
             if (!d.error.empty())
                 node["error"] = valid_utf8(d.error);
             nodes.push_back(std::move(node));
@@ -149,8 +164,10 @@ void tell(std::vector<deletion> const& deletions, lock_answer const& seen, setti
             remark(fmt::format("redlock break: {}: {}\n", printable(d.name), printable(d.error)));
     }
     if (deleted > 0)
-        remark("redlock break: whoever had it goes on until it notices: at its next renewal, about a third of its ttl from now; without renewal, never.\n"
-               "Until then two may be at work. Only a resource that refuses old fencing tokens is safe from the first one.\n");
+        remark("redlock break: whoever had it goes on until it notices: at its next renewal, about a third of its ttl "
+               "from now; without renewal, never.\n"
+               "Until then two may be at work. Only a resource that refuses old fencing tokens is safe from the first "
+               "one.\n");
     else if (is_known(deletions))
         remark("redlock break: nobody has what was to be deleted: the lock has ended, or has changed hands\n");
 }
@@ -158,11 +175,13 @@ void tell(std::vector<deletion> const& deletions, lock_answer const& seen, setti
 int status_of(std::vector<deletion> const& deletions)
 {
     if (!is_known(deletions))
-        return std::ranges::any_of(deletions, [](auto const& d) { return is_refused(d.error); }) ? no_permission : no_quorum;
+        return std::ranges::any_of(deletions, [](auto const& d) { return is_refused(d.error); }) ? no_permission
+                                                                                                 : no_quorum;
     return std::ranges::any_of(deletions, &deletion::deleted) ? done : no;
 }
 
-// While somebody thought about the answer servers may have closed their connections: the question that finds out is not answered.
+// While somebody thought about the answer servers may have closed their connections: the question that finds out is not
+// answered.
 asio::awaitable<void> wake(servers& all, std::string at)
 {
     questions ttl;
@@ -177,11 +196,15 @@ asio::awaitable<int> look_and_break(servers& all, order const& o, settings const
         remark(text_of(seen, s, false));
     if (!seen.lock.is_there())
         co_return seen.lock.state == lock_state::free ? no : is_refused(seen.lock) ? no_permission : no_quorum;
-    if (std::ranges::none_of(seen.lock.nodes, [](auto const& n) { return n.state > lock_state::free && n.error.empty(); }))
-        throw early_exit(no, "redlock break: what is there is no string, so it is no lock. If you know what it is, delete it with DEL");
+    if (std::ranges::none_of(seen.lock.nodes,
+                             [](auto const& n) { return n.state > lock_state::free && n.error.empty(); }))
+        throw early_exit(
+            no,
+            "redlock break: what is there is no string, so it is no lock. If you know what it is, delete it with DEL");
     if (o.token.empty() && !seen.readers_hidden.empty())
         throw early_exit(is_refused(seen.readers_hidden) ? no_permission : no_quorum,
-                                  "redlock break: nothing was deleted, as it cannot be seen who shares it: " + printable(seen.readers_hidden));
+                         "redlock break: nothing was deleted, as it cannot be seen who shares it: "
+                             + printable(seen.readers_hidden));
     if (!may_break(o))
         throw early_exit(no, "redlock break: nothing was deleted");
     if (o.token.empty() && !o.yes)
@@ -196,16 +219,20 @@ asio::awaitable<int> look_and_break(servers& all, order const& o, settings const
 
 int break_lock(arguments given)
 {
-    command_line line("break",
-                      "Take a lock away from its holder. The holder is shown first. Only the value that was shown is deleted, or the "
-                      "token that is given: a client that has acquired the lock meanwhile keeps it.",
-                      "The old holder continues until its next renewal, about a third of its ttl later; without renewal it never notices. Until "
-                      "then two clients may work at the same time, and only a resource that refuses old fencing tokens is safe.\n"
-                      "Status: 0 a majority of the nodes no longer has the lock; 1 the lock was free; 64 neither --token nor --force; 69 too few "
-                      "nodes answered; 77 too few, because they refuse.");
+    command_line line(
+        "break",
+        "Take a lock away from its holder. The holder is shown first. Only the value that was shown is deleted, or the "
+        "token that is given: a client that has acquired the lock meanwhile keeps it.",
+        "The old holder continues until its next renewal, about a third of its ttl later; without renewal it never "
+        "notices. Until "
+        "then two clients may work at the same time, and only a resource that refuses old fencing tokens is safe.\n"
+        "Status: 0 a majority of the nodes no longer has the lock; 1 the lock was free; 64 neither --token nor "
+        "--force; 69 too few "
+        "nodes answered; 77 too few, because they refuse.");
     order o;
     line.add_key(o.key);
-    line.add_text("--token", "TOKEN", o.token, "delete only the value with this token: of the holder, or of one reader");
+    line.add_text("--token", "TOKEN", o.token,
+                  "delete only the value with this token: of the holder, or of one reader");
     line.add_flag("--force", o.force, "delete the value that is there, or all readers; asks on a terminal");
     line.add_flag("--yes,-y", o.yes, "do not ask");
     auto const s = line.read(std::move(given));

@@ -35,10 +35,7 @@ std::vector<int> open_files()
     return all;
 }
 
-std::string name_of(std::string const& setting)
-{
-    return setting.substr(0, setting.find('=') + 1);
-}
+std::string name_of(std::string const& setting) { return setting.substr(0, setting.find('=') + 1); }
 
 // Words for exec: of strings that stay where they are.
 std::vector<char*> pointers_to(std::vector<std::string>& words)
@@ -89,7 +86,8 @@ void inheritance::restore() const noexcept
 
 bool inheritance::ignores(int signal) const noexcept
 {
-    return std::ranges::any_of(dispositions_, [=](auto const& d) { return d.signal == signal && d.action.sa_handler == SIG_IGN; });
+    return std::ranges::any_of(dispositions_,
+                               [=](auto const& d) { return d.signal == signal && d.action.sa_handler == SIG_IGN; });
 }
 
 void inheritance::keep_files_ours() const
@@ -227,25 +225,20 @@ void child::look() noexcept
         } else {
             has_ended_ = true;
             wait_status_ = status;
-            was_interrupted_alone_ = WIFSIGNALED(status) && WTERMSIG(status) == SIGINT && has_terminal_ && !got_interrupt_ && ::tcgetpgrp(terminal) == pid_;
+            was_interrupted_alone_ = WIFSIGNALED(status) && WTERMSIG(status) == SIGINT && has_terminal_
+                                     && !got_interrupt_ && ::tcgetpgrp(terminal) == pid_;
         }
     }
 }
 
-bool child::was_stopped() noexcept
-{
-    return std::exchange(was_stopped_, false);
-}
+bool child::was_stopped() noexcept { return std::exchange(was_stopped_, false); }
 
 int child::status() const noexcept
 {
     return WIFSIGNALED(wait_status_) ? by_signal + WTERMSIG(wait_status_) : WEXITSTATUS(wait_status_);
 }
 
-int child::signal_that_ended_it() const noexcept
-{
-    return WIFSIGNALED(wait_status_) ? WTERMSIG(wait_status_) : 0;
-}
+int child::signal_that_ended_it() const noexcept { return WIFSIGNALED(wait_status_) ? WTERMSIG(wait_status_) : 0; }
 
 // Once the group is gone its number may be that of another group.
 bool child::is_gone() noexcept
@@ -259,7 +252,7 @@ bool child::is_gone() noexcept
 void child::stop_with_it() noexcept
 {
     pass_foreground(pid_, our_group_);
-    struct sigaction stops{}, before;
+    struct sigaction stops = {}, before = {};
     stops.sa_handler = SIG_DFL;
     ::sigaction(SIGTSTP, &stops, &before);
     ::raise(SIGTSTP);  // unlike SIGSTOP, it stops nobody who is left alone with it

@@ -23,7 +23,8 @@ public:
     /// What has been opened since is not for a child.
     void keep_files_ours() const;
 
-    /// The lowest number that no file of a child has, after that. Not every shell takes one of two digits for a descriptor.
+    /// The lowest number that no file of a child has, after that. Not every shell takes one of two digits for a
+    /// descriptor.
     static int unused_file() noexcept;
 
     /// Whether a signal was ignored, as nohup(1) has it: it is for a child as well.
@@ -76,7 +77,7 @@ public:
     void stop_with_it() noexcept override;
     void go_on() noexcept override;
 
-    int status() const noexcept;  ///< its exit status, or 128 and the signal that has ended it
+    int status() const noexcept;                ///< its exit status, or 128 and the signal that has ended it
     int signal_that_ended_it() const noexcept;  ///< 0: none
 
     /// Whether Ctrl-C has ended it, of which nobody else has heard: it had the terminal for itself.

@@ -49,18 +49,15 @@ void add_output(CLI::App& app, std::string& into, std::vector<std::string> const
 
 format format_of(std::string_view name)
 {
-    return name == "json" ? format::json : name == "jsonl" ? format::jsonl : name == "prometheus" ? format::prometheus : format::table;
+    return name == "json"         ? format::json
+           : name == "jsonl"      ? format::jsonl
+           : name == "prometheus" ? format::prometheus
+                                  : format::table;
 }
 
-bool takes_value(CLI::Option const& o)
-{
-    return o.get_items_expected_max() > 0;
-}
+bool takes_value(CLI::Option const& o) { return o.get_items_expected_max() > 0; }
 
-bool has(std::string_view text, std::string_view part)
-{
-    return text.find(part) != text.npos;
-}
+bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
 bool is_yes(std::string_view text)
 {
@@ -105,30 +102,38 @@ command_line::command_line(std::string const& command, std::string about, std::s
     require_units();
     option_defaults()->group(global_group);
     add_option("--url,-u", urls_,
-               "a lock server, once for each: redis://[user:password@]host[:port], rediss:// with TLS, and others. $REDLOCK_URLS takes "
-               "several, with commas between them. All users of a machine can read the arguments of a process, so put passwords into the "
+               "a lock server, once for each: redis://[user:password@]host[:port], rediss:// with TLS, and others. "
+               "$REDLOCK_URLS takes "
+               "several, with commas between them. All users of a machine can read the arguments of a process, so put "
+               "passwords into the "
                "environment or a file")
         ->type_name("URL")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false);
-    add_text("--password-file", "FILE", password_file_, "a file; its first line is the password of all nodes whose URL has none");
+    add_text("--password-file", "FILE", password_file_,
+             "a file; its first line is the password of all nodes whose URL has none");
     add_text("--prefix", "TEXT", c.prefix, "the key of a lock on the servers is this and its name (lock:)");
     add_text("--owner", "TEXT", c.owner, "the label by which others see the holder of a lock (host:pid)");
     add_duration("--node-timeout", c.node_timeout, 1ms, 60s, "how long to wait for the vote of one node");
     add_duration("--connect-timeout", c.connect_timeout, 1ms, 60s, "how long connecting may take");
     add_duration("--max-ttl", c.max_ttl, 20ms, 24h, "the longest ttl of any client; the same for all clients");
     add_option("--restart-guard", restart_guard_,
-               "whether a restarted node votes that may have forgotten locks: strict, not before it is --max-ttl old, unless it has a durable "
+               "whether a restarted node votes that may have forgotten locks: strict, not before it is --max-ttl old, "
+               "unless it has a durable "
                "log; automatic, also if all nodes are as young; off, always (strict)")
         ->type_name("RULE")
         ->check(CLI::IsMember({"strict", "automatic", "off"}));
-    add_number("--drift-factor", c.drift_factor, 0, 0.5, "how far clocks may drift apart, as a share of the time that passes; the same for all clients");
+    add_number("--drift-factor", c.drift_factor, 0, 0.5,
+               "how far clocks may drift apart, as a share of the time that passes; the same for all clients");
     add_text("--ca-file", "FILE", c.tls.ca_file, "certificate authorities, PEM; without it, those of the system");
     add_text("--certificate-file", "FILE", c.tls.certificate_file, "client certificate, PEM");
     add_text("--private-key-file", "FILE", c.tls.private_key_file, "key of the client certificate, PEM");
     add_text("--config", "FILE", path_, "a file with these options, one in a line: prefix = jobs:");
-    add_output(*this, output_, {"table", "json", "jsonl"}, "table, json (one document), or jsonl (one document a line)");
-    add_option("--color", color_, "auto, always or never; $NO_COLOR means never")->type_name("WHEN")->check(CLI::IsMember({"auto", "always", "never"}));
+    add_output(*this, output_, {"table", "json", "jsonl"},
+               "table, json (one document), or jsonl (one document a line)");
+    add_option("--color", color_, "auto, always or never; $NO_COLOR means never")
+        ->type_name("WHEN")
+        ->check(CLI::IsMember({"auto", "always", "never"}));
     add_flag("--verbose,-v", settings_.verbose, "print what is done, and the log of the library");
     add_flag("--quiet,-q", settings_.quiet, "print no messages; the exit status tells of errors");
     option_defaults()->group("Options");
@@ -160,15 +165,9 @@ void command_line::may_print_for_prometheus()
                "table, json (one document), jsonl (one document a line), or prometheus (for a file of node_exporter)");
 }
 
-void command_line::may_do_without_nodes()
-{
-    needs_nodes_ = false;
-}
+void command_line::may_do_without_nodes() { needs_nodes_ = false; }
 
-void command_line::is_about_ourselves()
-{
-    needs_settings_ = false;
-}
+void command_line::is_about_ourselves() { needs_settings_ = false; }
 
 void command_line::add_key(std::string& into)
 {
@@ -187,12 +186,13 @@ settings command_line::read(std::vector<std::string> arguments)
     if (key_ && (key_->empty() || key_->size() > longest_name))
         refuse(fmt::format("a lock's name has 1 to {} bytes", longest_name));
     if (key_ && !core::mark_in(settings_.locks.prefix + *key_).empty())
-        refuse(fmt::format("no lock's name holds \"{}\", which marks other keys", core::mark_in(settings_.locks.prefix + *key_)));
+        refuse(fmt::format("no lock's name holds \"{}\", which marks other keys",
+                           core::mark_in(settings_.locks.prefix + *key_)));
     settings_.output = format_of(output_);
     settings_.color = color_ == "always" ? when::always : color_ == "never" ? when::never : when::automatically;
-    settings_.locks.restart_guard = restart_guard_ == "strict" ? restart_guard::strict
-        : restart_guard_ == "automatic"                        ? restart_guard::automatic
-                                                               : restart_guard::off;
+    settings_.locks.restart_guard = restart_guard_ == "strict"      ? restart_guard::strict
+                                    : restart_guard_ == "automatic" ? restart_guard::automatic
+                                                                    : restart_guard::off;
     check_ttl();
     if (needs_settings_)
         choose_nodes();
@@ -235,7 +235,8 @@ void command_line::check_ttl()
     if (ttl_ && count("--ttl") == 0)
         *ttl_ = std::min(*ttl_, longest);
     if (ttl_ && *ttl_ > longest)
-        refuse(fmt::format("--ttl is {}, but must be at most --max-ttl, {}. A restarted node does not vote for as long as --max-ttl, so all "
+        refuse(fmt::format("--ttl is {}, but must be at most --max-ttl, {}. A restarted node does not vote for as long "
+                           "as --max-ttl, so all "
                            "clients must have the same: raise it for all of them, or take a shorter --ttl and renew",
                            in_words(*ttl_), in_words(longest)));
 }
@@ -282,7 +283,8 @@ std::vector<command_line::configured> command_line::from_file(std::string const&
             auto const* const known = option == "--config" ? nullptr : global_option(*this, option);
             bool const is_shared = std::ranges::find(shared_options, option) != shared_options.end();
             if (!item.parents.empty())
-                refuse_configuration(fmt::format("{}: sections such as [{}] are not known", path, item.parents.front()));
+                refuse_configuration(
+                    fmt::format("{}: sections such as [{}] are not known", path, item.parents.front()));
             if (!known && !is_shared)
                 refuse_configuration(fmt::format("{}: \"{}\" cannot stand in a file", path, item.name));
             check_values(path, item.name, item.inputs);
@@ -306,14 +308,16 @@ std::vector<command_line::configured> command_line::from_file(std::string const&
 }
 
 // A comment behind a value would become a part of it: CLI11 takes blanks for separators.
-void command_line::check_values(std::string const& path, std::string const& name, std::vector<std::string> const& values) const
+void command_line::check_values(std::string const& path, std::string const& name,
+                                std::vector<std::string> const& values) const
 {
     bool const is_list = name == "url";
     bool const has_comment = std::ranges::any_of(values, [](auto const& v) { return v.starts_with('#'); });
     if (has_comment || (!is_list && values.size() > 1))
-        refuse_configuration(fmt::format("{}: {} has several values. Write a value with blanks in quotes, and a comment on a line "
-                                         "of its own",
-                                         path, name));
+        refuse_configuration(
+            fmt::format("{}: {} has several values. Write a value with blanks in quotes, and a comment on a line "
+                        "of its own",
+                        path, name));
 }
 
 void command_line::choose_nodes()
@@ -327,7 +331,8 @@ void command_line::choose_nodes()
             nodes = urls_in_file_;
         named_ = nodes;
         if (nodes.empty() && needs_nodes_)
-            refuse_configuration("no lock server is named: -u redis://HOST, or $REDLOCK_URLS, or \"url = redis://HOST\" in a file that $REDLOCK_CONFIG names");
+            refuse_configuration("no lock server is named: -u redis://HOST, or $REDLOCK_URLS, or \"url = "
+                                 "redis://HOST\" in a file that $REDLOCK_CONFIG names");
         if (password_file_.empty())
             return;
         auto const password = first_line_of(password_file_);

@@ -12,8 +12,9 @@ namespace redlock::cli {
 
 /** The command line of one command: its own options and arguments, and the options that all commands have.
 
-    Each of the latter, and --ttl, --wait, --grace and --at-least, may stand in the environment, as REDLOCK_ and its name in capitals, or in
-    a file ($REDLOCK_CONFIG, --config). The command line comes first, then the environment, then the file.
+    Each of the latter, and --ttl, --wait, --grace and --at-least, may stand in the environment, as REDLOCK_ and its
+    name in capitals, or in a file ($REDLOCK_CONFIG, --config). The command line comes first, then the environment, then
+    the file.
 */
 class command_line : public option_parser {
 public:
@@ -76,7 +77,8 @@ private:
 /// Where an option may stand in the environment: REDLOCK_NODE_TIMEOUT for "--node-timeout".
 std::string variable_of(std::string_view option);
 
-/// The options that all commands have and that take a value, such as "--prefix": where a command begins behind them must be known.
+/// The options that all commands have and that take a value, such as "--prefix": where a command begins behind them
+/// must be known.
 bool takes_value(std::string const& global_option);
 
 }  // namespace redlock::cli

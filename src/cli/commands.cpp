@@ -28,9 +28,6 @@ constexpr std::array all{
 
 }  // namespace
 
-std::span<command const> commands()
-{
-    return all;
-}
+std::span<command const> commands() { return all; }
 
 }  // namespace redlock::cli

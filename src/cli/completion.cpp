@@ -20,10 +20,7 @@ namespace redlock::cli {
 
 namespace {
 
-bool takes_file(option_text const& o)
-{
-    return o.value == "FILE";
-}
+bool takes_file(option_text const& o) { return o.value == "FILE"; }
 
 std::vector<std::string> names_of(command_text const& c)
 {
@@ -61,7 +58,10 @@ std::string bash_values(std::string_view command, option_text const& o)
         patterns.push_back(fmt::format("{}:{}", command, name));
     auto const* const files = "COMPREPLY=($(compgen -f -- \"$cur\")); compopt -o filenames; return";
     auto const words = fmt::format("words='{}'", fmt::join(o.choices, " "));
-    return fmt::format("        {}) {} ;;\n", fmt::join(patterns, "|"), takes_file(o) ? files : o.choices.empty() ? "return" : words.c_str());
+    return fmt::format("        {}) {} ;;\n", fmt::join(patterns, "|"),
+                       takes_file(o)       ? files
+                       : o.choices.empty() ? "return"
+                                           : words.c_str());
 }
 
 std::string zsh_option(option_text const& o)
@@ -71,7 +71,10 @@ std::string zsh_option(option_text const& o)
         forms.push_back(o.value.empty() ? name : name + (name.starts_with("--") ? "=" : "+"));
     auto text = fmt::format("[{}]", escaped(begin_of(o.about), "[]:\\"));
     if (!o.value.empty())
-        text += fmt::format(":{}:{}", escaped(o.value, ":"), takes_file(o) ? "_files" : o.choices.empty() ? " " : fmt::format("({})", fmt::join(o.choices, " ")));
+        text += fmt::format(":{}:{}", escaped(o.value, ":"),
+                            takes_file(o)       ? "_files"
+                            : o.choices.empty() ? " "
+                                                : fmt::format("({})", fmt::join(o.choices, " ")));
     if (forms.size() == 1)
         return "        " + shell_quoted("*" + forms.front() + text) + '\n';
     return fmt::format("        '*'{{{}}}{}\n", fmt::join(forms, ","), shell_quoted(text));
@@ -97,7 +100,9 @@ std::string fish_option(std::string_view condition, option_text const& o)
     for (auto const& name : o.names)
         text += name.starts_with("--") ? fmt::format(" -l {}", name.substr(2)) : fmt::format(" -s {}", name.substr(1));
     if (!o.value.empty())
-        text += takes_file(o) ? " -r -F" : o.choices.empty() ? " -x" : fmt::format(" -x -a '{}'", fmt::join(o.choices, " "));
+        text += takes_file(o)       ? " -r -F"
+                : o.choices.empty() ? " -x"
+                                    : fmt::format(" -x -a '{}'", fmt::join(o.choices, " "));
     return fmt::format("{} -d '{}'\n", text, escaped(begin_of(o.about), "'\\"));
 }
 
@@ -117,7 +122,8 @@ std::string for_bash(std::vector<command_text> const& commands)
     }
     for (auto const& c : commands) {
         names.push_back(c.name);
-        words += fmt::format("        {}) options='{}' operands='{}' ;;\n", c.name, fmt::join(names_of(c), " "), fmt::join(c.choices, " "));
+        words += fmt::format("        {}) options='{}' operands='{}' ;;\n", c.name, fmt::join(names_of(c), " "),
+                             fmt::join(c.choices, " "));
         for (auto const& o : c.options)
             values += o.is_global ? "" : bash_values(c.name, o);
     }
@@ -154,8 +160,7 @@ _redlock()
 complete -F _redlock redlock
 )",
                        fmt::format("*:{}", fmt::join(with_value, "|*:")), fmt::join(names, "|:"),
-                       values + values_everywhere, fmt::join(globals, " "),
-                       fmt::join(names, " "), words);
+                       values + values_everywhere, fmt::join(globals, " "), fmt::join(names, " "), words);
 }
 
 std::string for_zsh(std::vector<command_text> const& commands)
@@ -171,8 +176,10 @@ std::string for_zsh(std::vector<command_text> const& commands)
             own += o.is_global ? "" : zsh_option(o);
             replaced += o.is_global || !is_among(everywhere, o) ? "" : zsh_removal(c, o);
         }
-        own += fmt::format("        {}\n    ) ;;\n", shell_quoted(fmt::format("*:{}:{}", escaped(c.takes.empty() ? "nothing" : c.takes, ":"),
-                                                                       c.choices.empty() ? " " : fmt::format("({})", fmt::join(c.choices, " ")))));
+        own += fmt::format(
+            "        {}\n    ) ;;\n",
+            shell_quoted(fmt::format("*:{}:{}", escaped(c.takes.empty() ? "nothing" : c.takes, ":"),
+                                     c.choices.empty() ? " " : fmt::format("({})", fmt::join(c.choices, " ")))));
     }
     return fmt::format(R"(#compdef redlock
 # What completes the words of redlock in zsh.
@@ -214,7 +221,8 @@ std::string for_fish(std::vector<command_text> const& commands)
     for (auto const& o : options_everywhere(commands))
         text += fish_option("", o);
     for (auto const& c : commands) {
-        text += fmt::format("complete -c redlock -n __fish_use_subcommand -a {} -d '{}'\n", c.name, escaped(c.line, "'\\"));
+        text +=
+            fmt::format("complete -c redlock -n __fish_use_subcommand -a {} -d '{}'\n", c.name, escaped(c.line, "'\\"));
         auto const condition = "__fish_seen_subcommand_from " + c.name;
         for (auto const& o : c.options)
             text += o.is_global ? "" : fish_option(condition, o);
@@ -228,11 +236,12 @@ std::string for_fish(std::vector<command_text> const& commands)
 
 int completion(arguments given)
 {
-    command_line line("completion",
-                      "Print completions for a shell. For bash, read them by source, or keep them in "
-                      "~/.local/share/bash-completion/completions/redlock; for zsh, as _redlock in a folder of $fpath; for fish, in "
-                      "~/.config/fish/completions/redlock.fish.",
-                      "The installation of the tool contains them.");
+    command_line line(
+        "completion",
+        "Print completions for a shell. For bash, read them by source, or keep them in "
+        "~/.local/share/bash-completion/completions/redlock; for zsh, as _redlock in a folder of $fpath; for fish, in "
+        "~/.config/fish/completions/redlock.fish.",
+        "The installation of the tool contains them.");
     std::string shell;
     line.add_option("SHELL", shell, "the shell")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
     line.is_about_ourselves();

@@ -28,7 +28,11 @@ std::vector<std::string> choices_in(std::string_view type)
 
 option_text describe(CLI::Option const& o)
 {
-    option_text text{.names = {}, .value = {}, .choices = {}, .about = o.get_description(), .is_global = o.get_group() == global_group};
+    option_text text{.names = {},
+                     .value = {},
+                     .choices = {},
+                     .about = o.get_description(),
+                     .is_global = o.get_group() == global_group};
     for (auto const& name : o.get_lnames())
         text.names.push_back("--" + name);
     for (auto const& name : o.get_snames())
@@ -58,11 +62,13 @@ command_text describe(command const& c)
 }  // namespace
 
 description::description(CLI::App const& app)
-    : early_exit(wrong_usage, fmt::format("{}: there is no option \"{}\"; --help lists them", app.get_name(), describe_option))
+    : early_exit(wrong_usage,
+                 fmt::format("{}: there is no option \"{}\"; --help lists them", app.get_name(), describe_option))
 {
     text_.about = app.get_description();
     text_.notes = app.get_footer();
-    for (auto const* o : app.get_options([](CLI::Option const* each) { return each->nonpositional() && !each->get_group().empty(); }))
+    for (auto const* o :
+         app.get_options([](CLI::Option const* each) { return each->nonpositional() && !each->get_group().empty(); }))
         text_.options.push_back(describe(*o));
     for (auto const* o : app.get_options([](CLI::Option const* each) { return each->get_positional(); })) {
         if (text_.choices.empty())

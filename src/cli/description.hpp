@@ -21,15 +21,15 @@ struct option_text {
     std::string value;                 ///< what kind: "FILE"; empty: it takes none
     std::vector<std::string> choices;  ///< all that its value can be; empty: anything
     std::string about;
-    bool is_global = false;            ///< all commands have it
+    bool is_global = false;  ///< all commands have it
 };
 
 /// What a command line consists of, for manual pages and completions.
 struct command_text {
     std::string name;
-    std::string takes;  ///< "KEY…"
+    std::string takes;                 ///< "KEY…"
     std::vector<std::string> choices;  ///< all that it can take; empty: anything
-    std::string line;   ///< of the list of commands
+    std::string line;                  ///< of the list of commands
     std::string about;
     std::string notes;
     std::vector<option_text> options;

@@ -41,7 +41,7 @@ struct how_to_look {
     doctor::demands demands{};
     std::vector<std::string> skipped{};
     std::vector<std::pair<std::string, std::string>> labels{};  ///< of metrics
-    milliseconds pause{0};  ///< zero: once
+    milliseconds pause{0};                                      ///< zero: once
 };
 
 // The clock of each server is compared with what it showed in the look before: the longer the time, the more exact.
@@ -54,10 +54,7 @@ void remember_clocks(std::vector<doctor::node_facts>& now, std::vector<doctor::n
     }
 }
 
-std::chrono::sys_seconds now()
-{
-    return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-}
+std::chrono::sys_seconds now() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
 
 asio::awaitable<int> look(settings const& s, how_to_look how)
 {
@@ -132,7 +129,8 @@ void check_names(command_line const& line, std::vector<std::string> const& skipp
     auto const names = doctor::names_of_checks();
     for (auto const& name : skipped) {
         if (std::ranges::find(names, name) == names.end())
-            line.refuse(fmt::format("there is no check \"{}\"; there are {}", without_urls(name), fmt::join(names, ", ")));
+            line.refuse(
+                fmt::format("there is no check \"{}\"; there are {}", without_urls(name), fmt::join(names, ", ")));
     }
 }
 
@@ -141,9 +139,10 @@ void read_labels(command_line const& line, std::vector<std::string> const& given
     for (auto const& text : given) {
         auto label = doctor::label_of(text);
         if (label.first.empty())
-            line.refuse(fmt::format("--label is \"{}\", but must be like set=orders, with letters, digits and _ in the name, which must "
-                                    "not be check, node, le or quantile",
-                                    without_urls(text)));
+            line.refuse(fmt::format(
+                "--label is \"{}\", but must be like set=orders, with letters, digits and _ in the name, which must "
+                "not be check, node, le or quantile",
+                without_urls(text)));
         if (std::ranges::find(how.labels, label.first, [](auto const& l) { return l.first; }) != how.labels.end())
             line.refuse(fmt::format("there are two labels {}", label.first));
         how.labels.push_back(std::move(label));
@@ -163,13 +162,16 @@ void check_format(command_line const& line, settings const& s, how_to_look const
 
 int doctor_command(arguments given)
 {
-    command_line line("doctor", "Check the servers and print the command that fixes each problem. It acquires a lock of its own, and releases it.",
+    command_line line("doctor",
+                      "Check the servers and print the command that fixes each problem. It acquires a lock of its own, "
+                      "and releases it.",
                       "Status: 0 OK, 1 WARN, 2 CRIT, 3 UNKNOWN; 64 usage; 78 configuration.");
     how_to_look how;
     auto& d = how.demands;
     line.add_ttl(d.ttl, "the ttl of your locks");
     d.used.add_to(line);
-    line.add_duration("--watch", how.pause, 100ms, 24h, "repeat the checks, with this pause between them; 10s without a value");
+    line.add_duration("--watch", how.pause, 100ms, 24h,
+                      "repeat the checks, with this pause between them; 10s without a value");
     line.add_option("--skip", how.skipped, "leave out these checks; more than once, leave out all of them")
         ->type_name("CHECK,…")
         ->delimiter(',')
@@ -177,10 +179,14 @@ int doctor_command(arguments given)
         ->allow_extra_args(false);
     line.add_flag("--strict", d.strict, "make a server release after its end of life a WARN, not a remark");
     line.add_number("--keys", d.keys_max, 1, 1'000'000'000, "look at this many keys of each server");
-    line.add_text("--probe", "NAME", d.probe, "the name of the lock that is tried (=doctor). If it does not begin with that, its counters of fencing tokens stay");
+    line.add_text("--probe", "NAME", d.probe,
+                  "the name of the lock that is tried (=doctor). If it does not begin with that, its counters of "
+                  "fencing tokens stay");
     line.may_print_for_prometheus();
     std::vector<std::string> labels;
-    line.add_option("--label", labels, "with -o prometheus: a label of all metrics, once for each, such as set=orders if a machine has several doctors")
+    line.add_option("--label", labels,
+                    "with -o prometheus: a label of all metrics, once for each, such as set=orders if a machine has "
+                    "several doctors")
         ->type_name("NAME=VALUE")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false);

@@ -29,8 +29,8 @@ namespace {
 
 using namespace asio::experimental::awaitable_operators;
 
-// What is written there is of no interest. An input that cannot be waited for, such as a file, never ends. In the background
-// of a terminal, the input is for others, and reading it must not stop the renewal of a lock.
+// What is written there is of no interest. An input that cannot be waited for, such as a file, never ends. In the
+// background of a terminal, the input is for others, and reading it must not stop the renewal of a lock.
 asio::awaitable<void> end_of_input()
 {
     auto const executor = co_await asio::this_coro::executor;
@@ -72,8 +72,11 @@ asio::awaitable<int> hold_until_told(lock_manager& locks, how_to_acquire const& 
 
 int hold(arguments given)
 {
-    command_line line("hold", "Hold locks until a signal (SIGINT, SIGTERM, SIGHUP) or the end of the input. Their names are printed when they are held.",
-                      "Status: 0 released; 124 lost before that; 75 another client holds them; 69 no quorum; 77 password or access list; 78 configuration.");
+    command_line line("hold",
+                      "Hold locks until a signal (SIGINT, SIGTERM, SIGHUP) or the end of the input. Their names are "
+                      "printed when they are held.",
+                      "Status: 0 released; 124 lost before that; 75 another client holds them; 69 no quorum; 77 "
+                      "password or access list; 78 configuration.");
     how_to_acquire how;
     line.add_keys(how.keys);
     how.add_to(line);

@@ -49,7 +49,8 @@ public:
                 node["error"] = valid_utf8(scan.trouble(i));
             nodes.push_back(std::move(node));
         }
-        print(fmt::format("{}],\"nodes\":{}}}\n", before_ == separator ? "" : before_, valid_utf8(boost::json::serialize(nodes))));
+        print(fmt::format("{}],\"nodes\":{}}}\n", before_ == separator ? "" : before_,
+                          valid_utf8(boost::json::serialize(nodes))));
     }
 
 private:
@@ -59,8 +60,9 @@ private:
     std::string rows(std::vector<lock_view> const& locks)
     {
         for (auto const& l : locks)
-            table_.add({printable(l.key), holder_of(l.has, l.owner), ttl_of(l.has, l.ttl), fmt::format("{}/{}", l.votes, l.nodes.size()),
-                        std::string(to_string(l.state)), tokens_ ? printable(l.value) : ""});
+            table_.add({printable(l.key), holder_of(l.has, l.owner), ttl_of(l.has, l.ttl),
+                        fmt::format("{}/{}", l.votes, l.nodes.size()), std::string(to_string(l.state)),
+                        tokens_ ? printable(l.value) : ""});
         return table_.take_text(settings_.has_color(STDOUT_FILENO));
     }
 
@@ -91,7 +93,8 @@ int status_of(lock_scan const& scan, servers const& all, settings const& s)
     for (std::size_t i = 0; i < all.size(); ++i) {
         refused = refused || is_refused(scan.trouble(i));
         if (!scan.trouble(i).empty() && !s.quiet)
-            remark(fmt::format("redlock list: {} has not told of all its locks: {}\n", printable(all.name(i)), printable(scan.trouble(i))));
+            remark(fmt::format("redlock list: {} has not told of all its locks: {}\n", printable(all.name(i)),
+                               printable(scan.trouble(i))));
     }
     if (scan.complete() >= all.size() / 2 + 1)  // every lock that a majority has is on one of them
         return done;
@@ -114,12 +117,16 @@ int list(arguments given)
 {
     command_line line("list",
                       "List all locks, each once and in no order, with the holder, the ttl, and on how many nodes.",
-                      "State: held; shared; foreign, by another kind of client; partial, on no majority of the nodes, as it is being acquired or "
-                      "released, or was left behind; unknown, as too few nodes answered. Locks that come or go meanwhile may be listed or not.\n"
-                      "Status: 0 a majority of the nodes has listed all its locks; 69 too few have; 77 too few, because they refuse.");
+                      "State: held; shared; foreign, by another kind of client; partial, on no majority of the nodes, "
+                      "as it is being acquired or "
+                      "released, or was left behind; unknown, as too few nodes answered. Locks that come or go "
+                      "meanwhile may be listed or not.\n"
+                      "Status: 0 a majority of the nodes has listed all its locks; 69 too few have; 77 too few, "
+                      "because they refuse.");
     question q;
     line.add_option("GLOB", q.glob, "a pattern of names, as of KEYS and SCAN: jobs/*");
-    line.add_flag("--tokens", q.tokens, "show the tokens of the holders. Everybody who knows a token can release the lock");
+    line.add_flag("--tokens", q.tokens,
+                  "show the tokens of the holders. Everybody who knows a token can release the lock");
     auto const s = line.read(std::move(given));
     return with_servers(s, "list", [&](servers& all) { return tell_all(all, q, s); });
 }

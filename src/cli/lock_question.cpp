@@ -28,7 +28,8 @@ std::optional<milliseconds> end_of(reply const& score)
     double value = 0;
     auto const [end, ec] = std::from_chars(score.text.data(), score.text.data() + score.text.size(), value);
     constexpr double never = 1e15;  // or infinite, if somebody else has written it
-    return ec == std::errc() ? std::optional(milliseconds(static_cast<std::int64_t>(std::clamp(value, -never, never)))) : std::nullopt;
+    return ec == std::errc() ? std::optional(milliseconds(static_cast<std::int64_t>(std::clamp(value, -never, never))))
+                             : std::nullopt;
 }
 
 void count_readers(std::map<std::string, reader_view>& readers, reply const& list, reply const& time)

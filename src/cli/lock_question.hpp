@@ -31,7 +31,7 @@ struct waiting_view {
 struct lock_answer {
     lock_view lock{};
     std::vector<reader_view> readers{};
-    std::string readers_hidden{};           ///< why a node that says that it is shared does not say by whom; empty: they all do
+    std::string readers_hidden{};  ///< why a node that says that it is shared does not say by whom; empty: they all do
     std::optional<waiting_view> waiting{};  ///< nothing: no node tells
 };
 

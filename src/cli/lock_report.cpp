@@ -21,13 +21,11 @@ std::string words_for(waiting_view const& w)
     if (all == 0)
         return "nobody waits for it\n";
     auto const who = fmt::format("{} process{} wait{} for it", all, all == 1 ? "" : "es", all == 1 ? "s" : "");
-    return w.shared == 0 ? who + '\n' : fmt::format("{}: {} to have it alone, {} to share it\n", who, w.alone, w.shared);
+    return w.shared == 0 ? who + '\n'
+                         : fmt::format("{}: {} to have it alone, {} to share it\n", who, w.alone, w.shared);
 }
 
-std::string ttl_of(reader_view const& r)
-{
-    return r.ttl.count() < 0 ? "over" : in_words(r.ttl);
-}
+std::string ttl_of(reader_view const& r) { return r.ttl.count() < 0 ? "over" : in_words(r.ttl); }
 
 }  // namespace
 
@@ -38,13 +36,18 @@ std::string sentence_of(lock_view const& l, std::string const& prefix)
     auto const who = holder_of(l.has, l.owner);
     auto const ttl = l.ttl ? "ttl " + in_words(*l.ttl) : std::string("without an end");
     switch (l.state) {
-    case lock_state::free: return fmt::format("{} is free", name);
+    case lock_state::free:
+        return fmt::format("{} is free", name);
     case lock_state::held:
-    case lock_state::foreign: return fmt::format("{} is held by {} {}, {}", name, who, on, ttl);
-    case lock_state::shared: return fmt::format("{} is shared {}, {}", name, on, ttl);
-    case lock_state::partial: return fmt::format("{} is held by nobody: {} is {}, which is no majority, {}", name, who, on, ttl);
+    case lock_state::foreign:
+        return fmt::format("{} is held by {} {}, {}", name, who, on, ttl);
+    case lock_state::shared:
+        return fmt::format("{} is shared {}, {}", name, on, ttl);
+    case lock_state::partial:
+        return fmt::format("{} is held by nobody: {} is {}, which is no majority, {}", name, who, on, ttl);
     case lock_state::unknown:
-        return l.is_there() ? fmt::format("{}: {} is {}, and too few nodes answer to tell whether it is held, {}", name, who, on, ttl)
+        return l.is_there() ? fmt::format("{}: {} is {}, and too few nodes answer to tell whether it is held, {}", name,
+                                          who, on, ttl)
                             : fmt::format("{}: too few nodes answer to tell whether it is held", name);
     }
     return {};
@@ -59,7 +62,8 @@ std::string text_of(lock_answer const& a, settings const& s, bool tokens)
     table nodes({"NODE", "STATE", "HOLDER", "TTL", tokens ? "TOKEN" : ""});
     for (auto const& n : a.lock.nodes) {
         bool const is_there = n.state > lock_state::free;
-        nodes.add({printable(n.name), is_there || n.error.empty() ? std::string(to_string(n.state)) : "unknown: " + printable(n.error),
+        nodes.add({printable(n.name),
+                   is_there || n.error.empty() ? std::string(to_string(n.state)) : "unknown: " + printable(n.error),
                    holder_of(n.state, n.owner), ttl_of(n.state, n.ttl), tokens ? printable(n.value) : ""});
     }
     text += '\n' + nodes.text(bold);
@@ -67,7 +71,8 @@ std::string text_of(lock_answer const& a, settings const& s, bool tokens)
         return text;
     table readers({"READER", "TTL", "NODES", tokens ? "TOKEN" : ""});
     for (auto const& r : a.readers)
-        readers.add({holder_of(lock_state::held, r.owner), ttl_of(r), fmt::format("{}/{}", r.votes, a.lock.nodes.size()), tokens ? printable(r.value) : ""});
+        readers.add({holder_of(lock_state::held, r.owner), ttl_of(r),
+                     fmt::format("{}/{}", r.votes, a.lock.nodes.size()), tokens ? printable(r.value) : ""});
     return text + '\n' + readers.text(bold);
 }
 
@@ -76,10 +81,12 @@ boost::json::object json_of(lock_answer const& a, bool tokens)
     auto document = json_of(a.lock);
     if (tokens)
         document["token"] = valid_utf8(a.lock.value);
-    document["waiting"] = a.waiting ? boost::json::value{{"alone", a.waiting->alone}, {"shared", a.waiting->shared}} : boost::json::value(nullptr);
+    document["waiting"] = a.waiting ? boost::json::value{{"alone", a.waiting->alone}, {"shared", a.waiting->shared}}
+                                    : boost::json::value(nullptr);
     boost::json::array readers, nodes;
     for (auto const& r : a.readers) {
-        boost::json::object reader{{"owner", valid_utf8(r.owner)}, {"ttl_ms", std::max<std::int64_t>(r.ttl.count(), 0)}, {"votes", r.votes}};
+        boost::json::object reader{
+            {"owner", valid_utf8(r.owner)}, {"ttl_ms", std::max<std::int64_t>(r.ttl.count(), 0)}, {"votes", r.votes}};
         if (tokens)
             reader["token"] = valid_utf8(r.value);
         readers.push_back(std::move(reader));
@@ -103,7 +110,8 @@ bool is_refused(std::string_view error)
 
 bool is_refused(lock_view const& l)
 {
-    return std::ranges::any_of(l.nodes, [](auto const& n) { return n.state == lock_state::unknown && is_refused(n.error); });
+    return std::ranges::any_of(l.nodes,
+                               [](auto const& n) { return n.state == lock_state::unknown && is_refused(n.error); });
 }
 
 }  // namespace redlock::cli

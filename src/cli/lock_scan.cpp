@@ -18,10 +18,7 @@ constexpr std::string_view trial = "=trial";
 
 }  // namespace
 
-std::uint64_t fingerprint_of(std::string_view text)
-{
-    return std::hash<std::string_view>()(text);
-}
+std::uint64_t fingerprint_of(std::string_view text) { return std::hash<std::string_view>()(text); }
 
 void scan_place::take(reply const& page, std::vector<std::string>& keys)
 {
@@ -44,7 +41,10 @@ std::vector<std::string> take_some(std::vector<std::string>& found)
 }
 
 lock_scan::lock_scan(servers& s, std::string prefix, std::string_view glob, tells what)
-    : servers_(s), prefix_(std::move(prefix)), pattern_(escaped(prefix_, "*?[]^-\\").append(glob)), what_(what),
+    : servers_(s),
+      prefix_(std::move(prefix)),
+      pattern_(escaped(prefix_, "*?[]^-\\").append(glob)),
+      what_(what),
       nodes_(s.size())
 {
 }
@@ -95,7 +95,8 @@ asio::awaitable<std::vector<lock_view>> lock_scan::look_at(std::vector<std::stri
     std::vector<lock_view> locks;
     for (std::size_t k = 0; k < keys.size(); ++k) {
         auto lock = view_of(keys[k], told, k * questions_each);
-        bool const is_trial = lock.has == lock_state::foreign && lock.key.starts_with(trial);  // of a manager that connects
+        bool const is_trial = lock.has == lock_state::foreign && lock.key.starts_with(trial);  // of a manager that
+                                                                                               // connects
         if (lock.is_there() && !is_trial)
             locks.push_back(std::move(lock));
     }

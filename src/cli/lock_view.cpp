@@ -58,7 +58,9 @@ node_view view_of(std::string name, reply const& value, reply const& ttl)
     else
         n.value = value.text;
     n.owner = core::owner_in(n.value);
-    n.state = n.value == core::shared_word ? lock_state::shared : core::is_token(n.value) ? lock_state::held : lock_state::foreign;
+    n.state = n.value == core::shared_word ? lock_state::shared
+              : core::is_token(n.value)    ? lock_state::held
+                                           : lock_state::foreign;
     return n;
 }
 
@@ -100,7 +102,8 @@ lock_view view_of(lock_info const& info)
 {
     std::vector<node_view> nodes;
     for (auto const& n : info.nodes) {
-        auto& view = nodes.emplace_back(node_view{.name = n.name, .owner = n.owner, .error = n.error ? n.error.message() : std::string()});
+        auto& view = nodes.emplace_back(
+            node_view{.name = n.name, .owner = n.owner, .error = n.error ? n.error.message() : std::string()});
         if (!n.error)
             view.state = !n.locked ? lock_state::free : n.mode == mode::shared ? lock_state::shared : lock_state::held;
         if (n.locked && n.remaining.count() >= 0)
@@ -140,7 +143,10 @@ boost::json::object json_of(lock_view const& l)
 
 boost::json::object json_of(node_view const& n)
 {
-    boost::json::object o{{"name", valid_utf8(n.name)}, {"state", to_string(n.state)}, {"owner", json_of_owner(n.owner)}, {"ttl_ms", json_of_ttl(n.ttl)}};
+    boost::json::object o{{"name", valid_utf8(n.name)},
+                          {"state", to_string(n.state)},
+                          {"owner", json_of_owner(n.owner)},
+                          {"ttl_ms", json_of_ttl(n.ttl)}};
     if (!n.error.empty())
         o["error"] = valid_utf8(n.error);
     return o;

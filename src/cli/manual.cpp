@@ -29,7 +29,8 @@ constexpr std::pair<int, std::string_view> statuses[]{
     {no_quorum, "Too few nodes answer or vote, or they are replicas. Look at the nodes, not at the lock."},
     {busy, "Another client holds the lock, or held it for as long as --wait says. Try again later."},
     {no_permission, "Too few nodes answer, because the others refuse the password or a command."},
-    {wrong_configuration, "An address, a file or an option is wrong, one server is named twice, or a host does not exist."},
+    {wrong_configuration,
+     "An address, a file or an option is wrong, one server is named twice, or a host does not exist."},
     {lock_lost, "The lock was lost, and the command was stopped."},
     {failed, "The tool itself failed, or its output could not be written."},
     {cannot_execute, "The command cannot be executed."},
@@ -67,15 +68,14 @@ std::string roff(std::string_view text)
 std::string begin_of_page(std::string name, std::string_view line)
 {
     auto title = name;
-    std::ranges::transform(title, title.begin(), [](char c) { return 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
-    return fmt::format(".TH {} 1 \"\" \"redlock {}\" \"redlock\"\n.SH NAME\n{} \\- {}\n", title, REDLOCK_VERSION_STRING, name, roff(line));
+    std::ranges::transform(title, title.begin(),
+                           [](char c) { return 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+    return fmt::format(".TH {} 1 \"\" \"redlock {}\" \"redlock\"\n.SH NAME\n{} \\- {}\n", title, REDLOCK_VERSION_STRING,
+                       name, roff(line));
 }
 
 // "KEY… [--] CMD…": what is in capitals is to be replaced.
-std::string operands(std::string_view takes)
-{
-    return takes.empty() ? "" : fmt::format(" \\fI{}\\fR", roff(takes));
-}
+std::string operands(std::string_view takes) { return takes.empty() ? "" : fmt::format(" \\fI{}\\fR", roff(takes)); }
 
 std::string options(command_text const& c, bool global)
 {
@@ -130,20 +130,25 @@ std::string manual_page(std::vector<command_text> const& commands)
 {
     auto text = begin_of_page("redlock", "distributed locks from the command line");
     text += ".SH SYNOPSIS\n.B redlock\n[\\fIOPTION\\fR]\\[u2026] \\fICOMMAND\\fR \\[u2026]\n.SH DESCRIPTION\n";
-    text += "Locks that a majority of independent servers grants. The servers are named by\n.B \\-\\-url\nor in\n.BR $REDLOCK_URLS .\n";
+    text += "Locks that a majority of independent servers grants. The servers are named by\n.B \\-\\-url\nor in\n.BR "
+            "$REDLOCK_URLS .\n";
     text += "Results go to the standard output, and messages to the standard error stream.\n.SH COMMANDS\n";
     for (auto const& c : commands)
-        text += fmt::format(".TP\n\\fB{}\\fR{}\n{}; see\n.BR redlock\\-{} (1).\n", c.name, operands(c.takes), roff(c.line), c.name);
+        text += fmt::format(".TP\n\\fB{}\\fR{}\n{}; see\n.BR redlock\\-{} (1).\n", c.name, operands(c.takes),
+                            roff(c.line), c.name);
     auto const with_options = std::ranges::find_if(commands, [](auto const& c) { return !c.options.empty(); });
     if (with_options != commands.end()) {
         text += section("OPTIONS OF ALL COMMANDS", options(*with_options, true));
         std::string variables;
         for (auto const& o : with_options->options) {
             if (o.is_global)
-                variables += fmt::format(".TP\n.B {}\nas\n.BR {} .\n", variable_of(o.names.front()), roff(o.names.front()));
+                variables +=
+                    fmt::format(".TP\n.B {}\nas\n.BR {} .\n", variable_of(o.names.front()), roff(o.names.front()));
         }
-        text += section("ENVIRONMENT", "Each of these options may stand in the environment, or in the file of\n.BR \\-\\-config .\nThe command line comes first, then "
-                                       "the environment, then the file. Several addresses have commas between them.\n" + variables);
+        text += section("ENVIRONMENT", "Each of these options may stand in the environment, or in the file of\n.BR "
+                                       "\\-\\-config .\nThe command line comes first, then "
+                                       "the environment, then the file. Several addresses have commas between them.\n"
+                                           + variables);
     }
     std::string all;
     for (auto const& [status, meaning] : statuses)

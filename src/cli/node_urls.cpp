@@ -14,7 +14,8 @@ namespace {
 constexpr std::string_view blanks = " \t\r";
 constexpr std::array<std::string_view, 6> single{"redis", "rediss", "valkey", "valkeys", "unix", "memory"};
 
-// Whether what follows behind a comma is another host of this URL, unless it is a URL itself: redis-sentinel://one,two/name.
+// Whether what follows behind a comma is another host of this URL, unless it is a URL itself:
+// redis-sentinel://one,two/name.
 bool may_have_several_hosts(std::string_view url)
 {
     auto const mark = url.find("://");
@@ -65,10 +66,7 @@ std::string in_environment(char const* variable)
     return text ? text : "";
 }
 
-std::vector<std::string> urls_in_environment()
-{
-    return split_urls(in_environment("REDLOCK_NODES"));
-}
+std::vector<std::string> urls_in_environment() { return split_urls(in_environment("REDLOCK_NODES")); }
 
 std::size_t width_of(std::string_view text)
 {
@@ -79,7 +77,9 @@ std::string without_urls(std::string_view argument)
 {
     if (argument.find("://") == argument.npos && argument.find('@') == argument.npos)
         return std::string(argument);
-    return argument.substr(0, 1) == "-" && argument.find('=') != argument.npos ? std::string(argument.substr(0, argument.find('=') + 1)) + "…" : "…";
+    return argument.substr(0, 1) == "-" && argument.find('=') != argument.npos
+               ? std::string(argument.substr(0, argument.find('=') + 1)) + "…"
+               : "…";
 }
 
 }  // namespace redlock::cli

@@ -7,8 +7,8 @@
 
 namespace redlock::cli {
 
-/// The URLs in @p text, separated by commas, blanks or ends of lines, without the lines that begin with '#'. Behind a comma there may also be
-/// another host of a URL that can have several, such as redis-sentinel://one,two/name.
+/// The URLs in @p text, separated by commas, blanks or ends of lines, without the lines that begin with '#'. Behind a
+/// comma there may also be another host of a URL that can have several, such as redis-sentinel://one,two/name.
 std::vector<std::string> split_urls(std::string_view text);
 
 /// The URLs in a file.

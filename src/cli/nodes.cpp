@@ -53,9 +53,8 @@ std::vector<std::string> places_of(std::vector<std::string> const& urls, std::st
     for (auto const& url : urls) {
         auto const place = place_in_words(url);
         if (std::ranges::find(places, place) != places.end())
-            throw early_exit(
-                wrong_configuration,
-                fmt::format("redlock nodes: {} names {} twice: name each node once", option, name_of(url)));
+            throw early_exit(wrong_configuration, fmt::format("redlock nodes: {} names {} twice: name each node once",
+                                                              option, name_of(url)));
         places.push_back(place);
     }
     return places;
@@ -100,10 +99,7 @@ void check_difference(move_sets const& sets, move_order const& o)
             difference, in_words(sets.goes, "Taken away"), in_words(sets.comes, "Added")));
 }
 
-std::string_view set_of(moving_node const& n)
-{
-    return n.is_old && n.is_new ? "both" : n.is_old ? "old" : "new";
-}
+std::string_view set_of(moving_node const& n) { return n.is_old && n.is_new ? "both" : n.is_old ? "old" : "new"; }
 
 bool is_as_high(counter_move const& m)
 {
@@ -196,9 +192,9 @@ asio::awaitable<int> move_counters(servers& all, std::vector<moving_node> nodes,
     }
     if (m.counters() == 0 && !m.has_failed() && !m.foreign().empty())
         throw early_exit(wrong_configuration,
-                                  fmt::format("redlock nodes: nothing was raised. No counter begins with \"{}\", but "
-                                              "there is {}: name its prefix with --prefix",
-                                              printable(s.locks.prefix), printable(m.foreign())));
+                         fmt::format("redlock nodes: nothing was raised. No counter begins with \"{}\", but "
+                                     "there is {}: name its prefix with --prefix",
+                                     printable(s.locks.prefix), printable(m.foreign())));
     if (s.output == format::table)
         print_table(m, all, o, s);
     else

@@ -25,7 +25,8 @@ constexpr int wrong_usage = 64;  // EX_USAGE of sysexits.h
 constexpr char a_time[] = "TIME", own_group[] = "Options";
 constexpr std::size_t first_column = 21, last_column = 120;
 
-constexpr std::pair<std::string_view, double> units[]{{"", 1e6}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
+constexpr std::pair<std::string_view, double> units[]{{"", 1e6},   {"us", 1e3},   {"ms", 1e6},  {"s", 1e9},
+                                                      {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
 
 // The number that @p text begins with, and what follows.
 template <class Number>
@@ -93,18 +94,21 @@ std::string option_parser::help_text() const
     auto groups = get_groups();
     std::stable_partition(groups.begin(), groups.end(), [](auto const& g) { return g == own_group; });
     for (auto const& group : groups) {
-        auto const options = get_options([&](CLI::Option const* o) { return o->nonpositional() && o->get_group() == group; });
+        auto const options =
+            get_options([&](CLI::Option const* o) { return o->nonpositional() && o->get_group() == group; });
         if (!options.empty())
             text += fmt::format("\n{}:\n", group);
         for (auto const* o : options) {
             auto const name = "  " + names_of(*o);
             times = times || o->get_type_name() == a_time;
             auto const there = width_of(name) + 2 <= first_column ? width_of(name) : 0;
-            text += fmt::format("{}{}{:{}}{}\n", name, there > 0 ? "" : "\n", "", first_column - there, paragraph(o->get_description(), first_column));
+            text += fmt::format("{}{}{:{}}{}\n", name, there > 0 ? "" : "\n", "", first_column - there,
+                                paragraph(o->get_description(), first_column));
         }
     }
     if (times)
-        text += fmt::format("\n{}: 250ms, 1.5s, 2min or 1h{}.\n", a_time, needs_units_ ? "" : "; without a unit, milliseconds");
+        text += fmt::format("\n{}: 250ms, 1.5s, 2min or 1h{}.\n", a_time,
+                            needs_units_ ? "" : "; without a unit, milliseconds");
     std::string notes;
     std::istringstream lines(get_footer());
     for (std::string line; std::getline(lines, line);)
@@ -121,7 +125,8 @@ int early_exit::tell() const
     return status_;
 }
 
-option_parser::option_parser(std::string program, std::string about, std::string notes) : App(std::move(about), std::move(program))
+option_parser::option_parser(std::string program, std::string about, std::string notes)
+    : App(std::move(about), std::move(program))
 {
     footer(std::move(notes));
     formatter_fn([this](CLI::App const*, std::string const&, CLI::AppFormatMode) { return help_text(); });
@@ -134,13 +139,14 @@ Number option_parser::number(std::string const& option, std::string const& text,
 {
     auto const [value, rest] = begin_of<Number>(text);
     if (!value || !rest.empty() || !(*value >= low && *value <= high))
-        refuse(option, text, fmt::format("a {} from {} to {}", std::is_integral_v<Number> ? "whole number" : "number", low, high));
+        refuse(option, text,
+               fmt::format("a {} from {} to {}", std::is_integral_v<Number> ? "whole number" : "number", low, high));
     return *value;
 }
 
 template <class Number>
 CLI::Option* option_parser::add_number(std::string const& option, Number& into, std::type_identity_t<Number> low,
-                                      std::type_identity_t<Number> high, std::string const& about)
+                                       std::type_identity_t<Number> high, std::string const& about)
 {
     auto const otherwise = into == Number{} ? std::string() : fmt::format(" ({})", into);
     return add_value(option, "N", fmt::format("{}, {} to {}{}", about, low, high, otherwise),
@@ -151,35 +157,40 @@ template CLI::Option* option_parser::add_number(std::string const&, double&, dou
 template CLI::Option* option_parser::add_number(std::string const&, int&, int, int, std::string const&);
 template CLI::Option* option_parser::add_number(std::string const&, long&, long, long, std::string const&);
 template CLI::Option* option_parser::add_number(std::string const&, unsigned&, unsigned, unsigned, std::string const&);
-template CLI::Option* option_parser::add_number(std::string const&, unsigned long&, unsigned long, unsigned long, std::string const&);
-template CLI::Option* option_parser::add_number(std::string const&, unsigned short&, unsigned short, unsigned short, std::string const&);
+template CLI::Option* option_parser::add_number(std::string const&, unsigned long&, unsigned long, unsigned long,
+                                                std::string const&);
+template CLI::Option* option_parser::add_number(std::string const&, unsigned short&, unsigned short, unsigned short,
+                                                std::string const&);
 
-CLI::Option* option_parser::add_nanoseconds(std::string const& option, nanoseconds given, std::pair<nanoseconds, nanoseconds> limits,
-                                           std::string const& range, std::string const& about, std::function<void(nanoseconds)> take)
+CLI::Option* option_parser::add_nanoseconds(std::string const& option, nanoseconds given,
+                                            std::pair<nanoseconds, nanoseconds> limits, std::string const& range,
+                                            std::string const& about, std::function<void(nanoseconds)> take)
 {
     auto const [low, high] = limits;
     auto const from_to = fmt::format("{} to {}", in_words(low), in_words(high));
     auto const otherwise = given.count() == 0 ? "" : fmt::format(" ({})", in_words(given));
     auto const text_of_range = range.empty() ? from_to : range;
-    return add_value(option, a_time, fmt::format("{}, {}{}", about, text_of_range, otherwise), [=, this](std::string const& text) {
-        auto const [value, rest] = begin_of<double>(text);
-        auto const* const unit = std::ranges::find(units, rest, [](auto const& u) { return u.first; });
-        if (needs_units_ && value && rest.empty())
-            refuse(option, text, fmt::format("a duration with a unit: {0}s or {0}ms", text));
-        auto const ns = value && unit != std::end(units) ? *value * unit->second : NAN;
-        if (!(ns >= static_cast<double>(limits.first.count()) && ns <= static_cast<double>(limits.second.count())))
-            refuse(option, text, fmt::format("a duration from {}, such as 250ms or 1.5s", from_to));
-        take(nanoseconds(std::llround(ns)));
-    });
+    return add_value(
+        option, a_time, fmt::format("{}, {}{}", about, text_of_range, otherwise), [=, this](std::string const& text) {
+            auto const [value, rest] = begin_of<double>(text);
+            auto const* const unit = std::ranges::find(units, rest, [](auto const& u) { return u.first; });
+            if (needs_units_ && value && rest.empty())
+                refuse(option, text, fmt::format("a duration with a unit: {0}s or {0}ms", text));
+            auto const ns = value && unit != std::end(units) ? *value * unit->second : NAN;
+            if (!(ns >= static_cast<double>(limits.first.count()) && ns <= static_cast<double>(limits.second.count())))
+                refuse(option, text, fmt::format("a duration from {}, such as 250ms or 1.5s", from_to));
+            take(nanoseconds(std::llround(ns)));
+        });
 }
 
-CLI::Option* option_parser::add_text(std::string const& option, std::string const& kind, std::string& into, std::string const& about)
+CLI::Option* option_parser::add_text(std::string const& option, std::string const& kind, std::string& into,
+                                     std::string const& about)
 {
     return add_value(option, kind, about, [&into](std::string const& text) { into = text; });
 }
 
-CLI::Option* option_parser::add_numbers(std::string const& option, std::string const& kind, std::vector<int>& into, int low, int high,
-                                       std::string const& about)
+CLI::Option* option_parser::add_numbers(std::string const& option, std::string const& kind, std::vector<int>& into,
+                                        int low, int high, std::string const& about)
 {
     return add_value(option, kind + ",…", about, [=, this, &into](std::string const& text) {
         into.clear();
@@ -190,7 +201,8 @@ CLI::Option* option_parser::add_numbers(std::string const& option, std::string c
     });
 }
 
-CLI::Option* option_parser::add_list(std::string const& option, std::string const& kind, std::vector<std::string>& into, std::string const& about)
+CLI::Option* option_parser::add_list(std::string const& option, std::string const& kind, std::vector<std::string>& into,
+                                     std::string const& about)
 {
     return add_value(option, kind + ",…", about, [=, this, &into](std::string const& text) {
         into = split_urls(text);
@@ -204,7 +216,8 @@ void option_parser::add_nodes(std::vector<std::string>& into, std::string const&
     add_list("--nodes", "URL", into, about);
     add_value("--nodes-file", "FILE",
               "the same, from a file. Without both: " + otherwise
-                  + ". All users of a machine can read the arguments of a process, so URLs with a password belong into a file that only you "
+                  + ". All users of a machine can read the arguments of a process, so URLs with a password belong into "
+                    "a file that only you "
                     "can read, or into the environment",
               [this, &into](std::string const& path) {
                   try {
@@ -216,7 +229,7 @@ void option_parser::add_nodes(std::vector<std::string>& into, std::string const&
 }
 
 CLI::Option* option_parser::add_value(std::string const& option, std::string const& kind, std::string const& about,
-                                     std::function<void(std::string const&)> take)
+                                      std::function<void(std::string const&)> take)
 {
     return add_option_function<std::string>(
                option,
@@ -250,10 +263,7 @@ void option_parser::read(std::vector<std::string> arguments)
     }
 }
 
-void option_parser::refuse(std::string const& why) const
-{
-    throw early_exit(wrong_usage, get_name() + ": " + why);
-}
+void option_parser::refuse(std::string const& why) const { throw early_exit(wrong_usage, get_name() + ": " + why); }
 
 void option_parser::refuse(std::string const& option, std::string const& value, std::string const& must) const
 {

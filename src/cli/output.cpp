@@ -30,7 +30,12 @@ struct character {
 character character_at(std::string_view text)
 {
     auto const first = static_cast<unsigned char>(text.front());
-    std::size_t const size = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+    std::size_t const size = first < 0x80   ? 1
+                             : first < 0xc2 ? 0
+                             : first < 0xe0 ? 2
+                             : first < 0xf0 ? 3
+                             : first < 0xf5 ? 4
+                                            : 0;
     if (size == 0 || size > text.size())
         return {};
     char32_t code = size == 1 ? first : first & (0x7fu >> size);
@@ -39,7 +44,8 @@ character character_at(std::string_view text)
             return {};
         code = code << 6 | (static_cast<unsigned char>(c) & 0x3f);
     }
-    bool const is_short = (size == 3 && code < 0x800) || (size == 4 && code < 0x10000);  // its shortest form alone counts
+    bool const is_short = (size == 3 && code < 0x800) || (size == 4 && code < 0x10000);  // its shortest form alone
+                                                                                         // counts
     bool const is_none = (code >= 0xd800 && code < 0xe000) || code > 0x10ffff;
     return is_short || is_none ? character() : character{size, code};
 }
@@ -52,20 +58,11 @@ bool acts_on_a_terminal(char32_t c)
 
 }  // namespace
 
-table::table(std::vector<std::string> header)
-{
-    add(std::move(header));
-}
+table::table(std::vector<std::string> header) { add(std::move(header)); }
 
-void table::add(std::vector<std::string> line)
-{
-    lines_.push_back(std::move(line));
-}
+void table::add(std::vector<std::string> line) { lines_.push_back(std::move(line)); }
 
-std::string table::text(bool bold) const
-{
-    return table(*this).take_text(bold);
-}
+std::string table::text(bool bold) const { return table(*this).take_text(bold); }
 
 std::string table::take_text(bool bold)
 {
@@ -94,10 +91,7 @@ std::string json_line(boost::json::object const& fields)
     return valid_utf8(boost::json::serialize(document)) + '\n';
 }
 
-void print_json(boost::json::object const& fields)
-{
-    print(json_line(fields));
-}
+void print_json(boost::json::object const& fields) { print(json_line(fields)); }
 
 std::string in_words(std::chrono::milliseconds t)
 {
@@ -106,7 +100,8 @@ std::string in_words(std::chrono::milliseconds t)
         return fmt::format("{} ms", t.count());
     if (t < std::chrono::minutes(2))
         return fmt::format("{:.{}f} s", seconds, t < std::chrono::seconds(10) ? 1 : 0);
-    return t < std::chrono::hours(2) ? fmt::format("{:.0f} min", seconds / 60) : fmt::format("{:.0f} h", seconds / 3600);
+    return t < std::chrono::hours(2) ? fmt::format("{:.0f} min", seconds / 60)
+                                     : fmt::format("{:.0f} h", seconds / 3600);
 }
 
 std::string printable(std::string_view text)
@@ -131,14 +126,11 @@ void say(std::string_view line) noexcept
     auto const size = std::min(line.size(), text.size() - 1);
     *std::copy_n(line.data(), size, text.data()) = '\n';
     pollfd room{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-    if (::poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0)
-        [[maybe_unused]] auto const written = ::write(STDERR_FILENO, text.data(), size + 1);
+    if (::poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0) [[maybe_unused]]
+        auto const written = ::write(STDERR_FILENO, text.data(), size + 1);
 }
 
-void remark(std::string_view text) noexcept
-{
-    std::fwrite(text.data(), 1, text.size(), stderr);
-}
+void remark(std::string_view text) noexcept { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 std::string valid_utf8(std::string_view text)
 {

@@ -44,11 +44,12 @@ std::string valid_utf8(std::string_view text);
 /// @p text with a backslash before each of @p special.
 std::string escaped(std::string_view text, std::string_view special);
 
-/// Says something to people, on the standard error stream: a line. It never waits for whoever should read it, as a lock is renewed, and a
-/// command stopped, by the thread that says so: what does not fit into a full pipe is left out.
+/// Says something to people, on the standard error stream: a line. It never waits for whoever should read it, as a lock
+/// is renewed, and a command stopped, by the thread that says so: what does not fit into a full pipe is left out.
 void say(std::string_view line) noexcept;
 
-/// What is said to people beside what is printed, and may be of any length. Where it cannot be written, what is under way goes on all the same.
+/// What is said to people beside what is printed, and may be of any length. Where it cannot be written, what is under
+/// way goes on all the same.
 void remark(std::string_view text) noexcept;
 
 /// Prints what has been found.

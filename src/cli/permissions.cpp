@@ -25,18 +25,24 @@ constexpr bool database(uses const& u) { return u.database; }
 constexpr bool doctor(uses const& u) { return u.doctor; }
 constexpr bool times(uses const& u) { return u.shared || u.doctor; }
 
-// In the order of the trials: what is tried on a key that holds a string changes nothing, and SET has made it one. All versions from Redis 6 on know these.
+// In the order of the trials: what is tried on a key that holds a string changes nothing, and SET has made it one. All
+// versions from Redis 6 on know these.
 constexpr std::array all{
     permission{"hello", always, true, "no connection is opened", ""},
     permission{"set", always, true, "nothing is acquired", "SET KEY trial NX PX 1000"},
     permission{"get", always, true, "nothing is extended or released", "GET KEY"},
     permission{"pexpire", always, true, "nothing is extended", "PEXPIRE KEY 1000"},
     permission{"pttl", always, true, "nothing is extended", "PTTL KEY"},
-    permission{"script|load", always, true, "no server knows the scripts that extend and release", "SCRIPT LOAD return"},
-    permission{"evalsha", always, true, "nothing is extended or released", "EVALSHA 63143b6f8007b98c53ca2149822777b3566f9241 0"},
-    permission{"info", always, false, "servers that restart, that are named twice or that evict are not noticed", "INFO server"},
-    permission{"config|get", always, false, "a server with a durable log is not known to have one", "CONFIG GET appendfsync"},
-    permission{"command|list", always, false, "a script deletes keys where a command could, and each connection leaves a line in ACL LOG",
+    permission{"script|load", always, true, "no server knows the scripts that extend and release",
+               "SCRIPT LOAD return"},
+    permission{"evalsha", always, true, "nothing is extended or released",
+               "EVALSHA 63143b6f8007b98c53ca2149822777b3566f9241 0"},
+    permission{"info", always, false, "servers that restart, that are named twice or that evict are not noticed",
+               "INFO server"},
+    permission{"config|get", always, false, "a server with a durable log is not known to have one",
+               "CONFIG GET appendfsync"},
+    permission{"command|list", always, false,
+               "a script deletes keys where a command could, and each connection leaves a line in ACL LOG",
                "COMMAND LIST FILTERBY PATTERN del*"},
     permission{"zadd", counts, true, "no fencing token is drawn, and nothing is shared", "ZADD KEY 1 token"},
     permission{"zincrby", fencing, true, "no fencing token is drawn where two come at once", "ZINCRBY KEY 1 token"},
@@ -68,7 +74,8 @@ constexpr std::array all{
 void uses::add_to(option_parser& line)
 {
     line.add_flag("--fencing", fencing, "locks have fencing tokens");
-    line.add_flag("--waiting", waiting, "waiters are notified when a lock is released, and processes take turns; without it, waiters poll");
+    line.add_flag("--waiting", waiting,
+                  "waiters are notified when a lock is released, and processes take turns; without it, waiters poll");
     line.add_flag("--shared", shared, "locks are shared");
     line.add_flag("--sets", sets, "several locks are acquired at once");
 }
@@ -82,10 +89,7 @@ std::vector<std::string> permission::question(std::string const& key) const
     return all;
 }
 
-std::span<permission const> permissions()
-{
-    return all;
-}
+std::span<permission const> permissions() { return all; }
 
 std::string rules_for(uses const& u)
 {
@@ -97,10 +101,7 @@ std::string rules_for(uses const& u)
     return rules;
 }
 
-std::string pattern_of(std::string_view prefix)
-{
-    return escaped(prefix, "*?[]\\^") + '*';
-}
+std::string pattern_of(std::string_view prefix) { return escaped(prefix, "*?[]\\^") + '*'; }
 
 std::string shell_quoted(std::string_view word)
 {
@@ -113,7 +114,8 @@ std::string shell_quoted(std::string_view word)
 std::string shell_word(std::string_view word)
 {
     auto const is_plain = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::string_view("_-+=:,./@%").find(c) != std::string_view::npos;
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
+               || std::string_view("_-+=:,./@%").find(c) != std::string_view::npos;
     };
     return !word.empty() && std::ranges::all_of(word, is_plain) ? std::string(word) : shell_quoted(word);
 }

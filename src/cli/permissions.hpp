@@ -12,7 +12,7 @@ class option_parser;
 /// What locks are used for, beyond being acquired, extended and released.
 struct uses {
     bool fencing = false;
-    bool waiting = false;   ///< being told when a lock goes, and turns
+    bool waiting = false;  ///< being told when a lock goes, and turns
     bool shared = false;
     bool sets = false;      ///< several at once: needs no permission of its own
     bool database = false;  ///< other than 0
@@ -25,11 +25,11 @@ struct uses {
 
 /// A command that a user of locks must be allowed, and how to find out whether it is.
 struct permission {
-    std::string_view name;            ///< as access lists name it: "script|load"
+    std::string_view name;  ///< as access lists name it: "script|load"
     bool (*is_needed)(uses const&);
-    bool is_vital;                    ///< without it there are no locks of that kind; otherwise they are less good
-    std::string_view without;         ///< what does not work without it
-    std::string_view trial;           ///< words that change nothing but KEY, which holds a string then; empty: others ask for it
+    bool is_vital;             ///< without it there are no locks of that kind; otherwise they are less good
+    std::string_view without;  ///< what does not work without it
+    std::string_view trial;  ///< words that change nothing but KEY, which holds a string then; empty: others ask for it
 
     std::vector<std::string> question(std::string const& key) const;
 };

@@ -42,20 +42,25 @@ int become(std::string const& name, std::string const& about, arguments given)
     ::execv(path.c_str(), words.data());
     auto const why = std::error_code(errno, std::generic_category());
     throw early_exit(why == std::errc::no_such_file_or_directory ? not_found : cannot_execute,
-                              fmt::format("redlock {}: {} cannot be run: {}. It is installed beside redlock, by ./dev install or where REDLOCK_BUILD_TOOLS is on", name, path,
-                                          why.message()));
+                     fmt::format("redlock {}: {} cannot be run: {}. It is installed beside redlock, by ./dev install "
+                                 "or where REDLOCK_BUILD_TOOLS is on",
+                                 name, path, why.message()));
 }
 
 }  // namespace
 
 int demo(arguments given)
 {
-    return become("demo", "Run a flash sale on five real Redis servers, which it starts itself: without the lock, and with it, while servers fail.", std::move(given));
+    return become("demo",
+                  "Run a flash sale on five real Redis servers, which it starts itself: without the lock, and with it, "
+                  "while servers fail.",
+                  std::move(given));
 }
 
 int bench(arguments given)
 {
-    return become("bench", "Measure the library on this machine, beside a raw client that sends the same commands.", std::move(given));
+    return become("bench", "Measure the library on this machine, beside a raw client that sends the same commands.",
+                  std::move(given));
 }
 
 }  // namespace redlock::cli

@@ -28,17 +28,11 @@ bool names_one_server(std::string_view node)
     return !is_in_name(",") && !is_in_name("-sentinel://") && !is_in_name("-cluster://");
 }
 
-bool is_missing(node_report const& n)
-{
-    return n.vote == vote::unknown && n.error;
-}
+bool is_missing(node_report const& n) { return n.vote == vote::unknown && n.error; }
 
 }  // namespace
 
-void quorum_watch::acquisition_begun(events::acquisition_begun const& e)
-{
-    begun_ = since_ = e.when;
-}
+void quorum_watch::acquisition_begun(events::acquisition_begun const& e) { begun_ = since_ = e.when; }
 
 void quorum_watch::round_decided(events::round_decided const& e)
 {
@@ -73,10 +67,7 @@ void quorum_watch::look_at(node_report const& n, clock::time_point now)
     }
 }
 
-bool quorum_watch::lacks_quorum() const
-{
-    return outcome_ == errc::no_quorum || outcome_ == errc::quarantined;
-}
+bool quorum_watch::lacks_quorum() const { return outcome_ == errc::no_quorum || outcome_ == errc::quarantined; }
 
 std::optional<exit_status> quorum_watch::lasting_status() const
 {
@@ -94,10 +85,7 @@ bool quorum_watch::lasts(node_report const& n) const
     return true;
 }
 
-std::string quorum_watch::missing_nodes() const
-{
-    return nodes_in_words(is_missing);
-}
+std::string quorum_watch::missing_nodes() const { return nodes_in_words(is_missing); }
 
 std::string quorum_watch::news() const
 {

@@ -55,8 +55,8 @@ public:
 private:
     struct history {
         bool has_voted = false;
-        std::size_t unknown_host = 0;                ///< looks at which the resolver knew no such host
-        clock::time_point looked{}, look_again{};    ///< the first such look; from when on the next one counts
+        std::size_t unknown_host = 0;              ///< looks at which the resolver knew no such host
+        clock::time_point looked{}, look_again{};  ///< the first such look; from when on the next one counts
         clock::time_point quarantined_until{};
     };
     using cause = std::pair<std::string, error_code>;  ///< a node, and why it is missing
@@ -67,9 +67,9 @@ private:
     std::string why(node_report const&) const;
     bool is_news(node_report const&) const;
 
-    error_code outcome_{};               ///< of the latest round
+    error_code outcome_{};  ///< of the latest round
     clock::time_point begun_{}, since_{};
-    std::vector<node_report> nodes_{};   ///< of the latest round
+    std::vector<node_report> nodes_{};  ///< of the latest round
     std::map<std::string, history, std::less<>> histories_{};
     std::set<cause> told_{};
 };

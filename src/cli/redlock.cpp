@@ -32,13 +32,14 @@ std::string help()
     return text + "\nredlock COMMAND --help prints its options, and those of all commands.";
 }
 
-// Who started us may have closed a standard file, which another would get the number of, or blocked signals that we wait for. A command that
-// we run has both as they were.
+// Who started us may have closed a standard file, which another would get the number of, or blocked signals that we
+// wait for. A command that we run has both as they were.
 void begin()
 {
     inheritance::ours();
     for (int const file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-        if (::fcntl(file, F_GETFD) < 0)  // the lowest number that is free; to use it is an error as before: a token is not printed to nobody
+        if (::fcntl(file, F_GETFD) < 0)  // the lowest number that is free; to use it is an error as before: a token is
+                                         // not printed to nobody
             ::open("/dev/null", (file == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
     }
     sigset_t none;
@@ -58,7 +59,8 @@ int run_command(arguments given)
     auto const name = *word == "--version" ? std::string("version") : *word;
     auto const known = std::ranges::find(commands(), name, &command::name);
     if (known == commands().end())
-        throw early_exit(wrong_usage, fmt::format("redlock: there is no command \"{}\"; redlock --help lists them", redlock::cli::without_urls(name)));
+        throw early_exit(wrong_usage, fmt::format("redlock: there is no command \"{}\"; redlock --help lists them",
+                                                  redlock::cli::without_urls(name)));
     given.erase(word);
     return known->run(std::move(given));
 }

@@ -9,7 +9,8 @@ std::optional<std::int64_t> reply::number() const
 {
     std::int64_t value = 0;
     auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return what == kind::text && ec == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+    return what == kind::text && ec == std::errc() && end == text.data() + text.size() ? std::optional(value)
+                                                                                       : std::nullopt;
 }
 
 std::string reply::field(std::string_view name) const

@@ -84,15 +84,17 @@ void tell(ending const& e, run_options const& o)
                                                                  {"waited_ms", e.waited.count()},
                                                                  {"held_ms", e.held.count()},
                                                                  {"message", valid_utf8(e.message)}})
-        + '\n';
+                      + '\n';
     [[maybe_unused]] auto const written = ::write(o.status_fd, line.data(), line.size());
 }
 
 // The reason of a run that had no lock.
 std::string reason_of(int status)
 {
-    static std::map<int, char const*> const reasons{{busy, "busy"}, {no_quorum, "no_quorum"},
-                                                    {no_permission, "no_permission"}, {wrong_usage, "wrong_usage"},
+    static std::map<int, char const*> const reasons{{busy, "busy"},
+                                                    {no_quorum, "no_quorum"},
+                                                    {no_permission, "no_permission"},
+                                                    {wrong_usage, "wrong_usage"},
                                                     {wrong_configuration, "wrong_configuration"}};
     auto const known = reasons.find(status);
     return known != reasons.end() ? known->second : status > by_signal ? "interrupted" : "failed";
@@ -100,7 +102,10 @@ std::string reason_of(int status)
 
 class run_command {
 public:
-    run_command(run_options const& o, settings const& s, inheritance const& given) : options_(o), settings_(s), given_(given) {}
+    run_command(run_options const& o, settings const& s, inheritance const& given)
+        : options_(o), settings_(s), given_(given)
+    {
+    }
 
     asio::awaitable<int> run(lock_manager& locks)
     {
@@ -111,8 +116,8 @@ public:
         co_return e.status;
     }
 
-    /// At the very end: whom Ctrl-C has ended ends by SIGINT, by which a shell knows that its script is not to go on. Where only the command
-    /// has got it, all of our group get it now.
+    /// At the very end: whom Ctrl-C has ended ends by SIGINT, by which a shell knows that its script is not to go on.
+    /// Where only the command has got it, all of our group get it now.
     void end_by_interrupt() const
     {
         if (interrupted_ == interrupt::none)
@@ -168,18 +173,27 @@ private:
         auto close_lost = [&] { ::close(std::exchange(lost[1], -1)); };
         ending e;
         try {
-            child command({.words = options_.words, .environment = environment(held, lost_for_it), .gives = lost[0], .as = lost_for_it, .in_our_group = options_.foreground}, given_);
+            child command({.words = options_.words,
+                           .environment = environment(held, lost_for_it),
+                           .gives = lost[0],
+                           .as = lost_for_it,
+                           .in_our_group = options_.foreground},
+                          given_);
             ::close(lost[0]);
             auto const care = std::make_shared<supervisor>(signals, held, command, supervision(close_lost));
             bool const kept = co_await care->run();
-            e = {.reason = !kept ? "lost" : command.signal_that_ended_it() != 0 ? "signal" : "exited", .status = kept ? command.status() : static_cast<int>(lock_lost)};
+            e = {.reason = !kept                                 ? "lost"
+                           : command.signal_that_ended_it() != 0 ? "signal"
+                                                                 : "exited",
+                 .status = kept ? command.status() : static_cast<int>(lock_lost)};
             if (kept && command.signal_that_ended_it() == SIGINT)
                 interrupted_ = command.was_interrupted_alone() ? interrupt::of_command_alone : interrupt::of_all;
         } catch (child::cannot_run const& why) {
             ::close(lost[0]);
             e = {.reason = "cannot_run",
                  .status = why.error == ENOENT ? not_found : cannot_execute,
-                 .message = fmt::format("redlock run: {}: {}", options_.words.front(), std::generic_category().message(why.error))};
+                 .message = fmt::format("redlock run: {}: {}", options_.words.front(),
+                                        std::generic_category().message(why.error))};
         }
         if (lost[1] >= 0)
             close_lost();
@@ -214,8 +228,8 @@ private:
         }
         int number = 0;
         asio::steady_timer timer(co_await asio::this_coro::executor, until - clock::now());
-        auto const first = co_await (timer.async_wait(as_result) || held.async_wait_lost(as_result)
-                                     || wait_for_end(signals, number));
+        auto const first =
+            co_await (timer.async_wait(as_result) || held.async_wait_lost(as_result) || wait_for_end(signals, number));
         co_return first.index() != 1;
     }
 
@@ -225,12 +239,14 @@ private:
         auto const [ec] = co_await held.async_release(as_result);
         if (!has_stayed) {
             e.message = fmt::format("redlock run: {} could not be kept for --at-least {}: another client may hold it "
-                                    "now", what, in_words(options_.at_least));
+                                    "now",
+                                    what, in_words(options_.at_least));
         } else if (ec == errc::not_held && e.reason != "lost" && policy() != on_lost::warn) {
             e.reason = "lost";
             e.status = lock_lost;
             e.message = fmt::format("redlock run: {} was not held any more when the command had ended: it may not have "
-                                    "been alone", what);
+                                    "been alone",
+                                    what);
         }
     }
 
@@ -258,10 +274,16 @@ private:
                 "REDLOCK_LOST_FD=" + std::to_string(lost_fd)};
     }
 
-    static std::string owner_in(std::string const& token) { return token.substr(std::min(token.find(':'), token.size() - 1) + 1); }
+    static std::string owner_in(std::string const& token)
+    {
+        return token.substr(std::min(token.find(':'), token.size() - 1) + 1);
+    }
     static std::string names(lock const& held) { return fmt::format("{}", fmt::join(held.resources(), ", ")); }
 
-    on_lost policy() const { return options_.on_lost == "kill" ? on_lost::kill : options_.on_lost == "warn" ? on_lost::warn : on_lost::term; }
+    on_lost policy() const
+    {
+        return options_.on_lost == "kill" ? on_lost::kill : options_.on_lost == "warn" ? on_lost::warn : on_lost::term;
+    }
 
     void say(std::string const& text) const
     {
@@ -283,18 +305,26 @@ void add_options(command_line& line, run_options& o)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false);
     o.how.add_to(line);
-    line.add_number("--conflict-exit-code,-E", o.busy_status, 0, 255, "the exit status if another client holds the lock");
+    line.add_number("--conflict-exit-code,-E", o.busy_status, 0, 255,
+                    "the exit status if another client holds the lock");
     line.add_text("--command,-c", "TEXT", o.shell_command, "run this text by /bin/sh");
-    line.add_duration("--grace", o.grace, 0ms, 1h,
-                      "time between SIGTERM and SIGKILL if the lock cannot be kept; min(5s, ttl / 5) without it, and at most "
-                      "half of the ttl and of --max-hold; also $REDLOCK_GRACE")
+    line.add_duration(
+            "--grace", o.grace, 0ms, 1h,
+            "time between SIGTERM and SIGKILL if the lock cannot be kept; min(5s, ttl / 5) without it, and at most "
+            "half of the ttl and of --max-hold; also $REDLOCK_GRACE")
         ->each([&o](std::string const&) { o.has_grace = true; });
-    line.add_option("--on-lost", o.on_lost, "term, kill, or warn and let the command continue")->type_name("ACTION")->check(CLI::IsMember({"term", "kill", "warn"}));
+    line.add_option("--on-lost", o.on_lost, "term, kill, or warn and let the command continue")
+        ->type_name("ACTION")
+        ->check(CLI::IsMember({"term", "kill", "warn"}));
     line.add_flag("--no-renew", o.no_renew, "the lock ends with its ttl, and the command before");
-    line.add_duration("--at-least", o.at_least, 0ms, 24h, "keep the lock at least this long, even if the command has ended; also $REDLOCK_AT_LEAST");
+    line.add_duration("--at-least", o.at_least, 0ms, 24h,
+                      "keep the lock at least this long, even if the command has ended; also $REDLOCK_AT_LEAST");
     line.add_flag("--skip-busy", o.skip_busy, "end with status 0 if another client holds the lock: for schedules");
-    line.add_flag("--foreground", o.foreground, "leave the command in the process group of redlock; then only the command is stopped, not its children");
-    line.add_number("--status-fd", o.status_fd, 0, 1'000'000, "write how the command ended to this descriptor, as one line of JSON");
+    line.add_flag(
+        "--foreground", o.foreground,
+        "leave the command in the process group of redlock; then only the command is stopped, not its children");
+    line.add_number("--status-fd", o.status_fd, 0, 1'000'000,
+                    "write how the command ended to this descriptor, as one line of JSON");
 }
 
 void check_words(command_line const& line, run_options const& o)
@@ -304,11 +334,13 @@ void check_words(command_line const& line, run_options const& o)
     if (o.words.empty() && o.shell_command.empty())
         line.refuse("there is no command: redlock run KEY CMD…");
     if (!o.words.empty() && !o.shell_command.empty())
-        line.refuse(fmt::format("-c or a command, not both; several locks are named by -k: redlock run -k {} -k {} -c …",
-                                shell_word(o.how.keys.front()), shell_word(o.words.front())));
+        line.refuse(
+            fmt::format("-c or a command, not both; several locks are named by -k: redlock run -k {} -k {} -c …",
+                        shell_word(o.how.keys.front()), shell_word(o.words.front())));
     if (auto const others = names_before_mark(o.words); !others.empty() && !o.key.empty())
-        line.refuse(fmt::format("\"{0}\" is no command; several locks are named by -k: redlock run -k {1} -k {2} -- CMD…",
-                                without_urls(others.front()), shell_word(o.key), fmt::join(others, " -k ")));
+        line.refuse(
+            fmt::format("\"{0}\" is no command; several locks are named by -k: redlock run -k {1} -k {2} -- CMD…",
+                        without_urls(others.front()), shell_word(o.key), fmt::join(others, " -k ")));
 }
 
 // A run would wait for ever for a run around it that holds the same key on the same nodes. A shared run inside of a
@@ -323,9 +355,10 @@ void check_nesting(run_options& o, settings const& s)
         if (!outer.is_held)
             continue;
         if (outer.is_alone || !o.how.shared)
-            throw early_exit(
-                wrong_usage, fmt::format("redlock run: {} is held {} by a \"redlock run\" around this one, which would "
-                                         "wait for itself{}", key, outer.is_alone ? "alone" : "shared",
+            throw early_exit(wrong_usage,
+                             fmt::format("redlock run: {} is held {} by a \"redlock run\" around this one, which would "
+                                         "wait for itself{}",
+                                         key, outer.is_alone ? "alone" : "shared",
                                          outer.is_alone ? "" : "; with --shared it is allowed"));
         o.how.passes_writers = true;
     }
@@ -363,10 +396,13 @@ int run(arguments given)
 {
     command_line line("run",
                       "Run a command while holding locks, and stop it before they are lost: redlock run KEY CMD…, "
-                      "redlock run -k KEY -k KEY CMD…, redlock run KEY -c 'sh'. The command begins at the first word behind the key; a -- "
+                      "redlock run -k KEY -k KEY CMD…, redlock run KEY -c 'sh'. The command begins at the first word "
+                      "behind the key; a -- "
                       "between them is dropped.",
-                      "Status: that of the command; 128 and the signal that ended it; 64 usage; 69 no quorum; 75 another client holds the "
-                      "lock; 77 password or access list; 78 configuration; 124 the lock was lost, and the command stopped; 126, 127 the "
+                      "Status: that of the command; 128 and the signal that ended it; 64 usage; 69 no quorum; 75 "
+                      "another client holds the "
+                      "lock; 77 password or access list; 78 configuration; 124 the lock was lost, and the command "
+                      "stopped; 126, 127 the "
                       "command cannot be run.");
     line.set_operands("KEY [--] CMD…");
     run_options o;

@@ -13,20 +13,14 @@ namespace {
 
 constexpr std::string_view mark = "--";
 
-bool is_option(std::string_view word)
-{
-    return word.size() > 1 && word.front() == '-' && word != mark;
-}
+bool is_option(std::string_view word) { return word.size() > 1 && word.front() == '-' && word != mark; }
 
 struct option_word {
     bool names_key = false;
     bool takes_next = false;  ///< its value is the next word
 };
 
-bool takes_value(CLI::Option const& o)
-{
-    return o.get_items_expected_max() > 0;
-}
+bool takes_value(CLI::Option const& o) { return o.get_items_expected_max() > 0; }
 
 // "--ttl", "--ttl=5s", "-t", "-t5s", or several letters of which the last may take a value: "-nt".
 option_word read_option(std::string const& word, CLI::App const& options)

@@ -15,10 +15,11 @@ struct run_words {
     arguments command{};  ///< the command and its arguments, which @ref command_line must not read
 };
 
-/** Finds where the command begins, as flock(1) and env(1) do: at the second word that is neither an option nor its value.
+/** Finds where the command begins, as flock(1) and env(1) do: at the second word that is neither an option nor its
+    value.
 
-    The first word is the key. If --key names the keys, the command begins at the first word. A "--" right before the command is dropped;
-    every later one is an argument of the command.
+    The first word is the key. If --key names the keys, the command begins at the first word. A "--" right before the
+    command is dropped; every later one is an argument of the command.
     @param options  those of `redlock run`
 */
 run_words split_words(arguments given, CLI::App const& options);

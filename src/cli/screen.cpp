@@ -16,7 +16,8 @@ namespace redlock::cli {
 namespace {
 
 constexpr std::string_view other_screen = "\033[?1049h\033[?25l", own_screen = "\033[?25h\033[?1049l";
-constexpr std::string_view home = "\033[H", rest_of_line = "\033[K", rest_of_screen = "\033[J", bold = "\033[1m", plain = "\033[0m";
+constexpr std::string_view home = "\033[H", rest_of_line = "\033[K", rest_of_screen = "\033[J", bold = "\033[1m",
+                           plain = "\033[0m";
 
 // The first columns of a line.
 std::string_view begin_of(std::string_view text, std::size_t columns)
@@ -40,15 +41,9 @@ winsize size_of_terminal()
 
 }  // namespace
 
-screen::screen(bool has_color) : has_color_(has_color)
-{
-    enter();
-}
+screen::screen(bool has_color) : has_color_(has_color) { enter(); }
 
-screen::~screen()
-{
-    leave();
-}
+screen::~screen() { leave(); }
 
 void screen::enter()
 {

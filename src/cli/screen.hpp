@@ -19,8 +19,8 @@ public:
     /// @throws std::system_error if that cannot be written
     void show(std::vector<screen_line>);
 
-    void redraw() const;   ///< the terminal has another size
-    void stand_aside();    ///< stops the process, as Ctrl-Z does, and comes back with it
+    void redraw() const;  ///< the terminal has another size
+    void stand_aside();   ///< stops the process, as Ctrl-Z does, and comes back with it
 
 private:
     void enter();

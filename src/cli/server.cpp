@@ -67,8 +67,12 @@ bool leads_to_a_server(redis::url const& u)
 
 struct server::connection final : redis::link::listener {
     connection(asio::any_io_executor e, redis::url u, redlock::config const& c, ask_limits l)
-        : runtime(detail::make_system_runtime(e)), where(std::move(u)), limits(l), name(where.name()),
-          link(redis::make_socket_link(where, c, accepted)), answer_comes(e)
+        : runtime(detail::make_system_runtime(e)),
+          where(std::move(u)),
+          limits(l),
+          name(where.name()),
+          link(redis::make_socket_link(where, c, accepted)),
+          answer_comes(e)
     {
         link->start(runtime, *this);
     }
@@ -166,12 +170,12 @@ struct server::connection final : redis::link::listener {
     ask_limits const limits;
     std::string const name;
     std::shared_ptr<redis::link> const link;
-    asio::steady_timer answer_comes;         ///< or the time for it is over
+    asio::steady_timer answer_comes;  ///< or the time for it is over
     std::shared_ptr<redis::batch> waits_for;
     bool is_open = false;
     bool is_greeted = false;
-    bool is_cut = false;                     ///< it ends soon
-    std::string why;                         ///< the latest connection has ended
+    bool is_cut = false;  ///< it ends soon
+    std::string why;      ///< the latest connection has ended
     std::string trouble;
     std::int64_t commands = 0;
 };
@@ -186,20 +190,11 @@ server::~server()
     connection_->on_link([c = connection_] { c->link->close(); });
 }
 
-std::string const& server::name() const noexcept
-{
-    return connection_->name;
-}
+std::string const& server::name() const noexcept { return connection_->name; }
 
-std::string const& server::trouble() const noexcept
-{
-    return connection_->trouble;
-}
+std::string const& server::trouble() const noexcept { return connection_->trouble; }
 
-std::int64_t server::commands() const noexcept
-{
-    return connection_->commands;
-}
+std::int64_t server::commands() const noexcept { return connection_->commands; }
 
 asio::awaitable<reply> server::ask(std::vector<std::string> words)
 {
@@ -230,10 +225,7 @@ asio::awaitable<std::vector<reply>> server::ask_all(std::vector<std::vector<std:
     co_return co_await c->exchange(b, c->limits.answer);
 }
 
-bool is_server(std::string const& url)
-{
-    return leads_to_a_server(redis::parse_url(url));
-}
+bool is_server(std::string const& url) { return leads_to_a_server(redis::parse_url(url)); }
 
 std::string name_of(std::string const& url)
 {

@@ -57,7 +57,8 @@ private:
     std::shared_ptr<connection> const connection_;
 };
 
-/// Whether an entry of `config::nodes` leads to one Redis or Valkey server, and not to Sentinels, a cluster, or another store.
+/// Whether an entry of `config::nodes` leads to one Redis or Valkey server, and not to Sentinels, a cluster, or another
+/// store.
 bool is_server(std::string const& url);
 
 /// The address for people.

@@ -27,10 +27,7 @@ std::string password_in(std::string const& file, bool ends_in_cr)
     return fmt::format("\"$(head -n 1 <{}{})\"", shell_word(file), ends_in_cr ? " | tr -d '\\r'" : "");
 }
 
-std::string server_place::client() const
-{
-    return client_of({user, password});
-}
+std::string server_place::client() const { return client_of({user, password}); }
 
 std::string server_place::admin_client() const
 {
@@ -51,7 +48,8 @@ std::string server_place::client_of(server_user const& u) const
     if (!has_tls)
         return line;
     line += " --tls";
-    for (auto const& [option, file] : {std::pair("--cacert", &tls.ca_file), std::pair("--cert", &tls.certificate_file), std::pair("--key", &tls.private_key_file)}) {
+    for (auto const& [option, file] : {std::pair("--cacert", &tls.ca_file), std::pair("--cert", &tls.certificate_file),
+                                       std::pair("--key", &tls.private_key_file)}) {
         if (!file->empty())
             line += fmt::format(" {} {}", option, shell_word(*file));
     }
@@ -67,10 +65,7 @@ std::string server_place::url() const
                        database == 0 ? "" : fmt::format("/{}", database));
 }
 
-std::string server_place::host_and_port() const
-{
-    return redis::to_string({host, port});
-}
+std::string server_place::host_and_port() const { return redis::to_string({host, port}); }
 
 server_place server_place::at(std::string other_host, std::string other_port) const
 {
@@ -95,10 +90,7 @@ server_place place_of(std::string const& url, tls_options const& tls)
             .password = u.password.empty() ? "" : std::string(password_in_environment)};
 }
 
-bool has_password(std::string const& url)
-{
-    return url.find('@') != url.npos || url.find("password") != url.npos;
-}
+bool has_password(std::string const& url) { return url.find('@') != url.npos || url.find("password") != url.npos; }
 
 std::string without_password(std::string const& url)
 {
@@ -140,8 +132,8 @@ std::string percent_encoded(std::string_view text)
 {
     std::string encoded;
     for (unsigned char const c : text) {
-        bool const is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                              c == '_' || c == '.';
+        bool const is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-'
+                              || c == '_' || c == '.';
         encoded += is_plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
     }
     return encoded;

@@ -23,14 +23,14 @@ inline constexpr std::string_view password_in_environment = "\"${REDISCLI_AUTH:?
 
 /// Where a server is, for its operators.
 struct server_place {
-    std::string host{};    ///< empty: @ref socket
+    std::string host{};  ///< empty: @ref socket
     std::string port{};
     std::string socket{};
-    std::string user{};      ///< "default", if the address names none
+    std::string user{};  ///< "default", if the address names none
     int database = 0;
     bool has_tls = false;
-    tls_options tls{};       ///< the files that this takes
-    std::string password{};  ///< see server_user::password
+    tls_options tls{};                           ///< the files that this takes
+    std::string password{};                      ///< see server_user::password
     std::optional<server_user> administrator{};  ///< the user who may change settings and users, if it is known
 
     /// "redis-cli -h 10.0.0.1 -p 6379", to put a command behind it. The user of the address runs it.

@@ -62,7 +62,8 @@ private:
 /// Whether all nodes are Redis or Valkey servers.
 bool are_servers(settings const&);
 
-/// Runs @p body with the servers. @return what it returns @throws early_exit, as the constructor; whatever @p body throws
+/// Runs @p body with the servers. @return what it returns @throws early_exit, as the constructor; whatever @p body
+/// throws
 int with_servers(settings const&, std::string_view command, std::function<asio::awaitable<int>(servers&)> const& body);
 
 }  // namespace redlock::cli

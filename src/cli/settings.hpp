@@ -14,7 +14,7 @@ enum class when : std::uint8_t { automatically, always, never };
 
 /// What all commands have in common.
 struct settings {
-    redlock::config locks;   ///< with passwords
+    redlock::config locks;  ///< with passwords
     format output = format::table;
     when color = when::automatically;
     bool verbose = false;

@@ -49,15 +49,14 @@ asio::awaitable<std::vector<node_sample>> ask_nodes(servers& all, std::string pr
 
 void keep_first(std::vector<lock_view>& locks, std::size_t rows)
 {
-    std::ranges::sort(locks, {}, [](auto const& l) { return std::tuple(-static_cast<std::ptrdiff_t>(l.waiting), std::string_view(l.key)); });
+    std::ranges::sort(locks, {}, [](auto const& l) {
+        return std::tuple(-static_cast<std::ptrdiff_t>(l.waiting), std::string_view(l.key));
+    });
     if (locks.size() > rows)
         locks.resize(rows);
 }
 
-std::uint64_t hold_of(lock_view const& l)
-{
-    return fingerprint_of(l.key + '\0' + l.value);
-}
+std::uint64_t hold_of(lock_view const& l) { return fingerprint_of(l.key + '\0' + l.value); }
 
 void count(snapshot& s, lock_view const& l)
 {
@@ -85,10 +84,7 @@ void compare(snapshot& now, snapshot const& before, std::size_t still_there)
     }
 }
 
-std::string rate(std::optional<double> r)
-{
-    return r ? fmt::format("{:.1f}/s", *r) : "-";
-}
+std::string rate(std::optional<double> r) { return r ? fmt::format("{:.1f}/s", *r) : "-"; }
 
 boost::json::value json_of_rate(std::optional<double> r)
 {
@@ -125,7 +121,8 @@ boost::json::object json_of(snapshot const& s)
 {
     boost::json::array nodes, first;
     for (auto const& n : s.nodes) {
-        boost::json::object node{{"name", n.name}, {"up", n.trouble.empty()}, {"round_trip_us", n.round_trip.count()}, {"votes", n.votes}};
+        boost::json::object node{
+            {"name", n.name}, {"up", n.trouble.empty()}, {"round_trip_us", n.round_trip.count()}, {"votes", n.votes}};
         if (!n.trouble.empty())
             node["error"] = valid_utf8(n.trouble);
         nodes.push_back(std::move(node));
@@ -136,7 +133,8 @@ boost::json::object json_of(snapshot const& s)
         first.push_back(std::move(lock));
     }
     boost::json::object locks;
-    for (auto const state : {lock_state::held, lock_state::shared, lock_state::foreign, lock_state::partial, lock_state::unknown})
+    for (auto const state :
+         {lock_state::held, lock_state::shared, lock_state::foreign, lock_state::partial, lock_state::unknown})
         locks[to_string(state)] = s.in(state);
     return {{"nodes", std::move(nodes)},
             {"locks", std::move(locks)},
@@ -151,18 +149,21 @@ std::vector<screen_line> lines_of(snapshot const& s)
     table nodes({"NODE", "STATE", "ROUND TRIP", "VOTES", "COMMANDS"});
     for (auto const& n : s.nodes)
         nodes.add({printable(n.name), n.trouble.empty() ? "up" : "down: " + printable(n.trouble),
-                   n.round_trip.count() > 0 ? fmt::format("{:.2f} ms", static_cast<double>(n.round_trip.count()) / 1000) : "-",
+                   n.round_trip.count() > 0 ? fmt::format("{:.2f} ms", static_cast<double>(n.round_trip.count()) / 1000)
+                                            : "-",
                    fmt::format("{}/{}", n.votes, s.with_majority()), rate(n.commands_per_second)});
     table locks({"KEY", "WAITING", "STATE", "NODES", "TTL", "HOLDER"});  // what may be long comes last: lines are cut
     for (auto const& l : s.first)
-        locks.add({printable(l.key), std::to_string(l.waiting), std::string(to_string(l.state)), fmt::format("{}/{}", l.votes, l.nodes.size()),
-                   ttl_of(l.has, l.ttl), holder_of(l.has, l.owner)});
-    auto const more = std::size_t(s.with_majority() + s.in(lock_state::partial) + s.in(lock_state::unknown)) - s.first.size();
+        locks.add({printable(l.key), std::to_string(l.waiting), std::string(to_string(l.state)),
+                   fmt::format("{}/{}", l.votes, l.nodes.size()), ttl_of(l.has, l.ttl), holder_of(l.has, l.owner)});
+    auto const more = std::size_t(s.with_majority() + s.in(lock_state::partial) + s.in(lock_state::unknown))
+                      - s.first.size();
 
     std::vector<screen_line> lines;
-    lines.push_back({fmt::format("locks: {} held, {} shared, {} foreign, {} partial, {} unknown; {} waiting; {} new, {} gone", s.in(lock_state::held),
-                                 s.in(lock_state::shared), s.in(lock_state::foreign), s.in(lock_state::partial), s.in(lock_state::unknown), s.waiting,
-                                 rate(s.new_per_second), rate(s.gone_per_second))});
+    lines.push_back({fmt::format(
+        "locks: {} held, {} shared, {} foreign, {} partial, {} unknown; {} waiting; {} new, {} gone",
+        s.in(lock_state::held), s.in(lock_state::shared), s.in(lock_state::foreign), s.in(lock_state::partial),
+        s.in(lock_state::unknown), s.waiting, rate(s.new_per_second), rate(s.gone_per_second))});
     for (auto const& t : {nodes.text(false), locks.text(false)}) {
         lines.push_back({""});
         bool header = true;

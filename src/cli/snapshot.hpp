@@ -19,9 +19,9 @@ namespace redlock::cli {
 /// What one server was like.
 struct node_sample {
     std::string name{};
-    std::string trouble{};                       ///< empty: it has answered
+    std::string trouble{};  ///< empty: it has answered
     std::chrono::microseconds round_trip{0};
-    std::size_t votes = 0;                       ///< how many of the locks that a majority has are there
+    std::size_t votes = 0;                        ///< how many of the locks that a majority has are there
     std::optional<std::int64_t> commands{};       ///< carried out since it started; nothing: it does not say
     std::int64_t own_commands = 0;                ///< those of ours among them, since we connected first
     std::optional<double> commands_per_second{};  ///< of others, since the snapshot before
@@ -31,15 +31,18 @@ struct node_sample {
 struct snapshot {
     std::chrono::steady_clock::time_point taken{};
     std::vector<node_sample> nodes{};
-    std::array<std::size_t, 6> locks{};          ///< how many, by @ref lock_state
-    std::size_t waiting = 0;                     ///< processes that wait for one of them; who waits for two counts twice
-    std::vector<lock_view> first{};              ///< those that most wait for, and then by name
-    fingerprints holds{};                        ///< who has what
-    std::optional<double> new_per_second{};      ///< holds that were not there at the snapshot before …
-    std::optional<double> gone_per_second{};     ///< … and those that were, and are no more
+    std::array<std::size_t, 6> locks{};       ///< how many, by @ref lock_state
+    std::size_t waiting = 0;                  ///< processes that wait for one of them; who waits for two counts twice
+    std::vector<lock_view> first{};           ///< those that most wait for, and then by name
+    fingerprints holds{};                     ///< who has what
+    std::optional<double> new_per_second{};   ///< holds that were not there at the snapshot before …
+    std::optional<double> gone_per_second{};  ///< … and those that were, and are no more
 
     std::size_t in(lock_state s) const { return locks[static_cast<std::size_t>(s)]; }
-    std::size_t with_majority() const { return in(lock_state::held) + in(lock_state::shared) + in(lock_state::foreign); }
+    std::size_t with_majority() const
+    {
+        return in(lock_state::held) + in(lock_state::shared) + in(lock_state::foreign);
+    }
 };
 
 /// What is to be looked at.

@@ -42,7 +42,9 @@ asio::awaitable<int> inspect(lock_manager& locks, question const& q, settings co
     auto [ec, info] = co_await locks.async_inspect(q.key, asio::as_tuple(asio::use_awaitable));
     if (ec && ec != errc::no_quorum)
         throw early_exit(status_of(ec), "redlock status: " + ec.message());
-    auto const is_refused = [](auto const& n) { return n.error == errc::authentication_failed || n.error == errc::permission_denied; };
+    auto const is_refused = [](auto const& n) {
+        return n.error == errc::authentication_failed || n.error == errc::permission_denied;
+    };
     co_return tell({.lock = view_of(info)}, q, s, std::ranges::any_of(info.nodes, is_refused));
 }
 
@@ -56,16 +58,20 @@ asio::awaitable<int> ask(servers& all, question const& q, settings const& s)
 
 int status(arguments given)
 {
-    command_line line("status",
-                      "Show who holds a lock, its ttl, what each node says, who shares it, and how many processes wait for it.",
-                      "The start of a hold is stored nowhere. Waiting processes are those that were denied the lock lately. Redis and Valkey "
-                      "servers are only read.\n"
-                      "The answer may be outdated. Never start work because status says free: acquire the lock.\n"
-                      "Status: 0 the lock is held, exclusive or shared; 1 it is free, or on no majority; 69 too few nodes answered to tell; "
-                      "77 too few, because they refuse.");
+    command_line line(
+        "status",
+        "Show who holds a lock, its ttl, what each node says, who shares it, and how many processes wait for it.",
+        "The start of a hold is stored nowhere. Waiting processes are those that were denied the lock lately. Redis "
+        "and Valkey "
+        "servers are only read.\n"
+        "The answer may be outdated. Never start work because status says free: acquire the lock.\n"
+        "Status: 0 the lock is held, exclusive or shared; 1 it is free, or on no majority; 69 too few nodes answered "
+        "to tell; "
+        "77 too few, because they refuse.");
     question q;
     line.add_key(q.key);
-    line.add_flag("--tokens", q.tokens, "show the tokens of the holders. Everybody who knows a token can release the lock");
+    line.add_flag("--tokens", q.tokens,
+                  "show the tokens of the holders. Everybody who knows a token can release the lock");
     auto const s = line.read(std::move(given));
     if (are_servers(s))
         return with_servers(s, "status", [&](servers& all) { return ask(all, q, s); });

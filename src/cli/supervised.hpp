@@ -8,7 +8,8 @@ public:
     /// To all of it.
     virtual void signal(int) noexcept = 0;
 
-    /// The same with a signal that we got; unless it was the terminal's, which has sent it to all of the group that we share.
+    /// The same with a signal that we got; unless it was the terminal's, which has sent it to all of the group that we
+    /// share.
     virtual void hand_on(int) noexcept = 0;
 
     /// Takes note of what has ended or was stopped. After each SIGCHLD.
@@ -20,7 +21,8 @@ public:
     /// Whether neither it nor anybody in its group is there any more.
     virtual bool is_gone() noexcept = 0;
 
-    /// Stops us, too, as Ctrl-Z has stopped it; returns when we go on. At once if there is no shell that could make us go on.
+    /// Stops us, too, as Ctrl-Z has stopped it; returns when we go on. At once if there is no shell that could make us
+    /// go on.
     virtual void stop_with_it() noexcept = 0;
 
     /// It goes on; in the foreground if we are.

@@ -143,9 +143,9 @@ void supervisor::renew(clock::time_point at)
 {
     wait_until_ = std::min(std::max(soft_end(), at + patience_), hard_end());
     held_.async_extend(options_.ttl, asio::bind_executor(wake_.get_executor(), [self = shared_from_this()](error_code) {
-        self->wait_until_ = {};
-        self->wake_.cancel();
-    }));
+                           self->wait_until_ = {};
+                           self->wake_.cancel();
+                       }));
 }
 
 void supervisor::tell_loss()
@@ -165,7 +165,8 @@ void supervisor::stop_softly(std::string const& why)
         child_.signal(SIGCONT);  // what stands still cannot stop
     }
     tell_loss();
-    options_.say(fmt::format("{} {}; {}", fmt::join(held_.resources(), ", "), why, stops ? "the command is asked to stop" : "the command goes on"));
+    options_.say(fmt::format("{} {}; {}", fmt::join(held_.resources(), ", "), why,
+                             stops ? "the command is asked to stop" : "the command goes on"));
 }
 
 void supervisor::kill(std::string const& why)
@@ -179,20 +180,11 @@ void supervisor::kill(std::string const& why)
     options_.say(fmt::format("{} {}; the command is killed", fmt::join(held_.resources(), ", "), why));
 }
 
-clock::time_point supervisor::now() const
-{
-    return options_.test_clock ? options_.test_clock->now() : clock::now();
-}
+clock::time_point supervisor::now() const { return options_.test_clock ? options_.test_clock->now() : clock::now(); }
 
-clock::time_point supervisor::hard_end() const
-{
-    return held_.valid_until() - margin_;
-}
+clock::time_point supervisor::hard_end() const { return held_.valid_until() - margin_; }
 
-bool supervisor::renews() const
-{
-    return patience_ > 0ms && !is_told_;
-}
+bool supervisor::renews() const { return patience_ > 0ms && !is_told_; }
 
 clock::time_point supervisor::last_renewal() const
 {

@@ -69,9 +69,9 @@ private:
     void kill(std::string const& why);
     void tell_loss();
     clock::time_point now() const;
-    clock::time_point hard_end() const;  ///< at which it is killed
+    clock::time_point hard_end() const;                                 ///< at which it is killed
     clock::time_point soft_end() const { return hard_end() - grace_; }  ///< at which it is asked to stop
-    bool renews() const;  ///< once more before the command is stopped
+    bool renews() const;                                                ///< once more before the command is stopped
     clock::time_point last_renewal() const;  ///< when the last renewal begins: it ends before the command is stopped
     clock::time_point next_step() const;
 
@@ -84,11 +84,11 @@ private:
     asio::steady_timer wake_;
     std::vector<int> arrived_;
     bool is_over_ = false;
-    bool lost_ = false;          ///< the lock
-    bool is_told_ = false;       ///< that it cannot be kept
+    bool lost_ = false;     ///< the lock
+    bool is_told_ = false;  ///< that it cannot be kept
     bool is_killed_ = false;
     bool has_begun_last_renewal_ = false;  ///< since the command was last far from being stopped
-    clock::time_point wait_until_{};  ///< for the last renewal, before the command is asked to stop
+    clock::time_point wait_until_{};       ///< for the last renewal, before the command is asked to stop
     clock::time_point kill_at_ = clock::time_point::max();  ///< at the latest, once it was asked to stop
 };
 

@@ -41,7 +41,8 @@ void print_held(lock const& held, milliseconds ttl, settings const& s)
     }
     print(fmt::format("REDLOCK_KEY={}\nREDLOCK_TOKEN={}\nREDLOCK_FENCE={}\nREDLOCK_TTL_MS={}\nREDLOCK_DEADLINE={}\n"
                       "export REDLOCK_KEY REDLOCK_TOKEN REDLOCK_FENCE REDLOCK_TTL_MS REDLOCK_DEADLINE\n",
-                      shell_quoted(fmt::format("{}", fmt::join(held.resources(), "\n"))), shell_quoted(held.token()), held.fencing_token(), ttl.count(), deadline));
+                      shell_quoted(fmt::format("{}", fmt::join(held.resources(), "\n"))), shell_quoted(held.token()),
+                      held.fencing_token(), ttl.count(), deadline));
 }
 
 // Before anything is acquired or printed: another process cannot use a lock that ends with the session of this one.
@@ -50,8 +51,9 @@ void check_nodes(std::string const& command, settings const& s)
     for (auto const& n : named_nodes(s.locks)) {
         if (n.ends_with_session)
             throw early_exit(wrong_configuration,
-                                      fmt::format("redlock {}: {} ends its locks with the session of the process that "
-                                                  "acquired them; use redlock run or redlock hold", command, n.name));
+                             fmt::format("redlock {}: {} ends its locks with the session of the process that "
+                                         "acquired them; use redlock run or redlock hold",
+                                         command, n.name));
     }
 }
 
@@ -68,7 +70,8 @@ asio::awaitable<int> acquire_and_leave(lock_manager& locks, how_to_acquire const
     co_return ec ? refuse(status_of(ec), "redlock acquire: " + ec.message(), s) : static_cast<int>(done);
 }
 
-asio::awaitable<int> resume_and_leave(lock_manager& locks, lock_ticket const& ticket, milliseconds ttl, settings const& s)
+asio::awaitable<int> resume_and_leave(lock_manager& locks, lock_ticket const& ticket, milliseconds ttl,
+                                      settings const& s)
 {
     attempt_report report;
     auto [ec, held] = co_await locks.async_resume(ticket, {.ttl = ttl, .report = &report}, as_result);
@@ -84,7 +87,9 @@ asio::awaitable<int> give_back(lock_manager& locks, lock_ticket const& ticket, s
     auto [ec] = co_await locks.async_release(ticket, as_result);
     if (!ec)
         co_return done;
-    co_return refuse(status_of(ec), fmt::format("redlock release: {}: {}", fmt::join(ticket.resources.names(), ", "), ec.message()), s);
+    co_return refuse(status_of(ec),
+                     fmt::format("redlock release: {}: {}", fmt::join(ticket.resources.names(), ", "), ec.message()),
+                     s);
 }
 
 /// What renew and release are about.
@@ -110,23 +115,28 @@ struct ticket_arguments {
         return {.resources = std::vector<std::string>(words.begin(), words.end() - 1),
                 .token = token,
                 .mode = shared ? mode::shared : mode::exclusive,
-                .fencing_token = token == ours ? std::strtoull(in_environment("REDLOCK_FENCE").c_str(), nullptr, 10) : 0};
+                .fencing_token = token == ours ? std::strtoull(in_environment("REDLOCK_FENCE").c_str(), nullptr, 10)
+                                               : 0};
     }
 };
 
-constexpr auto notes = "Status: 0 done; 1 the locks are no longer held; 69 too few nodes answered.\n"
-                       "\"-\" for the TOKEN: $REDLOCK_TOKEN, as all users of a machine can read the arguments of a process.";
+constexpr auto notes =
+    "Status: 0 done; 1 the locks are no longer held; 69 too few nodes answered.\n"
+    "\"-\" for the TOKEN: $REDLOCK_TOKEN, as all users of a machine can read the arguments of a process.";
 
 }  // namespace
 
 int acquire(arguments given)
 {
-    command_line line("acquire",
-                      "Acquire locks for a script, which renews and releases them: held=$(redlock acquire KEY…) || exit; eval \"$held\". "
-                      "Nothing renews them by itself.",
-                      "It prints REDLOCK_KEY, REDLOCK_TOKEN, REDLOCK_FENCE, REDLOCK_TTL_MS and REDLOCK_DEADLINE (in milliseconds since 1970) "
-                      "for a shell, or, with -o json, a document.\n"
-                      "Status: 0 held; 75 another client holds them; 69 no quorum; 77 password or access list; 78 configuration.");
+    command_line line(
+        "acquire",
+        "Acquire locks for a script, which renews and releases them: held=$(redlock acquire KEY…) || exit; eval "
+        "\"$held\". "
+        "Nothing renews them by itself.",
+        "It prints REDLOCK_KEY, REDLOCK_TOKEN, REDLOCK_FENCE, REDLOCK_TTL_MS and REDLOCK_DEADLINE (in milliseconds "
+        "since 1970) "
+        "for a shell, or, with -o json, a document.\n"
+        "Status: 0 held; 75 another client holds them; 69 no quorum; 77 password or access list; 78 configuration.");
     how_to_acquire how{.ttl = ttl_of_scripts, .renew = renewal::none};
     line.add_keys(how.keys);
     how.add_to(line);

@@ -68,7 +68,8 @@ asio::awaitable<int> signal_to_end(screen& shown)
     }
 }
 
-// Never ends. It rests for as long as it has looked, at the least, so that servers with many keys have other things to do, too.
+// Never ends. It rests for as long as it has looked, at the least, so that servers with many keys have other things to
+// do, too.
 asio::awaitable<void> keep_looking(servers& all, display const& q, screen& shown)
 {
     asio::steady_timer timer(co_await asio::this_coro::executor);
@@ -76,7 +77,8 @@ asio::awaitable<void> keep_looking(servers& all, display const& q, screen& shown
     for (;;) {
         auto now = co_await take_snapshot(all, q.range, last ? &*last : nullptr);
         shown.show(lines_of(now));
-        timer.expires_after(std::max<std::chrono::steady_clock::duration>(q.interval, std::chrono::steady_clock::now() - now.taken));
+        timer.expires_after(
+            std::max<std::chrono::steady_clock::duration>(q.interval, std::chrono::steady_clock::now() - now.taken));
         last = std::move(now);
         co_await timer.async_wait(asio::use_awaitable);
     }
@@ -101,24 +103,30 @@ asio::awaitable<int> look_once(servers& all, display const& q, settings const& s
     } else {
         print_json(json_of(seen));
     }
-    auto const up = static_cast<std::size_t>(std::ranges::count_if(seen.nodes, [](auto const& n) { return n.trouble.empty(); }));
+    auto const up =
+        static_cast<std::size_t>(std::ranges::count_if(seen.nodes, [](auto const& n) { return n.trouble.empty(); }));
     if (up >= seen.nodes.size() / 2 + 1)
         co_return done;
-    co_return std::ranges::any_of(seen.nodes, [](auto const& n) { return is_refused(n.trouble); }) ? no_permission : no_quorum;
+    co_return std::ranges::any_of(seen.nodes, [](auto const& n) { return is_refused(n.trouble); }) ? no_permission
+                                                                                                   : no_quorum;
 }
 
 }  // namespace
 
 int top(arguments given)
 {
-    command_line line("top",
-                      "Watch the nodes, with their round trips and votes, and the locks for which most processes wait. q or Ctrl-C ends it. If "
-                      "the output is no terminal, it looks once.",
-                      "New and gone compare two looks: holds shorter than the interval are missed. Each look scans the nodes like redlock list.\n"
-                      "Status: 0; after a single look, 69 if less than a majority of the nodes answered, 77 if they refuse.");
+    command_line line(
+        "top",
+        "Watch the nodes, with their round trips and votes, and the locks for which most processes wait. q or Ctrl-C "
+        "ends it. If "
+        "the output is no terminal, it looks once.",
+        "New and gone compare two looks: holds shorter than the interval are missed. Each look scans the nodes like "
+        "redlock list.\n"
+        "Status: 0; after a single look, 69 if less than a majority of the nodes answered, 77 if they refuse.");
     display q;
     line.add_option("GLOB", q.range.glob, "a pattern of names, as of KEYS and SCAN: jobs/*");
-    line.add_duration("--interval", q.interval, 100ms, 1h, "the pause between two looks; at least as long as a look takes");
+    line.add_duration("--interval", q.interval, 100ms, 1h,
+                      "the pause between two looks; at least as long as a look takes");
     line.add_number("--rows", q.range.rows, 0, rows_max, "show this many locks");
     line.add_flag("--once", q.once, "look once");
     auto const s = line.read(std::move(given));

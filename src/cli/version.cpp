@@ -18,7 +18,9 @@ namespace redlock::cli {
 
 int version(arguments given)
 {
-    command_line line("version", "Print the version; with -v or as JSON, also the kinds of addresses besides those of Redis and Valkey.");
+    command_line line(
+        "version",
+        "Print the version; with -v or as JSON, also the kinds of addresses besides those of Redis and Valkey.");
     line.is_about_ourselves();
     auto const s = line.read(std::move(given));
     boost::json::array schemes;

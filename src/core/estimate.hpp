@@ -14,12 +14,16 @@ template <class TimePoint>
 class estimate {
 public:
     /// Nothing is known of any node: none is expected to grant. @p any: of several keys one is enough, the same on all.
-    estimate(std::size_t nodes, std::size_t quorum, bool any = false) : free_at_(nodes, TimePoint::max()), quorum_(quorum), any_(any) {}
+    estimate(std::size_t nodes, std::size_t quorum, bool any = false)
+        : free_at_(nodes, TimePoint::max()), quorum_(quorum), any_(any)
+    {
+    }
 
     /// It is free on @p node then at the latest.
     void expect(std::size_t node, TimePoint at) { free_at_[node] = std::min(free_at_[node], at); }
 
-    /// Of several keys number @p key is. A node is expected to grant when all are of which that was said; or when any is.
+    /// Of several keys number @p key is. A node is expected to grant when all are of which that was said; or when any
+    /// is.
     void expect(std::size_t node, std::size_t key, TimePoint at)
     {
         taken_.resize(free_at_.size());

@@ -16,17 +16,19 @@ inline constexpr std::chrono::milliseconds tombstone_life = std::chrono::minutes
 
 /** The tokens that a client proposes: the wall clock in microseconds, in steps of 16. They never go back.
 
-    Proposals within one step are equal, so that no rate of proposals gets ahead of the clock. Tokens stay unique all the same: a
-    node takes only what is higher than its counter. A second proposal for one resource within a step costs a second round.
+    Proposals within one step are equal, so that no rate of proposals gets ahead of the clock. Tokens stay unique all
+    the same: a node takes only what is higher than its counter. A second proposal for one resource within a step costs
+    a second round.
 
-    Where no counter has forgotten, the clock decides nothing but how often a proposal is too low, and may be wrong. Where
-    one has, it keeps tokens growing. The low bits say who proposes: two equal proposals to nodes that forgot would be two
-    equal tokens.
+    Where no counter has forgotten, the clock decides nothing but how often a proposal is too low, and may be wrong.
+    Where one has, it keeps tokens growing. The low bits say who proposes: two equal proposals to nodes that forgot
+    would be two equal tokens.
 */
 class fence_clock {
 public:
-    /// @param lead_max how far it may get ahead of the wall clock. Half of max_ttl leaves as much for clocks to differ: a node
-    /// that has forgotten is out of quarantine only when any client proposes more than what was given out before.
+    /// @param lead_max how far it may get ahead of the wall clock. Half of max_ttl leaves as much for clocks to differ:
+    /// a node that has forgotten is out of quarantine only when any client proposes more than what was given out
+    /// before.
     constexpr fence_clock(std::uint8_t who, std::chrono::microseconds lead_max) noexcept
         : last_(step + who % step), lead_max_(static_cast<std::uint64_t>(lead_max.count()))
     {
@@ -40,8 +42,8 @@ public:
         return last_ = std::max(time - time % step + who, last_);
     }
 
-    /// A counter has come this far. Another client's clock is ahead of ours: we keep up with it, unless it is too far ahead,
-    /// or every resource would follow the worst clock of all.
+    /// A counter has come this far. Another client's clock is ahead of ours: we keep up with it, unless it is too far
+    /// ahead, or every resource would follow the worst clock of all.
     /// @return false: it is too far ahead
     constexpr bool learn(std::uint64_t counter, std::uint64_t wall_clock) noexcept
     {
@@ -55,15 +57,17 @@ public:
 
 private:
     static constexpr std::uint64_t step = 16;
-    static constexpr std::uint64_t year_2200 = 7'258'118'400'000'000;  // a clock beyond that is broken; tokens last until 2255
+    static constexpr std::uint64_t year_2200 = 7'258'118'400'000'000;  // a clock beyond that is broken; tokens last
+                                                                       // until 2255
 
     std::uint64_t last_;
     std::uint64_t lead_max_;
     std::uint64_t lead_ = 0;
 };
 
-/** What the nodes' counters, each raised for the same grant, make the token: the highest number that @p needed of them have come to, or
-    0 if there is none. Of one that suffices alone any number will do that its counter has not had before.
+/** What the nodes' counters, each raised for the same grant, make the token: the highest number that @p needed of them
+    have come to, or 0 if there is none. Of one that suffices alone any number will do that its counter has not had
+    before.
 */
 template <class Counters>
 constexpr std::uint64_t common_counter(Counters counters, std::size_t needed)

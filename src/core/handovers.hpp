@@ -9,15 +9,15 @@
 
 namespace redlock::core {
 
-/// For how long the nodes remember, after the end of a lock, who was denied it; and that a process keeps one for its own waiters:
-/// whoever else waits looks again then at the latest.
+/// For how long the nodes remember, after the end of a lock, who was denied it; and that a process keeps one for its
+/// own waiters: whoever else waits looks again then at the latest.
 inline constexpr std::chrono::milliseconds wanted_life = std::chrono::seconds(1);
 
 /// For how long at most a manager yields, where others did not come.
 inline constexpr std::chrono::milliseconds yield_max{500};
 
-/** How long a manager yields a lock to others, so that each of those it has woken asks first: longer than any @ref delay_after
-    of theirs, as far as their round trips are like ours.
+/** How long a manager yields a lock to others, so that each of those it has woken asks first: longer than any @ref
+    delay_after of theirs, as far as their round trips are like ours.
 */
 inline std::chrono::nanoseconds yield_time(std::chrono::nanoseconds round_trip, std::uint64_t bits) noexcept
 {

@@ -8,10 +8,7 @@ namespace {
 
 constexpr std::size_t random_digits = 32;
 
-constexpr bool is_digit(char c) noexcept
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-}
+constexpr bool is_digit(char c) noexcept { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
 }  // namespace
 
@@ -39,7 +36,8 @@ std::string make_token(std::uint64_t high, std::uint64_t low, std::string_view o
 bool is_token(std::string_view value) noexcept
 {
     auto const digits = value.substr(0, random_digits);
-    return value.size() > random_digits && value[random_digits] == ':' && std::all_of(digits.begin(), digits.end(), is_digit);
+    return value.size() > random_digits && value[random_digits] == ':'
+           && std::all_of(digits.begin(), digits.end(), is_digit);
 }
 
 std::string_view owner_in(std::string_view token) noexcept
@@ -59,9 +57,10 @@ bool has_hash_tag(std::string_view key) noexcept
     return close != key.npos && close != open + 1;
 }
 
-constexpr std::string_view fence_mark = ":=fence", tombstone_mark = ":=gone", wanted_mark = ":=wanted", handovers_mark = ":=turn",
-                           readers_mark = ":=shared", upgrade_mark = ":=upgrade", session_mark = ":=session",
-                           tenure_mark = ":=tenure", life_mark = ":=life", settings_mark = ":=settings";
+constexpr std::string_view fence_mark = ":=fence", tombstone_mark = ":=gone", wanted_mark = ":=wanted",
+                           handovers_mark = ":=turn", readers_mark = ":=shared", upgrade_mark = ":=upgrade",
+                           session_mark = ":=session", tenure_mark = ":=tenure", life_mark = ":=life",
+                           settings_mark = ":=settings";
 
 // What stands before the mark is the lock's key, so two locks never share one. The tag behind it is for a cluster.
 void put(std::string& to, std::string_view key, std::string_view mark)
@@ -75,18 +74,15 @@ void put(std::string& to, std::string_view key, std::string_view mark)
 
 std::string_view mark_in(std::string_view key) noexcept
 {
-    for (auto const mark : {fence_mark, tombstone_mark, wanted_mark, handovers_mark, readers_mark, upgrade_mark, session_mark, tenure_mark,
-                            life_mark, settings_mark}) {
+    for (auto const mark : {fence_mark, tombstone_mark, wanted_mark, handovers_mark, readers_mark, upgrade_mark,
+                            session_mark, tenure_mark, life_mark, settings_mark}) {
         if (key.find(mark) != key.npos)
             return mark;
     }
     return {};
 }
 
-void put_fence_key(std::string& to, std::string_view key)
-{
-    put(to, key, fence_mark);
-}
+void put_fence_key(std::string& to, std::string_view key) { put(to, key, fence_mark); }
 
 std::string fence_key(std::string_view key)
 {
@@ -108,10 +104,7 @@ std::string tombstone_key(std::string_view key, std::string_view token)
     return k;
 }
 
-void put_wanted_key(std::string& to, std::string_view key)
-{
-    put(to, key, wanted_mark);
-}
+void put_wanted_key(std::string& to, std::string_view key) { put(to, key, wanted_mark); }
 
 std::string wanted_key(std::string_view key)
 {
@@ -120,10 +113,7 @@ std::string wanted_key(std::string_view key)
     return k;
 }
 
-void put_handovers_key(std::string& to, std::string_view key)
-{
-    put(to, key, handovers_mark);
-}
+void put_handovers_key(std::string& to, std::string_view key) { put(to, key, handovers_mark); }
 
 std::string handovers_key(std::string_view key)
 {
@@ -132,10 +122,7 @@ std::string handovers_key(std::string_view key)
     return k;
 }
 
-void put_readers_key(std::string& to, std::string_view key)
-{
-    put(to, key, readers_mark);
-}
+void put_readers_key(std::string& to, std::string_view key) { put(to, key, readers_mark); }
 
 std::string readers_key(std::string_view key)
 {
@@ -161,20 +148,11 @@ std::string session_key(std::string_view prefix, std::string_view session)
     return std::string(prefix).append(session_mark).append(":").append(session);
 }
 
-std::string tenure_key(std::string_view prefix)
-{
-    return std::string(prefix).append(tenure_mark);
-}
+std::string tenure_key(std::string_view prefix) { return std::string(prefix).append(tenure_mark); }
 
-std::string life_key(std::string_view prefix)
-{
-    return std::string(prefix).append(life_mark);
-}
+std::string life_key(std::string_view prefix) { return std::string(prefix).append(life_mark); }
 
-std::string settings_key(std::string_view prefix)
-{
-    return std::string(prefix).append(settings_mark);
-}
+std::string settings_key(std::string_view prefix) { return std::string(prefix).append(settings_mark); }
 
 namespace {
 
@@ -188,7 +166,8 @@ std::string_view lock_of(std::string_view key, std::string_view mark) noexcept
     auto tag = key.substr(end + mark.size());
     if (has_hash_tag(lock))
         return tag.empty() ? lock : std::string_view{};
-    bool const whole = tag.starts_with(":{") && tag.ends_with("}") && tag.size() == lock.size() + 3 && tag.substr(2, lock.size()) == lock;
+    bool const whole = tag.starts_with(":{") && tag.ends_with("}") && tag.size() == lock.size() + 3
+                       && tag.substr(2, lock.size()) == lock;
     return whole ? lock : std::string_view{};
 }
 

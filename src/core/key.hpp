@@ -20,8 +20,8 @@ bool is_token(std::string_view) noexcept;
 /// The label in @p token, or nothing if a client of another kind wrote it.
 std::string_view owner_in(std::string_view token) noexcept;
 
-// A lock's other keys. Each begins with the lock's own, so that whoever may use that may use these, is in the same slot of a
-// cluster, and holds a mark that no lock's key holds, so that none of them is ever the key of another lock.
+// A lock's other keys. Each begins with the lock's own, so that whoever may use that may use these, is in the same slot
+// of a cluster, and holds a mark that no lock's key holds, so that none of them is ever the key of another lock.
 
 /// The first of the marks that is in @p key; empty if there is none. With a mark it cannot be a lock's key.
 std::string_view mark_in(std::string_view key) noexcept;

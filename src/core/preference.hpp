@@ -11,11 +11,12 @@ namespace redlock::core {
 
 /** In which order a manager asks for some resources of which it wants any.
 
-    What it had last comes first. So managers keep to resources of their own as long as there are enough of them, and nodes that hear
-    of two at the same moment do not give each of them a part of the votes. At first it begins at a place of its own.
+    What it had last comes first. So managers keep to resources of their own as long as there are enough of them, and
+    nodes that hear of two at the same moment do not give each of them a part of the votes. At first it begins at a
+    place of its own.
 
-    Nodes that differ in what is free choose different ones. Then the first that any of them has chosen comes last: so what is free on a
-    quorum has less before it with each round, until all choose it.
+    Nodes that differ in what is free choose different ones. Then the first that any of them has chosen comes last: so
+    what is free on a quorum has less before it with each round, until all choose it.
 */
 class preference {
 public:

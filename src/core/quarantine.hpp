@@ -40,12 +40,12 @@ bool shows_earlier_set(node_age<TimePoint> const& n, std::chrono::milliseconds m
     return is_old(n, max_ttl, now) || (n.known && n.restarted);
 }
 
-/** Until when node @p i does not vote: a node that has forgotten a lock would grant it again, so it waits until every lock
-    that it may have forgotten is over. That is Redis' "delayed restart", done by the client.
+/** Until when node @p i does not vote: a node that has forgotten a lock would grant it again, so it waits until every
+    lock that it may have forgotten is over. That is Redis' "delayed restart", done by the client.
 
-    A set that is young as a whole is taken for newly started, unless told to be strict: a majority is known to be young, and no
-    node is known to be old or restarted. One such node shows that the set was there before, and that the young ones have
-    restarted, together or one after the other.
+    A set that is young as a whole is taken for newly started, unless told to be strict: a majority is known to be
+    young, and no node is known to be old or restarted. One such node shows that the set was there before, and that the
+    young ones have restarted, together or one after the other.
 
     @return a time that is over, if it votes
 */

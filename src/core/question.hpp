@@ -15,7 +15,8 @@ struct history {
 
 /// How the nodes are asked for a lock.
 struct question {
-    bool contends = false;     ///< whether others want it, and for how long it is denied; otherwise a plain one: most meet nobody
+    bool contends = false;  ///< whether others want it, and for how long it is denied; otherwise a plain one: most meet
+                            ///< nobody
     bool more_follow = false;  ///< of one that contends: others of its manager take the lock over
     bool watches = false;      ///< of one that contends: nodes that deny are to notify of changes
 

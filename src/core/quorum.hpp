@@ -9,13 +9,10 @@
 namespace redlock::core {
 
 /// The smallest number of nodes of which two groups always share one: ⌊n/2⌋ + 1.
-constexpr std::size_t majority(std::size_t nodes) noexcept
-{
-    return nodes / 2 + 1;
-}
+constexpr std::size_t majority(std::size_t nodes) noexcept { return nodes / 2 + 1; }
 
-/// What each of a quorum of those who say @p each has at the least: the least of the @p quorum greatest. @p each is reordered, and of not
-/// fewer than @p quorum.
+/// What each of a quorum of those who say @p each has at the least: the least of the @p quorum greatest. @p each is
+/// reordered, and of not fewer than @p quorum.
 template <class T>
 T of_a_quorum(std::span<T> each, std::size_t quorum) noexcept
 {
@@ -58,7 +55,8 @@ public:
     constexpr tally(std::size_t nodes, std::size_t quorum) noexcept : nodes_(nodes), quorum_(quorum) {}
 
     constexpr void grant() noexcept { grant(granted_ + 1); }
-    /// Of those who want any of several: one more has granted, and @p same of all that have, one and the same. Only these count.
+    /// Of those who want any of several: one more has granted, and @p same of all that have, one and the same. Only
+    /// these count.
     constexpr void grant(std::size_t same) noexcept
     {
         ++grants_;

@@ -7,14 +7,16 @@
 namespace redlock::core {
 
 /// When a lock that was acquired or extended at @p started is due for renewal: after about a third of its ttl.
-/// The random @p bits spread the renewals of locks that were acquired together by a tenth of that, over moments that all
-/// locks with this ttl share: those of one moment travel together, which makes them several times cheaper.
+/// The random @p bits spread the renewals of locks that were acquired together by a tenth of that, over moments that
+/// all locks with this ttl share: those of one moment travel together, which makes them several times cheaper.
 template <class TimePoint>
 TimePoint renewal_due(TimePoint started, std::chrono::milliseconds ttl, std::uint64_t bits) noexcept
 {
     auto const third = std::chrono::nanoseconds(ttl) / 3;
     auto const spread = third / 10;
-    auto const due = started + third - std::chrono::nanoseconds(static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(spread.count() + 1)));
+    auto const due =
+        started + third
+        - std::chrono::nanoseconds(static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(spread.count() + 1)));
     auto const moment = std::chrono::nanoseconds(ttl) / 256;
     return due - std::chrono::nanoseconds(due.time_since_epoch()) % moment;
 }

@@ -38,16 +38,16 @@ private:
     schedule<TimePoint>* schedule_ = nullptr;
     TimePoint at_{};
     std::size_t lane_ = in_heap;
-    std::size_t place_ = 0;  // in the heap
+    std::size_t place_ = 0;    // in the heap
     alarm* before_ = nullptr;  // in the lane
     alarm* after_ = nullptr;
 };
 
 /** The alarms that are set; one timer serves them all. Time is an argument.
 
-    Most alarms are cleared long before they would ring, and most come in the order of their times, such as the deadlines
-    of rounds that are equally patient. These stand in line, in one of a few lanes, where to come and to go touches
-    nothing but the neighbours; a binary heap has the others.
+    Most alarms are cleared long before they would ring, and most come in the order of their times, such as the
+    deadlines of rounds that are equally patient. These stand in line, in one of a few lanes, where to come and to go
+    touches nothing but the neighbours; a binary heap has the others.
 
     Alarms for the same moment ring in no particular, but in a reproducible order.
 */

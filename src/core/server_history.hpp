@@ -22,8 +22,9 @@ struct log_state {
 
 /// The state of a server's keys. It does not depend on the log.
 struct key_state {
-    bool forgot = false;  ///< Keys that the client could know are lost.
-    std::optional<std::chrono::milliseconds> age{};  ///< So old are the keys; nobody knows whether there were others before.
+    bool forgot = false;                             ///< Keys that the client could know are lost.
+    std::optional<std::chrono::milliseconds> age{};  ///< So old are the keys; nobody knows whether there were others
+                                                     ///< before.
 };
 
 /** What one client has seen of the lives of a server. A life lasts from a start of the server to the next one, and has
@@ -39,7 +40,8 @@ public:
 
     /// A new connection. @p life is empty if the server does not tell it: then it may have restarted, until it does.
     /// @param uptime as the server counts it: seconds that have begun may be counted as whole ones
-    void greeted(std::string_view life, std::chrono::milliseconds uptime, log_state log, clock::time_point now, key_state const& keys = {})
+    void greeted(std::string_view life, std::chrono::milliseconds uptime, log_state log, clock::time_point now,
+                 key_state const& keys = {})
     {
         same_server_ = is_of(life);
         bool const remembers = !keys.forgot && !keys.age;
@@ -54,14 +56,16 @@ public:
             synced_since_ = named ? clock::time_point() : now;  // without a name it may be the life before
         looked(log, now);
         bool const is_durable = named && durable_now_ && log.from_start;
-        // Locks that the life before had forgotten are over a max_ttl after it began. The client knows nothing of a life
-        // that it has not seen.
+        // Locks that the life before had forgotten are over a max_ttl after it began. The client knows nothing of a
+        // life that it has not seen.
         bool const had_all = identity_.durable || now - identity_.began >= max_ttl_;
-        bool const is_as_before = was_durable && is_durable && !had_all;  // it remembers what the life before did, no more and no less
+        bool const is_as_before = was_durable && is_durable && !had_all;  // it remembers what the life before did, no
+                                                                          // more and no less
         if (!is_as_before) {
             identity_.restarted = !first;
             identity_.durable = is_durable && remembers && (first || (was_durable && had_all));
-            // An uptime follows the server's wall clock, which may jump. A restart that the client saw is timed by its own.
+            // An uptime follows the server's wall clock, which may jump. A restart that the client saw is timed by its
+            // own.
             auto age = std::clamp<std::chrono::milliseconds>(uptime - std::chrono::seconds(1), {}, age_max);
             if (keys.age)
                 age = std::clamp(*keys.age, {}, age);
@@ -98,9 +102,9 @@ protected:
 
 private:
     std::chrono::milliseconds max_ttl_;
-    server_identity known_;               // the one of that life
-    bool durable_now_ = false;            // it would remember all, if it were killed at the last look
-    clock::time_point synced_since_{};    // what was written before may be missing on the disk
+    server_identity known_;             // the one of that life
+    bool durable_now_ = false;          // it would remember all, if it were killed at the last look
+    clock::time_point synced_since_{};  // what was written before may be missing on the disk
 };
 
 }  // namespace redlock::core

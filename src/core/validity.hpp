@@ -17,7 +17,7 @@ using std::chrono::nanoseconds;
 inline nanoseconds drift(milliseconds ttl, double factor) noexcept
 {
     return nanoseconds(static_cast<nanoseconds::rep>(static_cast<double>(nanoseconds(ttl).count()) * factor))
-         + milliseconds(2);
+           + milliseconds(2);
 }
 
 /// Until when a lock with @p ttl is certain, if nothing was sent before @p started.

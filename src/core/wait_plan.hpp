@@ -8,8 +8,8 @@ namespace redlock::core {
 
 /** How long who was denied a lock waits for it: until it may be free on a quorum, or until it asks anyway.
 
-    A round is decided without the nodes that answer late, so twice it looks whether they have said something since: when as much
-    time as the round took has passed twice more, and when the nodes' time is over.
+    A round is decided without the nodes that answer late, so twice it looks whether they have said something since:
+    when as much time as the round took has passed twice more, and when the nodes' time is over.
 */
 template <class TimePoint>
 class wait_plan {

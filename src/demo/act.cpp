@@ -46,10 +46,7 @@ void act::open_doors()
     shop_->open = true;
 }
 
-void act::close_doors()
-{
-    shop_->closed = true;
-}
+void act::close_doors() { shop_->closed = true; }
 
 bool act::watch_until(std::function<bool()> const& condition, std::chrono::milliseconds limit)
 {
@@ -96,7 +93,8 @@ void act::claim_that_books_are_right()
     auto const& items = shop_->items;
     bool const none_oversold = std::all_of(items.begin(), items.end(), [](auto& i) { return i.sold <= i.delivered; });
     bool const right = std::all_of(items.begin(), items.end(), [](auto& i) { return i.sold + i.stock == i.delivered; });
-    progress_.claim(none_oversold, fmt::format("nothing is oversold: {} sold of {}", shop_->sold(), shop_->delivered()));
+    progress_.claim(none_oversold,
+                    fmt::format("nothing is oversold: {} sold of {}", shop_->sold(), shop_->delivered()));
     auto const of_all = shop_->kinds > 1 ? fmt::format(" of all {} items", shop_->kinds) : "";
     progress_.claim(right, fmt::format("the books{} are right: {} left", of_all, shop_->stock()));
 }

@@ -70,7 +70,10 @@ private:
         for (std::size_t i = 0; i < crowd_.buyers; ++i)
             asio::co_spawn(context_, buyer(i), [this](std::exception_ptr e) { leave(e); });
         for (std::size_t i = 0; i < crowd_.accountants; ++i)
-            asio::co_spawn(context_, accountant(), [this](std::exception_ptr e) { if (e) end(e); });
+            asio::co_spawn(context_, accountant(), [this](std::exception_ptr e) {
+                if (e)
+                    end(e);
+            });
         while (left_ < crowd_.buyers && !shop_.closed)
             co_await pause(2ms);
         while (trying_ > 0)
@@ -244,9 +247,6 @@ private:
 
 }  // namespace
 
-void run_buyers(shop& s, crowd const& c)
-{
-    buyers_process(s, c).run();
-}
+void run_buyers(shop& s, crowd const& c) { buyers_process(s, c).run(); }
 
 }  // namespace redlock::demo

@@ -31,10 +31,12 @@ using std::chrono::milliseconds;
 class flash_sale {
 public:
     flash_sale(options const& o, progress& p)
-        : options_(o), progress_(p), servers_(5, o.server),
+        : options_(o),
+          progress_(p),
+          servers_(5, o.server),
           // So that one act takes about a second, whether few or many are sold.
-          database_time_(std::clamp<microseconds>(microseconds(400ms) / std::min<std::size_t>(o.stock, o.buyers),
-                                                  1ms, 50ms))
+          database_time_(
+              std::clamp<microseconds>(microseconds(400ms) / std::min<std::size_t>(o.stock, o.buyers), 1ms, 50ms))
     {
     }
 

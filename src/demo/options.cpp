@@ -30,7 +30,8 @@ options parse(std::vector<std::string> arguments)
     line.add_number("--buyers", o.buyers, 2, 100'000, "coroutines, half of them in each process");
     line.add_number("--act", o.act, 0, 5, "only this one; 0: all");
     line.add_flag("--stores", o.stores, "the sale over other stores instead: each is killed, and comes back");
-    line.add_text("--server", "PROGRAM", o.server, "the server program: its name or path (redis-server, or $REDLOCK_SERVER)");
+    line.add_text("--server", "PROGRAM", o.server,
+                  "the server program: its name or path (redis-server, or $REDLOCK_SERVER)");
     line.read(std::move(arguments));
     return o;
 }

@@ -23,10 +23,7 @@ using orders = shop::orders;
 constexpr std::size_t fewest = 3;
 constexpr std::size_t most = 10;
 
-std::span<orders const> of_each_size(shop const& s)
-{
-    return std::span(s.by_size).subspan(fewest);
-}
+std::span<orders const> of_each_size(shop const& s) { return std::span(s.by_size).subspan(fewest); }
 
 std::vector<std::int64_t> sold_of_each_size(shop const& s)
 {
@@ -69,7 +66,8 @@ void claim_that_nothing_is_half_booked(shop const& s, progress& p)
         booked += s.by_size[size].sold;
         pieces += s.by_size[size].sold * static_cast<std::int64_t>(size);
     }
-    p.claim(pieces == s.sold(), fmt::format("nothing is half-booked: {} orders of {} items, and {} are sold", booked, pieces, s.sold()));
+    p.claim(pieces == s.sold(),
+            fmt::format("nothing is half-booked: {} orders of {} items, and {} are sold", booked, pieces, s.sold()));
 }
 
 // Without a lock they are wrong when something is sold meanwhile: until that was seen.
@@ -79,8 +77,10 @@ void claim_that_reports_add_up(act& a, progress& p)
     auto const& without = a.books().lines_without;
     a.watch_until([&] { return with.right + with.wrong > 0 && without.wrong > 0; }, 60s);
     p.claim(with.right > 0 && with.wrong == 0,
-            fmt::format("every line of the reports under shared locks adds up: {} of {}", with.right.load(), with.right + with.wrong));
-    p.claim(without.wrong > 0, fmt::format("without a lock {} of {} do not", without.wrong.load(), without.right + without.wrong));
+            fmt::format("every line of the reports under shared locks adds up: {} of {}", with.right.load(),
+                        with.right + with.wrong));
+    p.claim(without.wrong > 0,
+            fmt::format("without a lock {} of {} do not", without.wrong.load(), without.right + without.wrong));
 }
 
 }  // namespace
@@ -115,8 +115,9 @@ act_result book_orders(progress& p, servers& s)
     a.watch_to_the_end();
 
     auto const sizes = of_each_size(books);
-    p.claim(books.contended == 0, fmt::format("no deadlock: the longest wait for 3 to 5 items was {:.2f} s, for 8 to 10 {:.2f} s",
-                                              longest_wait(sizes.first(3)), longest_wait(sizes.last(3))));
+    p.claim(books.contended == 0,
+            fmt::format("no deadlock: the longest wait for 3 to 5 items was {:.2f} s, for 8 to 10 {:.2f} s",
+                        longest_wait(sizes.first(3)), longest_wait(sizes.last(3))));
     claim_that_nothing_is_half_booked(books, p);
     a.claim_that_books_are_right();
     return a.result("5 orders", customers.buyers);

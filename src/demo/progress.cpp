@@ -79,8 +79,8 @@ void progress::show(shop const& s, std::vector<servers::state> const& states)
         write(lines);
         drawn_ = true;
     } else {
-        write(fmt::format("  {:4.1f} s  sold {}, left {}, waiting {}, sent away {}{}\n", seconds, s.sold(),
-                          s.stock(), s.waiting.load(), s.sent_away.load(), plain_state(states)));
+        write(fmt::format("  {:4.1f} s  sold {}, left {}, waiting {}, sent away {}{}\n", seconds, s.sold(), s.stock(),
+                          s.waiting.load(), s.sent_away.load(), plain_state(states)));
     }
 }
 
@@ -89,8 +89,8 @@ std::string progress::two_lines(shop const& s, std::vector<servers::state> const
     auto const left = s.stock();
     return fmt::format("  {} {:>6} left   servers {}   {:5.1f} s\n"
                        "  sold {:<6} waiting {:<6} sent away {:<6} no_quorum {}",
-                       paint("36", bar(left, std::max(left, s.first_delivery))), left, dots(states), seconds,
-                       s.sold(), s.waiting.load(), s.sent_away.load(), s.no_quorum.load());
+                       paint("36", bar(left, std::max(left, s.first_delivery))), left, dots(states), seconds, s.sold(),
+                       s.waiting.load(), s.sent_away.load(), s.no_quorum.load());
 }
 
 std::string progress::dots(std::vector<servers::state> const& states) const

@@ -42,7 +42,7 @@ public:
     void print(std::string_view line);
     void summary(std::vector<act_result> const& results);
     void conclude();  ///< How many claims held.
-    void erase();  ///< Takes away what would be drawn again.
+    void erase();     ///< Takes away what would be drawn again.
 
     std::size_t claims() const noexcept { return claims_; }
     std::size_t failed_claims() const noexcept { return failed_; }

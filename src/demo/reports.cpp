@@ -23,10 +23,7 @@ awaitable<bool> adds_up(shop::item const& i)
     co_return i.sold + left == i.delivered;
 }
 
-void note(shop::lines& l, bool right)
-{
-    ++(right ? l.right : l.wrong);
-}
+void note(shop::lines& l, bool right) { ++(right ? l.right : l.wrong); }
 
 }  // namespace
 

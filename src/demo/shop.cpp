@@ -9,8 +9,9 @@ namespace redlock::demo {
 
 namespace {
 
-constexpr std::array<char const*, 20> names{"hair-dryer", "kettle", "toaster", "iron", "blender", "mixer", "fan", "heater", "lamp", "radio",
-                                            "clock", "scales", "grill", "juicer", "shaver", "vacuum", "freezer", "oven", "stove", "fridge"};
+constexpr std::array<char const*, 20> names{"hair-dryer", "kettle", "toaster", "iron",  "blender", "mixer", "fan",
+                                            "heater",     "lamp",   "radio",   "clock", "scales",  "grill", "juicer",
+                                            "shaver",     "vacuum", "freezer", "oven",  "stove",   "fridge"};
 
 std::int64_t sum(shop const& s, shop::number shop::item::*what)
 {
@@ -31,30 +32,15 @@ shop::shop(std::int64_t delivery, std::size_t different)
     }
 }
 
-std::int64_t shop::stock() const
-{
-    return sum(*this, &item::stock);
-}
+std::int64_t shop::stock() const { return sum(*this, &item::stock); }
 
-std::int64_t shop::delivered() const
-{
-    return sum(*this, &item::delivered);
-}
+std::int64_t shop::delivered() const { return sum(*this, &item::delivered); }
 
-std::int64_t shop::sold() const
-{
-    return sum(*this, &item::sold);
-}
+std::int64_t shop::sold() const { return sum(*this, &item::sold); }
 
-std::string lock_name(shop::item const& i)
-{
-    return std::string("stock:") + i.name;
-}
+std::string lock_name(shop::item const& i) { return std::string("stock:") + i.name; }
 
-void shop_demolition::operator()(shop* s) const noexcept
-{
-    ::munmap(s, sizeof(shop));
-}
+void shop_demolition::operator()(shop* s) const noexcept { ::munmap(s, sizeof(shop)); }
 
 shop_pointer build_shop(std::int64_t first_delivery, std::size_t kinds)
 {

@@ -44,12 +44,13 @@ struct line {
 
 // Adds a store of which one server is all that there is. @return null if the store or its server is not here
 template <class Server>
-std::shared_ptr<Server> add(std::vector<store_in_play>& all, progress& p, std::string_view store, bool has_server, char const* name,
-                            char const* waiters, char const* packages)
+std::shared_ptr<Server> add(std::vector<store_in_play>& all, progress& p, std::string_view store, bool has_server,
+                            char const* name, char const* waiters, char const* packages)
 {
     auto const* const linked = cli::find_store(store);
     if (!linked || !has_server) {
-        p.print(fmt::format("{} is left out: its {} is not here (Debian's {})", name, linked ? "server" : "client library", packages));
+        p.print(fmt::format("{} is left out: its {} is not here (Debian's {})", name,
+                            linked ? "server" : "client library", packages));
         return {};
     }
     auto const server = std::make_shared<Server>();
@@ -62,9 +63,17 @@ std::shared_ptr<Server> add(std::vector<store_in_play>& all, progress& p, std::s
 std::vector<store_in_play> stores_in_play(progress& p, options const& o)
 {
     std::vector<store_in_play> all;
-    auto const redis = std::make_shared<testbed::local_server>(std::vector<std::string>{"--appendonly", "yes", "--appendfsync", "always"}, o.server);
-    all.push_back({"one Redis, with a durable log", "told (tracking)", {redis->url()}, {}, [redis] { redis->kill(); }, [redis] { redis->start(); }, redis});
-    if (auto const postgresql = add<testbed::postgres_server>(all, p, "postgresql", !testbed::postgres_programs().empty(), "PostgreSQL",
+    auto const redis = std::make_shared<testbed::local_server>(
+        std::vector<std::string>{"--appendonly", "yes", "--appendfsync", "always"}, o.server);
+    all.push_back({"one Redis, with a durable log",
+                   "told (tracking)",
+                   {redis->url()},
+                   {},
+                   [redis] { redis->kill(); },
+                   [redis] { redis->start(); },
+                   redis});
+    if (auto const postgresql = add<testbed::postgres_server>(all, p, "postgresql",
+                                                              !testbed::postgres_programs().empty(), "PostgreSQL",
                                                               "told (NOTIFY)", "libpq-dev and postgresql")) {
         auto mixed = all.back();
         auto const two = std::make_shared<servers>(2, o.server);
@@ -77,15 +86,17 @@ std::vector<store_in_play> stores_in_play(progress& p, options const& o)
     }
     add<testbed::mariadb_server>(all, p, "mysql", !testbed::mariadb_program().empty(), "MariaDB", "asking now and then",
                                  "libmariadb-dev and mariadb-server-core");
-    add<testbed::etcd_server>(all, p, "etcd", !testbed::etcd_program().empty(), "etcd", "told (watch)", "etcd-server and etcd-client");
-    add<testbed::zookeeper_server>(all, p, "zookeeper", !testbed::zookeeper_class_path().empty(), "ZooKeeper", "told (watch)",
-                                   "libzookeeper-st-dev and zookeeper");
+    add<testbed::etcd_server>(all, p, "etcd", !testbed::etcd_program().empty(), "etcd", "told (watch)",
+                              "etcd-server and etcd-client");
+    add<testbed::zookeeper_server>(all, p, "zookeeper", !testbed::zookeeper_class_path().empty(), "ZooKeeper",
+                                   "told (watch)", "libzookeeper-st-dev and zookeeper");
     return all;
 }
 
 line play_one(progress& p, options const& o, store_in_play const& s)
 {
-    p.begin_act("Locks in " + s.name, "Buyers come again and again, in two processes; the server is killed, and started again.");
+    p.begin_act("Locks in " + s.name,
+                "Buyers come again and again, in two processes; the server is killed, and started again.");
     servers none(0, o.server);
     act a(p, none, o.stock);
     crowd const buyers{.nodes = s.nodes,
@@ -99,7 +110,11 @@ line play_one(progress& p, options const& o, store_in_play const& s)
     a.admit_in_two_processes(buyers);
     a.open_doors();
     a.sales(1s);  // connects, and makes tables
-    line l{.name = s.name, .waiters = s.waiters, .rate = static_cast<double>(a.sales(2s)) / 2, .back_after = 0, .sold_meanwhile = 0};
+    line l{.name = s.name,
+           .waiters = s.waiters,
+           .rate = static_cast<double>(a.sales(2s)) / 2,
+           .back_after = 0,
+           .sold_meanwhile = 0};
 
     s.kill();
     p.event("the server was killed (SIGKILL)");
@@ -131,10 +146,13 @@ void play_stores(progress& p, options const& o)
     std::vector<line> lines;
     for (auto const& s : stores_in_play(p, o))
         lines.push_back(play_one(p, o, s));
-    p.begin_act("What each of them did", fmt::format("One lock, {} buyers in two processes, 1 ms in the books.", o.buyers));
-    p.print(fmt::format("{:<32} {:>8}  {:>14}  {:>11}  {}", "", "sold/s", "while it is away", "back after", "waiters are"));
+    p.begin_act("What each of them did",
+                fmt::format("One lock, {} buyers in two processes, 1 ms in the books.", o.buyers));
+    p.print(
+        fmt::format("{:<32} {:>8}  {:>14}  {:>11}  {}", "", "sold/s", "while it is away", "back after", "waiters are"));
     for (auto const& l : lines)
-        p.print(fmt::format("{:<32} {:>8.0f}  {:>16}  {:>9.1f} s  {}", l.name, l.rate, l.sold_meanwhile, l.back_after, l.waiters));
+        p.print(fmt::format("{:<32} {:>8.0f}  {:>16}  {:>9.1f} s  {}", l.name, l.rate, l.sold_meanwhile, l.back_after,
+                            l.waiters));
     p.conclude();
 }
 

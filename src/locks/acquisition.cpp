@@ -14,7 +14,8 @@
 
 namespace redlock::inline v0::detail {
 
-void start_acquire(std::shared_ptr<manager_state> s, selection wanted, acquire_options options, acquire_handler handler, bool explains)
+void start_acquire(std::shared_ptr<manager_state> s, selection wanted, acquire_options options, acquire_handler handler,
+                   bool explains)
 {
     start_acquire({*s, std::move(wanted), options, explains}, std::move(handler));
 }
@@ -26,7 +27,8 @@ void start_acquire(acquire_request request, acquire_handler handler)
     if (manager.abandoned())
         return handler(error_code(asio::error::operation_aborted), lock_handle());
     error_code refused;
-    if (!check(request.wanted, request.options, manager.settings).empty() || !nodes.check_ttl(request.options.ttl).empty())
+    if (!check(request.wanted, request.options, manager.settings).empty()
+        || !nodes.check_ttl(request.options.ttl).empty())
         refused = errc::invalid_argument;
     else if (!nodes.lack(request.wanted, request.options.mode).empty())
         refused = errc::unsupported;
@@ -208,7 +210,8 @@ void acquisition::hand_out(clock::time_point decided)
         state_->preferences.had(request_.names(), names.names().front());
     if (round_->wanted() && !shares()) {
         bool const in_vain = turn_.history().yielded && builder_.rounds() == 1;
-        state_->waiters.others_want(names.names(), decided - round_->started, in_vain, state_->now(), state_->runtime.random()[0]);
+        state_->waiters.others_want(names.names(), decided - round_->started, in_vain, state_->now(),
+                                    state_->runtime.random()[0]);
     }
     auto held = make_recycled<held_lock>(state_, attempt_.origin(), std::move(names), *round_, request_.options);
     if (!right_to_upgrade_.empty())
@@ -260,7 +263,8 @@ task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> self, error
         co_await a.sleep(std::min(again, a.give_up_at_));
 }
 
-task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock::time_point decided, clock::time_point ask_anyway)
+task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock::time_point decided,
+                                        clock::time_point ask_anyway)
 {
     using action = core::wait_plan<clock::time_point>::action;
     auto& a = *self;

@@ -59,7 +59,8 @@ private:
     static task<error_code> run(std::shared_ptr<acquisition>);
     static task<drawn> draw_token(std::shared_ptr<acquisition>);
     static task<void> wait_until_free(std::shared_ptr<acquisition>, error_code lost);
-    static task<void> wait_for_change(std::shared_ptr<acquisition>, clock::time_point decided, clock::time_point ask_anyway);
+    static task<void> wait_for_change(std::shared_ptr<acquisition>, clock::time_point decided,
+                                      clock::time_point ask_anyway);
 
     bool has_asked() const noexcept override { return builder_.rounds() > 0; }
     std::optional<error_code> end_without_asking(clock::time_point now);

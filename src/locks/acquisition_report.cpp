@@ -17,8 +17,10 @@ std::string_view first_taken(acquire_request const& request, round const* asked)
 {
     if (!asked || request.wants_any())
         return {};
-    auto const b = std::ranges::find_if(asked->ballots, [](auto& of) { return of.answered && !of.reply.taken.empty(); });
-    return b == asked->ballots.end() ? std::string_view() : request.name_of(b->command().keys[b->reply.taken.front().index]);
+    auto const b =
+        std::ranges::find_if(asked->ballots, [](auto& of) { return of.answered && !of.reply.taken.empty(); });
+    return b == asked->ballots.end() ? std::string_view()
+                                     : request.name_of(b->command().keys[b->reply.taken.front().index]);
 }
 
 // For how long others have it, as far as this manager or the nodes have told.
@@ -53,7 +55,8 @@ attempt_report acquisition::report(error_code ec) const
     if (ec == errc::contended)
         r.remaining = remaining(request_, turn_, round_.get());
     auto const taken = ec == errc::contended ? first_taken(request_, round_.get()) : std::string_view();
-    r.message = ec ? explain(state_->settings, state_->quorum.nodes, request_.wanted, request_.options, r, taken) : "acquired";
+    r.message = ec ? explain(state_->settings, state_->quorum.nodes, request_.wanted, request_.options, r, taken)
+                   : "acquired";
     return r;
 }
 

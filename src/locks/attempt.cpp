@@ -47,21 +47,22 @@ void attempt::tell_begin(bool any, bool resumes, std::size_t ahead, std::shared_
 {
     ahead_ = ahead;
     state_.log.tell(&observer::acquisition_begun,
-                       {.when = called,
-                        .acquisition = number_,
-                        .resources = resources_,
-                        .any = any,
-                        .resumes = resumes,
-                        .mode = options_.mode,
-                        .ttl = options_.ttl,
-                        .wait = options_.wait,
-                        .ahead = ahead_,
-                        .context = options_.context ? *options_.context : nullptr,
-                        .owner = state_.owner},
-                       std::move(alive));
+                    {.when = called,
+                     .acquisition = number_,
+                     .resources = resources_,
+                     .any = any,
+                     .resumes = resumes,
+                     .mode = options_.mode,
+                     .ttl = options_.ttl,
+                     .wait = options_.wait,
+                     .ahead = ahead_,
+                     .context = options_.context ? *options_.context : nullptr,
+                     .owner = state_.owner},
+                    std::move(alive));
 }
 
-void attempt::tell_round(round const& r, std::size_t how_many_eth, error_code outcome, std::shared_ptr<void const> alive) const noexcept
+void attempt::tell_round(round const& r, std::size_t how_many_eth, error_code outcome,
+                         std::shared_ptr<void const> alive) const noexcept
 try {
     struct kept {
         std::vector<node_report> nodes;
@@ -69,52 +70,53 @@ try {
     };
     auto const k = std::make_shared<kept const>(kept{r.report(), std::move(alive)});
     state_.log.tell(&observer::round_decided,
-                       {.when = decided,
-                        .acquisition = number_,
-                        .resources = resources_,
-                        .round = how_many_eth,
-                        .draws_token = r.command.what == node_command::kind::raise,
-                        .outcome = outcome,
-                        .took = decided - r.started,
-                        .nodes = k->nodes},
-                       k);
+                    {.when = decided,
+                     .acquisition = number_,
+                     .resources = resources_,
+                     .round = how_many_eth,
+                     .draws_token = r.command.what == node_command::kind::raise,
+                     .outcome = outcome,
+                     .took = decided - r.started,
+                     .nodes = k->nodes},
+                    k);
 } catch (...) {  // out of memory: an event less
 }
 
 void attempt::tell_win(std::shared_ptr<held_lock const> won, std::size_t rounds) const noexcept
 {
     state_.log.tell(&observer::acquired,
-                       {.when = decided,
-                        .acquisition = number_,
-                        .lock = won->number,
-                        .joined = won->number != number_,
-                        .resources = won->resources,
-                        .mode = won->mode(),
-                        .waited = asked - called,
-                        .took = decided - called,
-                        .rounds = rounds,
-                        .ahead = ahead_,
-                        .validity = won->valid_until() - decided,
-                        .owner = state_.owner},
-                       won);
+                    {.when = decided,
+                     .acquisition = number_,
+                     .lock = won->number,
+                     .joined = won->number != number_,
+                     .resources = won->resources,
+                     .mode = won->mode(),
+                     .waited = asked - called,
+                     .took = decided - called,
+                     .rounds = rounds,
+                     .ahead = ahead_,
+                     .validity = won->valid_until() - decided,
+                     .owner = state_.owner},
+                    won);
 }
 
-void attempt::tell_end(error_code ec, lock_handle const& won, std::size_t rounds, std::shared_ptr<void const> alive) const noexcept
+void attempt::tell_end(error_code ec, lock_handle const& won, std::size_t rounds,
+                       std::shared_ptr<void const> alive) const noexcept
 {
     if (number_ == 0)
         return;
     if (!ec)
         return tell_win(access::stake_of(won)->lock.shared_from_this(), rounds);
     state_.log.tell(&observer::not_acquired,
-                       {.when = decided,
-                        .acquisition = number_,
-                        .resources = resources_,
-                        .reason = ec,
-                        .took = decided - called,
-                        .rounds = rounds,
-                        .ahead = ahead_,
-                        .owner = state_.owner},
-                       std::move(alive));
+                    {.when = decided,
+                     .acquisition = number_,
+                     .resources = resources_,
+                     .reason = ec,
+                     .took = decided - called,
+                     .rounds = rounds,
+                     .ahead = ahead_,
+                     .owner = state_.owner},
+                    std::move(alive));
 }
 
 }  // namespace redlock::detail

@@ -25,8 +25,8 @@ public:
     }
 
     clock::time_point const called;
-    clock::time_point asked;      ///< when the latest round began
-    clock::time_point decided;    ///< when it was decided; or, of both, when it turned out that none is needed
+    clock::time_point asked;    ///< when the latest round began
+    clock::time_point decided;  ///< when it was decided; or, of both, when it turned out that none is needed
 
     void begins() noexcept;
 
@@ -45,8 +45,10 @@ public:
     // If there is an observer. What is @p alive has what the constructor was given.
 
     void tell_begin(bool any, bool resumes, std::size_t ahead, std::shared_ptr<void const> alive) noexcept;
-    void tell_round(round const& decided_now, std::size_t how_many_eth, error_code outcome, std::shared_ptr<void const> alive) const noexcept;
-    void tell_end(error_code, lock_handle const& won, std::size_t rounds, std::shared_ptr<void const> alive) const noexcept;
+    void tell_round(round const& decided_now, std::size_t how_many_eth, error_code outcome,
+                    std::shared_ptr<void const> alive) const noexcept;
+    void tell_end(error_code, lock_handle const& won, std::size_t rounds,
+                  std::shared_ptr<void const> alive) const noexcept;
 
 private:
     void tell_win(std::shared_ptr<held_lock const>, std::size_t rounds) const noexcept;

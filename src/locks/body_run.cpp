@@ -15,10 +15,7 @@ namespace redlock::inline v0::detail {
 
 namespace {
 
-std::exception_ptr cancellation()
-{
-    return std::make_exception_ptr(system_error(asio::error::operation_aborted));
-}
+std::exception_ptr cancellation() { return std::make_exception_ptr(system_error(asio::error::operation_aborted)); }
 
 }  // namespace
 
@@ -44,7 +41,8 @@ void body_run::start(lock_source from, selection selected, acquire_options optio
         auto won = [self](reported_error ec, lock_handle lock) { self->acquired(std::move(ec), std::move(lock)); };
         auto handler = self->on_strand<acquire_handler>(std::move(won));
         if (self->source_.scope)
-            start_acquire_in_scope(self->source_.scope, self->selected_.resources, self->options_, std::move(handler), true);
+            start_acquire_in_scope(self->source_.scope, self->selected_.resources, self->options_, std::move(handler),
+                                   true);
         else
             start_acquire(self->source_.manager, self->selected_, self->options_, std::move(handler), true);
     });
@@ -72,9 +70,10 @@ void body_run::acquired(reported_error ec, lock_handle won)
         selected_ = stake->lock.resources;  // that is what it may lose
     asio::dispatch(stake->lock.state->strand(), [stake] { runs_body(*stake); });
     // Without the signal: it ends with the lock, and not before.
-    start_wait_lost(stake, error_handler(asio::bind_executor(strand_, [self = shared_from_this(), stake](error_code why) {
-        self->wait_ended(*stake, why);
-    }), strand_));
+    start_wait_lost(stake,
+                    error_handler(asio::bind_executor(strand_, [self = shared_from_this(), stake](
+                                                                   error_code why) { self->wait_ended(*stake, why); }),
+                                  strand_));
     try {
         spawn();
     } catch (...) {
@@ -87,7 +86,8 @@ void body_run::spawn_on(asio::any_io_executor const& on, asio::awaitable<void> b
     asio::co_spawn(on, std::move(body), asio::bind_cancellation_slot(slot(), asio::bind_executor(on, end())));
 }
 
-// The lock was lost; or the manager stops: then it keeps the lock until the body has ended; or the body has released the lock.
+// The lock was lost; or the manager stops: then it keeps the lock until the body has ended; or the body has released
+// the lock.
 void body_run::wait_ended(stake const& s, error_code why)
 {
     if (ended_)
@@ -110,12 +110,13 @@ void body_run::ended(std::exception_ptr failure)
     }
     released_itself_ = released_itself_ || (!lost_ && (!stake || stake->given_back()));
     if (released_itself_ && (!failure_ || is_cancellation(failure_)))
-        return complete(failure_of(errc::not_held, "it released the lock, or moved it away, which with_lock does when the body has ended"));
+        return complete(failure_of(
+            errc::not_held, "it released the lock, or moved it away, which with_lock does when the body has ended"));
     start_release(stake, on_strand<error_handler>([self = shared_from_this(), stake](error_code ec) {
-        if (stake && self->why_.empty())
-            self->why_ = stake->lost_because();
-        self->released(ec);
-    }));
+                      if (stake && self->why_.empty())
+                          self->why_ = stake->lost_because();
+                      self->released(ec);
+                  }));
 }
 
 void body_run::released(error_code ec)
@@ -123,7 +124,8 @@ void body_run::released(error_code ec)
     if (failure_ && !(lost_ && is_cancellation(failure_)))
         return complete(std::exchange(failure_, nullptr));
     // A lock that a majority did not know any more when it was given back protected nothing at the end.
-    auto const why = why_.empty() ? "when it was given back, a majority of the nodes did not have it any more" : std::string_view(why_);
+    auto const why = why_.empty() ? "when it was given back, a majority of the nodes did not have it any more"
+                                  : std::string_view(why_);
     complete(lost_ || ec == errc::not_held ? failure_of(errc::lost, why) : nullptr);
 }
 

@@ -27,7 +27,8 @@ void call_of_parts::begin(call const& each)
     left_ = stake_->parts().size();
     for (auto const& part : stake_->parts()) {
         auto ended = asio::bind_executor(strand, [self = shared_from_this()](error_code ec) { self->ended(ec); });
-        each(access::stake_of(part), error_handler(asio::bind_cancellation_slot(signals_.emplace_back().slot(), std::move(ended)), strand));
+        each(access::stake_of(part),
+             error_handler(asio::bind_cancellation_slot(signals_.emplace_back().slot(), std::move(ended)), strand));
     }
 }
 

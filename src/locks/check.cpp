@@ -25,11 +25,11 @@ constexpr std::size_t resource_max = 512;
 // A server does nothing else while it carries out one call: 0.7 ms for 256 names of 24 bytes that are all taken, and
 // 2.3 ms if each has 500 bytes. So there is no further limit to the bytes of all names.
 constexpr std::size_t resources_max = 256;
-constexpr std::size_t any_max = 64;         // up to 0.2 ms, if all are taken and the server notes who was denied
+constexpr std::size_t any_max = 64;  // up to 0.2 ms, if all are taken and the server notes who was denied
 constexpr std::size_t prefix_max = 256;
 constexpr std::size_t owner_max = 256;
 constexpr std::size_t group_max = 64;
-constexpr std::size_t token_max = 512;      // ours have 289 bytes at the most
+constexpr std::size_t token_max = 512;  // ours have 289 bytes at the most
 
 std::string check_between(std::string_view field, milliseconds value, milliseconds low, milliseconds high)
 {
@@ -44,10 +44,7 @@ std::string check_duration(std::string_view field, milliseconds value, milliseco
     return check_between(field, value, low, duration_max);
 }
 
-bool is_known(mode m) noexcept
-{
-    return m == mode::exclusive || m == mode::shared || m == mode::upgradeable;
-}
+bool is_known(mode m) noexcept { return m == mode::exclusive || m == mode::shared || m == mode::upgradeable; }
 
 }  // namespace
 
@@ -82,10 +79,11 @@ std::string check(config const& c)
     if (c.max_handovers > 1'000'000)
         return fmt::format("max_handovers is {}, but must be at most 1000000", c.max_handovers);
     if (c.fence_quorum != 0 && (c.fence_quorum < core::majority(c.nodes.size()) || c.fence_quorum > c.nodes.size()))
-        return fmt::format("fence_quorum is {}, but must be 0, or {} to {}", c.fence_quorum, core::majority(c.nodes.size()),
-                           c.nodes.size());
+        return fmt::format("fence_quorum is {}, but must be 0, or {} to {}", c.fence_quorum,
+                           core::majority(c.nodes.size()), c.nodes.size());
     if (c.fence_quorum != 0 && !c.fencing)
-        return fmt::format("fence_quorum is {}, but fencing is off; switch it on, or leave fence_quorum 0", c.fence_quorum);
+        return fmt::format("fence_quorum is {}, but fencing is off; switch it on, or leave fence_quorum 0",
+                           c.fence_quorum);
     if (c.node_timeout >= c.max_ttl)
         return fmt::format("node_timeout is {} ms, but must be below max_ttl, which is {} ms", c.node_timeout.count(),
                            c.max_ttl.count());
@@ -131,7 +129,9 @@ std::string check_resources(selection const& wanted, std::string_view prefix)
                            wanted.any ? "chosen from" : "locked together");
     for (auto const& resource : resources) {
         if (auto wrong = check_resource(resource, prefix); !wrong.empty())
-            return resources.size() == 1 ? wrong : fmt::format("{} (number {} of {}, sorted)", wrong, &resource - &*resources.begin() + 1, resources.size());
+            return resources.size() == 1 ? wrong
+                                         : fmt::format("{} (number {} of {}, sorted)", wrong,
+                                                       &resource - &*resources.begin() + 1, resources.size());
     }
     return {};
 }
@@ -161,9 +161,11 @@ std::string check(selection const& wanted, acquire_options const& o, config cons
     if (o.mode == mode::exclusive && o.passes_writers)
         return "passes_writers is true, but mode is exclusive; only a reader can pass those who wait to write";
     if (o.mode != mode::exclusive && wanted.any)
-        return fmt::format("mode is {}, but any one of several resources is locked for oneself; share one, by its name", name_of(o.mode));
+        return fmt::format("mode is {}, but any one of several resources is locked for oneself; share one, by its name",
+                           name_of(o.mode));
     if (o.mode != mode::exclusive && resources.size() > 1)
-        return fmt::format("mode is {}, but {} resources are named; share one, or lock all of them for yourself", name_of(o.mode), resources.size());
+        return fmt::format("mode is {}, but {} resources are named; share one, or lock all of them for yourself",
+                           name_of(o.mode), resources.size());
     return check(o, c);
 }
 
@@ -192,11 +194,13 @@ std::string check(elect_options const& o, config const& c)
     if (auto wrong = check_between("pause_max", o.pause_max, milliseconds(1), ttl_max); !wrong.empty())
         return wrong;
     if (o.pause_min < milliseconds(1) || o.pause_min > o.pause_max)
-        return fmt::format("pause_min is {} ms, but must be 1 ms to pause_max, which is {} ms", o.pause_min.count(), o.pause_max.count());
+        return fmt::format("pause_min is {} ms, but must be 1 ms to pause_max, which is {} ms", o.pause_min.count(),
+                           o.pause_max.count());
     if (auto wrong = check_duration("stable", o.stable); !wrong.empty())
         return wrong;
     if (o.at_least < milliseconds(0) || o.at_least > o.lock.ttl)
-        return fmt::format("at_least is {} ms, but must be 0 to lock.ttl, which is {} ms, or the key would not outlive the process for so long",
+        return fmt::format("at_least is {} ms, but must be 0 to lock.ttl, which is {} ms, or the key would not outlive "
+                           "the process for so long",
                            o.at_least.count(), o.lock.ttl.count());
     return {};
 }
@@ -208,13 +212,16 @@ std::string check(lock_ticket const& t, config const& c)
     if (!is_known(t.mode))
         return fmt::format("ticket.mode is {}, but must be exclusive or shared", name_of(t.mode));
     if (t.mode == mode::upgradeable)
-        return "ticket.mode is upgradeable, but must be exclusive or shared: the right to an upgrade ends with its process";
+        return "ticket.mode is upgradeable, but must be exclusive or shared: the right to an upgrade ends with its "
+               "process";
     if (t.mode == mode::shared && t.resources.size() > 1)
-        return fmt::format("ticket.mode is shared, but {} resources are named; one is shared at a time", t.resources.size());
+        return fmt::format("ticket.mode is shared, but {} resources are named; one is shared at a time",
+                           t.resources.size());
     if (t.token.empty() || t.token.size() > token_max)
         return fmt::format("ticket.token has {} bytes, but must have 1 to {}", t.token.size(), token_max);
     if (t.token == core::shared_word)
-        return fmt::format("ticket.token is \"{}\", which says that the lock is shared, and is nobody's", core::shared_word);
+        return fmt::format("ticket.token is \"{}\", which says that the lock is shared, and is nobody's",
+                           core::shared_word);
     if (t.fencing_token >= core::fence_end)
         return fmt::format("ticket.fencing_token is {}, but must be below {}", t.fencing_token, core::fence_end);
     return {};
@@ -225,7 +232,8 @@ std::string check(lock_ticket const& t, acquire_options const& o, config const& 
     if (auto wrong = check(t, c); !wrong.empty())
         return wrong;
     if (o.mode != mode::exclusive && o.mode != t.mode)
-        return fmt::format("mode is {}, but the ticket's is {}, and counts; leave it out", name_of(o.mode), name_of(t.mode));
+        return fmt::format("mode is {}, but the ticket's is {}, and counts; leave it out", name_of(o.mode),
+                           name_of(t.mode));
     return check(o, c);
 }
 

@@ -36,14 +36,20 @@ bool lacks_nodes(error_code ec)
     return ec == errc::no_quorum || ec == errc::quarantined || ec == errc::validity_exhausted;
 }
 
-/** One call of `elect`. All of it runs on one strand of the caller's executor, and so does the body: what the manager's strand knows is
-    posted there, so that the observer is told everything in one place, in order. The manager has only a weak
-    pointer to it. The user's cancellation slot has only a weak pointer, too: it may be destroyed after the strand's execution context.
+/** One call of `elect`. All of it runs on one strand of the caller's executor, and so does the body: what the manager's
+    strand knows is posted there, so that the observer is told everything in one place, in order. The manager has only a
+    weak pointer to it. The user's cancellation slot has only a weak pointer, too: it may be destroyed after the
+    strand's execution context.
 */
 class candidate final : public cancellable, public std::enable_shared_from_this<candidate> {
 public:
-    candidate(asio::any_io_executor strand, std::shared_ptr<manager_state> s, std::string name, elect_options options, leader_body body)
-        : strand_(std::move(strand)), state_(std::move(s)), name_(std::move(name)), options_(std::move(options)), body_(std::move(body))
+    candidate(asio::any_io_executor strand, std::shared_ptr<manager_state> s, std::string name, elect_options options,
+              leader_body body)
+        : strand_(std::move(strand)),
+          state_(std::move(s)),
+          name_(std::move(name)),
+          options_(std::move(options)),
+          body_(std::move(body))
     {
     }
 
@@ -100,7 +106,8 @@ private:
     error_code told_error_;
 };
 
-/// Hears on the manager's strand what the nodes have said to an acquisition that goes on: with a long wait it does not complete.
+/// Hears on the manager's strand what the nodes have said to an acquisition that goes on: with a long wait it does not
+/// complete.
 class candidate::listener final : public queue_observer {
 public:
     explicit listener(std::shared_ptr<candidate> const& c)
@@ -112,7 +119,8 @@ public:
     {
         try {
             asio::post(strand_, [weak = candidate_, outcome, message = words_for(outcome, asked)]() mutable {
-                if (auto const c = weak.lock(); c && (c->told_ == kind::standing || c->told_ == kind::waiting_for_nodes))
+                if (auto const c = weak.lock();
+                    c && (c->told_ == kind::standing || c->told_ == kind::waiting_for_nodes))
                     c->nodes_have_said(outcome, std::move(message));
             });
         } catch (...) {  // out of memory: an event less
@@ -144,7 +152,8 @@ void candidate::start(completion<void(std::exception_ptr)> done)
     done_ = std::move(done);
     done_.on_cancel(weak_from_this());
     auto ended = [self = shared_from_this()](std::exception_ptr failure) { self->done_(std::move(failure)); };
-    asio::co_spawn(strand_, run(shared_from_this()), asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(strand_, std::move(ended))));
+    asio::co_spawn(strand_, run(shared_from_this()),
+                   asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(strand_, std::move(ended))));
 }
 
 void candidate::request_cancel(asio::cancellation_type type)
@@ -154,7 +163,8 @@ void candidate::request_cancel(asio::cancellation_type type)
 
 asio::awaitable<void> candidate::run(std::shared_ptr<candidate> self)
 {
-    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());  // all that the caller's coroutine lets through
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());  // all that the caller's
+                                                                                            // coroutine lets through
     co_await asio::this_coro::throw_if_cancelled(false);
     self->listener_ = std::make_shared<listener>(self);
     std::exception_ptr failure;
@@ -189,7 +199,10 @@ asio::awaitable<attempt_report> candidate::lead_once(std::shared_ptr<candidate> 
     auto body = [self](lock& l) { return run_body(self, l); };
     attempt_report outcome;
     try {
-        auto leading = await_body<lock>(self->state_, self->name_, self->options_.lock, std::move(body));  // named, as is the body: g++ 12
+        auto leading = await_body<lock>(self->state_, self->name_, self->options_.lock, std::move(body));  // named, as
+                                                                                                           // is the
+                                                                                                           // body: g++
+                                                                                                           // 12
         co_await std::move(leading);
     } catch (lock_error const& e) {
         outcome = e.report();
@@ -209,7 +222,8 @@ asio::awaitable<void> candidate::run_body(std::shared_ptr<candidate> self, lock&
     try {
         c.term_.returned = co_await c.body_(l);
     } catch (...) {
-        c.term_.failure = std::current_exception();  // with_lock is to say whether the lock was lost, whatever the body throws
+        c.term_.failure = std::current_exception();  // with_lock is to say whether the lock was lost, whatever the body
+                                                     // throws
     }
     c.term_.lasted = c.state_->now() - *c.term_.began;
     auto const stake = access::stake_of(l);
@@ -241,7 +255,8 @@ std::optional<candidate::planned_pause> candidate::judge(attempt_report r)
     if (r.outcome == asio::error::operation_aborted)
         end(r.outcome, "the manager was stopped");
     if (r.outcome == errc::contended)
-        r.message += fmt::format("; lock.wait is {} ms, with wait_forever it would stand until it is elected", options_.lock.wait.count());
+        r.message += fmt::format("; lock.wait is {} ms, with wait_forever it would stand until it is elected",
+                                 options_.lock.wait.count());
     throw lock_error(std::move(r));
 }
 
@@ -256,7 +271,8 @@ asio::awaitable<void> candidate::pause(std::shared_ptr<candidate> self, planned_
 {
     co_await end_if_cancelled(self);
     // If the manager was stopped no pause begins, and a body that threw because of that has not failed.
-    auto begun = [on = self->strand_, weak = self->weak_from_this(), why = std::move(r.why)](std::chrono::milliseconds length) {
+    auto begun = [on = self->strand_, weak = self->weak_from_this(),
+                  why = std::move(r.why)](std::chrono::milliseconds length) {
         if (!why)
             return;
         asio::post(on, [weak, e = *why, length]() mutable {
@@ -269,7 +285,8 @@ asio::awaitable<void> candidate::pause(std::shared_ptr<candidate> self, planned_
         start_pause(state, range, begun, std::move(handler));
     };
     auto const token = asio::as_tuple(asio::use_awaitable);
-    auto waiting = initiate<void(error_code)>::on<error_handler, decltype(token)>(self->state_, std::move(start), token);
+    auto waiting =
+        initiate<void(error_code)>::on<error_handler, decltype(token)>(self->state_, std::move(start), token);
     auto const [ec] = co_await std::move(waiting);
     co_await end_if_cancelled(self);
     if (ec)
@@ -285,7 +302,8 @@ asio::awaitable<void> candidate::end_if_cancelled(std::shared_ptr<candidate> sel
 
 void candidate::end(error_code ec, std::string_view why) const
 {
-    throw lock_error(attempt_report{.outcome = ec, .message = fmt::format("{}: {}", about(name_, "does not stand any more for"), why)});
+    throw lock_error(attempt_report{
+        .outcome = ec, .message = fmt::format("{}: {}", about(name_, "does not stand any more for"), why)});
 }
 
 void candidate::stand()
@@ -329,7 +347,8 @@ void candidate::ended(std::exception_ptr const& failure)
 
 election_event candidate::event(kind what, error_code ec, std::string message) const
 {
-    return {.what = what, .name = name_, .fencing_token = term_.fencing_token, .error = ec, .message = std::move(message)};
+    return {
+        .what = what, .name = name_, .fencing_token = term_.fencing_token, .error = ec, .message = std::move(message)};
 }
 
 void candidate::tell(election_event e) noexcept
@@ -345,15 +364,21 @@ void candidate::tell(election_event e) noexcept
 
 }  // namespace
 
-asio::awaitable<void> stand_for(std::shared_ptr<manager_state> state, std::string name, elect_options options, leader_body body)
+asio::awaitable<void> stand_for(std::shared_ptr<manager_state> state, std::string name, elect_options options,
+                                leader_body body)
 {
     if (auto const wrong = check(options, state->settings); !wrong.empty())
-        throw lock_error(attempt_report{.outcome = errc::invalid_argument, .message = about(name, "cannot stand for") + ": " + wrong});
+        throw lock_error(attempt_report{.outcome = errc::invalid_argument,
+                                        .message = about(name, "cannot stand for") + ": " + wrong});
     auto strand = strand_of<asio::any_io_executor>(co_await asio::this_coro::executor);
-    auto c = std::make_shared<candidate>(std::move(strand), state, std::move(name), std::move(options), std::move(body));
-    auto start = [](auto const&, std::shared_ptr<candidate> who, completion<void(std::exception_ptr)> done) { who->start(std::move(done)); };
+    auto c =
+        std::make_shared<candidate>(std::move(strand), state, std::move(name), std::move(options), std::move(body));
+    auto start = [](auto const&, std::shared_ptr<candidate> who, completion<void(std::exception_ptr)> done) {
+        who->start(std::move(done));
+    };
     asio::use_awaitable_t<> const token;
-    auto standing = initiate<void(std::exception_ptr)>::on<completion<void(std::exception_ptr)>, decltype(token)>(state, start, token, std::move(c));
+    auto standing = initiate<void(std::exception_ptr)>::on<completion<void(std::exception_ptr)>, decltype(token)>(
+        state, start, token, std::move(c));
     co_await std::move(standing);  // the candidate completes it; this frame must not keep the candidate
 }
 

@@ -20,8 +20,8 @@ std::string about(selection const& selected, std::string_view what)
     return fmt::format("redlock: {} {}", what, std::string_view(shown_name(selected.resources, selected.any)));
 }
 
-std::string explain(config const& settings, node_set const& nodes, selection const& wanted, acquire_options const& options,
-                    attempt_report const& r, std::string_view taken)
+std::string explain(config const& settings, node_set const& nodes, selection const& wanted,
+                    acquire_options const& options, attempt_report const& r, std::string_view taken)
 {
     std::string refused;
     if (r.outcome == errc::invalid_argument)
@@ -33,8 +33,8 @@ std::string explain(config const& settings, node_set const& nodes, selection con
     return explain(nodes, wanted, "cannot hold", refused, r, taken);
 }
 
-std::string explain(node_set const& nodes, selection const& wanted, std::string_view what, std::string_view refused, attempt_report const& r,
-                    std::string_view taken)
+std::string explain(node_set const& nodes, selection const& wanted, std::string_view what, std::string_view refused,
+                    attempt_report const& r, std::string_view taken)
 {
     auto text = about(wanted, what) + ": ";
     if (!refused.empty())
@@ -52,7 +52,9 @@ std::string explain(node_set const& nodes, selection const& wanted, std::string_
 
 std::string missing_votes(std::vector<node_report> const& nodes, std::size_t needed)
 {
-    auto const votes = [&](vote v) { return std::count_if(nodes.begin(), nodes.end(), [v](auto& n) { return n.vote == v; }); };
+    auto const votes = [&](vote v) {
+        return std::count_if(nodes.begin(), nodes.end(), [v](auto& n) { return n.vote == v; });
+    };
     std::string reasons;
     std::size_t missing = 0;
     bool all_are_well = true;
@@ -62,8 +64,9 @@ std::string missing_votes(std::vector<node_report> const& nodes, std::size_t nee
         all_are_well = all_are_well && !n.error;
         if (++missing > nodes_shown)
             continue;
-        reasons += fmt::format("{}{} ({}{}{})", reasons.empty() ? "" : ", ", n.name, n.error ? n.error.message() : "not waited for",
-                               n.message.empty() ? "" : ": ", n.message);
+        reasons += fmt::format("{}{} ({}{}{})", reasons.empty() ? "" : ", ", n.name,
+                               n.error ? n.error.message() : "not waited for", n.message.empty() ? "" : ": ",
+                               n.message);
     }
     if (all_are_well)
         return {};

@@ -76,7 +76,8 @@ private:
 // What asked for an upgrade, or was renewed as if it had been granted, may have come to a node after it was taken back.
 void share_again(held_lock& held)
 {
-    auto const downgrade = make_recycled<round>(held.state->quorum, node_command::kind::downgrade, held.grant(), held.longest_ttl());
+    auto const downgrade =
+        make_recycled<round>(held.state->quorum, node_command::kind::downgrade, held.grant(), held.longest_ttl());
     for (std::size_t i = 0; i < held.grant()->nodes(); ++i) {
         if (!held.grant()->may_hold(i))
             downgrade->skip(i, vote::denied);

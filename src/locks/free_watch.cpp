@@ -77,7 +77,9 @@ void free_watch::note_holder(clock::time_point now)
 // say, unless any of several would do: it was not asked to tell what becomes of the others.
 bool free_watch::will_be_notified() const
 {
-    auto const notifies = [](ballot const& b) { return (b.has_granted() && !b.command().any) || (b.answered && b.reply.watched); };
+    auto const notifies = [](ballot const& b) {
+        return (b.has_granted() && !b.command().any) || (b.answered && b.reply.watched);
+    };
     return static_cast<std::size_t>(std::ranges::count_if(asked_->ballots, notifies)) >= asked_->quorum.nodes.quorum();
 }
 
@@ -85,7 +87,8 @@ bool free_watch::needs(std::string_view resource, bool grows) const
 {
     return std::ranges::any_of(asked_->ballots, [&](auto& b) {
         auto const kept = grows ? b.reply.ours : 0;
-        return awaited_key(b.node, resource) || (kept > 0 && resource <= request_.name_of(asked_->command.keys[kept - 1]));
+        return awaited_key(b.node, resource)
+               || (kept > 0 && resource <= request_.name_of(asked_->command.keys[kept - 1]));
     });
 }
 

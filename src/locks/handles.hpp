@@ -95,7 +95,7 @@ public:
     bool given_back() const noexcept { return given_back_.load(std::memory_order_acquire); }
 
     enum class end : std::uint8_t { before, one_of_several, last, in_parts };
-    end give_back() noexcept;  ///< its parts are given back each by itself
+    end give_back() noexcept;   ///< its parts are given back each by itself
     bool end_alone() noexcept;  ///< gives it back, unless there are others; nobody joins the lock any more
 
     /// A body runs by it, until it is given back.

@@ -163,12 +163,9 @@ void held_lock::lose(loss reason, std::string_view why)
         alarm_.clear();
 }
 
-// When the manager ends nobody gives back what was lost but the holder, who may still be stopping, or has forgotten the handle. And
-// a release that was begun is on its way here, unless it was out of memory.
-void held_lock::give_away_when_over()
-{
-    state->runtime.set(alarm_, valid_until());
-}
+// When the manager ends nobody gives back what was lost but the holder, who may still be stopping, or has forgotten the
+// handle. And a release that was begun is on its way here, unless it was out of memory.
+void held_lock::give_away_when_over() { state->runtime.set(alarm_, valid_until()); }
 
 void held_lock::told_to_stop() noexcept
 {
@@ -208,8 +205,8 @@ std::shared_ptr<stake> held_lock::another(std::shared_ptr<scope_share> of_scope)
     return more->given_back() ? nullptr : more;
 }
 
-// Readers of one manager need no locks of their own, as long as what is left is enough for them. But not for ever: each that comes later
-// may keep it a little longer, and who waits to have it alone is waiting for the last.
+// Readers of one manager need no locks of their own, as long as what is left is enough for them. But not for ever: each
+// that comes later may keep it a little longer, and who waits to have it alone is waiting for the last.
 std::shared_ptr<stake> held_lock::join(acquire_options const& options, clock::time_point called)
 {
     bool const is_kept_alike = (options.renew == renewal::automatic) == renewal_.is_automatic();

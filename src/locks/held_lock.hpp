@@ -19,9 +19,9 @@ namespace redlock::inline v0::detail {
 
 /** A lock that was won: what its handles and the manager share. It connects its parts, each with a state of its own.
 
-    While it is held it is among the @ref holdings and its alarm is set: for the renewal that is due, and for the moment at
-    which it counts as lost, which waits for nothing and nobody. Of its functions, fourteen are what the holdings ask of
-    each @ref holding.
+    While it is held it is among the @ref holdings and its alarm is set: for the renewal that is due, and for the moment
+    at which it counts as lost, which waits for nothing and nobody. Of its functions, fourteen are what the holdings ask
+    of each @ref holding.
 */
 class held_lock final : public std::enable_shared_from_this<held_lock>, public holding {
 public:
@@ -52,14 +52,15 @@ public:
     std::shared_ptr<detail::grant> const& grant() const noexcept override { return grant_; }
     std::chrono::milliseconds longest_ttl() const noexcept override { return longest_ttl_; }
     void may_live_for(std::chrono::milliseconds ttl) noexcept { longest_ttl_ = std::max(longest_ttl_, ttl); }
-    void keep();                                ///< sets the alarm
+    void keep();  ///< sets the alarm
     error_code check() { return check(state->now()); }
-    error_code check(clock::time_point now);    ///< an error if it is not held; it may turn out to be lost
-    error_code conclude(round const& extension, clock::time_point now);   ///< moves the validity, or loses the lock, or neither
+    error_code check(clock::time_point now);  ///< an error if it is not held; it may turn out to be lost
+    error_code conclude(round const& extension, clock::time_point now);  ///< moves the validity, or loses the lock, or
+                                                                         ///< neither
     /// @param slack how much validity was left
     void renewed(error_code, std::chrono::nanoseconds slack, bool is_late);
-    /// Whether who asks now for @p ttl finds as much left of it as a lock of its own would have, or, of one that is renewed for that
-    /// anyway and is to be, half.
+    /// Whether who asks now for @p ttl finds as much left of it as a lock of its own would have, or, of one that is
+    /// renewed for that anyway and is to be, half.
     bool lasts_for(std::chrono::milliseconds ttl, renewal) const noexcept;
     /// From now on it is renewed, for @p ttl at the least.
     void renew_for(std::chrono::milliseconds ttl);
@@ -97,9 +98,9 @@ private:
     clock::time_point const started_;  ///< the round that won
     renewal_plan renewal_;
     std::chrono::milliseconds longest_ttl_;
-    bool const wanted_;              ///< somebody waited to have it alone when it was won
-    bool free_ = false;              ///< lost or let go
-    std::string trouble_;            ///< whose votes were missing in the latest extension, if it failed; then why it was lost
+    bool const wanted_;    ///< somebody waited to have it alone when it was won
+    bool free_ = false;    ///< lost or let go
+    std::string trouble_;  ///< whose votes were missing in the latest extension, if it failed; then why it was lost
     alarm alarm_;
 };
 

@@ -23,8 +23,8 @@ class held_mode {
 public:
     explicit held_mode(redlock::mode acquired) noexcept : acquired_(acquired) {}
 
-    /// How one that was acquired shared is held. It moves down only: what asks for an upgrade may arrive late, and so may
-    /// what takes it back.
+    /// How one that was acquired shared is held. It moves down only: what asks for an upgrade may arrive late, and so
+    /// may what takes it back.
     enum class form : std::uint8_t { as_acquired, upgraded, downgraded };
 
     // Any thread.

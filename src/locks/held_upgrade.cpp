@@ -77,7 +77,8 @@ std::chrono::milliseconds held_lock::ttl_of_upgrade() const
     return std::clamp(left, renewal_.ttl(), std::max(renewal_.ttl(), state->settings.max_ttl));
 }
 
-// The old validity was that of a reader, also where it was longer: only what nodes said to this question is about having it alone.
+// The old validity was that of a reader, also where it was longer: only what nodes said to this question is about
+// having it alone.
 error_code held_lock::conclude_upgrade(round const& upgrade, std::uint64_t token)
 {
     if (auto const ec = check())

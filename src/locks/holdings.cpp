@@ -69,7 +69,9 @@ bool holdings::erase_from(std::string const& resource, holding& h) noexcept
     if (there.empty()) {
         held_.erase(it);
     } else if (it->first.data() == resource.data()) {
-        name_after(it, holding_of(there.keep_out.empty() ? there.others.front() : there.keep_out.front()).resources.names().front());
+        name_after(it, holding_of(there.keep_out.empty() ? there.others.front() : there.keep_out.front())
+                           .resources.names()
+                           .front());
     }
     return true;
 }
@@ -126,10 +128,7 @@ holdings::holders const* holdings::find(std::string_view resource) const
     return it == held_.end() ? nullptr : &it->second;
 }
 
-holding& holdings::holding_of(sharer const& s) noexcept
-{
-    return static_cast<holding&>(const_cast<sharer&>(s));
-}
+holding& holdings::holding_of(sharer const& s) noexcept { return static_cast<holding&>(const_cast<sharer&>(s)); }
 
 // Returns the first that meets the condition, or null.
 template <class Condition>
@@ -142,7 +141,8 @@ holding* holdings::who_keeps_out(holders const& there, Condition is_it)
 }
 
 // Thousands may share a resource, so this looks at a few. The waiter looks again when those have ended.
-std::optional<clock::time_point> holdings::held_until(std::span<std::string const> resources, redlock::mode wanted) const
+std::optional<clock::time_point> holdings::held_until(std::span<std::string const> resources,
+                                                      redlock::mode wanted) const
 {
     std::optional<clock::time_point> until;
     auto const see = [&](holding const& h) { until = std::max(until, std::optional(h.valid_until())); };
@@ -156,7 +156,8 @@ std::optional<clock::time_point> holdings::held_until(std::span<std::string cons
             return false;
         });
         auto left = seen_max;
-        for (auto it = there->others.begin(); wanted == mode::exclusive && left > 0 && it != there->others.end(); ++it) {
+        for (auto it = there->others.begin(); wanted == mode::exclusive && left > 0 && it != there->others.end();
+             ++it) {
             if (auto const& h = holding_of(*it); h.held()) {
                 see(h);
                 --left;
@@ -177,11 +178,14 @@ bool holdings::held_alone(resource_set const& resources) const
 bool holdings::upgrade_waits(std::string_view resource) const
 {
     auto const* const there = find(resource);
-    return there && who_keeps_out(*there, [](auto& h) { return h.held() && h.keeps_readers_out() && h.mode() != mode::exclusive; });
+    return there && who_keeps_out(*there, [](auto& h) {
+               return h.held() && h.keeps_readers_out() && h.mode() != mode::exclusive;
+           });
 }
 
 // If none of the latest can be joined, the caller acquires a lock of its own, which is then the latest.
-std::shared_ptr<stake> holdings::join(std::string const& resource, acquire_options const& options, clock::time_point called, bool passes) const
+std::shared_ptr<stake> holdings::join(std::string const& resource, acquire_options const& options,
+                                      clock::time_point called, bool passes) const
 {
     auto const* const there = find(resource);
     if (!there || (!passes && there->wanted > 0) || upgrade_waits(resource))

@@ -37,37 +37,39 @@ struct lock_origin {
 };
 
 /// One of several locks that share a resource.
-class sharer : public boost::intrusive::list_base_hook<boost::intrusive::tag<sharer>, boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
-};
+class sharer : public boost::intrusive::list_base_hook<boost::intrusive::tag<sharer>,
+                                                       boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {};
 
 /// A lock that was handed out and not given back; it keeps itself while it is among the @ref holdings.
 class holding : public boost::intrusive::list_base_hook<>, private sharer {
 public:
     using boost::intrusive::list_base_hook<>::is_linked;
 
-    std::uint64_t const number;      ///< of the acquisition that won it
+    std::uint64_t const number;  ///< of the acquisition that won it
     resource_set const resources;
-    group_counters& count;           ///< of its acquisition's group
+    group_counters& count;  ///< of its acquisition's group
 
     virtual bool held() const noexcept = 0;
     virtual clock::time_point valid_until() const noexcept = 0;
     virtual std::shared_ptr<detail::grant> const& grant() const noexcept = 0;
     virtual std::chrono::milliseconds longest_ttl() const noexcept = 0;
     virtual redlock::mode mode() const noexcept = 0;
-    virtual bool let_go() = 0;               ///< @return false if it was let go before
+    virtual bool let_go() = 0;                      ///< @return false if it was let go before
     virtual bool is_detached() const noexcept = 0;  ///< its keys are for others to release
-    virtual bool is_wanted() const noexcept = 0;  ///< somebody waited to have it alone when it was acquired
-    /// One more handle, if it is shared and may be joined by somebody with these @p options, who asked for it when it was @p called: null
-    /// if not.
+    virtual bool is_wanted() const noexcept = 0;    ///< somebody waited to have it alone when it was acquired
+    /// One more handle, if it is shared and may be joined by somebody with these @p options, who asked for it when it
+    /// was @p called: null if not.
     virtual std::shared_ptr<stake> join(acquire_options const& options, clock::time_point called) = 0;
-    virtual void may_be_gone(std::size_t node) = 0;  ///< so says a node of one of its keys
-    virtual void others_changed() = 0;  ///< of those who share it some have come or gone
+    virtual void may_be_gone(std::size_t node) = 0;       ///< so says a node of one of its keys
+    virtual void others_changed() = 0;                    ///< of those who share it some have come or gone
     virtual bool keeps_readers_out() const noexcept = 0;  ///< of this manager
-    virtual void told_to_stop() noexcept = 0;  ///< the manager ends: so are those told who wait for a loss
-    virtual void abandon() = 0;                 ///< the execution context goes
+    virtual void told_to_stop() noexcept = 0;             ///< the manager ends: so are those told who wait for a loss
+    virtual void abandon() = 0;                           ///< the execution context goes
 
 protected:
-    holding(lock_origin const& by, resource_set names) : number(by.number), resources(std::move(names)), count(by.count) {}
+    holding(lock_origin const& by, resource_set names) : number(by.number), resources(std::move(names)), count(by.count)
+    {
+    }
     ~holding() = default;
 
 private:
@@ -83,12 +85,12 @@ public:
 
     void add(std::shared_ptr<holding>);
     void set_free(holding&, clock::time_point now);  ///< it is not held any more
-    void remove(holding&);    ///< it was given back
+    void remove(holding&);                           ///< it was given back
     /// Nobody wants it any more: releases it in the background, unless that was done before, or it was detached.
     void give_away(holding&) noexcept;
 
-    /// Until when one of @p resources is held by this manager itself, and not to be had in this @ref mode, the last of them; nothing
-    /// if none is.
+    /// Until when one of @p resources is held by this manager itself, and not to be had in this @ref mode, the last of
+    /// them; nothing if none is.
     std::optional<clock::time_point> held_until(std::span<std::string const> resources, redlock::mode) const;
 
     /// Whether this manager itself has one of @p resources alone.
@@ -98,7 +100,8 @@ public:
     bool upgrade_waits(std::string_view resource) const;
 
     /// One more handle on what this manager shares already; null if there is nothing that may be joined.
-    std::shared_ptr<stake> join(std::string const& resource, acquire_options const&, clock::time_point called, bool passes) const;
+    std::shared_ptr<stake> join(std::string const& resource, acquire_options const&, clock::time_point called,
+                                bool passes) const;
 
     /// This has changed @p what of the lock of @p resource on @p node.
     void changed(core::watched what, std::size_t node, std::string_view resource);
@@ -117,7 +120,9 @@ public:
 
 private:
     using sharers = boost::intrusive::list<
-        sharer, boost::intrusive::base_hook<boost::intrusive::list_base_hook<boost::intrusive::tag<sharer>, boost::intrusive::link_mode<boost::intrusive::auto_unlink>>>,
+        sharer,
+        boost::intrusive::base_hook<boost::intrusive::list_base_hook<
+            boost::intrusive::tag<sharer>, boost::intrusive::link_mode<boost::intrusive::auto_unlink>>>,
         boost::intrusive::constant_time_size<false>>;
 
     /// The locks on one resource: one that is exclusive, or several that share it. A shared lock has one resource.
@@ -130,8 +135,9 @@ private:
         bool empty() const noexcept { return !alone && keep_out.empty() && others.empty(); }
     };
 
-    using by_resource = std::unordered_map<std::string_view, holders, std::hash<std::string_view>, std::equal_to<std::string_view>,
-                                           recycler<std::pair<std::string_view const, holders>>>;
+    using by_resource =
+        std::unordered_map<std::string_view, holders, std::hash<std::string_view>, std::equal_to<std::string_view>,
+                           recycler<std::pair<std::string_view const, holders>>>;
 
     holders const* find(std::string_view resource) const;
     static holding& holding_of(sharer const&) noexcept;

@@ -16,10 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-mode mode_of(std::string_view value) noexcept
-{
-    return value == core::shared_word ? mode::shared : mode::exclusive;
-}
+mode mode_of(std::string_view value) noexcept { return value == core::shared_word ? mode::shared : mode::exclusive; }
 
 /// One call of `lock_manager::async_inspect`.
 class inspection final : public waiting_operation<inspection> {
@@ -39,15 +36,18 @@ public:
             co_return errc::invalid_argument;
 
         auto const key = state.settings.prefix + self->resource_;
-        auto const answers = make_recycled<round>(state.quorum, node_command::kind::inspect, key_list{key}, std::string(), 0ms);
+        auto const answers =
+            make_recycled<round>(state.quorum, node_command::kind::inspect, key_list{key}, std::string(), 0ms);
         co_await self->gather(*answers);
 
         if (self->cancelled_)
             co_return asio::error::operation_aborted;
         self->summarise(*answers);
-        auto const known = std::count_if(self->info.nodes.begin(), self->info.nodes.end(), [](auto& n) { return !n.error; });
-        co_return static_cast<std::size_t>(known) < core::majority(self->info.nodes.size()) ? make_error_code(errc::no_quorum)
-                                                                                             : error_code();
+        auto const known =
+            std::count_if(self->info.nodes.begin(), self->info.nodes.end(), [](auto& n) { return !n.error; });
+        co_return static_cast<std::size_t>(known) < core::majority(self->info.nodes.size())
+            ? make_error_code(errc::no_quorum)
+            : error_code();
     }
 
     void complete(error_code ec) { done(ec, std::move(info)); }
@@ -65,7 +65,8 @@ private:
             auto const& r = b.reply;
             bool const locked = r.vote == vote::granted;
             info.nodes.push_back({state_->quorum.nodes[b.node].name(), r.error, locked, mode_of(r.text),
-                                  locked ? std::string(core::owner_in(r.text)) : std::string(), locked ? r.remaining : 0ms});
+                                  locked ? std::string(core::owner_in(r.text)) : std::string(),
+                                  locked ? r.remaining : 0ms});
             if (locked)
                 holders[r.text].push_back(r.remaining.count() < 0 ? std::chrono::milliseconds::max() : r.remaining);
         }

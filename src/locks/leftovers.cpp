@@ -45,8 +45,8 @@ void leftovers::clean_up(round const& latest)
 }
 
 // The nodes may have noted that this manager wants it alone, and keep readers from it. It does not want what none of
-// its acquisitions waits to have alone any more, and no upgrade. Those that wait to read withdraw nothing: they may join
-// others, and ask no node.
+// its acquisitions waits to have alone any more, and no upgrade. Those that wait to read withdraw nothing: they may
+// join others, and ask no node.
 void leftovers::withdraw_wishes() const
 {
     auto& manager = request_.manager;
@@ -59,7 +59,8 @@ void leftovers::withdraw_wishes() const
     }
     if (unwanted.empty())
         return;
-    auto const nobody = make_recycled<round>(manager.quorum, node_command::kind::withdraw, std::move(unwanted), std::string(), request_.options.ttl);
+    auto const nobody = make_recycled<round>(manager.quorum, node_command::kind::withdraw, std::move(unwanted),
+                                             std::string(), request_.options.ttl);
     nobody->name_contender();
     nobody->send();
 }

@@ -51,7 +51,7 @@ private:
     acquire_request const& request_;
     std::shared_ptr<grant> growing_;
     bool unsettled_ = false;
-    bool noted_ = false;      ///< nodes may have noted that this manager wants it
+    bool noted_ = false;  ///< nodes may have noted that this manager wants it
 };
 
 }  // namespace redlock::detail

@@ -32,7 +32,9 @@ bool local_turn::keeps_reader_out(bool is_over) const
 std::shared_ptr<stake> local_turn::join()
 {
     bool const is_next = request_.options.mode == mode::shared && !is_behind();
-    auto joined = is_next ? request_.manager.holdings.join(request_.names().front(), request_.options, called_, passes_writers()) : nullptr;
+    auto joined =
+        is_next ? request_.manager.holdings.join(request_.names().front(), request_.options, called_, passes_writers())
+                : nullptr;
     if (joined && place_)
         place_->got(request_.names());
     return joined;
@@ -86,7 +88,9 @@ bool local_turn::is_overtaken(round const& asked) const
 // readers would wait for ever.
 void local_turn::denied(round const& lost, clock::time_point now)
 {
-    auto const by_a_holder = [](auto& b) { return b.answered && b.reply.vote == vote::denied && !b.reply.behind_writer; };
+    auto const by_a_holder = [](auto& b) {
+        return b.answered && b.reply.vote == vote::denied && !b.reply.behind_writer;
+    };
     if (place_ && request_.shares() && std::ranges::any_of(lost.ballots, by_a_holder))
         place_->kept_out(now);
 }
@@ -130,7 +134,9 @@ clock::time_point local_turn::first_held_until() const
 {
     auto first = clock::time_point::max();
     for (std::size_t i = 0; i < request_.names().size(); ++i)
-        first = std::min(first, request_.manager.holdings.held_until(request_.names().subspan(i, 1), mode::exclusive).value_or(first));
+        first = std::min(
+            first,
+            request_.manager.holdings.held_until(request_.names().subspan(i, 1), mode::exclusive).value_or(first));
     return first;
 }
 

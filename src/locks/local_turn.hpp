@@ -33,8 +33,8 @@ public:
     /// One more handle on what this manager shares already; null if there is none.
     std::shared_ptr<stake> join();
 
-    /// Until when others of this manager, or of other ones, come first; they wake it when they are done. Nothing: it may
-    /// ask the nodes.
+    /// Until when others of this manager, or of other ones, come first; they wake it when they are done. Nothing: it
+    /// may ask the nodes.
     std::optional<clock::time_point> others_first(clock::time_point now);
 
     /// A set that waits for some of its resources lets those pass that want one of the others; but not for ever.

@@ -26,10 +26,7 @@ lock_handle::~lock_handle()
         detail::give_back(stake_);
 }
 
-bool lock_handle::held() const noexcept
-{
-    return stake_ && stake_->held();
-}
+bool lock_handle::held() const noexcept { return stake_ && stake_->held(); }
 
 clock::time_point lock_handle::valid_until() const noexcept
 {
@@ -53,20 +50,11 @@ std::span<std::string const> lock_handle::resources() const noexcept
     return stake_ ? stake_->resources().names() : std::span<std::string const>();
 }
 
-mode lock_handle::mode() const noexcept
-{
-    return stake_ ? stake_->lock.mode() : mode::exclusive;
-}
+mode lock_handle::mode() const noexcept { return stake_ ? stake_->lock.mode() : mode::exclusive; }
 
-std::string const& lock_handle::token() const noexcept
-{
-    return stake_ ? stake_->lock.grant()->value : none;
-}
+std::string const& lock_handle::token() const noexcept { return stake_ ? stake_->lock.grant()->value : none; }
 
-std::uint64_t lock_handle::fencing_token() const noexcept
-{
-    return stake_ ? stake_->lock.grant()->fence.load() : 0;
-}
+std::uint64_t lock_handle::fencing_token() const noexcept { return stake_ ? stake_->lock.grant()->fence.load() : 0; }
 
 namespace detail {
 

@@ -17,10 +17,7 @@ namespace redlock::inline v0 {
 
 namespace {
 
-[[noreturn]] void refuse(std::string const& wrong)
-{
-    throw std::invalid_argument("redlock::config: " + wrong);
-}
+[[noreturn]] void refuse(std::string const& wrong) { throw std::invalid_argument("redlock::config: " + wrong); }
 
 }  // namespace
 
@@ -30,7 +27,8 @@ namespace {
 
 std::shared_ptr<runtime> make_runtime(asio::any_io_executor executor, config const& settings)
 {
-    return settings.test_clock ? make_manual_runtime(std::move(executor), settings.test_clock) : make_system_runtime(std::move(executor));
+    return settings.test_clock ? make_manual_runtime(std::move(executor), settings.test_clock)
+                               : make_system_runtime(std::move(executor));
 }
 
 }  // namespace
@@ -40,7 +38,8 @@ std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor
     return make_manager_state(std::move(executor), std::move(settings), {});
 }
 
-std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor, config settings, std::vector<std::shared_ptr<node>> given)
+std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor, config settings,
+                                                  std::vector<std::shared_ptr<node>> given)
 {
     auto const named = settings.nodes;
     for (auto const& n : given) {
@@ -56,11 +55,13 @@ std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor
     settings.nodes = named;
     auto nodes = make_nodes(settings, runtime);
     for (auto& n : given) {
-        if (std::any_of(nodes.begin(), nodes.end(), [&](auto& other) { return other == n || other->name() == n->name(); }))
+        if (std::any_of(nodes.begin(), nodes.end(),
+                        [&](auto& other) { return other == n || other->name() == n->name(); }))
             refuse("the node \"" + n->name() + "\" is given twice; one server has one vote");
         nodes.push_back(std::move(n));
     }
-    return manager_state::make(std::move(executor), std::move(runtime), std::move(settings), std::move(nodes), std::move(log));
+    return manager_state::make(std::move(executor), std::move(runtime), std::move(settings), std::move(nodes),
+                               std::move(log));
 }
 
 void shut_down_in_background(std::shared_ptr<manager_state> s) noexcept
@@ -69,10 +70,7 @@ void shut_down_in_background(std::shared_ptr<manager_state> s) noexcept
         s->shut_down_in_background();
 }
 
-stats stats_of(manager_state const& s)
-{
-    return s.stats();
-}
+stats stats_of(manager_state const& s) { return s.stats(); }
 
 asio::any_io_executor executor_of(std::shared_ptr<manager_state> const& s) noexcept
 {

@@ -39,15 +39,17 @@ struct manager_state::last_will {
     manager_state* of;
 };
 
-std::shared_ptr<manager_state> manager_state::make(asio::any_io_executor user_executor, std::shared_ptr<detail::runtime> runtime,
-                                                   config settings, std::vector<std::shared_ptr<node>> nodes, std::shared_ptr<event_log> log)
+std::shared_ptr<manager_state> manager_state::make(asio::any_io_executor user_executor,
+                                                   std::shared_ptr<detail::runtime> runtime, config settings,
+                                                   std::vector<std::shared_ptr<node>> nodes,
+                                                   std::shared_ptr<event_log> log)
 {
     if (!log)
         log = std::make_shared<event_log>(runtime->strand(), settings.log, settings.observer);
-    auto s = std::make_shared<manager_state>(user_executor, std::move(runtime), std::move(settings), std::move(nodes), std::move(log));
-    s->quorum.nodes.start(std::shared_ptr<node_set>(s, &s->quorum.nodes), [state = s.get()](std::size_t node, std::string_view key) {
-        state->changed(node, key);
-    });
+    auto s = std::make_shared<manager_state>(user_executor, std::move(runtime), std::move(settings), std::move(nodes),
+                                             std::move(log));
+    s->quorum.nodes.start(std::shared_ptr<node_set>(s, &s->quorum.nodes),
+                          [state = s.get()](std::size_t node, std::string_view key) { state->changed(node, key); });
     s->last_will_ = s->strand().prepare(last_will(*s));
     context_guard::watch(user_executor, s, s->strand());
     return s;
@@ -68,11 +70,12 @@ manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<det
              .count = count,
              .contender = core::in_hex(runtime.random()[0]),
              .nodes = {std::move(nodes), settings, runtime, log, count}},
-      cleaner(quorum, log, [this] { shutdown.go_on(); },
-              [this](std::size_t node, std::string const& key) {
-                  if (waiters.size() != 0)
-                      waiters.deleted(node, std::string_view(key).substr(settings.prefix.size()));
-              }),
+      cleaner(
+          quorum, log, [this] { shutdown.go_on(); },
+          [this](std::size_t node, std::string const& key) {
+              if (waiters.size() != 0)
+                  waiters.deleted(node, std::string_view(key).substr(settings.prefix.size()));
+          }),
       waiters(settings.max_handovers),
       preferences({quorum.contender.begin(), quorum.contender.end()}),
       holdings(waiters, cleaner, log, [this] { shutdown.go_on(); }),

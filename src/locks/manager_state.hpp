@@ -37,12 +37,13 @@ class manager_state final : public guest_of_context, public std::enable_shared_f
 public:
     /// Makes one that the execution context tells of its end.
     /// @param log the function of the config, where the nodes use it, too
-    static std::shared_ptr<manager_state> make(asio::any_io_executor user_executor, std::shared_ptr<detail::runtime>, config,
-                                               std::vector<std::shared_ptr<node>>, std::shared_ptr<event_log> log = {});
+    static std::shared_ptr<manager_state> make(asio::any_io_executor user_executor, std::shared_ptr<detail::runtime>,
+                                               config, std::vector<std::shared_ptr<node>>,
+                                               std::shared_ptr<event_log> log = {});
 
     /// Only for @ref make.
-    manager_state(asio::any_io_executor user_executor, std::shared_ptr<detail::runtime>, config, std::vector<std::shared_ptr<node>>,
-                  std::shared_ptr<event_log>);
+    manager_state(asio::any_io_executor user_executor, std::shared_ptr<detail::runtime>, config,
+                  std::vector<std::shared_ptr<node>>, std::shared_ptr<event_log>);
     ~manager_state();
 
     // Any thread.
@@ -88,7 +89,7 @@ private:
     struct last_will;
     std::shared_ptr<manager_state> last_self_;  // from the end of the manager until the shutdown begins
     detail::strand::prepared last_will_;
-    std::shared_ptr<void> alive_;               // this, while it shuts down: the manager may be gone
+    std::shared_ptr<void> alive_;  // this, while it shuts down: the manager may be gone
 };
 
 }  // namespace redlock::detail

@@ -67,8 +67,8 @@ private:
     clock::time_point const give_up_at_;
     std::shared_ptr<round> round_;
     std::size_t rounds_ = 0;
-    bool changed_ = false;    ///< who shares it, since the nodes were asked
-    std::string why_;         ///< it was refused
+    bool changed_ = false;  ///< who shares it, since the nodes were asked
+    std::string why_;       ///< it was refused
     token_draw draw_;
 };
 
@@ -112,7 +112,8 @@ task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self)
     self->last_round_ = self->last_round_ || !state.shutdown.open();
     std::optional<scope_state::observation> observation;
     if (self->waits_ && self->by_->of_scope())
-        observation.emplace(*self->by_->of_scope()->scope, held.resources.names().front(), [change = self.get()] { change->others_changed(); });
+        observation.emplace(*self->by_->of_scope()->scope, held.resources.names().front(),
+                            [change = self.get()] { change->others_changed(); });
     for (;;) {
         self->changed_ = false;
         if (auto const ec = self->over())
@@ -123,7 +124,8 @@ task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self)
         error_code ec = errc::contended;
         if (!held.handles.count.several())
             ec = co_await have_alone(self);
-        if (ec != errc::contended || self->cancelled_ || self->last_round_ || state.now() >= self->give_up_at_ || !held.held_as.may_wait_to_be_alone())
+        if (ec != errc::contended || self->cancelled_ || self->last_round_ || state.now() >= self->give_up_at_
+            || !held.held_as.may_wait_to_be_alone())
             co_return self->gave_up(ec);
         co_await self->sleep(std::min(self->ask_again_at(), self->give_up_at_));
         if (self->cancelled_ || self->last_round_)
@@ -138,11 +140,12 @@ error_code mode_change::over() const
         return errc::not_held;
     if (auto const ec = held_->check())
         return ec;
-    return held_->held_as.current() == held_lock::form::as_acquired ? error_code() : make_error_code(asio::error::operation_aborted);
+    return held_->held_as.current() == held_lock::form::as_acquired ? error_code()
+                                                                    : make_error_code(asio::error::operation_aborted);
 }
 
-// Those who read it may wait for what comes later in the order of names, and so for what the scope holds of that. Of a scope that gets it
-// meanwhile, too.
+// Those who read it may wait for what comes later in the order of names, and so for what the scope holds of that. Of a
+// scope that gets it meanwhile, too.
 std::string mode_change::refusal() const
 {
     auto const& in = by_->of_scope();
@@ -152,7 +155,8 @@ std::string mode_change::refusal() const
     auto const held = in->scope->holds_up_to();
     if (held <= name)
         return {};
-    return fmt::format("to wait for those who share it while the scope holds \"{}\" would deadlock with who shares it and waits for that: "
+    return fmt::format("to wait for those who share it while the scope holds \"{}\" would deadlock with who shares it "
+                       "and waits for that: "
                        "upgrade it before you acquire what comes later in the order of names, or do not wait",
                        std::string_view(shown_name(std::string_view(held))));
 }
@@ -161,7 +165,8 @@ reported_error upgrade_refused(resource_set const& resources, std::string_view w
 {
     reported_error outcome(errc::invalid_argument);
     give_reports(outcome, nullptr, true, [&] {
-        return attempt_report{.outcome = errc::invalid_argument, .message = about(resources, "cannot upgrade").append(": ").append(why)};
+        return attempt_report{.outcome = errc::invalid_argument,
+                              .message = about(resources, "cannot upgrade").append(": ").append(why)};
     });
     return outcome;
 }
@@ -179,19 +184,25 @@ error_code mode_change::gave_up(error_code ec)
     auto& quorum = state_->quorum;
     if (!ec || !waits_ || !round_ || state_->waiters.wanted_alone(held_->resources.names().front()))
         return ec;
-    auto const nobody = make_recycled<round>(quorum, node_command::kind::withdraw, held_->grant()->keys, std::string(), held_->ttl_of_upgrade());
+    auto const nobody = make_recycled<round>(quorum, node_command::kind::withdraw, held_->grant()->keys, std::string(),
+                                             held_->ttl_of_upgrade());
     nobody->name_contender();
     nobody->send();
     return ec;
 }
 
-// Where a quorum of the nodes will notify, now and then all the same: a notice may get lost, and nobody tells of a reader whose time is over.
+// Where a quorum of the nodes will notify, now and then all the same: a notice may get lost, and nobody tells of a
+// reader whose time is over.
 clock::time_point mode_change::ask_again_at()
 {
     auto& state = *held_->state;
-    auto const notifies = [](ballot const& b) { return b.answered && (b.reply.watched || b.reply.vote == vote::granted); };
-    bool const told = !round_ || static_cast<std::size_t>(std::count_if(round_->ballots.begin(), round_->ballots.end(), notifies))
-                                     >= state.quorum.nodes.quorum();
+    auto const notifies = [](ballot const& b) {
+        return b.answered && (b.reply.watched || b.reply.vote == vote::granted);
+    };
+    bool const told =
+        !round_
+        || static_cast<std::size_t>(std::count_if(round_->ballots.begin(), round_->ballots.end(), notifies))
+               >= state.quorum.nodes.quorum();
     if (told && !changed_)
         return state.now() + std::min(held_->ttl_of_upgrade() / 3, look_again_after);
     return state.now() + core::pause_after(++rounds_, state.runtime.random()[0]);
@@ -220,7 +231,8 @@ task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> self)
             co_return errc::no_quorum;
     }
     auto ec = self->by_->given_back() ? make_error_code(errc::not_held) : held.conclude_upgrade(*upgrade, token);
-    if (ec == errc::not_held || ec == asio::error::operation_aborted) {  // nobody wants it any more; the nodes do not know that
+    if (ec == errc::not_held || ec == asio::error::operation_aborted) {  // nobody wants it any more; the nodes do not
+                                                                         // know that
         held.held_as.change(held_lock::form::as_acquired, held_lock::form::downgraded);
         self->ask(node_command::kind::downgrade)->send();
     }
@@ -233,7 +245,9 @@ error_code mode_change::outcome_of(round const& upgrade) const
         return asio::error::operation_aborted;
     if (upgrade.votes.verdict() == core::verdict::won)
         return {};
-    auto const is_gone = [](ballot const& b) { return b.skipped || (b.answered && b.reply.vote == vote::denied && b.reply.ours == 0); };
+    auto const is_gone = [](ballot const& b) {
+        return b.skipped || (b.answered && b.reply.vote == vote::denied && b.reply.ours == 0);
+    };
     auto const gone = std::count_if(upgrade.ballots.begin(), upgrade.ballots.end(), is_gone);
     if (static_cast<std::size_t>(gone) > upgrade.ballots.size() - core::majority(upgrade.ballots.size())) {
         auto const ec = held_->check();
@@ -282,7 +296,9 @@ error_code check_mode_change(std::shared_ptr<stake> const& s)
         return errc::not_held;
     if (s->lock.grant()->mode != mode::shared || !s->parts().empty())
         return errc::invalid_argument;
-    return s->lock.state->quorum.nodes.lack(s->lock.resources, mode::upgradeable).empty() ? error_code() : make_error_code(errc::unsupported);
+    return s->lock.state->quorum.nodes.lack(s->lock.resources, mode::upgradeable).empty()
+               ? error_code()
+               : make_error_code(errc::unsupported);
 }
 
 }  // namespace

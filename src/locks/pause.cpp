@@ -15,7 +15,8 @@ using std::chrono::milliseconds;
 
 class pause final : public waiting_operation<pause> {
 public:
-    pause(std::shared_ptr<manager_state> s, core::pause_range range, std::function<void(milliseconds)> begun, error_handler handler)
+    pause(std::shared_ptr<manager_state> s, core::pause_range range, std::function<void(milliseconds)> begun,
+          error_handler handler)
         : waiting_operation(std::move(s)), done(std::move(handler)), range_(range), begun_(std::move(begun))
     {
     }
@@ -28,7 +29,8 @@ public:
         if (p.stopped())
             co_return asio::error::operation_aborted;
         auto const [least, most] = p.range_;
-        auto const length = least + std::chrono::floor<milliseconds>(core::part_of(most - least, state.runtime.random()[0]));
+        auto const length = least
+                            + std::chrono::floor<milliseconds>(core::part_of(most - least, state.runtime.random()[0]));
         if (p.begun_)
             p.begun_(length);
         co_await p.sleep(core::later(state.now(), length));
@@ -46,7 +48,8 @@ private:
 
 }  // namespace
 
-void start_pause(std::shared_ptr<manager_state> s, core::pause_range range, std::function<void(milliseconds)> begun, error_handler handler)
+void start_pause(std::shared_ptr<manager_state> s, core::pause_range range, std::function<void(milliseconds)> begun,
+                 error_handler handler)
 {
     if (s->abandoned())
         return handler(make_error_code(asio::error::operation_aborted));

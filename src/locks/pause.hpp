@@ -14,7 +14,7 @@ namespace redlock::inline v0::detail {
 
     @param begun is told for how long, on the manager's strand; not if the manager has stopped. Empty: nobody is.
 */
-void start_pause(std::shared_ptr<manager_state>, core::pause_range, std::function<void(std::chrono::milliseconds)> begun,
-                 error_handler);
+void start_pause(std::shared_ptr<manager_state>, core::pause_range,
+                 std::function<void(std::chrono::milliseconds)> begun, error_handler);
 
 }  // namespace redlock::detail

@@ -31,7 +31,10 @@ public:
         return known_.insert_or_assign(resources.front(), std::move(fresh)).first->second;
     }
 
-    void had(std::span<std::string const> resources, std::string_view name) { among(resources).had(number_of(resources, name)); }
+    void had(std::span<std::string const> resources, std::string_view name)
+    {
+        among(resources).had(number_of(resources, name));
+    }
     void chosen_in_vain(std::span<std::string const> resources, std::string_view name)
     {
         among(resources).chosen_in_vain(number_of(resources, name));
@@ -40,7 +43,8 @@ public:
 private:
     static std::uint32_t number_of(std::span<std::string const> resources, std::string_view name)
     {
-        return static_cast<std::uint32_t>(std::lower_bound(resources.begin(), resources.end(), name) - resources.begin());
+        return static_cast<std::uint32_t>(std::lower_bound(resources.begin(), resources.end(), name)
+                                          - resources.begin());
     }
 
     static constexpr std::size_t known_max = 1024;

@@ -88,7 +88,8 @@ private:
             return asio::error::operation_aborted;
         if (release.votes.verdict() == core::verdict::won)
             return {};
-        return release.votes.refused() ? errc::not_held : errc::no_quorum;  // refused: a majority did not have it any more
+        return release.votes.refused() ? errc::not_held : errc::no_quorum;  // refused: a majority did not have it any
+                                                                            // more
     }
 
     std::shared_ptr<manager_state> const state_;
@@ -111,7 +112,8 @@ void start_release(std::shared_ptr<stake> s, error_handler done)
         tell_waits_of(s);
         return done(was_held ? error_code() : make_error_code(errc::not_held));
     }
-    if (end == stake::end::before || held->validity.give_up(held_lock::condition::released) == held_lock::condition::released)
+    if (end == stake::end::before
+        || held->validity.give_up(held_lock::condition::released) == held_lock::condition::released)
         return done(make_error_code(errc::not_held));
     auto const state = held->state;
     auto r = make_recycled<release_operation>(state, std::move(done));

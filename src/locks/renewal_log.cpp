@@ -32,7 +32,8 @@ void renewal_log::begin_to_fail(std::uint64_t lock, resource_set const& resource
     };
     try {
         auto const k = std::make_shared<kept const>(kept{resources, std::string(why)});
-        log_.announce(&observer::renewals_failing, {.when = since_, .lock = lock, .resources = k->names, .why = k->why}, k);
+        log_.announce(&observer::renewals_failing, {.when = since_, .lock = lock, .resources = k->names, .why = k->why},
+                      k);
     } catch (...) {  // out of memory: an event less
     }
 }
@@ -48,7 +49,8 @@ void renewal_log::are_well() noexcept
 {
     told_ = false;
     auto const now = runtime_.now();
-    log_.announce(&observer::renewals_well, {.when = now, .after = now - since_, .failures = failures_, .lost = lost_}, {});
+    log_.announce(&observer::renewals_well, {.when = now, .after = now - since_, .failures = failures_, .lost = lost_},
+                  {});
 }
 
 void renewal_log::ended(bool& note, bool lost) noexcept

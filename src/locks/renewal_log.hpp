@@ -12,7 +12,8 @@
 
 namespace redlock::inline v0::detail {
 
-/** Tells when renewals begin to fail, and when they are well again: two lines, and two events, however many locks there are.
+/** Tells when renewals begin to fail, and when they are well again: two lines, and two events, however many locks there
+    are.
 
     Each lock keeps a note of whether its latest renewal has failed. All of it on the strand.
 */

@@ -68,10 +68,7 @@ public:
 
     /// A node says that its key is gone.
     void key_is_gone() noexcept { gone_meanwhile_ = under_way_; }
-    void ask_soon() noexcept
-    {
-        due_ = std::min(due_, std::max(runtime_.now(), not_before_));
-    }
+    void ask_soon() noexcept { due_ = std::min(due_, std::max(runtime_.now(), not_before_)); }
 
     bool fails = false;  ///< for the @ref renewal_log
 
@@ -85,7 +82,7 @@ private:
     std::chrono::milliseconds promised_;
     bool automatic_;
     bool under_way_ = false;
-    bool gone_meanwhile_ = false;   // a node has said so
+    bool gone_meanwhile_ = false;  // a node has said so
     clock::time_point due_ = clock::time_point::max();
     clock::time_point not_before_;  // whatever nodes say of the key, it is not renewed again earlier
 };

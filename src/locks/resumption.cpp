@@ -21,7 +21,8 @@ namespace {
 /// One call of `lock_manager::async_resume`.
 class resumption final : public waiting_operation<resumption> {
 public:
-    resumption(std::shared_ptr<manager_state> s, lock_ticket ticket, acquire_options options, acquire_handler handler, bool explains)
+    resumption(std::shared_ptr<manager_state> s, lock_ticket ticket, acquire_options options, acquire_handler handler,
+               bool explains)
         : waiting_operation(std::move(s)),
           done(std::move(handler)),
           ticket_(std::move(ticket)),
@@ -97,7 +98,8 @@ task<error_code> resumption::run(std::shared_ptr<resumption> self)
         if (!r.stopped() && now >= r.give_up_at_)
             co_return ec;
         if (!r.stopped())
-            co_await r.sleep(std::min<clock::time_point>(now + core::pause_after(r.rounds_, state.runtime.random()[0]), r.give_up_at_));
+            co_await r.sleep(std::min<clock::time_point>(now + core::pause_after(r.rounds_, state.runtime.random()[0]),
+                                                         r.give_up_at_));
     }
     co_return asio::error::operation_aborted;
 }
@@ -138,7 +140,9 @@ attempt_report resumption::report(error_code ec) const
 {
     auto const& nodes = state_->quorum.nodes;
     auto r = attempt_.report(ec, round_.get(), rounds_);
-    auto const refused = ec == errc::invalid_argument ? wrong() : ec == errc::unsupported ? lack(ticket_, nodes) : std::string();
+    auto const refused = ec == errc::invalid_argument ? wrong()
+                         : ec == errc::unsupported    ? lack(ticket_, nodes)
+                                                      : std::string();
     r.message = ec ? explain(nodes, ticket_.resources, "cannot resume", refused, r) : "resumed";
     return r;
 }
@@ -156,7 +160,8 @@ void resumption::complete(error_code ec)
 
 }  // namespace
 
-void start_resume(std::shared_ptr<manager_state> s, lock_ticket ticket, acquire_options options, acquire_handler handler, bool explains)
+void start_resume(std::shared_ptr<manager_state> s, lock_ticket ticket, acquire_options options,
+                  acquire_handler handler, bool explains)
 {
     if (s->abandoned())
         return handler(error_code(asio::error::operation_aborted), lock_handle());

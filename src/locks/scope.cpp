@@ -11,10 +11,7 @@ std::shared_ptr<scope_state> make_scope(std::shared_ptr<manager_state> m)
     return std::make_shared<scope_state>(std::move(m));
 }
 
-asio::any_io_executor executor_of(std::shared_ptr<scope_state> const& s) noexcept
-{
-    return executor_of(s->manager);
-}
+asio::any_io_executor executor_of(std::shared_ptr<scope_state> const& s) noexcept { return executor_of(s->manager); }
 
 void scope_state::add(lock_handle const& won)
 {

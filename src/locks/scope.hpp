@@ -16,8 +16,8 @@
 
 namespace redlock::inline v0::detail {
 
-/// What a scope knows of the locks that its owner holds, which it does not keep; and who asks for more in it: one at a time, because
-/// who waits for two at once has no order in which it takes them. On the manager's strand.
+/// What a scope knows of the locks that its owner holds, which it does not keep; and who asks for more in it: one at a
+/// time, because who waits for two at once has no order in which it takes them. On the manager's strand.
 class scope_state : public std::enable_shared_from_this<scope_state> {
 public:
     explicit scope_state(std::shared_ptr<manager_state> m) noexcept : manager(std::move(m)) {}
@@ -63,7 +63,10 @@ public:
     class observation {
     public:
         /// @param tell must not change the scope
-        observation(scope_state& of, std::string name, std::function<void()> tell) : of_(of), at_(of.observers_.emplace(std::move(name), std::move(tell))) {}
+        observation(scope_state& of, std::string name, std::function<void()> tell)
+            : of_(of), at_(of.observers_.emplace(std::move(name), std::move(tell)))
+        {
+        }
         ~observation() { of_.observers_.erase(at_); }
         observation(observation const&) = delete;
         observation& operator=(observation const&) = delete;
@@ -86,7 +89,7 @@ private:
     std::map<std::string, known_lock, std::less<>> known_;  // by each of their names; some are not held any more
     std::size_t forget_at_ = 64;                            // at this size those are dropped
     std::list<turn*> turns_;
-    std::multimap<std::string_view, turn*> wishes_;         // the turns, by each name that they want
+    std::multimap<std::string_view, turn*> wishes_;  // the turns, by each name that they want
     std::multimap<std::string, std::function<void()>> observers_;
 };
 

@@ -24,16 +24,17 @@ namespace redlock::inline v0::detail {
 
 namespace {
 
-std::string shown(std::string_view resource)
-{
-    return std::string(shown_name(resource));
-}
+std::string shown(std::string_view resource) { return std::string(shown_name(resource)); }
 
 /// One call of `lock_scope::async_acquire`.
 class scope_acquisition final : public waiting_operation<scope_acquisition> {
 public:
     scope_acquisition(std::shared_ptr<scope_state> s, acquire_request r, acquire_handler handler)
-        : waiting_operation(s->manager), done(std::move(handler)), scope_(std::move(s)), request_(std::move(r)), called_(state_->now())
+        : waiting_operation(s->manager),
+          done(std::move(handler)),
+          scope_(std::move(s)),
+          request_(std::move(r)),
+          called_(state_->now())
     {
     }
 
@@ -67,7 +68,8 @@ private:
                 std::move(self->sleeper_).resume();
             };
             auto const& strand = state_->strand();
-            start(Handler(asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(strand, std::move(ended))), strand));
+            start(Handler(asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(strand, std::move(ended))),
+                          strand));
         });
     }
 
@@ -80,9 +82,9 @@ private:
     reported_error asked_;            ///< what has become of that
     attempt_report said_;             ///< the same, if there is to be a report
     bool has_asked_ = false;
-    std::string why_;                 ///< it failed, if the code alone does not tell
+    std::string why_;  ///< it failed, if the code alone does not tell
     lock_handle won_;
-    bool asks_ = false;               ///< an operation of its own is under way, which @ref signal_ reaches
+    bool asks_ = false;  ///< an operation of its own is under way, which @ref signal_ reaches
     asio::cancellation_signal signal_;
 };
 
@@ -113,7 +115,8 @@ task<error_code> scope_acquisition::run(std::shared_ptr<scope_acquisition> self)
 }
 
 // An earlier acquisition in the scope may acquire what this one wants: then the scope wakes it, too.
-task<void> scope_acquisition::wait_for_turn(std::shared_ptr<scope_acquisition> self, std::optional<scope_state::turn>& turn)
+task<void> scope_acquisition::wait_for_turn(std::shared_ptr<scope_acquisition> self,
+                                            std::optional<scope_state::turn>& turn)
 {
     auto& a = *self;
     turn.emplace(*a.scope_, a.request_.resources(), [&a] {
@@ -145,19 +148,24 @@ std::string scope_acquisition::shown_part(lock_handle const& part) const
 std::string scope_acquisition::refusal() const
 {
     for (auto const& p : parts_) {
-        bool const is_shared = access::stake_of(p)->lock.grant()->mode == mode::shared;  // if it is upgraded, not for ever
-        if (is_shared && request_.options.mode != mode::shared && (request_.options.mode == mode::exclusive || request_.options.mode != p.mode()))
-            return fmt::format("the scope shares \"{}\", and to wait until nobody else does would deadlock with who waits for the same: "
+        bool const is_shared = access::stake_of(p)->lock.grant()->mode == mode::shared;  // if it is upgraded, not for
+                                                                                         // ever
+        if (is_shared && request_.options.mode != mode::shared
+            && (request_.options.mode == mode::exclusive || request_.options.mode != p.mode()))
+            return fmt::format("the scope shares \"{}\", and to wait until nobody else does would deadlock with who "
+                               "waits for the same: "
                                "give it back first, or take it for yourself from the beginning",
                                shown_part(p));
     }
     if (state_->settings.fencing && parts_.size() + (is_complete() ? 0 : 1) > 1)
-        return fmt::format("the scope holds \"{}\" already, with a fencing token of its own, and a handle has one for all: acquire each by itself",
+        return fmt::format("the scope holds \"{}\" already, with a fencing token of its own, and a handle has one for "
+                           "all: acquire each by itself",
                            shown_part(parts_.front()));
     auto const held = scope_->holds_up_to();
     if (is_complete() || request_.options.wait.count() == 0 || held < rest_.names().front())
         return {};
-    return fmt::format("to wait for \"{}\" while the scope holds \"{}\" would deadlock with who holds the first and waits for the second: "
+    return fmt::format("to wait for \"{}\" while the scope holds \"{}\" would deadlock with who holds the first and "
+                       "waits for the second: "
                        "acquire both at once, or in the order of their names, or do not wait",
                        shown(rest_.names().front()), shown(held));
 }
@@ -174,7 +182,8 @@ task<error_code> scope_acquisition::acquire_rest(std::shared_ptr<scope_acquisiti
         a.asked_ = std::move(ec);
         a.won_ = std::move(won);
     };
-    co_await a.ask<acquire_handler>(result, [&rest](acquire_handler handler) { start_acquire(std::move(rest), std::move(handler)); });
+    co_await a.ask<acquire_handler>(
+        result, [&rest](acquire_handler handler) { start_acquire(std::move(rest), std::move(handler)); });
     if (!a.asked_) {
         a.scope_->add(a.won_);
         a.parts_.push_back(std::move(a.won_));
@@ -193,9 +202,9 @@ task<error_code> scope_acquisition::make_last(std::shared_ptr<scope_acquisition>
     for (std::size_t tried = 1; !ec && !held.lasts_for(a.request_.options.ttl, a.request_.options.renew); ++tried) {
         if (a.stopped())
             co_return asio::error::operation_aborted;
-        co_await a.ask<error_handler>([&ec](error_code outcome) { ec = outcome; }, [&a, &by](error_handler handler) {
-            start_extend(by, a.request_.options.ttl, std::move(handler));
-        });
+        co_await a.ask<error_handler>(
+            [&ec](error_code outcome) { ec = outcome; },
+            [&a, &by](error_handler handler) { start_extend(by, a.request_.options.ttl, std::move(handler)); });
         auto const now = a.state_->now();
         if (ec != errc::no_quorum || now >= give_up_at)
             break;
@@ -206,7 +215,8 @@ task<error_code> scope_acquisition::make_last(std::shared_ptr<scope_acquisition>
     if (!ec && a.request_.options.renew == renewal::automatic)
         held.renew_for(a.request_.options.ttl);
     if (ec == errc::lost || ec == errc::no_quorum)
-        a.why_ = fmt::format("{}: the scope holds \"{}\", and {}", ec.message(), a.shown_part(part), held.lost_because());
+        a.why_ =
+            fmt::format("{}: the scope holds \"{}\", and {}", ec.message(), a.shown_part(part), held.lost_because());
     co_return ec;
 }
 
@@ -238,7 +248,8 @@ void scope_acquisition::complete(error_code ec)
     if (!was_told) {
         give_reports(outcome, request_.options.report, request_.explains, [&] {
             attempt_report r{.outcome = ec, .elapsed = elapsed};
-            r.message = ec ? about(request_.resources(), "cannot hold") + ": " + (why_.empty() ? ec.message() : why_) : "held already";
+            r.message = ec ? about(request_.resources(), "cannot hold") + ": " + (why_.empty() ? ec.message() : why_)
+                           : "held already";
             return r;
         });
     } else if (request_.options.report) {
@@ -250,11 +261,13 @@ void scope_acquisition::complete(error_code ec)
 
 }  // namespace
 
-void start_acquire_in_scope(std::shared_ptr<scope_state> s, resource_set resources, acquire_options options, acquire_handler handler, bool explains)
+void start_acquire_in_scope(std::shared_ptr<scope_state> s, resource_set resources, acquire_options options,
+                            acquire_handler handler, bool explains)
 {
     auto& m = *s->manager;  // which a keeps
     acquire_request request{m, std::move(resources), options, explains};
-    if (m.abandoned() || !check(request.resources(), options, m.settings).empty() || !m.quorum.nodes.check_ttl(options.ttl).empty())
+    if (m.abandoned() || !check(request.resources(), options, m.settings).empty()
+        || !m.quorum.nodes.check_ttl(options.ttl).empty())
         return start_acquire(std::move(request), std::move(handler));  // which says what is wrong
     auto a = make_recycled<scope_acquisition>(std::move(s), std::move(request), std::move(handler));
     a->done.on_cancel(a);

@@ -15,8 +15,8 @@
 
 namespace redlock::inline v0::detail {
 
-/** The end of a manager: first nothing new begins; when all locks are gone, what is to be released has a while left for it; then
-    the nodes are closed. On the strand.
+/** The end of a manager: first nothing new begins; when all locks are gone, what is to be released has a while left for
+    it; then the nodes are closed. On the strand.
 */
 class shutdown {
 public:

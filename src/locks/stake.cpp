@@ -9,10 +9,7 @@ namespace redlock::inline v0::detail {
 
 namespace {
 
-stake& stake_of(lock_handle const& part) noexcept
-{
-    return *access::stake_of(part);
-}
+stake& stake_of(lock_handle const& part) noexcept { return *access::stake_of(part); }
 
 }  // namespace
 
@@ -41,15 +38,13 @@ std::span<lock_handle const> stake::parts() const noexcept
     return composition_ ? std::span<lock_handle const>(composition_->parts) : std::span<lock_handle const>();
 }
 
-resource_set const& stake::resources() const noexcept
-{
-    return composition_ ? composition_->names : lock.resources;
-}
+resource_set const& stake::resources() const noexcept { return composition_ ? composition_->names : lock.resources; }
 
 bool stake::held() const noexcept
 {
     auto const all = parts();
-    return !given_back() && (all.empty() ? lock.held() : std::all_of(all.begin(), all.end(), [](auto& p) { return p.held(); }));
+    return !given_back()
+           && (all.empty() ? lock.held() : std::all_of(all.begin(), all.end(), [](auto& p) { return p.held(); }));
 }
 
 clock::time_point stake::valid_until() const noexcept

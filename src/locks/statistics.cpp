@@ -10,12 +10,12 @@ void group_counters::outcome(error_code ec)
 {
     if (!ec)
         return;
-    auto const member = ec == errc::contended                            ? &lock_stats::contended
-                        : ec == errc::no_quorum                          ? &lock_stats::no_quorum
-                        : ec == errc::validity_exhausted                 ? &lock_stats::validity_exhausted
-                        : ec == errc::quarantined                        ? &lock_stats::quarantined
+    auto const member = ec == errc::contended                         ? &lock_stats::contended
+                        : ec == errc::no_quorum                       ? &lock_stats::no_quorum
+                        : ec == errc::validity_exhausted              ? &lock_stats::validity_exhausted
+                        : ec == errc::quarantined                     ? &lock_stats::quarantined
                         : ec == boost::asio::error::operation_aborted ? &lock_stats::cancelled
-                                                                         : &lock_stats::failed;
+                                                                      : &lock_stats::failed;
     bump((*this)[member]);
 }
 

@@ -16,8 +16,8 @@
 namespace redlock::inline v0::detail {
 
 /// How many histograms there are: the last members.
-inline constexpr std::size_t lock_histograms =
-    (sizeof(lock_stats) - offsetof(lock_stats, time_to_acquire)) / sizeof(histogram);
+inline constexpr std::size_t lock_histograms = (sizeof(lock_stats) - offsetof(lock_stats, time_to_acquire))
+                                               / sizeof(histogram);
 
 /// What is counted of one group of acquisitions, and of the locks that they have won.
 struct group_counters : member_counters<lock_stats, lock_histograms> {
@@ -43,7 +43,8 @@ private:
 
     std::uint64_t last_number_ = 0;
     group_counters ungrouped_;
-    std::array<std::unique_ptr<group_counters>, most + 1> groups_;  // the last: all others. As many as are counted never change
+    std::array<std::unique_ptr<group_counters>, most + 1> groups_;  // the last: all others. As many as are counted
+                                                                    // never change
     std::atomic<std::size_t> count_{0};
 };
 

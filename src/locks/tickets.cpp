@@ -53,7 +53,8 @@ lock_ticket detach(std::shared_ptr<stake> const& s, error_code& ec)
         return {};
     auto& held = s->lock;
     auto const& grant = *held.grant();
-    lock_ticket ticket{.resources = held.resources, .token = grant.value, .mode = grant.mode, .fencing_token = grant.fence};
+    lock_ticket ticket{
+        .resources = held.resources, .token = grant.value, .mode = grant.mode, .fencing_token = grant.fence};
     if (!s->end_alone()) {
         ec = errc::contended;
         return {};

@@ -16,7 +16,8 @@ namespace redlock::inline v0::detail {
 /** How a client that has won a lock comes to a fencing token.
 
     The token is a number to which a quorum of the nodes has raised its counter for us. Any later acquisition meets one
-    of these nodes, where its number must be higher. Only nodes that have granted count, so that tokens follow the locks.
+    of these nodes, where its number must be higher. Only nodes that have granted count, so that tokens follow the
+    locks.
 
     A reader takes the number that a quorum of the nodes has. If there is none, it proposes one that it need not have
     for itself. That is not below any token that was complete before, and below any that is drawn later. A writer draws

@@ -21,9 +21,10 @@ namespace redlock::inline v0::detail {
 
 namespace {
 
-// Two readers that both wait to be the last would wait for each other. So who may wait has a lock for that, as any other: one at a time. It is
-// taken first, and given back first. In the order of names it comes immediately before its lock: who holds it, and waits for the lock, must not
-// stand behind a set that waits for somebody who waits for the right.
+// Two readers that both wait to be the last would wait for each other. So who may wait has a lock for that, as any
+// other: one at a time. It is taken first, and given back first. In the order of names it comes immediately before its
+// lock: who holds it, and waits for the lock, must not stand behind a set that waits for somebody who waits for the
+// right.
 class upgradeable final : public cancellable, public std::enable_shared_from_this<upgradeable> {
 public:
     upgradeable(acquire_request r, acquire_handler handler)
@@ -64,9 +65,11 @@ private:
             (self.get()->*next)(std::move(ec), std::move(won));
         };
         auto const& strand = state_->strand();
-        acquire_handler handler(asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(strand, std::move(ended))), strand);
+        acquire_handler handler(
+            asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(strand, std::move(ended))), strand);
         how.report = how.report ? &said_ : nullptr;  // the user's report is written once, at the end
-        acquisition::start({*state_, std::move(names), how, request_.explains, holds_up_to}, std::move(handler), std::move(right));
+        acquisition::start({*state_, std::move(names), how, request_.explains, holds_up_to}, std::move(handler),
+                           std::move(right));
     } catch (...) {  // out of memory
         end(reported_error(asio::error::no_memory), lock_handle());
     }
@@ -87,7 +90,8 @@ private:
 
     void is_reader(reported_error ec, lock_handle won)
     {
-        if (!ec && !access::stake_of(won)->lock.held_as.may_wait_to_be_alone()) {  // somebody else may have the right by now
+        if (!ec && !access::stake_of(won)->lock.held_as.may_wait_to_be_alone()) {  // somebody else may have the right
+                                                                                   // by now
             won = {};
             ec = reported_error(errc::contended);
         }
@@ -116,9 +120,9 @@ private:
     acquire_request const request_;
     clock::time_point const called_;
     clock::time_point const give_up_at_;
-    attempt_report said_;             ///< the report of the latest acquisition
-    std::size_t rounds_ = 0;          ///< of the first acquisition
-    std::size_t second_rounds_ = 0;   ///< likewise
+    attempt_report said_;            ///< the report of the latest acquisition
+    std::size_t rounds_ = 0;         ///< of the first acquisition
+    std::size_t second_rounds_ = 0;  ///< likewise
     bool cancelled_ = false;
     asio::cancellation_signal signal_;
 };

@@ -10,8 +10,9 @@ namespace redlock::inline v0::detail {
 
 // The queue
 
-// Who holds what others wait for must not wait for them. A set waits for names that come after all that its owner holds; so, along a chain
-// of those who wait for each other, what they hold comes later and later, and no chain is a circle.
+// Who holds what others wait for must not wait for them. A set waits for names that come after all that its owner
+// holds; so, along a chain of those who wait for each other, what they hold comes later and later, and no chain is a
+// circle.
 waiters::queue::iterator waiters::queue::place_of(waiter const& who)
 {
     auto const holds_less = sets.upper_bound(who.holds_up_to());
@@ -96,8 +97,8 @@ void waiters::place::got(std::span<std::string const> resources)
     }
 }
 
-// Exclusive waiters keep their order, so sets have the same order in all queues. Afterwards a waiter that holds more than
-// a set is moved in front of that set again.
+// Exclusive waiters keep their order, so sets have the same order in all queues. Afterwards a waiter that holds more
+// than a set is moved in front of that set again.
 void waiters::queue::begin_phase(mode m)
 {
     if (std::exchange(phase, m) == m)
@@ -122,7 +123,8 @@ std::size_t waiters::place::let_pass(std::size_t left, std::function<bool(std::s
         if (passed == left || !p.first())
             continue;
         auto next = std::next(p.at);
-        for (auto far = left - passed; far > 1 && next != p.queue.end() && !may_pass(**next); --far)  // or it takes long
+        for (auto far = left - passed; far > 1 && next != p.queue.end() && !may_pass(**next); --far)  // or it takes
+                                                                                                      // long
             ++next;
         if (next == p.queue.end() || !may_pass(**next) || !is_free(p.resource))
             continue;
@@ -147,7 +149,8 @@ void waiters::place::met(error_code outcome, std::shared_ptr<round> asked)
 
 bool waiters::place::first() const
 {
-    return any_ ? std::any_of(places_.begin(), places_.end(), [](auto& in) { return in.first(); }) : in_the_way() == nullptr;
+    return any_ ? std::any_of(places_.begin(), places_.end(), [](auto& in) { return in.first(); })
+                : in_the_way() == nullptr;
 }
 
 std::size_t waiters::place::ahead() const
@@ -188,7 +191,9 @@ void waiters::observe(std::string const& resource, std::weak_ptr<queue_observer>
 try {
     if (audiences_.size() >= forget_audiences_at_) {
         auto const is_gone = [](auto& w) { return w.expired(); };
-        std::erase_if(audiences_, [&](auto& a) { return std::ranges::all_of(a.second.told, is_gone) && std::ranges::all_of(a.second.others, is_gone); });
+        std::erase_if(audiences_, [&](auto& a) {
+            return std::ranges::all_of(a.second.told, is_gone) && std::ranges::all_of(a.second.others, is_gone);
+        });
         forget_audiences_at_ = std::max<std::size_t>(64, 2 * audiences_.size());
     }
     audiences_[resource].add(std::move(who));
@@ -260,8 +265,8 @@ void waiters::all_changed(std::size_t node)
 
 // Batches of hand-overs
 
-void waiters::others_want(std::span<std::string const> resources, clock::duration round_trip, bool in_vain, clock::time_point now,
-                          std::uint64_t random)
+void waiters::others_want(std::span<std::string const> resources, clock::duration round_trip, bool in_vain,
+                          clock::time_point now, std::uint64_t random)
 {
     for (auto const& resource : resources) {
         auto const known = shared_.find(resource);
@@ -276,7 +281,8 @@ void waiters::others_want(std::span<std::string const> resources, clock::duratio
             std::erase_if(shared_, [now](auto& s) { return s.second.forgotten_at <= now; });
             forget_at_ = std::max<std::size_t>(1024, 2 * shared_.size());
         }
-        shared_.insert_or_assign(resource, sharing{.left = {waiting, max_handovers_}, .yield = yield, .forgotten_at = now + sharing_life});
+        shared_.insert_or_assign(
+            resource, sharing{.left = {waiting, max_handovers_}, .yield = yield, .forgotten_at = now + sharing_life});
     }
 }
 
@@ -287,7 +293,8 @@ bool waiters::freed(std::string const& resource, clock::time_point now)
     auto const q = queues_.find(resource);
     bool follows = false;
     if (q != queues_.end()) {
-        // Who wants several resources may have to wait for the others of them, or get another one: that is no hand-over.
+        // Who wants several resources may have to wait for the others of them, or get another one: that is no
+        // hand-over.
         auto const next = std::find_if(q->second.begin(), q->second.end(), [](auto* w) { return !w->stopped(); });
         follows = next != q->second.end() && (*next)->takes_over();
     }
@@ -307,11 +314,13 @@ void waiters::shared_again(std::string_view resource)
         q->front()->wake();
 }
 
-std::optional<clock::time_point> waiters::yields_until(std::span<std::string const> resources, clock::time_point now) const
+std::optional<clock::time_point> waiters::yields_until(std::span<std::string const> resources,
+                                                       clock::time_point now) const
 {
     std::optional<clock::time_point> until;
     for (auto const& resource : resources) {
-        if (auto const s = shared_.find(resource); s != shared_.end() && !s->second.goes_on() && s->second.yields_until > now)
+        if (auto const s = shared_.find(resource);
+            s != shared_.end() && !s->second.goes_on() && s->second.yields_until > now)
             until = std::max(until, std::optional(s->second.yields_until));
     }
     return until;

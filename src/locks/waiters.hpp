@@ -48,7 +48,8 @@ public:
     /// Whether others may have what it waits for at the same time.
     virtual bool shares() const noexcept = 0;
 
-    /// The last, in the order of names, of what its owner holds meanwhile; empty if that is nothing. What it waits for comes later.
+    /// The last, in the order of names, of what its owner holds meanwhile; empty if that is nothing. What it waits for
+    /// comes later.
     virtual std::string_view holds_up_to() const noexcept = 0;
 
     /// Whether it waits for what @p of the lock of @p resource on @p node, as far as that has told.
@@ -71,17 +72,18 @@ protected:
     ~queue_observer() = default;
 };
 
-/** The acquisitions of one manager that may wait, in a queue for each resource; only the first of each asks the nodes. Who waits for
-    several resources enters all their queues at once, and asks when it is the first in each: so all queues have one order, and
-    nobody waits for somebody who waits for it. Whose owner holds something already does not stand behind those who want several and hold
-    less: they may wait for that. Who waits for any of several asks when it is the first in one of their queues, and only for those.
+/** The acquisitions of one manager that may wait, in a queue for each resource; only the first of each asks the nodes.
+    Who waits for several resources enters all their queues at once, and asks when it is the first in each: so all
+    queues have one order, and nobody waits for somebody who waits for it. Whose owner holds something already does not
+    stand behind those who want several and hold less: they may wait for that. Who waits for any of several asks when it
+    is the first in one of their queues, and only for those.
 
-    Those who share a lock and those who have it alone come in phases: when one of a mode has got it, all who wait for it in the same mode
-    follow, in the order of their calls, before those of the other; but not who comes later. So neither starves, readers wait for
-    no writer in between, and a writer waits for one phase of readers at most.
+    Those who share a lock and those who have it alone come in phases: when one of a mode has got it, all who wait for
+    it in the same mode follow, in the order of their calls, before those of the other; but not who comes later. So
+    neither starves, readers wait for no writer in between, and a writer waits for one phase of readers at most.
 
-    And how the lock goes from one to the next, where others want it, too: in batches, between which the manager yields. All of it
-    on the strand, except where it says otherwise.
+    And how the lock goes from one to the next, where others want it, too: in batches, between which the manager yields.
+    All of it on the strand, except where it says otherwise.
 */
 class waiters {
     using line = std::list<waiter*>;
@@ -93,8 +95,8 @@ class waiters {
         std::optional<error_code> met;
         std::shared_ptr<round> asked;
         clock::time_point kept_out = clock::time_point::min();  ///< somebody had the lock alone then
-        std::optional<mode> phase;                              ///< in which mode it was got last; nothing: not since somebody waits
-        std::size_t alone = 0;                                  ///< how many exclusive waiters have not stopped
+        std::optional<mode> phase;  ///< in which mode it was got last; nothing: not since somebody waits
+        std::size_t alone = 0;      ///< how many exclusive waiters have not stopped
         waiters::sets sets;
 
         iterator place_of(waiter const&);
@@ -136,11 +138,12 @@ public:
         bool first_for(std::size_t i) const { return places_[i].first(); }
         /// It does not want the resources any more: nobody gives way to it.
         void stops() noexcept;
-        /// Where it is the first, and the resource @p is_free: lets the next come before it, if that wants no other one. @return how many
-        /// did, at most @p left.
+        /// Where it is the first, and the resource @p is_free: lets the next come before it, if that wants no other
+        /// one. @return how many did, at most @p left.
         std::size_t let_pass(std::size_t left, std::function<bool(std::string const&)> const& is_free);
         void step_back();  ///< behind all others, if there are any that it may wait for
-        /// It is the first, and has got @p resources, all or one of those for which it waits: a phase of its mode begins, or goes on.
+        /// It is the first, and has got @p resources, all or one of those for which it waits: a phase of its mode
+        /// begins, or goes on.
         void got(std::span<std::string const> resources);
         /// Tells those behind what the first has met: @p outcome of @p asked, if it was asked.
         void met(error_code outcome, std::shared_ptr<round> asked);
@@ -193,15 +196,17 @@ public:
 
     // Batches of hand-overs.
 
-    /// Whether an acquisition should contend, now and then: who comes back to the same resource again and again may find it free
-    /// each time, because it is faster than all that it keeps waiting.
+    /// Whether an acquisition should contend, now and then: who comes back to the same resource again and again may
+    /// find it free each time, because it is faster than all that it keeps waiting.
     bool should_contend(std::uint64_t random) const noexcept { return random % (max_handovers_ + 1) == 0; }
 
-    /// The lock of @p resources was won in @p round_trip, and others want it, too, or some of it. @p in_vain: it had been yielded, and they
-    /// did not come.
-    void others_want(std::span<std::string const> resources, clock::duration round_trip, bool in_vain, clock::time_point now, std::uint64_t random);
+    /// The lock of @p resources was won in @p round_trip, and others want it, too, or some of it. @p in_vain: it had
+    /// been yielded, and they did not come.
+    void others_want(std::span<std::string const> resources, clock::duration round_trip, bool in_vain,
+                     clock::time_point now, std::uint64_t random);
 
-    /// The lock of @p resource is given back, or lost: wakes the first that waits. @return whether one of this manager follows
+    /// The lock of @p resource is given back, or lost: wakes the first that waits. @return whether one of this manager
+    /// follows
     bool freed(std::string const& resource, clock::time_point now);
 
     /// The lock of @p resource is held still, but shared from now on.
@@ -213,7 +218,7 @@ public:
 private:
     struct sharing {
         core::handovers left;
-        clock::duration yield;                                      ///< for so long afterwards; longer, if that was in vain
+        clock::duration yield;  ///< for so long afterwards; longer, if that was in vain
         clock::time_point yields_until = clock::time_point::min();  ///< that: none is handed over
         clock::time_point forgotten_at;                             ///< if nobody comes back to it
 

@@ -38,10 +38,7 @@ private:
     sigset_t before_;
 };
 
-std::string text(tcp::endpoint const& e)
-{
-    return e.address().to_string();
-}
+std::string text(tcp::endpoint const& e) { return e.address().to_string(); }
 
 }  // namespace
 

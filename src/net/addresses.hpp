@@ -24,8 +24,9 @@ class address_search;
 
 /** The addresses of a name, which a thread of its own asks the system for.
 
-    The system's resolver cannot be interrupted, and Asio has one thread for all the names of a context: where one name hung, the
-    nodes behind all others would, too. Whoever does not want to wait any longer lets go, and the thread ends when it can.
+    The system's resolver cannot be interrupted, and Asio has one thread for all the names of a context: where one name
+    hung, the nodes behind all others would, too. Whoever does not want to wait any longer lets go, and the thread ends
+    when it can.
 */
 class name_lookup {
 public:
@@ -51,7 +52,8 @@ private:
 /// What became of the addresses of a name.
 struct known_addresses {
     std::string good;              ///< the server behind it could vote; it is tried first
-    std::vector<std::string> bad;  ///< it took connections, and what was behind it could not vote: tried only when all others fail
+    std::vector<std::string> bad;  ///< it took connections, and what was behind it could not vote: tried only when all
+                                   ///< others fail
 
     void note(std::string address, bool is_good);
 };
@@ -62,20 +64,23 @@ struct address_attempt {
     error_code failure{};
 };
 
-/// In which order the addresses of a name are tried: what was good, then families in turn (RFC 8305, section 4), then what was bad,
-/// unless everything is.
-std::vector<address_attempt> order_of_attempts(std::vector<asio::ip::tcp::endpoint> const& resolved, known_addresses const&);
+/// In which order the addresses of a name are tried: what was good, then families in turn (RFC 8305, section 4), then
+/// what was bad, unless everything is.
+std::vector<address_attempt> order_of_attempts(std::vector<asio::ip::tcp::endpoint> const& resolved,
+                                               known_addresses const&);
 
 /// What was found out of a name.
 struct reached {
-    std::string address{};  ///< of a server that takes connections; of one that may, if the name has no other. Empty: there is none.
+    std::string address{};  ///< of a server that takes connections; of one that may, if the name has no other. Empty:
+                            ///< there is none.
     std::string failure{};  ///< then: why
 };
 
 /** Looks for an address of a host that takes connections, so that one black hole among them does not hide the others.
 
-    The next attempt begins when one has failed, or a quarter of a second after it began (RFC 8305, section 5); the first that comes
-    about decides, and all are closed again. A single address is not tried: who connects to it will see.
+    The next attempt begins when one has failed, or a quarter of a second after it began (RFC 8305, section 5); the
+    first that comes about decides, and all are closed again. A single address is not tried: who connects to it will
+    see.
 
     On one strand. It lives until its operation has completed.
 */
@@ -90,7 +95,8 @@ public:
     auto async_find(std::shared_ptr<name_lookup> name, known_addresses const& known, Token&& token)
     {
         return asio::async_initiate<Token, void(reached)>(
-            [](auto handler, std::shared_ptr<address_search> self, std::shared_ptr<name_lookup> lookup, known_addresses before) {
+            [](auto handler, std::shared_ptr<address_search> self, std::shared_ptr<name_lookup> lookup,
+               known_addresses before) {
                 // Not assigned: in Boost 1.81, the assignment of such a handler calls itself without end.
                 asio::any_completion_handler<void(reached)>(std::move(handler)).swap(self->done_);
                 self->begin(std::move(lookup), std::move(before));
@@ -105,7 +111,8 @@ private:
     friend class name_lookup;
 
     using socket = asio::basic_stream_socket<asio::ip::tcp, detail::strand>;
-    using timer = asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, detail::strand>;
+    using timer = asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>,
+                                             detail::strand>;
 
     struct trial {
         socket connection;
@@ -125,7 +132,7 @@ private:
     std::chrono::milliseconds const limit_;
     std::shared_ptr<name_lookup> name_;  ///< as long as it is waited for
     known_addresses known_;
-    timer due_;                          ///< the end of the resolution; then the next attempt
+    timer due_;                                         ///< the end of the resolution; then the next attempt
     asio::any_completion_handler<void(reached)> done_;  ///< empty: it has completed
     std::vector<address_attempt> attempts_;
     std::size_t begun_ = 0;

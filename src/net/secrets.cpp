@@ -16,15 +16,9 @@ constexpr std::size_t searched_max = 2048;  // for secrets, which may become sho
 constexpr std::size_t telling = 4;  // so much of a beginning is not there by chance, if a quotation ends behind it
 constexpr std::size_t long_piece = 8;
 
-unsigned char lower(char c) noexcept
-{
-    return static_cast<unsigned char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-}
+unsigned char lower(char c) noexcept { return static_cast<unsigned char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); }
 
-bool is_printable(char c) noexcept
-{
-    return c >= 0x20 && c < 0x7f;
-}
+bool is_printable(char c) noexcept { return c >= 0x20 && c < 0x7f; }
 
 struct character {
     char value;
@@ -73,8 +67,8 @@ bool ends_quotation(std::string_view rest)
     return rest.empty() || std::string_view("'\"`.\xe2").find(rest.front()) != std::string_view::npos;
 }
 
-// How much of @p text is the secret, or a telling beginning of it. Each of its characters may be written in another way, and what
-// looks encoded may be meant as it stands, so all ways are followed side by side.
+// How much of @p text is the secret, or a telling beginning of it. Each of its characters may be written in another
+// way, and what looks encoded may be meant as it stands, so all ways are followed side by side.
 std::size_t matched(std::string_view text, std::string_view secret)
 {
     std::vector<std::size_t> ends{0}, next;
@@ -96,7 +90,8 @@ std::size_t matched(std::string_view text, std::string_view secret)
         ends.swap(next);
         auto const read = k + 1;
         for (auto const at : ends) {
-            if ((read >= telling && ends_quotation(text.substr(at))) || (read >= long_piece && 2 * read >= secret.size()))
+            if ((read >= telling && ends_quotation(text.substr(at)))
+                || (read >= long_piece && 2 * read >= secret.size()))
                 piece = at;
         }
     }

@@ -19,13 +19,13 @@ namespace {
 {
     char why[256] = "";
     ERR_error_string_n(ERR_get_error(), why, sizeof why);
-    throw std::invalid_argument(fmt::format("redlock::config: tls.{} is \"{}\", which cannot be used: {}", field, file, why));
+    throw std::invalid_argument(
+        fmt::format("redlock::config: tls.{} is \"{}\", which cannot be used: {}", field, file, why));
 }
 
 }  // namespace
 
-tls_settings::tls_settings(url const& u, tls_options const& o)
-    : shared_(SSL_CTX_new(TLS_client_method()), SSL_CTX_free)
+tls_settings::tls_settings(url const& u, tls_options const& o) : shared_(SSL_CTX_new(TLS_client_method()), SSL_CTX_free)
 {
     auto* const c = shared_.get();
     if (!c)
@@ -46,14 +46,17 @@ tls_settings::tls_settings(url const& u, tls_options const& o)
     // The name to verify is inherited by each connection from here.
     auto* const parameters = SSL_CTX_get0_param(c);
     // Only the alternative names count, and a wildcard is a whole label (RFC 9525).
-    X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    X509_VERIFY_PARAM_set_hostflags(parameters,
+                                    X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     boost::system::error_code not_an_address;
     auto address = boost::asio::ip::make_address(u.host, not_an_address);
     if (address.is_v6())  // the zone is ours, and in no certificate
         address = boost::asio::ip::address_v6(address.to_v6().to_bytes());
-    if (1 != (not_an_address ? X509_VERIFY_PARAM_set1_host(parameters, u.host.c_str(), 0)
-                             : X509_VERIFY_PARAM_set1_ip_asc(parameters, address.to_string().c_str())))
-        throw std::invalid_argument(fmt::format("redlock::config: no certificate could be for the host \"{}\"", u.host));
+    if (1
+        != (not_an_address ? X509_VERIFY_PARAM_set1_host(parameters, u.host.c_str(), 0)
+                           : X509_VERIFY_PARAM_set1_ip_asc(parameters, address.to_string().c_str())))
+        throw std::invalid_argument(
+            fmt::format("redlock::config: no certificate could be for the host \"{}\"", u.host));
 }
 
 boost::asio::ssl::context tls_settings::context() const

@@ -47,7 +47,8 @@ public:
         if (auto const end = rest.find("://"); end != std::string_view::npos) {
             auto const* const known = std::ranges::find(schemes, rest.substr(0, end), &scheme::name);
             if (known == std::end(schemes))
-                return refuse("its scheme must be redis, rediss, valkey, valkeys, one of these with -sentinel or -cluster, unix or memory, or that of a "
+                return refuse("its scheme must be redis, rediss, valkey, valkeys, one of these with -sentinel or "
+                              "-cluster, unix or memory, or that of a "
                               "store in config::stores");
             url_.transport = known->transport;
             url_.topology = known->topology;
@@ -60,7 +61,9 @@ public:
             return unix_socket(rest);
         case transport::tcp:
         case transport::tls:
-            return url_.topology == topology::sentinel ? sentinel(rest) : url_.topology == topology::cluster ? cluster(rest) : tcp(rest);
+            return url_.topology == topology::sentinel  ? sentinel(rest)
+                   : url_.topology == topology::cluster ? cluster(rest)
+                                                        : tcp(rest);
         }
         return url_;
     }
@@ -80,7 +83,8 @@ private:
             if (!set_credentials(rest.substr(0, at)))
                 return url_;
             rest.remove_prefix(at + 1);
-            if (rest.substr(0, rest.find('?')).find("@/") != std::string_view::npos)  // which may be a part of the password
+            if (rest.substr(0, rest.find('?')).find("@/") != std::string_view::npos)  // which may be a part of the
+                                                                                      // password
                 return refuse("an '@' in user, password or path of a Unix socket must be written %40");
         }
         auto const question = rest.find('?');
@@ -92,7 +96,8 @@ private:
         if (question != std::string_view::npos) {
             auto const query = rest.substr(question + 1);
             if (query.substr(0, 3) != "db=")
-                return refuse("what follows '?' must be \"db=\" and a number; user and password stand before the path: unix://user:password@/path");
+                return refuse("what follows '?' must be \"db=\" and a number; user and password stand before the path: "
+                              "unix://user:password@/path");
             if (!set_database(query.substr(3)))
                 return refuse(database_rule);
         }
@@ -104,8 +109,9 @@ private:
         if (!take_credentials(rest, rest.rfind('@')))
             return url_;
         if (auto const mark = rest.find_first_of("?#"); mark != std::string_view::npos)
-            return refuse("what follows '?' or '#' has no meaning here: timeouts, TLS and all else are in config, such as "
-                          "config::connect_timeout, and a database stands behind a slash: redis://host/2");
+            return refuse(
+                "what follows '?' or '#' has no meaning here: timeouts, TLS and all else are in config, such as "
+                "config::connect_timeout, and a database stands behind a slash: redis://host/2");
         if (auto const slash = rest.find('/'); slash != std::string_view::npos) {
             auto const database = rest.substr(slash + 1);
             if (!database.empty() && !set_database(database))
@@ -128,8 +134,9 @@ private:
         if (!set_asked(places, "26379"))
             return url_;
         if (url_.service.empty() || !is_host_name(url_.service))
-            return refuse("behind the Sentinels must stand the name by which they know the master, of letters, digits and ._-: "
-                          "redis-sentinel://10.0.0.1,10.0.0.2/mymaster");
+            return refuse(
+                "behind the Sentinels must stand the name by which they know the master, of letters, digits and ._-: "
+                "redis-sentinel://10.0.0.1,10.0.0.2/mymaster");
         while (!rest.empty()) {
             auto value = take(rest, "&");
             auto const name = take(value, "=");
@@ -146,7 +153,8 @@ private:
         if (!take_credentials(rest, rest.rfind('@')))
             return url_;
         if (rest.find_first_of("/?#") != std::string_view::npos)
-            return refuse("members of a cluster are all that it names, such as redis-cluster://10.0.0.1,10.0.0.2:7000: a cluster has one database, and "
+            return refuse("members of a cluster are all that it names, such as redis-cluster://10.0.0.1,10.0.0.2:7000: "
+                          "a cluster has one database, and "
                           "all else is in config");
         set_asked(rest, "6379");
         return url_;
@@ -179,7 +187,8 @@ private:
         else if (name == "sentinel_user" || name == "sentinel_password")
             refuse("'%' in sentinel_user and sentinel_password must be followed by two hexadecimal digits");
         else
-            refuse("what follows '?' must be db, sentinel_user or sentinel_password, such as db=2&sentinel_password=…; user and password of "
+            refuse("what follows '?' must be db, sentinel_user or sentinel_password, such as db=2&sentinel_password=…; "
+                   "user and password of "
                    "the servers stand before the Sentinels, and all else is in config");
         return url_.wrong.empty();
     }
@@ -203,11 +212,14 @@ private:
             return none("it names no host");
         if (text.front() == '[' ? !is_v6_address(host) : !is_host_name(host))
             return none("its host is neither a name nor an address");
-        auto const number = port.empty() ? to_number(usual_port, 1, 65'535) : port.front() == ':' ? to_number(port.substr(1), 1, 65'535) : std::nullopt;
+        auto const number = port.empty()          ? to_number(usual_port, 1, 65'535)
+                            : port.front() == ':' ? to_number(port.substr(1), 1, 65'535)
+                                                  : std::nullopt;
         if (!number)
             return none("its port must be 1 to 65535");
         place p{std::string(host), std::to_string(*number)};
-        std::ranges::transform(p.host, p.host.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+        std::ranges::transform(p.host, p.host.begin(),
+                               [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
         return p;
     }
 
@@ -284,7 +296,8 @@ std::string url::name() const
         return (tls ? "rediss://" : "redis://") + to_string({host, port});
     if (topology == topology::member)
         return cluster + " (" + to_string({host, port}) + ')';
-    std::string name = fmt::format("redis{}-{}://", tls ? "s" : "", topology == topology::sentinel ? "sentinel" : "cluster");
+    std::string name =
+        fmt::format("redis{}-{}://", tls ? "s" : "", topology == topology::sentinel ? "sentinel" : "cluster");
     for (auto const& p : asked)
         name += (&p == &asked.front() ? "" : ",") + to_string(p);
     return topology == topology::sentinel ? name + '/' + service : name;
@@ -299,9 +312,6 @@ url url::of(place const& p) const
     return u;
 }
 
-url parse_url(std::string_view text)
-{
-    return parser(text).run();
-}
+url parse_url(std::string_view text) { return parser(text).run(); }
 
 }  // namespace redlock::redis

@@ -31,20 +31,20 @@ struct url {
     redis::transport transport = redis::transport::tcp;
     std::string host = "127.0.0.1";  ///< or the name of a memory node
     std::string port = "6379";
-    std::string path;                ///< of a Unix socket
-    std::string user;                ///< empty: the default user
+    std::string path;  ///< of a Unix socket
+    std::string user;  ///< empty: the default user
     std::string password;
     int database = 0;
 
     redis::topology topology = topology::server;
-    std::vector<place> asked;        ///< the Sentinels, or members of the cluster
-    std::string service;             ///< the name by which they know the master
-    std::string sentinel_user;       ///< by which they know us
+    std::vector<place> asked;   ///< the Sentinels, or members of the cluster
+    std::string service;        ///< the name by which they know the master
+    std::string sentinel_user;  ///< by which they know us
     std::string sentinel_password;
-    std::string cluster;             ///< of a member: the name of the cluster
-    std::string tag;                 ///< of a member: a hash tag in one of its slots
+    std::string cluster;  ///< of a member: the name of the cluster
+    std::string tag;      ///< of a member: a hash tag in one of its slots
 
-    std::string wrong;               ///< Not empty: what is wrong with it. Holds no password.
+    std::string wrong;  ///< Not empty: what is wrong with it. Holds no password.
 
     /// For people, and to tell servers apart: without user, password and database.
     std::string name() const;

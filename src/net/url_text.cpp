@@ -55,14 +55,16 @@ std::string shown(std::string_view text)
     } else if (auto const colon = rest.find(':', rest.find(']') == std::string_view::npos ? 0 : rest.find(']'));
                colon != std::string_view::npos && (scheme != "unix://" || rest.front() != '/')) {
         auto const port = rest.substr(colon + 1, rest.find('/', colon) - colon - 1);
-        if (port.size() > 5 || port.find_first_not_of("0123456789") != std::string_view::npos) {  // a password without '@'?
+        if (port.size() > 5 || port.find_first_not_of("0123456789") != std::string_view::npos) {  // a password without
+                                                                                                  // '@'?
             result += std::string(rest.substr(0, colon + 1)) + "***";
             rest = {};
         }
     }
     // Behind these, and where a number is expected, anything may have been meant.
     auto end = rest.find_first_of("?#,;&= \t");
-    if (auto const path = rest.find('/'); scheme != "unix://" && path < end && rest.find_first_not_of("0123456789", path + 1) < end)
+    if (auto const path = rest.find('/');
+        scheme != "unix://" && path < end && rest.find_first_not_of("0123456789", path + 1) < end)
         end = path;
     result += end == std::string_view::npos ? std::string(rest) : std::string(rest.substr(0, end + 1)) + "***";
     for (auto& c : result) {
@@ -74,7 +76,8 @@ std::string shown(std::string_view text)
 
 bool is_host_name(std::string_view host)
 {
-    return host.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == std::string_view::npos;
+    return host.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+           == std::string_view::npos;
 }
 
 bool is_v6_address(std::string_view host)

@@ -8,13 +8,10 @@
 
 namespace redlock::inline v0::detail {
 
-node_command const& ballot::command() const noexcept
-{
-    return round->command;
-}
+node_command const& ballot::command() const noexcept { return round->command; }
 
-// What belongs to a lock that is being released is not wanted any more, also if it was sent and refused, and would go again. Nor does
-// a trim go again: behind a later round it would take away what that has counted.
+// What belongs to a lock that is being released is not wanted any more, also if it was sent and refused, and would go
+// again. Nor does a trim go again: behind a later round it would take away what that has counted.
 bool ballot::withdrawn() const noexcept
 {
     if (round->trims_)
@@ -50,7 +47,8 @@ void ballot::complete(node_reply r)
         took(q.runtime.now() - asked);
     if (what == kind::raise && reply.vote == vote::granted && (reply.fence == 0 || reply.fence >= core::fence_end))
         reply = {.error = errc::unexpected_reply};
-    if ((what == kind::acquire || what == kind::upgrade) && (reply.fence < command().fence || reply.fence >= core::fence_end))
+    if ((what == kind::acquire || what == kind::upgrade)
+        && (reply.fence < command().fence || reply.fence >= core::fence_end))
         reply.fence = 0;  // it is no token, so it was not raised for us
     // What is no key of the command cannot be one that is taken.
     std::erase_if(reply.taken, [this](auto& k) { return k.index >= command().keys.size(); });
@@ -67,7 +65,8 @@ void ballot::complete(node_reply r)
     // Of an extension, too: somebody else may have a grant in hand that the node has forgotten.
     bool const votes = what == kind::acquire || what == kind::raise || command().prolongs();
     bool const has_key = votes && reply.vote == vote::granted;
-    bool const part_is_quarantined = votes && reply.vote == vote::unknown && reply.error == errc::quarantined;  // the node looked itself
+    bool const part_is_quarantined = votes && reply.vote == vote::unknown
+                                     && reply.error == errc::quarantined;  // the node looked itself
     quarantined = part_is_quarantined || (has_key && q.nodes.in_quarantine(node));
     revocable = has_key && may_be_taken_away();
     q.nodes.heard(node, what, reply, cast());
@@ -101,12 +100,13 @@ bool ballot::may_be_taken_away() const
     return trimmed_on != 0 && trimmed_on != sent_on_ && round->quorum.nodes[node].may_still_execute(trimmed_on);
 }
 
-// Of an acquisition that wants any of several: what is not that which it has won goes back. As long as nobody knows what the node has
-// chosen, the release of a lost round names all of them.
+// Of an acquisition that wants any of several: what is not that which it has won goes back. As long as nobody knows
+// what the node has chosen, the release of a lost round names all of them.
 void ballot::settle()
 {
     bool const won = round->asked_for_ != nullptr;
-    bool const in_vain = reply.vote == vote::granted && !(won && command().keys[reply.chosen] == round->grant()->keys.front());
+    bool const in_vain = reply.vote == vote::granted
+                         && !(won && command().keys[reply.chosen] == round->grant()->keys.front());
     if (in_vain || (won && trace_->is_unknown()))
         round->surplus_->chose_in_vain(*this);
     if (in_vain)

@@ -21,13 +21,15 @@ bool is_settled(ballot const& b, node const& n, bool ttl_was_over)
 {
     auto const& grant = *b.round->grant();
     auto const acquired = grant.on(b.node);
-    if (acquired.repeats != 0)  // a renewal that may set the keys is under way still: it was refused once, and goes again
+    if (acquired.repeats != 0)  // a renewal that may set the keys is under way still: it was refused once, and goes
+                                // again
         return false;
     if (!grant.may_hold(b.node))  // its answer has come meanwhile: it never had the key
         return true;
-    // An acquisition whose answer is unknown and that travelled on another connection: the server may still have its bytes, and
-    // carry them out after the release. We look again until the ttl is over.
-    bool const may_come = acquired.is_unknown() && acquired.sent_on != b.sent_on() && n.may_still_execute(acquired.sent_on) && !ttl_was_over;
+    // An acquisition whose answer is unknown and that travelled on another connection: the server may still have its
+    // bytes, and carry them out after the release. We look again until the ttl is over.
+    bool const may_come = acquired.is_unknown() && acquired.sent_on != b.sent_on()
+                          && n.may_still_execute(acquired.sent_on) && !ttl_was_over;
     switch (b.reply.vote) {
     case vote::granted:
         return !may_come || !grant.repeated(b.node);  // or else it was a later request's key that has been deleted
@@ -64,7 +66,8 @@ std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::
     return release;
 }
 
-void cleaner::trim(std::shared_ptr<grant> taken, std::span<std::size_t const> ours, std::size_t kept, std::chrono::milliseconds ttl)
+void cleaner::trim(std::shared_ptr<grant> taken, std::span<std::size_t const> ours, std::size_t kept,
+                   std::chrono::milliseconds ttl)
 {
     auto const r = make_recycled<round>(quorum_, node_command::kind::release, taken, ttl);
     r->trim(kept);
@@ -117,11 +120,12 @@ void cleaner::answered(ballot& b)
         }
     }
     bool const settled = is_settled(b, quorum_.nodes[b.node], b.asked >= ttl_over);
-    // A renewal that is not answered, or not yet, may set a key that was there no more: then it is the tombstone that is wanted, for
-    // as long as any lock may live.
+    // A renewal that is not answered, or not yet, may set a key that was there no more: then it is the tombstone that
+    // is wanted, for as long as any lock may live.
     if (b.unanswered_on() != 0 || b.round->grant()->on(b.node).repeats != 0)
         b.not_after = std::max<clock::time_point>(b.not_after, b.round->started + quorum_.settings.max_ttl);
-    // Who stood still while the ttl ended has not looked since: what the server has carried out late meanwhile is there until it is over once more.
+    // Who stood still while the ttl ended has not looked since: what the server has carried out late meanwhile is there
+    // until it is over once more.
     if (b.asked < ttl_over && now >= ttl_over)
         b.not_after = std::max<clock::time_point>(b.not_after, now + (ttl_over - b.round->started));
     auto const last_try = b.not_after - quorum_.nodes.timeout();
@@ -142,7 +146,8 @@ void cleaner::try_later(ballot& b, clock::time_point now, clock::time_point at)
 {
     if (log_.observed()) {
         auto const& node = quorum_.nodes.shared(b.node);
-        log_.tell(&observer::clean_up_behind, {.when = now, .node = node->name(), .error = b.reply.error, .pending = pending()}, node);
+        log_.tell(&observer::clean_up_behind,
+                  {.when = now, .node = node->name(), .error = b.reply.error, .pending = pending()}, node);
     }
     b.retries = static_cast<std::uint8_t>(std::min(b.retries + 1, 255));
     ++tries_ahead_;

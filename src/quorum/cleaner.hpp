@@ -25,21 +25,25 @@ class cleaner final : private answer_listener, private surplus_listener {
 public:
     /// @param settled is called when a release needs no more care
     /// @param deleted is called when a node has deleted a key of ours: it tells others of that, and not us
-    cleaner(detail::quorum&, event_log&, std::function<void()> settled, std::function<void(std::size_t node, std::string const& key)> deleted);
+    cleaner(detail::quorum&, event_log&, std::function<void()> settled,
+            std::function<void(std::size_t node, std::string const& key)> deleted);
 
     /// Prepares to release, on every node that may have them, the keys of a grant.
     /// @p ttl is the longest time to live that they were ever given. The caller must send or gather the round.
     std::shared_ptr<round> make_release(std::shared_ptr<grant>, std::chrono::milliseconds ttl);
 
-    /// The same, sent without waiting: at once, or when the keys need not stay any longer. Of those that stay nobody waits for the
-    /// release; if this ends before, they run out by themselves.
+    /// The same, sent without waiting: at once, or when the keys need not stay any longer. Of those that stay nobody
+    /// waits for the release; if this ends before, they run out by themselves.
     void clean_up(std::shared_ptr<grant>, std::chrono::milliseconds ttl);
 
-    /// Gives back what an acquisition that grows does not keep: on each node the keys from number @p kept on, if it has more, of which
+    /// Gives back what an acquisition that grows does not keep: on each node the keys from number @p kept on, if it has
+    /// more, of which
     /// @p ours tells. Seen through by the release that ends it all.
-    void trim(std::shared_ptr<grant>, std::span<std::size_t const> ours, std::size_t kept, std::chrono::milliseconds ttl);
+    void trim(std::shared_ptr<grant>, std::span<std::size_t const> ours, std::size_t kept,
+              std::chrono::milliseconds ttl);
 
-    /// Of an acquisition that wants any of several, when it is decided: gives back what nodes have chosen in vain, or will yet.
+    /// Of an acquisition that wants any of several, when it is decided: gives back what nodes have chosen in vain, or
+    /// will yet.
     void settle(round& decided) { decided.settle(*this); }
 
     /// Releases that are not confirmed yet, but for those whose time has not come. Any thread.

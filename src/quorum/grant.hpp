@@ -38,7 +38,8 @@ public:
         bool withdrawn = false;     ///< what was not sent yet will not be
         redlock::vote vote = redlock::vote::unknown;
         std::uint16_t extensions = 0;  ///< sent, and not answered: they may let the key live for another ttl yet
-        std::uint16_t repeats = 0;  ///< what may set a key again, renewals for instance, and is under way: sent, and not answered
+        std::uint16_t repeats = 0;     ///< what may set a key again, renewals for instance, and is under way: sent, and
+                                       ///< not answered
 
         /// Whether it may have set a key, or do so later.
         bool may_hold() const noexcept
@@ -99,14 +100,20 @@ public:
     }
     bool has_trims_unanswered() const noexcept { return trims_.load(std::memory_order_acquire) != 0; }  ///< any thread
 
-    /// The first connection to the node on which such a request is unanswered: what was sent on later ones it may still take away.
-    /// 0: there is none.
-    std::uint32_t trimmed_on(std::size_t node) const noexcept { return repeats_.empty() ? 0 : repeats_[node].trimmed_on; }
+    /// The first connection to the node on which such a request is unanswered: what was sent on later ones it may still
+    /// take away. 0: there is none.
+    std::uint32_t trimmed_on(std::size_t node) const noexcept
+    {
+        return repeats_.empty() ? 0 : repeats_[node].trimmed_on;
+    }
 
     bool repeated(std::size_t node) const noexcept { return !repeats_.empty() && repeats_[node].asked; }
 
     /// The first connection to the node on which a request that may set a key again is unanswered. 0: there is none.
-    std::uint32_t unanswered_on(std::size_t node) const noexcept { return repeats_.empty() ? 0 : repeats_[node].unanswered_on; }
+    std::uint32_t unanswered_on(std::size_t node) const noexcept
+    {
+        return repeats_.empty() ? 0 : repeats_[node].unanswered_on;
+    }
 
     /// One was sent on @p connection, and its answer got lost.
     void repeat_unanswered(std::size_t node, std::uint32_t connection)
@@ -122,7 +129,8 @@ public:
     std::string const value;
     redlock::mode const mode;
     std::atomic<std::uint64_t> fence{0};  ///< the fencing token, once it is decided; 0: without fencing. Any thread
-    std::optional<clock::time_point> stays_until{};  ///< the keys are kept until then, although nobody needs them any more
+    std::optional<clock::time_point> stays_until{};  ///< the keys are kept until then, although nobody needs them any
+                                                     ///< more
     bool hands_on = false;  ///< more of this process were to follow: the release ends that, unless one does
 
 private:
@@ -132,9 +140,9 @@ private:
         bool asked = false;               ///< the acquisition had not set the keys, as far as was known
         std::uint32_t unanswered_on = 0;  ///< the first such connection
         std::uint32_t trimmed_on = 0;
-        std::uint32_t trims = 0;          ///< that are unanswered
+        std::uint32_t trims = 0;  ///< that are unanswered
     };
-    std::vector<repeat> repeats_;         ///< by node; empty: nothing to tell
+    std::vector<repeat> repeats_;          ///< by node; empty: nothing to tell
     std::atomic<std::uint32_t> trims_{0};  ///< that are unanswered, on all nodes
     bool taken_over_ = false;
 };

@@ -37,7 +37,8 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
             demanding_ = n->name();
         }
         if (tickets_lack_.empty() && limits.ends_with_session)
-            tickets_lack_ = fmt::format("{} ends its locks with its session, so that no other process can go on with them", n->name());
+            tickets_lack_ = fmt::format(
+                "{} ends its locks with its session, so that no other process can go on with them", n->name());
     }
 
     std::array const keys{settings.prefix + "a", settings.prefix + "b"};
@@ -56,24 +57,26 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
     };
     lack_ = missing("draw fencing tokens (config::fencing)", {{.what = kind::raise, .fence = 1}});
     several_lack_ = missing("lock several resources at once", {{.what = kind::acquire, .keys = two, .fence = fence},
-                                                            {.what = kind::raise, .keys = two, .fence = 1}});
-    any_lack_ = missing("lock any one of several resources",
-                        {{.what = kind::acquire, .any = true, .keys = two, .fence = fence},
-                         {.what = kind::release, .keys = two}});
+                                                               {.what = kind::raise, .keys = two, .fence = 1}});
+    any_lack_ = missing(
+        "lock any one of several resources",
+        {{.what = kind::acquire, .any = true, .keys = two, .fence = fence}, {.what = kind::release, .keys = two}});
     shared_lack_ = missing("share locks (acquire_options::mode)",
-                        {{.what = kind::acquire, .mode = mode::shared, .keys = one, .fence = fence},
-                         {.what = kind::raise, .mode = mode::shared, .keys = one, .fence = 1}});
+                           {{.what = kind::acquire, .mode = mode::shared, .keys = one, .fence = fence},
+                            {.what = kind::raise, .mode = mode::shared, .keys = one, .fence = 1}});
     upgrade_lack_ = missing("upgrade locks that are shared",
-                         {{.what = kind::upgrade, .mode = mode::shared, .keys = one, .fence = fence},
-                          {.what = kind::downgrade, .mode = mode::shared, .keys = one}});
+                            {{.what = kind::upgrade, .mode = mode::shared, .keys = one, .fence = fence},
+                             {.what = kind::downgrade, .mode = mode::shared, .keys = one}});
 }
 
 std::string node_set::check_ttl(std::chrono::milliseconds ttl) const
 {
     if (ttl < ttl_min_)
-        return fmt::format("ttl is {} ms, but must be {} ms at least for {}", ttl.count(), ttl_min_.count(), demanding_);
+        return fmt::format("ttl is {} ms, but must be {} ms at least for {}", ttl.count(), ttl_min_.count(),
+                           demanding_);
     if (ttl <= timeout_ && !patient_.empty())
-        return fmt::format("ttl is {} ms, but must be longer than {} ms, for which {} may need to answer", ttl.count(), timeout_.count(), patient_);
+        return fmt::format("ttl is {} ms, but must be longer than {} ms, for which {} may need to answer", ttl.count(),
+                           timeout_.count(), patient_);
     return {};
 }
 
@@ -106,7 +109,8 @@ void node_set::abandon()
 
 bool node_set::ready() const
 {
-    return static_cast<std::size_t>(std::count_if(nodes_.begin(), nodes_.end(), [](auto& n) { return n->ready(); })) >= quorum_;
+    return static_cast<std::size_t>(std::count_if(nodes_.begin(), nodes_.end(), [](auto& n) { return n->ready(); }))
+           >= quorum_;
 }
 
 // On a new connection there may be another server, or the same after a restart.
@@ -159,8 +163,10 @@ void node_set::decide_trust(std::size_t i, clock::time_point now)
     if (k.trusted || !k.age.known)
         return;
     auto const ages = this->ages();
-    auto const known = static_cast<std::size_t>(std::count_if(ages.begin(), ages.end(), [](auto& a) { return a.known; }));
-    auto const until = core::quarantined_until<clock::time_point>(ages, i, settings_.restart_guard, settings_.max_ttl, now);
+    auto const known =
+        static_cast<std::size_t>(std::count_if(ages.begin(), ages.end(), [](auto& a) { return a.known; }));
+    auto const until =
+        core::quarantined_until<clock::time_point>(ages, i, settings_.restart_guard, settings_.max_ttl, now);
     bool const certain = k.age.restarted || known >= core::majority(nodes_.size());
     if (until != never && certain && !std::exchange(k.told, true))
         quarantine(i, now, until);
@@ -168,7 +174,8 @@ void node_set::decide_trust(std::size_t i, clock::time_point now)
     k.trusted = until == never;
     if (k.trusted)
         end_quarantine(i);
-    bool const for_new = k.trusted && settings_.restart_guard == restart_guard::automatic && core::is_young(k.age, settings_.max_ttl, now);
+    bool const for_new = k.trusted && settings_.restart_guard == restart_guard::automatic
+                         && core::is_young(k.age, settings_.max_ttl, now);
     k.taken_for_new = for_new ? std::optional(now) : std::nullopt;
 }
 
@@ -187,13 +194,15 @@ void node_set::set_met()
 void node_set::tell_new()
 {
     if (met_ && takes_any_for_new() && !taken_for_new_.exchange(true))
-        log_.add(log_level::info, runtime_.now(), "the nodes are younger than max_ttl, {} ms, as a whole, and taken for newly started",
+        log_.add(log_level::info, runtime_.now(),
+                 "the nodes are younger than max_ttl, {} ms, as a whole, and taken for newly started",
                  settings_.max_ttl.count());
 }
 
 void node_set::quarantine(std::size_t i, clock::time_point now, clock::time_point until)
 {
-    log_.announce(&observer::node_quarantined, {.when = now, .node = nodes_[i]->name(), .remaining = until - now}, nodes_[i]);
+    log_.announce(&observer::node_quarantined, {.when = now, .node = nodes_[i]->name(), .remaining = until - now},
+                  nodes_[i]);
     if (!log_.observed())
         return;
     auto& k = known_[i];
@@ -230,7 +239,8 @@ clock::time_point node_set::quarantine_over() const
 void node_set::heard(std::size_t i, node_command::kind what, node_reply const& reply, vote counts_as)
 {
     auto& k = known_[i];
-    if (what == node_command::kind::acquire || what == node_command::kind::extend || what == node_command::kind::upgrade)
+    if (what == node_command::kind::acquire || what == node_command::kind::extend
+        || what == node_command::kind::upgrade)
         bump(k.count[counts_as == vote::granted  ? &node_stats::granted
                      : counts_as == vote::denied ? &node_stats::denied
                                                  : &node_stats::unknown]);
@@ -280,7 +290,8 @@ std::pair<error_code, std::string> node_set::trouble_of(std::size_t i) const
 {
     auto const& k = known_[i];
     std::lock_guard guard(trouble_mutex_);
-    return k.last_error ? std::pair(k.last_error, k.last_message) : std::pair(make_error_code(errc::node_unreachable), std::string());
+    return k.last_error ? std::pair(k.last_error, k.last_message)
+                        : std::pair(make_error_code(errc::node_unreachable), std::string());
 }
 
 std::vector<node_stats> node_set::stats() const

@@ -97,9 +97,10 @@ private:
 
     struct knowledge {
         core::node_age<clock::time_point> age;
-        bool trusted = false;      // what is known of its server is enough
-        bool told = false;         // that it is in quarantine
-        std::optional<clock::time_point> taken_for_new;  // when the set was; empty: the node is trusted for other reasons
+        bool trusted = false;                            // what is known of its server is enough
+        bool told = false;                               // that it is in quarantine
+        std::optional<clock::time_point> taken_for_new;  // when the set was; empty: the node is trusted for other
+                                                         // reasons
         std::atomic<clock::time_point> quarantined_until{never};
         member_counters<node_stats, 1> count;
         error_code last_error;     // under trouble_mutex_

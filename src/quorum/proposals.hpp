@@ -31,7 +31,8 @@ public:
         if (clock_.learn(counter, wall_clock) || std::exchange(told_, true))
             return;
         log_.add(log_level::warning, runtime_.now(),
-                 "fencing: the tokens of {} are {} s ahead of this clock: it is wrong, or was once elsewhere. Each lock there takes a "
+                 "fencing: the tokens of {} are {} s ahead of this clock: it is wrong, or was once elsewhere. Each "
+                 "lock there takes a "
                  "second round trip",
                  resource, (counter - wall_clock) / 1'000'000);
     }

@@ -17,10 +17,13 @@ struct quorum {
     member_counters<stats>& count;
     contender_name const contender;  ///< by which the nodes know this manager among those that want a lock
     node_set nodes;
-    bool closed = false;             ///< nothing is asked any more
+    bool closed = false;  ///< nothing is asked any more
 
     /// For how long, from now on, a key with @p ttl may exist on a node.
-    clock::duration key_lifetime(std::chrono::milliseconds ttl) const { return ttl + core::drift(ttl, settings.drift_factor); }
+    clock::duration key_lifetime(std::chrono::milliseconds ttl) const
+    {
+        return ttl + core::drift(ttl, settings.drift_factor);
+    }
 };
 
 }  // namespace redlock::detail

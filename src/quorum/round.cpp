@@ -36,12 +36,14 @@ auto cast_vote::operator()(CompletionToken&& token)
     return asio::async_initiate<CompletionToken, void(vote)>(start, token, round, node);
 }
 
-round::round(detail::quorum& q, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl, redlock::mode m)
+round::round(detail::quorum& q, node_command::kind what, key_list keys, std::string value,
+             std::chrono::milliseconds ttl, redlock::mode m)
     : round(q, what, make_recycled<detail::grant>(std::move(keys), std::move(value), q.nodes.size(), m), ttl)
 {
 }
 
-round::round(detail::quorum& q, node_command::kind what, std::shared_ptr<detail::grant> about, std::chrono::milliseconds ttl)
+round::round(detail::quorum& q, node_command::kind what, std::shared_ptr<detail::grant> about,
+             std::chrono::milliseconds ttl)
     : quorum(q),
       command{.what = what, .mode = about->mode, .keys = about->keys, .value = about->value, .ttl = ttl},
       votes(about->nodes(), asks_for_quorum(what) ? q.nodes.quorum() : core::majority(about->nodes())),
@@ -98,7 +100,8 @@ core::most_frequent round::most_chosen() const
 void round::settle(surplus_listener& surplus)
 {
     if (votes.verdict() == core::verdict::won) {
-        auto one = make_recycled<detail::grant>(key_list{command.keys[most_chosen().number]}, grant_->value, ballots.size());
+        auto one =
+            make_recycled<detail::grant>(key_list{command.keys[most_chosen().number]}, grant_->value, ballots.size());
         one->hands_on = grant_->hands_on;
         for (auto& b : ballots) {
             one->on(b.node) = *b.trace_;
@@ -250,8 +253,8 @@ bool round::has_waited_for_all() const
     return all_answered || out_of_time_ || !quorum.nodes.awaits_others();
 }
 
-// The group's cancellation condition, called with each vote. Once decided we end the other waits ourselves: cancellation
-// by the group would come to the same, for one allocation a node.
+// The group's cancellation condition, called with each vote. Once decided we end the other waits ourselves:
+// cancellation by the group would come to the same, for one allocation a node.
 asio::cancellation_type round::decide(vote v)
 {
     if (!decided()) {
@@ -323,7 +326,8 @@ void round::count(vote v)
 
 std::chrono::milliseconds round::promised() const
 {
-    auto const promise_all = std::count_if(ballots.begin(), ballots.end(), [this](auto& b) { return b.has_granted() && b.reply.good_for >= command.ttl; });
+    auto const promise_all = std::count_if(
+        ballots.begin(), ballots.end(), [this](auto& b) { return b.has_granted() && b.reply.good_for >= command.ttl; });
     if (static_cast<std::size_t>(promise_all) >= votes.quorum())  // as a rule
         return command.ttl;
     boost::container::small_vector<std::chrono::milliseconds, 9> promises;
@@ -339,13 +343,15 @@ std::chrono::milliseconds round::promised() const
 bool round::came_too_late(clock::time_point decided_at, std::chrono::milliseconds max_hold) const
 {
     auto const promise = promised();
-    auto const until = std::min(core::valid_until(started, promise, quorum.settings.drift_factor), core::hold_until(started, max_hold));
+    auto const until = std::min(core::valid_until(started, promise, quorum.settings.drift_factor),
+                                core::hold_until(started, max_hold));
     return decided_at >= until - core::stop_margin(core::time_to_work(promise, max_hold));
 }
 
 std::size_t round::quarantined() const noexcept
 {
-    return static_cast<std::size_t>(std::count_if(ballots.begin(), ballots.end(), [](auto& b) { return b.quarantined; }));
+    return static_cast<std::size_t>(
+        std::count_if(ballots.begin(), ballots.end(), [](auto& b) { return b.quarantined; }));
 }
 
 bool round::revocable() const noexcept

@@ -82,14 +82,15 @@ public:
 
     detail::round* round = nullptr;
     node_reply reply;
-    clock::time_point asked;            ///< when it was submitted; the node sends it then or later
+    clock::time_point asked;  ///< when it was submitted; the node sends it then or later
     std::uint32_t node = 0;
-    std::uint32_t round_trip_us = 0;    ///< if the round is timed
-    std::uint8_t retries = 0;           ///< of a release
-    bool answered = false;              ///< by the node, however late
-    bool skipped = false;               ///< the node is not asked; its vote was known before
-    bool quarantined = false;           ///< it would have granted, but may have forgotten another lock
-    bool revocable = false;             ///< likewise, but what was given back on an earlier connection may still arrive, and take it away
+    std::uint32_t round_trip_us = 0;  ///< if the round is timed
+    std::uint8_t retries = 0;         ///< of a release
+    bool answered = false;            ///< by the node, however late
+    bool skipped = false;             ///< the node is not asked; its vote was known before
+    bool quarantined = false;         ///< it would have granted, but may have forgotten another lock
+    bool revocable = false;  ///< likewise, but what was given back on an earlier connection may still arrive, and take
+                             ///< it away
 
 private:
     friend class detail::round;
@@ -98,7 +99,8 @@ private:
     bool may_be_taken_away() const;
     void finish(vote);
 
-    grant::trace* trace_ = nullptr;       // of an acquisition: what becomes of it is noted there, by the latest of its rounds
+    grant::trace* trace_ = nullptr;  // of an acquisition: what becomes of it is noted there, by the latest of its
+                                     // rounds
     std::uint32_t sent_on_ = 0;
     bool withdrawn_ = false;
     inline_function<void(vote)> waiter_;  // the parallel group
@@ -108,7 +110,8 @@ private:
 
     Used as a std::shared_ptr: the nodes share it until each of them has answered.
 
-    It has many functions because acquisitions, renewals, releases and inspections each read something else of the votes.
+    It has many functions because acquisitions, renewals, releases and inspections each read something else of the
+    votes.
 */
 class round : public std::enable_shared_from_this<round> {
 public:
@@ -119,26 +122,30 @@ public:
     static std::shared_ptr<round> to_connect(detail::quorum&);
 
     /// About the keys and the value of @p about.
-    round(detail::quorum&, node_command::kind what, std::shared_ptr<detail::grant> about, std::chrono::milliseconds ttl);
+    round(detail::quorum&, node_command::kind what, std::shared_ptr<detail::grant> about,
+          std::chrono::milliseconds ttl);
 
     /// Takes node @p i out of the round: it counts as having cast @p known.
     void skip(std::size_t i, vote known);
 
-    /// Of an acquisition: asks whether other processes want the lock, too, and for how long it is denied. If it wins, and
+    /// Of an acquisition: asks whether other processes want the lock, too, and for how long it is denied. If it wins,
+    /// and
     /// @p more_follow in this process, those who are denied are told of the end of all that.
     void contend(bool more_follow);
 
     /// Of one that contends or withdraws: says who asks.
     void name_contender();
 
-    /// Of one that contends, for several keys: keeps what it can get of them, and adds to what earlier rounds have kept.
+    /// Of one that contends, for several keys: keeps what it can get of them, and adds to what earlier rounds have
+    /// kept.
     void grow();
 
     /// Of an acquisition of several keys: wants any of them.
     void want_any() noexcept { command.any = true; }
 
-    /// Of one that wants any, when it is decided: if it is won, it is from now on about what a quorum has chosen, and nothing else. @p surplus
-    /// hears of the nodes that have chosen in vain, also of those that answer later; they count as having denied.
+    /// Of one that wants any, when it is decided: if it is won, it is from now on about what a quorum has chosen, and
+    /// nothing else. @p surplus hears of the nodes that have chosen in vain, also of those that answer later; they
+    /// count as having denied.
     void settle(surplus_listener& surplus);
 
     /// Of a release: only of the keys from number @p first on. The value is needed still.
@@ -147,7 +154,8 @@ public:
     /// Of one that contends: asks the nodes that deny to tell of the next change.
     void watch() noexcept { command.watch = true; }
 
-    /// Sends to all nodes; completes when the votes are decided, when `config::node_timeout` is over, or when the wait is ended.
+    /// Sends to all nodes; completes when the votes are decided, when `config::node_timeout` is over, or when the wait
+    /// is ended.
     auto gather()
     {
         return suspend_into(waiting_, [this] { start_gathering(); });
@@ -190,12 +198,12 @@ public:
     std::shared_ptr<detail::grant> const& grant() const noexcept { return grant_; }
 
     detail::quorum& quorum;
-    node_command command;                ///< the same for all nodes; complete before it is sent
-    clock::time_point started;           ///< before the first byte left
+    node_command command;       ///< the same for all nodes; complete before it is sent
+    clock::time_point started;  ///< before the first byte left
     core::tally votes;
     std::vector<ballot, recycler<ballot>> ballots;
     answer_listener* listener = nullptr;
-    bool timed = false;                  ///< whether somebody wants to know how long each node took
+    bool timed = false;  ///< whether somebody wants to know how long each node took
 
 private:
     friend class ballot;
@@ -225,7 +233,7 @@ private:
     std::shared_ptr<detail::grant> asked_for_;  ///< if it was won with one of these, which the command views
     surplus_listener* surplus_ = nullptr;       ///< once it is settled
     contender_name contender_{};                ///< a copy: a node may look at the command when the manager is gone
-    suspended waiting_;                  ///< in @ref gather
+    suspended waiting_;                         ///< in @ref gather
     alarm deadline_;
     bool overslept_ = false;
     bool out_of_time_ = false;
@@ -235,7 +243,8 @@ private:
 
 inline std::shared_ptr<round> round::to_connect(detail::quorum& q)
 {
-    return make_recycled<round>(q, node_command::kind::connect, key_list(1), std::string(), std::chrono::milliseconds(0));
+    return make_recycled<round>(q, node_command::kind::connect, key_list(1), std::string(),
+                                std::chrono::milliseconds(0));
 }
 
 }  // namespace redlock::detail

@@ -7,7 +7,8 @@
 
 namespace redlock::inline v0::detail {
 
-void context_guard::watch(boost::asio::any_io_executor const& executor, std::shared_ptr<guest_of_context> const& guest, strand const& s)
+void context_guard::watch(boost::asio::any_io_executor const& executor, std::shared_ptr<guest_of_context> const& guest,
+                          strand const& s)
 {
     auto& context = boost::asio::query(executor, boost::asio::execution::context);
     auto& guard = boost::asio::use_service<context_guard>(context);

@@ -24,8 +24,8 @@ protected:
 /** Tells the managers on an execution context that it goes.
 
     Managers and handles may outlive the context. What they refer to in it (sockets, timers, suspended
-    coroutines) must go while it is still there. So must what waits on the strand of a manager that is gone already: it keeps the
-    strand, and the strand keeps it.
+    coroutines) must go while it is still there. So must what waits on the strand of a manager that is gone already: it
+    keeps the strand, and the strand keeps it.
 */
 class context_guard final : public boost::asio::execution_context::service {
 public:
@@ -34,7 +34,8 @@ public:
 
     explicit context_guard(boost::asio::execution_context& context) : service(context) {}
 
-    static void watch(boost::asio::any_io_executor const& executor, std::shared_ptr<guest_of_context> const&, strand const&);
+    static void watch(boost::asio::any_io_executor const& executor, std::shared_ptr<guest_of_context> const&,
+                      strand const&);
 
 private:
     void shutdown() override;

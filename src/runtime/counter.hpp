@@ -46,9 +46,8 @@ public:
                 to.*std::bit_cast<std::uint64_t S::*>(static_cast<std::ptrdiff_t>(i * step)) = counted;
         }
         auto histogram = histograms_.begin();
-        for_each_member<redlock::histogram, S>(first_histogram, sizeof(S), [&](auto member) {
-            to.*member = (histogram++)->snapshot();
-        });
+        for_each_member<redlock::histogram, S>(first_histogram, sizeof(S),
+                                               [&](auto member) { to.*member = (histogram++)->snapshot(); });
     }
 
 private:

@@ -19,35 +19,26 @@ namespace redlock::inline v0::detail {
 
 namespace {
 
-double in_ms(std::chrono::nanoseconds d)
-{
-    return std::chrono::duration<double, std::milli>(d).count();
-}
+double in_ms(std::chrono::nanoseconds d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
-std::string ms(std::chrono::nanoseconds d)
-{
-    return fmt::format("{:.1f} ms", in_ms(d));
-}
+std::string ms(std::chrono::nanoseconds d) { return fmt::format("{:.1f} ms", in_ms(d)); }
 
 std::string shown(resource_set const& resources, bool any = false)
 {
     return std::string(std::string_view(shown_name(resources, any)));
 }
 
-std::string shown(std::string_view resource)
-{
-    return fmt::format("\"{}\"", std::string_view(shown_name(resource)));
-}
+std::string shown(std::string_view resource) { return fmt::format("\"{}\"", std::string_view(shown_name(resource))); }
 
 /// As in the metric `redlock_acquisitions_total`.
 std::string_view outcome_of(error_code ec)
 {
-    return ec == errc::contended                          ? "contended"
-           : ec == errc::no_quorum                        ? "no_quorum"
-           : ec == errc::validity_exhausted               ? "validity_exhausted"
-           : ec == errc::quarantined                      ? "quarantined"
-           : ec == boost::asio::error::operation_aborted  ? "cancelled"
-                                                          : "failed";
+    return ec == errc::contended                         ? "contended"
+           : ec == errc::no_quorum                       ? "no_quorum"
+           : ec == errc::validity_exhausted              ? "validity_exhausted"
+           : ec == errc::quarantined                     ? "quarantined"
+           : ec == boost::asio::error::operation_aborted ? "cancelled"
+                                                         : "failed";
 }
 
 /// The server's own words, if there are any.
@@ -58,7 +49,8 @@ std::string with_words(error_code ec, std::string_view words)
 
 std::uint64_t votes(events::round_decided const& e, vote v)
 {
-    return static_cast<std::uint64_t>(std::count_if(e.nodes.begin(), e.nodes.end(), [v](auto& n) { return n.vote == v; }));
+    return static_cast<std::uint64_t>(
+        std::count_if(e.nodes.begin(), e.nodes.end(), [v](auto& n) { return n.vote == v; }));
 }
 
 std::string_view name_of(mode m)
@@ -70,12 +62,20 @@ std::string_view name_of(mode m)
 
 event_line describe(events::acquisition_begun const& e)
 {
-    auto const wait = e.wait.count() == 0 ? std::string() : e.wait == std::chrono::milliseconds::max() ? ", waits" : fmt::format(", waits up to {} ms", e.wait.count());
+    auto const wait = e.wait.count() == 0                          ? std::string()
+                      : e.wait == std::chrono::milliseconds::max() ? ", waits"
+                                                                   : fmt::format(", waits up to {} ms", e.wait.count());
     event_line line{.level = log_level::debug,
                     .event = "acquisition_begun",
-                    .sentence = fmt::format("{} {}{} (owner {})", e.resumes ? "resuming" : "acquiring", shown(e.resources, e.any), wait, e.owner),
-                    .fields = {{"owner", e.owner}, {"acquisition", e.acquisition}, {"resources", &e.resources}, {"any", e.any},
-                               {"resumes", e.resumes}, {"mode", name_of(e.mode)}, {"ttl", std::chrono::nanoseconds(e.ttl)},
+                    .sentence = fmt::format("{} {}{} (owner {})", e.resumes ? "resuming" : "acquiring",
+                                            shown(e.resources, e.any), wait, e.owner),
+                    .fields = {{"owner", e.owner},
+                               {"acquisition", e.acquisition},
+                               {"resources", &e.resources},
+                               {"any", e.any},
+                               {"resumes", e.resumes},
+                               {"mode", name_of(e.mode)},
+                               {"ttl", std::chrono::nanoseconds(e.ttl)},
                                {"ahead", std::uint64_t(e.ahead)}}};
     if (e.wait != std::chrono::milliseconds::max())  // in nanoseconds it would be too long
         line.fields.push_back({"wait", std::chrono::nanoseconds(e.wait)});
@@ -87,31 +87,53 @@ event_line describe(events::round_decided const& e)
     auto const granted = votes(e, vote::granted);
     return {.level = log_level::debug,
             .event = "round_decided",
-            .sentence = fmt::format("round {} for {}: {} of {} nodes granted it after {}: {}", e.round, shown(e.resources), granted,
-                                    e.nodes.size(), ms(e.took), e.outcome ? e.outcome.message() : "won"),
-            .fields = {{"acquisition", e.acquisition}, {"resources", &e.resources}, {"round", std::uint64_t(e.round)},
-                       {"draws_token", e.draws_token}, {"outcome", e.outcome ? outcome_of(e.outcome) : "won"}, {"took", e.took},
-                       {"granted", granted}, {"denied", votes(e, vote::denied)}, {"unknown", votes(e, vote::unknown)}, {"nodes", e.nodes}}};
+            .sentence = fmt::format("round {} for {}: {} of {} nodes granted it after {}: {}", e.round,
+                                    shown(e.resources), granted, e.nodes.size(), ms(e.took),
+                                    e.outcome ? e.outcome.message() : "won"),
+            .fields = {{"acquisition", e.acquisition},
+                       {"resources", &e.resources},
+                       {"round", std::uint64_t(e.round)},
+                       {"draws_token", e.draws_token},
+                       {"outcome", e.outcome ? outcome_of(e.outcome) : "won"},
+                       {"took", e.took},
+                       {"granted", granted},
+                       {"denied", votes(e, vote::denied)},
+                       {"unknown", votes(e, vote::unknown)},
+                       {"nodes", e.nodes}}};
 }
 
 event_line describe(events::acquired const& e)
 {
     return {.level = log_level::debug,
             .event = "acquired",
-            .sentence = fmt::format("{} {} after {}, valid for {} (owner {})", e.joined ? "joined" : "acquired", shown(e.resources), ms(e.took),
-                                    ms(e.validity), e.owner),
-            .fields = {{"owner", e.owner}, {"acquisition", e.acquisition}, {"lock", e.lock}, {"resources", &e.resources},
-                       {"joined", e.joined}, {"mode", name_of(e.mode)}, {"took", e.took}, {"waited", e.waited},
-                       {"rounds", std::uint64_t(e.rounds)}, {"ahead", std::uint64_t(e.ahead)}, {"validity", e.validity}}};
+            .sentence = fmt::format("{} {} after {}, valid for {} (owner {})", e.joined ? "joined" : "acquired",
+                                    shown(e.resources), ms(e.took), ms(e.validity), e.owner),
+            .fields = {{"owner", e.owner},
+                       {"acquisition", e.acquisition},
+                       {"lock", e.lock},
+                       {"resources", &e.resources},
+                       {"joined", e.joined},
+                       {"mode", name_of(e.mode)},
+                       {"took", e.took},
+                       {"waited", e.waited},
+                       {"rounds", std::uint64_t(e.rounds)},
+                       {"ahead", std::uint64_t(e.ahead)},
+                       {"validity", e.validity}}};
 }
 
 event_line describe(events::not_acquired const& e)
 {
     return {.level = log_level::debug,
             .event = "not_acquired",
-            .sentence = fmt::format("did not acquire {} after {}: {} (owner {})", shown(e.resources), ms(e.took), e.reason.message(), e.owner),
-            .fields = {{"owner", e.owner}, {"acquisition", e.acquisition}, {"resources", &e.resources}, {"outcome", outcome_of(e.reason)},
-                       {"error", e.reason.message()}, {"took", e.took}, {"rounds", std::uint64_t(e.rounds)},
+            .sentence = fmt::format("did not acquire {} after {}: {} (owner {})", shown(e.resources), ms(e.took),
+                                    e.reason.message(), e.owner),
+            .fields = {{"owner", e.owner},
+                       {"acquisition", e.acquisition},
+                       {"resources", &e.resources},
+                       {"outcome", outcome_of(e.reason)},
+                       {"error", e.reason.message()},
+                       {"took", e.took},
+                       {"rounds", std::uint64_t(e.rounds)},
                        {"ahead", std::uint64_t(e.ahead)}}};
 }
 
@@ -119,9 +141,13 @@ event_line describe(events::extended const& e)
 {
     return {.level = log_level::debug,
             .event = "extended",
-            .sentence = fmt::format("{} {}, {} before its end; valid for {}", e.automatic ? "renewed" : "extended", shown(e.resources),
-                                    ms(e.slack), ms(e.validity)),
-            .fields = {{"lock", e.lock}, {"resources", &e.resources}, {"automatic", e.automatic}, {"slack", e.slack}, {"validity", e.validity}}};
+            .sentence = fmt::format("{} {}, {} before its end; valid for {}", e.automatic ? "renewed" : "extended",
+                                    shown(e.resources), ms(e.slack), ms(e.validity)),
+            .fields = {{"lock", e.lock},
+                       {"resources", &e.resources},
+                       {"automatic", e.automatic},
+                       {"slack", e.slack},
+                       {"validity", e.validity}}};
 }
 
 event_line describe(events::extension_failed const& e)
@@ -129,10 +155,15 @@ event_line describe(events::extension_failed const& e)
     auto const why = e.why.empty() ? e.reason.message() : std::string(e.why);
     return {.level = log_level::debug,
             .event = "extension_failed",
-            .sentence = e.automatic ? fmt::format("the renewal of {} failed, and will be tried again: {}", shown(e.resources), why)
+            .sentence = e.automatic ? fmt::format("the renewal of {} failed, and will be tried again: {}",
+                                                  shown(e.resources), why)
                                     : fmt::format("the extension of {} failed: {}", shown(e.resources), why),
-            .fields = {{"lock", e.lock}, {"resources", &e.resources}, {"automatic", e.automatic}, {"error", e.reason.message()},
-                       {"why", e.why}, {"validity", e.validity}}};
+            .fields = {{"lock", e.lock},
+                       {"resources", &e.resources},
+                       {"automatic", e.automatic},
+                       {"error", e.reason.message()},
+                       {"why", e.why},
+                       {"validity", e.validity}}};
 }
 
 event_line describe(events::renewals_failing const& e)
@@ -157,24 +188,38 @@ event_line describe(events::lost const& e)
     return {.level = log_level::warning,
             .event = "lost",
             .sentence = fmt::format("lost {}: {}", shown(e.resources), e.why),
-            .fields = {{"owner", e.owner}, {"lock", e.lock}, {"resources", &e.resources}, {"reason", std::string_view(to_string(e.reason))},
-                       {"why", e.why}, {"held_for", e.held_for}}};
+            .fields = {{"owner", e.owner},
+                       {"lock", e.lock},
+                       {"resources", &e.resources},
+                       {"reason", std::string_view(to_string(e.reason))},
+                       {"why", e.why},
+                       {"held_for", e.held_for}}};
 }
 
 event_line describe(events::released const& e)
 {
     return {.level = log_level::debug,
             .event = "released",
-            .sentence = fmt::format("released {} after {}, {} before its end (owner {})", shown(e.resources), ms(e.held_for), ms(e.validity), e.owner),
-            .fields = {{"owner", e.owner}, {"lock", e.lock}, {"resources", &e.resources}, {"held_for", e.held_for}, {"validity", e.validity}}};
+            .sentence = fmt::format("released {} after {}, {} before its end (owner {})", shown(e.resources),
+                                    ms(e.held_for), ms(e.validity), e.owner),
+            .fields = {{"owner", e.owner},
+                       {"lock", e.lock},
+                       {"resources", &e.resources},
+                       {"held_for", e.held_for},
+                       {"validity", e.validity}}};
 }
 
 event_line describe(events::detached const& e)
 {
     return {.level = log_level::debug,
             .event = "detached",
-            .sentence = fmt::format("detached {} after {}, valid for {} (owner {})", shown(e.resources), ms(e.held_for), ms(e.validity), e.owner),
-            .fields = {{"owner", e.owner}, {"lock", e.lock}, {"resources", &e.resources}, {"held_for", e.held_for}, {"validity", e.validity}}};
+            .sentence = fmt::format("detached {} after {}, valid for {} (owner {})", shown(e.resources), ms(e.held_for),
+                                    ms(e.validity), e.owner),
+            .fields = {{"owner", e.owner},
+                       {"lock", e.lock},
+                       {"resources", &e.resources},
+                       {"held_for", e.held_for},
+                       {"validity", e.validity}}};
 }
 
 event_line describe(events::handed_over const& e)
@@ -187,7 +232,10 @@ event_line describe(events::handed_over const& e)
 
 event_line describe(events::node_up const& e)
 {
-    return {.level = log_level::info, .event = "node_up", .sentence = fmt::format("{}: votes", e.node), .fields = {{"node", e.node}}};
+    return {.level = log_level::info,
+            .event = "node_up",
+            .sentence = fmt::format("{}: votes", e.node),
+            .fields = {{"node", e.node}}};
 }
 
 event_line describe(events::node_down const& e)
@@ -229,7 +277,9 @@ event_line describe(events::clean_up_behind const& e)
             .event = "clean_up_behind",
             .sentence = fmt::format("{}: has not confirmed that keys are deleted, {} pending{}", e.node, e.pending,
                                     e.error ? ": " + e.error.message() : ""),
-            .fields = {{"node", e.node}, {"error", e.error ? e.error.message() : std::string()}, {"pending", std::uint64_t(e.pending)}}};
+            .fields = {{"node", e.node},
+                       {"error", e.error ? e.error.message() : std::string()},
+                       {"pending", std::uint64_t(e.pending)}}};
 }
 
 event_line describe(events::keys_left const& e)
@@ -259,7 +309,8 @@ void quote(std::string& to, std::string_view text)
         auto const second = text.size() > 1 ? static_cast<unsigned char>(text[1]) : 0u;
         if (size == 0 && static_cast<unsigned char>(first) < 0x80) {
             fmt::format_to(out(to), "\\u{:04x}", static_cast<unsigned>(first));
-        } else if (size == 0 && first == '\xc2' && second >= 0x80 && second < 0xa0) {  // a control character in two bytes
+        } else if (size == 0 && first == '\xc2' && second >= 0x80 && second < 0xa0) {  // a control character in two
+                                                                                       // bytes
             fmt::format_to(out(to), "\\u{:04x}", second);
             size = 2;
         } else if (size == 0)
@@ -275,13 +326,12 @@ void quote(std::string& to, std::string_view text)
 
 bool is_plain(std::string_view text)
 {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f && c != '"' && c != '=' && c != '\\'; });
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return c > ' ' && c < 0x7f && c != '"' && c != '=' && c != '\\';
+    });
 }
 
-void word(std::string& to, std::string_view text)
-{
-    is_plain(text) ? to.append(text) : (quote(to, text), to);
-}
+void word(std::string& to, std::string_view text) { is_plain(text) ? to.append(text) : (quote(to, text), to); }
 
 // The names of the resources in one value: a comma and a backslash in a name have a backslash before them.
 std::string joined(resource_set const& resources)
@@ -303,7 +353,8 @@ std::string iso_8601(std::chrono::system_clock::time_point time)
 {
     auto const us = std::chrono::floor<std::chrono::microseconds>(time);
     auto const s = std::chrono::floor<std::chrono::seconds>(us);
-    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(s)), (us - s).count());
+    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(s)),
+                       (us - s).count());
 }
 
 /// Calls @p add with the name and the value of each field, in the order of a line.
@@ -321,18 +372,25 @@ void for_each_field(event_line const& line, std::chrono::system_clock::time_poin
 struct logfmt_fields {
     std::string text{};
 
-    void begin(std::string_view name, std::string_view unit = {}) { text.append(text.empty() ? "" : " ").append(name).append(unit) += '='; }
+    void begin(std::string_view name, std::string_view unit = {})
+    {
+        text.append(text.empty() ? "" : " ").append(name).append(unit) += '=';
+    }
 
     void operator()(std::string_view name, std::string_view value) { begin(name), word(text, value); }
     void operator()(std::string_view name, std::uint64_t value) { begin(name), fmt::format_to(out(text), "{}", value); }
     void operator()(std::string_view name, bool value) { begin(name), text += value ? "true" : "false"; }
-    void operator()(std::string_view name, std::chrono::nanoseconds d) { begin(name, "_ms"), fmt::format_to(out(text), "{:.3f}", in_ms(d)); }
+    void operator()(std::string_view name, std::chrono::nanoseconds d)
+    {
+        begin(name, "_ms"), fmt::format_to(out(text), "{:.3f}", in_ms(d));
+    }
     void operator()(std::string_view name, resource_set const* names) { begin(name), word(text, joined(*names)); }
     void operator()(std::string_view name, std::span<node_report const> nodes)
     {
         std::string all;
         for (auto const& n : nodes)
-            fmt::format_to(out(all), "{}{} {} {}", all.empty() ? "" : ",", n.name, to_string(n.vote), in_ms(n.round_trip));
+            fmt::format_to(out(all), "{}{} {} {}", all.empty() ? "" : ",", n.name, to_string(n.vote),
+                           in_ms(n.round_trip));
         begin(name), word(text, all);
     }
 };
@@ -348,7 +406,10 @@ struct json_fields {
     void operator()(std::string_view name, std::string_view value) { begin(name), quote(text, value); }
     void operator()(std::string_view name, std::uint64_t value) { begin(name), fmt::format_to(out(text), "{}", value); }
     void operator()(std::string_view name, bool value) { begin(name), text += value ? "true" : "false"; }
-    void operator()(std::string_view name, std::chrono::nanoseconds d) { begin(name, "_ms"), fmt::format_to(out(text), "{:.3f}", in_ms(d)); }
+    void operator()(std::string_view name, std::chrono::nanoseconds d)
+    {
+        begin(name, "_ms"), fmt::format_to(out(text), "{:.3f}", in_ms(d));
+    }
     void operator()(std::string_view name, resource_set const* names)
     {
         begin(name);

@@ -16,8 +16,8 @@ namespace redlock::inline v0::detail {
 
 /// The line of an event in all formats. It refers to the event.
 struct event_line {
-    using value = std::variant<std::string_view, std::string, std::uint64_t, bool, std::chrono::nanoseconds, resource_set const*,
-                               std::span<node_report const>>;
+    using value = std::variant<std::string_view, std::string, std::uint64_t, bool, std::chrono::nanoseconds,
+                               resource_set const*, std::span<node_report const>>;
     struct field {
         std::string_view name;  ///< of a duration: without its unit
         detail::event_line::value value;

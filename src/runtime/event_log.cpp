@@ -14,7 +14,7 @@ void log_to_stderr(log_level level, std::string_view line) noexcept
     try {
         auto const text = fmt::format("redlock {}: {}\n", to_string(level), line);
         std::fwrite(text.data(), 1, text.size(), stderr);  // in one piece
-    } catch (...) {  // out of memory: a line less
+    } catch (...) {                                        // out of memory: a line less
     }
 }
 
@@ -29,7 +29,8 @@ log_function event_log::as_function()
 {
     if (!log_ && !observer_)
         return {};
-    return [self = shared_from_this()](log_level level, std::string_view text) { self->add(level, clock::now(), text); };
+    return
+        [self = shared_from_this()](log_level level, std::string_view text) { self->add(level, clock::now(), text); };
 }
 
 void event_log::add(log_level level, clock::time_point now, std::string_view line) noexcept
@@ -57,7 +58,8 @@ void event_log::put(log_level level, clock::time_point now, std::string_view lin
     if (++a.used < lines_max)
         put_unlimited(level, line);
     else if (a.left_out++ == 0)
-        put_unlimited(level, fmt::format("more than {} lines in a second: the others are left out until it is over", lines_max - 1));
+        put_unlimited(level, fmt::format("more than {} lines in a second: the others are left out until it is over",
+                                         lines_max - 1));
 }
 
 void event_log::put_unlimited(log_level level, std::string_view line)
@@ -65,8 +67,8 @@ void event_log::put_unlimited(log_level level, std::string_view line)
     calls_->add([self = shared_from_this(), level, text = in_one_line(line)] { self->log_(level, text); });
 }
 
-// It is logged once, because an observer that throws may throw at each event. The log function is called here: after the
-// manager's last event, no other call follows.
+// It is logged once, because an observer that throws may throw at each event. The log function is called here: after
+// the manager's last event, no other call follows.
 void event_log::observer_threw(clock::time_point now) noexcept
 try {
     if (std::exchange(observer_threw_, true))

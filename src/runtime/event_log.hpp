@@ -19,7 +19,8 @@
 
 namespace redlock::inline v0::detail {
 
-/** The log function and the observer of the config: the manager tells them lines and events, in one order. On the strand.
+/** The log function and the observer of the config: the manager tells them lines and events, in one order. On the
+    strand.
 
     The log function receives at most @ref lines_max lines each second, and as many of the level debug, and is told how
     many were left out. The observer receives every event, and every line that is about no event.
@@ -36,7 +37,8 @@ public:
     /// A line that is about no event.
     void add(log_level, clock::time_point now, std::string_view line) noexcept;
     template <class Arg, class... Args>
-    void add(log_level level, clock::time_point now, fmt::format_string<Arg, Args...> format, Arg&& arg, Args&&... args) noexcept
+    void add(log_level level, clock::time_point now, fmt::format_string<Arg, Args...> format, Arg&& arg,
+             Args&&... args) noexcept
     {
         try {
             if (log_ || observed())
@@ -48,7 +50,8 @@ public:
     /// An event without a line. There is an observer.
     /// @param alive has what the event refers to
     template <class Event>
-    void tell(void (observer::*what)(Event const&), std::type_identity_t<Event> const& e, std::shared_ptr<void const> alive) noexcept
+    void tell(void (observer::*what)(Event const&), std::type_identity_t<Event> const& e,
+              std::shared_ptr<void const> alive) noexcept
     {
         calls_->add([self = shared_from_this(), what, e, alive = std::move(alive)] {
             try {
@@ -61,7 +64,8 @@ public:
 
     /// An event with a line, whether there is an observer or not.
     template <class Event>
-    void announce(void (observer::*what)(Event const&), std::type_identity_t<Event> const& e, std::shared_ptr<void const> alive) noexcept
+    void announce(void (observer::*what)(Event const&), std::type_identity_t<Event> const& e,
+                  std::shared_ptr<void const> alive) noexcept
     {
         try {
             if (log_) {

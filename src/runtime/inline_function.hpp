@@ -10,7 +10,8 @@ namespace redlock::inline v0::detail {
 template <class Signature, std::size_t Size = 32>
 class inline_function;
 
-/// A function object of at most @p Size bytes that is called at most once and lives within this object, never on the heap.
+/// A function object of at most @p Size bytes that is called at most once and lives within this object, never on the
+/// heap.
 template <class... Args, std::size_t Size>
 class inline_function<void(Args...), Size> {
 public:

@@ -34,10 +34,7 @@ manual_clock::manual_clock() : state_(std::make_unique<state>()) {}
 
 manual_clock::~manual_clock() = default;
 
-clock::time_point manual_clock::now() const noexcept
-{
-    return state_->now;
-}
+clock::time_point manual_clock::now() const noexcept { return state_->now; }
 
 void manual_clock::advance(asio::io_context& context, clock::duration d)
 {
@@ -83,7 +80,11 @@ namespace {
 class manual_runtime final : public runtime {
 public:
     manual_runtime(std::shared_ptr<runtime> system, std::shared_ptr<testing::manual_clock> clock)
-        : runtime(system->strand()), clock_(std::move(clock)), system_(std::move(system)), began_(clock_->now()), wall_clock_(system_->wall_clock())
+        : runtime(system->strand()),
+          clock_(std::move(clock)),
+          system_(std::move(system)),
+          began_(clock_->now()),
+          wall_clock_(system_->wall_clock())
     {
     }
 
@@ -122,7 +123,8 @@ private:
 
 }  // namespace
 
-std::shared_ptr<runtime> make_manual_runtime(asio::any_io_executor executor, std::shared_ptr<testing::manual_clock> clock)
+std::shared_ptr<runtime> make_manual_runtime(asio::any_io_executor executor,
+                                             std::shared_ptr<testing::manual_clock> clock)
 {
     return std::make_shared<manual_runtime>(make_system_runtime(std::move(executor)), std::move(clock));
 }

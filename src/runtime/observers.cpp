@@ -60,7 +60,9 @@ private:
 
 std::shared_ptr<observer> log_sentences(log_function to)
 {
-    auto const sentence = [](detail::event_line const& line, std::chrono::system_clock::time_point) { return detail::in_one_line(line.sentence); };
+    auto const sentence = [](detail::event_line const& line, std::chrono::system_clock::time_point) {
+        return detail::in_one_line(line.sentence);
+    };
     return std::make_shared<line_writer>(sentence, std::move(to));
 }
 

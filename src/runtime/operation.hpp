@@ -16,7 +16,8 @@ namespace redlock::inline v0::detail {
 /// Whether a cancellation of @p type may end an operation that has had an effect already.
 inline bool may_leave_traces(asio::cancellation_type type) noexcept
 {
-    return (type & (asio::cancellation_type::terminal | asio::cancellation_type::partial)) != asio::cancellation_type::none;
+    return (type & (asio::cancellation_type::terminal | asio::cancellation_type::partial))
+           != asio::cancellation_type::none;
 }
 
 /// An operation under way. On the strand, except where it says otherwise.

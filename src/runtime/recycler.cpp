@@ -43,10 +43,7 @@ struct at_thread_end {
 };
 thread_local at_thread_end const guard;
 
-constexpr std::size_t list_of(std::size_t size)
-{
-    return (size - 1) / step;
-}
+constexpr std::size_t list_of(std::size_t size) { return (size - 1) / step; }
 
 }  // namespace
 

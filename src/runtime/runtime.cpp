@@ -15,10 +15,7 @@ int const registered = ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1
 
 }  // namespace
 
-unsigned process_life() noexcept
-{
-    return forks.load(std::memory_order_relaxed);
-}
+unsigned process_life() noexcept { return forks.load(std::memory_order_relaxed); }
 
 void runtime::set(alarm& a, clock::time_point at)
 {

@@ -40,8 +40,8 @@ public:
 
     clock::time_point now() const noexcept { return abandoned() ? clock::now() : read_clock(); }
 
-    /// Whether the execution context is gone, and with it everything that could still be done; or this process is a fork of
-    /// the one that it belongs to.
+    /// Whether the execution context is gone, and with it everything that could still be done; or this process is a
+    /// fork of the one that it belongs to.
     bool abandoned() const noexcept { return abandoned_.load(std::memory_order_acquire) || life_ != process_life(); }
 
     /// What the wall clock shows, in microseconds since 1970. It may be wrong, and jump.

@@ -13,14 +13,18 @@ std::size_t printable_size(std::string_view text) noexcept
     auto const first = byte(0);
     if (first < 0x80)
         return first >= 0x20 && first != 0x7f;
-    std::size_t const size = first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+    std::size_t const size = first >= 0xc2 && first < 0xe0   ? 2
+                             : first >= 0xe0 && first < 0xf0 ? 3
+                             : first >= 0xf0 && first < 0xf5 ? 4
+                                                             : 0;
     for (std::size_t i = 1; i < size; ++i) {
         if ((byte(i) & 0xc0) != 0x80)
             return 0;
     }
     // The second byte excludes control characters, longer forms than necessary, surrogates, and numbers above U+10FFFF.
     auto const second = byte(1);
-    bool const is_too_low = (first == 0xc2 && second < 0xa0) || (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+    bool const is_too_low = (first == 0xc2 && second < 0xa0) || (first == 0xe0 && second < 0xa0)
+                            || (first == 0xf0 && second < 0x90);
     bool const is_too_high = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
     return is_too_low || is_too_high ? 0 : size;
 }

@@ -26,8 +26,8 @@ struct strand::state : std::enable_shared_from_this<state> {
 
     ~state() { destroy_all(); }
 
-    // @param for_sure it stays even if it cannot be scheduled: the next one brings it along. Otherwise who hears of that
-    // may rely on that nothing will happen.
+    // @param for_sure it stays even if it cannot be scheduled: the next one brings it along. Otherwise who hears of
+    // that may rely on that nothing will happen.
     void push(function* f, bool for_sure)
     {
         std::unique_lock guard(mutex);
@@ -114,8 +114,8 @@ struct strand::state : std::enable_shared_from_this<state> {
 
     static thread_local state* current;  ///< whose functions this thread is running
 
-    asio::any_io_executor inner;                    ///< under the mutex, except on the strand
-    asio::io_context::executor_type const* loop;    ///< the inner executor if it is a plain event loop's
+    asio::any_io_executor inner;                  ///< under the mutex, except on the strand
+    asio::io_context::executor_type const* loop;  ///< the inner executor if it is a plain event loop's
     asio::execution_context& context;
     std::mutex mutex;
     function* first = nullptr;
@@ -132,10 +132,7 @@ strand::shift::shift(strand const& s) noexcept
         claim(s.state_);
 }
 
-strand::shift::shift(std::shared_ptr<state> claimed) noexcept
-{
-    claim(std::move(claimed));
-}
+strand::shift::shift(std::shared_ptr<state> claimed) noexcept { claim(std::move(claimed)); }
 
 void strand::shift::claim(std::shared_ptr<state> s) noexcept
 {
@@ -170,20 +167,11 @@ std::shared_ptr<strand::state> strand::make_state(asio::any_io_executor inner)
     return std::make_shared<state>(std::move(inner));
 }
 
-bool strand::running_in_this_thread() const noexcept
-{
-    return state::current == state_.get();
-}
+bool strand::running_in_this_thread() const noexcept { return state::current == state_.get(); }
 
-asio::any_io_executor const& strand::inner() const noexcept
-{
-    return state_->inner;
-}
+asio::any_io_executor const& strand::inner() const noexcept { return state_->inner; }
 
-void strand::abandon() noexcept
-{
-    state_->abandon();
-}
+void strand::abandon() noexcept { state_->abandon(); }
 
 void strand::weak::abandon() const noexcept
 {
@@ -191,19 +179,10 @@ void strand::weak::abandon() const noexcept
         s->abandon();
 }
 
-asio::execution_context& strand::query(asio::execution::context_t) const noexcept
-{
-    return state_->context;
-}
+asio::execution_context& strand::query(asio::execution::context_t) const noexcept { return state_->context; }
 
-void strand::push(function* f) const
-{
-    state_->push(f, false);
-}
+void strand::push(function* f) const { state_->push(f, false); }
 
-void strand::execute(prepared p) const noexcept
-{
-    state_->push(std::exchange(p.f_, nullptr), true);
-}
+void strand::execute(prepared p) const noexcept { state_->push(std::exchange(p.f_, nullptr), true); }
 
 }  // namespace redlock::detail

@@ -35,12 +35,12 @@ public:
 
     bool running_in_this_thread() const noexcept;
 
-    /// What it runs on, never at once. What is posted there from the strand runs after all that is due in the event loop already.
-    /// On the strand only.
+    /// What it runs on, never at once. What is posted there from the strand runs after all that is due in the event
+    /// loop already. On the strand only.
     asio::any_io_executor const& inner() const noexcept;
 
-    /// The execution context goes: destroys the functions that wait, and from now on each that comes; lets go of the inner
-    /// executor. Who is handing a function to that on another thread is waited for.
+    /// The execution context goes: destroys the functions that wait, and from now on each that comes; lets go of the
+    /// inner executor. Who is handing a function to that on another thread is waited for.
     void abandon() noexcept;
 
     /// Refers to a strand without keeping it.
@@ -124,7 +124,8 @@ private:
 
     struct state;
 
-    /// This thread runs the strand's functions for a while, if it is a thread of the inner executor and nobody else is at it.
+    /// This thread runs the strand's functions for a while, if it is a thread of the inner executor and nobody else is
+    /// at it.
     class shift {
     public:
         explicit shift(strand const&) noexcept;

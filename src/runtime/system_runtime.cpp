@@ -36,7 +36,8 @@ struct wait_traits {
 
 class system_runtime final : public runtime {
 public:
-    explicit system_runtime(asio::any_io_executor executor) : runtime(detail::strand(std::move(executor))), timer_(std::in_place, strand())
+    explicit system_runtime(asio::any_io_executor executor)
+        : runtime(detail::strand(std::move(executor))), timer_(std::in_place, strand())
     {
     }
 

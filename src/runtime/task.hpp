@@ -12,8 +12,8 @@ namespace redlock::inline v0::detail {
 /** What an operation does, as a coroutine: it begins when it is awaited, and waits for other tasks or for whoever holds
     the @ref suspended task.
 
-    Next to `asio::awaitable` it knows no executor, no cancellation and no thread of its own, since every operation lives
-    on the manager's strand and has its own idea of being cancelled; that makes it several times cheaper.
+    Next to `asio::awaitable` it knows no executor, no cancellation and no thread of its own, since every operation
+    lives on the manager's strand and has its own idea of being cancelled; that makes it several times cheaper.
 */
 template <class T>
 class task;
@@ -145,7 +145,10 @@ public:
         : innermost_(innermost), outermost_(innermost.promise().outermost)
     {
     }
-    suspended(suspended&& other) noexcept : innermost_(std::exchange(other.innermost_, {})), outermost_(other.outermost_) {}
+    suspended(suspended&& other) noexcept
+        : innermost_(std::exchange(other.innermost_, {})), outermost_(other.outermost_)
+    {
+    }
     suspended& operator=(suspended&& other) noexcept
     {
         std::swap(innermost_, other.innermost_);

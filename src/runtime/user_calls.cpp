@@ -27,9 +27,8 @@ void user_calls::put(std::unique_ptr<slot> call)
     if (calls_.size() > 1)
         return;
     // On the inner executor first: a shift of the strand may be under way in a call of the user's.
-    asio::post(strand_.inner(), [self = shared_from_this()] {
-        asio::dispatch(self->strand_, [self] { self->make(); });
-    });
+    asio::post(strand_.inner(),
+               [self = shared_from_this()] { asio::dispatch(self->strand_, [self] { self->make(); }); });
 }
 
 // A call may run the execution context, and so come here again.
@@ -38,7 +37,7 @@ void user_calls::make() noexcept
     auto calls = std::exchange(calls_, std::move(spare_));
     for (auto& call : calls) {
         try {
-            std::move(*call)();
+            std::move (*call)();
         } catch (...) {  // it must not throw; nobody else shall suffer for it
         }
         keep(std::move(call));

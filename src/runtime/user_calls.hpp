@@ -13,8 +13,8 @@ namespace redlock::inline v0::detail {
 
 /** Calls of functions of the user's that nobody waits for, in their order.
 
-    They are made in a pass of the event loop of their own: such a function may throw, destroy the manager, or take a mutex that a caller
-    of the library holds, and meets nothing that is half done. On the strand.
+    They are made in a pass of the event loop of their own: such a function may throw, destroy the manager, or take a
+    mutex that a caller of the library holds, and meets nothing that is half done. On the strand.
 */
 class user_calls : public std::enable_shared_from_this<user_calls> {
 public:

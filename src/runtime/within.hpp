@@ -20,8 +20,8 @@ namespace redlock::inline v0 {
     It then completes with `operation_aborted`. Before Boost 1.86, Asio has no `cancel_after`.
 */
 template <class... Results>
-boost::asio::awaitable<std::tuple<error_code, Results...>>
-within(std::chrono::milliseconds limit, boost::asio::awaitable<std::tuple<error_code, Results...>> operation)
+boost::asio::awaitable<std::tuple<error_code, Results...>> within(
+    std::chrono::milliseconds limit, boost::asio::awaitable<std::tuple<error_code, Results...>> operation)
 {
     using namespace boost::asio::experimental::awaitable_operators;
     boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, limit);

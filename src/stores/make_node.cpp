@@ -23,19 +23,19 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array always_known{"redis"sv, "rediss"sv, "valkey"sv, "valkeys"sv, "redis-sentinel"sv, "rediss-sentinel"sv, "valkey-sentinel"sv, "valkeys-sentinel"sv,
-                                  "redis-cluster"sv, "rediss-cluster"sv, "valkey-cluster"sv, "valkeys-cluster"sv, "unix"sv, "memory"sv};
+constexpr std::array always_known{"redis"sv,          "rediss"sv,          "valkey"sv,          "valkeys"sv,
+                                  "redis-sentinel"sv, "rediss-sentinel"sv, "valkey-sentinel"sv, "valkeys-sentinel"sv,
+                                  "redis-cluster"sv,  "rediss-cluster"sv,  "valkey-cluster"sv,  "valkeys-cluster"sv,
+                                  "unix"sv,           "memory"sv};
 
 // Components of this library, which who wants them links: what they mean by a scheme is in config::stores then.
 constexpr std::pair<std::string_view, std::string_view> components[] = {
-    {"postgresql"sv, "postgresql"sv}, {"postgres"sv, "postgresql"sv}, {"mysql"sv, "mysql"sv}, {"mariadb"sv, "mysql"sv},
-    {"etcd"sv, "etcd"sv}, {"etcds"sv, "etcd"sv}, {"zookeeper"sv, "zookeeper"sv},
+    {"postgresql"sv, "postgresql"sv}, {"postgres"sv, "postgresql"sv}, {"mysql"sv, "mysql"sv},
+    {"mariadb"sv, "mysql"sv},         {"etcd"sv, "etcd"sv},           {"etcds"sv, "etcd"sv},
+    {"zookeeper"sv, "zookeeper"sv},
 };
 
-[[noreturn]] void refuse(std::string const& what)
-{
-    throw std::invalid_argument("redlock::config: " + what);
-}
+[[noreturn]] void refuse(std::string const& what) { throw std::invalid_argument("redlock::config: " + what); }
 
 std::string_view scheme_of(std::string_view url)
 {
@@ -52,7 +52,8 @@ std::map<std::string, store const*, std::less<>> by_scheme(config const& c)
             refuse(fmt::format("stores[{}] has no {}", i, s.make ? "schemes" : "make"));
         for (auto const& scheme : s.schemes) {
             if (scheme.empty() || scheme.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+.-") != scheme.npos)
-                refuse(fmt::format("stores[{}] has the scheme \"{}\", but schemes are lower-case letters, digits and +.-", i, scheme));
+                refuse(fmt::format(
+                    "stores[{}] has the scheme \"{}\", but schemes are lower-case letters, digits and +.-", i, scheme));
             if (std::find(always_known.begin(), always_known.end(), scheme) != always_known.end())
                 refuse(fmt::format("stores[{}] has the scheme \"{}\", which is always known", i, scheme));
             if (!known.emplace(scheme, &s).second)
@@ -64,10 +65,12 @@ std::map<std::string, store const*, std::less<>> by_scheme(config const& c)
 
 void refuse_component(std::string_view scheme, std::size_t i)
 {
-    auto const* const known = std::find_if(std::begin(components), std::end(components), [&](auto& c) { return c.first == scheme; });
+    auto const* const known =
+        std::find_if(std::begin(components), std::end(components), [&](auto& c) { return c.first == scheme; });
     if (known != std::end(components))
-        refuse(fmt::format("nodes[{0}]: {1}:// is in the component redlock::{2}: link it, and name it in config::stores: {{redlock::{2}()}}", i, scheme,
-                           known->second));
+        refuse(fmt::format("nodes[{0}]: {1}:// is in the component redlock::{2}: link it, and name it in "
+                           "config::stores: {{redlock::{2}()}}",
+                           i, scheme, known->second));
 }
 
 std::shared_ptr<node> make_known(redis::url const& url, config const& c, std::shared_ptr<redis::group> const& group)
@@ -77,7 +80,8 @@ std::shared_ptr<node> make_known(redis::url const& url, config const& c, std::sh
     auto const to_server = [c](redis::url const& server) { return redis::make_socket_link(server, c); };
     if (url.topology == redis::topology::cluster)
         return redis::make_cluster_node(url, c, group, to_server);
-    auto way = url.topology == redis::topology::sentinel ? redis::make_sentinel_link(url, c, to_server) : to_server(url);
+    auto way = url.topology == redis::topology::sentinel ? redis::make_sentinel_link(url, c, to_server)
+                                                         : to_server(url);
     return redis::make_redis_node(url, c, group, std::move(way));
 }
 
@@ -101,7 +105,9 @@ std::vector<std::shared_ptr<node>> make_nodes(config const& c, std::shared_ptr<d
     std::vector<std::shared_ptr<node>> nodes;
     auto const stores = by_scheme(c);
     auto const group = std::make_shared<redis::group>(std::move(runtime));
-    store_context const context{.claim = [group](std::string const& name, std::string const& identity) { return group->claim(name, identity); }};
+    store_context const context{.claim = [group](std::string const& name, std::string const& identity) {
+        return group->claim(name, identity);
+    }};
     std::map<std::string, std::size_t> seen;
     for (std::size_t i = 0; i < c.nodes.size(); ++i) {
         auto const scheme = scheme_of(c.nodes[i]);
@@ -113,12 +119,14 @@ std::vector<std::shared_ptr<node>> make_nodes(config const& c, std::shared_ptr<d
             if (!url.wrong.empty())
                 refuse(fmt::format("nodes[{}]: {}", i, url.wrong));
             if (url.transport != redis::transport::memory && c.test_clock)
-                refuse(fmt::format("nodes[{}] is \"{}\", but test_clock is set, by which only memory:// nodes go", i, url.name()));
+                refuse(fmt::format("nodes[{}] is \"{}\", but test_clock is set, by which only memory:// nodes go", i,
+                                   url.name()));
             nodes.push_back(make_known(url, c, group));
         }
         auto const& name = nodes.back()->name();
         if (auto [other, fresh] = seen.emplace(name, i); !fresh)
-            refuse(fmt::format("nodes[{}] is \"{}\", the same server as nodes[{}]; one server has one vote", i, name, other->second));
+            refuse(fmt::format("nodes[{}] is \"{}\", the same server as nodes[{}]; one server has one vote", i, name,
+                               other->second));
     }
     return nodes;
 }

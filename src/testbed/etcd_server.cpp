@@ -9,10 +9,7 @@ namespace redlock::testbed {
 
 namespace {
 
-std::string peer_url(std::uint16_t port)
-{
-    return "http://127.0.0.1:" + std::to_string(port);
-}
+std::string peer_url(std::uint16_t port) { return "http://127.0.0.1:" + std::to_string(port); }
 
 std::string find_program(std::string const& name)
 {
@@ -32,19 +29,20 @@ std::string etcd_program()
     return named.empty() ? find_program("etcd") : named;
 }
 
-std::string etcdctl_program()
-{
-    return find_program("etcdctl");
-}
+std::string etcdctl_program() { return find_program("etcdctl"); }
 
 etcd_server::etcd_server(std::vector<std::string> options, std::string client_scheme)
-    : server_process("etcd", {"ready to serve client requests"}, {"ETCD_UNSUPPORTED_ARCH="}), options_(std::move(options)), client_scheme_(std::move(client_scheme))
+    : server_process("etcd", {"ready to serve client requests"}, {"ETCD_UNSUPPORTED_ARCH="}),
+      options_(std::move(options)),
+      client_scheme_(std::move(client_scheme))
 {
     start_on_free_ports();
 }
 
 etcd_server::etcd_server(place p, std::vector<std::string> options)
-    : server_process("etcd", {"ready to serve client requests"}, {"ETCD_UNSUPPORTED_ARCH="}), place_(std::move(p)), options_(std::move(options))
+    : server_process("etcd", {"ready to serve client requests"}, {"ETCD_UNSUPPORTED_ARCH="}),
+      place_(std::move(p)),
+      options_(std::move(options))
 {
     set_port(place_.port);
     launch();
@@ -61,12 +59,17 @@ void etcd_server::take_ports()
 std::vector<std::string> etcd_server::words()
 {
     if (etcd_program().empty())
-        throw std::runtime_error("there is no etcd here (Debian's package etcd-server); $REDLOCK_ETCD may name the program");
+        throw std::runtime_error(
+            "there is no etcd here (Debian's package etcd-server); $REDLOCK_ETCD may name the program");
     auto const clients = client_url(), peers = peer_url(place_.peer_port);
-    std::vector<std::string> all{etcd_program(), "--name", place_.name, "--data-dir", folder(),
-                                 "--listen-client-urls", clients, "--advertise-client-urls", clients,
-                                 "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
-                                 "--initial-cluster", place_.cluster};
+    std::vector<std::string> all{etcd_program(), "--name",
+                                 place_.name,    "--data-dir",
+                                 folder(),       "--listen-client-urls",
+                                 clients,        "--advertise-client-urls",
+                                 clients,        "--listen-peer-urls",
+                                 peers,          "--initial-advertise-peer-urls",
+                                 peers,          "--initial-cluster",
+                                 place_.cluster};
     all.insert(all.end(), options_.begin(), options_.end());
     return all;
 }

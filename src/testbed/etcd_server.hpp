@@ -34,7 +34,10 @@ public:
     /// One of several; does not wait until it answers.
     etcd_server(place, std::vector<std::string> options);
 
-    std::string url(std::string const& parameters = {}) const { return "etcd://127.0.0.1:" + std::to_string(port()) + parameters; }
+    std::string url(std::string const& parameters = {}) const
+    {
+        return "etcd://127.0.0.1:" + std::to_string(port()) + parameters;
+    }
     bool leads() const { return ask({"endpoint", "status"}).find(", true, ") != std::string::npos; }
 
     /// What etcdctl prints, without the last line feed; "error: …"

@@ -15,7 +15,9 @@ std::string server_program()
 }
 
 local_server::local_server(std::vector<std::string> options, std::string program, std::vector<std::string> environment)
-    : server_process(program, {"Ready to accept connections", "Sentinel ID is"}, std::move(environment)), options_(std::move(options)), program_(std::move(program))
+    : server_process(program, {"Ready to accept connections", "Sentinel ID is"}, std::move(environment)),
+      options_(std::move(options)),
+      program_(std::move(program))
 {
     start_on_free_ports();
 }
@@ -35,9 +37,9 @@ bool local_server::may_start_later(std::string const& log) const
 std::vector<std::string> local_server::words()
 {
     std::filesystem::create_directory(folder());
-    std::vector<std::string> all{program_,   "--port",     std::to_string(port()), "--bind",      "127.0.0.1",
-                                 "--save",   "",           "--appendonly",         "no",          "--dir",
-                                 folder(),   "--loglevel", "notice",               "--daemonize", "no"};
+    std::vector<std::string> all{
+        program_, "--port", std::to_string(port()), "--bind", "127.0.0.1",   "--save", "", "--appendonly", "no",
+        "--dir",  folder(), "--loglevel",           "notice", "--daemonize", "no"};
     all.insert(all.end(), options_.begin(), options_.end());
     return all;
 }
@@ -51,7 +53,8 @@ std::string local_server::count_keys() const
 {
     return ask({"EVAL",
                 "local n = 0 for _, key in ipairs(redis.call('KEYS', '*')) do "
-                "if not string.find(key, ':=life', 1, true) and not string.find(key, ':=settings', 1, true) then n = n + 1 end end return n",
+                "if not string.find(key, ':=life', 1, true) and not string.find(key, ':=settings', 1, true) then n = n "
+                "+ 1 end end return n",
                 "0"});
 }
 

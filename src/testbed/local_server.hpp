@@ -14,7 +14,8 @@ std::string server_program();
 /// A real Redis server, or a Sentinel.
 class local_server final : public server_process {
 public:
-    /// Starts @p program with @p options, and with @p environment ("NAME=value") on top of ours, and waits until it answers.
+    /// Starts @p program with @p options, and with @p environment ("NAME=value") on top of ours, and waits until it
+    /// answers.
     /// @throws std::runtime_error if it does not within a minute, with its log
     explicit local_server(std::vector<std::string> options = {}, std::string program = server_program(),
                           std::vector<std::string> environment = {});

@@ -20,7 +20,11 @@ constexpr auto tables = "/usr/share/mysql/";  // what its own come from
 
 std::vector<std::string> words_for(std::string const& data, std::vector<std::string> const& options)
 {
-    std::vector<std::string> words{mariadb_program(), "--no-defaults", "--datadir=" + data, "--loose-innodb-log-file-size=8M", "--innodb-buffer-pool-size=32M",
+    std::vector<std::string> words{mariadb_program(),
+                                   "--no-defaults",
+                                   "--datadir=" + data,
+                                   "--loose-innodb-log-file-size=8M",
+                                   "--innodb-buffer-pool-size=32M",
                                    "--loose-mysqlx=OFF"};
     if (::geteuid() == 0)
         words.push_back("--user=root");
@@ -32,7 +36,8 @@ std::vector<std::string> words_for(std::string const& data, std::vector<std::str
 void make_mariadb(std::string const& folder, std::string const& data)
 {
     std::ofstream(folder + "/begin") << "CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket = NULL;\n"
-                                     << text_of(tables + std::string("mysql_system_tables.sql")) << text_of(tables + std::string("mysql_performance_tables.sql"))
+                                     << text_of(tables + std::string("mysql_system_tables.sql"))
+                                     << text_of(tables + std::string("mysql_performance_tables.sql"))
                                      << text_of(tables + std::string("mysql_system_tables_data.sql"));
     auto words = words_for(data, {"--bootstrap", "--innodb-flush-log-at-trx-commit=0"});
     words.insert(words.begin(), {"sh", "-c", "file=$0; exec \"$@\" <\"$file\"", folder + "/begin"});
@@ -67,9 +72,11 @@ std::string const& fresh_tables()
     return data.path;
 }
 
-constexpr auto first_users = "CREATE USER IF NOT EXISTS redlock@'127.0.0.1';\nCREATE USER IF NOT EXISTS redlock@localhost;\n"
-                             "GRANT ALL ON *.* TO redlock@'127.0.0.1' WITH GRANT OPTION;\nGRANT ALL ON *.* TO redlock@localhost WITH GRANT OPTION;\n"
-                             "CREATE DATABASE IF NOT EXISTS redlock;\n";
+constexpr auto first_users =
+    "CREATE USER IF NOT EXISTS redlock@'127.0.0.1';\nCREATE USER IF NOT EXISTS redlock@localhost;\n"
+    "GRANT ALL ON *.* TO redlock@'127.0.0.1' WITH GRANT OPTION;\nGRANT ALL ON *.* TO redlock@localhost WITH GRANT "
+    "OPTION;\n"
+    "CREATE DATABASE IF NOT EXISTS redlock;\n";
 
 }  // namespace
 
@@ -77,14 +84,17 @@ std::string mariadb_program()
 {
     if (auto const named = named_by("REDLOCK_MARIADB"); !named.empty())
         return named;
-    bool const there = files::exists("/usr/sbin/mariadbd") && files::exists(tables + std::string("mysql_system_tables.sql"));
+    bool const there = files::exists("/usr/sbin/mariadbd")
+                       && files::exists(tables + std::string("mysql_system_tables.sql"));
     return there ? "/usr/sbin/mariadbd" : "";
 }
 
-mariadb_server::mariadb_server(std::vector<std::string> options) : server_process("mariadbd", {"ready for connections"}), options_(std::move(options))
+mariadb_server::mariadb_server(std::vector<std::string> options)
+    : server_process("mariadbd", {"ready for connections"}), options_(std::move(options))
 {
     if (mariadb_program().empty())
-        throw std::runtime_error("there is no MariaDB server here (Debian's package mariadb-server-core); $REDLOCK_MARIADB may name the program");
+        throw std::runtime_error("there is no MariaDB server here (Debian's package mariadb-server-core); "
+                                 "$REDLOCK_MARIADB may name the program");
     files::copy(fresh_tables(), folder(), files::copy_options::recursive);
     std::ofstream(path() + "/first") << first_users;
     start_on_free_ports();
@@ -106,8 +116,9 @@ std::vector<std::string> mariadb_server::words()
     while (started_ == std::time(nullptr))
         std::this_thread::sleep_for(5ms);
     started_ = std::time(nullptr);
-    auto all = words_for(folder(), {"--port=" + std::to_string(port()), "--bind-address=127.0.0.1", "--socket=" + socket(), "--pid-file=" + path() + "/pid",
-                                    "--skip-name-resolve", "--init-file=" + path() + "/first"});
+    auto all = words_for(folder(),
+                         {"--port=" + std::to_string(port()), "--bind-address=127.0.0.1", "--socket=" + socket(),
+                          "--pid-file=" + path() + "/pid", "--skip-name-resolve", "--init-file=" + path() + "/first"});
     all.insert(all.end(), options_.begin(), options_.end());
     return all;
 }

@@ -8,10 +8,12 @@
 
 namespace redlock::testbed {
 
-/// The server program: $REDLOCK_MARIADB, which may be MySQL's, or mariadbd where Debian's package mariadb-server-core has put it. Empty: there is none.
+/// The server program: $REDLOCK_MARIADB, which may be MySQL's, or mariadbd where Debian's package mariadb-server-core
+/// has put it. Empty: there is none.
 std::string mariadb_program();
 
-/** A real MariaDB server, with the user "redlock", who needs no password and may do everything, and the database "redlock".
+/** A real MariaDB server, with the user "redlock", who needs no password and may do everything, and the database
+    "redlock".
 
     It starts in another second than the last time, by which clients tell its lives apart.
 */

@@ -16,7 +16,8 @@ plain_client::plain_client(connected c) : socket_(c.socket)
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 }
 
-plain_client::plain_client(std::uint16_t port) : plain_client(connected{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)})
+plain_client::plain_client(std::uint16_t port)
+    : plain_client(connected{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)})
 {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -28,10 +29,7 @@ plain_client::plain_client(std::uint16_t port) : plain_client(connected{::socket
     }
 }
 
-plain_client::~plain_client()
-{
-    ::close(socket_);
-}
+plain_client::~plain_client() { ::close(socket_); }
 
 std::string plain_client::ask(std::vector<std::string> const& command)
 {

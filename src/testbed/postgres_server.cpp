@@ -20,9 +20,9 @@ std::string const& fresh_data()
         made()
         {
             files::permissions(folder.path, files::perms::all);
-            run_program(as_nobody({postgres_programs() + "/initdb", "-D", folder.path + "/data", "-U", "redlock", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync",
-                           "--wal-segsize=1"}),
-                folder.path + "/log");
+            run_program(as_nobody({postgres_programs() + "/initdb", "-D", folder.path + "/data", "-U", "redlock", "-A",
+                                   "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--wal-segsize=1"}),
+                        folder.path + "/log");
             path = folder.path + "/data";
         }
         temporary_folder folder;
@@ -39,7 +39,8 @@ std::vector<std::string> as_nobody(std::vector<std::string> words)
 {
     if (::geteuid() != 0)
         return words;
-    std::vector<std::string> all{"setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--pdeathsig", "KILL"};
+    std::vector<std::string> all{"setpriv", "--reuid",        "nobody",      "--regid",
+                                 "nogroup", "--clear-groups", "--pdeathsig", "KILL"};
     all.insert(all.end(), words.begin(), words.end());
     return all;
 }
@@ -58,20 +59,24 @@ std::string postgres_programs()
     return newest.second;
 }
 
-postgres_server::postgres_server(std::vector<std::string> settings) : server_process("postgres", {"ready to accept "}), settings_(std::move(settings))
+postgres_server::postgres_server(std::vector<std::string> settings)
+    : server_process("postgres", {"ready to accept "}), settings_(std::move(settings))
 {
     if (postgres_programs().empty())
-        throw std::runtime_error("there is no PostgreSQL server below /usr/lib/postgresql (Debian's package postgresql); $REDLOCK_POSTGRESQL may name its bin folder");
+        throw std::runtime_error("there is no PostgreSQL server below /usr/lib/postgresql (Debian's package "
+                                 "postgresql); $REDLOCK_POSTGRESQL may name its bin folder");
     files::permissions(path(), files::perms::all);
     run_program({"cp", "-a", fresh_data(), folder()}, path() + "/copy");
     start_on_free_ports();
 }
 
-postgres_server::postgres_server(postgres_server const& primary) : server_process("postgres", {"ready to accept "}), settings_(primary.settings_)
+postgres_server::postgres_server(postgres_server const& primary)
+    : server_process("postgres", {"ready to accept "}), settings_(primary.settings_)
 {
     files::permissions(path(), files::perms::all);
-    run_program(as_nobody({postgres_programs() + "/pg_basebackup", "-h", "127.0.0.1", "-p", std::to_string(primary.port()), "-U", "redlock", "-D", folder(), "-R",
-                   "--checkpoint=fast", "--no-sync"}),
+    run_program(
+        as_nobody({postgres_programs() + "/pg_basebackup", "-h", "127.0.0.1", "-p", std::to_string(primary.port()),
+                   "-U", "redlock", "-D", folder(), "-R", "--checkpoint=fast", "--no-sync"}),
         path() + "/copy");
     start_on_free_ports();
 }
@@ -82,16 +87,14 @@ std::string postgres_server::url(std::string const& parameters) const
 }
 
 // Processes of the one before may hold its memory still.
-bool postgres_server::may_start_later(std::string const& log) const
-{
-    return log.find("could not bind") == log.npos;
-}
+bool postgres_server::may_start_later(std::string const& log) const { return log.find("could not bind") == log.npos; }
 
 std::vector<std::string> postgres_server::words()
 {
     std::vector<std::string> all{postgres_programs() + "/postgres", "-D", folder(), "-p", std::to_string(port())};
     auto settings = settings_;
-    settings.insert(settings.begin(), {"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200", "shared_buffers=16MB"});
+    settings.insert(settings.begin(), {"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200",
+                                       "shared_buffers=16MB"});
     for (auto const& s : settings) {
         all.push_back("-c");
         all.push_back(s);
@@ -101,8 +104,11 @@ std::vector<std::string> postgres_server::words()
 
 std::string postgres_server::ask(std::string const& sql) const
 {
-    auto const said = answer_of({"sh", "-c", "exec psql -X -q -A -t -v VERBOSITY=terse -h 127.0.0.1 -U redlock -d postgres -p $0 -c \"$1\" 2>&1", std::to_string(port()), sql},
-                                {"PGOPTIONS=-c client_min_messages=warning"});
+    auto const said =
+        answer_of({"sh", "-c",
+                   "exec psql -X -q -A -t -v VERBOSITY=terse -h 127.0.0.1 -U redlock -d postgres -p $0 -c \"$1\" 2>&1",
+                   std::to_string(port()), sql},
+                  {"PGOPTIONS=-c client_min_messages=warning"});
     return said.starts_with("error: ") ? said : said.substr(said.rfind('\n') + 1);
 }
 

@@ -7,7 +7,8 @@
 
 namespace redlock::testbed {
 
-/// The folder of PostgreSQL's programs: $REDLOCK_POSTGRESQL, or the newest below /usr/lib/postgresql. Empty: there are none.
+/// The folder of PostgreSQL's programs: $REDLOCK_POSTGRESQL, or the newest below /usr/lib/postgresql. Empty: there are
+/// none.
 std::string postgres_programs();
 
 /// The command line that starts @p words as the user nobody, if we are root, as whom some servers refuse to run.

@@ -43,10 +43,7 @@ namespace {
 
 }  // namespace
 
-int process::ending::code() const
-{
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+int process::ending::code() const { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
 
 std::string process::ending::in_words() const
 {
@@ -60,9 +57,11 @@ process::process(std::vector<std::string> words, process_options o) : options_(s
     for (auto& w : words)
         arguments.push_back(w.data());
     arguments.push_back(nullptr);
-    auto const add = [&](char* setting) {  // the first of a name counts; getenv and shells differ if a name is there twice
+    auto const add = [&](char* setting) {  // the first of a name counts; getenv and shells differ if a name is there
+                                           // twice
         std::string_view const name(setting, std::strcspn(setting, "=") + 1);
-        if (std::ranges::none_of(environment, [=](char const* other) { return std::string_view(other).starts_with(name); }))
+        if (std::ranges::none_of(environment,
+                                 [=](char const* other) { return std::string_view(other).starts_with(name); }))
             environment.push_back(setting);
     };
     for (auto& e : options_.environment)
@@ -124,7 +123,10 @@ process::~process()
 }
 
 process::process(process&& other) noexcept
-    : options_(std::move(other.options_)), pid_(std::exchange(other.pid_, -1)), from_(std::exchange(other.from_, -1)), ending_(other.ending_)
+    : options_(std::move(other.options_)),
+      pid_(std::exchange(other.pid_, -1)),
+      from_(std::exchange(other.from_, -1)),
+      ending_(other.ending_)
 {
 }
 
@@ -149,10 +151,7 @@ void process::pause()
     look(WUNTRACED);
 }
 
-void process::resume()
-{
-    signal(SIGCONT);
-}
+void process::resume() { signal(SIGCONT); }
 
 std::optional<process::ending> process::ended()
 {

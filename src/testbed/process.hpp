@@ -15,8 +15,8 @@ struct process_options {
     bool piped = false;                      ///< what it says on its standard output is for read()
     bool stopped = false;                    ///< it stands still until resume()
     int when_alone = SIGKILL;                ///< what it gets when the thread that started it has ended
-    std::function<bool()> is_over{};         ///< asked when a signal disturbs a wait for it: whether it is to end, by SIGTERM
-    std::string name{};                      ///< of a function, for the message if it throws
+    std::function<bool()> is_over{};  ///< asked when a signal disturbs a wait for it: whether it is to end, by SIGTERM
+    std::string name{};               ///< of a function, for the message if it throws
 };
 
 /** A process of ours: a program, or a function.
@@ -26,16 +26,18 @@ struct process_options {
 class process {
 public:
     struct ending {
-        int status;            ///< as ::waitpid tells it
-        int code() const;      ///< its exit status; -1: a signal
+        int status;        ///< as ::waitpid tells it
+        int code() const;  ///< its exit status; -1: a signal
         std::string in_words() const;
     };
 
-    /// A program and its arguments, in a process group of its own: Ctrl-C is for us. It ends with 127 if there is no such program.
+    /// A program and its arguments, in a process group of its own: Ctrl-C is for us. It ends with 127 if there is no
+    /// such program.
     /// @throws std::system_error if there can be no further process; so does the other
     explicit process(std::vector<std::string> words, process_options = {});
 
-    /// A fork that runs a function and ends with what that returns, or with 1 if it throws: we must have no other thread.
+    /// A fork that runs a function and ends with what that returns, or with 1 if it throws: we must have no other
+    /// thread.
     explicit process(std::function<int()> const& work, process_options = {});
 
     ~process();  ///< SIGKILL

@@ -146,10 +146,7 @@ void proxy::close_all_but_listeners() const
     ::close_range(first, std::numeric_limits<unsigned>::max(), 0);
 }
 
-void proxy::set(std::size_t i, fault f)
-{
-    ways_.at(i).now->what = f;
-}
+void proxy::set(std::size_t i, fault f) { ways_.at(i).now->what = f; }
 
 void proxy::set_all(fault f)
 {
@@ -164,9 +161,6 @@ void proxy::set_rtt(std::size_t i, std::chrono::microseconds rtt)
     ways_[i].now->one_way_ns.store(one_way(rtt), std::memory_order_relaxed);
 }
 
-int proxy::connections(std::size_t i) const
-{
-    return ways_.at(i).now->connections;
-}
+int proxy::connections(std::size_t i) const { return ways_.at(i).now->connections; }
 
 }  // namespace redlock::testbed

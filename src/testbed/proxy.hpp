@@ -17,11 +17,12 @@
 
 namespace redlock::testbed {
 
-/** Stands between clients and servers on loopback as a network would: what is sent arrives half a round trip later, if at all.
+/** Stands between clients and servers on loopback as a network would: what is sent arrives half a round trip later, if
+    at all.
 
     Bytes keep their order; the end of a stream and a reset travel like bytes do, and a server that refuses is a reset.
-    Connections themselves are made at once. Who does not read stops the sender, 4 MiB later. The time is kept to what the
-    kernel's timers allow: it is never less.
+    Connections themselves are made at once. Who does not read stops the sender, 4 MiB later. The time is kept to what
+    the kernel's timers allow: it is never less.
 
     Connections wait until it is started, in one way or the other.
 */
@@ -43,8 +44,8 @@ public:
 
     /** In a process of its own, so that what it costs is nobody else's.
 
-        That dies with this object, and with the thread that started it, even if that is killed. It is a fork, so there must be no
-        other thread yet. It runs on the processors that the parent is allowed at this moment.
+        That dies with this object, and with the thread that started it, even if that is killed. It is a fork, so there
+        must be no other thread yet. It runs on the processors that the parent is allowed at this moment.
         @return the process, for its figures
     */
     pid_t start_apart();

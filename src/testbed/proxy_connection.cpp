@@ -114,7 +114,8 @@ void proxy_connection::write(lane& l, fault what)
     if (what == fault::reset)
         return close(true);
     if (ec && ec != asio::error::would_block)
-        return put(l.replies ? requests_ : replies_, {}, ending::reset);  // the other side learns of it when the news has travelled
+        return put(l.replies ? requests_ : replies_, {}, ending::reset);  // the other side learns of it when the news
+                                                                          // has travelled
     l.bytes.erase(0, written);
     l.size -= written;
     if (l.full && l.size < pending_max) {

@@ -18,8 +18,9 @@ namespace redlock::testbed {
 /// What a proxy does to the connections that pass through it.
 enum class fault : std::uint8_t {
     none,
-    trickle,    ///< replies come one byte at a time
-    mute,       ///< requests arrive, replies do not; what follows a lost one would make no sense, so the connection ends after it
+    trickle,  ///< replies come one byte at a time
+    mute,     ///< requests arrive, replies do not; what follows a lost one would make no sense, so the connection ends
+              ///< after it
     half_open,  ///< nothing arrives in either direction, and nobody is told
     reset,      ///< the connection is reset in the middle of the next reply
     garbage,    ///< replies are followed by bytes that mean nothing
@@ -67,7 +68,7 @@ private:
         bool busy = false;                    ///< it will be looked at again
         bool full = false;                    ///< nothing is read, until there is room
         bool closed = false;
-        bool lost = false;                    ///< a reply, by a fault
+        bool lost = false;  ///< a reply, by a fault
     };
 
     void read(lane& l);

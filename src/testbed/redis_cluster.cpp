@@ -15,7 +15,8 @@ constexpr std::size_t slots = 16'384;
 
 redis_cluster::redis_cluster(std::size_t masters, std::size_t replicas, std::vector<std::string> options)
 {
-    options.insert(options.end(), {"--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0"});
+    options.insert(options.end(),
+                   {"--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0"});
     for (std::size_t i = 0; i < masters * (1 + replicas); ++i)
         servers_.emplace_back(options);
     for (std::size_t i = 0; i < masters; ++i) {
@@ -28,12 +29,22 @@ redis_cluster::redis_cluster(std::size_t masters, std::size_t replicas, std::vec
         servers_[i].ask({"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)});
     for (std::size_t i = 1; i < servers_.size(); ++i)
         servers_[i].ask({"CLUSTER", "MEET", "127.0.0.1", std::to_string(servers_[0].port())});
-    auto const knows = [](local_server const& s, std::string const& other) { return s.ask({"CLUSTER", "NODES"}).find(other) != std::string::npos; };
+    auto const knows = [](local_server const& s, std::string const& other) {
+        return s.ask({"CLUSTER", "NODES"}).find(other) != std::string::npos;
+    };
     for (std::size_t i = masters; i < servers_.size(); ++i) {
         auto const& replica = servers_[i];
         auto const master = id((i - masters) / replicas);
-        wait_until([&] { return knows(replica, master) && replica.ask({"CLUSTER", "REPLICATE", master}) == "OK"; }, "a replica finds no master");
-        wait_until([&] { return replica.ask({"INFO", "replication"}).find("master_link_status:up") != std::string::npos; }, "a replica does not get its data");
+        wait_until(
+            [&] {
+                return knows(replica, master) && replica.ask({"CLUSTER", "REPLICATE", master}) == "OK";
+            },
+            "a replica finds no master");
+        wait_until(
+            [&] {
+                return replica.ask({"INFO", "replication"}).find("master_link_status:up") != std::string::npos;
+            },
+            "a replica does not get its data");
     }
     wait();
 }
@@ -46,7 +57,8 @@ std::string redis_cluster::url(std::string const& credentials) const
 std::size_t redis_cluster::owner(std::string const& key) const
 {
     for (std::size_t i = 0; i < servers_.size(); ++i) {
-        if (servers_[i].pid() > 0 && servers_[i].ask({"ROLE"}).starts_with("master") && !servers_[i].ask({"GET", key}).starts_with("-MOVED"))
+        if (servers_[i].pid() > 0 && servers_[i].ask({"ROLE"}).starts_with("master")
+            && !servers_[i].ask({"GET", key}).starts_with("-MOVED"))
             return i;
     }
     throw std::runtime_error("no master has the slot of " + key);
@@ -63,7 +75,8 @@ void redis_cluster::end_moving(std::string const& key, std::size_t from, std::si
     auto const keys = servers_[from].ask({"CLUSTER", "GETKEYSINSLOT", slot(key), "100"});
     for (std::size_t begin = 0; begin < keys.size();) {
         auto const end = std::min(keys.find('\n', begin), keys.size());
-        servers_[from].ask({"MIGRATE", "127.0.0.1", std::to_string(servers_[to].port()), keys.substr(begin, end - begin), "0", "5000"});
+        servers_[from].ask({"MIGRATE", "127.0.0.1", std::to_string(servers_[to].port()),
+                            keys.substr(begin, end - begin), "0", "5000"});
         begin = end + 1;
     }
     for (auto const i : {to, from})
@@ -97,7 +110,8 @@ void redis_cluster::wait() const
     auto const well = [&](local_server const& s) {
         return s.pid() <= 0
                || (s.ask({"CLUSTER", "INFO"}).find("cluster_state:ok") != std::string::npos
-                   && s.ask({"CLUSTER", "INFO"}).find("cluster_known_nodes:" + std::to_string(servers_.size())) != std::string::npos);
+                   && s.ask({"CLUSTER", "INFO"}).find("cluster_known_nodes:" + std::to_string(servers_.size()))
+                          != std::string::npos);
     };
     for (auto const& s : servers_)
         wait_until([&] { return well(s); }, "the cluster does not come together");

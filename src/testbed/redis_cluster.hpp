@@ -14,7 +14,8 @@ namespace redlock::testbed {
 /// Masters that share the slots of a cluster, and their replicas.
 class redis_cluster {
 public:
-    /// Waits until all is well. Each master has @p replicas. Behind the masters come the replicas of the first one, and so on.
+    /// Waits until all is well. Each master has @p replicas. Behind the masters come the replicas of the first one, and
+    /// so on.
     explicit redis_cluster(std::size_t masters = 3, std::size_t replicas = 0, std::vector<std::string> options = {});
 
     local_server& operator[](std::size_t i) { return servers_[i]; }
@@ -27,7 +28,8 @@ public:
     void begin_to_move(std::string const& key, std::size_t from, std::size_t to);
     void end_moving(std::string const& key, std::size_t from, std::size_t to);
 
-    /// Gives the slot of @p key to a master by the word of the operator, as `redis-cli --cluster fix` does; nothing is moved.
+    /// Gives the slot of @p key to a master by the word of the operator, as `redis-cli --cluster fix` does; nothing is
+    /// moved.
     void give(std::string const& key, std::size_t to);
 
     /// Waits until a running server says that server @p i, which is dead or hangs, has failed.

@@ -21,10 +21,7 @@ std::string make_program(std::string const& folder, std::vector<std::string> con
     return program;
 }
 
-bool contains(std::string const& text, std::string const& words)
-{
-    return text.find(words) != text.npos;
-}
+bool contains(std::string const& text, std::string const& words) { return text.find(words) != text.npos; }
 
 }  // namespace
 
@@ -38,12 +35,21 @@ sentinel_set::sentinel_set(sentinel_options o)
         options.insert(options.end(), {"--replicaof", "127.0.0.1 " + port});
         servers_.emplace_back(options);
     }
-    wait_until([&] { return contains(servers_[0].ask({"INFO", "replication"}), "connected_slaves:" + std::to_string(o.replicas)); }, "no replica comes");
+    wait_until(
+        [&] {
+            return contains(servers_[0].ask({"INFO", "replication"}), "connected_slaves:" + std::to_string(o.replicas));
+        },
+        "no replica comes");
     for (std::size_t i = 1; i <= o.replicas; ++i)
-        wait_until([&] { return contains(servers_[i].ask({"INFO", "replication"}), "master_link_status:up"); }, "a replica does not get its data");
+        wait_until(
+            [&] {
+                return contains(servers_[i].ask({"INFO", "replication"}), "master_link_status:up");
+            },
+            "a replica does not get its data");
     auto const count = std::to_string(o.sentinels / 2 + 1);
-    std::vector<std::string> settings{"sentinel monitor stock 127.0.0.1 " + (o.port.empty() ? port : o.port) + ' ' + count,
-                                      "sentinel down-after-milliseconds stock " + o.down_after_ms, "sentinel failover-timeout stock 5000"};
+    std::vector<std::string> settings{
+        "sentinel monitor stock 127.0.0.1 " + (o.port.empty() ? port : o.port) + ' ' + count,
+        "sentinel down-after-milliseconds stock " + o.down_after_ms, "sentinel failover-timeout stock 5000"};
     settings.insert(settings.end(), o.settings.begin(), o.settings.end());
     for (std::size_t i = 0; i < o.sentinels; ++i)
         sentinels_.emplace_back(std::vector<std::string>{}, make_program(folders_.emplace_back().path, settings));
@@ -52,7 +58,9 @@ sentinel_set::sentinel_set(sentinel_options o)
         wait_until(
             [&] {
                 auto const said = s.ask({"SENTINEL", "MASTER", "stock"});
-                return said.starts_with('-') || (contains(said, "num-slaves\n" + replicas + "\n") && contains(said, "num-other-sentinels\n" + others + "\n"));
+                return said.starts_with('-')
+                       || (contains(said, "num-slaves\n" + replicas + "\n")
+                           && contains(said, "num-other-sentinels\n" + others + "\n"));
             },
             "a Sentinel does not find the others");
     }
@@ -71,7 +79,8 @@ std::string sentinel_set::master(std::size_t i) const
 
 local_server& sentinel_set::add_sentinel(std::uint16_t port, std::vector<std::string> const& settings)
 {
-    std::vector<std::string> all{"sentinel monitor stock 127.0.0.1 " + std::to_string(port) + " 1", "sentinel down-after-milliseconds stock 60000"};
+    std::vector<std::string> all{"sentinel monitor stock 127.0.0.1 " + std::to_string(port) + " 1",
+                                 "sentinel down-after-milliseconds stock 60000"};
     all.insert(all.end(), settings.begin(), settings.end());
     return sentinels_.emplace_back(std::vector<std::string>{}, make_program(folders_.emplace_back().path, all));
 }
@@ -80,7 +89,11 @@ void sentinel_set::fail_over(std::size_t i)
 {
     auto const before = master(i);
     // It may have to learn that a replica is ready.
-    wait_until([&] { return sentinels_[i].ask({"SENTINEL", "FAILOVER", "stock"}) == "OK"; }, "the Sentinel does not begin to fail over");
+    wait_until(
+        [&] {
+            return sentinels_[i].ask({"SENTINEL", "FAILOVER", "stock"}) == "OK";
+        },
+        "the Sentinel does not begin to fail over");
     wait_for_another(before, i);
 }
 

@@ -13,10 +13,10 @@ namespace redlock::testbed {
 struct sentinel_options {
     std::size_t replicas = 1;
     std::size_t sentinels = 1;
-    std::string down_after_ms = "60000";        ///< until a master that does not answer counts as down; by default none does
-    std::vector<std::string> servers{};         ///< options of the servers
-    std::vector<std::string> settings{};        ///< lines for the Sentinels' configuration
-    std::string port{};                         ///< of the master, as the Sentinels know it; empty: the one without TLS
+    std::string down_after_ms = "60000";  ///< until a master that does not answer counts as down; by default none does
+    std::vector<std::string> servers{};   ///< options of the servers
+    std::vector<std::string> settings{};  ///< lines for the Sentinels' configuration
+    std::string port{};                   ///< of the master, as the Sentinels know it; empty: the one without TLS
 };
 
 /// A master, its replicas, and Sentinels that watch them under the name "stock"; a majority of the Sentinels decides.
@@ -25,7 +25,7 @@ public:
     /// Waits until all of them know of each other.
     explicit sentinel_set(sentinel_options = {});
 
-    local_server& server(std::size_t i) { return servers_[i]; }      ///< the first is the master at first
+    local_server& server(std::size_t i) { return servers_[i]; }  ///< the first is the master at first
     local_server& sentinel(std::size_t i) { return sentinels_[i]; }
 
     /// @p first: the part that stands before the Sentinels; @p last: what stands behind them.

@@ -51,7 +51,7 @@ std::uint16_t free_port(std::uint16_t highest)
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         socklen_t size = sizeof address;
         bool const bound = ::bind(s, reinterpret_cast<sockaddr*>(&address), size) == 0
-                        && ::getsockname(s, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+                           && ::getsockname(s, reinterpret_cast<sockaddr*>(&address), &size) == 0;
         ::close(s);
         if (!bound)
             break;
@@ -89,10 +89,7 @@ server_process::server_process(std::string name, std::vector<std::string> ready,
 {
 }
 
-server_process::~server_process()
-{
-    kill();
-}
+server_process::~server_process() { kill(); }
 
 void server_process::start_on_free_ports()
 {
@@ -164,10 +161,7 @@ void server_process::resume()
     process_->resume();
 }
 
-void server_process::forget()
-{
-    std::filesystem::remove_all(folder());
-}
+void server_process::forget() { std::filesystem::remove_all(folder()); }
 
 void server_process::signal_children(int number) const
 {

@@ -105,7 +105,9 @@ public:
     Server& leader()
     {
         auto found = members_.end();
-        auto const is_found = [&] { return (found = std::ranges::find_if(members_, &Server::leads)) != members_.end(); };
+        auto const is_found = [&] {
+            return (found = std::ranges::find_if(members_, &Server::leads)) != members_.end();
+        };
         wait_until(is_found, "the cluster elects no leader");
         return *found;
     }

@@ -8,7 +8,8 @@
 namespace redlock::testbed {
 
 service::service(std::string const& program, std::vector<std::string> options, std::vector<std::string> environment)
-    : process_((options.insert(options.begin(), program), std::move(options)), {.environment = std::move(environment), .piped = true})
+    : process_((options.insert(options.begin(), program), std::move(options)),
+               {.environment = std::move(environment), .piped = true})
 {
     auto const said = process_.read('\n');
     auto const colon = std::min(said.rfind(':'), said.size());

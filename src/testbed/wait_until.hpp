@@ -11,7 +11,8 @@ template <class Condition>
 void wait_until(Condition done, char const* what)
 {
     using clock = std::chrono::steady_clock;
-    for (auto const end = clock::now() + std::chrono::minutes(1); !done(); std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
+    for (auto const end = clock::now() + std::chrono::minutes(1); !done();
+         std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
         if (clock::now() > end)
             throw std::runtime_error(what);
     }

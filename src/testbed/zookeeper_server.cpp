@@ -21,8 +21,9 @@ namespace files = std::filesystem;
 namespace asio = boost::asio;
 
 constexpr char const* java = "/usr/bin/java";
-constexpr std::array jars{"zookeeper", "zookeeper-jute", "slf4j-api", "slf4j-simple", "snappy-java", "metrics-core", "commons-io",
-                          "netty-buffer", "netty-codec", "netty-common", "netty-handler", "netty-resolver", "netty-transport"};
+constexpr std::array jars{"zookeeper",     "zookeeper-jute", "slf4j-api",      "slf4j-simple", "snappy-java",
+                          "metrics-core",  "commons-io",     "netty-buffer",   "netty-codec",  "netty-common",
+                          "netty-handler", "netty-resolver", "netty-transport"};
 
 }  // namespace
 
@@ -52,7 +53,8 @@ zookeeper_server::zookeeper_server(place p) : server_process("ZooKeeper", {}), p
 std::vector<std::string> zookeeper_server::words()
 {
     if (zookeeper_class_path().empty())
-        throw std::runtime_error("there is no ZooKeeper here (Debian's package zookeeper); $REDLOCK_ZOOKEEPER may be its class path");
+        throw std::runtime_error(
+            "there is no ZooKeeper here (Debian's package zookeeper); $REDLOCK_ZOOKEEPER may be its class path");
     files::create_directories(folder());
     if (place_.number != 0)
         std::ofstream(folder() + "/myid") << place_.number << '\n';
@@ -60,13 +62,15 @@ std::vector<std::string> zookeeper_server::words()
     {
         std::ofstream settings(file);
         settings << "tickTime=100\ninitLimit=50\nsyncLimit=10\ndataDir=" << folder() << "\nclientPort=" << port()
-                 << "\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=*\nmaxClientCnxns=0\nmaxSessionTimeout=3600000\n";
+                 << "\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=*\nmaxClientCnxns="
+                    "0\nmaxSessionTimeout=3600000\n";
         for (auto const* const more : {&place_.servers, &settings_}) {
             for (auto const& line : *more)
                 settings << line << '\n';
         }
     }
-    std::vector<std::string> all{java, "-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", zookeeper_class_path()};
+    std::vector<std::string> all{
+        java, "-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", zookeeper_class_path()};
     all.insert(all.end(), properties_.begin(), properties_.end());
     all.insert(all.end(), {"org.apache.zookeeper.server.quorum.QuorumPeerMain", file});
     return all;
@@ -93,7 +97,8 @@ zookeeper_ensemble::zookeeper_ensemble(std::size_t members)
 {
     std::vector<std::string> servers;
     for (std::size_t i = 1; i <= members; ++i)
-        servers.push_back("server." + std::to_string(i) + "=127.0.0.1:" + std::to_string(free_port()) + ":" + std::to_string(free_port()));
+        servers.push_back("server." + std::to_string(i) + "=127.0.0.1:" + std::to_string(free_port()) + ":"
+                          + std::to_string(free_port()));
     for (std::size_t i = 1; i <= members; ++i)
         members_.emplace_back(zookeeper_server::place{free_port(), static_cast<int>(i), servers});
     for (auto& m : members_)

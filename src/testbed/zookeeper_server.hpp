@@ -9,7 +9,8 @@
 
 namespace redlock::testbed {
 
-/// The jars of a ZooKeeper server, as a class path: $REDLOCK_ZOOKEEPER, or those of Debian's packages. Empty: there is none, or no Java.
+/// The jars of a ZooKeeper server, as a class path: $REDLOCK_ZOOKEEPER, or those of Debian's packages. Empty: there is
+/// none, or no Java.
 std::string zookeeper_class_path();
 
 /// A real ZooKeeper server. Its tick is a tenth of a second.
@@ -31,7 +32,10 @@ public:
     /// One of several; does not wait until it answers.
     explicit zookeeper_server(place);
 
-    std::string url(std::string const& rest = {}) const { return "zookeeper://127.0.0.1:" + std::to_string(port()) + rest; }
+    std::string url(std::string const& rest = {}) const
+    {
+        return "zookeeper://127.0.0.1:" + std::to_string(port()) + rest;
+    }
     bool leads() const { return ask("srvr").find("Mode: leader") != std::string::npos; }
 
     /// What it says to a word of four letters, such as "srvr" or "dump"; empty: nothing.

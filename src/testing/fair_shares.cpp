@@ -36,8 +36,8 @@ struct shares {
 
     std::string words() const
     {
-        return std::to_string(of[0]) + " and " + std::to_string(of[1]) + " locks, up to " + std::to_string(longest_run) +
-               " in a row, a hundred in " + in_words(fastest);
+        return std::to_string(of[0]) + " and " + std::to_string(of[1]) + " locks, up to " + std::to_string(longest_run)
+               + " in a row, a hundred in " + in_words(fastest);
     }
 };
 
@@ -65,8 +65,8 @@ public:
         return run(1, [](auto&) { return true; });
     }
 
-    /// How long a turn is, and who gets the next one, depends on chance. So they go on until the shares are fair, for up
-    /// to 3,000 locks.
+    /// How long a turn is, and who gets the next one, depends on chance. So they go on until the shares are fair, for
+    /// up to 3,000 locks.
     shares together(clock::duration longest)
     {
         return run(managers_.size(), [=](auto& s) { return s.are_fair() && s.fastest <= longest; });
@@ -149,8 +149,8 @@ void expect_fair_shares(config const& settings)
         if (together.are_fair() && together.longest_run <= run_max && together.fastest <= 2 * alone.fastest)
             return;
         if (i == attempts)
-            throw std::runtime_error("two managers that want one lock do not share it: " + together.words() +
-                                     ", and one alone in " + in_words(alone.fastest));
+            throw std::runtime_error("two managers that want one lock do not share it: " + together.words()
+                                     + ", and one alone in " + in_words(alone.fastest));
     }
 }
 

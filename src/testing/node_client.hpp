@@ -83,10 +83,11 @@ public:
     explicit client(node_kind const& k) : node_(k.make()), limits_(node_->limits())
     {
         node_->start(context_.get_executor(), {.connected = [this](server_identity const&) { ++connections; },
-                                               .changed = [this](std::string_view key) {
-                                                   changes.emplace_back(key);
-                                                   answered_before_.push_back(*answered_);
-                                               }});
+                                               .changed =
+                                                   [this](std::string_view key) {
+                                                       changes.emplace_back(key);
+                                                       answered_before_.push_back(*answered_);
+                                                   }});
         try {
             auto const ready = put(node_command(), "", "");
             run_to([&] { return ready->answers > 0; }, "a command to connect is never answered");
@@ -168,11 +169,15 @@ public:
     {
         return vote_of({.what = kind::acquire, .ttl = ttl}, keys, value);
     }
-    bool extends(resource_set const& keys, std::string const& value, std::chrono::milliseconds ttl = long_ttl, bool heal = false)
+    bool extends(resource_set const& keys, std::string const& value, std::chrono::milliseconds ttl = long_ttl,
+                 bool heal = false)
     {
         return vote_of({.what = kind::extend, .heal = heal, .ttl = ttl}, keys, value);
     }
-    bool releases(resource_set const& keys, std::string const& value) { return vote_of({.what = kind::release}, keys, value); }
+    bool releases(resource_set const& keys, std::string const& value)
+    {
+        return vote_of({.what = kind::release}, keys, value);
+    }
     node_reply inspect(resource_set const& keys) { return ask({.what = kind::inspect}, keys, {}); }
 
     bool vote_of(node_command c, resource_set const& keys, std::string const& value)

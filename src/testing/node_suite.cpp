@@ -27,10 +27,7 @@ node_command contending(std::string_view who, handovers h = handovers::end, bool
     return {.what = kind::acquire, .handed_on = h, .watch = watch, .contender = who, .ttl = long_ttl};
 }
 
-node_command fenced(kind what, std::uint64_t fence)
-{
-    return {.what = what, .ttl = long_ttl, .fence = fence};
-}
+node_command fenced(kind what, std::uint64_t fence) { return {.what = what, .ttl = long_ttl, .fence = fence}; }
 
 node_command shared(kind what, std::chrono::milliseconds ttl = long_ttl)
 {
@@ -866,9 +863,6 @@ constexpr node_case all[] = {
 
 }  // namespace
 
-std::span<node_case const> node_cases()
-{
-    return all;
-}
+std::span<node_case const> node_cases() { return all; }
 
 }  // namespace redlock::testing

@@ -73,10 +73,14 @@ BOOST_AUTO_TEST_CASE(what_is_absent_is_null_and_stays_absent)
 
 BOOST_AUTO_TEST_CASE(an_error_names_file_field_and_what_was_expected)
 {
-    BOOST_TEST(complaint_about("\"nodes\": 5", "\"nodes\": \"five\"") == "old.json: results[0].nodes: expected a whole number from 0 on");
-    BOOST_TEST(complaint_about("\"p90\": 200", "\"p90\": []") == "old.json: results[0].acquire_us.p90: expected a number");
-    BOOST_TEST(complaint_about("[0.5, 150]", "[0.5]") == "old.json: results[0].curve[0]: expected a pair: share and microseconds");
-    BOOST_TEST(complaint_about("\"spread\"", "\"sprawl\"") == "old.json: results[0].spread: expected this field, but it is missing");
+    BOOST_TEST(complaint_about("\"nodes\": 5", "\"nodes\": \"five\"")
+               == "old.json: results[0].nodes: expected a whole number from 0 on");
+    BOOST_TEST(complaint_about("\"p90\": 200", "\"p90\": []")
+               == "old.json: results[0].acquire_us.p90: expected a number");
+    BOOST_TEST(complaint_about("[0.5, 150]", "[0.5]")
+               == "old.json: results[0].curve[0]: expected a pair: share and microseconds");
+    BOOST_TEST(complaint_about("\"spread\"", "\"sprawl\"")
+               == "old.json: results[0].spread: expected this field, but it is missing");
     BOOST_TEST(contains(complaint_about("\"spread\":", "\"spread\""), "old.json: line "));
 }
 
@@ -90,8 +94,8 @@ BOOST_AUTO_TEST_CASE(a_cut_off_file_is_refused)
 
 BOOST_AUTO_TEST_CASE(another_schema_is_refused)
 {
-    BOOST_TEST(complaint_about("\"schema\": 1", "\"schema\": 2") ==
-               "old.json: schema: expected 1, the only one this program reads, found 2");
+    BOOST_TEST(complaint_about("\"schema\": 1", "\"schema\": 2")
+               == "old.json: schema: expected 1, the only one this program reads, found 2");
 }
 
 BOOST_AUTO_TEST_CASE(unknown_fields_are_ignored)

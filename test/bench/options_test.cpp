@@ -29,18 +29,41 @@ std::string wrong(std::vector<std::string> const& arguments)
     }
 }
 
-bool tells(std::string const& text, std::string_view what)
-{
-    return text.find(what) != std::string::npos;
-}
+bool tells(std::string const& text, std::string_view what) { return text.find(what) != std::string::npos; }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(every_option_is_taken)
 {
-    auto const o = parse({"contended", "renew", "--nodes", "redis://a,redis://b", "--clients", "7", "--rate", "2.5", "--hold",
-                          "0.5", "--rtt", "2ms", "--locks", "9", "--ttl", "1min", "--rounds", "3", "--duration=0.25s", "--pin", "1,0",
-                          "--server", "valkey-server", "--json", "j", "--csv", "c", "--plot", "p.svg"});
+    auto const o = parse({"contended",
+                          "renew",
+                          "--nodes",
+                          "redis://a,redis://b",
+                          "--clients",
+                          "7",
+                          "--rate",
+                          "2.5",
+                          "--hold",
+                          "0.5",
+                          "--rtt",
+                          "2ms",
+                          "--locks",
+                          "9",
+                          "--ttl",
+                          "1min",
+                          "--rounds",
+                          "3",
+                          "--duration=0.25s",
+                          "--pin",
+                          "1,0",
+                          "--server",
+                          "valkey-server",
+                          "--json",
+                          "j",
+                          "--csv",
+                          "c",
+                          "--plot",
+                          "p.svg"});
 
     BOOST_TEST(o.scenarios == (std::vector<std::string>{"contended", "renew"}), boost::test_tools::per_element());
     BOOST_TEST(o.nodes == (std::vector<std::string>{"redis://a", "redis://b"}), boost::test_tools::per_element());
@@ -76,7 +99,8 @@ BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_told_with_the_way_out)
     BOOST_TEST(tells(wrong({"--clients", "1.5"}), "whole number"));
     BOOST_TEST(tells(wrong({"--clients", "nan"}), "whole number"));
     for (auto const* duration : {"5h", "99", "61s", "", "nan", "-1", "1e9s", "s"})
-        BOOST_TEST(tells(wrong({"--duration", duration}), *duration ? "must be a duration from 100ms to 60s, such as" : "needs a value: TIME"));
+        BOOST_TEST(tells(wrong({"--duration", duration}),
+                         *duration ? "must be a duration from 100ms to 60s, such as" : "needs a value: TIME"));
     BOOST_TEST(tells(wrong({"--clients", "0"}), "redlock_bench: --clients is"));
     BOOST_TEST(tells(wrong({"--count", "4"}), "survive no more failures than 3"));
     BOOST_TEST(tells(wrong({"--nodes"}), "--nodes: 1 required URL,… missing"));
@@ -111,7 +135,8 @@ BOOST_AUTO_TEST_CASE(addresses_with_passwords_need_not_be_arguments)
 
     // Behind a comma may be another host of the same node.
     std::vector<std::string> const several{"redis-sentinel://a,b:1/name", "redis://c", "d", "etcd://e,f"};
-    BOOST_TEST(parse({"--nodes", "redis-sentinel://a,b:1/name,redis://c,d,etcd://e,f"}).nodes == several, boost::test_tools::per_element());
+    BOOST_TEST(parse({"--nodes", "redis-sentinel://a,b:1/name,redis://c,d,etcd://e,f"}).nodes == several,
+               boost::test_tools::per_element());
 
     BOOST_TEST(tells(wrong({"--nodes-file", folder.path + "/none"}), "cannot be read"));
     std::ofstream(file) << "# none\n";
@@ -127,8 +152,9 @@ BOOST_AUTO_TEST_CASE(what_is_kept_of_the_command_holds_no_password)
     for (auto const& mistyped : {"--node=redis://:secret@a", "redis://:secret@a"})
         BOOST_TEST(!tells(wrong({mistyped}), "secret"));
     BOOST_TEST(!tells(wrong({"--clients", "redis://:secret@a"}), "secret"));
-    BOOST_TEST(command_line({"contended", "--nodes", "redis://me:secret@a,unix://:secret@/s,http://secret", "--count", "3"})
-               == "redlock_bench contended --nodes redis://a:6379,unix:///s,… --count 3");
+    BOOST_TEST(
+        command_line({"contended", "--nodes", "redis://me:secret@a,unix://:secret@/s,http://secret", "--count", "3"})
+        == "redlock_bench contended --nodes redis://a:6379,unix:///s,… --count 3");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

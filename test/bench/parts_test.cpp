@@ -46,8 +46,13 @@ BOOST_AUTO_TEST_CASE(percentiles_of_a_sorted_sample_are_those_of_the_sample)
         h.record(sample.emplace_back(static_cast<std::int64_t>(waits(random))));
     std::sort(sample.begin(), sample.end());
 
-    for (auto const& [share, rank] : {std::pair(0.0, 1), {0.07, 7'000}, {0.5, 50'000}, {0.9, 90'000}, {0.99, 99'000},
-                                      {0.999, 99'900}, {0.99999, 99'999}}) {
+    for (auto const& [share, rank] : {std::pair(0.0, 1),
+                                      {0.07, 7'000},
+                                      {0.5, 50'000},
+                                      {0.9, 90'000},
+                                      {0.99, 99'000},
+                                      {0.999, 99'900},
+                                      {0.99999, 99'999}}) {
         auto const exact = sample[static_cast<std::size_t>(rank) - 1];
         BOOST_TEST(h.at(share).count() >= exact.count(), "share " << share << ", seed " << seed);
         BOOST_TEST((h.at(share) - exact).count() * 128 <= exact.count(), "share " << share << ", seed " << seed);

@@ -61,10 +61,7 @@ inline run odd_run()
     return {.machine = {}, .results = {zero, huge, point, {}}};
 }
 
-inline bool contains(std::string_view text, std::string_view part)
-{
-    return text.find(part) != text.npos;
-}
+inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
 inline std::size_t occurrences(std::string_view text, std::string_view part)
 {

@@ -1,4 +1,5 @@
-// Each scenario on real servers, briefly. What is checked is that it measures what it says; how fast, is a benchmark's task.
+// Each scenario on real servers, briefly. What is checked is that it measures what it says; how fast, is a benchmark's
+// task.
 
 #include "allocations.hpp"
 #include "fleet.hpp"
@@ -12,10 +13,7 @@
 #include <string>
 
 // The tool counts its heap by standing in for malloc; a test program does not.
-redlock::bench::heap redlock::bench::heap_now() noexcept
-{
-    return {};
-}
+redlock::bench::heap redlock::bench::heap_now() noexcept { return {}; }
 
 void redlock::bench::reset_peak() noexcept {}
 
@@ -168,8 +166,9 @@ BOOST_AUTO_TEST_CASE(orders_are_placed_with_and_without_locks)
     BOOST_TEST(all[0].failures.empty());
     BOOST_TEST(all[0].cycles_per_second > 0);
     BOOST_TEST(*all[0].floor_cycles_per_second > 0);
-    BOOST_TEST(all[0].commands_per_cycle >= 3);   // its locks are asked for on each node
-    BOOST_WARN(all[0].commands_per_cycle >= 9);   // of three nodes, with fencing; in a moment on a busy machine some are under way
+    BOOST_TEST(all[0].commands_per_cycle >= 3);  // its locks are asked for on each node
+    BOOST_WARN(all[0].commands_per_cycle >= 9);  // of three nodes, with fencing; in a moment on a busy machine some are
+                                                 // under way
 }
 #endif
 
@@ -275,7 +274,8 @@ BOOST_AUTO_TEST_CASE(sets_are_compared_with_one_name_and_with_locks_in_sequence)
         BOOST_TEST(results[i].more.at("client_cpu_to_one_name") > 0.5);
     }
     BOOST_TEST(results[2].variant.find("20 names") != std::string::npos);
-    for (auto const* ratio : {"longest_wait_to_sequences_mean", "singles_mean_wait_to_alone", "singles_mean_wait_to_alone_beside_sequences"})
+    for (auto const* ratio : {"longest_wait_to_sequences_mean", "singles_mean_wait_to_alone",
+                              "singles_mean_wait_to_alone_beside_sequences"})
         BOOST_TEST(results[3].more.contains(ratio));
 }
 
@@ -318,8 +318,7 @@ BOOST_AUTO_TEST_CASE(stores_are_compared_with_their_own_client)
     auto const results = run_briefly("stores");  // none where there is no server of theirs
     for (auto const& r : results) {
         auto const is = [&](char const* what) { return r.variant.find(what) != std::string::npos; };
-        BOOST_TEST_CONTEXT(r.variant)
-        {
+        BOOST_TEST_CONTEXT(r.variant) {
             BOOST_TEST(r.cycles_per_second > 0);
             BOOST_TEST(r.floor_cycles_per_second.has_value() == is("floor: "));
             BOOST_TEST(r.floor_cycles_per_second.value_or(1) > 0);

@@ -43,7 +43,8 @@ words command_of(std::string const& line)
 }
 
 // A user whom a server allows what the line says, but for @p left_out. @return its address
-std::string make_user(local_server const& s, std::string const& line, std::string const& name = "redlock", std::string const& left_out = {})
+std::string make_user(local_server const& s, std::string const& line, std::string const& name = "redlock",
+                      std::string const& left_out = {})
 {
     auto command = command_of(line);
     command[2] = name;
@@ -109,7 +110,8 @@ BOOST_FIXTURE_TEST_CASE(acl_line_without_one_rule_is_not_enough, with_server)
         if (!word.starts_with('+') || word == "+hello" || (word == "+command|list" && !servers_tell_type()))
             continue;
         auto const name = "user" + std::to_string(doctors.size());
-        words arguments{"-u", make_user(s, line, name, word), "doctor", "-o", "json", "--skip", "clock", "--probe", name};
+        words arguments{"-u", make_user(s, line, name, word), "doctor", "-o", "json", "--skip", "clock", "--probe",
+                        name};
         arguments.insert(arguments.end(), options.begin(), options.end());
         doctors.emplace_back(word, start_tool(arguments));
     }

@@ -28,7 +28,8 @@ using namespace redlock::test::made_up;
 findings found(std::vector<node_facts> const& nodes, std::string_view what, demands const& d = usual())
 {
     auto all = judge(nodes, d);
-    std::erase_if(all, [&](auto const& f) { return f.what != what || (!f.node.empty() && f.node != nodes.front().name); });
+    std::erase_if(all,
+                  [&](auto const& f) { return f.what != what || (!f.node.empty() && f.node != nodes.front().name); });
     return all;
 }
 
@@ -39,22 +40,13 @@ change sets(reply node_facts::*what, std::string name, std::string value)
 {
     return [=](node_facts& f, demands&) { set(f.*what, name, value); };
 }
-change info(std::string name, std::string value)
-{
-    return sets(&node_facts::info, name, value);
-}
-change setting(std::string name, std::string value)
-{
-    return sets(&node_facts::settings, name, value);
-}
+change info(std::string name, std::string value) { return sets(&node_facts::info, name, value); }
+change setting(std::string name, std::string value) { return sets(&node_facts::settings, name, value); }
 change answers(reply node_facts::*what, reply answer)
 {
     return [=](node_facts& f, demands&) { f.*what = answer; };
 }
-change refuses(reply node_facts::*what, std::string why = "NOPERM no")
-{
-    return answers(what, error(why));
-}
+change refuses(reply node_facts::*what, std::string why = "NOPERM no") { return answers(what, error(why)); }
 change both(change first, change second)
 {
     return [=](node_facts& f, demands& d) { first(f, d), second(f, d); };
@@ -77,8 +69,7 @@ void must_be_told(defect const& wrong)
     auto d = usual();
     wrong.make(nodes.front(), d);
     auto const all = found(nodes, wrong.what, d);
-    BOOST_TEST_CONTEXT(wrong.what << ": " << wrong.why)
-    {
+    BOOST_TEST_CONTEXT(wrong.what << ": " << wrong.why) {
         BOOST_TEST_REQUIRE(all.size() == 1u);
         auto const& f = all.front();
         BOOST_TEST(to_string(f.level) == to_string(wrong.level));
@@ -168,15 +159,20 @@ BOOST_AUTO_TEST_CASE(certificates)
 {
     using enum level;
     auto const shown = [](auto begins, auto ends, std::string complaint = {}) {
-        return [=](node_facts& f, demands&) { f.certificate = server_certificate{.begins = today + begins, .ends = today + ends, .complaint = complaint}; };
+        return [=](node_facts& f, demands&) {
+            f.certificate = server_certificate{.begins = today + begins, .ends = today + ends, .complaint = complaint};
+        };
     };
     using std::chrono::days;
     must_be_told({"certificate", ok, "ends in 90 days, on 2026-08-30", "", shown(-days(1), days(90))});
     must_be_told({"certificate", warning, "ends in 29 days", "tls-cert-file", shown(-days(1), days(29))});
     must_be_told({"certificate", critical, "ends in 6 days", "tls-cert-file", shown(-days(1), days(6))});
-    must_be_told({"certificate", critical, "has ended on 2026-05-31", "tls-cert-file", shown(-days(9), -days(1), "certificate has expired")});
-    must_be_told({"certificate", critical, "begins on 2026-06-02", "tls-cert-file", shown(days(1), days(90), "certificate is not yet valid")});
-    must_be_told({"certificate", critical, "not trusted", "--ca-file", shown(-days(1), days(90), "unable to get local issuer certificate")});
+    must_be_told({"certificate", critical, "has ended on 2026-05-31", "tls-cert-file",
+                  shown(-days(9), -days(1), "certificate has expired")});
+    must_be_told({"certificate", critical, "begins on 2026-06-02", "tls-cert-file",
+                  shown(days(1), days(90), "certificate is not yet valid")});
+    must_be_told({"certificate", critical, "not trusted", "--ca-file",
+                  shown(-days(1), days(90), "unable to get local issuer certificate")});
     must_be_told({"certificate", unknown, "could not be read", "openssl s_client -connect 10.0.0.1:6379",
                   [](auto& f, auto&) { f.certificate = server_certificate{.unread = "Connection refused"}; }});
 }
@@ -185,18 +181,18 @@ BOOST_AUTO_TEST_CASE(round_trips_against_node_timeout_and_ttl)
 {
     using enum level;
     must_be_told({"round-trip", ok, "p50 0.3 ms, p99 0.3 ms of 50", "", nothing});
-    must_be_told(
-        {"round-trip", warning, "some votes come after node_timeout (50 ms)",
-         "redlock -u redis://app@10.0.0.1:6379 -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379"
-         " --prefix jobs: --node-timeout 280ms doctor",
-         [](auto& f, auto&) { f.round_trips.back() = 70ms; }});
+    must_be_told({"round-trip", warning, "some votes come after node_timeout (50 ms)",
+                  "redlock -u redis://app@10.0.0.1:6379 -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379"
+                  " --prefix jobs: --node-timeout 280ms doctor",
+                  [](auto& f, auto&) { f.round_trips.back() = 70ms; }});
     must_be_told({"round-trip", critical, "most votes", "--node-timeout 240ms doctor",
                   [](auto& f, auto&) { f.round_trips.assign(50, 60ms); }});
     must_be_told({"round-trip", warning, "a tenth of the ttl (200 ms)", "--ttl 600ms", [](auto& f, auto& d) {
                       f.round_trips.assign(50, 30ms);
                       d.ttl = 200ms;
                   }});
-    must_be_told({"round-trip", unknown, "stopped answering", "--latency", [](auto& f, auto&) { f.round_trips.clear(); }});
+    must_be_told(
+        {"round-trip", unknown, "stopped answering", "--latency", [](auto& f, auto&) { f.round_trips.clear(); }});
 }
 
 BOOST_AUTO_TEST_CASE(clocks_by_their_rate_and_their_offset)
@@ -229,11 +225,10 @@ BOOST_AUTO_TEST_CASE(what_a_server_is)
     auto const watched_by = [](std::string count) {
         return answers(&node_facts::sentinels, words({"__sentinel__:hello", count}));
     };
-    must_be_told(
-        {"role", critical, "a replica of 10.0.0.9:6380",
-         "redlock -u redis://app@10.0.0.9:6380 -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379"
-         " --prefix jobs: doctor",
-         of("10.0.0.9", "6380")});
+    must_be_told({"role", critical, "a replica of 10.0.0.9:6380",
+                  "redlock -u redis://app@10.0.0.9:6380 -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379"
+                  " --prefix jobs: doctor",
+                  of("10.0.0.9", "6380")});
     must_be_told({"role", critical, "a replica of 10.0.0.2:6379",
                   "redlock -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379 --prefix jobs: doctor",
                   of("10.0.0.2", "6379")});
@@ -304,8 +299,8 @@ BOOST_AUTO_TEST_CASE(how_busy_a_server_is)
     must_be_told({"clients", ok, "80 of 100", "", used("80")});
     must_be_told({"clients", warning, "81 of 100", "CONFIG SET maxclients 200", used("81")});
     must_be_told({"clients", critical, "96 of 100", "CONFIG SET maxclients 200", used("96")});
-    must_be_told({"clients", warning, "2 were refused since its start", "CONFIG RESETSTAT",
-                  info("rejected_connections", "2")});
+    must_be_told(
+        {"clients", warning, "2 were refused since its start", "CONFIG RESETSTAT", info("rejected_connections", "2")});
     must_be_told({"clients", unknown, "not known", "CONFIG GET maxclients",
                   both(info("maxclients", ""), refuses(&node_facts::settings, "ERR unknown command 'CONFIG'"))});
     must_be_told({"timeout", warning, "idle for 2 s", "CONFIG SET timeout 0", setting("timeout", "2")});
@@ -321,9 +316,14 @@ BOOST_AUTO_TEST_CASE(slow_commands_of_the_last_hour)
         return list({text("7"), text(when), text(took), words({command, "secret"}), text("127.0.0.1:1"), text("")});
     };
     auto const logged = [](std::vector<reply> entries) { return answers(&node_facts::slow_log, list(entries)); };
-    must_be_told({"slow-log", ok, "no command", "", logged({entry("1000000", "50000", "KEYS"), entry("900000", "900000", "KEYS")})});
-    must_be_told({"slow-log", warning, "2 commands within the last hour have taken longer than node_timeout (50 ms), during which nobody votes; the slowest, KEYS, 80 ms", "SLOWLOG GET",
-                  logged({entry("1000000", "60000", "SORT"), entry("999000", "80000", "KEYS"), entry("900000", "900000", "SAVE")})});
+    must_be_told({"slow-log", ok, "no command", "",
+                  logged({entry("1000000", "50000", "KEYS"), entry("900000", "900000", "KEYS")})});
+    must_be_told({"slow-log", warning,
+                  "2 commands within the last hour have taken longer than node_timeout (50 ms), during which nobody "
+                  "votes; the slowest, KEYS, 80 ms",
+                  "SLOWLOG GET",
+                  logged({entry("1000000", "60000", "SORT"), entry("999000", "80000", "KEYS"),
+                          entry("900000", "900000", "SAVE")})});
     must_be_told({"slow-log", unknown, "do not come into its slow log", "slowlog-log-slower-than 10000",
                   setting("slowlog-log-slower-than", "60000")});
     must_be_told({"slow-log", unknown, "do not come into its slow log", "slowlog-log-slower-than 5000",
@@ -337,10 +337,13 @@ BOOST_AUTO_TEST_CASE(what_is_evicted)
         return both(both(info("maxmemory_policy", policy), info("maxmemory", limit)),
                     both(info("used_memory", used), info("evicted_keys", evicted)));
     };
-    must_be_told({"eviction", critical, "allkeys-lru and maxmemory 1.0 MiB", "CONFIG SET maxmemory-policy noeviction", memory("allkeys-lru", "1048576", "9")});
+    must_be_told({"eviction", critical, "allkeys-lru and maxmemory 1.0 MiB", "CONFIG SET maxmemory-policy noeviction",
+                  memory("allkeys-lru", "1048576", "9")});
     must_be_told({"eviction", ok, "no maxmemory", "", memory("volatile-ttl", "0", "9")});
-    must_be_told({"eviction", warning, "evicted 7 keys", "CONFIG RESETSTAT", memory("noeviction", "1048576", "9", "7")});
-    must_be_told({"eviction", warning, "grants no locks", "CONFIG SET maxmemory 2000", memory("noeviction", "1000", "901")});
+    must_be_told(
+        {"eviction", warning, "evicted 7 keys", "CONFIG RESETSTAT", memory("noeviction", "1048576", "9", "7")});
+    must_be_told(
+        {"eviction", warning, "grants no locks", "CONFIG SET maxmemory 2000", memory("noeviction", "1000", "901")});
     must_be_told({"eviction", ok, "noeviction", "", memory("noeviction", "1000", "900")});
     must_be_told({"eviction", unknown, "does not contain maxmemory_policy", "INFO", info("maxmemory_policy", "")});
 }
@@ -365,15 +368,19 @@ BOOST_AUTO_TEST_CASE(what_a_restart_forgets)
 BOOST_AUTO_TEST_CASE(the_client_in_a_line_finds_the_server_and_trusts_it)
 {
     using cli::server_place;
-    BOOST_TEST((server_place{.host = "a", .port = "1", .has_tls = true, .tls = {.ca_file = "our ca.pem", .certificate_file = "c.pem", .private_key_file = "k.pem"}}.client())
+    BOOST_TEST((server_place{.host = "a",
+                             .port = "1",
+                             .has_tls = true,
+                             .tls = {.ca_file = "our ca.pem", .certificate_file = "c.pem", .private_key_file = "k.pem"}}
+                    .client())
                == "redis-cli -h a -p 1 --tls --cacert 'our ca.pem' --cert c.pem --key k.pem");
     BOOST_TEST((server_place{.host = "a;b", .port = "1"}.client()) == "redis-cli -h 'a;b' -p 1");
     BOOST_TEST((server_place{.socket = "/run/a b"}.client()) == "redis-cli -s '/run/a b'");
     BOOST_TEST(
-        (server_place{.host = "a", .port = "1", .user = "app", .password = cli::password_in("our file")}.client()) ==
-        "REDISCLI_AUTH=\"$(head -n 1 <'our file')\" redis-cli -h a -p 1 --user app");
-    BOOST_TEST((server_place{.host = "a", .port = "1", .user = "app", .administrator = server_user()}.admin_client()) ==
-               "redis-cli -h a -p 1");
+        (server_place{.host = "a", .port = "1", .user = "app", .password = cli::password_in("our file")}.client())
+        == "REDISCLI_AUTH=\"$(head -n 1 <'our file')\" redis-cli -h a -p 1 --user app");
+    BOOST_TEST((server_place{.host = "a", .port = "1", .user = "app", .administrator = server_user()}.admin_client())
+               == "redis-cli -h a -p 1");
     BOOST_TEST((server_place{.host = "a", .port = "1", .user = "app"}.admin_client())
                == "REDISCLI_AUTH=\"${REDISCLI_AUTH:?set it to the password}\" redis-cli -h a -p 1 --user default");
 }
@@ -384,8 +391,8 @@ BOOST_AUTO_TEST_CASE(without_password_keeps_the_user_the_database_and_the_servic
     BOOST_TEST(without_password("rediss://a%20b:p@w@[::1]:7000/2") == "rediss://a%20b@[::1]:7000/2");
     BOOST_TEST(without_password("redis://:password@10.0.0.1") == "redis://10.0.0.1:6379");
     BOOST_TEST(without_password("unix://app:password@/run/redis?db=1") == "unix://app@/run/redis?db=1");
-    BOOST_TEST(without_password("redis-sentinel://app:x@a,b/stock?db=2&sentinel_password=y") ==
-               "redis-sentinel://app@a:26379,b:26379/stock?db=2");
+    BOOST_TEST(without_password("redis-sentinel://app:x@a,b/stock?db=2&sentinel_password=y")
+               == "redis-sentinel://app@a:26379,b:26379/stock?db=2");
     BOOST_TEST(without_password("redis-cluster://:x@a:7000") == "redis-cluster://a:7000");
     BOOST_TEST(without_password("postgresql://app:x@a/db") == "URL");
 }
@@ -402,8 +409,10 @@ BOOST_AUTO_TEST_CASE(keys_that_are_no_locks)
                       f.place.database = 3;
                       f.keys.endless.add("lock:a b", "string");
                   }});
-    must_be_told({"keys", warning, "lock:x (list)", "RENAMENX lock:x no-lock:x", [](auto& f, auto&) { f.keys.foreign.add("lock:x", "list"); }});
-    must_be_told({"keys", warning, "lock:\\x1bit's\\x0a", R"(printf '%s\n' '"PEXPIRE" "lock:\x1bit\x27s\x0a" "60000"' | redis-cli)",
+    must_be_told({"keys", warning, "lock:x (list)", "RENAMENX lock:x no-lock:x",
+                  [](auto& f, auto&) { f.keys.foreign.add("lock:x", "list"); }});
+    must_be_told({"keys", warning, "lock:\\x1bit's\\x0a",
+                  R"(printf '%s\n' '"PEXPIRE" "lock:\x1bit\x27s\x0a" "60000"' | redis-cli)",
                   [](auto& f, auto&) { f.keys.endless.add("lock:\x1bit's\n", "string"); }});
     for (auto const why : {"9 keys of another type", "lock:4 (list) and 4 more"})
         must_be_told({"keys", warning, why, "", [](auto& f, auto&) {
@@ -428,7 +437,8 @@ BOOST_AUTO_TEST_CASE(counters_and_their_memory)
         };
     };
     must_be_told({"counters", ok, "no fencing counters", "", counted(0)});
-    must_be_told({"counters", ok, "1000 counters of fencing, one for each resource and for ever, take about 100 KiB", "", counted(1000)});
+    must_be_told({"counters", ok, "1000 counters of fencing, one for each resource and for ever, take about 100 KiB",
+                  "", counted(1000)});
     must_be_told({"counters", warning, "more than half of maxmemory", "CONFIG SET maxmemory",
                   both(counted(1000), info("maxmemory", "204799"))});
     must_be_told({"counters", unknown, "MEMORY USAGE is refused", "+memory|usage",
@@ -438,22 +448,34 @@ BOOST_AUTO_TEST_CASE(counters_and_their_memory)
 BOOST_AUTO_TEST_CASE(permissions_by_what_was_tried)
 {
     using enum level;
-    must_be_told({"permissions", ok, "a lock was acquired, extended, waited for, released (what is asked for by --fencing, --waiting, --shared, --sets was not tried)", "", nothing});
-    must_be_told({"permissions", critical, "may not run pexpire, without which nothing is extended", "ACL SETUSER app +pexpire", [](auto& f, auto&) {
-                      f.trials.emplace_back("pexpire", error("NOPERM this user has no permissions to run the 'pexpire' command"));
-                      f.probe = {.done = {"acquired"}, .failed_at = "extended", .error = errc::permission_denied, .message = "refused"};
+    must_be_told({"permissions", ok,
+                  "a lock was acquired, extended, waited for, released (what is asked for by --fencing, --waiting, "
+                  "--shared, --sets was not tried)",
+                  "", nothing});
+    must_be_told({"permissions", critical, "may not run pexpire, without which nothing is extended",
+                  "ACL SETUSER app +pexpire", [](auto& f, auto&) {
+                      f.trials.emplace_back("pexpire",
+                                            error("NOPERM this user has no permissions to run the 'pexpire' command"));
+                      f.probe = {.done = {"acquired"},
+                                 .failed_at = "extended",
+                                 .error = errc::permission_denied,
+                                 .message = "refused"};
                   }});
-    must_be_told({"permissions", warning, "may not run config|get", "ACL SETUSER app '+config|get'", [](auto& f, auto&) { f.trials.emplace_back("config|get", error("NOPERM no")); }});
-    must_be_told({"permissions", critical, "may not use keys that begin with my lock:", "ACL SETUSER app '~my lock:*'", [](auto& f, auto& d) {
+    must_be_told({"permissions", warning, "may not run config|get", "ACL SETUSER app '+config|get'",
+                  [](auto& f, auto&) { f.trials.emplace_back("config|get", error("NOPERM no")); }});
+    must_be_told({"permissions", critical, "may not use keys that begin with my lock:", "ACL SETUSER app '~my lock:*'",
+                  [](auto& f, auto& d) {
                       d.prefix = "my lock:";
                       f.trials.front().second = error("NOPERM No permissions to access a key");
                   }});
-    must_be_told({"permissions", critical, "a lock was acquired, but it could not be extended: ran out", "", [](auto& f, auto&) {
-                      f.probe = {.done = {"acquired"}, .failed_at = "extended", .error = errc::lost, .message = "ran out"};
-                      f.place.user = "app";
-                  }});
+    must_be_told(
+        {"permissions", critical, "a lock was acquired, but it could not be extended: ran out", "", [](auto& f, auto&) {
+             f.probe = {.done = {"acquired"}, .failed_at = "extended", .error = errc::lost, .message = "ran out"};
+             f.place.user = "app";
+         }});
     must_be_told({"permissions", unknown, "held by somebody else", "doctor --probe =doctor-2", [](auto& f, auto&) {
-                      f.probe = {.failed_at = "acquired", .error = errc::contended, .message = "contended", .is_taken = true};
+                      f.probe = {
+                          .failed_at = "acquired", .error = errc::contended, .message = "contended", .is_taken = true};
                   }});
 }
 
@@ -461,7 +483,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_unknown_with_the_line_to_run)
 {
     using enum level;
     for (auto const what : {"replicas", "version", "clients", "eviction", "durability"}) {
-        must_be_told({what, unknown, "INFO is refused: NOPERM no", "ACL SETUSER app +info", refuses(&node_facts::info)});
+        must_be_told(
+            {what, unknown, "INFO is refused: NOPERM no", "ACL SETUSER app +info", refuses(&node_facts::info)});
         must_be_told({what, unknown, "INFO is not answered", "redis-cli -h 10.0.0.1 -p 6379 INFO",
                       answers(&node_facts::info, silence())});
     }
@@ -502,7 +525,8 @@ BOOST_AUTO_TEST_CASE(servers_that_are_one_or_that_fail_together)
     auto const together = found(nodes, "same-host");
     BOOST_TEST_REQUIRE(together.size() == 1u);
     BOOST_TEST((together.front().level == level::warning));
-    BOOST_TEST(together.front().why.find("redis://10.0.0.1:6379 and redis://10.0.0.3:6379 are on one host (10.0.0.1)") == 0u);
+    BOOST_TEST(together.front().why.find("redis://10.0.0.1:6379 and redis://10.0.0.3:6379 are on one host (10.0.0.1)")
+               == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(same_settings_names_what_clients_have_differently)
@@ -556,7 +580,8 @@ BOOST_AUTO_TEST_CASE(restart_guard_with_quarantined_nodes_says_how_long)
     nodes[0].vote.quarantine = 39'500ms;
     BOOST_TEST((now().level == level::warning));
     BOOST_TEST(now().why.find("1 of 3 nodes do not vote yet: "
-                              "they have restarted, or are new to the prefix lock:") == 0u);
+                              "they have restarted, or are new to the prefix lock:")
+               == 0u);
     nodes[1].vote.quarantine = 50s;
     BOOST_TEST((now().level == level::critical));
     BOOST_TEST(now().why.find("no lock for 40 s (--restart-guard strict)") != std::string::npos);
@@ -609,7 +634,8 @@ BOOST_AUTO_TEST_CASE(checks_are_named_once_and_can_be_skipped)
         BOOST_TEST(std::ranges::none_of(left, [&](auto const& f) { return f.what == name; }), name);
         BOOST_TEST(std::ranges::count(names, name) == 1, name);
     }
-    BOOST_TEST(std::ranges::all_of(all, [&](auto const& f) { return std::ranges::find(names, f.what) != names.end(); }));
+    BOOST_TEST(
+        std::ranges::all_of(all, [&](auto const& f) { return std::ranges::find(names, f.what) != names.end(); }));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

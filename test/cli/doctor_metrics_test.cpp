@@ -84,7 +84,8 @@ private:
 
 std::string document_of(std::vector<node_facts> const& nodes, std::vector<std::string> const& skipped = {})
 {
-    return redlock::cli::doctor::to_prometheus(judge(nodes, usual(), skipped), nodes, {.skipped = skipped, .ended = ended});
+    return redlock::cli::doctor::to_prometheus(judge(nodes, usual(), skipped), nodes,
+                                               {.skipped = skipped, .ended = ended});
 }
 
 series series_of(std::vector<node_facts> const& nodes, std::vector<std::string> const& skipped = {})
@@ -320,7 +321,8 @@ BOOST_AUTO_TEST_CASE(doctor_for_prometheus_with_quiet_has_all_series)
 
 BOOST_AUTO_TEST_CASE(doctor_for_prometheus_that_cannot_write_ends_with_125)
 {
-    auto const full = started_tool({"-u", "memory://a", "doctor", "-o", "prometheus"}, without_nodes(), ">/dev/full").wait();
+    auto const full =
+        started_tool({"-u", "memory://a", "doctor", "-o", "prometheus"}, without_nodes(), ">/dev/full").wait();
     must_say(full, 125, "could not be written");
 }
 
@@ -338,7 +340,8 @@ BOOST_AUTO_TEST_CASE(doctor_for_prometheus_with_labels_has_them_on_all_series)
 
 BOOST_AUTO_TEST_CASE(doctor_label_that_is_none_is_refused)
 {
-    for (std::string const label : {"set", "set=", "=a", "1a=b", "a-b=c", "__a=b", "node=a", "check=a", "le=1", "quantile=1"})
+    for (std::string const label :
+         {"set", "set=", "=a", "1a=b", "a-b=c", "__a=b", "node=a", "check=a", "le=1", "quantile=1"})
         must_say(tell_prometheus({"memory://a"}, {"--label", label}), 64, "--label is \"" + label + "\", but must be");
     must_say(tell_prometheus({"memory://a"}, {"--label", "a=1", "--label", "a=2"}), 64, "two labels a");
     must_say(run_tool({"-u", "memory://a", "doctor", "--label", "a=1"}), 64, "--label is for -o prometheus");
@@ -379,7 +382,8 @@ BOOST_AUTO_TEST_CASE(script_for_node_exporter_does_what_the_document_says)
     auto const run = [&](std::string const& url) {
         return std::system(fmt::format("mkdir -p {0}/collected {0}/bin && ln -sf {1} {0}/bin/redlock && "
                                        "PATH={0}/bin:$PATH REDLOCK_URLS={2} sh {0}/script 2>{0}/err",
-                                       folder.path, REDLOCK_TOOL, url).c_str());
+                                       folder.path, REDLOCK_TOOL, url)
+                               .c_str());
     };
     auto const collected = folder.path + "/collected/redlock.prom";
 

@@ -53,11 +53,13 @@ BOOST_AUTO_TEST_CASE(doctor_of_three_durable_servers_of_any_release_is_ok)
 {
     real_servers r(3, durable_log);
 
-    auto const seen = look({r[0].url(), r[1].url(), r[2].url()}, {"--fencing", "--waiting", "--shared", "--sets", "--skip", of_this_machine});
+    auto const seen = look({r[0].url(), r[1].url(), r[2].url()},
+                           {"--fencing", "--waiting", "--shared", "--sets", "--skip", of_this_machine});
 
     BOOST_TEST(seen.status == 0, seen.out);
     BOOST_TEST(seen.summary().starts_with("OK: 3 nodes, "), seen.out);
-    BOOST_TEST(seen.of("permissions").why == "a lock was acquired, extended, waited for, fenced, released, shared, held with another one");
+    BOOST_TEST(seen.of("permissions").why
+               == "a lock was acquired, extended, waited for, fenced, released, shared, held with another one");
     for (auto const& s : r.servers)
         BOOST_TEST(s->ask({"DBSIZE"}) == "2");  // the life marker and the settings, as of every client; no counter
 }
@@ -72,13 +74,14 @@ BOOST_AUTO_TEST_CASE(doctor_of_new_durable_servers_says_that_they_do_not_vote)
     BOOST_TEST(first.of("restart-guard").level == "CRIT");
     auto const why = first.of("restart-guard").why;
     BOOST_TEST(why.starts_with("3 of 3 nodes do not vote yet: "
-                               "no client has locked there with the prefix lock: before"), why);
+                               "no client has locked there with the prefix lock: before"),
+               why);
     BOOST_TEST(first.of("votes").level == "CRIT");
     BOOST_TEST(first.of("votes").why == "0 of 3 nodes vote for a lock, and 2 are needed");
     BOOST_TEST(first.status == 2);
 
-    auto const tool = run_tool({"-u", urls[0], "-u", urls[1], "-u", urls[2], "--restart-guard", "strict",
-                                       "run", "-n", "k", "true"});
+    auto const tool =
+        run_tool({"-u", urls[0], "-u", urls[1], "-u", urls[2], "--restart-guard", "strict", "run", "-n", "k", "true"});
     BOOST_TEST(tool.status == 69, tool.err);
     BOOST_TEST(count_of(look(urls, strict).out, "they have restarted, or are new to the prefix lock:") == 1u);
     BOOST_TEST(look(urls, {"--restart-guard", "off"}).of("votes").level == "OK");
@@ -162,8 +165,11 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_a_replica_and_its_primary_tells_both, some_ser
         std::this_thread::sleep_for(10ms);
 
     auto const seen = look({r[0].url(), r[1].url()});
-    seen.must_have({{"role", "CRIT", r[1].url()}, {"permissions", "CRIT", r[1].url()}, {"role", "OK", r[0].url()},
-                    {"replicas", "WARN", r[0].url()}, {"sentinel", "OK", r[0].url()}});
+    seen.must_have({{"role", "CRIT", r[1].url()},
+                    {"permissions", "CRIT", r[1].url()},
+                    {"role", "OK", r[0].url()},
+                    {"replicas", "WARN", r[0].url()},
+                    {"sentinel", "OK", r[0].url()}});
 }
 
 BOOST_AUTO_TEST_CASE(doctor_of_a_sentinel_and_its_server_tells_both)
@@ -200,7 +206,8 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_log_that_is_not_durable_says_why)
     BOOST_TEST(level_with(durable_log).starts_with("OK: "));
     BOOST_TEST(level_with({}).starts_with("WARN: appendonly is no"));
     BOOST_TEST(level_with({"--appendonly", "yes"}).starts_with("WARN: appendfsync is everysec"));
-    BOOST_TEST(level_with({"--appendonly", "yes", "--appendfsync", "always", "--no-appendfsync-on-rewrite", "yes"}).starts_with("WARN: no-appendfsync-on-rewrite is yes"));
+    BOOST_TEST(level_with({"--appendonly", "yes", "--appendfsync", "always", "--no-appendfsync-on-rewrite", "yes"})
+                   .starts_with("WARN: no-appendfsync-on-rewrite is yes"));
 }
 
 BOOST_FIXTURE_TEST_CASE(doctor_gives_a_line_that_switches_the_log_on, one_server)
@@ -225,8 +232,8 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_endless_or_foreign_keys_names_them, one_server
     auto const keys = seen.all_of("keys");
     BOOST_TEST_REQUIRE(keys.size() == 2u);
     BOOST_TEST(
-        keys[0].why ==
-        "1 key without an expiry, which nobody releases: lock:for ever; 6 keys looked at, 5 with the prefix lock:");
+        keys[0].why
+        == "1 key without an expiry, which nobody releases: lock:for ever; 6 keys looked at, 5 with the prefix lock:");
     BOOST_TEST(keys[1].why.find("lock:list (list)") != std::string::npos);
     BOOST_TEST(seen.of("counters").why.find("1 counter of fencing") == 0u);
 
@@ -244,7 +251,8 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_keys_of_any_bytes_escapes_and_mends_them, one_
     s.ask({"RPUSH", "lock:list" + evil, "a"});
 
     auto const table = run_tool({"-u", s.url(), "doctor", "--skip", "clock"});
-    BOOST_TEST(std::ranges::none_of(table.out, [](unsigned char c) { return (c < ' ' && c != '\n') || c == 0xff; }), table.out);
+    BOOST_TEST(std::ranges::none_of(table.out, [](unsigned char c) { return (c < ' ' && c != '\n') || c == 0xff; }),
+               table.out);
 
     auto const seen = look({s.url()});
     for (auto const& k : seen.all_of("keys"))
@@ -272,9 +280,11 @@ BOOST_FIXTURE_TEST_CASE(doctor_leaves_locks_and_counters_of_others, one_server)
 BOOST_FIXTURE_TEST_CASE(doctor_with_keys_looks_at_only_so_many, one_server)
 {
     for (int thousand = 0; thousand < 5; ++thousand)
-        s.ask({"EVAL", "for i = 1, 1000 do redis.call('SET', 'other' .. ARGV[1] * 1000 + i, '1') end", "0", std::to_string(thousand)});
+        s.ask({"EVAL", "for i = 1, 1000 do redis.call('SET', 'other' .. ARGV[1] * 1000 + i, '1') end", "0",
+               std::to_string(thousand)});
     s.ask({"SET", "[lock]*:x", "somebody", "PX", "100000"});
-    BOOST_TEST(look({s.url()}, {"--keys", "1000"}).of("keys").why.find("1000 keys looked at, others are there (--keys)") != std::string::npos);
+    BOOST_TEST(look({s.url()}, {"--keys", "1000"}).of("keys").why.find("1000 keys looked at, others are there (--keys)")
+               != std::string::npos);
     auto const all = look({s.url()}, {"--prefix", "[lock]*:"}).of("keys");  // which is no pattern
     // The call before has left two keys.
     BOOST_TEST(all.why.find("5003 keys looked at, 1 with the prefix [lock]*:") != std::string::npos, all.why);
@@ -308,7 +318,10 @@ BOOST_AUTO_TEST_CASE(doctor_of_nearly_too_many_clients_warns)
 
 BOOST_FIXTURE_TEST_CASE(doctor_of_a_slow_command_names_it, one_server)
 {
-    s.ask({"EVAL", "local t = redis.call('TIME') repeat local n = redis.call('TIME') until (n[1] - t[1]) * 1000000 + n[2] - t[2] > 60000", "0"});
+    s.ask({"EVAL",
+           "local t = redis.call('TIME') repeat local n = redis.call('TIME') until (n[1] - t[1]) * 1000000 + n[2] - "
+           "t[2] > 60000",
+           "0"});
     auto const seen = look({s.url()}).of("slow-log");
     BOOST_TEST(seen.level == "WARN");
     BOOST_TEST(seen.why.find("the slowest, EVAL, ") != std::string::npos, seen.why);
@@ -329,26 +342,33 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_wrong_or_fast_clock_says_so)
     clock.set(1h);
     auto const ahead = [&] { return look({s.url()}, {}, clocks::compared).of("clock"); };
     // Of what takes long on a busy machine nothing can be said.
-    BOOST_TEST(comes_true([&] { return ahead().why == "its clock is 60 min ahead of ours: locks do not depend on that, but on the jump when it is set right"; }), ahead().why);
+    BOOST_TEST(comes_true([&] {
+                   return ahead().why
+                          == "its clock is 60 min ahead of ours: locks do not depend on that, but on the jump when it "
+                             "is set right";
+               }),
+               ahead().why);
 
     auto const begun = std::chrono::steady_clock::now();
     std::jthread const gains([&](std::stop_token done) {
         for (; !done.stop_requested(); std::this_thread::sleep_for(1ms))
-            clock.set(std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun) / 2);
+            clock.set(std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun)
+                      / 2);
     });
     BOOST_TEST(comes_true([&] {
-        auto const found = ahead();
-        return found.level == "CRIT" && found.why.starts_with("against ours its clock gains ") && found.why.ends_with(": two may hold a lock");
-    }), ahead().why);
+                   auto const found = ahead();
+                   return found.level == "CRIT" && found.why.starts_with("against ours its clock gains ")
+                          && found.why.ends_with(": two may hold a lock");
+               }),
+               ahead().why);
 }
 
 BOOST_AUTO_TEST_CASE(doctor_of_a_bad_certificate_says_why)
 {
     certificates c;
     c.sign_for("old", "20010101000000Z", "20020101000000Z");
-    auto const in = [now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())](std::chrono::hours h) {
-        return fmt::format("{:%Y%m%d%H%M%S}Z", now + h);
-    };
+    auto const in = [now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())](
+                        std::chrono::hours h) { return fmt::format("{:%Y%m%d%H%M%S}Z", now + h); };
     c.sign_for("soon", in(-1h), in(36h));
     auto const look_at = [&](std::string const& identity, std::vector<std::string> more = {}) {
         tls_server s(c, identity);
@@ -365,7 +385,8 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_bad_certificate_says_why)
     soon.must_have({{"reachable", "OK"}, {"certificate", "CRIT"}});
     BOOST_TEST(soon.of("certificate").why.find("ends in 1 day,") != std::string::npos, soon.of("certificate").why);
 
-    BOOST_TEST(soon.of("clients").level == "OK", soon.of("clients").why);  // the look at the certificate is no client that was refused
+    BOOST_TEST(soon.of("clients").level == "OK", soon.of("clients").why);  // the look at the certificate is no client
+                                                                           // that was refused
 
     auto const unknown = look_at("server");
     BOOST_TEST(unknown.of("reachable").level == "CRIT");
@@ -374,10 +395,12 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_bad_certificate_says_why)
 
 BOOST_FIXTURE_TEST_CASE(doctor_without_permission_gives_the_line_that_allows_it, one_server)
 {
-    s.ask({"ACL", "SETUSER", "app", "reset", "on", ">pw", "~lock:*", "+@all", "-info", "-time", "-scan", "-slowlog", "-pubsub|numsub", "-config"});
+    s.ask({"ACL", "SETUSER", "app", "reset", "on", ">pw", "~lock:*", "+@all", "-info", "-time", "-scan", "-slowlog",
+           "-pubsub|numsub", "-config"});
     auto const as_app = "redis://app:pw@127.0.0.1:" + std::to_string(s.port());
     auto const seen = look({as_app}, {}, clocks::compared);
-    for (auto const what : {"version", "eviction", "durability", "clients", "clock", "keys", "counters", "slow-log", "sentinel", "timeout"})
+    for (auto const what : {"version", "eviction", "durability", "clients", "clock", "keys", "counters", "slow-log",
+                            "sentinel", "timeout"})
         BOOST_TEST(seen.of(what).level == "UNKNOWN", what);
     for (auto const& f : seen.findings) {
         if (f.mend.find("ACL SETUSER app ") != std::string::npos)
@@ -385,7 +408,8 @@ BOOST_FIXTURE_TEST_CASE(doctor_without_permission_gives_the_line_that_allows_it,
     }
     auto const then = look({as_app}, {}, clocks::compared);
     for (auto const& f : then.findings)
-        BOOST_TEST((f.level != "UNKNOWN" || f.what == "clock"), f.what << ": " << f.why);  // which a busy machine may blur
+        BOOST_TEST((f.level != "UNKNOWN" || f.what == "clock"), f.what << ": " << f.why);  // which a busy machine may
+                                                                                           // blur
 }
 
 BOOST_FIXTURE_TEST_CASE(doctor_run_three_times_at_once_succeeds, one_server)
@@ -407,10 +431,13 @@ BOOST_FIXTURE_TEST_CASE(doctor_prints_a_table_or_json_with_a_summary, one_server
     auto const table = run_tool({"-u", s.url(), "doctor", "--skip", of_this_machine});
     BOOST_TEST(table.out.starts_with("LEVEL "), table.out);
     BOOST_TEST(has(table.out, "\nWARN: 1 node, "), table.out);
-    BOOST_TEST(table.out.find(fmt::format("$ redis-cli -h 127.0.0.1 -p {} CONFIG SET appendfsync always", s.port())) != std::string::npos);
+    BOOST_TEST(table.out.find(fmt::format("$ redis-cli -h 127.0.0.1 -p {} CONFIG SET appendfsync always", s.port()))
+               != std::string::npos);
     BOOST_TEST(table.err.empty(), table.err);
     BOOST_TEST(!has(table.out, "\033"));
-    BOOST_TEST(run_tool({"-u", s.url(), "doctor", "--color", "always", "--skip", "clock"}).out.find("\033[33mWARN\033[0m") != std::string::npos);
+    BOOST_TEST(
+        run_tool({"-u", s.url(), "doctor", "--color", "always", "--skip", "clock"}).out.find("\033[33mWARN\033[0m")
+        != std::string::npos);
 
     auto const quiet = run_tool({"-u", s.url(), "-q", "doctor", "--skip", "clock"});
     BOOST_TEST(!has(quiet.out, "\nOK "), quiet.out);

@@ -21,15 +21,9 @@ using cli::doctor::node_facts;
 
 inline constexpr auto today = std::chrono::sys_days(std::chrono::year(2026) / 6 / 1);
 
-inline reply text(std::string words)
-{
-    return {.what = reply::kind::text, .text = std::move(words)};
-}
+inline reply text(std::string words) { return {.what = reply::kind::text, .text = std::move(words)}; }
 
-inline reply list(std::vector<reply> elements)
-{
-    return {.what = reply::kind::list, .elements = std::move(elements)};
-}
+inline reply list(std::vector<reply> elements) { return {.what = reply::kind::list, .elements = std::move(elements)}; }
 
 inline reply words(std::vector<std::string> const& all)
 {
@@ -39,10 +33,7 @@ inline reply words(std::vector<std::string> const& all)
     return r;
 }
 
-inline reply error(std::string words)
-{
-    return {.what = reply::kind::error, .text = std::move(words)};
-}
+inline reply error(std::string words) { return {.what = reply::kind::error, .text = std::move(words)}; }
 
 inline reply silence(std::string words = "it has not answered")
 {
@@ -69,11 +60,15 @@ inline node_facts healthy(int number = 1)
     f.place = {.host = fmt::format("10.0.0.{}", number), .port = "6379", .user = "app"};
     f.addresses = {f.place.host};
     f.hello = words({"mode", "standalone", "role", "master"});
-    f.info = text(fmt::format("redis_version:7.4.1\r\nrun_id:{:040}\r\nuptime_in_seconds:100000\r\nconnected_clients:3\r\nmaxclients:100\r\nmaxmemory:0\r\n"
-                              "maxmemory_policy:noeviction\r\nused_memory:1000\r\nevicted_keys:0\r\nrejected_connections:0\r\nconnected_slaves:0\r\n"
-                              "aof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\naof_last_rewrite_time_sec:-1\r\naof_last_write_status:ok\r\n",
+    f.info = text(fmt::format("redis_version:7.4.1\r\nrun_id:{:040}\r\nuptime_in_seconds:100000\r\nconnected_clients:"
+                              "3\r\nmaxclients:100\r\nmaxmemory:0\r\n"
+                              "maxmemory_policy:noeviction\r\nused_memory:1000\r\nevicted_keys:0\r\nrejected_"
+                              "connections:0\r\nconnected_slaves:0\r\n"
+                              "aof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\naof_last_"
+                              "rewrite_time_sec:-1\r\naof_last_write_status:ok\r\n",
                               number));
-    f.settings = words({"appendfsync", "always", "no-appendfsync-on-rewrite", "no", "timeout", "0", "slowlog-log-slower-than", "10000", "maxclients", "100"});
+    f.settings = words({"appendfsync", "always", "no-appendfsync-on-rewrite", "no", "timeout", "0",
+                        "slowlog-log-slower-than", "10000", "maxclients", "100"});
     f.slow_log = list({});
     f.sentinels = words({"__sentinel__:hello", "0"});
     f.time = words({"1", "2"});
@@ -87,10 +82,7 @@ inline node_facts healthy(int number = 1)
     return f;
 }
 
-inline std::vector<node_facts> healthy_set()
-{
-    return {healthy(1), healthy(2), healthy(3)};
-}
+inline std::vector<node_facts> healthy_set() { return {healthy(1), healthy(2), healthy(3)}; }
 
 // As of "redlock -u … --prefix jobs: doctor".
 inline demands usual()

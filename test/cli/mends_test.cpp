@@ -259,9 +259,8 @@ BOOST_AUTO_TEST_CASE(mend_of_a_certificate_that_ends_makes_the_server_read_the_n
     auto const call = fmt::format("redlock -u {} --ca-file {} --connect-timeout 5s doctor", s.url(), c.file("ca.pem"));
     auto const line = line_of(look_by(shell(), call), "certificate");
 
-    c.make(
-        "printf 'subjectAltName=DNS:localhost' > ext && openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key "
-        "-CAcreateserial -days 90 -extfile ext -out server.pem");
+    c.make("printf 'subjectAltName=DNS:localhost' > ext && openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key "
+           "-CAcreateserial -days 90 -extfile ext -out server.pem");
     auto const ran = shell().run(line);
     BOOST_TEST(ran.out == "OK\n", line << ": " << ran.err);
     BOOST_TEST(comes_true([&] { return is_well(look_by(shell(), call), "certificate"); }));
@@ -332,14 +331,19 @@ BOOST_FIXTURE_TEST_CASE(mend_of_a_replica_names_its_primary, with_shell)
     local_server replica({"--replicaof", "127.0.0.1 " + std::to_string(primary.port())});
 
     auto const alone = look_by(
-        sh, fmt::format("redlock -u {} -u {} --prefix jobs: --restart-guard automatic doctor --ttl 5s --fencing", replica.url(), other.url()));
+        sh, fmt::format("redlock -u {} -u {} --prefix jobs: --restart-guard automatic doctor --ttl 5s --fencing",
+                        replica.url(), other.url()));
     auto const line = line_of(alone, "role");
-    BOOST_TEST(line == fmt::format("redlock -u {} -u {} --prefix jobs: --restart-guard automatic doctor --ttl 5s --fencing --skip clock",
-                                   primary.url(), other.url()));
+    BOOST_TEST(
+        line
+        == fmt::format(
+            "redlock -u {} -u {} --prefix jobs: --restart-guard automatic doctor --ttl 5s --fencing --skip clock",
+            primary.url(), other.url()));
     must_call(sh, alone, "role");
 
     auto const both = look_by(sh, fmt::format("REDLOCK_URLS={},{} redlock doctor", primary.url(), replica.url()));
-    BOOST_TEST(line_of(both, "role") == fmt::format("redlock -u {} --restart-guard automatic doctor --skip clock", primary.url()));
+    BOOST_TEST(line_of(both, "role")
+               == fmt::format("redlock -u {} --restart-guard automatic doctor --skip clock", primary.url()));
     must_call(sh, both, "role");
     BOOST_TEST(has(replica.ask({"INFO", "replication"}), "role:slave"));
 }
@@ -384,7 +388,8 @@ BOOST_FIXTURE_TEST_CASE(mend_of_a_member_names_the_cluster, with_shell)
 
     auto const seen = look_by(sh, fmt::format("redlock -u {} -u {} --prefix jobs: doctor", other.url(), member.url()));
     BOOST_TEST(line_of(seen, "role")
-               == fmt::format("redlock -u {} -u redis-cluster://127.0.0.1:{} --prefix jobs: --restart-guard automatic doctor --skip clock",
+               == fmt::format("redlock -u {} -u redis-cluster://127.0.0.1:{} --prefix jobs: --restart-guard automatic "
+                              "doctor --skip clock",
                               other.url(), member.port()));
     must_call(sh, seen, "role");
 }
@@ -427,7 +432,8 @@ BOOST_FIXTURE_TEST_CASE(mend_names_a_server_with_two_addresses_once, with_shell)
 
     must_call(sh, seen, "same-server");
     BOOST_TEST(
-        line_of(seen, "same-server").starts_with(fmt::format("redlock -u {} -u {} --restart-guard automatic doctor", s.url(), other.url())));
+        line_of(seen, "same-server")
+            .starts_with(fmt::format("redlock -u {} -u {} --restart-guard automatic doctor", s.url(), other.url())));
 }
 
 BOOST_FIXTURE_TEST_CASE(mend_of_a_slow_answer_waits_longer_for_votes, with_shell)

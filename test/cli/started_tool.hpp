@@ -29,10 +29,7 @@ inline std::string text_of(std::string const& file)
     return {std::istreambuf_iterator<char>(f), {}};
 }
 
-inline bool has(std::string_view text, std::string_view part)
-{
-    return text.find(part) != text.npos;
-}
+inline bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
 inline std::size_t count_of(std::string_view text, std::string_view part)
 {
@@ -47,7 +44,8 @@ template <class Condition>
 bool comes_true(Condition condition)
 {
     using namespace std::chrono_literals;
-    for (auto const end = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(5ms)) {
+    for (auto const end = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < end;
+         std::this_thread::sleep_for(5ms)) {
         if (condition())
             return true;
     }
@@ -115,7 +113,8 @@ inline void must_have(boost::json::object const& document, boost::json::object c
 class started_tool {
 public:
     /// @param redirection  for the shell: "2>&-"
-    explicit started_tool(std::vector<std::string> arguments, std::vector<std::string> environment = {}, std::string const& redirection = "")
+    explicit started_tool(std::vector<std::string> arguments, std::vector<std::string> environment = {},
+                          std::string const& redirection = "")
         : process_(words(std::move(arguments), folder_.path, redirection), {.environment = std::move(environment)})
     {
     }
@@ -146,9 +145,12 @@ public:
     }
 
 private:
-    static std::vector<std::string> words(std::vector<std::string> arguments, std::string const& folder, std::string const& redirection)
+    static std::vector<std::string> words(std::vector<std::string> arguments, std::string const& folder,
+                                          std::string const& redirection)
     {
-        std::vector<std::string> all{"/bin/sh", "-c", "exec \"$0\" \"$@\" </dev/null >" + folder + "/out 2>" + folder + "/err " + redirection, REDLOCK_TOOL};
+        std::vector<std::string> all{
+            "/bin/sh", "-c", "exec \"$0\" \"$@\" </dev/null >" + folder + "/out 2>" + folder + "/err " + redirection,
+            REDLOCK_TOOL};
         all.insert(all.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
         return all;
     }

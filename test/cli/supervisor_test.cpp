@@ -222,7 +222,8 @@ private:
     struct handled {
         explicit handled(asio::signal_set& all)
         {
-            for (int const s : {SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP})
+            for (int const s :
+                 {SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP})
                 all.add(s);
         }
     } const handled_{signals};
@@ -292,8 +293,8 @@ BOOST_AUTO_TEST_CASE(run_of_a_command_that_has_ended_before_ends_at_once)
     f.must_be(true, 0, {});
 }
 
-// SIGKILL comes a margin before the end of the validity: min(max(ttl/20, 50 ms), ttl/5). SIGTERM comes the grace before SIGKILL, but not
-// earlier than half of what a renewal gives.
+// SIGKILL comes a margin before the end of the validity: min(max(ttl/20, 50 ms), ttl/5). SIGTERM comes the grace before
+// SIGKILL, but not earlier than half of what a renewal gives.
 BOOST_AUTO_TEST_CASE(term_without_renewal_sends_sigterm_and_sigkill_before_the_end)
 {
     struct {
@@ -352,7 +353,9 @@ BOOST_AUTO_TEST_CASE(term_when_renewals_fail_sends_sigterm_and_sigkill_before_th
         f.cut_off(how_they_fail);
         f.pass(1min);
         f.must_be(false, 1, {"-1500 TERM", "-1500 CONT", "-500 KILL"});
-        BOOST_TEST(f.said == (lines{"stock cannot be kept, and will be lost in 1.0 s; the command is asked to stop", "stock cannot be kept; the command is killed"}),
+        BOOST_TEST(f.said
+                       == (lines{"stock cannot be kept, and will be lost in 1.0 s; the command is asked to stop",
+                                 "stock cannot be kept; the command is killed"}),
                    boost::test_tools::per_element());
     }
 }
@@ -490,7 +493,9 @@ BOOST_AUTO_TEST_CASE(term_when_the_key_is_stolen_sends_sigterm_at_the_next_renew
     BOOST_TEST((f.command.events.back().when == asked + 1s));  // the grace, though the validity goes on
     BOOST_TEST((f.command.events.back().when < f.held.valid_until()));
     f.must_be(false, 1);
-    BOOST_TEST(f.said == (lines{"stock is lost; the command is asked to stop", "stock cannot be kept; the command is killed"}), boost::test_tools::per_element());
+    BOOST_TEST(
+        f.said == (lines{"stock is lost; the command is asked to stop", "stock cannot be kept; the command is killed"}),
+        boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(term_when_the_loss_is_told_late_sends_sigkill_before_the_end)
@@ -633,7 +638,8 @@ BOOST_AUTO_TEST_CASE(run_of_a_stopped_command_whose_lock_was_lost_kills_it)
         BOOST_TEST(all.front() == "stop");
         BOOST_TEST(std::ranges::count(all, "KILL") == std::ssize(all) - 1);
         f.must_be(false, 1);
-        BOOST_TEST(f.said == lines{"stock was lost while the command was stopped; the command is killed"}, boost::test_tools::per_element());
+        BOOST_TEST(f.said == lines{"stock was lost while the command was stopped; the command is killed"},
+                   boost::test_tools::per_element());
     }
 }
 

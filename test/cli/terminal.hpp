@@ -23,9 +23,10 @@ namespace redlock::test {
 class terminal {
 public:
     /// @param environment  "NAME=value", on top of ours
-    terminal(std::vector<std::string> const& words, std::vector<std::string> const& environment, unsigned short rows = 24, unsigned short columns = 100)
+    terminal(std::vector<std::string> const& words, std::vector<std::string> const& environment,
+             unsigned short rows = 24, unsigned short columns = 100)
     {
-        struct winsize const size {rows, columns, 0, 0};
+        struct winsize const size{rows, columns, 0, 0};
         pid_ = ::forkpty(&master_, nullptr, nullptr, &size);
         BOOST_TEST_REQUIRE(pid_ >= 0);
         if (pid_ > 0)
@@ -53,11 +54,14 @@ public:
     terminal(terminal const&) = delete;
     terminal& operator=(terminal const&) = delete;
 
-    void type(std::string_view text) { BOOST_TEST_REQUIRE(::write(master_, text.data(), text.size()) == static_cast<ssize_t>(text.size())); }
+    void type(std::string_view text)
+    {
+        BOOST_TEST_REQUIRE(::write(master_, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+    }
 
     void resize(unsigned short rows, unsigned short columns)
     {
-        struct winsize const size {rows, columns, 0, 0};
+        struct winsize const size{rows, columns, 0, 0};
         ::ioctl(master_, TIOCSWINSZ, &size);
     }
 
@@ -98,19 +102,22 @@ public:
         });
     }
 
-    /// What is left to be read, and the end. @return the exit status; 128 and the signal; that of SIGKILL also if it does not end within a minute
+    /// What is left to be read, and the end. @return the exit status; 128 and the signal; that of SIGKILL also if it
+    /// does not end within a minute
     int wait()
     {
         int status = 0;
         if (!comes_true([&] {
-                while (read_on(10)) {}
+                while (read_on(10)) {
+                }
                 return ::waitpid(pid_, &status, WNOHANG) == pid_;
             })) {
             ::kill(pid_, SIGKILL);
             ::waitpid(pid_, &status, 0);
         }
         pid_ = -1;
-        while (read_on(0)) {}
+        while (read_on(0)) {
+        }
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
 

@@ -18,7 +18,8 @@ BOOST_AUTO_TEST_CASE(an_address_that_is_wrong_is_told_in_words)
     auto const refused = trouble_with("etcd://" + nobody + "," + nobody);
     BOOST_TEST((refused.error == errc::node_unreachable));
     BOOST_TEST(says(refused, nobody + ": Connection refused; " + this_store::asks_for_port));
-    BOOST_TEST(says(trouble_with("etcds" + server().url().substr(4)), "If it speaks no TLS there, its URL begins with etcd://"));
+    BOOST_TEST(says(trouble_with("etcds" + server().url().substr(4)),
+                    "If it speaks no TLS there, its URL begins with etcd://"));
 }
 
 BOOST_AUTO_TEST_CASE(acquire_at_a_port_of_something_else_says_which_port_is_meant)
@@ -34,9 +35,13 @@ BOOST_AUTO_TEST_CASE(acquire_at_a_port_of_something_else_says_which_port_is_mean
 BOOST_AUTO_TEST_CASE(tls_is_verified)
 {
     certificates c;
-    etcd_server s({"--cert-file", c.file("server.pem"), "--key-file", c.file("server.key"), "--trusted-ca-file", c.file("ca.pem"), "--client-cert-auth"}, "https");
+    etcd_server s({"--cert-file", c.file("server.pem"), "--key-file", c.file("server.key"), "--trusted-ca-file",
+                   c.file("ca.pem"), "--client-cert-auth"},
+                  "https");
     auto const at = "://localhost:" + std::to_string(s.port());
-    tls_options const tls{.ca_file = c.file("ca.pem"), .certificate_file = c.file("client.pem"), .private_key_file = c.file("client.key")};
+    tls_options const tls{.ca_file = c.file("ca.pem"),
+                          .certificate_file = c.file("client.pem"),
+                          .private_key_file = c.file("client.key")};
     BOOST_TEST(!r.attempt(on("etcds" + at, {.tls = tls})).ec);
 
     BOOST_TEST(says(trouble_with("etcds" + at), "certificate verify failed"));
@@ -53,7 +58,9 @@ BOOST_AUTO_TEST_CASE(users_and_rights)
     s.ask({"role", "grant-permission", "locks", "--prefix=true", "readwrite", "lock:"});
     s.ask({"user", "grant-role", "app", "locks"});
     s.ask({"user", "grant-role", "root", "root"});
-    auto const as = [&](std::string const& user) { return "etcd://" + user + "@127.0.0.1:" + std::to_string(s.port()); };
+    auto const as = [&](std::string const& user) {
+        return "etcd://" + user + "@127.0.0.1:" + std::to_string(s.port());
+    };
     BOOST_TEST(!r.attempt(on(as("app:geheim"))).ec);  // nobody wants to know yet
     BOOST_REQUIRE(s.ask({"auth", "enable"}).starts_with("Authentication Enabled"));
 

@@ -29,7 +29,8 @@ using namespace redlock::etcd_v3;
 
 BOOST_AUTO_TEST_CASE(an_address_is_understood)
 {
-    auto const a = parse_address("etcds://us%40er:p%3aw@Alpha:1234,[::1],10.0.0.1/my/locks?session=30s&timeout=250ms", {});
+    auto const a =
+        parse_address("etcds://us%40er:p%3aw@Alpha:1234,[::1],10.0.0.1/my/locks?session=30s&timeout=250ms", {});
 
     BOOST_TEST(a.name == "etcds://alpha:1234,[::1]:2379,10.0.0.1:2379/my/locks");
     BOOST_TEST(a.user == "us@er");
@@ -114,7 +115,7 @@ BOOST_AUTO_TEST_CASE(who_watches_is_told_once_of_what_came_after_his_answer)
     auto const id = static_cast<std::uint64_t>(number(created, "watch_id"));
 
     BOOST_TEST(all.deleted(id, 12) == "lock:a");
-    BOOST_TEST(all.deleted(id, 14) == "");  // nobody has asked again
+    BOOST_TEST(all.deleted(id, 14) == "");             // nobody has asked again
     auto const late = all.denied(c, denied, 13, now);  // an answer from before that
     BOOST_TEST(late.messages.empty());
     BOOST_TEST((late.changed == std::vector<std::string>{"lock:a"}));

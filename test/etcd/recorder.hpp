@@ -25,12 +25,17 @@ namespace redlock::test {
 class recorder {
 public:
     recorder(boost::asio::io_context& context, std::uint16_t server)
-        : context_(context), acceptor_(context, {boost::asio::ip::address_v4::loopback(), 0}), server_(boost::asio::ip::address_v4::loopback(), server)
+        : context_(context),
+          acceptor_(context, {boost::asio::ip::address_v4::loopback(), 0}),
+          server_(boost::asio::ip::address_v4::loopback(), server)
     {
         boost::asio::co_spawn(context, accept(), boost::asio::detached);
     }
 
-    std::string url(std::string const& rest = {}) const { return "etcd://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()) + rest; }
+    std::string url(std::string const& rest = {}) const
+    {
+        return "etcd://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()) + rest;
+    }
 
     /// The next request that holds this goes nowhere.
     void keep(std::string words) { wanted_ = std::move(words); }

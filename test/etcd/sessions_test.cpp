@@ -51,7 +51,8 @@ struct in_virtual_time {
 struct promises : in_virtual_time {
     promises()
     {
-        node->start(context.get_executor(), {.connected = [](server_identity const&) {}, .changed = [](std::string_view) {}});
+        node->start(context.get_executor(),
+                    {.connected = [](server_identity const&) {}, .changed = [](std::string_view) {}});
         BOOST_TEST((ask(testing::kind::acquire) > 0ms));
     }
 
@@ -63,7 +64,8 @@ struct promises : in_virtual_time {
 
     std::chrono::milliseconds ask(testing::kind what = testing::kind::extend)
     {
-        auto const r = std::make_shared<testing::request>(node_command{.what = what, .ttl = testing::long_ttl}, "lock:stock", "v");
+        auto const r =
+            std::make_shared<testing::request>(node_command{.what = what, .ttl = testing::long_ttl}, "lock:stock", "v");
         node->submit(r);
         BOOST_REQUIRE(run_to([&] { return r->answers > 0; }));
         BOOST_TEST((r->reply.vote == vote::granted));
@@ -107,7 +109,8 @@ BOOST_AUTO_TEST_CASE(a_holder_that_is_cut_off_knows_before_another_can_have_the_
 BOOST_AUTO_TEST_CASE(held_is_false_before_another_acquires_when_an_old_leader_revokes)
 {
     in_virtual_time v;
-    lock_manager first(v.context, virtual_settings(v.etcd, v.network, 2s)), other(v.context, virtual_settings(v.etcd, v.other_network, 2s));
+    lock_manager first(v.context, virtual_settings(v.etcd, v.network, 2s)),
+        other(v.context, virtual_settings(v.etcd, v.other_network, 2s));
     auto held = v.acquire(first, {.ttl = 20s, .renew = renewal::automatic});
     auto const stopped = v.time.now();
     bool taken = false;
@@ -139,10 +142,11 @@ BOOST_AUTO_TEST_CASE(renewal_of_many_locks_keeps_all_beyond_the_first_lease)
     constexpr std::size_t count = 250;
     std::vector<lock> held;
     for (std::size_t i = 0; i < count; ++i) {
-        locks.async_acquire("item:" + std::to_string(i), {.ttl = 20s, .wait = 20s, .renew = renewal::automatic}, [&](error_code ec, lock l) {
-            BOOST_TEST(!ec);
-            held.push_back(std::move(l));
-        });
+        locks.async_acquire("item:" + std::to_string(i), {.ttl = 20s, .wait = 20s, .renew = renewal::automatic},
+                            [&](error_code ec, lock l) {
+                                BOOST_TEST(!ec);
+                                held.push_back(std::move(l));
+                            });
     }
     BOOST_REQUIRE(v.run_to([&] { return held.size() == count; }));
 
@@ -223,12 +227,15 @@ BOOST_AUTO_TEST_CASE(what_was_set_on_a_connection_that_has_ended_ends_with_its_t
     etcd_server s;
     recorder between(r.context, s.port());
     auto const node = test::make_node(between.url("?session=600s"));
-    node->start(r.context.get_executor(), {.connected = [](server_identity const&) {}, .changed = [](std::string_view) {}});
-    auto const warm_up = std::make_shared<testing::request>(node_command{.what = testing::kind::inspect}, "lock:stock", "");
+    node->start(r.context.get_executor(),
+                {.connected = [](server_identity const&) {}, .changed = [](std::string_view) {}});
+    auto const warm_up =
+        std::make_shared<testing::request>(node_command{.what = testing::kind::inspect}, "lock:stock", "");
     node->submit(warm_up);
     BOOST_REQUIRE(r.run_to([&] { return warm_up->answers > 0; }));
     between.cut_after("bG9jazpzdG9jaw");  // lock:stock
-    auto const sent = std::make_shared<testing::request>(node_command{.what = testing::kind::acquire, .ttl = 3s}, "lock:stock", "v");
+    auto const sent =
+        std::make_shared<testing::request>(node_command{.what = testing::kind::acquire, .ttl = 3s}, "lock:stock", "v");
 
     node->submit(sent);
 

@@ -8,9 +8,6 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(node_suite, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(a_long_session_and_a_prefix)
-{
-    check_node(server().url("/of mine/?session=300s&timeout=10s"));
-}
+BOOST_AUTO_TEST_CASE(a_long_session_and_a_prefix) { check_node(server().url("/of mine/?session=300s&timeout=10s")); }
 
 BOOST_AUTO_TEST_SUITE_END()

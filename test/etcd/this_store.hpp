@@ -39,7 +39,8 @@ struct this_store {
     static constexpr auto scheme = "etcd";
     static constexpr auto apart = "/tests/";  ///< where no other case has its locks
     static constexpr auto brief_session = "?session=2s";
-    static constexpr auto asks_for_port = "is this the client port of an etcd server (--listen-client-urls, mostly 2379)?";
+    static constexpr auto asks_for_port =
+        "is this the client port of an etcd server (--listen-client-urls, mostly 2379)?";
     static constexpr std::size_t most_resources = 50;
     static constexpr auto refuses_more = "etcd locks 50 resources at once at the most";
 
@@ -57,9 +58,8 @@ inline std::pair<std::string, std::vector<std::string>> const wrong_addresses[] 
      {"etcd://", "etcd://a:0", "etcd://[::1", "etcd://u@a"}},
     {"",
      {"etcd://a,,b", "etcd://a:65536", "etcd://[alpha]", "etcd://:geheim@a", "etcd://u:@a", "etcd://u:geheim%2@a",
-      "etcd://u:ge/geheim@a", "etcd://u:geheim", "etcd://a?sess=2s", "etcd://a?session=1s",
-      "etcd://a?session=2500ms", "etcd://a?session=3601s", "etcd://a?timeout=0ms", "etcd://a?timeout=2",
-      "etcd://a?timeout=2m", "etcd://a/x%0"}},
+      "etcd://u:ge/geheim@a", "etcd://u:geheim", "etcd://a?sess=2s", "etcd://a?session=1s", "etcd://a?session=2500ms",
+      "etcd://a?session=3601s", "etcd://a?timeout=0ms", "etcd://a?timeout=2", "etcd://a?timeout=2m", "etcd://a/x%0"}},
 };
 
 }  // namespace redlock::test

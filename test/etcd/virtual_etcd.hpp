@@ -26,7 +26,10 @@ namespace redlock::test {
 /// An etcd server in the test's own event loop. With a virtual_clock its leases take no time.
 class virtual_etcd final : public etcd_gateway {
 public:
-    explicit virtual_etcd(boost::asio::io_context& context) : etcd_gateway("1"), look_(context.get_executor()) { look_later(); }
+    explicit virtual_etcd(boost::asio::io_context& context) : etcd_gateway("1"), look_(context.get_executor())
+    {
+        look_later();
+    }
 
     bool has(std::string const& key) const { return all().contains(key); }
 
@@ -67,17 +70,22 @@ struct etcd_network {
 /// The way of a node to the server, in place of HTTP.
 class virtual_channel final : public etcd_v3::channel, public std::enable_shared_from_this<virtual_channel> {
 public:
-    virtual_channel(boost::asio::any_io_executor on, virtual_etcd& s, etcd_network& n) : server_(s), network_(n), ready_(std::move(on)) {}
+    virtual_channel(boost::asio::any_io_executor on, virtual_etcd& s, etcd_network& n)
+        : server_(s), network_(n), ready_(std::move(on))
+    {
+    }
 
     boost::asio::awaitable<node_reply> open() override
     {
         if (network_.half_open)
             co_await wait(clock::now() + std::chrono::seconds(1));
         closed_ = closed_ || network_.half_open;
-        co_return closed_ ? node_reply{.untouched = true, .error = errc::node_unreachable, .text = "no connection"} : node_reply();
+        co_return closed_ ? node_reply{.untouched = true, .error = errc::node_unreachable, .text = "no connection"}
+                          : node_reply();
     }
 
-    boost::asio::awaitable<etcd_v3::answer> ask(std::string_view path, std::string body, std::string_view, std::chrono::milliseconds patience) override
+    boost::asio::awaitable<etcd_v3::answer> ask(std::string_view path, std::string body, std::string_view,
+                                                std::chrono::milliseconds patience) override
     {
         auto const limit = clock::now() + patience;
         if (!closed_ && !network_.half_open)
@@ -85,7 +93,8 @@ public:
         return next(limit);
     }
 
-    boost::asio::awaitable<etcd_v3::answer> stream(std::string_view, std::string first, std::string_view, std::chrono::milliseconds patience) override
+    boost::asio::awaitable<etcd_v3::answer> stream(std::string_view, std::string first, std::string_view,
+                                                   std::chrono::milliseconds patience) override
     {
         auto const limit = clock::now() + patience;
         send(first);
@@ -107,7 +116,10 @@ public:
     }
 
 private:
-    bool is_refused(std::string const& body) const { return !network_.refused.empty() && body.find(network_.refused) != body.npos; }
+    bool is_refused(std::string const& body) const
+    {
+        return !network_.refused.empty() && body.find(network_.refused) != body.npos;
+    }
 
     void send(std::string const& message)
     {
@@ -149,21 +161,28 @@ private:
 };
 
 /// A node of the kind that ships, on that network.
-inline std::shared_ptr<node> make_virtual_node(virtual_etcd& s, etcd_network& n, std::chrono::seconds session, config const& c = {})
+inline std::shared_ptr<node> make_virtual_node(virtual_etcd& s, etcd_network& n, std::chrono::seconds session,
+                                               config const& c = {})
 {
     etcd_v3::address where{.name = "etcd://virtual",
                            .members = {{.host = "virtual"}},
                            .user = {},
                            .password = {},
                            .options = {.session = session, .timeout = std::chrono::seconds(1)}};
-    auto make_channel = [&s, &n](boost::asio::any_io_executor on, auto const&) { return std::make_shared<virtual_channel>(std::move(on), s, n); };
-    return etcd_v3::make_etcd_node(std::move(where), c, {.claim = [](auto&, auto&) { return std::string(); }}, {.make_channel = std::move(make_channel), .seed = 1});
+    auto make_channel = [&s, &n](boost::asio::any_io_executor on, auto const&) {
+        return std::make_shared<virtual_channel>(std::move(on), s, n);
+    };
+    return etcd_v3::make_etcd_node(std::move(where), c, {.claim = [](auto&, auto&) { return std::string(); }},
+                                   {.make_channel = std::move(make_channel), .seed = 1});
 }
 
 /// Of a manager of one such node.
 inline config virtual_settings(virtual_etcd& s, etcd_network& n, std::chrono::seconds session)
 {
-    store one{.schemes = {"virtual"}, .make = [&s, &n, session](std::string_view, config const& c, store_context const&) { return make_virtual_node(s, n, session, c); }};
+    store one{.schemes = {"virtual"},
+              .make = [&s, &n, session](std::string_view, config const& c, store_context const&) {
+                  return make_virtual_node(s, n, session, c);
+              }};
     return {.nodes = {"virtual://one"}, .stores = {std::move(one)}, .node_timeout = std::chrono::seconds(3)};
 }
 

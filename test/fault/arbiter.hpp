@@ -18,9 +18,9 @@ struct request {
     std::uint8_t counter = 0;
     std::uint64_t acquisition = 0;  ///< tells the acquisitions apart, whatever their tokens
     std::uint64_t token = 0;
-    std::int64_t began = 0;         ///< Nanoseconds on the monotonic clock, before the lock was asked for …
-    std::int64_t acquired = 0;      ///< … and after it was there.
-    std::uint64_t value = 0;        ///< to write
+    std::int64_t began = 0;     ///< Nanoseconds on the monotonic clock, before the lock was asked for …
+    std::int64_t acquired = 0;  ///< … and after it was there.
+    std::uint64_t value = 0;    ///< to write
 };
 
 struct answer {
@@ -30,8 +30,8 @@ struct answer {
 
 /** Keeps counters for other processes, behind a fence or without one, and counts what goes wrong.
 
-    What is stale it knows from the clock, and not from the tokens: an operation is, once a lock that was asked for after the
-    operation's own lock was there has entered. With a fence such an operation must be refused.
+    What is stale it knows from the clock, and not from the tokens: an operation is, once a lock that was asked for
+    after the operation's own lock was there has entered. With a fence such an operation must be refused.
 */
 class arbiter {
 public:

@@ -13,9 +13,10 @@ namespace redlock::test {
 
 /** Keeps accounts for other processes, as a database would. Each request is carried out or refused as a whole.
 
-    With fences, each account keeps the highest token of a writer and the highest number of a reader that have entered it, by the rules of
-    docs/fencing.md; but no writer enters twice with one token. What a writer has written counts from its commit on: whoever enters before that
-    has it undone, because then the writer has died, or its lock has run out. Without fences everything is done as asked, and at once.
+    With fences, each account keeps the highest token of a writer and the highest number of a reader that have entered
+    it, by the rules of docs/fencing.md; but no writer enters twice with one token. What a writer has written counts
+    from its commit on: whoever enters before that has it undone, because then the writer has died, or its lock has run
+    out. Without fences everything is done as asked, and at once.
 */
 class bank {
 public:

@@ -1,5 +1,5 @@
-// A wall clock that can be stepped, for one process: preloaded into a server, it adds to the time of day the microseconds
-// that it finds in the file $CLOCK_SHIM_OFFSET, at each look. The monotonic clocks are left alone.
+// A wall clock that can be stepped, for one process: preloaded into a server, it adds to the time of day the
+// microseconds that it finds in the file $CLOCK_SHIM_OFFSET, at each look. The monotonic clocks are left alone.
 
 #include <atomic>
 #include <cstdint>
@@ -62,5 +62,4 @@ std::time_t time(std::time_t* t) noexcept
         *t = now;
     return now;
 }
-
 }

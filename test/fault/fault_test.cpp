@@ -23,7 +23,8 @@ namespace {
 
 /// Servers that are reached over a network.
 struct distant_servers : real_servers {
-    explicit distant_servers(std::size_t count, std::vector<std::string> options = {}) : real_servers(count, std::move(options))
+    explicit distant_servers(std::size_t count, std::vector<std::string> options = {})
+        : real_servers(count, std::move(options))
     {
         make_network();
     }
@@ -49,12 +50,14 @@ struct distant_servers : real_servers {
     void check_recovery(lock_manager& locks)
     {
         connect(locks);
-        BOOST_TEST(run_to([&] {
-            auto won = acquire(locks, "afterwards", {.wait = 5s});
-            bool const all = !won.ec && run_to([&] { return keys("lock:afterwards") == servers.size(); }, 1s);
-            release(won.held);
-            return all;
-        }, 20s));
+        BOOST_TEST(run_to(
+            [&] {
+                auto won = acquire(locks, "afterwards", {.wait = 5s});
+                bool const all = !won.ec && run_to([&] { return keys("lock:afterwards") == servers.size(); }, 1s);
+                release(won.held);
+                return all;
+            },
+            20s));
         BOOST_TEST(run_to([&] { return locks.stats().cleaning == 0; }));
         shutdown(locks);
         for (auto& s : servers)
@@ -66,7 +69,10 @@ struct distant_servers : real_servers {
 
 // What most tests begin and end with.
 struct connected_over_network {
-    explicit connected_over_network(config special = {}) : locks(r.context, r.over_network(std::move(special))) { r.connect(locks); }
+    explicit connected_over_network(config special = {}) : locks(r.context, r.over_network(std::move(special)))
+    {
+        r.connect(locks);
+    }
     void teardown() { r.check_recovery(locks); }
 
     distant_servers r{3};
@@ -105,12 +111,14 @@ BOOST_FIXTURE_TEST_CASE(a_distant_server_is_waited_for_no_longer_than_node_timeo
         r.network->set_rtt(i, 0ms);
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_8_replies_that_get_lost_leave_no_key_and_nothing_is_sent_twice, connected_with_timeout<1000>)
+BOOST_FIXTURE_TEST_CASE(rule_8_replies_that_get_lost_leave_no_key_and_nothing_is_sent_twice,
+                        connected_with_timeout<1000>)
 {
     r.network->set_all(fault::mute);
     auto lost = r.acquire(locks, "stock", {.ttl = 30s});
     BOOST_TEST((lost.ec == errc::no_quorum));
-    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 3; }));  // it was carried out; but for that we do not know it …
+    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 3; }));  // it was carried out; but for that we do not know
+                                                                      // it …
     r.network->set_all(fault::none);
     BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));  // … and clean up
 }
@@ -216,7 +224,8 @@ BOOST_FIXTURE_TEST_CASE(scripts_that_are_flushed_all_the_time_cost_a_round_trip_
     BOOST_TEST(!r.release(won.held));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_password_that_is_changed_under_way_is_told_and_the_node_comes_back_with_it, connected_over_network)
+BOOST_FIXTURE_TEST_CASE(a_password_that_is_changed_under_way_is_told_and_the_node_comes_back_with_it,
+                        connected_over_network)
 {
     auto won = r.acquire(locks, "stock", {.ttl = 60s});
     r[0].ask({"CONFIG", "SET", "requirepass", "new"});

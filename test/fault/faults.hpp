@@ -31,10 +31,10 @@ class faults {
 public:
     struct counts {
         std::uint64_t all = 0;
-        std::uint64_t crashes = 0;  ///< of servers
-        std::uint64_t deaths = 0;   ///< of processes
+        std::uint64_t crashes = 0;    ///< of servers
+        std::uint64_t deaths = 0;     ///< of processes
         std::uint64_t newcomers = 0;  ///< processes that started meanwhile
-        std::uint64_t steps = 0;    ///< of clocks
+        std::uint64_t steps = 0;      ///< of clocks
     };
 
     explicit faults(system_under_test& s) : system_(s), options_(s.options), random_(s.options.seed) {}
@@ -45,7 +45,8 @@ public:
         auto const end = std::chrono::steady_clock::now() + time;
         while (std::chrono::steady_clock::now() < end) {
             do_harm();
-            std::this_thread::sleep_for(std::chrono::milliseconds(options_.naive_workers() ? 20 + any(120) : 50 + any(400)));
+            std::this_thread::sleep_for(
+                std::chrono::milliseconds(options_.naive_workers() ? 20 + any(120) : 50 + any(400)));
             if (::isatty(2))
                 fmt::print(stderr, "\r{} faults, {} ", done_.all, progress());
         }
@@ -126,21 +127,22 @@ private:
         s.pause();
         ++paused_;
         later_.push_back({0, [this, &s] {
-            s.pid() > 0 ? s.resume() : void();
-            --paused_;
-        }});
+                              s.pid() > 0 ? s.resume() : void();
+                              --paused_;
+                          }});
     }
 
     void disturb(std::size_t i)
     {
-        constexpr fault kinds[] = {fault::none, fault::trickle, fault::mute, fault::half_open, fault::reset, fault::garbage, fault::refuse};
+        constexpr fault kinds[] = {fault::none,  fault::trickle, fault::mute,  fault::half_open,
+                                   fault::reset, fault::garbage, fault::refuse};
         auto const what = kinds[any(std::size(kinds))];
         system_.network->set(i, what);
         system_.network->set_rtt(i, what == fault::none ? 40ms : 0ms);
         later_.push_back({any(5), [this, i] {
-            system_.network->set(i, fault::none);
-            system_.network->set_rtt(i, 0ms);
-        }});
+                              system_.network->set(i, fault::none);
+                              system_.network->set_rtt(i, 0ms);
+                          }});
     }
 
     // Nobody sees anybody.
@@ -158,7 +160,8 @@ private:
         system_.clocks[any(system_.clocks.size())]->set(any(3) == 0 ? 0s : std::chrono::milliseconds(any(10'000)) - 5s);
     }
 
-    // A majority that works while the others are cut off shares one server with the next majority: this one crashes in between.
+    // A majority that works while the others are cut off shares one server with the next majority: this one crashes in
+    // between.
     void move_majority(std::size_t shared_server)
     {
         if (!may_crash(shared_server))
@@ -175,16 +178,16 @@ private:
         };
         set(sides[0], fault::half_open);
         later_.push_back({10, [=, this] {
-            crash(shared_server);
-            set(sides[1], fault::half_open);
-            set(sides[0], fault::none);
-            later_.push_back({any(35), [=] { set(sides[1], fault::none); }});
-        }});
+                              crash(shared_server);
+                              set(sides[1], fault::half_open);
+                              set(sides[0], fault::none);
+                              later_.push_back({any(35), [=] { set(sides[1], fault::none); }});
+                          }});
     }
 
-    // A set that is young as a whole is taken for newly started, also by a client that is new itself. So a majority must
-    // stay old; by a margin, because servers tell their age in whole seconds. They tell it by their wall clocks, so one
-    // that is stepped may seem younger; it may not crash, because it could seem older.
+    // A set that is young as a whole is taken for newly started, also by a client that is new itself. So a majority
+    // must stay old; by a margin, because servers tell their age in whole seconds. They tell it by their wall clocks,
+    // so one that is stepped may seem younger; it may not crash, because it could seem older.
     bool may_crash(std::size_t i) const
     {
         if (!options_.naive_workers() || !options_.forgetful)
@@ -193,7 +196,8 @@ private:
             return false;
         auto young = system_.clocks.size();
         for (std::size_t k = system_.clocks.size(); k < system_.servers.size(); ++k)
-            young += k == i || system_.servers[k]->pid() <= 0 || std::chrono::steady_clock::now() < system_.started[k] + quarantine + 2s;
+            young += k == i || system_.servers[k]->pid() <= 0
+                     || std::chrono::steady_clock::now() < system_.started[k] + quarantine + 2s;
         return young <= (system_.servers.size() - 1) / 2;
     }
 

@@ -46,21 +46,12 @@ using testbed::wait_until;
 constexpr std::chrono::milliseconds longest_ttl = 1s;
 constexpr std::size_t busy_names = 4, rare_names = 12;
 
-std::string busy(std::size_t i)
-{
-    return "busy/" + std::to_string(i);
-}
+std::string busy(std::size_t i) { return "busy/" + std::to_string(i); }
 
 // Drawn once by clients of the old set, and then by clients of the set after the next change.
-std::string rare(std::size_t i)
-{
-    return "rare/" + std::to_string(i);
-}
+std::string rare(std::size_t i) { return "rare/" + std::to_string(i); }
 
-std::string counter_key(std::string const& name)
-{
-    return fmt::format("lock:{0}:=fence:{{lock:{0}}}", name);
-}
+std::string counter_key(std::string const& name) { return fmt::format("lock:{0}:=fence:{{lock:{0}}}", name); }
 
 /// What holders have seen of each lock.
 class holds {
@@ -226,8 +217,7 @@ private:
     void try_to_take_long(client& c)
     {
         auto const before = holds_.highest("long");
-        auto const [ec, held] =
-            manager_of(c)->async_acquire("long", {.ttl = 300ms}, test::as_future()).get();
+        auto const [ec, held] = manager_of(c)->async_acquire("long", {.ttl = 300ms}, test::as_future()).get();
         if (ec)
             return;
         holds_.enter("long", held, before);
@@ -261,8 +251,7 @@ private:
 
     void end(std::shared_ptr<lock_manager> locks)
     {
-        locks->async_shutdown(test::as_future())
-            .get();  // a node that stands still keeps a key until its ttl is over
+        locks->async_shutdown(test::as_future()).get();  // a node that stands still keeps a key until its ttl is over
         asio::post(context_, asio::use_future([gone = std::move(locks)]() mutable { gone.reset(); })).get();
     }
 
@@ -372,9 +361,6 @@ private:
 
 }  // namespace
 
-int moving_set(soak_options const& o)
-{
-    return moving(o).run();
-}
+int moving_set(soak_options const& o) { return moving(o).run(); }
 
 }  // namespace redlock::test

@@ -24,7 +24,8 @@ struct soak_options {
     std::vector<std::string> nodes;
     std::vector<std::string> links;
 
-    /// Whether the workers have tokens and never look whether their locks are still theirs. They are then stopped and killed a lot.
+    /// Whether the workers have tokens and never look whether their locks are still theirs. They are then stopped and
+    /// killed a lot.
     bool naive_workers() const { return fencing || transfers; }
 };
 

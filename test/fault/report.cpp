@@ -15,10 +15,11 @@ namespace {
 
 std::string what_was_done(soak_options const& o, faults const& f)
 {
-    return fmt::format("{} servers{}{}, {} processes{}, {} s, seed {}: {} faults", o.nodes.empty() ? o.servers : o.nodes.size(),
-                       o.forgetful ? " without a log" : "", o.links.empty() ? "" : " in namespaces of their own", o.processes,
-                       f.done().newcomers > 0 ? fmt::format(" and {} that started later", f.done().newcomers) : std::string(), o.seconds,
-                       o.seed, f.done().all);
+    return fmt::format(
+        "{} servers{}{}, {} processes{}, {} s, seed {}: {} faults", o.nodes.empty() ? o.servers : o.nodes.size(),
+        o.forgetful ? " without a log" : "", o.links.empty() ? "" : " in namespaces of their own", o.processes,
+        f.done().newcomers > 0 ? fmt::format(" and {} that started later", f.done().newcomers) : std::string(),
+        o.seconds, o.seed, f.done().all);
 }
 
 // On how many servers one of them is.
@@ -53,8 +54,9 @@ int report_counter(system_under_test const& system, faults const& f, shared_coun
     auto const& options = system.options;
     auto const acknowledged = s.acknowledged.load();
     auto const missing = acknowledged > s.value ? acknowledged - s.value : 0;
-    fmt::print("{}, {} updates, {} lost; {} written when the lock was over, {} given up inside, {} acquisitions refused\n",
-               what_was_done(options, f), acknowledged, missing, s.doubtful.load(), s.lost.load(), s.refused.load());
+    fmt::print(
+        "{}, {} updates, {} lost; {} written when the lock was over, {} given up inside, {} acquisitions refused\n",
+        what_was_done(options, f), acknowledged, missing, s.doubtful.load(), s.lost.load(), s.refused.load());
     if (options.without_lock) {
         fmt::print("without the lock, {} updates are lost\n", missing);
         return missing > 0 ? 0 : 1;
@@ -74,31 +76,36 @@ int report_counter(system_under_test const& system, faults const& f, shared_coun
     return (missing > 0 && !explained) || bad ? 1 : 0;
 }
 
-int report_fencing(soak_options const& options, faults const& f, shared_counter const& s, int failed, arbiter::record const& with,
-                   arbiter::record const& without)
+int report_fencing(soak_options const& options, faults const& f, shared_counter const& s, int failed,
+                   arbiter::record const& with, arbiter::record const& without)
 {
     fmt::print("{}, among them {} crashes of servers, {} of processes, {} steps of clocks; {} acquisitions refused\n"
-               "with fencing: {} acknowledged, {} lost, {} refused as stale; without: {} acknowledged, {} lost, {} stale accepted\n",
-               what_was_done(options, f), f.done().crashes, f.done().deaths, f.done().steps, s.refused.load(), with.acknowledged, with.lost,
-               with.refused, without.acknowledged, without.lost, without.stale);
+               "with fencing: {} acknowledged, {} lost, {} refused as stale; without: {} acknowledged, {} lost, {} "
+               "stale accepted\n",
+               what_was_done(options, f), f.done().crashes, f.done().deaths, f.done().steps, s.refused.load(),
+               with.acknowledged, with.lost, with.refused, without.acknowledged, without.lost, without.stale);
     bool bad = with.lost > 0;
     bad |= has_failed(failed);
     bad |= is_wrong(with.acknowledged == 0, "nothing was done");
-    bad |= is_wrong(with.stale > 0 || with.twice > 0 || with.falling > 0,
-                    fmt::format("with fencing, {} stale operations were accepted, {} tokens given twice, {} not above an earlier one",
-                                with.stale, with.twice, with.falling));
+    bad |= is_wrong(
+        with.stale > 0 || with.twice > 0 || with.falling > 0,
+        fmt::format(
+            "with fencing, {} stale operations were accepted, {} tokens given twice, {} not above an earlier one",
+            with.stale, with.twice, with.falling));
     bad |= is_wrong(options.seconds >= 10 && without.lost == 0, "the check is blind: nothing was lost without fencing");
     return bad ? 1 : 0;
 }
 
-int report_transfers(system_under_test const& system, faults const& f, shared_transfers const& s, int failed, bank::record const& b)
+int report_transfers(system_under_test const& system, faults const& f, shared_transfers const& s, int failed,
+                     bank::record const& b)
 {
     auto const& options = system.options;
     fmt::print("{}, among them {} crashes of servers, {} of processes; {} acquisitions refused\n"
-               "{} transfers between {} accounts, {} sums right, {} wrong, {} beside others; {} requests refused as stale, {} writes of unfinished "
+               "{} transfers between {} accounts, {} sums right, {} wrong, {} beside others; {} requests refused as "
+               "stale, {} writes of unfinished "
                "transfers undone; at the end {} of {}\n",
-               what_was_done(options, f), f.done().crashes, f.done().deaths, s.refused.load(), s.done.load(), bank::size, s.right.load(),
-               s.wrong.load(), s.beside.load(), b.refused, b.undone, b.sum, bank::total);
+               what_was_done(options, f), f.done().crashes, f.done().deaths, s.refused.load(), s.done.load(),
+               bank::size, s.right.load(), s.wrong.load(), s.beside.load(), b.refused, b.undone, b.sum, bank::total);
     if (options.without_lock)
         return is_wrong(s.wrong == 0, "the check is blind: no sum was wrong without the lock") ? 1 : 0;
     std::vector<std::string> keys{"lock:ledger"};
@@ -109,7 +116,8 @@ int report_transfers(system_under_test const& system, faults const& f, shared_tr
     bad |= is_wrong(s.done == 0 || s.right == 0, "nothing was done, or never added up");
     bad |= is_wrong(options.audit && s.beside == 0, "nobody added up beside another");
     bad |= is_wrong(s.wrong > 0 || b.sum != bank::total, "money has come or gone");
-    bad |= is_wrong(s.refused_inside > 0, fmt::format("{} times two held what only one of them may", s.refused_inside.load()));
+    bad |= is_wrong(s.refused_inside > 0,
+                    fmt::format("{} times two held what only one of them may", s.refused_inside.load()));
     bad |= is_wrong(left > 0, fmt::format("keys are left on {} servers", left));
     return bad ? 1 : 0;
 }

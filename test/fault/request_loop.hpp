@@ -12,7 +12,8 @@
 
 namespace redlock::test {
 
-/// Answers what other processes ask, one request after the other, in a thread. So each is atomic, as a statement to a database is.
+/// Answers what other processes ask, one request after the other, in a thread. So each is atomic, as a statement to a
+/// database is.
 class request_loop {
 public:
     /// Answers one request of a client. @return false: its process has ended
@@ -40,7 +41,10 @@ public:
         return ends[1];
     }
 
-    void start() { thread_ = std::thread([this] { run(); }); }
+    void start()
+    {
+        thread_ = std::thread([this] { run(); });
+    }
 
     void stop()
     {

@@ -79,7 +79,8 @@ private:
         servers_[i]->kill();
         servers_[i]->start();
         wait(held, [&] { return node().connections > connections; });
-        asio::post(context_, asio::use_future).get();  // whether it is in quarantine is known with that; a look at another moment may miss it
+        asio::post(context_, asio::use_future).get();  // whether it is in quarantine is known with that; a look at
+                                                       // another moment may miss it
         wait(held, [&] { return node().quarantine == 0ms; });
         wait(held, [&] { return servers_[i]->ask({"GET", "lock:healed"}) == held.token(); });
         auto const before = renewals();
@@ -112,9 +113,6 @@ private:
 
 }  // namespace
 
-int rolling_restart(std::size_t count)
-{
-    return rolling(count).run();
-}
+int rolling_restart(std::size_t count) { return rolling(count).run(); }
 
 }  // namespace redlock::test

@@ -1,10 +1,10 @@
 // Processes that add to one counter through the lock, on real servers, while everything around them fails.
 //
-// The counter is plain memory that the processes share: reading it, waiting, and writing it back loses an update whenever
-// two are inside at once. An update is acknowledged when the lock was still held after the write; at the end the counter
-// must hold every acknowledged one. With --fencing the counters are kept by an arbiter, which accepts or refuses what
-// processes ask that do not look at their locks at all. With --transfers they lock several accounts at once, and the sum
-// of all is watched; with --audit those who add up share a lock. Run with --help.
+// The counter is plain memory that the processes share: reading it, waiting, and writing it back loses an update
+// whenever two are inside at once. An update is acknowledged when the lock was still held after the write; at the end
+// the counter must hold every acknowledged one. With --fencing the counters are kept by an arbiter, which accepts or
+// refuses what processes ask that do not look at their locks at all. With --transfers they lock several accounts at
+// once, and the sum of all is watched; with --audit those who add up share a lock. Run with --help.
 
 #include "cli/early_exit.hpp"
 #include "fault/arbiter.hpp"
@@ -57,7 +57,8 @@ public:
         auto const half = [&](bool fenced) {
             arbiter judge(fenced);
             auto const add_until_stop = [=, this](nodes const& n, int to_arbiter, std::uint64_t seed) {
-                redlock::config const settings{.nodes = n, .node_timeout = 100ms, .max_ttl = quarantine, .fencing = fenced};
+                redlock::config const settings{
+                    .nodes = n, .node_timeout = 100ms, .max_ttl = quarantine, .fencing = fenced};
                 return run_three(settings, [=, this](auto& locks, std::uint8_t i) {
                     return add_naively(locks, *shared_, to_arbiter, i, seed * 16 + i);
                 });
@@ -82,7 +83,8 @@ private:
     }
 
     soak_options const& options_;
-    boost::interprocess::mapped_region const memory_ = boost::interprocess::anonymous_shared_memory(sizeof(shared_counter));
+    boost::interprocess::mapped_region const memory_ =
+        boost::interprocess::anonymous_shared_memory(sizeof(shared_counter));
     shared_counter* const shared_ = new (memory_.get_address()) shared_counter{};
     system_under_test system_;
     faults faults_;

@@ -21,7 +21,8 @@ public:
     explicit stepped_clock(std::string shim) : shim_(std::move(shim))
     {
         std::ofstream(path_) << std::string(sizeof(offset), '\0');
-        memory_ = {boost::interprocess::file_mapping(path_.c_str(), boost::interprocess::read_write), boost::interprocess::read_write};
+        memory_ = {boost::interprocess::file_mapping(path_.c_str(), boost::interprocess::read_write),
+                   boost::interprocess::read_write};
     }
 
     std::vector<std::string> environment() const { return {"LD_PRELOAD=" + shim_, "CLOCK_SHIM_OFFSET=" + path_}; }

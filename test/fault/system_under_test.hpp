@@ -35,14 +35,17 @@ struct system_under_test {
         std::vector<std::string> arguments;
         if (!o.forgetful)
             arguments = {"--appendonly", "yes", "--appendfsync", "always"};
-        // As many as may fail; without a log, one must remain that may: a clock that was set back makes its server look young.
+        // As many as may fail; without a log, one must remain that may: a clock that was set back makes its server look
+        // young.
         auto const may_fail = (o.servers - 1) / 2;
-        auto const wrong_clocks = std::min<std::size_t>(o.forgetful ? std::max<std::size_t>(may_fail, 1) - 1 : may_fail, 2);
+        auto const wrong_clocks =
+            std::min<std::size_t>(o.forgetful ? std::max<std::size_t>(may_fail, 1) - 1 : may_fail, 2);
         for (std::size_t i = 0; i < o.servers; ++i) {
             std::vector<std::string> environment;
             if (i < wrong_clocks && o.fencing && !o.clock_shim.empty())
                 environment = clocks.emplace_back(std::make_unique<stepped_clock>(o.clock_shim))->environment();
-            servers.push_back(std::make_unique<testbed::local_server>(arguments, testbed::server_program(), environment));
+            servers.push_back(
+                std::make_unique<testbed::local_server>(arguments, testbed::server_program(), environment));
             started.push_back(std::chrono::steady_clock::now());
         }
         check_clocks();
@@ -60,7 +63,8 @@ struct system_under_test {
             nodes.push_back(network->url(i));
         auto const start = [&](std::uint64_t seed, bool stopped) {
             int const to_loop = requests ? requests->connect() : -1;
-            testbed::process client([&] { return work(nodes, to_loop, seed); }, {.stopped = stopped, .name = "redlock_soak: in a client"});
+            testbed::process client([&] { return work(nodes, to_loop, seed); },
+                                    {.stopped = stopped, .name = "redlock_soak: in a client"});
             if (requests)
                 ::close(to_loop);
             return client;
@@ -109,7 +113,8 @@ struct system_under_test {
     void replace_client(std::size_t i)
     {
         clients[i].signal(SIGKILL);
-        dead.push_back(std::exchange(clients[i], std::move(spare.back())));  // waited for at the end: its number is not given to another
+        dead.push_back(std::exchange(clients[i], std::move(spare.back())));  // waited for at the end: its number is not
+                                                                             // given to another
         spare.pop_back();
         clients[i].resume();
     }

@@ -34,7 +34,8 @@ namespace {
 using kind = bank::request::kind;
 using std::chrono::microseconds;
 
-/// Who moves money and adds it up. Naive on purpose: once it has the lock, it goes on whatever the clock says. Only the bank can stop it.
+/// Who moves money and adds it up. Naive on purpose: once it has the lock, it goes on whatever the clock says. Only the
+/// bank can stop it.
 class teller {
 public:
     teller(lock_manager& locks, shared_transfers& s, int to_bank, std::uint64_t seed, bool audit)
@@ -50,7 +51,8 @@ public:
             lock held;
             if (locked) {
                 error_code ec;
-                std::tie(ec, held) = co_await locks_.async_acquire(names(), options(adding_up), asio::as_tuple(asio::use_awaitable));
+                std::tie(ec, held) =
+                    co_await locks_.async_acquire(names(), options(adding_up), asio::as_tuple(asio::use_awaitable));
                 if (ec) {
                     ++shared_.refused;
                     continue;
@@ -111,14 +113,16 @@ private:
             if (!a.accepted)
                 co_return false;
             balances.push_back(a.balance);
-            co_await pause(audit_ && any(128) == 0 ? 2 * short_ttl : longest_pause);  // long: until a late writer goes on
+            co_await pause(audit_ && any(128) == 0 ? 2 * short_ttl : longest_pause);  // long: until a late writer goes
+                                                                                      // on
         }
         co_return true;
     }
 
     asio::awaitable<void> pause(microseconds longest)
     {
-        asio::steady_timer timer(co_await asio::this_coro::executor, microseconds(any(static_cast<std::size_t>(longest.count()))));
+        asio::steady_timer timer(co_await asio::this_coro::executor,
+                                 microseconds(any(static_cast<std::size_t>(longest.count()))));
         co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
     }
 

@@ -53,7 +53,8 @@ asio::awaitable<void> add(lock_manager& locks, shared_counter& s, std::uint64_t 
     std::mt19937_64 random(seed);
     asio::steady_timer timer(co_await asio::this_coro::executor);
     while (!s.stop) {
-        acquire_options const options{.ttl = 1s, .wait = 2s, .renew = random() % 2 ? renewal::automatic : renewal::none};
+        acquire_options const options{
+            .ttl = 1s, .wait = 2s, .renew = random() % 2 ? renewal::automatic : renewal::none};
         lock held;
         if (locked) {
             error_code ec;
@@ -66,8 +67,8 @@ asio::awaitable<void> add(lock_manager& locks, shared_counter& s, std::uint64_t 
         auto const value = *static_cast<std::uint64_t volatile*>(&s.value);
         timer.expires_after(std::chrono::microseconds(random() % 5000));
         co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
-        // A process that is stopped right here still writes: what a lock alone cannot prevent. The margin makes it rare,
-        // and looking again tells that it happened.
+        // A process that is stopped right here still writes: what a lock alone cannot prevent. The margin makes it
+        // rare, and looking again tells that it happened.
         if (locked && held.remaining() < 100ms) {
             ++s.lost;
         } else {
@@ -80,7 +81,8 @@ asio::awaitable<void> add(lock_manager& locks, shared_counter& s, std::uint64_t 
 }
 
 // Only the arbiter can stop it.
-asio::awaitable<void> add_naively(lock_manager& locks, shared_counter& s, int to_arbiter, std::uint8_t counter, std::uint64_t seed)
+asio::awaitable<void> add_naively(lock_manager& locks, shared_counter& s, int to_arbiter, std::uint8_t counter,
+                                  std::uint64_t seed)
 {
     std::mt19937_64 random(seed);
     asio::steady_timer timer(co_await asio::this_coro::executor);
@@ -89,7 +91,8 @@ asio::awaitable<void> add_naively(lock_manager& locks, shared_counter& s, int to
             .ttl = short_ttl, .wait = 2s, .renew = random() % 2 ? renewal::automatic : renewal::none};
         request r{.counter = counter, .acquisition = static_cast<std::uint64_t>(::getpid()) << 32 | i};
         r.began = nanoseconds_now();
-        auto [ec, held] = co_await locks.async_acquire(fmt::format("counter/{}", counter), options, asio::as_tuple(asio::use_awaitable));
+        auto [ec, held] = co_await locks.async_acquire(fmt::format("counter/{}", counter), options,
+                                                       asio::as_tuple(asio::use_awaitable));
         if (ec) {
             ++s.refused;
             continue;

@@ -57,7 +57,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     auto const until = core::valid_until(now, o.ttl, c.drift_factor);
     must(until < now + o.ttl && until > now, "a validity longer than the ttl, or none");
     must(until - core::stop_margin(o.ttl) > now, "no time to work");
-    must(core::renewal_due(now, o.ttl, ~0ull) > now && core::renewal_due(now, o.ttl, 0) < until, "a renewal out of time");
+    must(core::renewal_due(now, o.ttl, ~0ull) > now && core::renewal_due(now, o.ttl, 0) < until,
+         "a renewal out of time");
     must(core::later(now, o.wait) >= now && core::later(now, o.max_hold) >= now, "a wait that ends before it begins");
     return 0;
 }

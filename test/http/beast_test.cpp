@@ -179,8 +179,7 @@ BOOST_AUTO_TEST_CASE(a_failed_lock_has_a_status)
     };
     for (auto const& c : cases) {
         auto const r = problem(c.error, {.wait = c.wait});
-        BOOST_TEST_CONTEXT(c.error.message())
-        {
+        BOOST_TEST_CONTEXT(c.error.message()) {
             BOOST_TEST(r.result_int() == c.status);
             BOOST_TEST(r[http::field::content_type] == "application/problem+json");
             BOOST_TEST(r.count(http::field::retry_after) == (c.retry_in_header ? 1u : 0u));
@@ -359,10 +358,12 @@ BOOST_FIXTURE_TEST_CASE(what_a_handler_throws_is_passed_on, connected_pair)
         throw std::runtime_error("sold out");
         co_return;
     };
-    asio::co_spawn(context, run_request(server, input, request_deadline(10s), handle), [&](std::exception_ptr e) { failure = e; });
+    asio::co_spawn(context, run_request(server, input, request_deadline(10s), handle),
+                   [&](std::exception_ptr e) { failure = e; });
     context.run();  // and nothing keeps it running
     BOOST_TEST_REQUIRE((failure != nullptr));
-    BOOST_CHECK_EXCEPTION(std::rethrow_exception(failure), std::runtime_error, [](auto& e) { return e.what() == std::string("sold out"); });
+    BOOST_CHECK_EXCEPTION(std::rethrow_exception(failure), std::runtime_error,
+                          [](auto& e) { return e.what() == std::string("sold out"); });
     BOOST_TEST(!server.non_blocking());
 }
 
@@ -377,7 +378,8 @@ BOOST_FIXTURE_TEST_CASE(what_was_done_is_done_although_the_client_has_gone, conn
         BOOST_TEST((ec == asio::error::operation_aborted));
         co_return 7;
     };
-    asio::co_spawn(context, run_request(server, input, request_deadline(10s), handle), [&](std::exception_ptr, int r) { result = r; });
+    asio::co_spawn(context, run_request(server, input, request_deadline(10s), handle),
+                   [&](std::exception_ptr, int r) { result = r; });
     context.run();
     BOOST_TEST(result == 7);
 }

@@ -379,8 +379,12 @@ BOOST_FIXTURE_TEST_CASE(a_resource_that_the_servers_forgot_may_be_won_again, man
 BOOST_FIXTURE_TEST_CASE(broken_arguments_are_refused_before_anything_is_sent, manager_of<1>)
 {
     std::pair<std::string, acquire_options> const broken[] = {
-        {"", {}}, {std::string(513, 'x'), {}},
-        {"stock", {.ttl = 19ms}}, {"stock", {.ttl = 61s}}, {"stock", {.ttl = 50ms}}, {"stock", {.wait = -1ms}},
+        {"", {}},
+        {std::string(513, 'x'), {}},
+        {"stock", {.ttl = 19ms}},
+        {"stock", {.ttl = 61s}},
+        {"stock", {.ttl = 50ms}},
+        {"stock", {.wait = -1ms}},
     };
     for (auto const& [resource, options] : broken) {
         auto refused = w.acquire(*locks, resource, options);

@@ -1,4 +1,5 @@
-// The library as a citizen of Asio: tokens, executors, allocators, cancellation, threads. On memory nodes and real time.
+// The library as a citizen of Asio: tokens, executors, allocators, cancellation, threads. On memory nodes and real
+// time.
 
 #include "support/cancelled_after.hpp"
 
@@ -83,9 +84,9 @@ BOOST_FIXTURE_TEST_CASE(any_completion_token_will_do, on_a_loop)
         BOOST_TEST((ec == errc::contended));
         auto [d_ec, d] = co_await locks.async_acquire("deferred tuple", {}, asio::as_tuple(asio::deferred));
         BOOST_TEST(d.held());
-        auto [order, e_ec, e, f_ec, f] =
-            co_await asio::experimental::make_parallel_group(locks.async_acquire("group 1", {}), locks.async_acquire("group 2", {}))
-                .async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+        auto [order, e_ec, e, f_ec, f] = co_await asio::experimental::make_parallel_group(
+                                             locks.async_acquire("group 1", {}), locks.async_acquire("group 2", {}))
+                                             .async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
         done += a.held() && b.held() && e.held() && f.held();
         co_await a.async_extend(20s);
         co_await a.async_release();
@@ -129,7 +130,8 @@ BOOST_AUTO_TEST_CASE(a_timer_that_wins_cancels_the_acquisition)
     bool timed_out = false;
     auto run = [&]() -> asio::awaitable<void> {
         asio::steady_timer timer(co_await asio::this_coro::executor, 50ms);
-        auto result = co_await (locks.async_acquire("stock", {.wait = 1s}, asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
+        auto result = co_await (locks.async_acquire("stock", {.wait = 1s}, asio::use_awaitable)
+                                || timer.async_wait(asio::use_awaitable));
         timed_out = result.index() == 1;
         for (auto& n : m.nodes)
             n->set_fault(memory_server::fault::none);
@@ -206,10 +208,11 @@ BOOST_AUTO_TEST_CASE(the_associated_allocator_is_used)
     {
         asio::io_context context;
         lock_manager locks(context, {.nodes = m.urls});
-        locks.async_acquire("stock", {}, asio::bind_allocator(std::pmr::polymorphic_allocator<void>(&memory), [&](error_code ec, lock) {
-                                BOOST_TEST(!ec);
-                                locks.async_shutdown([](error_code) {});
-                            }));
+        locks.async_acquire(
+            "stock", {}, asio::bind_allocator(std::pmr::polymorphic_allocator<void>(&memory), [&](error_code ec, lock) {
+                BOOST_TEST(!ec);
+                locks.async_shutdown([](error_code) {});
+            }));
         context.run();
     }
     BOOST_TEST(memory.allocations > 0);
@@ -227,7 +230,8 @@ BOOST_AUTO_TEST_CASE(a_manager_is_used_from_all_threads_of_a_pool, *boost::unit_
             for (int round = 0; round < 50; ++round) {
                 auto const resource = "r" + std::to_string((i + round) % 3);
                 attempt_report report;
-                auto [ec, held] = co_await locks.async_acquire(resource, {.ttl = 10s, .wait = 30s, .report = &report}, asio::as_tuple(asio::deferred));
+                auto [ec, held] = co_await locks.async_acquire(resource, {.ttl = 10s, .wait = 30s, .report = &report},
+                                                               asio::as_tuple(asio::deferred));
                 if (ec) {
                     ++failed;
                     continue;
@@ -269,10 +273,10 @@ BOOST_AUTO_TEST_CASE(cancellation_may_come_from_another_thread_than_the_managers
     m.nodes[1]->set("lock:stock", "foreign", 0ms);
     int aborted = 0;
     for (int i = 0; i < 50; ++i) {
-        locks.async_acquire("stock", {.wait = wait_forever},
-                            test::cancelled_after(user_context.get_executor(), std::chrono::milliseconds(i), [&](error_code ec, lock) {
-                                aborted += ec == asio::error::operation_aborted;
-                            }));
+        locks.async_acquire(
+            "stock", {.wait = wait_forever},
+            test::cancelled_after(user_context.get_executor(), std::chrono::milliseconds(i),
+                                  [&](error_code ec, lock) { aborted += ec == asio::error::operation_aborted; }));
     }
     user_context.run();
     BOOST_TEST(aborted == 50);

@@ -69,7 +69,10 @@ struct guarded : and_another<connected_to<3>> {
         };
     }
 
-    void run_to_all() { BOOST_TEST(w.run_to([this] { return done == crowd; })); }
+    void run_to_all()
+    {
+        BOOST_TEST(w.run_to([this] { return done == crowd; }));
+    }
 
     /// Calls @p f for each, in portions: ten thousand calls at once take long even if each takes little.
     template <class F>
@@ -201,9 +204,8 @@ BOOST_FIXTURE_TEST_CASE(acquire_by_ten_thousand_readers_with_own_locks_keeps_oth
 
 BOOST_FIXTURE_TEST_CASE(acquire_by_readers_and_writers_in_turns_keeps_others, guarded)
 {
-    each_wins_after_another("stock", [&](std::size_t i) {
-        locks->async_acquire("stock", i % 2 == 0 ? waits_to_read : waits, told());
-    });
+    each_wins_after_another(
+        "stock", [&](std::size_t i) { locks->async_acquire("stock", i % 2 == 0 ? waits_to_read : waits, told()); });
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_without_wait_beside_ten_thousand_readers_keeps_others, guarded)
@@ -242,9 +244,8 @@ BOOST_FIXTURE_TEST_CASE(wait_lost_by_ten_thousand_waits_of_one_handle_keeps_othe
     lock const another = one.share();
     std::deque<asio::cancellation_signal> signals;
 
-    each([&](std::size_t) {
-        one.async_wait_lost(asio::bind_cancellation_slot(signals.emplace_back().slot(), told()));
-    });
+    each(
+        [&](std::size_t) { one.async_wait_lost(asio::bind_cancellation_slot(signals.emplace_back().slot(), told())); });
     for (std::size_t i = 0; i < crowd; i += 2)
         signals[i].emit(asio::cancellation_type::terminal);
     w.run_for(1ms);
@@ -345,7 +346,8 @@ BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_by_ten_thousand_keeps_others, guarde
 {
     acquire_options const how{.ttl = 60s, .wait = 10min, .mode = mode::upgradeable};
 
-    each_wins_after_another("stock", [&](std::size_t) { locks->async_acquire("stock", how, told()); }, how);
+    each_wins_after_another(
+        "stock", [&](std::size_t) { locks->async_acquire("stock", how, told()); }, how);
 }
 
 BOOST_FIXTURE_TEST_CASE(extend_and_release_of_ten_thousand_locks_keeps_others, guarded)
@@ -383,9 +385,8 @@ BOOST_FIXTURE_TEST_CASE(with_lock_by_ten_thousand_keeps_others, guarded)
 {
     auto const body = [](lock&) -> asio::awaitable<void> { co_return; };
 
-    each_wins_after_another("stock", [&](std::size_t) {
-        asio::co_spawn(w.context, locks->with_lock("stock", waits, body), told());
-    });
+    each_wins_after_another(
+        "stock", [&](std::size_t) { asio::co_spawn(w.context, locks->with_lock("stock", waits, body), told()); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

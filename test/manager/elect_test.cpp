@@ -155,10 +155,7 @@ auto fails()
 }
 
 /// What stops a leader without a word to anybody.
-void crash(lock_manager& locks)
-{
-    std::shared_ptr(detail::access::state_of(locks))->abandon();
-}
+void crash(lock_manager& locks) { std::shared_ptr(detail::access::state_of(locks))->abandon(); }
 
 using one_manager = connected_to<3>;
 using two_managers = and_another<connected_to<3>>;
@@ -373,7 +370,8 @@ BOOST_FIXTURE_TEST_CASE(a_loss_cancels_the_body_which_has_ended_before_it_stands
         co_await asio::this_coro::throw_if_cancelled(false);
         if (body_ended)
             co_await work_for(w, 1h);
-        co_await asio::steady_timer(w.context, asio::steady_timer::time_point::max()).async_wait(asio::as_tuple(asio::use_awaitable));
+        co_await asio::steady_timer(w.context, asio::steady_timer::time_point::max())
+            .async_wait(asio::as_tuple(asio::use_awaitable));
         co_await stubborn_work(w, 7s);  // it takes its time to stop
         body_ended = w.now;
         co_return elected::step_down;
@@ -525,11 +523,15 @@ BOOST_FIXTURE_TEST_CASE(a_broken_option_is_thrown_at_once_and_named, one_manager
         BOOST_TEST(c.count(kind::elected) == 0u);
         return c.message();
     };
-    BOOST_TEST(refusal_of({.lock = {.ttl = 5ms}})
-               == "redlock: cannot stand for \"stock\": lock.ttl is 5 ms, but must be 20 ms to max_ttl, which is 60000 ms");
-    BOOST_TEST(refusal_of({.pause_min = 0ms}).find("pause_min is 0 ms, but must be 1 ms to pause_max, which is 60000 ms") != std::string::npos);
+    BOOST_TEST(
+        refusal_of({.lock = {.ttl = 5ms}})
+        == "redlock: cannot stand for \"stock\": lock.ttl is 5 ms, but must be 20 ms to max_ttl, which is 60000 ms");
+    BOOST_TEST(
+        refusal_of({.pause_min = 0ms}).find("pause_min is 0 ms, but must be 1 ms to pause_max, which is 60000 ms")
+        != std::string::npos);
     BOOST_TEST(refusal_of({.lock = {.mode = mode::shared}}).find("lock.mode is shared") != std::string::npos);
-    BOOST_TEST(refusal_of({.at_least = 11s}).find("at_least is 11000 ms, but must be 0 to lock.ttl, which is 10000 ms") != std::string::npos);
+    BOOST_TEST(refusal_of({.at_least = 11s}).find("at_least is 11000 ms, but must be 0 to lock.ttl, which is 10000 ms")
+               != std::string::npos);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_name_that_cannot_be_locked_is_thrown_at_once, one_manager)
@@ -812,7 +814,8 @@ BOOST_FIXTURE_TEST_CASE(an_observer_that_throws_does_no_harm, one_manager)
 BOOST_AUTO_TEST_CASE(an_observer_may_cancel_or_end_the_manager)
 {
     for (bool const cancels : {true, false}) {
-        for (auto const at : {kind::standing, kind::waiting_for_nodes, kind::elected, kind::lost, kind::failed, kind::stepped_down}) {
+        for (auto const at :
+             {kind::standing, kind::waiting_for_nodes, kind::elected, kind::lost, kind::failed, kind::stepped_down}) {
             BOOST_TEST_CONTEXT(to_string(at) << (cancels ? ", cancels" : ", ends the manager")) {
                 lock_world w(3);
                 auto locks = w.connected();
@@ -834,7 +837,8 @@ BOOST_AUTO_TEST_CASE(an_observer_may_cancel_or_end_the_manager)
                 });
                 w.run_for(2s);
                 BOOST_TEST(one.count(at) == 1u);
-                BOOST_TEST(one.count(kind::elected) == (at == kind::standing || at == kind::waiting_for_nodes ? 0u : 1u));
+                BOOST_TEST(one.count(kind::elected)
+                           == (at == kind::standing || at == kind::waiting_for_nodes ? 0u : 1u));
                 BOOST_TEST(one.ended);
                 BOOST_TEST((code_of(one.failure) == asio::error::operation_aborted));
                 BOOST_TEST(w.keys("lock:stock") == 0u);
@@ -865,7 +869,8 @@ BOOST_AUTO_TEST_CASE(pauses_go_by_the_clock_of_the_test)
         co_return elected::done;
     };
     bool done = false;
-    asio::co_spawn(context, elect(locks, "stock", {.pause_min = 1h, .pause_max = 2h}, body), [&](std::exception_ptr e) { done = !e; });
+    asio::co_spawn(context, elect(locks, "stock", {.pause_min = 1h, .pause_max = 2h}, body),
+                   [&](std::exception_ptr e) { done = !e; });
     clock->advance(context, 59min);
     BOOST_TEST(terms == 1);
     clock->advance(context, 2h);
@@ -906,7 +911,8 @@ BOOST_AUTO_TEST_CASE(the_callers_executor_may_have_many_threads, *boost::unit_te
 }
 
 // The end of the body and the strand of the manager are on different threads, or seem so.
-BOOST_AUTO_TEST_CASE(what_is_kept_for_at_least_so_long_is_kept_on_other_threads_too, *boost::unit_test::label("threads"))
+BOOST_AUTO_TEST_CASE(what_is_kept_for_at_least_so_long_is_kept_on_other_threads_too,
+                     *boost::unit_test::label("threads"))
 {
     auto const server = memory_server::at("at-least");
     asio::thread_pool bodies(1), pool(1);
@@ -917,7 +923,8 @@ BOOST_AUTO_TEST_CASE(what_is_kept_for_at_least_so_long_is_kept_on_other_threads_
             co_await asio::post(bodies, asio::use_awaitable);
             co_return elected::done;
         };
-        asio::co_spawn(bodies, elect(locks, name, {.lock = {.ttl = 30s}, .at_least = 30s}, body), asio::use_future).get();
+        asio::co_spawn(bodies, elect(locks, name, {.lock = {.ttl = 30s}, .at_least = 30s}, body), asio::use_future)
+            .get();
         BOOST_TEST_REQUIRE(server->value("lock:" + name).has_value());
     }
     pool.stop();

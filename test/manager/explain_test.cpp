@@ -171,10 +171,12 @@ BOOST_FIXTURE_TEST_CASE(a_body_whose_lock_is_lost_learns_why, manager_of<3>)
         asio::steady_timer never(w.context, asio::steady_timer::time_point::max());
         co_await never.async_wait(asio::use_awaitable);
     };
-    BOOST_TEST(message_of(run(w, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic}, body)).failure)
-               == "redlock: lost, while a body ran under it, \"stock\": its validity is about to end; 0 of 3 granted, 0 denied, "
-                  "2 needed; no vote from server-0 (the server is starting up or shutting down), server-1 (not waited for), "
-                  "server-2 (no connection to the node)");
+    BOOST_TEST(
+        message_of(run(w, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic}, body)).failure)
+        == "redlock: lost, while a body ran under it, \"stock\": its validity is about to end; 0 of 3 granted, 0 "
+           "denied, "
+           "2 needed; no vote from server-0 (the server is starting up or shutting down), server-1 (not waited for), "
+           "server-2 (no connection to the node)");
 }
 
 BOOST_AUTO_TEST_CASE(a_body_that_releases_its_lock_itself_is_told_so)
@@ -277,9 +279,12 @@ BOOST_FIXTURE_TEST_CASE(what_was_left_out_is_told_at_the_end_at_the_latest, logg
 BOOST_FIXTURE_TEST_CASE(names_are_shown_without_what_could_forge_a_line_or_disturb_a_terminal, logging<3>)
 {
     auto const shown = [](std::string_view name) { return std::string(std::string_view(detail::shown_name(name))); };
-    BOOST_TEST(shown("order:4711 \xc3\xa4\xe2\x82\xac\xf0\x9f\x94\x92") == "order:4711 \xc3\xa4\xe2\x82\xac\xf0\x9f\x94\x92");
+    BOOST_TEST(shown("order:4711 \xc3\xa4\xe2\x82\xac\xf0\x9f\x94\x92")
+               == "order:4711 \xc3\xa4\xe2\x82\xac\xf0\x9f\x94\x92");
     BOOST_TEST(shown("a\x1b[31m\nb\x7f") == "a?[31m?b?");
-    BOOST_TEST(shown("\xc2\x9b" "31m") == "??31m");  // the same in one character
+    BOOST_TEST(shown("\xc2\x9b"
+                     "31m")
+               == "??31m");  // the same in one character
     BOOST_TEST(shown("\xff\xc3") == "??");
     BOOST_TEST(shown(std::string(64, 'a')) == std::string(64, 'a'));
     BOOST_TEST(shown(std::string(65, 'a')) == std::string(64, 'a') + "\xe2\x80\xa6");

@@ -7,10 +7,7 @@ BOOST_AUTO_TEST_SUITE(fencing_tokens)
 
 namespace {
 
-config fenced(std::size_t quorum = 0)
-{
-    return {.fencing = true, .fence_quorum = quorum};
-}
+config fenced(std::size_t quorum = 0) { return {.fencing = true, .fence_quorum = quorum}; }
 
 void set_counters(lock_world& w, std::vector<std::uint64_t> const& counters)
 {
@@ -38,10 +35,7 @@ std::uint64_t take(lock_world& w, lock_manager& locks, acquire_options options =
 }
 
 // Whether @p token is higher than the last one, which it follows.
-bool rises(std::uint64_t& last, std::uint64_t token)
-{
-    return token > std::exchange(last, token);
-}
+bool rises(std::uint64_t& last, std::uint64_t token) { return token > std::exchange(last, token); }
 
 // A lock of three seconds that is renewed, on three nodes that know it.
 struct renewed_lock : manager_of<3> {
@@ -50,10 +44,7 @@ struct renewed_lock : manager_of<3> {
     lock_world::outcome won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
 };
 
-std::uint64_t counter(lock_world& w, std::size_t i)
-{
-    return w[i].counters["lock:stock"];
-}
+std::uint64_t counter(lock_world& w, std::size_t i) { return w[i].counters["lock:stock"]; }
 
 }  // namespace
 
@@ -77,7 +68,8 @@ BOOST_AUTO_TEST_CASE(tokens_grow_with_every_acquisition_of_a_resource_by_whomeve
     BOOST_TEST(a->stats().second_rounds + b->stats().second_rounds == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_token_is_the_time_at_first_and_counts_on_from_there_when_the_clock_is_behind, fenced_manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(a_token_is_the_time_at_first_and_counts_on_from_there_when_the_clock_is_behind,
+                        fenced_manager_of<3>)
 {
     w.wall_clock = 1'795'000'000'000'000;
     auto const first = take(w, *locks);
@@ -396,7 +388,8 @@ BOOST_AUTO_TEST_CASE(the_quorum_must_be_a_majority_and_not_more_than_there_are)
     for (std::size_t const wrong : {1u, 2u, 6u}) {
         std::vector<std::string> const five{"memory://a", "memory://b", "memory://c", "memory://d", "memory://e"};
         auto const said = refusal({.nodes = five, .fencing = true, .fence_quorum = wrong});
-        BOOST_TEST(said.find("fence_quorum is " + std::to_string(wrong) + ", but must be 0, or 3 to 5") != std::string::npos);
+        BOOST_TEST(said.find("fence_quorum is " + std::to_string(wrong) + ", but must be 0, or 3 to 5")
+                   != std::string::npos);
     }
     BOOST_TEST(refusal({.nodes = {"memory://a"}, .fence_quorum = 1}) != "accepted");
 }

@@ -10,7 +10,8 @@ namespace {
 std::pair<error_code, lock_info> inspect(lock_world& w, lock_manager& locks, std::string resource)
 {
     std::optional<std::pair<error_code, lock_info>> result;
-    locks.async_inspect(std::move(resource), [&](error_code ec, lock_info info) { result.emplace(ec, std::move(info)); });
+    locks.async_inspect(std::move(resource),
+                        [&](error_code ec, lock_info info) { result.emplace(ec, std::move(info)); });
     w.run_to([&] { return result.has_value(); });
     return *result;
 }

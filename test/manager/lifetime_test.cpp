@@ -13,7 +13,8 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(lifetimes)
 
-BOOST_FIXTURE_TEST_CASE(rule_11_destroying_the_manager_aborts_what_waits_and_tells_who_holds, and_another<manager_of<3>>)
+BOOST_FIXTURE_TEST_CASE(rule_11_destroying_the_manager_aborts_what_waits_and_tells_who_holds,
+                        and_another<manager_of<3>>)
 {
     auto blocker = w.acquire(*other, "busy", {.ttl = 60s});
     auto won = w.acquire(*locks, "stock");
@@ -181,8 +182,8 @@ BOOST_AUTO_TEST_CASE(rule_11_the_io_context_may_go_at_any_moment)
             w[2].hung = true;
             locks = w.manager();
             for (int i = 0; i < 3; ++i) {
-                locks->async_acquire("stock" + std::to_string(i % 2), {.ttl = 1s, .wait = 1s, .renew = renewal::automatic},
-                                     [&, i](error_code, lock l) {
+                locks->async_acquire("stock" + std::to_string(i % 2),
+                                     {.ttl = 1s, .wait = 1s, .renew = renewal::automatic}, [&, i](error_code, lock l) {
                                          ++calls;
                                          handles[static_cast<std::size_t>(i)] = std::move(l);
                                          handles[static_cast<std::size_t>(i)].async_wait_lost([&](error_code) {});
@@ -223,8 +224,12 @@ BOOST_FIXTURE_TEST_CASE(ten_thousand_rounds_that_end_in_every_way_leave_no_memor
         lock held;
         int calls = 0;
         auto const name = "stock" + std::to_string(i % 3);
-        locks->async_acquire(name, {.ttl = 1s, .wait = std::chrono::milliseconds(i % 2 * 50), .renew = i % 5 ? renewal::none : renewal::automatic},
-                             asio::bind_cancellation_slot(cancel.slot(), [&](error_code, lock l) { ++calls, held = std::move(l); }));
+        locks->async_acquire(
+            name,
+            {.ttl = 1s,
+             .wait = std::chrono::milliseconds(i % 2 * 50),
+             .renew = i % 5 ? renewal::none : renewal::automatic},
+            asio::bind_cancellation_slot(cancel.slot(), [&](error_code, lock l) { ++calls, held = std::move(l); }));
         w.run_for(std::chrono::microseconds(i % 7 * 50));
         if (i % 4 == 0)
             cancel.emit(asio::cancellation_type::terminal);
@@ -367,7 +372,8 @@ BOOST_FIXTURE_TEST_CASE(many_waits_for_a_loss_are_cancelled_each_once, manager_o
     std::deque<asio::cancellation_signal> cancel(50'000);
     std::size_t told = 0;
     for (auto& c : cancel)
-        won.held.async_wait_lost(asio::bind_cancellation_slot(c.slot(), [&](error_code ec) { told += ec == asio::error::operation_aborted; }));
+        won.held.async_wait_lost(asio::bind_cancellation_slot(
+            c.slot(), [&](error_code ec) { told += ec == asio::error::operation_aborted; }));
     w.run_for(1ms);
     for (auto c = cancel.rbegin(); c != cancel.rend(); ++c)
         c->emit(asio::cancellation_type::terminal);
@@ -385,13 +391,19 @@ struct counted_executor {
     std::shared_ptr<void> copies = std::make_shared<int>();
 
     asio::execution_context& query(asio::execution::context_t) const noexcept { return inner.context(); }
-    static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept { return asio::execution::blocking.never; }
+    static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept
+    {
+        return asio::execution::blocking.never;
+    }
     template <class F>
     void execute(F f) const
     {
         asio::post(inner, std::move(f));
     }
-    friend bool operator==(counted_executor const& a, counted_executor const& b) noexcept { return a.copies == b.copies; }
+    friend bool operator==(counted_executor const& a, counted_executor const& b) noexcept
+    {
+        return a.copies == b.copies;
+    }
     friend bool operator!=(counted_executor const& a, counted_executor const& b) noexcept { return !(a == b); }
 };
 
@@ -451,7 +463,8 @@ asio::awaitable<Result> for_ever()
 
 }  // namespace
 
-// asio::co_spawn itself keeps a copy of the user's executor there. The library must add none: its strand dies with the context.
+// asio::co_spawn itself keeps a copy of the user's executor there. The library must add none: its strand dies with the
+// context.
 BOOST_AUTO_TEST_CASE(cancellation_slot_keeps_no_executor_of_ours_after_its_context)
 {
     auto const own = copies_left(spawned([](auto&, auto&) { return for_ever<void>(); }));
@@ -461,19 +474,32 @@ BOOST_AUTO_TEST_CASE(cancellation_slot_keeps_no_executor_of_ours_after_its_conte
     acquire_options const waits{.ttl = 60s, .wait = 1h};
     BOOST_TEST(copies_left(spawned([&](auto&, auto& locks) { return elect(locks, "free", {}, leads); })) == own);
     BOOST_TEST(copies_left(spawned([&](auto&, auto& locks) { return elect(locks, "busy", {}, leads); })) == own);
-    BOOST_TEST(copies_left(spawned([&](auto&, auto& locks) { return locks.with_lock("free", {.ttl = 60s}, body); })) == own);
+    BOOST_TEST(copies_left(spawned([&](auto&, auto& locks) { return locks.with_lock("free", {.ttl = 60s}, body); }))
+               == own);
     BOOST_TEST(copies_left(spawned([&](auto&, auto& locks) { return locks.with_lock("busy", waits, body); })) == own);
-    BOOST_TEST(copies_left(spawned([&](auto&, auto& locks) { return locks.with_any_lock(slots("free", 3), {.ttl = 60s}, body); })) == own);
-    BOOST_TEST(copies_left(spawned([&](auto&, auto& locks) { return lock_scope(locks).with_lock("busy", waits, body); })) == own);
+    BOOST_TEST(copies_left(spawned(
+                   [&](auto&, auto& locks) { return locks.with_any_lock(slots("free", 3), {.ttl = 60s}, body); }))
+               == own);
+    BOOST_TEST(
+        copies_left(spawned([&](auto&, auto& locks) { return lock_scope(locks).with_lock("busy", waits, body); }))
+        == own);
 
-    BOOST_TEST(copies_left(called([&](auto& w, lock&, auto h) { w.locks->async_acquire("busy", waits, std::move(h)); })) == 0);
-    BOOST_TEST(copies_left(called([&](auto& w, lock&, auto h) { w.locks->async_acquire({"busy", "free"}, waits, std::move(h)); })) == 0);
-    BOOST_TEST(copies_left(called([&](auto& w, lock&, auto h) { w.locks->async_acquire_any("busy", waits, std::move(h)); })) == 0);
-    BOOST_TEST(copies_left(called([&](auto& w, lock&, auto h) { lock_scope(*w.locks).async_acquire("busy", waits, std::move(h)); })) == 0);
-    acquire_options const waits_for_right{.ttl = 60s, .wait = 1h, .mode = mode::upgradeable};
+    BOOST_TEST(copies_left(called([&](auto& w, lock&, auto h) { w.locks->async_acquire("busy", waits, std::move(h)); }))
+               == 0);
     BOOST_TEST(copies_left(called([&](auto& w, lock&, auto h) {
-                   w.locks->async_acquire("busy", waits_for_right, std::move(h));
-               })) == 0);
+                   w.locks->async_acquire({"busy", "free"}, waits, std::move(h));
+               }))
+               == 0);
+    BOOST_TEST(
+        copies_left(called([&](auto& w, lock&, auto h) { w.locks->async_acquire_any("busy", waits, std::move(h)); }))
+        == 0);
+    BOOST_TEST(copies_left(called(
+                   [&](auto& w, lock&, auto h) { lock_scope(*w.locks).async_acquire("busy", waits, std::move(h)); }))
+               == 0);
+    acquire_options const waits_for_right{.ttl = 60s, .wait = 1h, .mode = mode::upgradeable};
+    BOOST_TEST(copies_left(called(
+                   [&](auto& w, lock&, auto h) { w.locks->async_acquire("busy", waits_for_right, std::move(h)); }))
+               == 0);
     BOOST_TEST(copies_left(called([](auto&, lock& l, auto h) { l.async_wait_lost(std::move(h)); })) == 0);
     BOOST_TEST(copies_left(called_in_vain([](auto&, lock& l, auto h) { l.async_release(std::move(h)); })) == 0);
     BOOST_TEST(copies_left(called_in_vain([](auto&, lock& l, auto h) { l.async_extend(60s, std::move(h)); })) == 0);

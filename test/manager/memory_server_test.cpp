@@ -20,10 +20,7 @@ struct on_a_loop {
     asio::io_context context;
 };
 
-bool refuses(config c, std::string const& why)
-{
-    return refusal(std::move(c)).find(why) != std::string::npos;
-}
+bool refuses(config c, std::string const& why) { return refusal(std::move(c)).find(why) != std::string::npos; }
 
 // Until it has been denied by a node that will tell.
 std::future<lock> wait_for_stock(asio::io_context& context, lock_manager& locks)
@@ -45,7 +42,8 @@ BOOST_FIXTURE_TEST_CASE(managers_of_a_process_share_a_node_by_its_name, on_a_loo
     auto held = run(first.async_acquire("stock", {}, asio::use_future));
     auto lost = second.async_acquire("stock", {}, asio::use_future);
 
-    BOOST_CHECK_EXCEPTION(static_cast<void>(run(std::move(lost))), system_error, [](auto& e) { return e.code() == errc::contended; });
+    BOOST_CHECK_EXCEPTION(static_cast<void>(run(std::move(lost))), system_error,
+                          [](auto& e) { return e.code() == errc::contended; });
     BOOST_TEST(memory_server::at("shared")->value("lock:stock").value() == held.token());
     run(held.async_release(asio::use_future));
     BOOST_TEST(run(second.async_acquire("stock", {}, asio::use_future)).held());
@@ -185,7 +183,8 @@ BOOST_AUTO_TEST_CASE(a_broken_configuration_is_refused_by_the_constructor)
 {
     BOOST_TEST(refuses({}, "nodes is empty"));
     BOOST_TEST(refuses({.nodes = {"redis://ok", "http://x"}}, "nodes[1]"));
-    BOOST_TEST(refuses({.nodes = {"redis://h:7000", "memory://a", "h:7000/2"}}, "nodes[2] is \"redis://h:7000\", the same server as nodes[0]"));
+    BOOST_TEST(refuses({.nodes = {"redis://h:7000", "memory://a", "h:7000/2"}},
+                       "nodes[2] is \"redis://h:7000\", the same server as nodes[0]"));
     BOOST_TEST(refuses({.nodes = {"memory://a"}, .node_timeout = 0ms}, "node_timeout"));
     BOOST_TEST(refuses({.nodes = {"rediss://h"}, .tls = {.ca_file = "/does/not/exist.pem"}}, "/does/not/exist.pem"));
     BOOST_TEST(refusal({.nodes = {"memory://a"}}) == "accepted");

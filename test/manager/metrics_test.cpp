@@ -1,4 +1,5 @@
-// What managers tell Prometheus. What the figures are is tested with `stats()`; here it is that they are read as what they are.
+// What managers tell Prometheus. What the figures are is tested with `stats()`; here it is that they are read as what
+// they are.
 
 #include "support/manager_test.hpp"
 #include "testbed/local_server.hpp"
@@ -29,7 +30,8 @@ struct exposition {
 
     explicit exposition(std::string const& text)
     {
-        static std::regex const comment("# (HELP|TYPE|UNIT) ([a-z_]+) (.+)"), line(R"(([a-z_]+)(\{([a-z_]+="([^"\\]|\\["\\n])*",?)+\})? ([^ ]+))");
+        static std::regex const comment("# (HELP|TYPE|UNIT) ([a-z_]+) (.+)"),
+            line(R"(([a-z_]+)(\{([a-z_]+="([^"\\]|\\["\\n])*",?)+\})? ([^ ]+))");
         std::set<std::string> seen, described;
         std::istringstream in(text);
         std::string family;
@@ -54,7 +56,8 @@ struct exposition {
 
     std::string value(std::string const& name, std::string const& labels = {}) const
     {
-        auto const found = std::find_if(samples.begin(), samples.end(), [&](auto& s) { return s.name == name && s.labels == labels; });
+        auto const found =
+            std::find_if(samples.begin(), samples.end(), [&](auto& s) { return s.name == name && s.labels == labels; });
         return found == samples.end() ? "none" : found->value;
     }
 };
@@ -120,10 +123,13 @@ BOOST_FIXTURE_TEST_CASE(lengths_are_counted_up_to_each_bound, busy)
     }
     BOOST_TEST(last == s.time_held.count());
 
-    BOOST_TEST(e.value("redlock_hold_seconds_bucket", "{le=\"1.0\"}") == "2");  // what was lost, before its ttl was over
+    BOOST_TEST(e.value("redlock_hold_seconds_bucket", "{le=\"1.0\"}") == "2");  // what was lost, before its ttl was
+                                                                                // over
     BOOST_TEST(e.value("redlock_hold_seconds_bucket", "{le=\"2.5\"}") == "3");
     BOOST_TEST(e.value("redlock_hold_seconds_count") == "3");
-    BOOST_TEST(std::abs(std::stod(e.value("redlock_hold_seconds_sum")) - std::chrono::duration<double>(s.time_held.sum()).count()) < 1e-9);
+    BOOST_TEST(std::abs(std::stod(e.value("redlock_hold_seconds_sum"))
+                        - std::chrono::duration<double>(s.time_held.sum()).count())
+               < 1e-9);
 }
 
 BOOST_FIXTURE_TEST_CASE(several_managers_are_described_once_and_told_apart, and_another<connected_to<3>>)
@@ -134,7 +140,9 @@ BOOST_FIXTURE_TEST_CASE(several_managers_are_described_once_and_told_apart, and_
         exposition const e(prometheus_text(both, format));
         BOOST_TEST(e.value("redlock_held", R"({manager="or\\der\"s\n"})") == "0");
         BOOST_TEST(e.value("redlock_held", R"({manager="stock"})") == "0");
-        BOOST_TEST(e.value("redlock_acquire_duration_seconds_bucket", R"({manager="stock",outcome="acquired",le="+Inf"})") != "none");
+        BOOST_TEST(
+            e.value("redlock_acquire_duration_seconds_bucket", R"({manager="stock",outcome="acquired",le="+Inf"})")
+            != "none");
     }
 }
 
@@ -161,7 +169,8 @@ BOOST_FIXTURE_TEST_CASE(openmetrics_names_families_by_what_their_samples_share, 
     BOOST_TEST(e.types.at("redlock_lost") == "counter");
     BOOST_TEST(!e.types.contains("redlock_lost_total"));
     BOOST_TEST(text.find("# UNIT redlock_wait_seconds seconds\n") != text.npos);
-    BOOST_TEST((metrics_format_for("application/openmetrics-text;version=1.0.0,text/plain;q=0.5") == metrics_format::openmetrics));
+    BOOST_TEST((metrics_format_for("application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
+                == metrics_format::openmetrics));
     BOOST_TEST((metrics_format_for("*/*") == metrics_format::prometheus));
     BOOST_TEST(std::string(content_type(metrics_format::openmetrics)).starts_with("application/openmetrics-text;"));
 }

@@ -54,12 +54,13 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_is_acquired_and_released, observed<3>)
     w.run_for(300ms);
     w.release(won.held);
 
-    BOOST_TEST(read() == in_lines({
-        "2 begins: stock",
-        "2 round 1: ++? won after 200 us",
-        "2 acquired: stock after 200 us, waited 0 us, 1 rounds",
-        "2 released: stock after 300 ms, valid for 687 ms",
-    }));
+    BOOST_TEST(read()
+               == in_lines({
+                   "2 begins: stock",
+                   "2 round 1: ++? won after 200 us",
+                   "2 acquired: stock after 200 us, waited 0 us, 1 rounds",
+                   "2 released: stock after 300 ms, valid for 687 ms",
+               }));
 }
 
 BOOST_AUTO_TEST_CASE(acquire_with_a_context_hands_it_to_the_observer)
@@ -88,14 +89,15 @@ BOOST_FIXTURE_TEST_CASE(the_first_connection_belongs_to_what_it_took, manager_of
 
     w.acquire(*observed, "stock");
 
-    BOOST_TEST(in_lines(told->read()) == in_lines({
-        "1 begins: stock",
-        "server-0 is up",
-        "server-1 is up",
-        "server-2 is up",
-        "1 round 1: ++? won after 200 us",
-        "1 acquired: stock after 400 us, waited 200 us, 1 rounds",
-    }));
+    BOOST_TEST(in_lines(told->read())
+               == in_lines({
+                   "1 begins: stock",
+                   "server-0 is up",
+                   "server-1 is up",
+                   "server-2 is up",
+                   "1 round 1: ++? won after 200 us",
+                   "1 acquired: stock after 400 us, waited 200 us, 1 rounds",
+               }));
 }
 
 BOOST_FIXTURE_TEST_CASE(what_another_process_has, observed<3>)
@@ -105,11 +107,12 @@ BOOST_FIXTURE_TEST_CASE(what_another_process_has, observed<3>)
 
     w.acquire(*locks, "stock");
 
-    BOOST_TEST(read() == in_lines({
-        "2 begins: stock",
-        "2 round 1: --? contended after 200 us",
-        "2 not acquired: stock contended after 200 us, 1 rounds",
-    }));
+    BOOST_TEST(read()
+               == in_lines({
+                   "2 begins: stock",
+                   "2 round 1: --? contended after 200 us",
+                   "2 not acquired: stock contended after 200 us, 1 rounds",
+               }));
 }
 
 BOOST_FIXTURE_TEST_CASE(nodes_that_are_away, observed<3>)
@@ -119,12 +122,13 @@ BOOST_FIXTURE_TEST_CASE(nodes_that_are_away, observed<3>)
 
     w.acquire(*locks, "stock");
 
-    BOOST_TEST(read() == in_lines({
-        "2 begins: stock",
-        "server-1 is down: no connection to the node",
-        "2 round 1: +xx no_quorum after 50000 us",
-        "2 not acquired: stock no_quorum after 50000 us, 1 rounds",
-    }));
+    BOOST_TEST(read()
+               == in_lines({
+                   "2 begins: stock",
+                   "server-1 is down: no connection to the node",
+                   "2 round 1: +xx no_quorum after 50000 us",
+                   "2 not acquired: stock no_quorum after 50000 us, 1 rounds",
+               }));
 }
 
 BOOST_FIXTURE_TEST_CASE(nodes_that_are_too_slow_for_the_ttl, observed<3>)
@@ -133,11 +137,12 @@ BOOST_FIXTURE_TEST_CASE(nodes_that_are_too_slow_for_the_ttl, observed<3>)
 
     w.acquire(*locks, "stock", {.ttl = 55ms});
 
-    BOOST_TEST(read() == in_lines({
-        "2 begins: stock",
-        "2 round 1: ++? validity_exhausted after 45100 us",
-        "2 not acquired: stock validity_exhausted after 45100 us, 1 rounds",
-    }));
+    BOOST_TEST(read()
+               == in_lines({
+                   "2 begins: stock",
+                   "2 round 1: ++? validity_exhausted after 45100 us",
+                   "2 not acquired: stock validity_exhausted after 45100 us, 1 rounds",
+               }));
 }
 
 BOOST_FIXTURE_TEST_CASE(nodes_that_have_restarted, observed<3>)
@@ -147,15 +152,16 @@ BOOST_FIXTURE_TEST_CASE(nodes_that_have_restarted, observed<3>)
 
     w.acquire(*locks, "stock");
 
-    BOOST_TEST(read() == in_lines({
-        "2 begins: stock",
-        "server-0 is up",
-        "server-0 is quarantined for 60000 ms",
-        "server-1 is up",
-        "server-1 is quarantined for 60000 ms",
-        "2 round 1: xx? quarantined after 200 us",
-        "2 not acquired: stock quarantined after 200 us, 1 rounds",
-    }));
+    BOOST_TEST(read()
+               == in_lines({
+                   "2 begins: stock",
+                   "server-0 is up",
+                   "server-0 is quarantined for 60000 ms",
+                   "server-1 is up",
+                   "server-1 is quarantined for 60000 ms",
+                   "2 round 1: xx? quarantined after 200 us",
+                   "2 not acquired: stock quarantined after 200 us, 1 rounds",
+               }));
 }
 
 BOOST_FIXTURE_TEST_CASE(who_waits_until_cancelled, observed<3>)
@@ -184,16 +190,17 @@ BOOST_FIXTURE_TEST_CASE(a_queue_in_the_process, observed<3>)
     w.release(second.held);
     w.end_of(third);
 
-    BOOST_TEST(read() == in_lines({
-        "2 released: stock after 10 ms, valid for 9887 ms",
-        "2 handed over: stock",
-        "3 round 1: ++? won after 200 us",
-        "3 acquired: stock after 10200 us, waited 10000 us, 1 rounds",
-        "3 released: stock after 0 ms, valid for 9897 ms",
-        "3 handed over: stock",
-        "4 round 1: ++? won after 200 us",
-        "4 acquired: stock after 10400 us, waited 10200 us, 1 rounds, behind 1",
-    }));
+    BOOST_TEST(read()
+               == in_lines({
+                   "2 released: stock after 10 ms, valid for 9887 ms",
+                   "2 handed over: stock",
+                   "3 round 1: ++? won after 200 us",
+                   "3 acquired: stock after 10200 us, waited 10000 us, 1 rounds",
+                   "3 released: stock after 0 ms, valid for 9897 ms",
+                   "3 handed over: stock",
+                   "4 round 1: ++? won after 200 us",
+                   "4 acquired: stock after 10400 us, waited 10200 us, 1 rounds, behind 1",
+               }));
 }
 
 BOOST_FIXTURE_TEST_CASE(readers_that_share_one_lock, observed<3>)
@@ -203,14 +210,15 @@ BOOST_FIXTURE_TEST_CASE(readers_that_share_one_lock, observed<3>)
     w.release(one.held);
     w.release(other.held);
 
-    BOOST_TEST(read() == in_lines({
-        "2 begins: stock",
-        "2 round 1: ++? won after 200 us",
-        "2 acquired: stock after 200 us, waited 0 us, 1 rounds",
-        "3 begins: stock",
-        "3 joins 2: stock after 0 us, waited 0 us, 0 rounds",
-        "2 released: stock after 0 ms, valid for 9897 ms",
-    }));
+    BOOST_TEST(read()
+               == in_lines({
+                   "2 begins: stock",
+                   "2 round 1: ++? won after 200 us",
+                   "2 acquired: stock after 200 us, waited 0 us, 1 rounds",
+                   "3 begins: stock",
+                   "3 joins 2: stock after 0 us, waited 0 us, 0 rounds",
+                   "2 released: stock after 0 ms, valid for 9897 ms",
+               }));
 }
 
 BOOST_FIXTURE_TEST_CASE(several_resources_and_any_of_several, observed<3>)
@@ -220,16 +228,17 @@ BOOST_FIXTURE_TEST_CASE(several_resources_and_any_of_several, observed<3>)
     w.release(all.held);
     w.release(one.held);
 
-    BOOST_TEST(read() == in_lines({
-        "2 begins: a+b",
-        "2 round 1: ++? won after 200 us",
-        "2 acquired: a+b after 200 us, waited 0 us, 1 rounds",
-        "3 begins: b+c, any",
-        "3 round 1: ++? won after 200 us",
-        "3 acquired: c after 200 us, waited 0 us, 1 rounds",
-        "2 released: a+b after 0 ms, valid for 9897 ms",
-        "3 released: c after 0 ms, valid for 9897 ms",
-    }));
+    BOOST_TEST(read()
+               == in_lines({
+                   "2 begins: a+b",
+                   "2 round 1: ++? won after 200 us",
+                   "2 acquired: a+b after 200 us, waited 0 us, 1 rounds",
+                   "3 begins: b+c, any",
+                   "3 round 1: ++? won after 200 us",
+                   "3 acquired: c after 200 us, waited 0 us, 1 rounds",
+                   "2 released: a+b after 0 ms, valid for 9897 ms",
+                   "3 released: c after 0 ms, valid for 9897 ms",
+               }));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_fencing_token_that_takes_a_second_round, observed_with_fencing)
@@ -239,12 +248,13 @@ BOOST_FIXTURE_TEST_CASE(a_fencing_token_that_takes_a_second_round, observed_with
 
     auto const won = w.acquire(*locks, "stock");
 
-    BOOST_TEST(read() == in_lines({
-        "2 begins: stock",
-        "2 round 1: ++? won after 200 us",
-        "2 round 1 for a token: ++? won after 200 us",
-        "2 acquired: stock after 400 us, waited 0 us, 1 rounds",
-    }));
+    BOOST_TEST(read()
+               == in_lines({
+                   "2 begins: stock",
+                   "2 round 1: ++? won after 200 us",
+                   "2 round 1 for a token: ++? won after 200 us",
+                   "2 acquired: stock after 400 us, waited 0 us, 1 rounds",
+               }));
 }
 
 BOOST_FIXTURE_TEST_CASE(what_is_extended_by_hand_and_what_could_not_be, observed<3>)
@@ -256,14 +266,16 @@ BOOST_FIXTURE_TEST_CASE(what_is_extended_by_hand_and_what_could_not_be, observed
     w.each([](auto& s) { s.reachable = false; });
     w.extend(won.held, 2s);
 
-    BOOST_TEST(read() == in_lines({
-        "2 extended with 987 ms left, valid for 1977 ms",
-        "server-0 is down: no connection to the node",
-        "server-1 is down: no connection to the node",
-        "2 not extended: no_quorum, valid for 1977 ms: 0 of 3 granted, 0 denied, 2 needed; no vote from server-0 (no connection to the node), "
-        "server-1 (no connection to the node), server-2 (no connection to the node)",
-        "server-2 is down: no connection to the node",
-    }));
+    BOOST_TEST(read()
+               == in_lines({
+                   "2 extended with 987 ms left, valid for 1977 ms",
+                   "server-0 is down: no connection to the node",
+                   "server-1 is down: no connection to the node",
+                   "2 not extended: no_quorum, valid for 1977 ms: 0 of 3 granted, 0 denied, 2 needed; no vote from "
+                   "server-0 (no connection to the node), "
+                   "server-1 (no connection to the node), server-2 (no connection to the node)",
+                   "server-2 is down: no connection to the node",
+               }));
 }
 
 BOOST_FIXTURE_TEST_CASE(renewals_that_fail_and_are_well_again, observed<3>)
@@ -369,21 +381,23 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_goes_on_in_another_process, observed<3>)
     w.release(resumed.held);
     w.outcome_of({.ttl = 1s}, resume);
 
-    BOOST_TEST(read() == in_lines({
-        "2 begins: stock",
-        "2 round 1: ++? won after 200 us",
-        "2 acquired: stock after 200 us, waited 0 us, 1 rounds",
-        "2 detached: stock after 0 ms, valid for 9897 ms",
-    }));
-    BOOST_TEST(in_lines(told_other->read()) == in_lines({
-        "2 begins: stock, resumes",
-        "2 round 1: ++? won after 200 us",
-        "2 acquired: stock after 200 us, waited 0 us, 1 rounds",
-        "2 released: stock after 0 ms, valid for 987 ms",
-        "3 begins: stock, resumes",
-        "3 round 1: --? lost after 200 us",
-        "3 not acquired: stock lost after 200 us, 1 rounds",
-    }));
+    BOOST_TEST(read()
+               == in_lines({
+                   "2 begins: stock",
+                   "2 round 1: ++? won after 200 us",
+                   "2 acquired: stock after 200 us, waited 0 us, 1 rounds",
+                   "2 detached: stock after 0 ms, valid for 9897 ms",
+               }));
+    BOOST_TEST(in_lines(told_other->read())
+               == in_lines({
+                   "2 begins: stock, resumes",
+                   "2 round 1: ++? won after 200 us",
+                   "2 acquired: stock after 200 us, waited 0 us, 1 rounds",
+                   "2 released: stock after 0 ms, valid for 987 ms",
+                   "3 begins: stock, resumes",
+                   "3 round 1: --? lost after 200 us",
+                   "3 not acquired: stock lost after 200 us, 1 rounds",
+               }));
     BOOST_TEST(other->stats().failed == 1u);
 }
 
@@ -436,11 +450,12 @@ BOOST_FIXTURE_TEST_CASE(what_is_not_cleaned_up_at_once, observed<3>)
     w[2].break_connections();
 
     w.release(won, 10ms);
-    BOOST_TEST(read() == in_lines({
-        "2 released: stock after 1000 ms, valid for 3947 ms",
-        "server-2 is down: no connection to the node",
-        "clean-up behind on server-2: no connection to the node, 3 pending",
-    }));
+    BOOST_TEST(read()
+               == in_lines({
+                   "2 released: stock after 1000 ms, valid for 3947 ms",
+                   "server-2 is down: no connection to the node",
+                   "clean-up behind on server-2: no connection to the node, 3 pending",
+               }));
     w.shutdown(*locks);
 
     auto const all = told->read();
@@ -473,10 +488,11 @@ BOOST_FIXTURE_TEST_CASE(the_shutdown_is_told_to_its_end_and_nothing_after_it, ob
     auto const at_the_end = told->read();
     w.acquire(*locks, "stock");
 
-    BOOST_TEST(in_lines(at_the_end) == in_lines({
-        "3 not acquired: stock aborted after 10000 us, 0 rounds",
-        "2 released: stock after 20 ms, valid for 9877 ms",
-    }));
+    BOOST_TEST(in_lines(at_the_end)
+               == in_lines({
+                   "3 not acquired: stock aborted after 10000 us, 0 rounds",
+                   "2 released: stock after 20 ms, valid for 9877 ms",
+               }));
     BOOST_TEST(read() == in_lines({}));
 }
 
@@ -527,7 +543,8 @@ BOOST_FIXTURE_TEST_CASE(observer_that_always_throws_is_logged_once, manager_of<3
         w.release(won.held);
     }
 
-    BOOST_TEST(in_lines(lines) == in_lines({"config::observer has thrown: disk full. Its later exceptions are not logged"}));
+    BOOST_TEST(in_lines(lines)
+               == in_lines({"config::observer has thrown: disk full. Its later exceptions are not logged"}));
 }
 
 BOOST_AUTO_TEST_CASE(observers_with_one_that_throws_calls_the_others)

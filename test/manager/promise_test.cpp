@@ -15,7 +15,8 @@ BOOST_FIXTURE_TEST_CASE(a_lock_is_valid_for_as_long_as_a_quorum_has_promised, ma
     auto won = w.acquire(*locks, "stock", {.ttl = 20s});
     BOOST_TEST(!won.ec);
 
-    // Decided with two of them, whichever these were: a quorum keeps it for 2 s if the first is one of them, for 4 s if not.
+    // Decided with two of them, whichever these were: a quorum keeps it for 2 s if the first is one of them, for 4 s if
+    // not.
     BOOST_TEST((won.held.valid_until() <= started + 4s));
     BOOST_TEST((won.held.valid_until() >= started + 1900ms));
     BOOST_TEST(!w.held_after(20s, won));
@@ -112,7 +113,8 @@ BOOST_AUTO_TEST_CASE(a_ttl_that_is_over_before_a_slow_node_answers_is_refused)
     auto locks = w.manager();
     auto const refused = w.acquire(*locks, "stock", {.ttl = 2s});
     BOOST_TEST((refused.ec == errc::invalid_argument));
-    BOOST_TEST(refused.report.message.find("longer than 2000 ms, for which server-0 may need to answer") != std::string::npos);
+    BOOST_TEST(refused.report.message.find("longer than 2000 ms, for which server-0 may need to answer")
+               != std::string::npos);
     BOOST_TEST(!w.acquire(*locks, "stock", {.ttl = 5s}).ec);
 }
 
@@ -166,7 +168,8 @@ BOOST_AUTO_TEST_CASE(a_ttl_below_what_a_node_keeps_is_refused_by_its_name)
     auto locks = w.manager();
     auto const refused = w.acquire(*locks, "stock", {.ttl = 1s});
     BOOST_TEST((refused.ec == errc::invalid_argument));
-    BOOST_TEST(refused.report.message == "redlock: cannot hold \"stock\": ttl is 1000 ms, but must be 2000 ms at least for server-1");
+    BOOST_TEST(refused.report.message
+               == "redlock: cannot hold \"stock\": ttl is 1000 ms, but must be 2000 ms at least for server-1");
     BOOST_TEST(w[0].requests.empty());
 
     auto won = w.acquire(*locks, "stock", {.ttl = 2s});
@@ -194,7 +197,8 @@ BOOST_AUTO_TEST_CASE(what_a_node_cannot_do_is_refused_by_its_name_before_anythin
     auto locks = w.manager({.fencing = true});
     auto const refused = w.acquire(*locks, "stock");
     BOOST_TEST((refused.ec == errc::unsupported));
-    BOOST_TEST(refused.report.message == "redlock: cannot hold \"stock\": server-2 cannot draw fencing tokens (config::fencing)");
+    BOOST_TEST(refused.report.message
+               == "redlock: cannot hold \"stock\": server-2 cannot draw fencing tokens (config::fencing)");
     w.each([](auto& s) { BOOST_TEST(s.requests.empty()); });
     BOOST_TEST(!w.acquire(*w.manager(), "stock").ec);
 }

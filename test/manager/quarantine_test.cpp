@@ -122,7 +122,8 @@ BOOST_AUTO_TEST_CASE(a_newly_started_set_works_at_once_and_says_so)
     BOOST_TEST(lines[0].find("newly started") != std::string::npos);
 }
 
-// All three have granted a lock. Two restart one after the other, which an old manager has seen, but not the one that begins now.
+// All three have granted a lock. Two restart one after the other, which an old manager has seen, but not the one that
+// begins now.
 struct rolling_restart {
     rolling_restart()
     {

@@ -147,7 +147,8 @@ lock_world::outcome win_with_a_late_request(lock_world& w, lock_manager& locks)
     return won;
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_6_a_key_that_was_set_late_is_deleted_even_if_nobody_could_look_when_the_ttl_was_over, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(rule_6_a_key_that_was_set_late_is_deleted_even_if_nobody_could_look_when_the_ttl_was_over,
+                        connected_to<3>)
 {
     auto const begun = w.now;
     auto won = win_with_a_late_request(w, *locks);
@@ -193,12 +194,13 @@ BOOST_FIXTURE_TEST_CASE(rule_6_an_answer_tells_how_it_was_when_it_was_asked_for_
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_6_not_there_on_a_new_connection_proves_nothing_about_a_request_on_the_old_one, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(rule_6_not_there_on_a_new_connection_proves_nothing_about_a_request_on_the_old_one,
+                        connected_to<3>)
 {
     w[2].request_delay = 300ms;  // still on its way when everything else is over …
     auto won = w.acquire(*locks, "stock", {.ttl = 10s});
     w[2].request_delay = 100us;
-    ++w[2].connection;           // … and what follows comes over another connection, and overtakes it
+    ++w[2].connection;  // … and what follows comes over another connection, and overtakes it
 
     BOOST_TEST(!w.release(won.held));
     BOOST_TEST(w.keys_after(100ms) == 0u);

@@ -76,7 +76,8 @@ BOOST_FIXTURE_TEST_CASE(a_renewal_that_max_hold_overtook_while_nobody_looked_is_
 
 BOOST_FIXTURE_TEST_CASE(acquire_with_the_longest_max_hold_is_renewed, manager_of<3>)
 {
-    auto won = w.acquire(*locks, "stock", {.ttl = 300ms, .renew = renewal::automatic, .max_hold = std::chrono::hours(24) * 36'525});
+    auto won = w.acquire(*locks, "stock",
+                         {.ttl = 300ms, .renew = renewal::automatic, .max_hold = std::chrono::hours(24) * 36'525});
     BOOST_TEST(w.held_after(5s, won));
 }
 

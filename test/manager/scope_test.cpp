@@ -24,7 +24,8 @@ struct scope_world : connected_to<3> {
 
     using outcome = lock_world::outcome;
 
-    void start(outcome& o, lock_scope const& in, resource_set resources, acquire_options options = {}, asio::cancellation_slot slot = {})
+    void start(outcome& o, lock_scope const& in, resource_set resources, acquire_options options = {},
+               asio::cancellation_slot slot = {})
     {
         in.async_acquire(std::move(resources), options, asio::bind_cancellation_slot(slot, w.into(o)));
     }
@@ -37,7 +38,10 @@ struct scope_world : connected_to<3> {
     {
         return w.outcome_of(options, [&](auto& o, auto how) { start(o, in, std::move(resources), how); });
     }
-    outcome acquire(resource_set resources, acquire_options options = {}) { return acquire(scope, std::move(resources), options); }
+    outcome acquire(resource_set resources, acquire_options options = {})
+    {
+        return acquire(scope, std::move(resources), options);
+    }
 
     /// Of the first server, since the world began, or since this was called last.
     std::size_t requests() { return w[0].requests.size() - std::exchange(seen, w[0].requests.size()); }
@@ -79,10 +83,11 @@ BOOST_FIXTURE_TEST_CASE(a_body_may_ask_for_its_own_lock_again, scope_world)
 {
     int depth = 0;
     auto const nested = [&, in = scope](lock&) -> asio::awaitable<int> {
-        co_return co_await in.with_lock("stock", {.ttl = 5s, .wait = wait_forever}, [&](lock& l) -> asio::awaitable<int> {
-            BOOST_TEST(l.held());
-            co_return ++depth;
-        });
+        co_return co_await in.with_lock("stock", {.ttl = 5s, .wait = wait_forever},
+                                        [&](lock& l) -> asio::awaitable<int> {
+                                            BOOST_TEST(l.held());
+                                            co_return ++depth;
+                                        });
     };
     spawned first(w, scope.with_lock("stock", {.ttl = 10s}, nested));
     w.run_for(10ms);
@@ -312,9 +317,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_for_the_loss_of_several_can_be_cancelled_and_h
 BOOST_FIXTURE_TEST_CASE(a_body_under_several_locks_is_cancelled_when_one_is_lost, scope_world)
 {
     auto b = acquire("b", {.ttl = 1s});
-    auto const body = [&](lock& l) -> asio::awaitable<void> {
-        co_await l.async_wait_lost(asio::use_awaitable);
-    };
+    auto const body = [&](lock& l) -> asio::awaitable<void> { co_await l.async_wait_lost(asio::use_awaitable); };
     auto const forever = [&](lock& l) -> asio::awaitable<void> {
         try {
             co_await body(l);
@@ -367,7 +370,8 @@ BOOST_FIXTURE_TEST_CASE(who_would_wait_for_what_comes_before_is_refused, scope_w
     auto refused = acquire("a", {.wait = 1s});
     BOOST_TEST((refused.ec == errc::invalid_argument));
     BOOST_TEST(refused.report.message
-               == "redlock: cannot hold \"a\": to wait for \"a\" while the scope holds \"b\" would deadlock with who holds the first and waits for "
+               == "redlock: cannot hold \"a\": to wait for \"a\" while the scope holds \"b\" would deadlock with who "
+                  "holds the first and waits for "
                   "the second: acquire both at once, or in the order of their names, or do not wait");
     BOOST_TEST((acquire({"a", "b"}, {.wait = 1s}).ec == errc::invalid_argument));
     BOOST_TEST((acquire({"a", "c"}, {.wait = 1s}).ec == errc::invalid_argument));
@@ -462,7 +466,8 @@ BOOST_FIXTURE_TEST_CASE(who_holds_nothing_is_served_in_the_order_of_calls, scope
     BOOST_TEST(!b.done);
 }
 
-// The first of a queue that has another one put before it asks anew when it is the first again: what was told meanwhile went to the other.
+// The first of a queue that has another one put before it asks anew when it is the first again: what was told meanwhile
+// went to the other.
 BOOST_FIXTURE_TEST_CASE(a_set_that_was_passed_asks_anew_when_it_is_the_first_again, scope_world)
 {
     auto const other = w.connected();
@@ -484,13 +489,15 @@ BOOST_FIXTURE_TEST_CASE(a_set_that_was_passed_asks_anew_when_it_is_the_first_aga
     BOOST_TEST(set.held.held());
 }
 
-// Otherwise the set waits for the scope, the scope for the right to upgrade, and whoever has that for its turn behind the set.
+// Otherwise the set waits for the scope, the scope for the right to upgrade, and whoever has that for its turn behind
+// the set.
 BOOST_AUTO_TEST_CASE(acquire_upgradeable_with_the_right_passes_a_set)
 {
     lock_world w(3);
     auto const locks = w.connected({.max_handovers = 0}), other = w.connected();
     lock_scope const scope(*other);
-    acquire_options const upgradeable{.ttl = 60s, .wait = 10min, .renew = renewal::automatic, .mode = mode::upgradeable};
+    acquire_options const upgradeable{
+        .ttl = 60s, .wait = 10min, .renew = renewal::automatic, .mode = mode::upgradeable};
     lock_world::outcome a, b;
     scope.async_acquire("a", {.ttl = 60s, .renew = renewal::automatic}, w.into(a));
     w.run_for(1s);
@@ -620,14 +627,15 @@ struct crowd {
         auto const drawn = draw(4);
         auto const mode = drawn == 0 ? mode::shared : drawn == 1 ? mode::upgradeable : mode::exclusive;
         auto const wanted = draw_names(static_cast<std::size_t>(last + 1), mode == mode::exclusive ? 1 + draw(2) : 1);
-        o->scope.async_acquire(wanted, {.ttl = 60s, .wait = 10min, .renew = renewal::automatic, .mode = mode}, [this, o](error_code ec, lock l) {
-            if (ec) {
-                ++failed;
-                return;
-            }
-            o->held.push_back(std::move(l));
-            w.at(w.now + std::chrono::milliseconds(draw(20)), [this, o] { upgrade_one(o); });
-        });
+        o->scope.async_acquire(wanted, {.ttl = 60s, .wait = 10min, .renew = renewal::automatic, .mode = mode},
+                               [this, o](error_code ec, lock l) {
+                                   if (ec) {
+                                       ++failed;
+                                       return;
+                                   }
+                                   o->held.push_back(std::move(l));
+                                   w.at(w.now + std::chrono::milliseconds(draw(20)), [this, o] { upgrade_one(o); });
+                               });
     }
 
     // Any that it holds: where it holds a later one, too, that is refused.
@@ -670,7 +678,8 @@ BOOST_AUTO_TEST_CASE(nobody_waits_for_ever)
             c.w.at(c.w.now + std::chrono::milliseconds(c.draw(200)), [&c, &m] { c.take_a_set(m); });
         }
         c.w.run_for(1min);
-        BOOST_TEST(c.done == 2 * each, "seed " << seed << ": " << c.done << " are done, " << c.failed << " have failed");
+        BOOST_TEST(c.done == 2 * each,
+                   "seed " << seed << ": " << c.done << " are done, " << c.failed << " have failed");
         upgraded += c.upgraded;
         refused += c.refused;
     }
@@ -893,7 +902,8 @@ BOOST_FIXTURE_TEST_CASE(when_the_manager_ends_so_does_everybody_who_asks, scope_
     BOOST_TEST(keys("a") + keys("b") == 0u);
 }
 
-// With an acquisition, an extension, and branches that wait for their turn under way. No handler is called, nothing leaks.
+// With an acquisition, an extension, and branches that wait for their turn under way. No handler is called, nothing
+// leaks.
 BOOST_AUTO_TEST_CASE(the_execution_context_may_go_at_any_moment)
 {
     for (auto moment = 0us; moment < 1500us; moment += 50us) {
@@ -938,7 +948,8 @@ BOOST_AUTO_TEST_CASE(any_thread_may_ask, *boost::unit_test::label("threads"))
             threads.emplace_back([&, scope] {
                 for (int k = 0; k < 200; ++k) {
                     auto const again = scope.async_acquire("a", {.ttl = 30s}, asio::use_future).get();
-                    auto const both = scope.async_acquire({"a", "b"}, {.ttl = 30s, .wait = 1min}, asio::use_future).get();
+                    auto const both =
+                        scope.async_acquire({"a", "b"}, {.ttl = 30s, .wait = 1min}, asio::use_future).get();
                     held += again.held() && both.share().held();
                 }
             });

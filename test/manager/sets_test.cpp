@@ -59,7 +59,8 @@ BOOST_AUTO_TEST_CASE(a_set_is_made_from_all_that_names_can_be)
 
 namespace {
 
-// g++ 12 cannot compile an initializer list within a co_await, and takes two texts for a range of characters where it may.
+// g++ 12 cannot compile an initializer list within a co_await, and takes two texts for a range of characters where it
+// may.
 asio::awaitable<std::size_t> acquire_in_every_form(lock_manager& locks, std::string s, std::string_view view, names all)
 {
     std::size_t held = 0;
@@ -94,11 +95,12 @@ BOOST_AUTO_TEST_CASE(a_set_is_acquired_in_every_form_from_a_coroutine)
     asio::io_context context;
     lock_manager locks(context, {.nodes = {"memory://sets"}});
     std::optional<std::size_t> held;
-    asio::co_spawn(context, acquire_in_every_form(locks, "s", "view", {"b", "a"}), [&](std::exception_ptr failure, std::size_t n) {
-        BOOST_TEST(!failure);
-        held = n;
-        locks.async_shutdown([](error_code) {});
-    });
+    asio::co_spawn(context, acquire_in_every_form(locks, "s", "view", {"b", "a"}),
+                   [&](std::exception_ptr failure, std::size_t n) {
+                       BOOST_TEST(!failure);
+                       held = n;
+                       locks.async_shutdown([](error_code) {});
+                   });
     context.run();
     BOOST_TEST(held.value_or(0) == 3u + 2 + 2 + 1 + 1 + 3 + 1 + 1 + 2 + 1 + 2 + 2 + 2 + 2);
 }
@@ -132,11 +134,11 @@ BOOST_FIXTURE_TEST_CASE(nothing_is_held_if_one_is_taken, world_of_sets)
     BOOST_TEST(lost.report.message.find("\"order:7\" and 1 more") != std::string::npos);
     // Who may wait is told by the nodes which of them it is.
     auto const waited = w.acquire(*locks, {"order:7", "stock:12"}, {.wait = 50ms});
-    BOOST_TEST(waited.report.message == "redlock: cannot hold \"order:7\" and 1 more: somebody else holds the lock: \"stock:12\"");
+    BOOST_TEST(waited.report.message
+               == "redlock: cannot hold \"order:7\" and 1 more: somebody else holds the lock: \"stock:12\"");
     w[4].reachable = false;
     auto const without_one = w.acquire(*locks, {"order:7", "stock:12"}, {.wait = 50ms}).report.message;
-    BOOST_TEST(without_one.find("somebody else holds the lock: \"stock:12\"; 0 of 5 granted, ")
-                   != std::string::npos,
+    BOOST_TEST(without_one.find("somebody else holds the lock: \"stock:12\"; 0 of 5 granted, ") != std::string::npos,
                without_one);
 }
 
@@ -347,7 +349,8 @@ BOOST_FIXTURE_TEST_CASE(within_a_process_sets_and_singles_have_their_places_in_o
     BOOST_TEST(order == names({"a", "c", "ab", "bc"}));
 }
 
-// Who wants more than one may have to wait for the others of them, and meanwhile the lock is not kept from other processes.
+// Who wants more than one may have to wait for the others of them, and meanwhile the lock is not kept from other
+// processes.
 BOOST_FIXTURE_TEST_CASE(a_lock_is_not_handed_over_to_a_set, world_of_sets)
 {
     auto third = w.manager(), fourth = w.manager();
@@ -470,7 +473,8 @@ BOOST_AUTO_TEST_CASE(a_late_request_of_what_grew_sets_nothing_any_more)
     for (bool const reconnected : {false, true}) {
         growing g;
         auto& late = g.w[2];
-        auto const keep = g.w.acquire(*g.locks, "keep");  // what the late request views goes with the last lock of its manager
+        auto const keep = g.w.acquire(*g.locks, "keep");  // what the late request views goes with the last lock of its
+                                                          // manager
         late.request_delay = 1500ms;
         g.w.run_for(1s);  // it asks again, to keep what it has
         late.request_delay = 100us;
@@ -541,7 +545,8 @@ BOOST_FIXTURE_TEST_CASE(what_grew_is_not_detached_before_each_node_has_confirmed
     BOOST_TEST(!ec);
 }
 
-// The server has forgotten its scripts, and refuses what is given back; before that goes again the next round asks for it.
+// The server has forgotten its scripts, and refuses what is given back; before that goes again the next round asks for
+// it.
 BOOST_FIXTURE_TEST_CASE(what_is_given_back_and_refused_does_not_go_again_behind_the_next_round, growing)
 {
     auto& forgetful = more_on_the_last_node();

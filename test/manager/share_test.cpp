@@ -174,7 +174,8 @@ BOOST_FIXTURE_TEST_CASE(a_handle_that_is_left_of_a_body_runs_out_at_the_managers
         kept = l.share();
         co_return;
     };
-    asio::co_spawn(w.context, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic}, body), asio::detached);
+    asio::co_spawn(w.context, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic}, body),
+                   asio::detached);
     w.run_for(10s);
     BOOST_TEST(kept.held());
     auto stopped = w.start_shutdown(*locks);

@@ -199,7 +199,8 @@ BOOST_FIXTURE_TEST_CASE(who_needs_more_than_is_left_does_not_join, readers_and_w
     w.run_for(2s);
     BOOST_TEST(read(*second, {.ttl = 3s}).held.token() != again.held.token());
     auto kept = read(*third, {.ttl = 3s});
-    auto renewed = read(*third, {.ttl = 3s, .renew = renewal::automatic}), too = read(*third, {.ttl = 3s, .renew = renewal::automatic});
+    auto renewed = read(*third, {.ttl = 3s, .renew = renewal::automatic}),
+         too = read(*third, {.ttl = 3s, .renew = renewal::automatic});
     BOOST_TEST(renewed.held.token() != kept.held.token());
     BOOST_TEST(renewed.held.token() == too.held.token());
     BOOST_TEST(third->stats().joined == 1u);  // the one that is renewed
@@ -230,7 +231,8 @@ BOOST_FIXTURE_TEST_CASE(whoever_of_its_manager_reads_may_be_joined, readers_and_
     BOOST_TEST(writer.held.held());
 }
 
-// Several that were kept out by a writer come one after the other; while they do, the next writer begins to wait, and the last of them hears of it.
+// Several that were kept out by a writer come one after the other; while they do, the next writer begins to wait, and
+// the last of them hears of it.
 BOOST_FIXTURE_TEST_CASE(nobody_joins_an_earlier_one_either_when_a_writer_is_known_to_wait, readers_and_writers)
 {
     w.acquire(*second, "warm-up");
@@ -308,7 +310,8 @@ BOOST_FIXTURE_TEST_CASE(readers_of_one_manager_that_waited_for_a_writer_come_tog
     auto writer = start(*second, mode::exclusive);
     w.run_for(1s);
     w.release(alone, 1s);
-    auto const done = static_cast<std::size_t>(std::count_if(readers.begin(), readers.end(), [](auto& r) { return r.done; }));
+    auto const done =
+        static_cast<std::size_t>(std::count_if(readers.begin(), readers.end(), [](auto& r) { return r.done; }));
     BOOST_TEST((writer.done ? done == 0 : done == readers.size()), done);
     if (writer.done) {
         w.release(writer, 1s);
@@ -317,14 +320,15 @@ BOOST_FIXTURE_TEST_CASE(readers_of_one_manager_that_waited_for_a_writer_come_tog
     BOOST_TEST(locks->stats().joined == readers.size() - 1);
 }
 
-// Nobody passes a writer that waits, and so it does not starve; those who come while it has the lock are not passed by the next one.
+// Nobody passes a writer that waits, and so it does not starve; those who come while it has the lock are not passed by
+// the next one.
 
 BOOST_FIXTURE_TEST_CASE(who_comes_to_read_does_not_pass_a_writer_that_waits, readers_and_writers)
 {
     auto const fourth = w.manager();
     using managers = std::array<lock_manager*, 3>;
-    for (auto [of_writer, of_late, of_another] : {managers{second.get(), third.get(), fourth.get()},
-                                                  managers{locks.get(), locks.get(), locks.get()}}) {
+    for (auto [of_writer, of_late, of_another] :
+         {managers{second.get(), third.get(), fourth.get()}, managers{locks.get(), locks.get(), locks.get()}}) {
         auto reader = read(*locks, {.ttl = 30s});
         auto writer = start(*of_writer, mode::exclusive);
         w.run_for(100ms);
@@ -368,7 +372,8 @@ BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_that_passes_writers_is_granted_once,
     BOOST_TEST(nested.held.held());
     BOOST_TEST(!writer.done);
     auto const fourth = w.manager();
-    BOOST_TEST((w.acquire(*fourth, "stock", {.mode = mode::upgradeable, .passes_writers = true}).ec == errc::contended));
+    BOOST_TEST(
+        (w.acquire(*fourth, "stock", {.mode = mode::upgradeable, .passes_writers = true}).ec == errc::contended));
 }
 
 BOOST_FIXTURE_TEST_CASE(who_has_waited_for_a_writer_passes_the_next_one, readers_and_writers)
@@ -387,8 +392,8 @@ BOOST_FIXTURE_TEST_CASE(who_has_waited_for_a_writer_passes_the_next_one, readers
     BOOST_TEST(next.done);
 }
 
-// Of one manager: its queue decides, and its own wish does not keep its readers out. All who wait to share it come together, and then all
-// who wait by then to have it alone, one after the other.
+// Of one manager: its queue decides, and its own wish does not keep its readers out. All who wait to share it come
+// together, and then all who wait by then to have it alone, one after the other.
 
 namespace {
 
@@ -406,10 +411,7 @@ struct waiting_in_one_manager : connected_to<3> {
     lock_world::outcome& reader(asio::cancellation_slot slot = {}) { return wait_for(mode::shared, slot); }
     lock_world::outcome& writer(asio::cancellation_slot slot = {}) { return wait_for(mode::exclusive, slot); }
 
-    void leave(lock_world::outcome& o)
-    {
-        w.release(o, 10ms);
-    }
+    void leave(lock_world::outcome& o) { w.release(o, 10ms); }
 
     /// Those who have it now, by the order of their calls.
     std::vector<std::size_t> inside() const
@@ -576,8 +578,7 @@ BOOST_FIXTURE_TEST_CASE(neither_readers_nor_writers_starve, manager_of<3>)
     }
     w.run_until(end);
     for (auto const& r : all) {
-        BOOST_TEST_CONTEXT((r.how == mode::shared ? "reader" : "writer"))
-        {
+        BOOST_TEST_CONTEXT((r.how == mode::shared ? "reader" : "writer")) {
             BOOST_TEST(r.times > 300);
             BOOST_TEST((r.longest < 1s), r.longest / 1ms);
         }
@@ -627,7 +628,8 @@ struct crowd : connected_to<3> {
 }  // namespace
 
 // With phases of single writers, or in the order of the calls, nine times as many, and the longest wait twice as long.
-BOOST_FIXTURE_TEST_CASE(where_nineteen_of_twenty_only_read_twelve_times_as_many_come_to_it_as_one_after_the_other, crowd)
+BOOST_FIXTURE_TEST_CASE(where_nineteen_of_twenty_only_read_twelve_times_as_many_come_to_it_as_one_after_the_other,
+                        crowd)
 {
     auto const one_after_the_other = 2s / (hold + 200us);
     BOOST_TEST(cycles_in(2s, 95) > 12 * one_after_the_other);

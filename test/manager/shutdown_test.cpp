@@ -193,7 +193,8 @@ BOOST_FIXTURE_TEST_CASE(a_wait_for_a_loss_that_begins_after_the_shutdown_is_told
 }
 
 // The thread sanitizer and the address sanitizer look.
-BOOST_AUTO_TEST_CASE(handles_are_looked_at_and_dropped_while_the_context_is_destroyed, *boost::unit_test::label("threads"))
+BOOST_AUTO_TEST_CASE(handles_are_looked_at_and_dropped_while_the_context_is_destroyed,
+                     *boost::unit_test::label("threads"))
 {
     for (int round = 0; round < 200; ++round) {
         auto const name = "dying-" + std::to_string(round);
@@ -202,8 +203,10 @@ BOOST_AUTO_TEST_CASE(handles_are_looked_at_and_dropped_while_the_context_is_dest
         std::optional<lock_manager> locks(std::in_place, *context, config{.nodes = {"memory://" + name}});
         lock observed, dropped;
         locks->async_acquire("a", {.ttl = 60s, .wait = 60s}, [&](error_code, lock l) { observed = std::move(l); });
-        locks->async_acquire("b", {.ttl = 60s, .wait = 60s, .renew = renewal::automatic}, [&](error_code, lock l) { dropped = std::move(l); });
-        while ((!observed.held() || !dropped.held()) && context->run_one() > 0) {}
+        locks->async_acquire("b", {.ttl = 60s, .wait = 60s, .renew = renewal::automatic},
+                             [&](error_code, lock l) { dropped = std::move(l); });
+        while ((!observed.held() || !dropped.held()) && context->run_one() > 0) {
+        }
         BOOST_TEST_REQUIRE(observed.held());
         BOOST_TEST_REQUIRE(dropped.held());
         std::barrier start(3);
@@ -237,8 +240,11 @@ BOOST_AUTO_TEST_CASE(a_cancellation_signal_may_outlive_the_context_of_the_body)
         lock_manager locks(context, {.nodes = {"memory://signal"}});
         auto body = [](lock&) -> asio::awaitable<void> { co_return; };
         int done = 0;
-        locks.with_lock("a", body, asio::bind_cancellation_slot(with_token.slot(), asio::bind_executor(strand, [&](std::exception_ptr) { ++done; })));
-        asio::co_spawn(context, locks.with_lock("b", body), asio::bind_cancellation_slot(with_coroutine.slot(), [&](std::exception_ptr) { ++done; }));
+        locks.with_lock("a", body,
+                        asio::bind_cancellation_slot(with_token.slot(),
+                                                     asio::bind_executor(strand, [&](std::exception_ptr) { ++done; })));
+        asio::co_spawn(context, locks.with_lock("b", body),
+                       asio::bind_cancellation_slot(with_coroutine.slot(), [&](std::exception_ptr) { ++done; }));
         context.run();
         BOOST_TEST(done == 2);
     }
@@ -273,7 +279,8 @@ BOOST_AUTO_TEST_CASE(a_fork_may_destroy_what_its_parent_made_in_every_order)
 {
     for (int order = 0; order < 3; ++order) {
         auto context = std::make_unique<asio::io_context>();
-        auto locks = std::make_unique<lock_manager>(*context, config{.nodes = {"memory://fork-" + std::to_string(order)}});
+        auto locks =
+            std::make_unique<lock_manager>(*context, config{.nodes = {"memory://fork-" + std::to_string(order)}});
         lock held;
         locks->async_acquire("stock", {.renew = renewal::automatic}, [&](error_code, lock l) { held = std::move(l); });
         while (!held.held())
@@ -283,7 +290,8 @@ BOOST_AUTO_TEST_CASE(a_fork_may_destroy_what_its_parent_made_in_every_order)
             if (order == 0)
                 context.reset();
             bool called = false;  // at once: there is nobody else who could
-            locks->with_lock("order", [](lock&) -> asio::awaitable<void> { co_return; }, [&](std::exception_ptr) { called = true; });
+            locks->with_lock(
+                "order", [](lock&) -> asio::awaitable<void> { co_return; }, [&](std::exception_ptr) { called = true; });
             locks->async_acquire("order", [&](error_code, lock) {});
             if (order == 1)
                 locks.reset();
@@ -306,10 +314,13 @@ BOOST_AUTO_TEST_CASE(no_line_is_logged_once_the_shutdown_has_completed, *boost::
             auto const server = memory_server::at(name);
             std::atomic<int> lines = 0, late = 0;
             std::atomic<bool> completed = false;
-            lock_manager locks(pool, {.nodes = {"memory://" + name}, .node_timeout = 2ms, .connect_timeout = 2ms, .log = [&](log_level, std::string_view) {
-                ++lines;
-                late += completed;
-            }});
+            lock_manager locks(pool, {.nodes = {"memory://" + name},
+                                      .node_timeout = 2ms,
+                                      .connect_timeout = 2ms,
+                                      .log = [&](log_level, std::string_view) {
+                                          ++lines;
+                                          late += completed;
+                                      }});
             auto held = locks.async_acquire("stock", {.ttl = 10s, .wait = 10s}, asio::use_future).get();
             server->set_fault(memory_server::fault::hung);
             held = {};  // what cannot be released is logged
@@ -335,10 +346,12 @@ BOOST_AUTO_TEST_CASE(a_body_that_can_not_begin_is_refused_by_the_callers_thread,
     context.reset();
     attempt_report report;
     std::optional<std::thread::id> thread;
-    locks.with_lock("stock", {.report = &report}, [](lock&) -> asio::awaitable<void> { co_return; }, [&](std::exception_ptr e) {
-        thread = std::this_thread::get_id();
-        BOOST_TEST((code_of(e) == asio::error::operation_aborted));
-    });
+    locks.with_lock(
+        "stock", {.report = &report}, [](lock&) -> asio::awaitable<void> { co_return; },
+        [&](std::exception_ptr e) {
+            thread = std::this_thread::get_id();
+            BOOST_TEST((code_of(e) == asio::error::operation_aborted));
+        });
     BOOST_TEST((thread == std::this_thread::get_id()));
     BOOST_TEST((report.outcome == asio::error::operation_aborted));
     BOOST_TEST(report.message.find("\"stock\"") != std::string::npos);

@@ -23,7 +23,10 @@ struct slots_on : lock_world {
         each([](auto& s) { s.requests.clear(); });
     }
 
-    outcome any(lock_manager& by, std::size_t count = 3, acquire_options o = {}) { return acquire_any(by, slots("mailer", count), o); }
+    outcome any(lock_manager& by, std::size_t count = 3, acquire_options o = {})
+    {
+        return acquire_any(by, slots("mailer", count), o);
+    }
 
     /// Somebody has them all.
     std::deque<outcome> take_all(lock_manager& by)
@@ -110,7 +113,8 @@ BOOST_FIXTURE_TEST_CASE(one_of_them_is_held_the_same_on_all_nodes, three)
     BOOST_REQUIRE(one.held.held());
     run_for(1ms);
     BOOST_TEST(one.held.resources().size() == 1u);
-    BOOST_TEST(slots("mailer", 3).names()[static_cast<std::size_t>(one.held.resource().back() - '1')] == one.held.resource());
+    BOOST_TEST(slots("mailer", 3).names()[static_cast<std::size_t>(one.held.resource().back() - '1')]
+               == one.held.resource());
     BOOST_TEST(keys("lock:" + one.held.resource()) == 3u);
     BOOST_TEST(slot_keys() == 3u);
     BOOST_TEST((*this)[0].find("lock:" + one.held.resource())->value == one.held.token());
@@ -145,7 +149,8 @@ BOOST_FIXTURE_TEST_CASE(who_finds_all_of_them_taken_hears_for_how_long, three)
     for (auto const* denied : {&other, &own}) {
         BOOST_TEST((denied->ec == errc::contended));
         BOOST_TEST((denied->report.remaining > 7s && denied->report.remaining < 8100ms));
-        BOOST_TEST(denied->report.message == "redlock: cannot hold any of \"mailer:1\" and 2 more: somebody else holds the lock");
+        BOOST_TEST(denied->report.message
+                   == "redlock: cannot hold any of \"mailer:1\" and 2 more: somebody else holds the lock");
         BOOST_TEST(denied->report.nodes.size() == 3u);
     }
 }
@@ -362,7 +367,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_remembers_what_a_node_has_chosen_in_a_lost_rou
     (*this)[0].entries.erase("lock:" + name);
     auto waiter = start(*locks);
     BOOST_TEST(!done_after(1s, waiter));
-    BOOST_TEST(asked() < 8u);  // it is told, and need not ask again and again
+    BOOST_TEST(asked() < 8u);        // it is told, and need not ask again and again
     (*this)[2].request_delay = 10s;  // there it is given back much later
     held.pop_back();
     BOOST_TEST(done_after(50ms, waiter));
@@ -576,7 +581,7 @@ BOOST_FIXTURE_TEST_CASE(slots_that_many_wait_for_are_hardly_ever_idle, five)
     for (int i = 0; i < 32; ++i)
         keep_taking_any(*locks, 8, [&] { return ++won > 0; });
     run_for(10s);
-    BOOST_TEST(won > 15'000u);  // of 16,000
+    BOOST_TEST(won > 15'000u);                               // of 16,000
     BOOST_TEST((*this)[0].requests.size() < 2 * won + 100);  // as without anybody who waits
 }
 
@@ -598,7 +603,8 @@ BOOST_FIXTURE_TEST_CASE(who_wants_all_of_them_has_them_although_others_keep_taki
     run_for(1s);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_for_one_slot_by_its_name_is_not_passed_in_its_manager_and_keeps_nobody_from_the_others, three)
+BOOST_FIXTURE_TEST_CASE(
+    who_waits_for_one_slot_by_its_name_is_not_passed_in_its_manager_and_keeps_nobody_from_the_others, three)
 {
     auto held = acquire(*second, "mailer:2", {.ttl = 60s});
     auto by_name = lock_world::start(*locks, "mailer:2", {.ttl = 60s, .wait = 10min});
@@ -654,7 +660,8 @@ BOOST_AUTO_TEST_CASE(managers_begin_at_different_slots)
 
 BOOST_FIXTURE_TEST_CASE(who_is_cancelled_leaves_nothing_behind_whenever_that_is, three)
 {
-    for (auto const type : {asio::cancellation_type::terminal, asio::cancellation_type::partial, asio::cancellation_type::total}) {
+    for (auto const type :
+         {asio::cancellation_type::terminal, asio::cancellation_type::partial, asio::cancellation_type::total}) {
         for (auto const after : {0us, 50us, 150us, 250us, 350us, 450us, 5000us}) {
             auto held = take_all(*second);
             asio::cancellation_signal first, behind;
@@ -713,13 +720,18 @@ BOOST_FIXTURE_TEST_CASE(the_end_of_the_manager_waits_for_slots_that_go_back, thr
 
 BOOST_FIXTURE_TEST_CASE(what_is_out_of_range_is_refused_before_anything_is_sent, three)
 {
-    auto const none = any(*locks, 0), many = any(*locks, 65), shared = any(*locks, 3, {.mode = mode::shared}), one = any(*locks, 1, {.mode = mode::shared});
+    auto const none = any(*locks, 0), many = any(*locks, 65), shared = any(*locks, 3, {.mode = mode::shared}),
+               one = any(*locks, 1, {.mode = mode::shared});
     for (auto const* o : {&none, &many, &shared, &one})
         BOOST_TEST((o->ec == errc::invalid_argument));
-    BOOST_TEST(none.report.message == "redlock: cannot hold \"\": 0 resources are named, but 1 to 64 can be chosen from");
-    BOOST_TEST(many.report.message == "redlock: cannot hold any of \"mailer:1\" and 64 more: 65 resources are named, but 1 to 64 can be chosen from");
+    BOOST_TEST(none.report.message
+               == "redlock: cannot hold \"\": 0 resources are named, but 1 to 64 can be chosen from");
+    BOOST_TEST(many.report.message
+               == "redlock: cannot hold any of \"mailer:1\" and 64 more: 65 resources are named, but 1 to 64 can be "
+                  "chosen from");
     BOOST_TEST(shared.report.message
-               == "redlock: cannot hold any of \"mailer:1\" and 2 more: mode is shared, but any one of several resources is locked for oneself; "
+               == "redlock: cannot hold any of \"mailer:1\" and 2 more: mode is shared, but any one of several "
+                  "resources is locked for oneself; "
                   "share one, by its name");
     BOOST_TEST((*this)[0].requests.empty());
     BOOST_TEST(any(*locks, 64).held.held());
@@ -732,13 +744,16 @@ BOOST_AUTO_TEST_CASE(a_node_that_cannot_choose_is_named_before_anything_is_sent)
     auto const locks = w.manager();
     auto const refused = w.acquire_any(*locks, slots("mailer", 3));
     BOOST_TEST((refused.ec == errc::unsupported));
-    BOOST_TEST(refused.report.message == "redlock: cannot hold any of \"mailer:1\" and 2 more: server-1 cannot lock any one of several resources");
+    BOOST_TEST(
+        refused.report.message
+        == "redlock: cannot hold any of \"mailer:1\" and 2 more: server-1 cannot lock any one of several resources");
     BOOST_TEST(w.acquire_any(*locks, "mailer:1").held.held());
     BOOST_TEST(w.acquire(*locks, {"a", "b"}).held.held());
     BOOST_TEST(w[0].count(kind::acquire) == 2u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_node_that_names_what_was_not_asked_for_does_not_count_and_is_freed_of_whatever_it_has_set, three)
+BOOST_FIXTURE_TEST_CASE(a_node_that_names_what_was_not_asked_for_does_not_count_and_is_freed_of_whatever_it_has_set,
+                        three)
 {
     (*this)[0].names_beyond = (*this)[1].names_beyond = 3;
     auto const refused = any(*locks);
@@ -847,7 +862,8 @@ BOOST_FIXTURE_TEST_CASE(a_body_runs_under_any_of_them_and_is_told_of_the_loss_of
         which = l.resource();
         co_await stubborn_work(*this, 30s);
     };
-    asio::co_spawn(context, locks->with_any_lock(slots("mailer", 3), {.ttl = 2s}, body), [&](std::exception_ptr e) { failure = e; });
+    asio::co_spawn(context, locks->with_any_lock(slots("mailer", 3), {.ttl = 2s}, body),
+                   [&](std::exception_ptr e) { failure = e; });
     run_for(1s);
     BOOST_TEST(keys("lock:" + which) == 3u);
     run_for(1min);
@@ -870,7 +886,8 @@ BOOST_FIXTURE_TEST_CASE(no_more_bodies_run_at_once_than_there_are_slots, three)
     };
     for (int i = 0; i < 10; ++i)
         for (auto* by : {locks.get(), second.get(), third.get()})
-            asio::co_spawn(context, by->with_any_lock(slots("mailer", 4), {.ttl = 10s, .wait = 10min}, body), asio::detached);
+            asio::co_spawn(context, by->with_any_lock(slots("mailer", 4), {.ttl = 10s, .wait = 10min}, body),
+                           asio::detached);
     run_for(10s);
     BOOST_TEST(ended == 30);
     BOOST_TEST(most == 4);

@@ -188,7 +188,9 @@ BOOST_FIXTURE_TEST_CASE(stats_of_more_than_64_groups_count_the_others_together, 
     BOOST_TEST(s.groups[65].name == "other");
     BOOST_TEST(s.groups[65].released == 5u);
     BOOST_TEST(is_balanced(s));
-    auto const wrong = w.acquire(*locks, "stock", {.group = std::string_view("a name that is much longer than any group of work should ever have, really")});
+    auto const wrong = w.acquire(
+        *locks, "stock",
+        {.group = std::string_view("a name that is much longer than any group of work should ever have, really")});
     BOOST_TEST((wrong.ec == errc::invalid_argument));
 }
 

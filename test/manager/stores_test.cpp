@@ -34,7 +34,8 @@ public:
             bool const ours = taken && *server->value(c.key()) == c.value;
             if (c.what == node_command::kind::release && ours)
                 server->erase(c.key());
-            bool const granted = c.what == node_command::kind::connect || (c.what == node_command::kind::acquire ? !taken : ours);
+            bool const granted = c.what == node_command::kind::connect
+                                 || (c.what == node_command::kind::acquire ? !taken : ours);
             o->complete({.vote = granted ? vote::granted : vote::denied});
         });
     }
@@ -49,7 +50,8 @@ private:
 
 store toy()
 {
-    return {.schemes = {"toy", "toys"}, .make = [](std::string_view url, config const&, store_context const&) -> std::shared_ptr<node> {
+    return {.schemes = {"toy", "toys"},
+            .make = [](std::string_view url, config const&, store_context const&) -> std::shared_ptr<node> {
                 auto const at = url.substr(url.find("://") + 3);
                 if (at.empty())
                     throw std::invalid_argument("a toy needs a name, as in toy://duck");
@@ -68,17 +70,20 @@ BOOST_AUTO_TEST_CASE(a_store_makes_the_nodes_of_its_schemes_beside_others)
     error_code ec = errc::lost;
     {
         lock_manager locks(context, {.nodes = {"toy://duck", "memory://plain", "toys://bear"}, .stores = {toy()}});
-        asio::co_spawn(context, [&]() -> asio::awaitable<void> {
-            auto l = co_await locks.async_acquire("stock", {.ttl = 5s}, asio::use_awaitable);
-            std::size_t keys = 0;
-            for (auto const& s : keep)
-                keys += s->size();
-            BOOST_TEST(keys >= 2u);
-            BOOST_TEST(locks.stats().nodes[0].name == "toy://duck");
-            ec = {};
-            co_await l.async_release(asio::use_awaitable);
-            co_await locks.async_shutdown(asio::use_awaitable);
-        }, asio::detached);
+        asio::co_spawn(
+            context,
+            [&]() -> asio::awaitable<void> {
+                auto l = co_await locks.async_acquire("stock", {.ttl = 5s}, asio::use_awaitable);
+                std::size_t keys = 0;
+                for (auto const& s : keep)
+                    keys += s->size();
+                BOOST_TEST(keys >= 2u);
+                BOOST_TEST(locks.stats().nodes[0].name == "toy://duck");
+                ec = {};
+                co_await l.async_release(asio::use_awaitable);
+                co_await locks.async_shutdown(asio::use_awaitable);
+            },
+            asio::detached);
         context.run();
     }
     BOOST_TEST(!ec);
@@ -89,11 +94,14 @@ BOOST_AUTO_TEST_CASE(a_store_makes_the_nodes_of_its_schemes_beside_others)
 BOOST_AUTO_TEST_CASE(nodes_by_address_and_as_objects_stand_in_one_manager)
 {
     asio::io_context context;
-    lock_manager locks(context.get_executor(), {.nodes = {"memory://a", "toy://b"}, .stores = {toy()}}, {std::make_shared<toy_node>("mine", "c")});
+    lock_manager locks(context.get_executor(), {.nodes = {"memory://a", "toy://b"}, .stores = {toy()}},
+                       {std::make_shared<toy_node>("mine", "c")});
     auto const nodes = locks.stats().nodes;
     BOOST_REQUIRE(nodes.size() == 3u);
     BOOST_TEST(nodes[2].name == "mine");
-    BOOST_CHECK_THROW(lock_manager(context.get_executor(), {.nodes = {"memory://a"}}, {std::make_shared<toy_node>("memory://a", "a")}), std::invalid_argument);
+    BOOST_CHECK_THROW(lock_manager(context.get_executor(), {.nodes = {"memory://a"}},
+                                   {std::make_shared<toy_node>("memory://a", "a")}),
+                      std::invalid_argument);
     BOOST_CHECK_THROW(lock_manager(context.get_executor(), {}, {nullptr}), std::invalid_argument);
 }
 
@@ -109,10 +117,13 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_with_a_store_is_said_with_its_place)
     BOOST_TEST(of({"toy://a", "toy://b", "toy://a"}, {toy()})
                == "redlock::config: nodes[2] is \"toy://a\", the same server as nodes[0]; one server has one vote");
     BOOST_TEST(of({"postgres://u:geheim@h/db"}, {})
-               == "redlock::config: nodes[0]: postgres:// is in the component redlock::postgresql: link it, and name it in config::stores: "
+               == "redlock::config: nodes[0]: postgres:// is in the component redlock::postgresql: link it, and name "
+                  "it in config::stores: "
                   "{redlock::postgresql()}");
-    BOOST_TEST(of({"memory://a"}, {toy(), toy()}) == "redlock::config: stores[1] has the scheme \"toy\", which stands there twice");
-    BOOST_TEST(of({"memory://a"}, {greedy}) == "redlock::config: stores[0] has the scheme \"redis\", which is always known");
+    BOOST_TEST(of({"memory://a"}, {toy(), toy()})
+               == "redlock::config: stores[1] has the scheme \"toy\", which stands there twice");
+    BOOST_TEST(of({"memory://a"}, {greedy})
+               == "redlock::config: stores[0] has the scheme \"redis\", which is always known");
     BOOST_TEST(of({"memory://a"}, {store{}}) == "redlock::config: stores[0] has no make");
     BOOST_TEST(of({"memory://a"}, {store{.make = toy().make}}) == "redlock::config: stores[0] has no schemes");
     for (auto const* const odd : {"", "Toy", "toy://"}) {

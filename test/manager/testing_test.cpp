@@ -145,7 +145,8 @@ BOOST_AUTO_TEST_CASE(real_servers_go_by_no_clock_of_a_test)
     boost::asio::io_context context;
     config c{.nodes = {"memory://a", "redis://127.0.0.1"}, .test_clock = std::make_shared<testing::manual_clock>()};
     BOOST_CHECK_EXCEPTION(lock_manager(context, c), std::invalid_argument, [](auto& e) {
-        return std::string(e.what()).find("nodes[1] is \"redis://127.0.0.1:6379\", but test_clock is set") != std::string::npos;
+        return std::string(e.what()).find("nodes[1] is \"redis://127.0.0.1:6379\", but test_clock is set")
+               != std::string::npos;
     });
 }
 
@@ -154,7 +155,8 @@ BOOST_AUTO_TEST_CASE(the_clock_the_manager_and_the_context_may_go_in_any_order)
     for (int const order : {0, 1, 2}) {
         auto clock = std::make_shared<testing::manual_clock>();
         auto context = std::make_unique<boost::asio::io_context>();
-        auto locks = std::make_unique<lock_manager>(*context, config{.nodes = {"memory://lonely"}, .test_clock = clock});
+        auto locks =
+            std::make_unique<lock_manager>(*context, config{.nodes = {"memory://lonely"}, .test_clock = clock});
         lock held;
         locks->async_acquire("stock", {.renew = renewal::automatic}, [&](error_code, lock l) { held = std::move(l); });
         clock->advance(*context, 1s);

@@ -33,7 +33,9 @@ struct detached_lock : and_another<manager_of<Servers>> {
     {
         std::size_t all = 0;
         this->w.each([&](auto& s) {
-            all += static_cast<std::size_t>(std::count_if(s.requests.begin(), s.requests.end(), [&](auto& r) { return r.what == what && r.key == "lock:stock"; }));
+            all += static_cast<std::size_t>(std::count_if(s.requests.begin(), s.requests.end(), [&](auto& r) {
+                return r.what == what && r.key == "lock:stock";
+            }));
         });
         return all;
     }
@@ -86,7 +88,9 @@ BOOST_FIXTURE_TEST_CASE(the_ticket_says_what_was_locked, detached_lock<3>)
     BOOST_TEST((reader.mode == mode::shared));
     // It can be written down, and put together again.
     auto const names = ticket.resources.names();
-    lock_ticket const again{.resources = std::vector<std::string>(names.begin(), names.end()), .token = ticket.token, .fencing_token = fencing_token};
+    lock_ticket const again{.resources = std::vector<std::string>(names.begin(), names.end()),
+                            .token = ticket.token,
+                            .fencing_token = fencing_token};
     BOOST_TEST((again == ticket));
 }
 
@@ -195,7 +199,8 @@ BOOST_AUTO_TEST_CASE(locks_that_end_with_a_session_are_not_detached)
     auto const resumed = resume(w, *locks, ticket);
     BOOST_TEST((resumed.ec == errc::unsupported));
     BOOST_TEST(resumed.report.message
-               == "redlock: cannot resume \"stock\": server-1 ends its locks with its session, so that no other process can go on with them");
+               == "redlock: cannot resume \"stock\": server-1 ends its locks with its session, so that no other "
+                  "process can go on with them");
     BOOST_TEST((release(w, *locks, ticket) == errc::unsupported));
     BOOST_TEST(w[0].count(kind::extend) + w[0].count(kind::release) == 0u);
 }
@@ -486,7 +491,8 @@ BOOST_FIXTURE_TEST_CASE(the_votes_of_restarted_nodes_do_not_count, detached_lock
     other = w.manager();
     auto const ticket = leave({.ttl = 50s});
     w.acquire(*other, "warm-up");
-    for (auto i : {0, 1}) {  // each has what somebody may have brought late, and may have forgotten what came in between
+    for (auto i : {0, 1}) {  // each has what somebody may have brought late, and may have forgotten what came in
+                             // between
         auto& s = w[static_cast<std::size_t>(i)];
         auto const kept = s.entries["lock:stock"];
         s.restart();
@@ -531,21 +537,32 @@ BOOST_FIXTURE_TEST_CASE(arguments_out_of_range_are_refused, detached_lock<3>)
         change(t);
         return t;
     };
-    BOOST_TEST(refusal(with([](auto& t) { t.resources = {}; })) == "0 resources are named, but 1 to 256 can be locked together");
-    BOOST_TEST(refusal(with([](auto& t) { t.resources = "a:=gone"; })) == "resource, behind the prefix, holds \":=gone\", which marks other keys than locks");
+    BOOST_TEST(refusal(with([](auto& t) { t.resources = {}; }))
+               == "0 resources are named, but 1 to 256 can be locked together");
+    BOOST_TEST(refusal(with([](auto& t) { t.resources = "a:=gone"; }))
+               == "resource, behind the prefix, holds \":=gone\", which marks other keys than locks");
     BOOST_TEST(refusal(with([](auto& t) { t.token.clear(); })) == "ticket.token has 0 bytes, but must have 1 to 512");
-    BOOST_TEST(refusal(with([](auto& t) { t.token.assign(513, 't'); })) == "ticket.token has 513 bytes, but must have 1 to 512");
-    BOOST_TEST(refusal(with([](auto& t) { t.token = ":=shared"; })) == "ticket.token is \":=shared\", which says that the lock is shared, and is nobody's");
+    BOOST_TEST(refusal(with([](auto& t) { t.token.assign(513, 't'); }))
+               == "ticket.token has 513 bytes, but must have 1 to 512");
+    BOOST_TEST(refusal(with([](auto& t) { t.token = ":=shared"; }))
+               == "ticket.token is \":=shared\", which says that the lock is shared, and is nobody's");
     BOOST_TEST(refusal(with([](auto& t) { t.mode = mode::upgradeable; }))
-               == "ticket.mode is upgradeable, but must be exclusive or shared: the right to an upgrade ends with its process");
-    BOOST_TEST(refusal(with([](auto& t) { t.mode = mode::shared, t.resources = {"a", "b"}; })) == "ticket.mode is shared, but 2 resources are named; one is shared at a time");
-    BOOST_TEST(refusal(with([](auto& t) { t.fencing_token = std::uint64_t(1) << 53; })) == "ticket.fencing_token is 9007199254740992, but must be below 9007199254740992");
+               == "ticket.mode is upgradeable, but must be exclusive or shared: the right to an upgrade ends with its "
+                  "process");
+    BOOST_TEST(refusal(with([](auto& t) {
+                   t.mode = mode::shared, t.resources = {"a", "b"};
+               }))
+               == "ticket.mode is shared, but 2 resources are named; one is shared at a time");
+    BOOST_TEST(refusal(with([](auto& t) { t.fencing_token = std::uint64_t(1) << 53; }))
+               == "ticket.fencing_token is 9007199254740992, but must be below 9007199254740992");
     BOOST_TEST(refusal(good, {.ttl = 1ms}) == "ttl is 1 ms, but must be 20 ms to max_ttl, which is 60000 ms");
-    BOOST_TEST(refusal(good, {.mode = mode::shared}) == "mode is shared, but the ticket's is exclusive, and counts; leave it out");
+    BOOST_TEST(refusal(good, {.mode = mode::shared})
+               == "mode is shared, but the ticket's is exclusive, and counts; leave it out");
     BOOST_TEST(requests(kind::extend) + requests(kind::release) == 0u);
 
     auto const reader = with([](auto& t) { t.mode = mode::shared; });
-    BOOST_TEST((resume(w, *other, reader, {.mode = mode::shared}).ec == errc::lost));  // it is not there, but may be asked for
+    BOOST_TEST((resume(w, *other, reader, {.mode = mode::shared}).ec == errc::lost));  // it is not there, but may be
+                                                                                       // asked for
     BOOST_TEST((resume(w, *other, with([](auto& t) { t.token.assign(512, 't'); })).ec == errc::lost));
 }
 
@@ -556,7 +573,8 @@ BOOST_AUTO_TEST_CASE(what_a_node_cannot_do_is_refused)
     auto const locks = w.manager();
     auto const refused = resume(w, *locks, {.resources = {"a", "b"}, .token = "t"});
     BOOST_TEST((refused.ec == errc::unsupported));
-    BOOST_TEST(refused.report.message == "redlock: cannot resume \"a\" and 1 more: server-2 cannot lock several resources at once");
+    BOOST_TEST(refused.report.message
+               == "redlock: cannot resume \"a\" and 1 more: server-2 cannot lock several resources at once");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_throwing_token_tells_why, detached_lock<3>)
@@ -839,7 +857,8 @@ BOOST_AUTO_TEST_CASE(cancelling_does_not_stop_it)
                 w.acquire(*f.other, "warm-up");
             asio::cancellation_signal cancel;
             std::optional<error_code> result;
-            f.other->async_release(ticket, asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec) { result = ec; }));
+            f.other->async_release(ticket,
+                                   asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec) { result = ec; }));
             w.run_for(50us);
             cancel.emit(how);
             w.context.restart();
@@ -847,7 +866,8 @@ BOOST_AUTO_TEST_CASE(cancelling_does_not_stop_it)
             BOOST_TEST(result.has_value() == (how != type::total));
             w.each([](auto& s) { s.connecting = false; });
             w.run_for(1s);
-            BOOST_TEST((result == (how == type::total ? error_code() : make_error_code(asio::error::operation_aborted))));
+            BOOST_TEST(
+                (result == (how == type::total ? error_code() : make_error_code(asio::error::operation_aborted))));
             BOOST_TEST(w.keys("lock:stock") == 0u);
         }
     }

@@ -83,27 +83,43 @@ BOOST_FIXTURE_TEST_CASE(a_callback_that_the_caller_keeps_is_not_moved_from, fres
     std::optional<lock_manager> locks(std::in_place, context, config{.nodes = {url}});
 
     // What the first handlers hold they drop.
-    use_in_every_way<error_code, lock>(context, [&](auto&& t) { locks->async_acquire("stock", {}, std::forward<decltype(t)>(t)); });
-    use_in_every_way<error_code, lock>(context, [&](auto&& t) { locks->async_acquire("stock", std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code, lock>(
+        context, [&](auto&& t) { locks->async_acquire("stock", {}, std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code, lock>(context,
+                                       [&](auto&& t) { locks->async_acquire("stock", std::forward<decltype(t)>(t)); });
     auto const any = slots("slot", 2);
-    use_in_every_way<error_code, lock>(context, [&](auto&& t) { locks->async_acquire_any(any, {}, std::forward<decltype(t)>(t)); });
-    use_in_every_way<error_code, lock>(context, [&](auto&& t) { locks->async_acquire_any(any, std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code, lock>(
+        context, [&](auto&& t) { locks->async_acquire_any(any, {}, std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code, lock>(context,
+                                       [&](auto&& t) { locks->async_acquire_any(any, std::forward<decltype(t)>(t)); });
     lock_ticket const ticket{.resources = "nobody's", .token = "t"};
-    use_in_every_way<error_code, lock>(context, [&](auto&& t) { locks->async_resume(ticket, {}, std::forward<decltype(t)>(t)); });
-    use_in_every_way<error_code, lock>(context, [&](auto&& t) { locks->async_resume(ticket, std::forward<decltype(t)>(t)); });
-    use_in_every_way<error_code>(context, [&](auto&& t) { locks->async_release(ticket, std::forward<decltype(t)>(t)); });
-    use_in_every_way<error_code, lock_info>(context, [&](auto&& t) { locks->async_inspect("stock", std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code, lock>(
+        context, [&](auto&& t) { locks->async_resume(ticket, {}, std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code, lock>(context,
+                                       [&](auto&& t) { locks->async_resume(ticket, std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code>(context,
+                                 [&](auto&& t) { locks->async_release(ticket, std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code, lock_info>(
+        context, [&](auto&& t) { locks->async_inspect("stock", std::forward<decltype(t)>(t)); });
     auto const body = [](lock&) -> asio::awaitable<void> { co_return; };
-    use_in_every_way<std::exception_ptr>(context, [&](auto&& t) { locks->with_lock("stock", {}, body, std::forward<decltype(t)>(t)); });
-    use_in_every_way<std::exception_ptr>(context, [&](auto&& t) { locks->with_lock("stock", body, std::forward<decltype(t)>(t)); });
-    use_in_every_way<std::exception_ptr>(context, [&](auto&& t) { locks->with_any_lock(any, {}, body, std::forward<decltype(t)>(t)); });
-    use_in_every_way<std::exception_ptr>(context, [&](auto&& t) { locks->with_any_lock(any, body, std::forward<decltype(t)>(t)); });
+    use_in_every_way<std::exception_ptr>(
+        context, [&](auto&& t) { locks->with_lock("stock", {}, body, std::forward<decltype(t)>(t)); });
+    use_in_every_way<std::exception_ptr>(
+        context, [&](auto&& t) { locks->with_lock("stock", body, std::forward<decltype(t)>(t)); });
+    use_in_every_way<std::exception_ptr>(
+        context, [&](auto&& t) { locks->with_any_lock(any, {}, body, std::forward<decltype(t)>(t)); });
+    use_in_every_way<std::exception_ptr>(
+        context, [&](auto&& t) { locks->with_any_lock(any, body, std::forward<decltype(t)>(t)); });
 
     lock_scope const scope(*locks);
-    use_in_every_way<error_code, lock>(context, [&](auto&& t) { scope.async_acquire("stock", {}, std::forward<decltype(t)>(t)); });
-    use_in_every_way<error_code, lock>(context, [&](auto&& t) { scope.async_acquire("stock", std::forward<decltype(t)>(t)); });
-    use_in_every_way<std::exception_ptr>(context, [&](auto&& t) { scope.with_lock("stock", {}, body, std::forward<decltype(t)>(t)); });
-    use_in_every_way<std::exception_ptr>(context, [&](auto&& t) { scope.with_lock("stock", body, std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code, lock>(
+        context, [&](auto&& t) { scope.async_acquire("stock", {}, std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code, lock>(context,
+                                       [&](auto&& t) { scope.async_acquire("stock", std::forward<decltype(t)>(t)); });
+    use_in_every_way<std::exception_ptr>(
+        context, [&](auto&& t) { scope.with_lock("stock", {}, body, std::forward<decltype(t)>(t)); });
+    use_in_every_way<std::exception_ptr>(
+        context, [&](auto&& t) { scope.with_lock("stock", body, std::forward<decltype(t)>(t)); });
 
     lock held;
     locks->async_acquire("held", {}, [&](error_code, lock l) { held = std::move(l); });
@@ -130,11 +146,13 @@ BOOST_FIXTURE_TEST_CASE(a_callback_may_return_and_take_what_it_likes, fresh_serv
             std::rethrow_exception(failure);
         return calls += value;
     });
-    locks->with_lock("another", [](lock&) -> asio::awaitable<void> { co_return; }, [&](auto const& failure) {
-        if (failure)
-            std::rethrow_exception(failure);
-        return ++calls;
-    });
+    locks->with_lock(
+        "another", [](lock&) -> asio::awaitable<void> { co_return; },
+        [&](auto const& failure) {
+            if (failure)
+                std::rethrow_exception(failure);
+            return ++calls;
+        });
     locks->async_acquire("stock", [&](auto&& ec, auto&&) { return ec ? 0 : ++calls; });
     run_until(context, [&] { return calls == 4; });
     locks->async_shutdown(std::function<int(error_code)>(count));
@@ -196,7 +214,8 @@ BOOST_FIXTURE_TEST_CASE(the_default_token_can_be_chosen, fresh_server)
         basic_lock_scope const scope(locks);
         auto again = co_await scope.async_acquire("stock");
         static_assert(std::is_same_v<decltype(again), decltype(held)>);
-        BOOST_TEST(co_await scope.with_lock("stock", [](decltype(held)& l) -> asio::awaitable<bool> { co_return l.held(); }));
+        BOOST_TEST(
+            co_await scope.with_lock("stock", [](decltype(held)& l) -> asio::awaitable<bool> { co_return l.held(); }));
         co_await again.async_release();
         auto const ticket = (co_await locks.async_acquire("stock")).detach();
         auto resumed = co_await locks.async_resume(ticket);
@@ -211,7 +230,9 @@ BOOST_FIXTURE_TEST_CASE(the_default_token_can_be_chosen, fresh_server)
 
     using as_tuple_manager = decltype(asio::as_tuple(asio::use_awaitable).as_default_on(std::declval<lock_manager>()));
     static_assert(std::is_same_v<as_tuple_manager::rebind_executor<asio::any_io_executor>::other, lock_manager>);
-    static_assert(std::is_same_v<basic_lock_scope<as_tuple_manager::executor_type>::rebind_executor<asio::any_io_executor>::other, lock_scope>);
+    static_assert(
+        std::is_same_v<basic_lock_scope<as_tuple_manager::executor_type>::rebind_executor<asio::any_io_executor>::other,
+                       lock_scope>);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_manager_can_be_moved, fresh_server)
@@ -250,7 +271,8 @@ BOOST_FIXTURE_TEST_CASE(a_body_may_run_on_any_executor_type, fresh_server)
     auto in_strand = [&]() -> asio::awaitable<void, asio::strand<loop>> {
         sum += co_await erased.with_lock("b", on_strand);
     };
-    asio::co_spawn(asio::make_strand(context.get_executor()), in_strand(), [](std::exception_ptr e) { BOOST_TEST(!e); });
+    asio::co_spawn(asio::make_strand(context.get_executor()), in_strand(),
+                   [](std::exception_ptr e) { BOOST_TEST(!e); });
     plain.with_lock("c", on_any, [&](std::exception_ptr e, int n) {
         BOOST_TEST(!e);
         sum += n;
@@ -283,13 +305,16 @@ BOOST_FIXTURE_TEST_CASE(a_body_with_a_token_can_be_cancelled_and_its_errors_are_
         co_return 1;
     };
     std::exception_ptr cancelled, busy;
-    locks.with_lock("stock", forever,
-                    test::cancelled_after(context.get_executor(), 50ms, [&](std::exception_ptr e, int) { cancelled = e; }));
+    locks.with_lock(
+        "stock", forever,
+        test::cancelled_after(context.get_executor(), 50ms, [&](std::exception_ptr e, int) { cancelled = e; }));
     locks.async_acquire("busy", [&](error_code, lock l) {
-        locks.with_lock("busy", forever, [&, keep = std::make_shared<lock>(std::move(l))](std::exception_ptr e, int) { busy = e; });
+        locks.with_lock("busy", forever,
+                        [&, keep = std::make_shared<lock>(std::move(l))](std::exception_ptr e, int) { busy = e; });
     });
     context.run();
-    BOOST_CHECK_EXCEPTION(std::rethrow_exception(cancelled), system_error, [](auto& e) { return e.code() == asio::error::operation_aborted; });
+    BOOST_CHECK_EXCEPTION(std::rethrow_exception(cancelled), system_error,
+                          [](auto& e) { return e.code() == asio::error::operation_aborted; });
     BOOST_CHECK_EXCEPTION(std::rethrow_exception(busy), lock_error, [](auto& e) {
         return e.code() == errc::contended && e.report().nodes.size() == 1 && e.report().nodes[0].vote == vote::denied;
     });

@@ -538,7 +538,8 @@ BOOST_FIXTURE_TEST_CASE(who_has_waited_long_enough_is_a_reader_still, readers)
     BOOST_TEST((w.now - begun < 2200ms));
     BOOST_TEST((one.held.mode() == mode::upgradeable));
     BOOST_TEST(one.held.held());
-    auto own = w.start(*locks, "stock", {.ttl = 5s, .wait = 1s, .mode = mode::shared});  // its own manager's may read again
+    auto own = w.start(*locks, "stock", {.ttl = 5s, .wait = 1s, .mode = mode::shared});  // its own manager's may read
+                                                                                         // again
     BOOST_TEST(w.held_after(100ms, own));
 }
 
@@ -557,7 +558,8 @@ BOOST_FIXTURE_TEST_CASE(who_may_not_be_upgraded_does_not_wait_for_it, readers)
 
 BOOST_AUTO_TEST_CASE(a_wait_to_be_alone_is_cancelled_at_once)
 {
-    for (auto const type : {asio::cancellation_type::total, asio::cancellation_type::partial, asio::cancellation_type::terminal}) {
+    for (auto const type :
+         {asio::cancellation_type::total, asio::cancellation_type::partial, asio::cancellation_type::terminal}) {
         waiting_upgrade f;
         f.cancel.emit(type);
         f.w.run_for(1us);

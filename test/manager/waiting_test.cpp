@@ -234,7 +234,8 @@ BOOST_AUTO_TEST_CASE(split_votes_are_resolved_within_a_few_rounds)
                 w.run_for(3ms);
             }
             auto const asked_so_far = [&] {
-                return std::accumulate(managers.begin(), managers.end(), std::uint64_t(0), [](auto n, auto& m) { return n + m->stats().rounds; });
+                return std::accumulate(managers.begin(), managers.end(), std::uint64_t(0),
+                                       [](auto n, auto& m) { return n + m->stats().rounds; });
             };
             auto const before = asked_so_far();
             auto const released = w.now;
@@ -244,8 +245,7 @@ BOOST_AUTO_TEST_CASE(split_votes_are_resolved_within_a_few_rounds)
             rounds += asked_so_far() - before;
             splits += asked_so_far() - before > 5;
         }
-        BOOST_TEST_CONTEXT(denials << " denials, " << rounds << " rounds")
-        {
+        BOOST_TEST_CONTEXT(denials << " denials, " << rounds << " rounds") {
             BOOST_TEST(splits > 0u);  // or this shows nothing
             BOOST_TEST(rounds < 20u * 5 * static_cast<unsigned>(times));
         }
@@ -305,8 +305,8 @@ BOOST_AUTO_TEST_CASE(each_process_has_its_turn)
         }
         w.run_for(20s);
         auto const all = counts[0] + counts[1] + counts[2];
-        BOOST_TEST_CONTEXT("limit " << limit << ": " << counts[0] << ", " << counts[1] << ", " << counts[2] << ", longest " << longest)
-        {
+        BOOST_TEST_CONTEXT("limit " << limit << ": " << counts[0] << ", " << counts[1] << ", " << counts[2]
+                                    << ", longest " << longest) {
             for (int const n : counts)
                 BOOST_TEST(n > all / 5);
             BOOST_TEST(longest <= 3 * static_cast<int>(std::min<std::size_t>(limit, 8) + 2));  // turns may meet
@@ -394,7 +394,9 @@ BOOST_AUTO_TEST_CASE(who_waits_for_long_holders_gets_a_turn)
             w.run_for(10ms);
             auto waiter = w.start(*locks, "stock", {.wait = 1h});
             w.run_for(100 * hold);  // it may take a while to learn of each other
-            BOOST_TEST_CONTEXT(loopers << " of " << hold / 1ms << " ms") { BOOST_TEST((waiter.done && !waiter.ec)); }
+            BOOST_TEST_CONTEXT(loopers << " of " << hold / 1ms << " ms") {
+                BOOST_TEST((waiter.done && !waiter.ec));
+            }
             waiter.held = {};
             w.shutdown(*other);
         }
@@ -408,7 +410,9 @@ BOOST_FIXTURE_TEST_CASE(who_waits_beside_hundreds_of_busy_resources_gets_a_turn,
         loop(w, *other, "r" + std::to_string(i), 5ms, counts[i]);
     w.run_for(10ms);
     auto waiters = w.start_numbered(10, *locks, {.wait = 1h});
-    auto const all_hold = [&] { return std::all_of(waiters.begin(), waiters.end(), [](auto& o) { return o.held.held(); }); };
+    auto const all_hold = [&] {
+        return std::all_of(waiters.begin(), waiters.end(), [](auto& o) { return o.held.held(); });
+    };
     for (int i = 0; i < 60 && !all_hold(); ++i)
         w.run_for(50ms);
     BOOST_TEST(all_hold());
@@ -483,7 +487,8 @@ BOOST_FIXTURE_TEST_CASE(a_round_that_came_too_late_is_given_back_once, connected
     BOOST_TEST(w[0].count(node_command::kind::release) == w[0].count(node_command::kind::acquire));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_lock_that_another_program_set_for_hundreds_of_years_is_asked_for_now_and_then, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(a_lock_that_another_program_set_for_hundreds_of_years_is_asked_for_now_and_then,
+                        connected_to<3>)
 {
     w.each([](auto& s) { s.entries["lock:stock"] = {"foreign", clock::time_point::max() - 1ns}; });
     for (resource_set const& names : {resource_set("stock"), resource_set("stock", "bond")}) {

@@ -35,9 +35,8 @@ BOOST_AUTO_TEST_CASE(a_result_needs_no_default_constructor_and_may_be_void)
             seen = 1;
             co_return;
         });
-        auto const r = co_await locks->with_lock("stock", {.wait = 1s}, [](lock&) -> asio::awaitable<no_default> {
-            co_return no_default(41);
-        });
+        auto const r = co_await locks->with_lock(
+            "stock", {.wait = 1s}, [](lock&) -> asio::awaitable<no_default> { co_return no_default(41); });
         seen += r.value;
     };
     BOOST_TEST(run(w, both()).succeeded());
@@ -69,9 +68,8 @@ BOOST_FIXTURE_TEST_CASE(a_busy_resource_is_an_exception_that_names_it, manager_o
     BOOST_CHECK_EXCEPTION(std::rethrow_exception(r.failure), system_error,
                           [](auto& e) { return std::string(e.what()).find("\"stock\"") != std::string::npos; });
 
-    auto const broken = run(w, locks->with_lock("stock", {.ttl = 1ms}, [](lock&) -> asio::awaitable<int> {
-        co_return 1;
-    }));
+    auto const broken =
+        run(w, locks->with_lock("stock", {.ttl = 1ms}, [](lock&) -> asio::awaitable<int> { co_return 1; }));
     BOOST_CHECK_EXCEPTION(std::rethrow_exception(broken.failure), system_error,
                           [](auto& e) { return std::string(e.what()).find("ttl is 1 ms") != std::string::npos; });
 }
@@ -79,17 +77,18 @@ BOOST_FIXTURE_TEST_CASE(a_busy_resource_is_an_exception_that_names_it, manager_o
 BOOST_FIXTURE_TEST_CASE(a_loss_cancels_the_body_before_the_validity_ends, manager_of<3>)
 {
     clock::time_point valid_until, stopped;
-    auto const r = run(w, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic}, [&](lock& held) -> asio::awaitable<int> {
-        w.each([](auto& s) { s.hung = true; });
-        valid_until = held.valid_until();
-        try {
-            co_await work_for(w, 1h);
-        } catch (system_error const&) {
-            stopped = w.now;
-            throw;
-        }
-        co_return 1;
-    }));
+    auto const r = run(
+        w, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic}, [&](lock& held) -> asio::awaitable<int> {
+            w.each([](auto& s) { s.hung = true; });
+            valid_until = held.valid_until();
+            try {
+                co_await work_for(w, 1h);
+            } catch (system_error const&) {
+                stopped = w.now;
+                throw;
+            }
+            co_return 1;
+        }));
 
     BOOST_TEST((r.code() == errc::lost));
     BOOST_TEST((stopped < valid_until));

@@ -12,10 +12,7 @@ unsigned count_answers(auto const& attempt, int which)
     return static_cast<unsigned>(std::ranges::count_if(attempt.at, [&](auto at) { return (at & which) != 0; }));
 }
 
-bool has_begun(auto const& attempt)
-{
-    return attempt.number != 0 || attempt.value != 0;
-}
+bool has_begun(auto const& attempt) { return attempt.number != 0 || attempt.value != 0; }
 
 /// The floor of an attempt that begins: the highest number that was complete then.
 void note_floor(auto const& attempts, auto& me)

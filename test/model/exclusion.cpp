@@ -19,51 +19,54 @@ namespace {
 struct exclusion_rules {
     unsigned nodes = 3;
     unsigned clients = 2;
-    unsigned ttl = 3;             ///< in ticks
-    bool forgets = true;          ///< nodes crash, forget, and come back
-    unsigned quarantine = 3;      ///< in ticks: for so long after a restart a node has no vote
+    unsigned ttl = 3;         ///< in ticks
+    bool forgets = true;      ///< nodes crash, forget, and come back
+    unsigned quarantine = 3;  ///< in ticks: for so long after a restart a node has no vote
     /// Which young nodes, in quarantine, vote all the same. All clients are newcomers here: none has seen a node crash.
     enum class newness { never, majority_is_young, all_are_young } taken_for_new = newness::never;
     bool spares_an_old_node = false;  ///< no crash leaves young nodes alone
 
     bool renews = false;
-    bool heals = false;           ///< a renewal sets the key again where it is missing; this does not count for this renewal
+    bool heals = false;  ///< a renewal sets the key again where it is missing; this does not count for this renewal
 
-    unsigned session_nodes = 0;   ///< so many nodes keep a key for @ref session only, whatever is asked for, and promise no more
-    unsigned session = 2;         ///< in ticks, less than the ttl
+    unsigned session_nodes = 0;  ///< so many nodes keep a key for @ref session only, whatever is asked for, and promise
+                                 ///< no more
+    unsigned session = 2;        ///< in ticks, less than the ttl
 
     /// Of the promises of those that have consented: which one a client's validity ends with.
     enum class promise { least_of_a_majority, longest, ignored } heeds = promise::least_of_a_majority;
 
-    bool validity_from_send = true;   ///< false: from the moment of the majority
+    bool validity_from_send = true;      ///< false: from the moment of the majority
     bool quarantine_in_renewals = true;  ///< false: a node in quarantine has a vote on renewals
     bool healed_counts_at_once = false;
-    bool accepts_late = false;        ///< a renewal whose majority comes when the old validity is over is accepted
-    bool checks_holes = true;         ///< P2
-    bool checks_survival = false;     ///< S
+    bool accepts_late = false;     ///< a renewal whose majority comes when the old validity is over is accepted
+    bool checks_holes = true;      ///< P2
+    bool checks_survival = false;  ///< S
 };
 
 /** Locks by majority, with time in ticks, any delays, and clocks that agree.
 
     A client acquires again and again, each time with a new value: nothing limits the number of acquisitions, renewals,
-    crashes and ticks. Validity counts from before the first send; an acquisition completes with wins from a majority while
-    its validity is not over. A crash takes all keys of a node and begins its quarantine; a node in quarantine sets the
-    key, but its win does not count, unless the set is taken for newly started. A renewal prolongs the validity, counted from its own sending, when a majority has
-    consented, each with a key that it had, before the old validity is over. Quarantine holds for both. Of a majority the longest
-    promises count: it ends with the least of these.
+    crashes and ticks. Validity counts from before the first send; an acquisition completes with wins from a majority
+    while its validity is not over. A crash takes all keys of a node and begins its quarantine; a node in quarantine
+    sets the key, but its win does not count, unless the set is taken for newly started. A renewal prolongs the
+    validity, counted from its own sending, when a majority has consented, each with a key that it had, before the old
+    validity is over. Quarantine holds for both. Of a majority the longest promises count: it ends with the least of
+    these.
 
     - P1: no two clients are within their validity at the same tick.
     - P2: nobody becomes valid again, by the same value, after somebody else was valid in between.
-    - S: no hold is prolonged by a renewal that began after every node had crashed in the time of this hold. Healing is there
-      to break this one.
+    - S: no hold is prolonged by a renewal that began after every node had crashed in the time of this hold. Healing is
+      there to break this one.
 
     What need not be explored, because each behaviour that it adds has a twin here that breaks the same property:
-    - *Losing a message*, and refusals: nothing waits for them. A commit whose answer is lost is one of these: its key is there, and its
-      client, which does not count it, gives it up with the attempt.
-    - *An acquisition or a renewal begins* with the first of its messages that is carried out: its validity ends the later.
+    - *Losing a message*, and refusals: nothing waits for them. A commit whose answer is lost is one of these: its key
+      is there, and its client, which does not count it, gives it up with the attempt.
+    - *An acquisition or a renewal begins* with the first of its messages that is carried out: its validity ends the
+      later.
     - *Answers arrive* at once: what begins earlier overlaps more.
-    - *What an attempt leaves behind* when it has given up, run out or been released (keys, messages under way) only keeps
-      others out. So its keys go at once, and its client begins anew.
+    - *What an attempt leaves behind* when it has given up, run out or been released (keys, messages under way) only
+      keeps others out. So its keys go at once, and its client begins anew.
     - *Renewals of a holder that came to nothing* may still be carried out at any moment, any number of them: that is
       `step::kind::touch`. It does what a late ACQ of the holder does, if keys are set again at all.
 */
@@ -83,8 +86,8 @@ public:
         std::uint8_t renewal = 0;   ///< ticks of validity that the renewal under way would give; 0: none is
         std::uint8_t intruded = 0;  ///< somebody else was valid since this client was
         std::uint8_t outlived = 0;  ///< the renewal under way began after every node had crashed
-        /// For each node: what became of the current round (ACQ, then renewals) there, whether it has carried ACQ out, and
-        /// whether it has crashed since the client holds the lock.
+        /// For each node: what became of the current round (ACQ, then renewals) there, whether it has carried ACQ out,
+        /// and whether it has crashed since the client holds the lock.
         std::array<std::uint8_t, nodes_max> at{};
     };
     static constexpr std::uint8_t consented = 1, in_vain = 2, round = 3, acquired = 4, crashed = 8;
@@ -211,7 +214,9 @@ public:
     std::string tell(state const&) const
     {
         auto text = fmt::format("all is free; the ttl is {} ticks, the quarantine {}", rules_.ttl, rules_.quarantine);
-        return rules_.session_nodes == 0 ? text : text + fmt::format("; {} nodes keep a key for {} ticks", rules_.session_nodes, rules_.session);
+        return rules_.session_nodes == 0
+                   ? text
+                   : text + fmt::format("; {} nodes keep a key for {} ticks", rules_.session_nodes, rules_.session);
     }
 
     std::string tell(state const& before, step const& how, state const& after) const
@@ -221,7 +226,8 @@ public:
         auto const& is = after.clients[how.client];
         auto const& node = before.nodes[how.node];
         auto const where = how.node + 1;
-        auto const quarantined = node.quarantine > 0 ? fmt::format(" (in quarantine for {} more)", node.quarantine) : std::string();
+        auto const quarantined = node.quarantine > 0 ? fmt::format(" (in quarantine for {} more)", node.quarantine)
+                                                     : std::string();
         std::string text;
         switch (how.what) {
         case step::kind::tick:
@@ -306,7 +312,8 @@ private:
 
     unsigned young(state const& s) const
     {
-        return static_cast<unsigned>(std::count_if(s.nodes.begin(), s.nodes.begin() + rules_.nodes, [](auto& n) { return n.quarantine > 0; }));
+        return static_cast<unsigned>(
+            std::count_if(s.nodes.begin(), s.nodes.begin() + rules_.nodes, [](auto& n) { return n.quarantine > 0; }));
     }
 
     bool votes(state const& s, unsigned n) const
@@ -321,7 +328,8 @@ private:
 
     unsigned consents(client const& c) const
     {
-        return static_cast<unsigned>(std::count_if(c.at.begin(), c.at.end(), [](auto at) { return (at & round) == consented; }));
+        return static_cast<unsigned>(
+            std::count_if(c.at.begin(), c.at.end(), [](auto at) { return (at & round) == consented; }));
     }
 
     // By how much less than the ttl those that have consented promise, as a majority.
@@ -331,7 +339,8 @@ private:
         for (unsigned n = 0; n < rules_.nodes; ++n)
             full += (c.at[n] & round) == consented && !s.nodes[n].session;
         using promise = exclusion_rules::promise;
-        bool const for_the_ttl = rules_.heeds == promise::ignored || full >= (rules_.heeds == promise::longest ? 1 : majority_);
+        bool const for_the_ttl = rules_.heeds == promise::ignored
+                                 || full >= (rules_.heeds == promise::longest ? 1 : majority_);
         return for_the_ttl ? 0 : rules_.ttl - rules_.session;
     }
 
@@ -407,7 +416,8 @@ private:
 
     bool outlives(client const& c) const
     {
-        return rules_.checks_survival && std::all_of(c.at.begin(), c.at.begin() + rules_.nodes, [](auto at) { return (at & crashed) != 0; });
+        return rules_.checks_survival
+               && std::all_of(c.at.begin(), c.at.begin() + rules_.nodes, [](auto at) { return (at & crashed) != 0; });
     }
 
     unsigned life_on(node const& n) const { return n.session ? rules_.session : rules_.ttl; }
@@ -429,49 +439,61 @@ std::vector<world> exclusion_worlds()
     w.safe("quarantine", "nodes forget, quarantine of one ttl", {});
     w.safe("quarantine_renew", "with renewals", {.renews = true});
     w.safe("quarantine_heal", "with renewals that set missing keys again", {.renews = true, .heals = true});
-    w.safe("quarantine_heal_ttl4", "the same with a ttl of 4", {.ttl = 4, .quarantine = 4, .renews = true, .heals = true});
+    w.safe("quarantine_heal_ttl4", "the same with a ttl of 4",
+           {.ttl = 4, .quarantine = 4, .renews = true, .heals = true});
     w.safe("quarantine_heal_at_once", "a healed node outside quarantine may count at once",
-         {.renews = true, .heals = true, .healed_counts_at_once = true});
+           {.renews = true, .heals = true, .healed_counts_at_once = true});
     w.safe("late_renewal_p1", "late renewals alone make no two holders",
-         {.renews = true, .heals = true, .accepts_late = true, .checks_holes = false});
+           {.renews = true, .heals = true, .accepts_late = true, .checks_holes = false});
     w.safe("session_1_of_3", "a node promises less than the ttl", {.renews = true, .session_nodes = 1});
     w.safe("session_2_of_3", "two nodes promise less than the ttl", {.renews = true, .session_nodes = 2});
     w.safe("session_3_of_3", "all nodes promise less than the ttl", {.renews = true, .session_nodes = 3});
-    w.safe("session_heal", "two nodes promise less, renewals set missing keys again", {.renews = true, .heals = true, .session_nodes = 2});
+    w.safe("session_heal", "two nodes promise less, renewals set missing keys again",
+           {.renews = true, .heals = true, .session_nodes = 2});
     w.safe("rolling_restart", "newcomers; nodes restart, and one stays that is old",
-         {.taken_for_new = exclusion_rules::newness::all_are_young, .spares_an_old_node = true});
+           {.taken_for_new = exclusion_rules::newness::all_are_young, .spares_an_old_node = true});
     w.safe("rolling_restart_heal", "the same with renewals that set missing keys again",
-         {.taken_for_new = exclusion_rules::newness::all_are_young, .spares_an_old_node = true, .renews = true, .heals = true});
-    w.safe("survival_without_heal", "no hold outlives a crash of every node", {.renews = true, .checks_survival = true});
+           {.taken_for_new = exclusion_rules::newness::all_are_young,
+            .spares_an_old_node = true,
+            .renews = true,
+            .heals = true});
+    w.safe("survival_without_heal", "no hold outlives a crash of every node",
+           {.renews = true, .checks_survival = true});
 
     w.large("quarantine_3_clients", "3 clients", {.clients = 3});
-    w.large("heal_3_clients", "3 clients, renewals that set missing keys again", {.clients = 3, .renews = true, .heals = true});
+    w.large("heal_3_clients", "3 clients, renewals that set missing keys again",
+            {.clients = 3, .renews = true, .heals = true});
     w.large("quarantine_5_nodes", "5 nodes", {.nodes = 5});
     w.large("renew_5_nodes", "5 nodes, renewals", {.nodes = 5, .renews = true});
     w.large("heal_5_nodes", "5 nodes, ttl 2, renewals that set missing keys again",
-          {.nodes = 5, .ttl = 2, .quarantine = 2, .renews = true, .heals = true});
-    w.large("heal_ttl6", "ttl 6, renewals that set missing keys again", {.ttl = 6, .quarantine = 6, .renews = true, .heals = true});
+            {.nodes = 5, .ttl = 2, .quarantine = 2, .renews = true, .heals = true});
+    w.large("heal_ttl6", "ttl 6, renewals that set missing keys again",
+            {.ttl = 6, .quarantine = 6, .renews = true, .heals = true});
 
     w.control("no_quarantine", "nodes forget, and vote at once", {.quarantine = 0});
     w.control("quarantine_short", "quarantine of one ttl less a tick", {.quarantine = 2});
     w.control("rolling_majority", "who finds a majority young takes the set for new",
-            {.taken_for_new = exclusion_rules::newness::majority_is_young, .spares_an_old_node = true});
+              {.taken_for_new = exclusion_rules::newness::majority_is_young, .spares_an_old_node = true});
     w.control("power_cut", "newcomers take what is young as a whole for new",
-            {.taken_for_new = exclusion_rules::newness::all_are_young});
-    w.control("validity_from_majority", "validity counts from the majority", {.forgets = false, .validity_from_send = false});
-    w.control("renewal_in_quarantine", "nodes in quarantine vote on renewals", {.renews = true, .quarantine_in_renewals = false});
+              {.taken_for_new = exclusion_rules::newness::all_are_young});
+    w.control("validity_from_majority", "validity counts from the majority",
+              {.forgets = false, .validity_from_send = false});
+    w.control("renewal_in_quarantine", "nodes in quarantine vote on renewals",
+              {.renews = true, .quarantine_in_renewals = false});
     w.control("heal_in_quarantine", "so do healed ones, from the next renewal on",
-            {.renews = true, .heals = true, .quarantine_in_renewals = false});
+              {.renews = true, .heals = true, .quarantine_in_renewals = false});
     w.control("heal_at_once", "so do healed ones, at once",
-            {.renews = true, .heals = true, .quarantine_in_renewals = false, .healed_counts_at_once = true});
-    w.control("session_ignored", "what the nodes promise is ignored", {.forgets = false, .session_nodes = 2, .heeds = exclusion_rules::promise::ignored});
-    w.control("session_longest", "the longest promise counts", {.forgets = false, .session_nodes = 1, .heeds = exclusion_rules::promise::longest});
+              {.renews = true, .heals = true, .quarantine_in_renewals = false, .healed_counts_at_once = true});
+    w.control("session_ignored", "what the nodes promise is ignored",
+              {.forgets = false, .session_nodes = 2, .heeds = exclusion_rules::promise::ignored});
+    w.control("session_longest", "the longest promise counts",
+              {.forgets = false, .session_nodes = 1, .heeds = exclusion_rules::promise::longest});
     w.control("session_ignored_renew", "the same, with renewals",
-            {.forgets = false, .renews = true, .session_nodes = 3, .heeds = exclusion_rules::promise::ignored});
+              {.forgets = false, .renews = true, .session_nodes = 3, .heeds = exclusion_rules::promise::ignored});
     w.control("late_renewal", "a renewal counts when the old validity is over",
-            {.renews = true, .heals = true, .accepts_late = true});
+              {.renews = true, .heals = true, .accepts_late = true});
     w.control("survival_with_heal", "healing lets a hold outlive a crash of every node",
-            {.renews = true, .heals = true, .checks_survival = true});
+              {.renews = true, .heals = true, .checks_survival = true});
     return w.all;
 }
 

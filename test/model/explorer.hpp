@@ -54,7 +54,8 @@ private:
     - `settle(before, after, step)`: tidies up, and names the property that the step breaks, or returns null;
     - `nodes()`, `attempts()` and the fields of its state, as @ref layout describes;
     - `tell(state)` and `tell(before, step, after)`: a sentence on how it begins, and on a step;
-    - if it has goals, `is_goal(state)` and `stuck`: what is wrong with a state from which no goal can be reached any more.
+    - if it has goals, `is_goal(state)` and `stuck`: what is wrong with a state from which no goal can be reached any
+      more.
 
     Needs 20 bytes for each state, and 6 to 11 more for finding it again; with goals, 8 for each step.
 */
@@ -155,7 +156,8 @@ private:
         while (!way.empty()) {
             auto const to = way.back();
             way.pop_back();
-            for (auto e = std::lower_bound(edges_.begin(), edges_.end(), std::pair(to, 0u)); e != edges_.end() && e->first == to; ++e)
+            for (auto e = std::lower_bound(edges_.begin(), edges_.end(), std::pair(to, 0u));
+                 e != edges_.end() && e->first == to; ++e)
                 meet(e->second);
         }
         auto const stuck = static_cast<std::uint32_t>(std::find(met.begin(), met.end(), false) - met.begin());
@@ -235,10 +237,7 @@ report explore(Model const& m, std::uint64_t states_max)
 }
 
 /// How a client is called in a trace.
-inline char letter(unsigned client)
-{
-    return static_cast<char>('A' + client);
-}
+inline char letter(unsigned client) { return static_cast<char>('A' + client); }
 
 /// A model with its rules, and what is expected of it.
 struct world {
@@ -254,7 +253,10 @@ template <class Model, class Rules>
 struct worlds {
     void safe(std::string name, std::string about, Rules r) { add({.name = name, .about = about}, r); }
     void large(std::string name, std::string about, Rules r) { add({.name = name, .about = about, .large = true}, r); }
-    void control(std::string name, std::string about, Rules r) { add({.name = name, .about = about, .safe = false}, r); }
+    void control(std::string name, std::string about, Rules r)
+    {
+        add({.name = name, .about = about, .safe = false}, r);
+    }
 
     std::vector<world> all;
 

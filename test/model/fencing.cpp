@@ -34,7 +34,7 @@ struct fencing_rules {
     unsigned forgetful = 0;  ///< so many nodes may forget their counters, as often as they like
     bool resends = false;    ///< commands are carried out any number of times; what a node answered last counts
 
-    bool compares = true;         ///< false: TAKE overwrites a higher counter too, and every change is answered with "taken"
+    bool compares = true;  ///< false: TAKE overwrites a higher counter too, and every change is answered with "taken"
     bool equal_is_taken = false;  ///< so is a TAKE that finds just this number, as if it had come before
     bool increments = true;       ///< false: the second trip raises counters and asks for them, and adds nothing
     bool ends = false;            ///< a counter that has come to `numbers` stays there, and INCR answers that again
@@ -44,10 +44,10 @@ struct fencing_rules {
 
 /** The protocol of the fencing tokens: whatever may happen to the counters, in any order.
 
-    Each node has a counter. An attempt sends TAKE with a number of its own to all nodes: a node whose counter is lower sets it to
-    this number and answers "taken" (`ZADD GT CH`). If a quorum took it, it is the token. If not, the attempt sends RAISE with
-    another number, to which a node raises its counter if that is lower (`ZADD GT`), and INCR: the node adds one and answers what
-    it has now (`ZINCRBY`). If a quorum answered the same, this is the token.
+    Each node has a counter. An attempt sends TAKE with a number of its own to all nodes: a node whose counter is lower
+    sets it to this number and answers "taken" (`ZADD GT CH`). If a quorum took it, it is the token. If not, the attempt
+    sends RAISE with another number, to which a node raises its counter if that is lower (`ZADD GT`), and INCR: the node
+    adds one and answers what it has now (`ZINCRBY`). If a quorum answered the same, this is the token.
 
     - F1: no two completed attempts have the same token.
     - F2: an attempt that begins when another has completed gets a higher token.
@@ -55,20 +55,22 @@ struct fencing_rules {
     Both are violated only at the moment in which an attempt completes, so that is where they are checked.
 
     More is possible here than in the protocol:
-    - *There are no locks.* Whatever nodes have granted, and whenever they do so again, their answers may be among these.
-    - *Any command, at any moment*: a node may carry out INCR before TAKE, or though the first trip did well. RAISE comes with any
-      number, even if nobody has sent it.
+    - *There are no locks.* Whatever nodes have granted, and whenever they do so again, their answers may be among
+      these.
+    - *Any command, at any moment*: a node may carry out INCR before TAKE, or though the first trip did well. RAISE
+      comes with any number, even if nobody has sent it.
     - *A quorum may be mixed* of nodes that took a number by TAKE, and nodes that answered it to INCR.
 
     What need not be explored, because each behaviour that it adds has a twin here that breaks the same property:
     - *Losing a command* is never carrying it out: nothing waits for it. So is a TAKE that is not taken.
-    - *A command whose answer does not count*, because it is lost or late, or is not the token in the end, does no more to a
-      counter than a RAISE. So do those of attempts that give up, of completed ones, and of all that came before: counters begin
-      at zero. Of a command that is sent again one answer counts, at most; `resends` explores it nevertheless.
-    - *RAISE* is carried out just before an INCR at its node: a TAKE would either set a higher number, or not be taken. *A node
-      forgets* just before its next command. Going back to an older counter is to forget, and a RAISE.
-    - *An attempt begins* with the first command whose answer counts: the later, the more must be below its token. It chooses its
-      number when it is needed.
+    - *A command whose answer does not count*, because it is lost or late, or is not the token in the end, does no more
+      to a counter than a RAISE. So do those of attempts that give up, of completed ones, and of all that came before:
+      counters begin at zero. Of a command that is sent again one answer counts, at most; `resends` explores it
+      nevertheless.
+    - *RAISE* is carried out just before an INCR at its node: a TAKE would either set a higher number, or not be taken.
+      *A node forgets* just before its next command. Going back to an older counter is to forget, and a RAISE.
+    - *An attempt begins* with the first command whose answer counts: the later, the more must be below its token. It
+      chooses its number when it is needed.
     - *Answers arrive* at once: what is completed earlier binds more attempts.
 */
 class fencing {
@@ -127,7 +129,8 @@ public:
                                             : increment(s, how.attempt, how.node, how.number);
     }
 
-    // Completes the attempt if it has a token, and names the property that this breaks. Then only its token matters any more.
+    // Completes the attempt if it has a token, and names the property that this breaks. Then only its token matters any
+    // more.
     char const* settle(state const&, state& s, step const& how) const
     {
         auto& me = s.attempts[how.attempt];
@@ -180,7 +183,8 @@ public:
             was_at = 0;
         }
         if (how.what == step::kind::take) {
-            text += fmt::format("node {} carries out {}'s TAKE of {}: it had {} and has {}", where, name, number, was_at, is_at);
+            text += fmt::format("node {} carries out {}'s TAKE of {}: it had {} and has {}", where, name, number,
+                                was_at, is_at);
         } else {
             auto const raised = number - (rules_.increments ? 1 : 0);
             if (raised > was_at)
@@ -202,8 +206,10 @@ private:
         bool const may = me.number == 0 || number == me.number || (rules_.reproposes && number > me.number);
         if (me.completed || !may || (mine & (granted | taken) && !rules_.resends))
             return false;
-        bool const takes = (rules_.compares ? counter < number : counter != number) || (rules_.equal_is_taken && counter == number);
-        bool const grant_counts = rules_.counting == counting::granted || rules_.counting == counting::majority_of_granted;
+        bool const takes = (rules_.compares ? counter < number : counter != number)
+                           || (rules_.equal_is_taken && counter == number);
+        bool const grant_counts = rules_.counting == counting::granted
+                                  || rules_.counting == counting::majority_of_granted;
         auto const answer = static_cast<std::uint8_t>((grant_counts ? granted : 0) | (takes ? taken : 0));
         if (answer == 0 && !(mine & taken))
             return false;
@@ -215,7 +221,8 @@ private:
         return true;
     }
 
-    // The node was raised to the number just below. False if the number cannot be the answer, or if this answer does not count.
+    // The node was raised to the number just below. False if the number cannot be the answer, or if this answer does
+    // not count.
     bool increment(state& s, unsigned a, unsigned n, std::uint8_t number) const
     {
         auto& me = s.attempts[a];
@@ -248,7 +255,9 @@ private:
         case counting::granted:
             return count_answers(a, granted) >= rules_.quorum ? a.number : 0;
         case counting::majority_of_granted:
-            return count_answers(a, granted) >= rules_.quorum && count_answers(a, taken) > count_answers(a, granted) / 2 ? a.number : 0;
+            return count_answers(a, granted) >= rules_.quorum && count_answers(a, taken) > count_answers(a, granted) / 2
+                       ? a.number
+                       : 0;
         case counting::highest:
         case counting::lowest:
             return count_answers(a, answered) >= rules_.quorum ? a.value : 0;
@@ -276,29 +285,31 @@ std::vector<world> fencing_worlds()
     w.safe("resent", "any command is carried out again", {.numbers = 7, .resends = true});
     w.safe("resent_3", "3 attempts, any command is carried out again", {.attempts = 3, .numbers = 3, .resends = true});
     w.safe("resent_forget", "so it is, quorum 3 of 3, 1 node forgets",
-         {.quorum = 3, .numbers = 3, .forgetful = 1, .resends = true});
+           {.quorum = 3, .numbers = 3, .forgetful = 1, .resends = true});
     w.safe("forget_3q3_1", "quorum 3 of 3, 1 node forgets", {.quorum = 3, .forgetful = 1});
     w.safe("forget_3q3_2", "quorum 3 of 3, 2 nodes forget", {.quorum = 3, .forgetful = 2});
     w.safe("forget_4q3_1", "quorum 3 of 4, 1 node forgets", {.nodes = 4, .quorum = 3, .forgetful = 1});
     w.safe("forget_5q4_2", "quorum 4 of 5, 2 nodes forget, 3 numbers",
-         {.nodes = 5, .quorum = 4, .numbers = 3, .forgetful = 2});
+           {.nodes = 5, .quorum = 4, .numbers = 3, .forgetful = 2});
 
     w.large("fence_3x4_5", "3 nodes, 4 attempts, 5 numbers", {.attempts = 4, .numbers = 5});
     w.large("fence_5x3_4", "5 nodes, 3 attempts", {.nodes = 5, .attempts = 3, .quorum = 3});
     w.large("fence_5x4", "5 nodes, 4 attempts, 3 numbers", {.nodes = 5, .attempts = 4, .quorum = 3, .numbers = 3});
-    w.large("forget_3q3_2_x3", "quorum 3 of 3, 2 nodes forget, 3 attempts", {.attempts = 3, .quorum = 3, .forgetful = 2});
+    w.large("forget_3q3_2_x3", "quorum 3 of 3, 2 nodes forget, 3 attempts",
+            {.attempts = 3, .quorum = 3, .forgetful = 2});
     w.large("forget_5q4_2_4", "quorum 4 of 5, 2 nodes forget", {.nodes = 5, .quorum = 4, .forgetful = 2});
 
     w.control("no_quorum_of_takes", "who has granted counts, even if it did not take", {.counting = counting::granted});
     w.control("equal_is_taken", "a node that has just this number counts as taken", {.equal_is_taken = true});
     w.control("counter_overwritten", "TAKE overwrites higher counters", {.compares = false});
     w.control("no_increment", "the second trip raises, and adds nothing", {.increments = false});
-    w.control("highest_of_second", "the highest answer of the second trip is the token", {.counting = counting::highest});
+    w.control("highest_of_second", "the highest answer of the second trip is the token",
+              {.counting = counting::highest});
     w.control("lowest_of_second", "the lowest answer of the second trip is the token", {.counting = counting::lowest});
     w.control("majority_of_granted_4", "4 nodes, a majority of those that granted suffices",
-            {.nodes = 4, .quorum = 3, .counting = counting::majority_of_granted});
+              {.nodes = 4, .quorum = 3, .counting = counting::majority_of_granted});
     w.control("majority_of_granted_5", "5 nodes, a majority of those that granted suffices",
-            {.nodes = 5, .quorum = 3, .counting = counting::majority_of_granted});
+              {.nodes = 5, .quorum = 3, .counting = counting::majority_of_granted});
     w.control("earlier_round_counts", "who took one number counts for the next one", {.reproposes = true});
     w.control("counter_ends", "counters come to their end, and INCR adds nothing", {.ends = true});
     w.control("forget_3q2_1", "majority of 3, 1 node forgets", {.forgetful = 1});

@@ -38,7 +38,8 @@ constexpr unsigned attempts_max = 4;
 
 using numbering = std::array<std::uint8_t, attempts_max>;
 
-/// Writes the fields of a state into a number, the first field into the lowest bits, with the attempts in another order.
+/// Writes the fields of a state into a number, the first field into the lowest bits, with the attempts in another
+/// order.
 class field_writer {
 public:
     explicit field_writer(numbering const& order) : order_(order) {}
@@ -107,8 +108,8 @@ struct three_nodes {
 /** Packs the states of @p Model. All states that differ only in the numbering of nodes and attempts become one.
 
     Nodes are alike: each sends and receives the same messages, and quorums only count them. Attempts are alike: what
-    distinguishes them (phase, token, hint, …) is part of the state. So a renumbered state has renumbered successors, and breaks
-    a property exactly if the other does.
+    distinguishes them (phase, token, hint, …) is part of the state. So a renumbered state has renumbered successors,
+    and breaks a property exactly if the other does.
 
     The model lists its fields once, for a field_writer and for a field_reader:
     - `attempt_fields(bits, s, a)`: what the state says of this attempt alone;
@@ -187,7 +188,8 @@ public:
     }
 
 private:
-    static constexpr bool has_other_fields = requires(Model const& m, field_reader& bits, state& s) { m.other_fields(bits, s); };
+    static constexpr bool has_other_fields =
+        requires(Model const& m, field_reader& bits, state& s) { m.other_fields(bits, s); };
 
     packed pack(state const& s, std::array<std::uint64_t, attempts_max> const& owns, numbering const& order) const
     {

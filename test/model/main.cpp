@@ -18,7 +18,8 @@ namespace {
 
 using namespace redlock::model;
 
-constexpr char about[] = R"(Explores every state that the protocols can reach in small worlds. Exit status 0 only if no violation was found where
+constexpr char about[] =
+    R"(Explores every state that the protocols can reach in small worlds. Exit status 0 only if no violation was found where
 none may be, and one in every control: a world in which a rule is left out. Without an option: the small worlds, within
 a minute and 1 GiB.)";
 
@@ -29,7 +30,8 @@ constexpr std::uint64_t states_max_large = 250'000'000;
 std::vector<world> all_worlds()
 {
     auto all = fencing_worlds();
-    for (auto const& more : {moves_worlds(), exclusion_worlds(), sets_worlds(), shared_worlds(), reader_tokens_worlds(), progress_worlds(), slots_worlds()})
+    for (auto const& more : {moves_worlds(), exclusion_worlds(), sets_worlds(), shared_worlds(), reader_tokens_worlds(),
+                             progress_worlds(), slots_worlds()})
         all.insert(all.end(), more.begin(), more.end());
     // Controls last.
     std::stable_partition(all.begin(), all.end(), [](world const& w) { return w.safe; });
@@ -80,10 +82,14 @@ int run(settings const& s)
     }
     if (s.only.empty() && !s.large) {
         auto const million = static_cast<double>(states) / 1e6;
-        good = redlock::test::stated(fmt::format("{} worlds, {:.1f} million states: nothing found; {} broken variants, each found", worlds, million, broken)) && good;
+        good = redlock::test::stated(
+                   fmt::format("{} worlds, {:.1f} million states: nothing found; {} broken variants, each found",
+                               worlds, million, broken))
+               && good;
     }
     if (s.only.empty())
-        fmt::print("{} worlds, {} states, {:.1f} s: {}\n", worlds, states, seconds, good ? "all as expected" : "NOT as expected");
+        fmt::print("{} worlds, {} states, {:.1f} s: {}\n", worlds, states, seconds,
+                   good ? "all as expected" : "NOT as expected");
     return good ? 0 : 1;
 }
 

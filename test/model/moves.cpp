@@ -68,9 +68,9 @@ public:
     struct state {
         std::array<node, nodes_max> nodes{};
         std::array<attempt, attempts_max> attempts{};
-        std::uint8_t old_set = 0;    ///< the new one is that behind it
+        std::uint8_t old_set = 0;  ///< the new one is that behind it
         bool old_is_named = true;
-        std::uint8_t highest = 0;    ///< of the counters that the operator has read
+        std::uint8_t highest = 0;  ///< of the counters that the operator has read
     };
     struct step {
         enum class kind : std::uint8_t { take, leave, read, raise, next } what;
@@ -80,7 +80,8 @@ public:
         std::uint8_t number = 0;
     };
 
-    explicit moves(moves_rules r) : rules_(std::move(r)), number_bits_(static_cast<unsigned>(std::bit_width(rules_.numbers)))
+    explicit moves(moves_rules r)
+        : rules_(std::move(r)), number_bits_(static_cast<unsigned>(std::bit_width(rules_.numbers)))
     {
         unsigned all = 0;
         for (auto const set : rules_.sets)
@@ -140,11 +141,13 @@ public:
         return false;
     }
 
-    // Completes the attempt if it has a token, and names the property that this breaks. Only its token matters from then on.
+    // Completes the attempt if it has a token, and names the property that this breaks. Only its token matters from
+    // then on.
     char const* settle(state const&, state& s, step const& how) const
     {
         auto& me = s.attempts[how.attempt];
-        if (how.what != step::kind::take || me.phase != phase::going_on || std::ranges::count(me.taken, true) < majority(me.set))
+        if (how.what != step::kind::take || me.phase != phase::going_on
+            || std::ranges::count(me.taken, true) < majority(me.set))
             return nullptr;
         auto const has_mine = [&](attempt const& other) {
             return other.phase == phase::completed && other.number == me.number;
@@ -300,10 +303,7 @@ private:
         return true;
     }
 
-    unsigned majority(unsigned set) const
-    {
-        return static_cast<unsigned>(std::popcount(rules_.sets[set])) / 2 + 1;
-    }
+    unsigned majority(unsigned set) const { return static_cast<unsigned>(std::popcount(rules_.sets[set])) / 2 + 1; }
 
     bool is_named(state const& s, unsigned set) const
     {

@@ -27,13 +27,17 @@ struct node_keys {
     };
     std::array<key, most> all{};
 
-    bool are_free(key_numbers of) const { return std::ranges::all_of(of, [&](auto k) { return all[k].owner == 0; }); }
+    bool are_free(key_numbers of) const
+    {
+        return std::ranges::all_of(of, [&](auto k) { return all[k].owner == 0; });
+    }
     bool are_ours(key_numbers of, unsigned who) const { return ours(of, who) == of.size(); }
 
     /// How many are, from the first on.
     unsigned ours(key_numbers of, unsigned who) const
     {
-        return static_cast<unsigned>(std::ranges::find_if(of, [&](auto k) { return all[k].owner != who; }) - of.begin());
+        return static_cast<unsigned>(std::ranges::find_if(of, [&](auto k) { return all[k].owner != who; })
+                                     - of.begin());
     }
 
     bool has_foreign(key_numbers of, unsigned who) const
@@ -55,8 +59,8 @@ struct node_keys {
         return granted;
     }
 
-    /// *contend-all* of one that grows: raises what is ours and sets what is free, up to the first that is neither; what is ours behind
-    /// that goes. Whether it grants.
+    /// *contend-all* of one that grows: raises what is ours and sets what is free, up to the first that is neither;
+    /// what is ours behind that goes. Whether it grants.
     bool grow(key_numbers of, unsigned who, unsigned ttl)
     {
         auto const taken = std::ranges::find_if(of, [&](auto k) { return all[k].owner != 0 && all[k].owner != who; });

@@ -20,7 +20,8 @@ namespace {
 
 /// What is explored.
 struct progress_rules {
-    std::vector<std::string_view> sets = {"ab", "ab"};  ///< what each client wants: a letter for each lock, in the order of the keys
+    std::vector<std::string_view> sets = {"ab", "ab"};  ///< what each client wants: a letter for each lock, in the
+                                                        ///< order of the keys
 
     /// What a client does not give back when it has lost a round.
     enum class keeping : std::uint8_t {
@@ -30,14 +31,16 @@ struct progress_rules {
     } keeps = keeping::prefix;
 };
 
-/** What *acquire-all* and *contend-all* do to the keys of three nodes, requests of different clients in any order. Nothing is lost,
-    nothing expires, nobody gives up.
+/** What *acquire-all* and *contend-all* do to the keys of three nodes, requests of different clients in any order.
+    Nothing is lost, nothing expires, nobody gives up.
 
-    A client asks all nodes, and has what it wants when a quorum has granted all of it. It releases that at any moment, and asks again.
-    A round is lost when a quorum cannot be reached any more; what the client does not keep is given back, on each node before it asks
-    there again. So a wait that never ends is not seen as such; what is seen is a state that nobody can leave:
+    A client asks all nodes, and has what it wants when a quorum has granted all of it. It releases that at any moment,
+    and asks again. A round is lost when a quorum cannot be reached any more; what the client does not keep is given
+    back, on each node before it asks there again. So a wait that never ends is not seen as such; what is seen is a
+    state that nobody can leave:
 
-    - W: from each state there is a way to one in which the client that is looked at holds its set. Each is looked at in turn.
+    - W: from each state there is a way to one in which the client that is looked at holds its set. Each is looked at in
+      turn.
 */
 class progress : public three_nodes {
 public:
@@ -47,10 +50,10 @@ public:
     enum class at : std::uint8_t { open, answered, owing };
 
     struct client {
-        std::uint8_t wants = 0;   ///< which of the rules' sets
+        std::uint8_t wants = 0;  ///< which of the rules' sets
         bool looked_at = false;
         bool holds = false;
-        std::uint8_t kept = 0;    ///< so many keys stay where they are
+        std::uint8_t kept = 0;  ///< so many keys stay where they are
         std::array<progress::at, node_count> nodes{};
     };
     struct state {
@@ -194,7 +197,9 @@ private:
             return false;
         std::ranges::sort(ours, std::greater<>());
         auto const all = static_cast<unsigned>(keys_of(me).size());
-        auto const kept = rules_.keeps == keeping::nothing ? 0 : rules_.keeps == keeping::prefix ? ours[majority - 1] : all;
+        auto const kept = rules_.keeps == keeping::nothing  ? 0
+                          : rules_.keeps == keeping::prefix ? ours[majority - 1]
+                                                            : all;
         me.kept = static_cast<std::uint8_t>(kept);
         part(s, c);
         return true;
@@ -225,15 +230,18 @@ std::vector<world> progress_worlds()
     worlds<progress, progress_rules> w;
 
     w.safe("progress_all_ab_ab", "{a,b} {a,b}, all or nothing", {.keeps = keeping::nothing});
-    w.safe("progress_all_cycle", "{a,b} {b,c} {a,c}, all or nothing", {.sets = {"ab", "bc", "ac"}, .keeps = keeping::nothing});
-    w.safe("progress_all_singles", "{a,b} {a} {b}, all or nothing", {.sets = {"ab", "a", "b"}, .keeps = keeping::nothing});
+    w.safe("progress_all_cycle", "{a,b} {b,c} {a,c}, all or nothing",
+           {.sets = {"ab", "bc", "ac"}, .keeps = keeping::nothing});
+    w.safe("progress_all_singles", "{a,b} {a} {b}, all or nothing",
+           {.sets = {"ab", "a", "b"}, .keeps = keeping::nothing});
     w.safe("progress_ab_ab", "{a,b} {a,b} grow", {});
     w.safe("progress_ab_ab_ab", "{a,b} {a,b} {a,b} grow", {.sets = {"ab", "ab", "ab"}});
     w.safe("progress_cycle", "{a,b} {b,c} {a,c} grow", {.sets = {"ab", "bc", "ac"}});
     w.safe("progress_singles", "{a,b} {a} {b} grow", {.sets = {"ab", "a", "b"}});
     w.safe("progress_abc", "{a,b,c} {a,b,c} {b} grow", {.sets = {"abc", "abc", "b"}});
 
-    w.control("progress_keep_all", "{a,b} {a,b} {a,b}: what was got is kept", {.sets = {"ab", "ab", "ab"}, .keeps = keeping::everything});
+    w.control("progress_keep_all", "{a,b} {a,b} {a,b}: what was got is kept",
+              {.sets = {"ab", "ab", "ab"}, .keeps = keeping::everything});
     w.control("progress_own_order", "{a,b} {b,a} {a}: each grows in an order of its own", {.sets = {"ab", "ba", "a"}});
     return w.all;
 }

@@ -36,20 +36,22 @@ struct reader_tokens_rules {
     bool compares = true;  ///< false: what is written back overwrites a higher counter, too
 };
 
-/** Readers draw no tokens: two of them would refuse each other at the resource. A reader's number is what a quorum of the writers' counters are.
+/** Readers draw no tokens: two of them would refuse each other at the resource. A reader's number is what a quorum of
+    the writers' counters are.
 
-    Writers do what @ref fencing tells of them: TAKE, and if need be INCR. A reader asks all nodes for their counters (`ZSCORE`). If a
-    quorum answered the same, this is its number. If not, it writes the highest answer of a quorum, at least 1, back to the nodes (`ZADD GT`);
-    it is the number when a quorum has answered it, or has carried that out.
+    Writers do what @ref fencing tells of them: TAKE, and if need be INCR. A reader asks all nodes for their counters
+    (`ZSCORE`). If a quorum answered the same, this is its number. If not, it writes the highest answer of a quorum, at
+    least 1, back to the nodes (`ZADD GT`); it is the number when a quorum has answered it, or has carried that out.
 
     - F1: no two writers have the same token.
     - F2: a writer that begins when another, or a reader, has completed gets a higher token.
     - F3: a reader that begins when another, or a writer, has completed has no lower number.
 
     What is more than in the protocol, and what need not be explored, is told with @ref fencing. To a reader it means:
-    - *A reader begins* with the first answer that counts, and knows then which number it will be: an answer that does not fit is lost.
-    - *Just before a node answers this number* it may have been raised to that, by commands of attempts that came to nothing. Where it answers
-      another, it need not be raised before.
+    - *A reader begins* with the first answer that counts, and knows then which number it will be: an answer that does
+      not fit is lost.
+    - *Just before a node answers this number* it may have been raised to that, by commands of attempts that came to
+      nothing. Where it answers another, it need not be raised before.
 */
 class reader_tokens {
 public:
@@ -67,7 +69,8 @@ public:
         std::uint8_t floor = 0;   ///< the highest number that was complete when it began
         std::array<std::uint8_t, node_count> at{};  ///< for each node, what the client has in hand
     };
-    /// Of a writer: the node has taken its number, or has answered its value. Of a reader: the node has answered, and is at its number.
+    /// Of a writer: the node has taken its number, or has answered its value. Of a reader: the node has answered, and
+    /// is at its number.
     static constexpr std::uint8_t taken = 1, counted = 2, answered = 1, reached = 2;
 
     struct state {
@@ -82,7 +85,10 @@ public:
         bool forgets = false;     ///< the node has just forgotten its counter
     };
 
-    explicit reader_tokens(reader_tokens_rules r) : rules_(r), number_bits_(static_cast<unsigned>(std::bit_width(r.numbers))) {}
+    explicit reader_tokens(reader_tokens_rules r)
+        : rules_(r), number_bits_(static_cast<unsigned>(std::bit_width(r.numbers)))
+    {
+    }
 
     unsigned nodes() const { return node_count; }
     unsigned attempts() const { return static_cast<unsigned>(rules_.attempts.size()); }
@@ -138,7 +144,8 @@ public:
         return false;
     }
 
-    // Completes the attempt if it has a number, and names the property that this breaks. Then only its number matters any more.
+    // Completes the attempt if it has a number, and names the property that this breaks. Then only its number matters
+    // any more.
     char const* settle(state const&, state& s, step const& how) const
     {
         auto& me = s.attempts[how.attempt];
@@ -147,10 +154,12 @@ public:
             return nullptr;
         bool const writes = me.writes;
         auto const floor = me.floor;
-        bool const unique = std::ranges::none_of(s.attempts, [&](auto& other) { return other.completed && other.writes && other.number == mine; });
+        bool const unique = std::ranges::none_of(
+            s.attempts, [&](auto& other) { return other.completed && other.writes && other.number == mine; });
         me = {.writes = writes, .completed = true, .number = mine};
         if (!writes)
-            return mine >= floor ? nullptr : "F3: a reader's number is lower than one that was complete before it began";
+            return mine >= floor ? nullptr
+                                 : "F3: a reader's number is lower than one that was complete before it began";
         if (!unique)
             return "F1: two writers have completed with the same token";
         return mine > floor ? nullptr : "F2: a writer's token is not higher than what was complete before it began";
@@ -210,7 +219,8 @@ public:
             text += fmt::format("node {} answers {}: {}", where, name, is_at);
             break;
         case step::kind::write_back:
-            text += fmt::format("{} writes {} back to node {}: it had {} and has {}", name, number, where, was_at, is_at);
+            text +=
+                fmt::format("{} writes {} back to node {}: it had {} and has {}", name, number, where, was_at, is_at);
             break;
         }
         if (is.completed)
@@ -243,7 +253,9 @@ private:
         auto& counter = s.nodes[how.node].counter;
         auto& at = me.at[how.node];
         bool const is_it = how.what == step::kind::read;
-        bool const fits = is_it ? counter <= how.number : rules_.reading == reading::lowest ? counter > how.number : counter < how.number;
+        bool const fits = is_it                               ? counter <= how.number
+                          : rules_.reading == reading::lowest ? counter > how.number
+                                                              : counter < how.number;
         if (how.number == 0 || !fits || at & answered || (me.number != 0 && me.number != how.number))
             return false;
         note_floor(s.attempts, me);
@@ -267,7 +279,8 @@ private:
         auto& counter = s.nodes[how.node].counter;
         bool const writes = rules_.reading == reading::exact || rules_.reading == reading::one_write;
         bool const is_there = (me.at[how.node] & reached) != 0 && rules_.reading == reading::exact;
-        if (!writes || how.number != me.number || count_answers(me, answered) < rules_.quorum || !knows_highest(me) || is_there)
+        if (!writes || how.number != me.number || count_answers(me, answered) < rules_.quorum || !knows_highest(me)
+            || is_there)
             return false;
         counter = rules_.compares ? std::max(counter, me.number) : me.number;
         me.at[how.node] |= reached;
@@ -305,7 +318,8 @@ std::vector<world> reader_tokens_worlds()
     w.safe("reader_tokens_7", "writer, reader, 7 numbers", {.attempts = "wr", .numbers = 7});
     w.safe("reader_tokens_wwr", "2 writers, reader", {.attempts = "wwr"});
     w.safe("reader_tokens_wrr", "writer, 2 readers", {.attempts = "wrr"});
-    w.safe("reader_tokens_forget", "writer, reader, quorum 3 of 3, 2 nodes forget", {.attempts = "wr", .quorum = 3, .forgetful = 2});
+    w.safe("reader_tokens_forget", "writer, reader, quorum 3 of 3, 2 nodes forget",
+           {.attempts = "wr", .quorum = 3, .forgetful = 2});
 
     w.large("reader_tokens_4", "2 writers, 2 readers", {});
     w.large("reader_tokens_forget_3", "2 writers, reader, 3 numbers, quorum 3, 2 nodes forget",
@@ -314,7 +328,8 @@ std::vector<world> reader_tokens_worlds()
     w.control("reader_tokens_highest", "the highest answer is not written back", {.reading = reading::highest});
     w.control("reader_tokens_lowest", "the lowest answer is the number", {.reading = reading::lowest});
     w.control("reader_tokens_one", "the highest answer is written to one node", {.reading = reading::one_write});
-    w.control("reader_tokens_set", "what is written back overwrites higher counters", {.attempts = "wrr", .compares = false});
+    w.control("reader_tokens_set", "what is written back overwrites higher counters",
+              {.attempts = "wrr", .compares = false});
     w.control("reader_tokens_forgotten", "majority of 3, 1 node forgets", {.forgetful = 1});
     return w.all;
 }

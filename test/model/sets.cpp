@@ -20,39 +20,43 @@ namespace {
 
 /// What is explored, and which rule is left out.
 struct sets_rules {
-    std::vector<std::string_view> sets = {"ab", "bc"};  ///< what each client wants: a letter for each lock, in the order of the keys
-    unsigned ttl = 3;         ///< in ticks
-    bool forgets = true;      ///< nodes crash, forget, and come back
-    bool quarantines = true;  ///< for a ttl after that a node has no vote
-    bool grows = false;       ///< all rounds of an acquisition have one value, and keep in the order of the locks what they can get
-    bool renews = false;      ///< also sets missing keys again; this does not count for this renewal
+    std::vector<std::string_view> sets = {"ab", "bc"};  ///< what each client wants: a letter for each lock, in the
+                                                        ///< order of the keys
+    unsigned ttl = 3;                                   ///< in ticks
+    bool forgets = true;                                ///< nodes crash, forget, and come back
+    bool quarantines = true;                            ///< for a ttl after that a node has no vote
+    bool grows = false;   ///< all rounds of an acquisition have one value, and keep in the order of the locks what they
+                          ///< can get
+    bool renews = false;  ///< also sets missing keys again; this does not count for this renewal
 
-    bool counts_some = false;    ///< a node sets those that are free, and counts if there are any
-    bool extends_some = false;   ///< so does a renewal
-    bool counts_earlier = false; ///< who has granted all in an earlier round of one that grows counts for this one
-    bool trims_late = false;     ///< what gives keys back may be carried out behind a later round
+    bool counts_some = false;     ///< a node sets those that are free, and counts if there are any
+    bool extends_some = false;    ///< so does a renewal
+    bool counts_earlier = false;  ///< who has granted all in an earlier round of one that grows counts for this one
+    bool trims_late = false;      ///< what gives keys back may be carried out behind a later round
 
-    /// What a round that grows asks for: all, or only what comes behind the part that a quorum of nodes holds, or one node.
+    /// What a round that grows asks for: all, or only what comes behind the part that a quorum of nodes holds, or one
+    /// node.
     enum class asking : std::uint8_t { all, rest_of_quorum, rest_of_one } asks = asking::all;
 };
 
-/** What the scripts for several locks do to the keys of three nodes, with time in ticks, any delays, and clocks that agree.
+/** What the scripts for several locks do to the keys of three nodes, with time in ticks, any delays, and clocks that
+    agree.
 
     - E: no two clients whose validity is not over have a lock in common.
 
-    It stands on @ref exclusion: validity, quarantine and renewals are the same, and what need not be explored there need not be here.
-    A request may be carried out more than once, which is more than the protocol allows. One that grows may also do what one that wants
-    all or nothing would, so where one grows all do.
+    It stands on @ref exclusion: validity, quarantine and renewals are the same, and what need not be explored there
+    need not be here. A request may be carried out more than once, which is more than the protocol allows. One that
+    grows may also do what one that wants all or nothing would, so where one grows all do.
 
     Of one that grows,
-    - *a round begins* with the first of its requests that is granted: only votes of this round count, and the validity is its. It may
-      be lost at any moment.
-    - *Requests of earlier rounds* may be carried out as long as the value is wanted. Before the set is held they do what those of this
-      round do, less the vote. Later they are `step::kind::late`.
-    - *What is kept* is up to chance: anything from any number on may be given back. But on a node it is given back before that carries
-      out the requests of later rounds, so not after its vote.
-    - *What is left of a value that nobody wants* only keeps others out, also what a late request sets. So there are no tombstones
-      here: they spare others a wait, and that they are missing makes no two holders.
+    - *a round begins* with the first of its requests that is granted: only votes of this round count, and the validity
+      is its. It may be lost at any moment.
+    - *Requests of earlier rounds* may be carried out as long as the value is wanted. Before the set is held they do
+      what those of this round do, less the vote. Later they are `step::kind::late`.
+    - *What is kept* is up to chance: anything from any number on may be given back. But on a node it is given back
+      before that carries out the requests of later rounds, so not after its vote.
+    - *What is left of a value that nobody wants* only keeps others out, also what a late request sets. So there are no
+      tombstones here: they spare others a wait, and that they are missing makes no two holders.
 */
 class sets : public three_nodes {
 public:
@@ -63,12 +67,12 @@ public:
         std::uint8_t quarantine = 0;
     };
     struct client {
-        std::uint8_t wants = 0;    ///< which of the rules' sets
+        std::uint8_t wants = 0;  ///< which of the rules' sets
         sets::phase phase = sets::phase::idle;
         std::uint8_t left = 0;     ///< ticks of validity; zero while asking: between two rounds
         std::uint8_t renewal = 0;  ///< ticks of validity that the renewal under way would give; 0: none is
         std::uint8_t kept = 0;     ///< so many keys it does not ask for any more
-        bool again = false;        ///< the round is not its first; only looked at where something may come late that must not
+        bool again = false;  ///< the round is not its first; only looked at where something may come late that must not
         std::array<bool, node_count> consented{};
     };
     struct state {
@@ -195,14 +199,23 @@ public:
     std::string tell(state const& before, step const& how, state const& after) const
     {
         using kind = step::kind;
-        static constexpr std::array doing{"a tick passes", "a node crashes", "lets go", "has lost its round", "asks", "has asked in an earlier round",
-                                          "gives keys back", "begins to renew", "renews", "has renewed before"};
+        static constexpr std::array doing{"a tick passes",
+                                          "a node crashes",
+                                          "lets go",
+                                          "has lost its round",
+                                          "asks",
+                                          "has asked in an earlier round",
+                                          "gives keys back",
+                                          "begins to renew",
+                                          "renews",
+                                          "has renewed before"};
         auto const& node = before.nodes[how.node];
         std::string text = doing[static_cast<std::size_t>(how.what)];
         if (how.what >= kind::end)
             text = fmt::format("{} {}", letter(how.client), text);
         if (how.what == kind::crash || how.what > kind::lose)
-            text += fmt::format("; node {}{} has{}", how.node + 1, node.quarantine > 0 ? " (in quarantine)" : "", after.nodes[how.node].keys.tell());
+            text += fmt::format("; node {}{} has{}", how.node + 1, node.quarantine > 0 ? " (in quarantine)" : "",
+                                after.nodes[how.node].keys.tell());
         for (unsigned c = 0; c < clients_; ++c) {
             auto const& was = before.clients[c];
             auto const& is = after.clients[c];
@@ -232,7 +245,8 @@ private:
         case kind::late:
             return rules_.grows && holds;
         case kind::trim:
-            return rules_.grows && me.phase != phase::idle && how.from >= me.kept && (me.again || (!holds && !me.consented[how.node]));
+            return rules_.grows && me.phase != phase::idle && how.from >= me.kept
+                   && (me.again || (!holds && !me.consented[how.node]));
         case kind::renew:  // in the tick of the last one it gains nothing
             return rules_.renews && holds && me.left < rules_.ttl;
         case kind::consent:
@@ -251,7 +265,8 @@ private:
                 me.renewal = 0;
                 me.consented = {};
             }
-            // A round in which nobody has granted yet begins with the next request, and an acquisition without a key anew.
+            // A round in which nobody has granted yet begins with the next request, and an acquisition without a key
+            // anew.
             if (me.phase == phase::asking && rules_.grows && std::ranges::count(me.consented, true) == 0) {
                 me.left = 0;
                 if (std::ranges::none_of(s.nodes, [&](auto& node) { return node.keys.has_ours(keys_of(me), c + 1); }))
@@ -371,28 +386,36 @@ std::vector<world> sets_worlds()
     w.safe("sets_singles", "{a,b} {a} {b}, all or nothing, ttl 2", {.sets = {"ab", "a", "b"}, .ttl = 2});
     w.safe("sets_cycle", "{a,b} {b,c} {a,c}, all or nothing, ttl 2", {.sets = {"ab", "bc", "ac"}, .ttl = 2});
     w.safe("sets_heal", "{a,b} {b,c}, renewals that set missing keys again", {.renews = true});
-    w.safe("sets_heal_singles", "{a,b} {a} {b}, such renewals, ttl 2", {.sets = {"ab", "a", "b"}, .ttl = 2, .renews = true});
+    w.safe("sets_heal_singles", "{a,b} {a} {b}, such renewals, ttl 2",
+           {.sets = {"ab", "a", "b"}, .ttl = 2, .renews = true});
     w.safe("sets_grow", "{a,b} {b,c} grow, ttl 2", {.ttl = 2, .grows = true});
     w.safe("sets_grow_same", "{a,b} {a,b} grow", {.sets = {"ab", "ab"}, .grows = true});
     w.safe("sets_grow_last", "{a,c} {b,c} grow, ttl 2", {.sets = {"ac", "bc"}, .ttl = 2, .grows = true});
     w.safe("sets_grow_heal", "{a,b} {b,c} grow, healing renewals, ttl 2", {.ttl = 2, .grows = true, .renews = true});
-    w.safe("sets_grow_heal_same", "{a,b} {a,b} grow, healing renewals", {.sets = {"ab", "ab"}, .grows = true, .renews = true});
+    w.safe("sets_grow_heal_same", "{a,b} {a,b} grow, healing renewals",
+           {.sets = {"ab", "ab"}, .grows = true, .renews = true});
 
     w.large("sets_cycle_3", "{a,b} {b,c} {a,c}, all or nothing", {.sets = {"ab", "bc", "ac"}});
     w.large("sets_heal_singles_3", "{a,b} {a} {b}, healing renewals", {.sets = {"ab", "a", "b"}, .renews = true});
     w.large("sets_grow_last_3", "{a,c} {b,c} grow", {.sets = {"ac", "bc"}, .grows = true});
     w.large("sets_grow_heal_3", "{a,b} {b,c} grow, healing renewals", {.grows = true, .renews = true});
-    w.large("sets_grow_heal_singles", "{a,b} {a} {b} grow, healing renewals, ttl 2", {.sets = {"ab", "a", "b"}, .ttl = 2, .grows = true, .renews = true});
+    w.large("sets_grow_heal_singles", "{a,b} {a} {b} grow, healing renewals, ttl 2",
+            {.sets = {"ab", "a", "b"}, .ttl = 2, .grows = true, .renews = true});
     w.large("sets_grow_singles_3", "{a,b} {a} {b} grow", {.sets = {"ab", "a", "b"}, .grows = true});
     w.large("sets_grow_cycle", "{a,b} {b,c} {a,c} grow, ttl 2", {.sets = {"ab", "bc", "ac"}, .ttl = 2, .grows = true});
 
     w.control("sets_some", "a node with some of the keys counts", {.forgets = false, .counts_some = true});
     w.control("sets_no_quarantine", "nodes forget, and vote at once", {.quarantines = false});
-    w.control("sets_extend_some", "a renewal counts where some of the keys are ours", {.forgets = false, .renews = true, .extends_some = true});
-    w.control("sets_grow_earlier", "votes of an earlier round count", {.forgets = false, .grows = true, .counts_earlier = true});
-    w.control("sets_grow_rest", "what a quorum holds is not asked for any more", {.forgets = false, .grows = true, .asks = asking::rest_of_quorum});
-    w.control("sets_grow_no_quorum", "what one node holds is not asked for any more", {.forgets = false, .grows = true, .asks = asking::rest_of_one});
-    w.control("sets_trim_late", "keys are given back behind a later round", {.forgets = false, .grows = true, .trims_late = true});
+    w.control("sets_extend_some", "a renewal counts where some of the keys are ours",
+              {.forgets = false, .renews = true, .extends_some = true});
+    w.control("sets_grow_earlier", "votes of an earlier round count",
+              {.forgets = false, .grows = true, .counts_earlier = true});
+    w.control("sets_grow_rest", "what a quorum holds is not asked for any more",
+              {.forgets = false, .grows = true, .asks = asking::rest_of_quorum});
+    w.control("sets_grow_no_quorum", "what one node holds is not asked for any more",
+              {.forgets = false, .grows = true, .asks = asking::rest_of_one});
+    w.control("sets_trim_late", "keys are given back behind a later round",
+              {.forgets = false, .grows = true, .trims_late = true});
     return w.all;
 }
 

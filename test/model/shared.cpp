@@ -1,4 +1,5 @@
-// Readers beside each other, a writer alone, with time, crashes that forget, and renewals: is a writer ever beside somebody?
+// Readers beside each other, a writer alone, with time, crashes that forget, and renewals: is a writer ever beside
+// somebody?
 #include "model/explorer.hpp"
 #include "model/worlds.hpp"
 
@@ -16,14 +17,12 @@ namespace redlock::model {
 
 namespace {
 
-void raise(std::uint8_t& left, unsigned to)
-{
-    left = static_cast<std::uint8_t>(std::max<unsigned>(left, to));
-}
+void raise(std::uint8_t& left, unsigned to) { left = static_cast<std::uint8_t>(std::max<unsigned>(left, to)); }
 
 /// What is explored, and which rule is left out.
 struct shared_rules {
-    /// What each client is: `w` writes, `r` reads, `u` reads and may upgrade, `d` may downgrade then; behind it its ttl in ticks.
+    /// What each client is: `w` writes, `r` reads, `u` reads and may upgrade, `d` may downgrade then; behind it its ttl
+    /// in ticks.
     std::vector<std::string_view> clients = {"r3", "w3"};
     bool forgets = true;      ///< nodes crash, forget, and come back
     unsigned quarantine = 3;  ///< in ticks: for so long after a restart a node has no vote
@@ -33,7 +32,8 @@ struct shared_rules {
     bool joins_raise = true;         ///< false: who comes later leaves the lock's ttl as it is
     bool renewals_raise = true;      ///< false: a renewal sets the lock's ttl, which may be longer already
     bool last_deletes = true;        ///< false: the first reader that leaves deletes the lock
-    bool readers_have_names = true;  ///< false: they are only counted, so who leaves where it is not takes out somebody else
+    bool readers_have_names = true;  ///< false: they are only counted, so who leaves where it is not takes out somebody
+                                     ///< else
     bool upgrades_alone = true;      ///< false: also beside other readers
 
     // What the clients do.
@@ -50,24 +50,28 @@ struct shared_rules {
     bool reader_at_once = true;             ///< false: who downgrades is a writer until that is confirmed
 };
 
-/** What the scripts for readers and writers do to the keys of three nodes, with time in ticks, any delays, and clocks that agree.
+/** What the scripts for readers and writers do to the keys of three nodes, with time in ticks, any delays, and clocks
+    that agree.
 
-    A node has the lock's key: free, an exclusive holder's, or the word for readers; and behind that word an entry for each reader,
-    which ends by itself. The entries mean nothing without the word, and go with it.
+    A node has the lock's key: free, an exclusive holder's, or the word for readers; and behind that word an entry for
+    each reader, which ends by itself. The entries mean nothing without the word, and go with it.
 
     - X: nobody is within its validity while a writer is.
 
-    It stands on @ref exclusion: validity, quarantine and renewals are the same, and what need not be explored there need not be here.
-    A request may be carried out more than once, and a renewal and an upgrade of one hold at the same time, which is more than the
-    protocol allows.
+    It stands on @ref exclusion: validity, quarantine and renewals are the same, and what need not be explored there
+    need not be here. A request may be carried out more than once, and a renewal and an upgrade of one hold at the same
+    time, which is more than the protocol allows.
 
-    - *Late requests* of a holder are `late_…`, at any moment, any number of them: those of its acquisition and its renewals, as a
-      reader and, if it has been one, as a writer; of an upgrade, also one that came to nothing, and behind the downgrade; of the downgrade.
+    - *Late requests* of a holder are `late_…`, at any moment, any number of them: those of its acquisition and its
+      renewals, as a reader and, if it has been one, as a writer; of an upgrade, also one that came to nothing, and
+      behind the downgrade; of the downgrade.
     - *An upgrade begins* with the first of its requests that is granted: its validity ends the later.
-    - *What is left of a value that nobody wants* (entries, keys, requests under way, also an upgrade or a downgrade of what is left) only
-      keeps others out: a node with an entry that nobody needs lets in no more than a free one does. So it goes at once, and the word with
-      the last entry. Neither tombstones nor the ends of readers that have died are needed for this.
-    - *What a node in quarantine grants* to an acquisition keeps others out, too, and helps nobody but by a later renewal, which sets it again.
+    - *What is left of a value that nobody wants* (entries, keys, requests under way, also an upgrade or a downgrade of
+      what is left) only keeps others out: a node with an entry that nobody needs lets in no more than a free one does.
+      So it goes at once, and the word with the last entry. Neither tombstones nor the ends of readers that have died
+      are needed for this.
+    - *What a node in quarantine grants* to an acquisition keeps others out, too, and helps nobody but by a later
+      renewal, which sets it again.
     - *A server that comes back with older keys* is one that forgets, and is told again by late requests.
     - *Who waits, and who lets whom pass*, changes no key but the list of those who wait.
 */
@@ -87,9 +91,9 @@ public:
     struct client {
         std::uint8_t wants = 0;  ///< which of the rules' clients it is like
         shared::phase phase = shared::phase::idle;
-        std::uint8_t left = 0;     ///< ticks of validity
-        std::uint8_t renewal = 0;  ///< ticks of validity that the renewal under way would give; 0: none is
-        std::uint8_t upgrade = 0;  ///< the same of the upgrade
+        std::uint8_t left = 0;      ///< ticks of validity
+        std::uint8_t renewal = 0;   ///< ticks of validity that the renewal under way would give; 0: none is
+        std::uint8_t upgrade = 0;   ///< the same of the upgrade
         bool has_upgraded = false;  ///< or has tried to
         bool has_downgraded = false;
         std::array<bool, node_count> consented{};  ///< to the acquisition or the renewal
@@ -101,9 +105,19 @@ public:
     };
     struct step {
         enum class kind : std::uint8_t {
-            tick, crash, end, downgrade,
-            ask, renew, consent, upgrade, consent_to_upgrade,
-            late_as_reader, late_as_writer, late_upgrade, late_downgrade
+            tick,
+            crash,
+            end,
+            downgrade,
+            ask,
+            renew,
+            consent,
+            upgrade,
+            consent_to_upgrade,
+            late_as_reader,
+            late_as_writer,
+            late_upgrade,
+            late_downgrade
         } what;
         std::uint8_t client = 0;
         std::uint8_t node = 0;
@@ -117,7 +131,8 @@ public:
     {
         state s;
         for (unsigned c = 0; c < clients_; ++c)
-            s.clients[c].wants = static_cast<std::uint8_t>(std::ranges::find(rules_.clients, rules_.clients[c]) - rules_.clients.begin());
+            s.clients[c].wants = static_cast<std::uint8_t>(std::ranges::find(rules_.clients, rules_.clients[c])
+                                                           - rules_.clients.begin());
         visit(s);
     }
 
@@ -132,8 +147,9 @@ public:
         for (std::uint8_t n = 0; n < node_count; ++n) {
             visit(step{.what = kind::crash, .node = n});
             for (std::uint8_t c = 0; c < clients_; ++c) {
-                for (auto const what : {kind::ask, kind::renew, kind::consent, kind::upgrade, kind::consent_to_upgrade, kind::late_as_reader,
-                                        kind::late_as_writer, kind::late_upgrade, kind::late_downgrade})
+                for (auto const what :
+                     {kind::ask, kind::renew, kind::consent, kind::upgrade, kind::consent_to_upgrade,
+                      kind::late_as_reader, kind::late_as_writer, kind::late_upgrade, kind::late_downgrade})
                     visit(step{.what = what, .client = c, .node = n});
             }
         }
@@ -239,7 +255,8 @@ public:
         auto text = fmt::format("all is free; the quarantine is {} ticks", rules_.quarantine);
         for (unsigned c = 0; c < clients_; ++c) {
             auto const wants = s.clients[c].wants;
-            text += fmt::format("; {} {} with a ttl of {}", letter(c), what(wants) == 'w' ? "writes" : "reads", ttl(wants));
+            text +=
+                fmt::format("; {} {} with a ttl of {}", letter(c), what(wants) == 'w' ? "writes" : "reads", ttl(wants));
         }
         return text;
     }
@@ -247,15 +264,26 @@ public:
     std::string tell(state const& before, step const& how, state const& after) const
     {
         using kind = step::kind;
-        static constexpr std::array doing{"a tick passes", "a node crashes", "lets go", "downgrades",
-                                          "asks", "begins to renew", "renews", "begins to upgrade", "upgrades", "has renewed as a reader before",
-                                          "has renewed as a writer before", "has upgraded before", "has downgraded before"};
+        static constexpr std::array doing{"a tick passes",
+                                          "a node crashes",
+                                          "lets go",
+                                          "downgrades",
+                                          "asks",
+                                          "begins to renew",
+                                          "renews",
+                                          "begins to upgrade",
+                                          "upgrades",
+                                          "has renewed as a reader before",
+                                          "has renewed as a writer before",
+                                          "has upgraded before",
+                                          "has downgraded before"};
         std::string text = doing[static_cast<std::size_t>(how.what)];
         if (how.what >= kind::end)
             text = fmt::format("{} {}", letter(how.client), text);
         if (how.what == kind::crash || how.what > kind::downgrade) {
             auto const& node = after.nodes[how.node];
-            text += fmt::format("; node {}{} has", how.node + 1, before.nodes[how.node].quarantine > 0 ? " (in quarantine)" : "");
+            text += fmt::format("; node {}{} has", how.node + 1,
+                                before.nodes[how.node].quarantine > 0 ? " (in quarantine)" : "");
             if (node.lock > word)
                 text += fmt::format(" {} alone", letter(node.lock - exclusive(0)));
             for (unsigned c = 0; c < clients_; ++c) {
@@ -298,7 +326,8 @@ private:
         case kind::consent:
             return holds && me.renewal > 0 && !me.consented[how.node];
         case kind::upgrade:
-            return reads && (is == 'u' || is == 'd') && me.upgrade < ttl(me.wants) && (!me.has_downgraded || rules_.upgrades_again);
+            return reads && (is == 'u' || is == 'd') && me.upgrade < ttl(me.wants)
+                   && (!me.has_downgraded || rules_.upgrades_again);
         case kind::consent_to_upgrade:
             return reads && me.upgrade > 0 && !me.upgraded[how.node];
         case kind::late_as_reader:  // that of an acquisition alone only keeps others out, and helps its upgrade
@@ -322,7 +351,8 @@ private:
         for (auto& me : s.clients) {
             if (me.phase != phase::reading && me.phase != phase::writing)
                 continue;
-            // What nobody has consented to begins with the next request, and what is no longer than the validity prolongs nothing.
+            // What nobody has consented to begins with the next request, and what is no longer than the validity
+            // prolongs nothing.
             if (me.renewal <= me.left || std::ranges::count(me.consented, true) == 0) {
                 me.renewal = 0;
                 me.consented = {};
@@ -473,7 +503,8 @@ private:
         auto& me = s.clients[c];
         auto& node = s.nodes[n];
         auto const life = ttl(me.wants);
-        bool const counts = me.phase == phase::writing ? extend_as_writer(node, c, life) : extend_as_reader(node, c, life);
+        bool const counts = me.phase == phase::writing ? extend_as_writer(node, c, life)
+                                                       : extend_as_reader(node, c, life);
         me.consented[n] = counts && (node.quarantine == 0 || !rules_.quarantine_in_renewals);
         if (std::ranges::count(me.consented, true) >= majority)
             raise(me.left, me.renewal);
@@ -512,8 +543,10 @@ std::vector<world> shared_worlds()
     w.safe("shared_rrw", "2 readers, writer", {.clients = {"r3", "r3", "w3"}});
     w.safe("shared_ttls", "2 readers, 2 writers, two ttls", {.clients = {"r3", "r2", "w3", "w2"}});
     w.safe("shared_heal", "reader, writer, renewals that set again", {.renews = true});
-    w.safe("shared_heal_rrw", "2 readers, writer, such renewals, ttl 2", {.clients = {"r2", "r2", "w2"}, .quarantine = 2, .renews = true});
-    w.safe("shared_heal_ttls", "2 readers, writer, such renewals, two ttls", {.clients = {"r3", "r2", "w2"}, .renews = true});
+    w.safe("shared_heal_rrw", "2 readers, writer, such renewals, ttl 2",
+           {.clients = {"r2", "r2", "w2"}, .quarantine = 2, .renews = true});
+    w.safe("shared_heal_ttls", "2 readers, writer, such renewals, two ttls",
+           {.clients = {"r3", "r2", "w2"}, .renews = true});
     w.safe("shared_upgrade", "one upgrades, reader", {.clients = {"u3", "r3"}});
     w.safe("shared_downgrade", "one upgrades and downgrades, reader", {.clients = {"d3", "r3"}});
     w.safe("shared_downgrade_w", "so, writer, healing renewals", {.clients = {"d3", "w3"}, .renews = true});
@@ -522,11 +555,15 @@ std::vector<world> shared_worlds()
     w.safe("shared_downgrade_2", "two upgrade and downgrade, healing renewals, ttl 2",
            {.clients = {"d2", "d2"}, .quarantine = 2, .renews = true});
 
-    w.large("shared_heal_4", "2 readers, 2 writers, healing renewals, two ttls", {.clients = {"r3", "r2", "w3", "w2"}, .renews = true});
-    w.large("shared_heal_rrw_3", "2 readers, writer, healing renewals", {.clients = {"r3", "r3", "w3"}, .renews = true});
+    w.large("shared_heal_4", "2 readers, 2 writers, healing renewals, two ttls",
+            {.clients = {"r3", "r2", "w3", "w2"}, .renews = true});
+    w.large("shared_heal_rrw_3", "2 readers, writer, healing renewals",
+            {.clients = {"r3", "r3", "w3"}, .renews = true});
     w.large("shared_upgrade_2", "two upgrade, healing renewals", {.clients = {"u3", "u3"}, .renews = true});
-    w.large("shared_downgrade_3", "one upgrades and downgrades, reader, healing renewals", {.clients = {"d3", "r3"}, .renews = true});
-    w.large("shared_downgrade_4", "two upgrade and downgrade, healing renewals", {.clients = {"d3", "d3"}, .renews = true});
+    w.large("shared_downgrade_3", "one upgrades and downgrades, reader, healing renewals",
+            {.clients = {"d3", "r3"}, .renews = true});
+    w.large("shared_downgrade_4", "two upgrade and downgrade, healing renewals",
+            {.clients = {"d3", "d3"}, .renews = true});
     w.large("shared_downgrade_rw_3", "one upgrades and downgrades, reader, writer, two ttls",
             {.clients = {"d3", "r2", "w2"}, .renews = true});
     w.large("shared_downgrade_2w", "two upgrade and downgrade, writer, healing, ttl 2",
@@ -535,7 +572,8 @@ std::vector<world> shared_worlds()
     w.control("shared_no_quarantine", "nodes forget, and vote at once", {.quarantine = 0});
     w.control("shared_quarantine_short", "quarantine of the longest ttl less a tick", {.quarantine = 2});
     w.control("shared_read_one", "a reader asks one node", {.forgets = false, .read_quorum = 1});
-    w.control("shared_validity_late", "validity counts from the majority", {.forgets = false, .validity_from_send = false});
+    w.control("shared_validity_late", "validity counts from the majority",
+              {.forgets = false, .validity_from_send = false});
     w.control("shared_join_keeps", "who joins does not raise the key's ttl",
               {.clients = {"r3", "r3", "w3"}, .forgets = false, .joins_raise = false});
     w.control("shared_renewal_sets", "a renewal sets the key's ttl, to less",
@@ -544,8 +582,10 @@ std::vector<world> shared_worlds()
               {.clients = {"r3", "r3", "w3"}, .forgets = false, .last_deletes = false});
     w.control("shared_counted", "readers are counted, not named",
               {.clients = {"r3", "r3", "w3"}, .forgets = false, .readers_have_names = false});
-    w.control("shared_renewal_young", "nodes in quarantine vote on renewals", {.renews = true, .quarantine_in_renewals = false});
-    w.control("shared_upgrade_young", "nodes in quarantine vote on upgrades", {.clients = {"u3", "r3"}, .quarantine_in_upgrades = false});
+    w.control("shared_renewal_young", "nodes in quarantine vote on renewals",
+              {.renews = true, .quarantine_in_renewals = false});
+    w.control("shared_upgrade_young", "nodes in quarantine vote on upgrades",
+              {.clients = {"u3", "r3"}, .quarantine_in_upgrades = false});
     w.control("shared_upgrade_beside", "a node upgrades beside others",
               {.clients = {"u3", "r3"}, .forgets = false, .upgrades_alone = false});
     w.control("shared_upgrade_all", "an upgrade counts where it is a reader",

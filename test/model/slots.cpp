@@ -22,32 +22,34 @@ namespace {
 struct slots_rules {
     /// What each client wants one of: a letter for each lock, in the order in which it prefers them.
     std::vector<std::string_view> sets = {"ab", "ab", "ab"};
-    bool counts_permits = false;  ///< nodes count together whatever they have chosen: then they count holders, each up to the number of locks
+    bool counts_permits = false;  ///< nodes count together whatever they have chosen: then they count holders, each up
+                                  ///< to the number of locks
     bool gives_back = true;       ///< what a node has chosen in vain
 };
 
-/** What *acquire-any* does to the keys of three nodes, requests of different clients in any order. Nothing expires, nobody gives up. A
-    client asks all nodes, and has a lock when a quorum has chosen the same one; it releases it at any moment, and asks again. A round is
-    lost when no lock can come to a quorum any more.
+/** What *acquire-any* does to the keys of three nodes, requests of different clients in any order. Nothing expires,
+    nobody gives up. A client asks all nodes, and has a lock when a quorum has chosen the same one; it releases it at
+    any moment, and asks again. A round is lost when no lock can come to a quorum any more.
 
-    What is in vain is nobody's from then on, and goes at any moment: what nodes have chosen in a lost round, or instead of what was won,
-    and what a request sets that is carried out after its round.
+    What is in vain is nobody's from then on, and goes at any moment: what nodes have chosen in a lost round, or instead
+    of what was won, and what a request sets that is carried out after its round.
 
     Each lock by itself is what @ref exclusion explores, with time, crashes and renewals. Here it is about the choice:
 
     - E: no two clients hold the same lock.
     - C: no more clients hold than there are locks.
-    - W: from each state there is a way to one in which the client that is looked at holds one. Each is looked at in turn.
+    - W: from each state there is a way to one in which the client that is looked at holds one. Each is looked at in
+      turn.
 */
 class slots : public three_nodes {
 public:
     static constexpr char const* stuck = "W: a client can never get one of the locks";
 
     struct client {
-        std::uint8_t wants = 0;   ///< which of the rules' sets
+        std::uint8_t wants = 0;  ///< which of the rules' sets
         bool looked_at = false;
         bool holds = false;
-        std::uint8_t has = 0;     ///< which lock, if it holds one
+        std::uint8_t has = 0;  ///< which lock, if it holds one
         std::array<bool, node_count> asked{};
     };
     struct state {
@@ -232,7 +234,8 @@ private:
     unsigned votes(state const& s, unsigned c, std::uint8_t lock) const
     {
         return static_cast<unsigned>(std::ranges::count_if(s.nodes, [&](auto& node) {
-            return rules_.counts_permits ? node.has_ours(wanted_[s.clients[c].wants], c + 1) : node.all[lock].owner == c + 1;
+            return rules_.counts_permits ? node.has_ours(wanted_[s.clients[c].wants], c + 1)
+                                         : node.all[lock].owner == c + 1;
         }));
     }
 

@@ -18,8 +18,10 @@ using namespace redlock::test;
 BOOST_FIXTURE_TEST_SUITE(failures_of_mysql, event_loop, *only_with_server())
 
 namespace {
-constexpr auto those_who_wait = "information_schema.processlist WHERE info LIKE '%FOR UPDATE%' AND id <> CONNECTION_ID()";
-constexpr auto hurried = "--innodb-flush-log-at-trx-commit=0";  // as if it flushed nothing, which counts as a server that forgets
+constexpr auto those_who_wait =
+    "information_schema.processlist WHERE info LIKE '%FOR UPDATE%' AND id <> CONNECTION_ID()";
+constexpr auto hurried = "--innodb-flush-log-at-trx-commit=0";  // as if it flushed nothing, which counts as a server
+                                                                // that forgets
 
 constexpr auto galera = "/usr/lib/galera/libgalera_smm.so";
 
@@ -31,10 +33,14 @@ constexpr std::chrono::milliseconds young_ttl = 1500ms;
 
 BOOST_AUTO_TEST_CASE(an_address_is_named_without_its_secrets)
 {
-    BOOST_CHECK_NO_THROW(lock_manager(asio::system_executor(), on("mariadb://u:geheim@[::1]:3307/db?table=locks&ssl_ca=ca.pem&timeout=2s&connections=8")));
+    BOOST_CHECK_NO_THROW(
+        lock_manager(asio::system_executor(),
+                     on("mariadb://u:geheim@[::1]:3307/db?table=locks&ssl_ca=ca.pem&timeout=2s&connections=8")));
     BOOST_CHECK_THROW(mysql({.connections = 0}), std::invalid_argument);
     BOOST_CHECK_THROW(mysql({.table = ""}), std::invalid_argument);
-    lock_manager locks(asio::system_executor(), {.nodes = {"mysql://u:geheim@h/db?table=locks", "mysql://u:g%40@[::1]:7/db"}, .stores = {mysql()}});
+    lock_manager locks(
+        asio::system_executor(),
+        {.nodes = {"mysql://u:geheim@h/db?table=locks", "mysql://u:g%40@[::1]:7/db"}, .stores = {mysql()}});
     BOOST_TEST(locks.stats().nodes.at(0).name == "mysql://h:3306/db?table=locks");
     BOOST_TEST(locks.stats().nodes.at(1).name == "mysql://[::1]:7/db");
 }
@@ -43,7 +49,8 @@ BOOST_AUTO_TEST_CASE(who_may_not_come_in_is_told_why)
 {
     mariadb_server s({hurried});
     mariadb_client root(s);
-    root.ask("CREATE USER app@'127.0.0.1' IDENTIFIED BY 'ge:he@im'; GRANT ALL ON redlock.* TO app@'127.0.0.1'; CREATE USER guest@'127.0.0.1'");
+    root.ask("CREATE USER app@'127.0.0.1' IDENTIFIED BY 'ge:he@im'; GRANT ALL ON redlock.* TO app@'127.0.0.1'; CREATE "
+             "USER guest@'127.0.0.1'");
     auto const error_of = [&](std::string const& url) {
         auto const node = trouble_of(r.attempt(on(url)));
         BOOST_TEST(node.message.find("ge:he@im") == std::string::npos);
@@ -55,7 +62,8 @@ BOOST_AUTO_TEST_CASE(who_may_not_come_in_is_told_why)
     BOOST_TEST((error_of(address_of(s, "nobody:geheim")) == errc::authentication_failed));
     BOOST_TEST((error_of(address_of(s, "guest")) == errc::permission_denied));
     BOOST_TEST((error_of(fmt::format("mysql://redlock@127.0.0.1:{}/nowhere", s.port())) == errc::unsupported_server));
-    BOOST_TEST((error_of(fmt::format("mysql://redlock@127.0.0.1:{}/redlock", testbed::free_port())) == errc::node_unreachable));
+    BOOST_TEST((error_of(fmt::format("mysql://redlock@127.0.0.1:{}/redlock", testbed::free_port()))
+                == errc::node_unreachable));
     BOOST_TEST((error_of("mysql://redlock@no-such-host.invalid/redlock") == errc::node_unreachable));
     BOOST_TEST((error_of("mysql://redlock@/redlock?socket=/no/such/file") == errc::node_unreachable));
 }
@@ -64,9 +72,11 @@ BOOST_AUTO_TEST_CASE(the_rights_of_the_document_suffice_and_less_is_told)
 {
     mariadb_server s({hurried});
     mariadb_client root(s);
-    root.ask("CREATE USER maker@'127.0.0.1'; CREATE USER app@'127.0.0.1'; GRANT SELECT ON redlock.* TO app@'127.0.0.1'");
+    root.ask(
+        "CREATE USER maker@'127.0.0.1'; CREATE USER app@'127.0.0.1'; GRANT SELECT ON redlock.* TO app@'127.0.0.1'");
     auto const url = address_of(s, "app");
-    BOOST_TEST((trouble_of(r.attempt(on(url))).error == errc::permission_denied));  // it may not even know whether they are there
+    BOOST_TEST((trouble_of(r.attempt(on(url))).error == errc::permission_denied));  // it may not even know whether they
+                                                                                    // are there
     BOOST_TEST(root.ask("GRANT EXECUTE ON redlock.* TO app@'127.0.0.1'") == "");
     auto const unmade = trouble_of(r.attempt(on(url)));
     BOOST_TEST((unmade.error == errc::permission_denied));
@@ -76,10 +86,15 @@ BOOST_AUTO_TEST_CASE(the_rights_of_the_document_suffice_and_less_is_told)
     BOOST_TEST(missing.message.find("docs/stores.md") != std::string::npos, missing.message);
     root.ask("REVOKE EXECUTE ON redlock.* FROM app@'127.0.0.1'");
 
-    BOOST_TEST(root.ask("GRANT CREATE, CREATE ROUTINE, EXECUTE, SELECT, INSERT, UPDATE, DELETE ON redlock.* TO maker@'127.0.0.1'") == "");
+    BOOST_TEST(
+        root.ask(
+            "GRANT CREATE, CREATE ROUTINE, EXECUTE, SELECT, INSERT, UPDATE, DELETE ON redlock.* TO maker@'127.0.0.1'")
+        == "");
     BOOST_TEST(!r.attempt(on(address_of(s, "maker"))).ec);
     BOOST_TEST((trouble_of(r.attempt(on(url))).error == errc::permission_denied));
-    BOOST_TEST(root.ask("REVOKE SELECT ON redlock.* FROM app@'127.0.0.1'; GRANT EXECUTE ON redlock.* TO app@'127.0.0.1'") == "");
+    BOOST_TEST(
+        root.ask("REVOKE SELECT ON redlock.* FROM app@'127.0.0.1'; GRANT EXECUTE ON redlock.* TO app@'127.0.0.1'")
+        == "");
     check_rights(r, url);
     BOOST_TEST(mariadb_client(s, "app").ask("SELECT * FROM redlock").starts_with("error"));
 }
@@ -93,10 +108,12 @@ BOOST_AUTO_TEST_CASE(acquire_without_rights_names_the_grant_that_is_enough)
         check_grants(r, s, address_of(s, user, "?table=of_" + user));
 }
 
-BOOST_AUTO_TEST_CASE(a_member_of_a_galera_cluster_is_refused, *only_if(std::filesystem::exists(galera), "there is no Galera here (Debian's package galera-4)"))
+BOOST_AUTO_TEST_CASE(a_member_of_a_galera_cluster_is_refused,
+                     *only_if(std::filesystem::exists(galera), "there is no Galera here (Debian's package galera-4)"))
 {
     auto const listens = fmt::format("gmcast.listen_addr=tcp://127.0.0.1:{}", testbed::free_port());
-    mariadb_server s({hurried, "--wsrep-on=ON", fmt::format("--wsrep-provider={}", galera), "--wsrep-cluster-address=gcomm://", "--wsrep-node-address=127.0.0.1",
+    mariadb_server s({hurried, "--wsrep-on=ON", fmt::format("--wsrep-provider={}", galera),
+                      "--wsrep-cluster-address=gcomm://", "--wsrep-node-address=127.0.0.1",
                       "--wsrep-provider-options=" + listens, "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2"});
     auto const said = trouble_of(r.attempt(on(s.url())));
     BOOST_TEST((said.error == errc::unsupported_server), said.error.message());
@@ -111,11 +128,17 @@ BOOST_AUTO_TEST_CASE(a_database_that_may_forget_is_quarantined_when_it_comes_bac
         mariadb_server server{options};
         std::unique_ptr<lock_manager> locks{};
     };
-    kind kinds[] = {{{}, true}, {{hurried}, false}, {{"--log-bin", "--sync-binlog=1"}, true}, {{"--log-bin", "--sync-binlog=0"}, false}};
+    kind kinds[] = {{{}, true},
+                    {{hurried}, false},
+                    {{"--log-bin", "--sync-binlog=1"}, true},
+                    {{"--log-bin", "--sync-binlog=0"}, false}};
     for (auto& k : kinds)
         k.locks = std::make_unique<lock_manager>(r.context, on(k.server.url(), young));
     for (auto& k : kinds)
-        BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(*k.locks, "stock", {.ttl = young_ttl}).held); }));  // once the tables are old enough
+        BOOST_TEST(
+            r.run_to([&] { return !r.release(r.acquire(*k.locks, "stock", {.ttl = young_ttl}).held); }));  // once the
+                                                                                                           // tables are
+                                                                                                           // old enough
     for (auto& k : kinds) {
         k.server.kill();
         k.server.start();
@@ -134,9 +157,12 @@ BOOST_AUTO_TEST_CASE(what_is_killed_in_the_database_leaves_nothing_behind)
     mariadb_server s({hurried});
     mariadb_client root(s), holder(s);
     lock_manager locks(r.context, on(s.url("?connections=1&timeout=5s")));
-    BOOST_TEST(!r.release(r.wait_for<lock>([&](auto done) { locks.async_acquire({"a", "b"}, {.ttl = 60s}, std::move(done)); }).second));
+    BOOST_TEST(!r.release(r.wait_for<lock>([&](auto done) {
+                               locks.async_acquire({"a", "b"}, {.ttl = 60s}, std::move(done));
+                           }).second));
     // Of two rows it locks the first, and waits for the second.
-    BOOST_TEST(holder.ask("START TRANSACTION; SELECT COUNT(*) FROM redlock WHERE lock_key = 'lock:b' FOR UPDATE") == "1");
+    BOOST_TEST(holder.ask("START TRANSACTION; SELECT COUNT(*) FROM redlock WHERE lock_key = 'lock:b' FOR UPDATE")
+               == "1");
     auto const waits = [&] { return root.ask(std::string("SELECT COALESCE(MAX(id), 0) FROM ") + those_who_wait); };
     for (bool const connection : {false, true}) {
         std::optional<error_code> outcome;
@@ -150,7 +176,11 @@ BOOST_AUTO_TEST_CASE(what_is_killed_in_the_database_leaves_nothing_behind)
         }));
         BOOST_TEST(killed);
         BOOST_TEST((outcome == errc::no_quorum));
-        BOOST_TEST(r.run_to([&] { return root.ask("START TRANSACTION; SELECT COUNT(*) FROM redlock WHERE lock_key = 'lock:a' FOR UPDATE NOWAIT; ROLLBACK; SELECT 1") == "1"; }));
+        BOOST_TEST(r.run_to([&] {
+            return root.ask("START TRANSACTION; SELECT COUNT(*) FROM redlock WHERE lock_key = 'lock:a' FOR UPDATE "
+                            "NOWAIT; ROLLBACK; SELECT 1")
+                   == "1";
+        }));
     }
     holder.ask("ROLLBACK");
     BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "b", {.ttl = 60s}).held); }));
@@ -162,7 +192,8 @@ BOOST_AUTO_TEST_CASE(a_lock_of_the_database_in_the_way_is_an_error_and_no_hang)
     mariadb_client other(s);
     lock_manager locks(r.context, on(s.url("?timeout=200ms")));
     BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
-    for (auto const* const lock : {"LOCK TABLES redlock WRITE", "START TRANSACTION; SELECT * FROM redlock FOR UPDATE"}) {
+    for (auto const* const lock :
+         {"LOCK TABLES redlock WRITE", "START TRANSACTION; SELECT * FROM redlock FOR UPDATE"}) {
         other.ask(lock);
         BOOST_TEST(r.run_to([&] {
             auto const tried = r.acquire(locks, "stock");
@@ -181,12 +212,15 @@ BOOST_AUTO_TEST_CASE(time_goes_on_while_a_row_is_waited_for)
     BOOST_TEST(node.acquires({"stock"}, "v", std::chrono::hours(1)));
     BOOST_TEST(other.ask("START TRANSACTION; SELECT value FROM redlock WHERE lock_key = 'stock' FOR UPDATE") == "v");
     auto const waiter = node.put({.what = node_command::kind::acquire, .contender = "me", .ttl = 60s}, {"stock"}, "w");
-    node.run_to([&] { return other.ask(std::string("SELECT COUNT(*) FROM ") + those_who_wait) == "1"; }, "nobody waits");
+    node.run_to([&] { return other.ask(std::string("SELECT COUNT(*) FROM ") + those_who_wait) == "1"; },
+                "nobody waits");
     other.ask("UPDATE redlock SET expires = UTC_TIMESTAMP(6) WHERE lock_key = 'stock'");  // after it has come
     BOOST_TEST(waiter->answers == 0);
     other.ask("COMMIT");
     BOOST_TEST((node.answer_of(waiter).vote == vote::granted));
-    BOOST_TEST(other.ask("SELECT expires > UTC_TIMESTAMP(6) AND expires <= UTC_TIMESTAMP(6) + INTERVAL 60 SECOND FROM redlock WHERE lock_key = 'stock'") == "1");
+    BOOST_TEST(other.ask("SELECT expires > UTC_TIMESTAMP(6) AND expires <= UTC_TIMESTAMP(6) + INTERVAL 60 SECOND FROM "
+                         "redlock WHERE lock_key = 'stock'")
+               == "1");
 }
 
 BOOST_AUTO_TEST_CASE(who_comes_to_rows_that_are_not_there_yet_waits_for_nobody_in_a_circle)
@@ -194,7 +228,8 @@ BOOST_AUTO_TEST_CASE(who_comes_to_rows_that_are_not_there_yet_waits_for_nobody_i
     mariadb_server s({hurried});
     std::vector<std::unique_ptr<lock_manager>> managers;
     for (int i = 0; i < 4; ++i)
-        managers.push_back(std::make_unique<lock_manager>(r.context, on(s.url("?connections=4&timeout=10s"), {.node_timeout = 10s})));
+        managers.push_back(
+            std::make_unique<lock_manager>(r.context, on(s.url("?connections=4&timeout=10s"), {.node_timeout = 10s})));
     for (auto& m : managers)
         BOOST_TEST(!r.release(r.acquire(*m, "warm-up", {.ttl = 60s, .wait = 20s}).held));
     std::size_t done = 0, lost = 0;
@@ -208,12 +243,15 @@ BOOST_AUTO_TEST_CASE(who_comes_to_rows_that_are_not_there_yet_waits_for_nobody_i
             if (i % 3 == 0)
                 managers[i % 4]->async_acquire_any({name(i + 2), name(i), name(i + 1)}, {.ttl = 60s}, outcome);
             else
-                managers[i % 4]->async_acquire(i % 3 == 1 ? resource_set{name(i)} : resource_set{name(i), name(i + 1)}, {.ttl = 60s}, outcome);
+                managers[i % 4]->async_acquire(i % 3 == 1 ? resource_set{name(i)} : resource_set{name(i), name(i + 1)},
+                                               {.ttl = 60s}, outcome);
         }
         BOOST_TEST(r.run_to([&] { return done == 16u * static_cast<std::size_t>(round + 1); }));
     }
     BOOST_TEST(lost == 0u);
-    BOOST_TEST(ask(s, "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'innodb_deadlocks'") == "0");
+    BOOST_TEST(
+        ask(s, "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'innodb_deadlocks'")
+        == "0");
 }
 
 BOOST_AUTO_TEST_CASE(acquire_after_an_older_dump_was_restored_is_quarantined)
@@ -223,7 +261,8 @@ BOOST_AUTO_TEST_CASE(acquire_after_an_older_dump_was_restored_is_quarantined)
     std::string kept, restored = "SELECT SLEEP(1.1);";  // create_time has whole seconds
     for (auto const* const table : {"redlock", "redlock_reader", "redlock_tombstone", "redlock_server"}) {
         kept += fmt::format("CREATE TABLE kept_{0} LIKE {0}; INSERT INTO kept_{0} SELECT * FROM {0};", table);
-        restored += fmt::format("DROP TABLE {0}; CREATE TABLE {0} LIKE kept_{0}; INSERT INTO {0} SELECT * FROM kept_{0};", table);
+        restored += fmt::format(
+            "DROP TABLE {0}; CREATE TABLE {0} LIKE kept_{0}; INSERT INTO {0} SELECT * FROM kept_{0};", table);
     }
     BOOST_TEST(ask(s, kept) == "");
     lock_manager mine(r.context, on(s.url()));
@@ -262,13 +301,16 @@ BOOST_AUTO_TEST_CASE(a_log_of_statements_is_refused)
 
 BOOST_AUTO_TEST_CASE(what_the_server_has_set_for_its_users_does_no_harm)
 {
-    mariadb_server s({hurried, "--transaction-isolation=SERIALIZABLE", "--sql-mode=ORACLE,ANSI_QUOTES,SIMULTANEOUS_ASSIGNMENT", "--autocommit=0", "--default-time-zone=+05:30",
-                      "--character-set-server=utf16", "--lower-case-table-names=1"});
+    mariadb_server s({hurried, "--transaction-isolation=SERIALIZABLE",
+                      "--sql-mode=ORACLE,ANSI_QUOTES,SIMULTANEOUS_ASSIGNMENT", "--autocommit=0",
+                      "--default-time-zone=+05:30", "--character-set-server=utf16", "--lower-case-table-names=1"});
     lock_manager locks(r.context, on(s.url()));
     for (int i = 0; i < 20; ++i)
         BOOST_TEST(!r.release(r.acquire(locks, "stock", {.ttl = 20s, .wait = 20s}).held));
     auto const won = r.acquire(locks, "stock", {.ttl = 20s});
-    BOOST_TEST(ask(s, "SELECT COUNT(*) FROM redlock WHERE expires > UTC_TIMESTAMP(6) AND expires < UTC_TIMESTAMP(6) + INTERVAL 21 SECOND") == "1");
+    BOOST_TEST(ask(s, "SELECT COUNT(*) FROM redlock WHERE expires > UTC_TIMESTAMP(6) AND expires < UTC_TIMESTAMP(6) + "
+                      "INTERVAL 21 SECOND")
+               == "1");
 }
 
 BOOST_AUTO_TEST_CASE(fewer_connections_than_wished_for_do)
@@ -285,8 +327,9 @@ BOOST_AUTO_TEST_CASE(the_certificate_must_be_the_hosts)
 {
     certificates c, others;
     auto const server = [&](std::string const& identity) {
-        return std::make_unique<mariadb_server>(std::vector<std::string>{hurried, "--ssl-cert=" + c.file(identity + ".pem"), "--ssl-key=" + c.file(identity + ".key"),
-                                                                         "--ssl-ca=" + c.file("ca.pem")});
+        return std::make_unique<mariadb_server>(
+            std::vector<std::string>{hurried, "--ssl-cert=" + c.file(identity + ".pem"),
+                                     "--ssl-key=" + c.file(identity + ".key"), "--ssl-ca=" + c.file("ca.pem")});
     };
     auto const s = server("server"), elsewhere = server("elsewhere");
     auto const url = [](mariadb_server const& where, std::string const& host, std::string const& rest) {
@@ -298,16 +341,20 @@ BOOST_AUTO_TEST_CASE(the_certificate_must_be_the_hosts)
         BOOST_TEST(!tried.ec, host << ": " << tried.report.message);
     }
     BOOST_TEST(!r.attempt(on(url(*elsewhere, "localhost", "&tls=unverified"))).ec);
-    for (auto const& wrong : {url(*s, "localhost", "&ssl_ca=" + others.file("ca.pem")), url(*s, "localhost", "&tls=on"), url(*elsewhere, "localhost", ca)}) {
+    for (auto const& wrong : {url(*s, "localhost", "&ssl_ca=" + others.file("ca.pem")), url(*s, "localhost", "&tls=on"),
+                              url(*elsewhere, "localhost", ca)}) {
         auto const node = trouble_of(r.attempt(on(wrong)));
         BOOST_TEST((node.error == errc::node_unreachable));
-        BOOST_TEST((node.message.find("TLS") != std::string::npos || node.message.find("SSL") != std::string::npos), node.message);
+        BOOST_TEST((node.message.find("TLS") != std::string::npos || node.message.find("SSL") != std::string::npos),
+                   node.message);
     }
     mariadb_server plain({hurried});
     BOOST_TEST((trouble_of(r.attempt(on(url(plain, "127.0.0.1", ca)))).error == errc::node_unreachable));
     ask(*s, "ALTER USER redlock@'127.0.0.1' REQUIRE X509");
     BOOST_TEST((trouble_of(r.attempt(on(url(*s, "127.0.0.1", ca)))).error == errc::authentication_failed));
-    BOOST_TEST(!r.attempt(on(url(*s, "127.0.0.1", ca + "&ssl_cert=" + c.file("client.pem") + "&ssl_key=" + c.file("client.key")))).ec);
+    BOOST_TEST(!r.attempt(on(url(*s, "127.0.0.1",
+                                 ca + "&ssl_cert=" + c.file("client.pem") + "&ssl_key=" + c.file("client.key"))))
+                    .ec);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -17,7 +17,8 @@ BOOST_FIXTURE_TEST_SUITE(locks_in_mysql, event_loop, *only_with_server())
 BOOST_AUTO_TEST_CASE(who_waits_asks_now_and_then_and_changes_nothing_by_it)
 {
     mariadb_client db(server());
-    lock_manager mine(r.context, on(server().url("?connections=1"))), others(r.context, on(server().url("?connections=1")));
+    lock_manager mine(r.context, on(server().url("?connections=1"))),
+        others(r.context, on(server().url("?connections=1")));
     auto won = r.acquire(mine, "stock", {.ttl = 60s});
     BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
     real_servers::outcome waiter;
@@ -25,7 +26,10 @@ BOOST_AUTO_TEST_CASE(who_waits_asks_now_and_then_and_changes_nothing_by_it)
     auto const wishes = [&] { return db.ask("SELECT COUNT(*) FROM redlock_wish WHERE lock_key = 'lock:stock'"); };
     BOOST_TEST(r.run_to([&] { return wishes() == "1"; }));
     auto const written = [&] { return db.ask("SELECT expires FROM redlock_wish WHERE lock_key = 'lock:stock'"); };
-    auto const asked = [&] { return std::stol(db.ask("SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'com_call_procedure'")); };
+    auto const asked = [&] {
+        return std::stol(db.ask(
+            "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'com_call_procedure'"));
+    };
     auto const written_before = written();
     auto const asked_before = asked();
     BOOST_TEST(r.run_to([&] { return asked() > asked_before + 3; }));
@@ -43,17 +47,23 @@ BOOST_AUTO_TEST_CASE(a_replica_that_takes_its_servers_place_does_not_vote_until_
     mariadb_server primary({"--log-bin", "--sync-binlog=1", "--server-id=1"});
     mariadb_server replica({"--log-bin", "--sync-binlog=1", "--server-id=2", "--read-only"});
     mariadb_client follower(replica);
-    BOOST_TEST(follower.ask(fmt::format("CHANGE MASTER TO master_host = '127.0.0.1', master_port = {}, master_user = 'redlock', master_use_gtid = slave_pos;"
-                                        "START SLAVE", primary.port())) == "");
+    BOOST_TEST(follower.ask(fmt::format("CHANGE MASTER TO master_host = '127.0.0.1', master_port = {}, master_user = "
+                                        "'redlock', master_use_gtid = slave_pos;"
+                                        "START SLAVE",
+                                        primary.port()))
+               == "");
     auto const settings = on(primary.url(), {.max_ttl = 60s, .restart_guard = restart_guard::strict});
     lock_manager mine(r.context, settings), late(r.context, settings);
-    BOOST_TEST(!r.release(acquire_after_quarantine(r, mine, "stock", {.ttl = 6s, .wait = 20s}).held));  // once the tables are old enough
+    BOOST_TEST(!r.release(acquire_after_quarantine(r, mine, "stock", {.ttl = 6s, .wait = 20s}).held));  // once the
+                                                                                                        // tables are
+                                                                                                        // old enough
     BOOST_TEST((r.attempt(on(replica.url())).report.nodes.at(0).error == errc::node_read_only));
     auto won = r.acquire(mine, "stock", {.ttl = 6s});
     BOOST_TEST(!won.ec);
     BOOST_TEST(r.run_to([&] { return follower.ask("CALL redlock_locks()") == "lock:stock" || !won.held.held(); }));
     primary.kill();
-    BOOST_TEST(follower.ask("STOP SLAVE; RESET SLAVE ALL; DELETE FROM redlock") == "");  // as if it had not heard of the lock
+    BOOST_TEST(follower.ask("STOP SLAVE; RESET SLAVE ALL; DELETE FROM redlock") == "");  // as if it had not heard of
+                                                                                         // the lock
     replica.kill();
     auto const promoted = clock::now();
     replica.start_at(primary.port());
@@ -81,27 +91,33 @@ BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_fails_without_the_lock)
     auto const sell = [&](lock const& held) {
         auto const s = owns(redlock::mysql_options(), held);
         BOOST_TEST(s.text == "CALL redlock_owns(UNHEX(?), UNHEX(?))");
-        auto const said = db.ask(fmt::format("START TRANSACTION; CALL redlock_owns(UNHEX('{}'), UNHEX('{}'))", s.parameters[0], s.parameters[1]));
+        auto const said = db.ask(fmt::format("START TRANSACTION; CALL redlock_owns(UNHEX('{}'), UNHEX('{}'))",
+                                             s.parameters[0], s.parameters[1]));
         if (said == "")
             db.ask("INSERT INTO sold VALUES ('hat')");
         return said;
     };
-    auto won = r.wait_for<lock>([&](auto done) { locks.async_acquire({"hat", "coat"}, {.ttl = 20s}, std::move(done)); });
+    auto won = r.wait_for<lock>([&](auto done) {
+        locks.async_acquire({"hat", "coat"}, {.ttl = 20s}, std::move(done));
+    });
     BOOST_REQUIRE(!won.first);
     BOOST_TEST(sell(won.second) == "");
     other.ask("SET SESSION innodb_lock_wait_timeout = 0");
-    BOOST_TEST(other.ask("UPDATE redlock SET value = 'x' WHERE lock_key = 'lock:hat'").starts_with("error: Lock wait timeout"));  // nobody else can have it
+    BOOST_TEST(other.ask("UPDATE redlock SET value = 'x' WHERE lock_key = 'lock:hat'")
+                   .starts_with("error: Lock wait timeout"));  // nobody else can have it
     db.ask("COMMIT");
     auto const late = won.second.token();
     BOOST_TEST(!r.release(won.second));
-    BOOST_TEST(db.ask(fmt::format("START TRANSACTION; CALL redlock_owns('0008lock:hat', '{}')", late)) == "error: a lock is not held any more");
+    BOOST_TEST(db.ask(fmt::format("START TRANSACTION; CALL redlock_owns('0008lock:hat', '{}')", late))
+               == "error: a lock is not held any more");
     BOOST_TEST(sell(won.second) == "error: a lock is not held any more");  // of nothing
     db.ask("ROLLBACK");
 
     auto reader = r.acquire(locks, "prices", {.ttl = 20s, .mode = mode::shared});
     BOOST_TEST(sell(reader.held) == "");
     db.ask("COMMIT");
-    BOOST_TEST(db.ask("START TRANSACTION; CALL redlock_owns('0011lock:prices', 'x')") == "error: a lock is not held any more");
+    BOOST_TEST(db.ask("START TRANSACTION; CALL redlock_owns('0011lock:prices', 'x')")
+               == "error: a lock is not held any more");
     db.ask("ROLLBACK");
     BOOST_TEST(!r.release(reader.held));
     BOOST_TEST(db.ask("SELECT COUNT(*) FROM sold") == "2");
@@ -113,13 +129,21 @@ BOOST_AUTO_TEST_CASE(what_nobody_needs_is_cleaned_up_and_counters_stay)
     mariadb_client db(server());
     lock_manager locks(r.context, on(server().url("?table=cleaned")));
     BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
-    BOOST_TEST(db.ask("INSERT INTO cleaned (lock_key, expires, counter) VALUES ('old', UTC_TIMESTAMP(6) - INTERVAL 2 HOUR, 0), ('numbered', '1000-01-01', 7), "
-                      "('taken', UTC_TIMESTAMP(6) + INTERVAL 1 HOUR, 0), ('young', UTC_TIMESTAMP(6) - INTERVAL 1 MINUTE, 0);"
-                      "INSERT INTO cleaned_tombstone VALUES ('old', 'v', UTC_TIMESTAMP(6) - INTERVAL 1 SECOND), ('young', 'v', UTC_TIMESTAMP(6) + INTERVAL 1 MINUTE);"
-                      "INSERT INTO cleaned_reader VALUES ('old', 'v', UTC_TIMESTAMP(6) - INTERVAL 2 HOUR), ('taken', 'v', UTC_TIMESTAMP(6) + INTERVAL 1 HOUR);"
-                      "INSERT INTO cleaned_wish VALUES ('old', 'c', 0, UTC_TIMESTAMP(6) - INTERVAL 2 HOUR), ('taken', 'c', 0, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR)") == "");
+    BOOST_TEST(
+        db.ask("INSERT INTO cleaned (lock_key, expires, counter) VALUES ('old', UTC_TIMESTAMP(6) - INTERVAL 2 HOUR, "
+               "0), ('numbered', '1000-01-01', 7), "
+               "('taken', UTC_TIMESTAMP(6) + INTERVAL 1 HOUR, 0), ('young', UTC_TIMESTAMP(6) - INTERVAL 1 MINUTE, 0);"
+               "INSERT INTO cleaned_tombstone VALUES ('old', 'v', UTC_TIMESTAMP(6) - INTERVAL 1 SECOND), ('young', "
+               "'v', UTC_TIMESTAMP(6) + INTERVAL 1 MINUTE);"
+               "INSERT INTO cleaned_reader VALUES ('old', 'v', UTC_TIMESTAMP(6) - INTERVAL 2 HOUR), ('taken', 'v', "
+               "UTC_TIMESTAMP(6) + INTERVAL 1 HOUR);"
+               "INSERT INTO cleaned_wish VALUES ('old', 'c', 0, UTC_TIMESTAMP(6) - INTERVAL 2 HOUR), ('taken', 'c', 0, "
+               "UTC_TIMESTAMP(6) + INTERVAL 1 HOUR)")
+        == "");
     BOOST_TEST(db.ask("CALL cleaned_clean()") == "");
-    auto const left = [&](std::string const& table) { return db.ask("SELECT GROUP_CONCAT(lock_key ORDER BY lock_key) FROM cleaned" + table + " WHERE lock_key <> ''"); };  // the row of no lock comes back when servers are looked at
+    auto const left = [&](std::string const& table) {
+        return db.ask("SELECT GROUP_CONCAT(lock_key ORDER BY lock_key) FROM cleaned" + table + " WHERE lock_key <> ''");
+    };  // the row of no lock comes back when servers are looked at
     BOOST_TEST(left("") == "numbered,taken,young");
     BOOST_TEST(left("_tombstone") == "young");
     BOOST_TEST(left("_reader") == "taken");

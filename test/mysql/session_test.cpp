@@ -22,7 +22,8 @@ BOOST_AUTO_TEST_CASE(two_connections_tell_of_one_life_of_a_server_and_another_te
         BOOST_TEST(two.said().started == first.started);
         BOOST_TEST(two.said().backend.id > first.backend.id);
     }
-    // A server tells of its start in seconds. Who does not vote until max_ttl after that does not do so after a second start in it.
+    // A server tells of its start in seconds. Who does not vote until max_ttl after that does not do so after a second
+    // start in it.
     one.run_to([&] { return connection(s.url()).said().uptime >= 2s; });
     s.kill();
     s.start();

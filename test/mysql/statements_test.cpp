@@ -20,19 +20,30 @@ BOOST_AUTO_TEST_CASE(bytes_are_digits_and_keys_stand_in_the_order_of_their_bytes
     std::vector<std::string> const keys{"b'", std::string("a\0", 2)};
     node_command c{.what = kind::release, .keys = keys, .value = "v"};
     BOOST_TEST(my::put(c, false, "locks") == "CALL locks_release(x'303030326100303030326227', x'76', NULL, 0)");
-    BOOST_TEST(my::put(c, true, "locks") == "CALL locks_release(x'303030326100303030326227', x'76', x'6227', 0)");  // a tombstone for the first that is preferred
-    c = {.what = kind::acquire, .any = true, .keys = keys, .value = "v", .contender = "c", .ttl = std::chrono::milliseconds(7)};
-    BOOST_TEST(my::put(c, false, "locks") == "CALL locks_acquire_any(x'303030326100303030326227', x'303030326227303030326100', x'76', 7, 0, x'63', 0)");
+    BOOST_TEST(my::put(c, true, "locks")
+               == "CALL locks_release(x'303030326100303030326227', x'76', x'6227', 0)");  // a tombstone for the first
+                                                                                          // that is preferred
+    c = {.what = kind::acquire,
+         .any = true,
+         .keys = keys,
+         .value = "v",
+         .contender = "c",
+         .ttl = std::chrono::milliseconds(7)};
+    BOOST_TEST(
+        my::put(c, false, "locks")
+        == "CALL locks_acquire_any(x'303030326100303030326227', x'303030326227303030326100', x'76', 7, 0, x'63', 0)");
 }
 
 BOOST_AUTO_TEST_CASE(an_error_before_an_answer_says_that_nothing_was_done_and_one_behind_it_does_not)
 {
-    auto const reply = [](unsigned error, bool begun) { return my::refusal({.error = error, .text = "words", .begun = begun}); };
+    auto const reply = [](unsigned error, bool begun) {
+        return my::refusal({.error = error, .text = "words", .begun = begun});
+    };
     for (unsigned const error : {1205u, 1317u, 1290u, 4711u}) {
         BOOST_TEST(reply(error, false).untouched);
         BOOST_TEST(!reply(error, true).untouched);
     }
-    BOOST_TEST(reply(my::deadlock, true).untouched);  // of a cluster that refuses the commit
+    BOOST_TEST(reply(my::deadlock, true).untouched);             // of a cluster that refuses the commit
     for (unsigned const error : {2006u, 2013u, 1053u, 1927u}) {  // the connection is over
         BOOST_TEST(!reply(error, false).untouched);
         BOOST_TEST((reply(error, false).error == errc::connection_lost));
@@ -49,11 +60,13 @@ BOOST_AUTO_TEST_CASE(an_answer_that_is_none_is_no_vote)
     std::vector<std::string> const keys{"a"};
     node_command const c{.what = kind::acquire, .keys = keys, .value = "v"};
     BOOST_TEST((my::interpret(c, {}).error == errc::unexpected_reply));
-    BOOST_TEST((my::interpret(c, {.begun = true, .rows = {{"1", "0", "0", "1", ""}, {"1"}}}).error == errc::unexpected_reply));
+    BOOST_TEST(
+        (my::interpret(c, {.begun = true, .rows = {{"1", "0", "0", "1", ""}, {"1"}}}).error == errc::unexpected_reply));
     BOOST_TEST((my::interpret(c, {.begun = true, .rows = {{"1", "0", "0", "1", ""}}}).vote == vote::granted));
     auto contends = c;
     contends.contender = "c";
-    BOOST_TEST((my::interpret(contends, {.begun = true, .rows = {{"0"}}}).vote == vote::denied));  // without the last columns
+    BOOST_TEST((my::interpret(contends, {.begun = true, .rows = {{"0"}}}).vote == vote::denied));  // without the last
+                                                                                                   // columns
 }
 
 BOOST_AUTO_TEST_CASE(a_password_is_not_shown)

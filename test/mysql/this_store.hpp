@@ -26,10 +26,11 @@ using testbed::mariadb_server;
 /// A connection for statements of the test, which wait.
 class mariadb_client {
 public:
-    explicit mariadb_client(mariadb_server const& s, std::string const& user = "redlock") : handle_(mysql_init(nullptr), mysql_close)
+    explicit mariadb_client(mariadb_server const& s, std::string const& user = "redlock")
+        : handle_(mysql_init(nullptr), mysql_close)
     {
-        BOOST_REQUIRE_MESSAGE(mysql_real_connect(handle_.get(), "127.0.0.1", user.c_str(), "", "redlock", s.port(), nullptr,
-                                                 CLIENT_MULTI_RESULTS | CLIENT_MULTI_STATEMENTS),
+        BOOST_REQUIRE_MESSAGE(mysql_real_connect(handle_.get(), "127.0.0.1", user.c_str(), "", "redlock", s.port(),
+                                                 nullptr, CLIENT_MULTI_RESULTS | CLIENT_MULTI_STATEMENTS),
                               mysql_error(handle_.get()));
     }
 
@@ -39,7 +40,8 @@ public:
         std::string said;
         int more = mysql_real_query(handle_.get(), sql.data(), sql.size());
         for (; more == 0; more = mysql_next_result(handle_.get())) {
-            std::unique_ptr<MYSQL_RES, void (*)(MYSQL_RES*)> const rows(mysql_store_result(handle_.get()), mysql_free_result);
+            std::unique_ptr<MYSQL_RES, void (*)(MYSQL_RES*)> const rows(mysql_store_result(handle_.get()),
+                                                                        mysql_free_result);
             for (MYSQL_ROW row = nullptr; rows && (row = mysql_fetch_row(rows.get()));)
                 said = row[0] ? row[0] : "";
         }
@@ -51,10 +53,7 @@ private:
 };
 
 /// The same, for one statement.
-inline std::string ask(mariadb_server const& s, std::string const& sql)
-{
-    return mariadb_client(s).ask(sql);
-}
+inline std::string ask(mariadb_server const& s, std::string const& sql) { return mariadb_client(s).ask(sql); }
 
 /// What the cases in test/stores ask of MariaDB.
 struct this_store {
@@ -93,7 +92,8 @@ struct this_store {
     {
         return fmt::format("mysql://{}@127.0.0.1:{}/redlock{}", user, port, rest);
     }
-    static std::shared_ptr<sql::session> make_session(asio::any_io_executor e, std::string const& url, sql::session::owner& o)
+    static std::shared_ptr<sql::session> make_session(asio::any_io_executor e, std::string const& url,
+                                                      sql::session::owner& o)
     {
         auto const address = std::make_shared<my::address const>(my::parse_address(url, {}));
         return std::make_shared<my::session>(std::move(e), address, 5s, o);
@@ -130,7 +130,8 @@ struct this_store {
     }
 
     static constexpr char const* drops[] = {
-        "DROP TABLE redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_server; DROP PROCEDURE redlock_version",
+        "DROP TABLE redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_server; DROP PROCEDURE "
+        "redlock_version",
         "DROP TABLE redlock",
     };
     static constexpr char const* losses[] = {

@@ -28,21 +28,23 @@ namespace {
 // Nodes as config::nodes names them. A quarantine, which some see to themselves, is not what the suite is about.
 node_kind named(std::string url, bool fences = true)
 {
-    return {.make = [=] { return make_nodes({.nodes = {url}, .fencing = fences, .restart_guard = restart_guard::off}).front(); }, .fences = fences};
+    return {.make =
+                [=] {
+                    return make_nodes({.nodes = {url}, .fencing = fences, .restart_guard = restart_guard::off}).front();
+                },
+            .fences = fences};
 }
 
 void tell(node_kind const& kind, std::vector<std::string> const& failed)
 {
     auto const cases = testing::node_cases();
-    BOOST_TEST(std::count_if(cases.begin(), cases.end(), [&](auto& c) { return c.concerns(kind); }) >= (kind.contends ? 40 : 26));
+    BOOST_TEST(std::count_if(cases.begin(), cases.end(), [&](auto& c) { return c.concerns(kind); })
+               >= (kind.contends ? 40 : 26));
     for (auto const& f : failed)
         BOOST_ERROR(f);
 }
 
-void check(node_kind const& kind)
-{
-    tell(kind, failed_cases(kind));
-}
+void check(node_kind const& kind) { tell(kind, failed_cases(kind)); }
 
 }  // namespace
 

@@ -37,7 +37,10 @@ class keeping_processor final : public otel::sdk::trace::SpanProcessor {
 public:
     explicit keeping_processor(std::shared_ptr<ended_spans> to) : to_(std::move(to)) {}
 
-    std::unique_ptr<otel::sdk::trace::Recordable> MakeRecordable() noexcept override { return std::make_unique<otel::sdk::trace::SpanData>(); }
+    std::unique_ptr<otel::sdk::trace::Recordable> MakeRecordable() noexcept override
+    {
+        return std::make_unique<otel::sdk::trace::SpanData>();
+    }
     void OnStart(otel::sdk::trace::Recordable&, otel::trace::SpanContext const&) noexcept override { ++to_->started; }
     void OnEnd(std::unique_ptr<otel::sdk::trace::Recordable>&& span) noexcept override
     {
@@ -80,8 +83,8 @@ std::string name_of(span_data const& s) { return std::string(s.GetName().data(),
 /// Its name, outcome, duration, and what names it.
 std::string line_of(span_data const& s)
 {
-    return fmt::format("{} {}: {} after {} us{}", name_of(s), shown(s, "redlock.lock"), shown(s, "redlock.outcome"), s.GetDuration() / 1us,
-                       s.GetStatus() == StatusCode::kError ? ", error" : "");
+    return fmt::format("{} {}: {} after {} us{}", name_of(s), shown(s, "redlock.lock"), shown(s, "redlock.outcome"),
+                       s.GetDuration() / 1us, s.GetStatus() == StatusCode::kError ? ", error" : "");
 }
 
 std::vector<std::string> events_of(span_data const& s, std::initializer_list<char const*> keys)
@@ -99,7 +102,8 @@ std::vector<std::string> events_of(span_data const& s, std::initializer_list<cha
 
 /// Three servers and a manager that is connected, with spans that are kept.
 struct traced {
-    explicit traced(open_telemetry_options options = {}, config settings = {}) : watching(open_telemetry(tracer, options))
+    explicit traced(open_telemetry_options options = {}, config settings = {})
+        : watching(open_telemetry(tracer, options))
     {
         settings.observer = watching;
         settings.owner = "me";
@@ -140,10 +144,7 @@ struct traced_with_three_events : traced {
     traced_with_three_events() : traced({.max_events = 3}) {}
 };
 
-std::string in_traces(std::vector<std::string> const& lines)
-{
-    return fmt::format("\n{}\n", fmt::join(lines, "\n"));
-}
+std::string in_traces(std::vector<std::string> const& lines) { return fmt::format("\n{}\n", fmt::join(lines, "\n")); }
 
 }  // namespace
 
@@ -166,16 +167,29 @@ BOOST_FIXTURE_TEST_CASE(acquire_and_release_make_two_linked_spans, traced)
     BOOST_TEST((hold.GetLinks()[0].GetSpanContext() == acquire.GetSpanContext()));
     BOOST_TEST(((hold.GetStartTime().time_since_epoch() - acquire.GetStartTime().time_since_epoch()) == 200us));
     BOOST_TEST((acquire.GetStatus() == StatusCode::kUnset));
-    for (auto const& [key, value] : std::map<std::string, std::string>{
-             {"redlock.owner", "me"}, {"redlock.resource", "stock"}, {"redlock.mode", "exclusive"}, {"redlock.ttl_ms", "1000"}, {"redlock.wait_ms", "2000"},
-             {"redlock.acquisition", "2"}, {"redlock.any", "false"}, {"redlock.resumes", "false"}, {"redlock.rounds", "1"},
-             {"redlock.ahead", "0"}, {"redlock.waited_ms", "0"}, {"error.type", "none"}})
+    for (auto const& [key, value] : std::map<std::string, std::string>{{"redlock.owner", "me"},
+                                                                       {"redlock.resource", "stock"},
+                                                                       {"redlock.mode", "exclusive"},
+                                                                       {"redlock.ttl_ms", "1000"},
+                                                                       {"redlock.wait_ms", "2000"},
+                                                                       {"redlock.acquisition", "2"},
+                                                                       {"redlock.any", "false"},
+                                                                       {"redlock.resumes", "false"},
+                                                                       {"redlock.rounds", "1"},
+                                                                       {"redlock.ahead", "0"},
+                                                                       {"redlock.waited_ms", "0"},
+                                                                       {"error.type", "none"}})
         BOOST_TEST(key + ' ' + shown(acquire, key) == key + ' ' + value);
-    for (auto const& [key, value] : std::map<std::string, std::string>{
-             {"redlock.resource", "stock"}, {"redlock.mode", "exclusive"}, {"redlock.extensions", "0"}, {"redlock.extensions_failed", "0"},
-             {"redlock.validity_ms", "987.8"}, {"redlock.validity_left_ms", "687.8"}, {"error.type", "none"}})
+    for (auto const& [key, value] : std::map<std::string, std::string>{{"redlock.resource", "stock"},
+                                                                       {"redlock.mode", "exclusive"},
+                                                                       {"redlock.extensions", "0"},
+                                                                       {"redlock.extensions_failed", "0"},
+                                                                       {"redlock.validity_ms", "987.8"},
+                                                                       {"redlock.validity_left_ms", "687.8"},
+                                                                       {"error.type", "none"}})
         BOOST_TEST(key + ' ' + shown(hold, key) == key + ' ' + value);
-    auto const rounds = events_of(acquire, {"redlock.round", "redlock.outcome", "redlock.granted", "redlock.denied", "redlock.unknown", "redlock.took_ms"});
+    auto const rounds = events_of(acquire, {"redlock.round", "redlock.outcome", "redlock.granted", "redlock.denied",
+                                            "redlock.unknown", "redlock.took_ms"});
     BOOST_TEST(in_traces(rounds) == in_traces({"200 us redlock.round: 1 won 2 0 1 0.2"}));
 }
 
@@ -225,10 +239,12 @@ BOOST_FIXTURE_TEST_CASE(acquire_with_another_type_of_context_ignores_it, traced)
     auto const number = std::make_shared<int>(7);
     auto const deleted = std::shared_ptr<int>(new int(7), [](int* p) { delete p; });
     auto const part = std::shared_ptr<void const>(number, this);
-    for (std::shared_ptr<void const> const& context : {std::shared_ptr<void const>(number), std::shared_ptr<void const>(deleted), part}) {
+    for (std::shared_ptr<void const> const& context :
+         {std::shared_ptr<void const>(number), std::shared_ptr<void const>(deleted), part}) {
         w.acquire(*locks, "stock", {.context = &context});
-        BOOST_TEST(read() == in_traces({fmt::format("lock acquire {0}: acquired after 200 us", locks->stats().begun),
-                                        fmt::format("lock hold {0}: released after 0 us", locks->stats().begun)}));
+        BOOST_TEST(read()
+                   == in_traces({fmt::format("lock acquire {0}: acquired after 200 us", locks->stats().begun),
+                                 fmt::format("lock hold {0}: released after 0 us", locks->stats().begun)}));
     }
     // A part of our own context is as good as the whole.
     auto work = tracer->StartSpan("work");
@@ -251,7 +267,8 @@ BOOST_FIXTURE_TEST_CASE(contended_acquire_is_no_error, traced)
     BOOST_TEST_REQUIRE(all.size() == 1u);
     BOOST_TEST(line_of(*all[0]) == "lock acquire none: contended after 200 us");
     BOOST_TEST(shown(*all[0], "error.type") == "none");
-    BOOST_TEST(in_traces(events_of(*all[0], {"redlock.outcome", "redlock.denied"})) == in_traces({"200 us redlock.round: contended 2"}));
+    BOOST_TEST(in_traces(events_of(*all[0], {"redlock.outcome", "redlock.denied"}))
+               == in_traces({"200 us redlock.round: contended 2"}));
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_without_quorum_is_an_error, traced)
@@ -338,7 +355,8 @@ BOOST_FIXTURE_TEST_CASE(spans_keep_the_latest_events, traced_with_three_events)
     BOOST_TEST_REQUIRE(all.size() == 2u);
     BOOST_TEST(all[1]->GetEvents().size() == 3u);
     BOOST_TEST(std::stoi(shown(*all[1], "redlock.extensions")) > 3);
-    auto const last = all[1]->GetEvents()[2].GetTimestamp().time_since_epoch() - all[1]->GetStartTime().time_since_epoch();
+    auto const last = all[1]->GetEvents()[2].GetTimestamp().time_since_epoch()
+                      - all[1]->GetStartTime().time_since_epoch();
     BOOST_TEST((last > 25s));
     BOOST_TEST((last <= 30s));
 }
@@ -376,11 +394,22 @@ BOOST_FIXTURE_TEST_CASE(spans_name_all_resources_or_the_one_that_is_locked, trac
 
 BOOST_AUTO_TEST_CASE(span_text_replaces_what_is_not_utf8)
 {
-    for (std::string_view const valid : {"", "order:7", "größe", "€", "\xf0\x9f\x94\x92", "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf"})
+    for (std::string_view const valid :
+         {"", "order:7", "größe", "€", "\xf0\x9f\x94\x92", "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf"})
         BOOST_TEST(detail::span_text(valid) == valid);
-    for (auto const& [bad, shown] : std::vector<std::pair<std::string_view, std::string_view>>{
-             {"\xff", "?"}, {"a\xc3", "a?"}, {"\xc3(", "?("}, {"\xe2\x82", "??"}, {"\xe2\x82z", "??z"}, {"\xc0\xaf", "??"},
-             {"\xe0\x80\x80", "???"}, {"\xed\xa0\x80", "???"}, {"\xf4\x90\x80\x80", "????"}, {"\xf0\x9f\x94", "???"}, {"\x80x", "?x"}, {"\xf5", "?"}})
+    for (auto const& [bad, shown] :
+         std::vector<std::pair<std::string_view, std::string_view>>{{"\xff", "?"},
+                                                                    {"a\xc3", "a?"},
+                                                                    {"\xc3(", "?("},
+                                                                    {"\xe2\x82", "??"},
+                                                                    {"\xe2\x82z", "??z"},
+                                                                    {"\xc0\xaf", "??"},
+                                                                    {"\xe0\x80\x80", "???"},
+                                                                    {"\xed\xa0\x80", "???"},
+                                                                    {"\xf4\x90\x80\x80", "????"},
+                                                                    {"\xf0\x9f\x94", "???"},
+                                                                    {"\x80x", "?x"},
+                                                                    {"\xf5", "?"}})
         BOOST_TEST(boost::replace_all_copy(detail::span_text(bad), "\xef\xbf\xbd", "?") == shown);
 }
 
@@ -396,12 +425,13 @@ BOOST_FIXTURE_TEST_CASE(upgradeable_lock_makes_two_of_each_span, traced)
     std::multiset<std::string> made;
     for (auto const& s : all) {
         auto const resource = shown(*s, "redlock.resource");
-        made.insert(name_of(*s) + ' ' + (resource.starts_with("stock:=upgrade") ? "right" : resource) + ' ' + shown(*s, "redlock.mode"));
+        made.insert(name_of(*s) + ' ' + (resource.starts_with("stock:=upgrade") ? "right" : resource) + ' '
+                    + shown(*s, "redlock.mode"));
         BOOST_TEST((s->GetParentSpanId() == work->GetContext().span_id()));
     }
     BOOST_TEST(in_traces({made.begin(), made.end()})
-               == in_traces({"lock acquire right exclusive", "lock acquire stock upgradeable", "lock hold right exclusive",
-                             "lock hold stock upgradeable"}));
+               == in_traces({"lock acquire right exclusive", "lock acquire stock upgradeable",
+                             "lock hold right exclusive", "lock hold stock upgradeable"}));
 }
 
 BOOST_FIXTURE_TEST_CASE(resumed_lock_has_spans_of_its_own, traced)
@@ -432,11 +462,27 @@ BOOST_FIXTURE_TEST_CASE(destroyed_observer_ends_the_spans_of_held_locks, traced)
     read();
     auto const started = ended->started;
 
-    watching->lost({.when = w.now, .lock = 99, .resources = "another", .why = "", .held_for = 0s, .reason = loss::expired, .owner = "me"});
+    watching->lost({.when = w.now,
+                    .lock = 99,
+                    .resources = "another",
+                    .why = "",
+                    .held_for = 0s,
+                    .reason = loss::expired,
+                    .owner = "me"});
     auto alone = open_telemetry(tracer);
     resource_set const names("alone");
-    alone->acquired({.when = w.now, .acquisition = 1, .lock = 1, .joined = false, .resources = names, .mode = mode::exclusive,
-                     .waited = 0s, .took = 2s, .rounds = 1, .ahead = 0, .validity = 1s, .owner = "me"});
+    alone->acquired({.when = w.now,
+                     .acquisition = 1,
+                     .lock = 1,
+                     .joined = false,
+                     .resources = names,
+                     .mode = mode::exclusive,
+                     .waited = 0s,
+                     .took = 2s,
+                     .rounds = 1,
+                     .ahead = 0,
+                     .validity = 1s,
+                     .owner = "me"});
     alone.reset();
 
     BOOST_TEST(ended->started == started + 2);
@@ -453,9 +499,25 @@ BOOST_FIXTURE_TEST_CASE(late_observer_calls_do_not_distort_spans, traced)
     auto const now = clock::now();
     auto const system = std::chrono::system_clock::now();
 
-    late->acquisition_begun({.when = now - 5s, .acquisition = 1, .resources = names, .any = false, .resumes = false,
-                             .mode = mode::exclusive, .ttl = 10s, .wait = 0s, .ahead = 0, .context = {}, .owner = "me"});
-    late->not_acquired({.when = now - 4s, .acquisition = 1, .resources = names, .reason = errc::contended, .took = 1s, .rounds = 1, .ahead = 0, .owner = "me"});
+    late->acquisition_begun({.when = now - 5s,
+                             .acquisition = 1,
+                             .resources = names,
+                             .any = false,
+                             .resumes = false,
+                             .mode = mode::exclusive,
+                             .ttl = 10s,
+                             .wait = 0s,
+                             .ahead = 0,
+                             .context = {},
+                             .owner = "me"});
+    late->not_acquired({.when = now - 4s,
+                        .acquisition = 1,
+                        .resources = names,
+                        .reason = errc::contended,
+                        .took = 1s,
+                        .rounds = 1,
+                        .ahead = 0,
+                        .owner = "me"});
 
     BOOST_TEST_REQUIRE(ended->all.size() == 1u);
     BOOST_TEST((ended->all[0]->GetDuration() == 1s));
@@ -467,7 +529,8 @@ BOOST_FIXTURE_TEST_CASE(late_observer_calls_do_not_distort_spans, traced)
 BOOST_AUTO_TEST_CASE(release_with_a_tracer_that_does_nothing_succeeds)
 {
     lock_world w(3);
-    auto const locks = w.manager({.observer = open_telemetry(otel::trace::Provider::GetTracerProvider()->GetTracer("nobody"))});
+    auto const locks =
+        w.manager({.observer = open_telemetry(otel::trace::Provider::GetTracerProvider()->GetTracer("nobody"))});
 
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     w.extend(won.held, 2s);

@@ -72,7 +72,8 @@ sql::introduction const durable_for_long{
 
 struct two_connections final : sql::connections::owner {
     explicit two_connections(sql::introduction server_now = durable_for_long)
-        : all({.name = "db", .kind = "sql", .connections = 2, .timeout = 500ms, .make_session = make()}, {}, context_of(), *this)
+        : all({.name = "db", .kind = "sql", .connections = 2, .timeout = 500ms, .make_session = make()}, {},
+              context_of(), *this)
     {
         all.start(context.get_executor(), alive);
         links[0]->come(server_now);
@@ -83,7 +84,9 @@ struct two_connections final : sql::connections::owner {
 
     std::function<std::shared_ptr<sql::session>(asio::any_io_executor, std::size_t, sql::session::owner&)> make()
     {
-        return [this](auto, std::size_t, sql::session::owner& o) { return links.emplace_back(std::make_shared<fake_session>(o)); };
+        return [this](auto, std::size_t, sql::session::owner& o) {
+            return links.emplace_back(std::make_shared<fake_session>(o));
+        };
     }
     static store_context context_of()
     {
@@ -122,11 +125,13 @@ BOOST_AUTO_TEST_CASE(what_an_earlier_life_of_a_server_was_asked_is_over_and_its_
     two_connections c;
     c.links[0]->go();
     BOOST_TEST(c.all.may_still_execute(c.links[0]->number));
-    c.links[0]->come({.backend = {8}, .system = "one", .started = "at one", .durable = true, .since = "ever", .age = 1h});
+    c.links[0]->come(
+        {.backend = {8}, .system = "one", .started = "at one", .durable = true, .since = "ever", .age = 1h});
     c.links[1]->go();  // it notices later
     BOOST_TEST(!c.all.may_still_execute(c.links[1]->number));
     c.links[0]->go();
-    c.links[1]->come({.backend = {9}, .system = "one", .started = "at one", .durable = true, .since = "ever", .age = 1h});
+    c.links[1]->come(
+        {.backend = {9}, .system = "one", .started = "at one", .durable = true, .since = "ever", .age = 1h});
     BOOST_TEST(c.links[1]->ended == std::vector<std::int64_t>{8}, boost::test_tools::per_element());
     BOOST_TEST(c.links[0]->ended.empty());
 }
@@ -136,7 +141,13 @@ BOOST_AUTO_TEST_CASE(another_database_in_the_place_of_the_one_before_knows_nothi
     two_connections c;
     BOOST_TEST(c.server.durable);
     c.links[0]->go();
-    c.links[0]->come({.backend = {7}, .system = "two", .started = "at ten", .durable = true, .since = "long ago", .age = 1h, .uptime = 1h});
+    c.links[0]->come({.backend = {7},
+                      .system = "two",
+                      .started = "at ten",
+                      .durable = true,
+                      .since = "long ago",
+                      .age = 1h,
+                      .uptime = 1h});
     BOOST_TEST(!c.links[1]->up());  // locks of both would not exclude each other
     BOOST_TEST(!c.server.durable);
     BOOST_TEST(c.server.restarted);

@@ -21,7 +21,9 @@ BOOST_FIXTURE_TEST_SUITE(failures_of_postgresql, event_loop, *only_with_server()
 
 BOOST_AUTO_TEST_CASE(an_address_is_named_without_its_secrets)
 {
-    BOOST_CHECK_NO_THROW(lock_manager(asio::system_executor(), on("postgresql://u:geheim@h1:1,h2:2/db?table=app.locks&sslmode=require&timeout=2s&prepare=off")));
+    BOOST_CHECK_NO_THROW(
+        lock_manager(asio::system_executor(),
+                     on("postgresql://u:geheim@h1:1,h2:2/db?table=app.locks&sslmode=require&timeout=2s&prepare=off")));
     BOOST_CHECK_THROW(postgresql({.connections = 0}), std::invalid_argument);
     lock_manager locks(asio::system_executor(), on("postgresql://u:geheim@h1:1,h2:2/db?table=app.locks"));
     BOOST_TEST(locks.stats().nodes.at(0).name == "postgresql://h1:1,h2:2/db?table=app.locks");
@@ -32,7 +34,8 @@ BOOST_AUTO_TEST_CASE(who_may_not_come_in_is_told_why)
     postgres_server s({"fsync=off", "password_encryption=scram-sha-256"});
     s.ask("CREATE ROLE app LOGIN PASSWORD 'geheim'");
     s.ask("CREATE ROLE guest LOGIN PASSWORD 'geheim'");
-    std::ofstream(s.folder() + "/pg_hba.conf") << "host all redlock 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
+    std::ofstream(s.folder() + "/pg_hba.conf")
+        << "host all redlock 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
     s.ask("SELECT pg_reload_conf()");
     auto const error_of = [&](std::string const& url) { return trouble_of(r.attempt(on(url))).error; };
     auto const eventually = [&](std::string const& url, errc wanted) {  // the settings are read a moment later
@@ -41,15 +44,19 @@ BOOST_AUTO_TEST_CASE(who_may_not_come_in_is_told_why)
     BOOST_TEST(eventually(address_of(s, "app:wrong-geheim"), errc::authentication_failed));
     BOOST_TEST((error_of(address_of(s, "app")) == errc::authentication_failed));
     BOOST_TEST((error_of(address_of(s, "nobody:geheim")) == errc::authentication_failed));
-    BOOST_TEST((error_of(fmt::format("postgresql://redlock@127.0.0.1:{}/nowhere", s.port())) == errc::node_unreachable));
-    BOOST_TEST((error_of(fmt::format("postgresql://redlock@127.0.0.1:{}/postgres", testbed::free_port())) == errc::node_unreachable));
+    BOOST_TEST(
+        (error_of(fmt::format("postgresql://redlock@127.0.0.1:{}/nowhere", s.port())) == errc::node_unreachable));
+    BOOST_TEST((error_of(fmt::format("postgresql://redlock@127.0.0.1:{}/postgres", testbed::free_port()))
+                == errc::node_unreachable));
 }
 
 BOOST_AUTO_TEST_CASE(a_host_that_says_nothing_does_not_keep_the_next_one_from_being_asked)
 {
     asio::io_context nobody;
-    asio::ip::tcp::acceptor silent(nobody, {asio::ip::address_v4::loopback(), 0});  // the kernel accepts, and that is all
-    auto settings = on(fmt::format("postgresql://redlock@127.0.0.1:{},127.0.0.1:{}/postgres", silent.local_endpoint().port(), server().port()));
+    asio::ip::tcp::acceptor silent(nobody, {asio::ip::address_v4::loopback(), 0});  // the kernel accepts, and that is
+                                                                                    // all
+    auto settings = on(fmt::format("postgresql://redlock@127.0.0.1:{},127.0.0.1:{}/postgres",
+                                   silent.local_endpoint().port(), server().port()));
     settings.connect_timeout = 300ms;
     lock_manager locks(r.context, settings);
     BOOST_TEST(r.run_to([&] { return !r.acquire(locks, "behind silence").ec; }));
@@ -70,13 +77,14 @@ BOOST_AUTO_TEST_CASE(passwords_and_certificates_are_libpqs)
         std::ofstream(s.folder() + "/" + file) << std::ifstream(c.file(file)).rdbuf();
         std::filesystem::permissions(s.folder() + "/" + file, std::filesystem::perms::owner_read);
         if (::geteuid() == 0) {
-            struct stat owner{};
+            struct stat owner {};
             BOOST_REQUIRE(::stat(s.folder().c_str(), &owner) == 0);
             BOOST_REQUIRE(::chown((s.folder() + "/" + file).c_str(), owner.st_uid, owner.st_gid) == 0);
         }
     }
     s.ask("CREATE ROLE app LOGIN PASSWORD 'ge:he@im' SUPERUSER");
-    std::ofstream(s.folder() + "/pg_hba.conf") << "host all redlock 127.0.0.1/32 trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n";
+    std::ofstream(s.folder() + "/pg_hba.conf")
+        << "host all redlock 127.0.0.1/32 trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n";
     for (auto const* setting : {"ssl_cert_file = 'server.pem'", "ssl_key_file = 'server.key'", "ssl = on"})
         s.ask(std::string("ALTER SYSTEM SET ") + setting);
     s.ask("SELECT pg_reload_conf()");
@@ -84,9 +92,11 @@ BOOST_AUTO_TEST_CASE(passwords_and_certificates_are_libpqs)
     BOOST_TEST(r.run_to([&] { return !r.attempt(on(safe)).ec; }));
     auto const plain = r.attempt(on(address_of(s, "app:ge%3Ahe%40im", "?sslmode=disable")));
     BOOST_TEST((plain.report.nodes.at(0).error == errc::authentication_failed));
-    auto const unknown = r.attempt(on(address_of(s, "app:ge%3Ahe%40im", "?sslmode=verify-full&sslrootcert=" + c.file("client.pem"))));
+    auto const unknown =
+        r.attempt(on(address_of(s, "app:ge%3Ahe%40im", "?sslmode=verify-full&sslrootcert=" + c.file("client.pem"))));
     BOOST_TEST((unknown.report.nodes.at(0).error == errc::node_unreachable));
-    BOOST_TEST(unknown.report.nodes[0].message.find("certificate") != std::string::npos, unknown.report.nodes[0].message);
+    BOOST_TEST(unknown.report.nodes[0].message.find("certificate") != std::string::npos,
+               unknown.report.nodes[0].message);
 }
 
 BOOST_AUTO_TEST_CASE(the_rights_of_the_document_suffice_and_less_is_told)
@@ -102,9 +112,12 @@ BOOST_AUTO_TEST_CASE(the_rights_of_the_document_suffice_and_less_is_told)
     if (without_tables.ec) {
         auto const without_rights = r.attempt(on(url));
         BOOST_TEST((without_rights.report.nodes.at(0).error == errc::permission_denied));
-        BOOST_TEST(without_rights.report.nodes[0].message.find("redlock_timeline") != std::string::npos, without_rights.report.nodes[0].message);
+        BOOST_TEST(without_rights.report.nodes[0].message.find("redlock_timeline") != std::string::npos,
+                   without_rights.report.nodes[0].message);
     }
-    BOOST_TEST(s.ask("GRANT SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline TO app") == "");
+    BOOST_TEST(s.ask("GRANT SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, "
+                     "redlock_tombstone, redlock_timeline TO app")
+               == "");
     check_rights(r, url);
 }
 
@@ -112,7 +125,7 @@ BOOST_AUTO_TEST_CASE(acquire_without_rights_names_the_grant_that_is_enough)
 {
     postgres_server s({"fsync=off"});
     BOOST_TEST(s.ask("CREATE ROLE app LOGIN; CREATE SCHEMA own") == "");
-    s.ask("REVOKE CREATE ON SCHEMA public FROM PUBLIC");  // as from PostgreSQL 15 on
+    s.ask("REVOKE CREATE ON SCHEMA public FROM PUBLIC");    // as from PostgreSQL 15 on
     BOOST_TEST(!r.attempt(on(s.url("?table=theirs"))).ec);  // of another role
     for (auto const* const table : {"theirs", "ours", "own.ours"})
         check_grants(r, s, address_of(s, "app", std::string("?table=") + table));
@@ -138,10 +151,13 @@ BOOST_AUTO_TEST_CASE(connect_to_older_functions_names_the_script_that_mends_them
     postgres_server s({"fsync=off"});
     lock_manager mine(r.context, on(s.url()));
     auto held = hold(r, mine, "stock", {.ttl = 60s});
-    BOOST_TEST(s.ask("CREATE OR REPLACE FUNCTION redlock_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 2'") == "");
+    BOOST_TEST(
+        s.ask("CREATE OR REPLACE FUNCTION redlock_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 2'")
+        == "");
     auto const refused = r.attempt(on(s.url()));
     BOOST_TEST((refused.report.nodes.at(0).error == errc::unsupported_server));
-    BOOST_TEST(refused.report.nodes[0].message.find("schema.sql") != std::string::npos, refused.report.nodes[0].message);
+    BOOST_TEST(refused.report.nodes[0].message.find("schema.sql") != std::string::npos,
+               refused.report.nodes[0].message);
     s.ask(std::string(pg::schema()));
     auto const mended = r.attempt(on(s.url()));
     BOOST_TEST((mended.ec == errc::contended), mended.report.message);
@@ -154,8 +170,8 @@ BOOST_AUTO_TEST_CASE(a_lock_of_the_database_in_the_way_is_an_error_and_no_hang)
     postgres_server s({"fsync=off"});
     lock_manager locks(r.context, on(s.url("?timeout=200ms")));
     BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
-    testbed::process vacuum({"psql", "-X", "-q", "-h", "127.0.0.1", "-p", std::to_string(s.port()), "-U", "redlock", "-d", "postgres", "-c",
-                             "BEGIN; LOCK TABLE redlock; SELECT pg_sleep(60)"},
+    testbed::process vacuum({"psql", "-X", "-q", "-h", "127.0.0.1", "-p", std::to_string(s.port()), "-U", "redlock",
+                             "-d", "postgres", "-c", "BEGIN; LOCK TABLE redlock; SELECT pg_sleep(60)"},
                             {.output = "/dev/null"});
     BOOST_TEST(r.run_to([&] {
         auto const tried = r.acquire(locks, "stock");
@@ -171,7 +187,9 @@ BOOST_AUTO_TEST_CASE(what_fails_only_when_it_is_committed_is_not_granted)
     lock_manager locks(r.context, on(s.url()));
     BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
     BOOST_TEST(s.ask("CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE 'too late'; END$$;"
-                     "CREATE CONSTRAINT TRIGGER late AFTER UPDATE ON redlock DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fail()") == "");
+                     "CREATE CONSTRAINT TRIGGER late AFTER UPDATE ON redlock DEFERRABLE INITIALLY DEFERRED FOR EACH "
+                     "ROW EXECUTE FUNCTION fail()")
+               == "");
     auto const failed = r.acquire(locks, "stock", {.ttl = 20s});
     BOOST_TEST((failed.ec == errc::no_quorum));
     BOOST_TEST((failed.report.nodes.at(0).error == errc::server_error));
@@ -186,13 +204,17 @@ BOOST_AUTO_TEST_CASE(acquire_after_an_older_dump_was_restored_is_quarantined)
     postgres_server s({"fsync=off"});
     BOOST_TEST(!r.attempt(on(s.url())).ec);
     auto const dump = s.folder() + "/dump.sql", port = std::to_string(s.port());
-    testbed::run_program({testbed::postgres_programs() + "/pg_dump", "-h", "127.0.0.1", "-p", port, "-U", "redlock", "--clean", "-f", dump, "postgres"}, dump + ".log");
+    testbed::run_program({testbed::postgres_programs() + "/pg_dump", "-h", "127.0.0.1", "-p", port, "-U", "redlock",
+                          "--clean", "-f", dump, "postgres"},
+                         dump + ".log");
     BOOST_TEST_CONTEXT("tables and functions")
-    check_quarantine_after(r, on(s.url()), [&] {
-        testbed::run_program({"psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-1", "-h", "127.0.0.1", "-p", port, "-U", "redlock", "-d", "postgres", "-f", dump}, dump + ".log");
-        skip_time(10s);  // connections look now and then
-        r.run_to([] { return false; }, 100ms);
-    });
+        check_quarantine_after(r, on(s.url()), [&] {
+            testbed::run_program({"psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-1", "-h", "127.0.0.1", "-p", port,
+                                  "-U", "redlock", "-d", "postgres", "-f", dump},
+                                 dump + ".log");
+            skip_time(10s);  // connections look now and then
+            r.run_to([] { return false; }, 100ms);
+        });
     BOOST_TEST(!r.attempt(on(s.url("?table=rows"))).ec);
     std::string kept, restored;
     for (auto const* const table : {"rows", "rows_reader", "rows_tombstone", "rows_timeline"}) {
@@ -201,14 +223,15 @@ BOOST_AUTO_TEST_CASE(acquire_after_an_older_dump_was_restored_is_quarantined)
     }
     BOOST_TEST(s.ask(kept) == "");
     BOOST_TEST_CONTEXT("rows")
-    check_quarantine_after(r, on(s.url("?table=rows")), [&] {
-        BOOST_TEST(s.ask(restored) == "");
-        skip_time(10s);
-        r.run_to([] { return false; }, 100ms);
-    });
+        check_quarantine_after(r, on(s.url("?table=rows")), [&] {
+            BOOST_TEST(s.ask(restored) == "");
+            skip_time(10s);
+            r.run_to([] { return false; }, 100ms);
+        });
 }
 
-BOOST_AUTO_TEST_CASE(a_standby_is_refused_and_when_it_is_promoted_it_does_not_vote_until_what_it_may_have_forgotten_is_over)
+BOOST_AUTO_TEST_CASE(
+    a_standby_is_refused_and_when_it_is_promoted_it_does_not_vote_until_what_it_may_have_forgotten_is_over)
 {
     postgres_server primary({"fsync=off"});
     BOOST_TEST(!r.attempt(on(primary.url())).ec);
@@ -216,7 +239,8 @@ BOOST_AUTO_TEST_CASE(a_standby_is_refused_and_when_it_is_promoted_it_does_not_vo
     auto const refused = r.attempt(on(standby.url()));
     BOOST_TEST((refused.report.nodes.at(0).error == errc::node_read_only));
 
-    auto const both = fmt::format("postgresql://redlock@127.0.0.1:{},127.0.0.1:{}/postgres", standby.port(), primary.port());
+    auto const both =
+        fmt::format("postgresql://redlock@127.0.0.1:{},127.0.0.1:{}/postgres", standby.port(), primary.port());
     auto const settings = on(both, {.max_ttl = 60s});
     lock_manager mine(r.context, settings), late(r.context, settings);
     auto held = hold(r, mine, "stock", {.ttl = 6s});
@@ -250,7 +274,8 @@ BOOST_AUTO_TEST_CASE(fewer_connections_than_wished_for_do)
     s.ask("ALTER ROLE app CONNECTION LIMIT 2");
     s.ask("ALTER ROLE app NOSUPERUSER");
     BOOST_TEST(!r.attempt(on(s.url("?connections=1"))).ec);
-    s.ask("GRANT SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline TO app");
+    s.ask("GRANT SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, "
+          "redlock_timeline TO app");
     lock_manager locks(r.context, on(address_of(s, "app", "?connections=8")));
     for (int i = 0; i < 20; ++i)
         BOOST_TEST(!r.release(r.acquire(locks, "stock" + std::to_string(i), {.ttl = 20s, .wait = 20s}).held));

@@ -13,17 +13,22 @@ BOOST_AUTO_TEST_SUITE(faults, *only_with_server())
 BOOST_AUTO_TEST_CASE(acquire_beside_an_old_primary_that_goes_on_excludes)
 {
     postgres_server old_one, new_one(old_one);
-    auto const hosts = "postgresql://redlock@127.0.0.1:" + std::to_string(old_one.port()) + ",127.0.0.1:" + std::to_string(new_one.port()) + "/postgres";
+    auto const hosts = "postgresql://redlock@127.0.0.1:" + std::to_string(old_one.port())
+                       + ",127.0.0.1:" + std::to_string(new_one.port()) + "/postgres";
     int turn = 0;
-    count_in_turn(on(hosts + this_store::hurried), [&](counting_on const& some_more) {
-        if (turn++ > 0)
-            return turn % 2 == 0 ? stop_for_longer_than(counting_ttl, old_one) : stop_for_longer_than(counting_ttl, new_one);
-        old_one.pause();
-        BOOST_TEST(new_one.ask("SELECT pg_promote()") == "t");
-        some_more();
-        old_one.resume();
-        some_more();
-    }, 2);
+    count_in_turn(
+        on(hosts + this_store::hurried),
+        [&](counting_on const& some_more) {
+            if (turn++ > 0)
+                return turn % 2 == 0 ? stop_for_longer_than(counting_ttl, old_one)
+                                     : stop_for_longer_than(counting_ttl, new_one);
+            old_one.pause();
+            BOOST_TEST(new_one.ask("SELECT pg_promote()") == "t");
+            some_more();
+            old_one.resume();
+            some_more();
+        },
+        2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -38,11 +38,12 @@ struct fake_scout final : sql::session {
 // Hosts "a", "b", … that say what the test makes them say.
 struct some_hosts {
     explicit some_hosts(std::string const& names)
-        : all(std::make_shared<pg::hosts>(context.get_executor(), [this](pg::found const& f, sql::session::owner& o, pg::hosts::teller tell) {
-              owner = &o;
-              tellers[f.name] = std::move(tell);
-              return scouts[f.name] = std::make_shared<fake_scout>();
-          }))
+        : all(std::make_shared<pg::hosts>(context.get_executor(),
+                                          [this](pg::found const& f, sql::session::owner& o, pg::hosts::teller tell) {
+                                              owner = &o;
+                                              tellers[f.name] = std::move(tell);
+                                              return scouts[f.name] = std::make_shared<fake_scout>();
+                                          }))
     {
         for (auto const name : names)
             places.push_back({places.size(), std::string(1, name), "127.0.0.1"});
@@ -51,10 +52,18 @@ struct some_hosts {
 
     void find()
     {
-        all->find(places, [this](pg::found const* primary, node_reply const& why) { answer = primary ? primary->name : why.error.message() + ": " + why.text; });
+        all->find(places, [this](pg::found const* primary, node_reply const& why) {
+            answer = primary ? primary->name : why.error.message() + ": " + why.text;
+        });
     }
-    void is(std::string const& name, std::int64_t timeline, std::string const& system = "one") { tellers.at(name)({system, timeline}); }
-    void is_down(std::string const& name) { owner->down(*scouts.at(name), false, {.error = errc::node_unreachable, .text = "refused"}); }
+    void is(std::string const& name, std::int64_t timeline, std::string const& system = "one")
+    {
+        tellers.at(name)({system, timeline});
+    }
+    void is_down(std::string const& name)
+    {
+        owner->down(*scouts.at(name), false, {.error = errc::node_unreachable, .text = "refused"});
+    }
     std::string answered()
     {
         context.restart();
@@ -71,20 +80,11 @@ struct some_hosts {
     std::shared_ptr<pg::hosts> const all;
 };
 
-config with_hosts(std::string const& hosts)
-{
-    return on(fmt::format("postgresql://redlock@{}/postgres", hosts));
-}
+config with_hosts(std::string const& hosts) { return on(fmt::format("postgresql://redlock@{}/postgres", hosts)); }
 
-std::string place_of(postgres_server const& s)
-{
-    return fmt::format("127.0.0.1:{}", s.port());
-}
+std::string place_of(postgres_server const& s) { return fmt::format("127.0.0.1:{}", s.port()); }
 
-std::string number_of_locks(postgres_server const& s)
-{
-    return s.ask("SELECT count(*) FROM redlock_locks");
-}
+std::string number_of_locks(postgres_server const& s) { return s.ask("SELECT count(*) FROM redlock_locks"); }
 
 }  // namespace
 
@@ -142,7 +142,8 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_stopped_primary_goes_on_uses_the_new_one, *
     BOOST_TEST(new_one.ask("SELECT pg_promote()") == "t");
     old_one.resume();
 
-    for (auto const& order : {place_of(old_one) + "," + place_of(new_one), place_of(new_one) + "," + place_of(old_one)}) {
+    for (auto const& order :
+         {place_of(old_one) + "," + place_of(new_one), place_of(new_one) + "," + place_of(old_one)}) {
         lock_manager locks(r.context, with_hosts(order));
         auto won = acquire_after_quarantine(r, locks, "stock", {.ttl = 20s});
         BOOST_TEST(!won.ec, won.report.message);

@@ -14,10 +14,7 @@ using namespace redlock::test;
 BOOST_FIXTURE_TEST_SUITE(locks_in_postgresql, event_loop, *only_with_server())
 
 namespace {
-std::string bytes(std::string const& text)
-{
-    return "convert_to('" + text + "', 'UTF8')";
-}
+std::string bytes(std::string const& text) { return "convert_to('" + text + "', 'UTF8')"; }
 
 }  // namespace
 
@@ -47,18 +44,22 @@ BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_fails_without_the_lock)
     server().ask("CREATE TABLE sold (item text)");
     auto const sell = [](lock const& held) {
         auto const s = owns({}, held);
-        return server().ask(fmt::format("BEGIN; DO $$BEGIN PERFORM redlock_owns('{}'::bytea[], '{}'); END$$; INSERT INTO sold VALUES ('hat'); COMMIT", s.parameters[0],
-                                          s.parameters[1]));
+        return server().ask(fmt::format("BEGIN; DO $$BEGIN PERFORM redlock_owns('{}'::bytea[], '{}'); END$$; INSERT "
+                                        "INTO sold VALUES ('hat'); COMMIT",
+                                        s.parameters[0], s.parameters[1]));
     };
     auto const sold = [] { return server().ask("SELECT count(*) FROM sold"); };
-    auto won = r.wait_for<lock>([&](auto done) { locks.async_acquire({"hat", "coat"}, {.ttl = 20s}, std::move(done)); });
+    auto won = r.wait_for<lock>([&](auto done) {
+        locks.async_acquire({"hat", "coat"}, {.ttl = 20s}, std::move(done));
+    });
     BOOST_REQUIRE(!won.first);
     sell(won.second);
     BOOST_TEST(sold() == "1");
     auto const late = owns({}, won.second);
     BOOST_TEST(late.text == "SELECT redlock_owns($1::bytea[], $2::bytea)");
     BOOST_TEST(!r.release(won.second));
-    server().ask(fmt::format("BEGIN; SELECT redlock_owns('{}', '{}'); INSERT INTO sold VALUES ('hat'); COMMIT", late.parameters[0], late.parameters[1]));
+    server().ask(fmt::format("BEGIN; SELECT redlock_owns('{}', '{}'); INSERT INTO sold VALUES ('hat'); COMMIT",
+                             late.parameters[0], late.parameters[1]));
     BOOST_TEST(sold() == "1");
     sell(won.second);  // of nothing
     BOOST_TEST(sold() == "1");
@@ -74,7 +75,8 @@ BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_is_told_that_it_does_not_have_a_l
 {
     postgres_server s({"fsync=off"});
     BOOST_TEST(!r.attempt(on(s.url())).ec);
-    s.ask("DO $$BEGIN PERFORM redlock_owns('{\"\\\\xff00\"}', 'v'); EXCEPTION WHEN SQLSTATE 'RL001' THEN CREATE TABLE told (); END$$");
+    s.ask("DO $$BEGIN PERFORM redlock_owns('{\"\\\\xff00\"}', 'v'); EXCEPTION WHEN SQLSTATE 'RL001' THEN CREATE TABLE "
+          "told (); END$$");
     BOOST_TEST(s.ask("SELECT count(*) FROM pg_class WHERE relname = 'told'") == "1");
 }
 
@@ -83,12 +85,14 @@ BOOST_AUTO_TEST_CASE(what_nobody_needs_is_cleaned_up_and_counters_stay)
     lock_manager locks(r.context, on(server().url("?table=cleaned")));
     BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
     auto& d = server();
-    d.ask("INSERT INTO cleaned (key, expires, counter) VALUES (" + bytes("old") + ", clock_timestamp() - interval '2 hours', 0), (" + bytes("numbered")
-          + ", '-infinity', 7), (" + bytes("taken") + ", clock_timestamp() + interval '1 hour', 0)");
+    d.ask("INSERT INTO cleaned (key, expires, counter) VALUES (" + bytes("old")
+          + ", clock_timestamp() - interval '2 hours', 0), (" + bytes("numbered") + ", '-infinity', 7), ("
+          + bytes("taken") + ", clock_timestamp() + interval '1 hour', 0)");
     d.ask("INSERT INTO cleaned_tombstone VALUES (" + bytes("old") + ", 'v', clock_timestamp() - interval '1 s')");
     d.ask("INSERT INTO cleaned_reader VALUES (" + bytes("old") + ", 'v', clock_timestamp() - interval '2 hours')");
     BOOST_TEST(d.ask("SELECT cleaned_clean()") == "4");  // the stock, too, is free and has no number
-    BOOST_TEST(d.ask("SELECT string_agg(convert_from(key, 'UTF8'), ' ' ORDER BY key) FROM cleaned WHERE key <> ''") == "numbered taken");
+    BOOST_TEST(d.ask("SELECT string_agg(convert_from(key, 'UTF8'), ' ' ORDER BY key) FROM cleaned WHERE key <> ''")
+               == "numbered taken");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

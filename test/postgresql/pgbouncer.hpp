@@ -50,14 +50,16 @@ public:
     {
         std::unique_ptr<PGconn, void (*)(PGconn*)> const c(PQconnectdb(url().c_str()), PQfinish);
         std::unique_ptr<PGresult, void (*)(PGresult*)> const r(PQexec(c.get(), sql.c_str()), PQclear);
-        return PQresultStatus(r.get()) == PGRES_TUPLES_OK ? PQgetvalue(r.get(), 0, 0) : "error: " + std::string(PQerrorMessage(c.get()));
+        return PQresultStatus(r.get()) == PGRES_TUPLES_OK ? PQgetvalue(r.get(), 0, 0)
+                                                          : "error: " + std::string(PQerrorMessage(c.get()));
     }
 
 private:
     std::vector<std::string> words() override
     {
         std::ofstream(path() + "/ini") << fmt::format(
-            "[databases]\npostgres = host=127.0.0.1 port={} dbname=postgres user=redlock\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port={}\n"
+            "[databases]\npostgres = host=127.0.0.1 port={} dbname=postgres "
+            "user=redlock\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port={}\n"
             "unix_socket_dir=\nauth_type=any\nignore_startup_parameters=options,extra_float_digits\n{}\n",
             database_, port(), settings_);
         return testbed::as_nobody({pgbouncer_program(), path() + "/ini"});

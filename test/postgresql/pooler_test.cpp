@@ -44,7 +44,8 @@ BOOST_AUTO_TEST_CASE(acquire_through_an_undeclared_pooler_is_refused)
         for (auto const* const parameters : {"", "?notify=off", "?prepare=off"}) {
             auto const tried = r.attempt(on(p.url(parameters)));
             BOOST_REQUIRE(!tried.report.nodes.empty());
-            BOOST_TEST((tried.report.nodes[0].error == errc::unsupported_server), mode << parameters << ": " << tried.report.message);
+            BOOST_TEST((tried.report.nodes[0].error == errc::unsupported_server),
+                       mode << parameters << ": " << tried.report.message);
             for (auto const* const way_out : {both_off, "?session_pooler=on"})
                 BOOST_TEST(tried.report.message.find(way_out) != std::string::npos, tried.report.message);
         }
@@ -82,7 +83,8 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_client_with_another_table_uses_its_own_stat
 {
     pgbouncer p(server(), "pool_mode=session\ndefault_pool_size=1\nserver_reset_query=");
     auto const acquire = [&](std::string const& table) {
-        auto const tried = r.attempt(on(p.url("?session_pooler=on&connections=1&table=" + table)), {.ttl = 20s, .wait = 20s});
+        auto const tried =
+            r.attempt(on(p.url("?session_pooler=on&connections=1&table=" + table)), {.ttl = 20s, .wait = 20s});
         BOOST_TEST(!tried.ec, tried.report.message);
     };
     acquire("of_one");
@@ -90,7 +92,8 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_client_with_another_table_uses_its_own_stat
     acquire("of_two");
     BOOST_TEST(server().ask("SELECT count(*) FROM of_two WHERE key <> ''") == "1");
     acquire("of_one");
-    BOOST_TEST(p.ask("SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'of_one:%'") == p.ask("SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'of_two:%'"));
+    BOOST_TEST(p.ask("SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'of_one:%'")
+               == p.ask("SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'of_two:%'"));
 }
 
 BOOST_AUTO_TEST_CASE(acquire_through_a_wrongly_declared_pooler_says_so)
@@ -101,7 +104,8 @@ BOOST_AUTO_TEST_CASE(acquire_through_a_wrongly_declared_pooler_says_so)
     BOOST_TEST(r.run_to([&] {
         tried = r.acquire(locks, "stock", {.ttl = 20s});
         return tried.report.message.find("a pooler shares server connections") != std::string::npos;
-    }), tried.report.message);
+    }),
+               tried.report.message);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -18,7 +18,8 @@ BOOST_AUTO_TEST_CASE(a_database_that_would_forget_from_now_on_says_so)
     {
         connection before(s.url());
         BOOST_TEST(before.said().durable);
-        BOOST_TEST(s.ask("ALTER TABLE redlock SET UNLOGGED") == "");  // all rows are written anew, as if they were restored
+        BOOST_TEST(s.ask("ALTER TABLE redlock SET UNLOGGED") == "");  // all rows are written anew, as if they were
+                                                                      // restored
         before.link->look([](bool) {});
         before.run_to([&] { return before.is_over; });
         BOOST_TEST(!connection(s.url()).said().durable);
@@ -49,7 +50,8 @@ BOOST_AUTO_TEST_CASE(who_withdraws_waits_for_nobody_in_a_circle)
     BOOST_TEST(ask("INSERT INTO rounds_wish VALUES ('k', 'writer', false, 'infinity')") == "");
     BOOST_TEST(ask("BEGIN; SELECT FROM rounds WHERE key = 'k' FOR UPDATE") == "");
     BOOST_TEST(PQsendQuery(withdraws.get(), "SELECT rounds_withdraw(ARRAY['k'::bytea], 'writer')") == 1);
-    auto const waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = " + std::to_string(PQbackendPID(withdraws.get()));
+    auto const waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = "
+                       + std::to_string(PQbackendPID(withdraws.get()));
     makes_tables.run_to([&] { return d.ask(waits) == "1"; });
     BOOST_TEST(ask("SELECT * FROM rounds_share('k', 'v', 1000, 'reader', false, true)") == "");
     BOOST_TEST(ask("COMMIT") == "");

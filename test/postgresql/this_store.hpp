@@ -55,7 +55,8 @@ struct this_store {
     {
         return fmt::format("postgresql://{}@127.0.0.1:{}/postgres{}", user, port, rest);
     }
-    static std::shared_ptr<sql::session> make_session(asio::any_io_executor e, std::string const& url, sql::session::owner& o)
+    static std::shared_ptr<sql::session> make_session(asio::any_io_executor e, std::string const& url,
+                                                      sql::session::owner& o)
     {
         auto const address = std::make_shared<pg::address const>(pg::parse_address(url, {}));
         return std::make_shared<pg::session>(std::move(e), address, nullptr, 5s, false, o);
@@ -95,12 +96,15 @@ struct this_store {
     /// A question: whether a connection has looked since then whether the server flushes.
     static std::string looks_from_now_on(server const& s)
     {
-        return "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%redlock_remembers%' AND pid <> pg_backend_pid() "
-               "AND query_start > '" + s.ask("SELECT clock_timestamp()") + "'";
+        return "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%redlock_remembers%' AND pid <> "
+               "pg_backend_pid() "
+               "AND query_start > '"
+               + s.ask("SELECT clock_timestamp()") + "'";
     }
 
     static constexpr char const* drops[] = {
-        "DROP VIEW redlock_locks; DROP TABLE redlock CASCADE; DROP TABLE redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline;"
+        "DROP VIEW redlock_locks; DROP TABLE redlock CASCADE; DROP TABLE redlock_reader, redlock_wish, "
+        "redlock_tombstone, redlock_timeline;"
         "DROP FUNCTION redlock_version, redlock_meet",
     };
     static constexpr char const* losses[] = {
@@ -127,9 +131,6 @@ inline std::pair<std::string, std::vector<std::string>> const wrong_addresses[] 
      {"postgresql://u:geheim%zz@h/db", "postgresql://u:its/geheim@h/db", "postgresql://u:its@geheim@h/db"}},
 };
 
-inline std::string ask(postgres_server const& s, std::string const& sql)
-{
-    return s.ask(sql);
-}
+inline std::string ask(postgres_server const& s, std::string const& sql) { return s.ask(sql); }
 
 }  // namespace redlock::test

@@ -78,10 +78,7 @@ public:
     }
 };
 
-tcp::endpoint at(std::string const& address, std::uint16_t port)
-{
-    return {asio::ip::make_address(address), port};
-}
+tcp::endpoint at(std::string const& address, std::uint16_t port) { return {asio::ip::make_address(address), port}; }
 
 // An address that answers nothing: as many connections as are kept for it have been made, and nobody accepts them.
 class black_hole {
@@ -146,7 +143,8 @@ using list = std::vector<std::string>;
 BOOST_AUTO_TEST_CASE(families_are_tried_in_turn)
 {
     BOOST_TEST(order({"10.0.0.1"}) == list({"10.0.0.1"}));
-    BOOST_TEST(order({"fd00::1", "fd00::2", "fd00::3", "10.0.0.1"}) == list({"fd00::1", "10.0.0.1", "fd00::2", "fd00::3"}));
+    BOOST_TEST(order({"fd00::1", "fd00::2", "fd00::3", "10.0.0.1"})
+               == list({"fd00::1", "10.0.0.1", "fd00::2", "fd00::3"}));
     BOOST_TEST(order({"10.0.0.1", "10.0.0.2", "fd00::1"}) == list({"10.0.0.1", "fd00::1", "10.0.0.2"}));
     BOOST_TEST(order({"10.0.0.1", "10.0.0.1", "10.0.0.2"}) == list({"10.0.0.1", "10.0.0.2"}));
 }
@@ -215,7 +213,8 @@ BOOST_AUTO_TEST_CASE(where_none_answers_each_is_told_with_its_reason)
 
     auto const lost = r.attempt(settings_for(port, 300ms));
 
-    BOOST_TEST(lost.report.message.find("127.0.0.2: Connection timed out, 127.0.0.1: Connection refused") != std::string::npos,
+    BOOST_TEST(lost.report.message.find("127.0.0.2: Connection timed out, 127.0.0.1: Connection refused")
+                   != std::string::npos,
                lost.report.message);
 }
 
@@ -227,7 +226,8 @@ BOOST_AUTO_TEST_CASE(a_resolver_that_does_not_answer_is_told_and_waited_for_no_l
 
     auto const lost = r.acquire(locks, "stock");
     BOOST_TEST((lost.ec == errc::no_quorum));
-    BOOST_TEST(lost.report.message.find("its name was not resolved within 100 ms") != std::string::npos, lost.report.message);
+    BOOST_TEST(lost.report.message.find("its name was not resolved within 100 ms") != std::string::npos,
+               lost.report.message);
 
     name.wake();
     BOOST_TEST(!r.acquire(locks, "stock", {.wait = 20s}).ec);

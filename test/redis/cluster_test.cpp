@@ -48,7 +48,8 @@ std::string name_at(redis_cluster& c, std::size_t i, std::string const& begin = 
     }
 }
 
-/// From now on managers of a cluster whose masters have all been met find them old: two minutes have passed on the servers.
+/// From now on managers of a cluster whose masters have all been met find them old: two minutes have passed on the
+/// servers.
 void let_masters_age(redis_cluster& c, std::size_t masters = 3)
 {
     for (std::size_t i = 0; i < masters; ++i) {
@@ -127,7 +128,8 @@ BOOST_AUTO_TEST_CASE(names_that_are_apart_are_not_locked_together)
     BOOST_TEST((apart.ec == errc::no_quorum));
     BOOST_TEST_REQUIRE(apart.report.nodes.size() == 1u);
     BOOST_TEST((apart.report.nodes[0].error == errc::unsupported));
-    BOOST_TEST(says(apart.report.message, "those that share a hash tag, such as {order}:7 and {order}:stock, are in one"));
+    BOOST_TEST(
+        says(apart.report.message, "those that share a hash tag, such as {order}:7 and {order}:stock, are in one"));
     auto together = acquire_set(r, locks, {"{order}:7", "{order}:stock", "{order}"});
     BOOST_TEST(!together.ec);
     BOOST_TEST(!r.release(together.held));
@@ -168,7 +170,8 @@ BOOST_AUTO_TEST_CASE(a_dead_master_without_replica_takes_its_own_slots_along)
     BOOST_REQUIRE(!held.ec);
     c[0].kill();
 
-    BOOST_TEST(r.run_to([&] { return r.acquire(locks, away, {.ttl = 5s}).report.nodes.at(0).error == errc::node_unreachable; }));
+    BOOST_TEST(r.run_to(
+        [&] { return r.acquire(locks, away, {.ttl = 5s}).report.nodes.at(0).error == errc::node_unreachable; }));
     BOOST_TEST(!r.extend(held.held, 60s));
     BOOST_TEST(!r.acquire(locks, there, {.ttl = 5s, .wait = 10s}).ec);
     lock_manager late(r.context, trusting(c.url()));  // the first that it asks is the one that is dead
@@ -189,7 +192,8 @@ BOOST_AUTO_TEST_CASE(a_cluster_that_is_down_says_so)
     auto const here = name_at(c, 1);
     c[0].kill();
 
-    BOOST_TEST(r.run_to([&] { return r.acquire(locks, here, {.ttl = 5s}).report.message.find("CLUSTERDOWN") != std::string::npos; }));
+    BOOST_TEST(r.run_to(
+        [&] { return r.acquire(locks, here, {.ttl = 5s}).report.message.find("CLUSTERDOWN") != std::string::npos; }));
     c[0].start();
     BOOST_TEST(r.run_to([&] { return !r.acquire(locks, here, {.ttl = 5s, .wait = 1s}).ec; }));
     shut_down_without_patience(r, locks);
@@ -230,7 +234,8 @@ BOOST_AUTO_TEST_CASE(slots_script_answers_when_each_slot_came)
     redis_cluster c(1);
     auto& s = c[0];
     auto const record = [&](std::string const& vouched = {}) {
-        auto const said = s.ask({"EVAL", std::string(redis::slots_script.source), "2", "lock::=tenure{2}", "lock::=tenure:slots{2}", std::string(redis::tenure_kept), vouched});
+        auto const said = s.ask({"EVAL", std::string(redis::slots_script.source), "2", "lock::=tenure{2}",
+                                 "lock::=tenure:slots{2}", std::string(redis::tenure_kept), vouched});
         return said.substr(0, said.find('\n'));
     };
     s.ask({"CONFIG", "SET", "cluster-require-full-coverage", "no"});
@@ -258,7 +263,8 @@ BOOST_FIXTURE_TEST_CASE(acquire_in_slot_of_dead_master_given_to_old_one_waits, o
     auto const taken = name_at(c, 2), other = name_at(c, 0);
     auto held = r.acquire(locks, taken, {.ttl = 30s, .wait = 10s});
     BOOST_REQUIRE(!held.ec);
-    BOOST_TEST(!r.release(r.acquire(locks, other, {.ttl = 5s, .wait = 10s}).held));  // it knows the one that gets the slot
+    BOOST_TEST(!r.release(r.acquire(locks, other, {.ttl = 5s, .wait = 10s}).held));  // it knows the one that gets the
+                                                                                     // slot
     c[2].kill();
     c.wait_for_failure(2);
     c.give("lock:" + taken, 0);
@@ -318,19 +324,26 @@ BOOST_AUTO_TEST_CASE(one_cluster_under_two_addresses_has_one_vote)
 BOOST_AUTO_TEST_CASE(what_is_wrong_is_named)
 {
     local_server alone;
-    BOOST_TEST(says(trouble_with(trusting("redis-cluster://127.0.0.1:" + std::to_string(alone.port())), errc::unsupported_server).message,
-                    "no member tells of the cluster: 127.0.0.1:" + std::to_string(alone.port()) + ": this is no member of a cluster"));
+    BOOST_TEST(says(
+        trouble_with(trusting("redis-cluster://127.0.0.1:" + std::to_string(alone.port())), errc::unsupported_server)
+            .message,
+        "no member tells of the cluster: 127.0.0.1:" + std::to_string(alone.port())
+            + ": this is no member of a cluster"));
     auto const nobody = std::to_string(testbed::free_port());
-    BOOST_TEST(says(trouble_with(trusting("redis-cluster://127.0.0.1:" + nobody), errc::node_unreachable).message, "127.0.0.1:" + nobody + ": Connection refused"));
+    BOOST_TEST(says(trouble_with(trusting("redis-cluster://127.0.0.1:" + nobody), errc::node_unreachable).message,
+                    "127.0.0.1:" + nobody + ": Connection refused"));
 
     redis_cluster c;
     for (std::size_t i = 0; i < 3; ++i) {
-        c[i].ask({"ACL", "SETUSER", "locks", "on", ">pass-word", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load", "+get", "+del", "+pexpire",
-                  "+pttl", "+info", "+config|get", "+command|list", "+ping", "+cluster|nodes"});
+        c[i].ask({"ACL",          "SETUSER",     "locks",         "on",       ">pass-word",
+                  "~lock:*",      "-@all",       "+hello",        "+set",     "+evalsha",
+                  "+script|load", "+get",        "+del",          "+pexpire", "+pttl",
+                  "+info",        "+config|get", "+command|list", "+ping",    "+cluster|nodes"});
         c[i].ask({"ACL", "SETUSER", "default", "off"});
     }
     BOOST_TEST(says(trouble_with(trusting(c.url()), errc::authentication_failed).message, "NOAUTH"));
-    BOOST_TEST(says(trouble_with(trusting(c.url("locks:pass-word2@")), errc::authentication_failed).message, "WRONGPASS"));
+    BOOST_TEST(
+        says(trouble_with(trusting(c.url("locks:pass-word2@")), errc::authentication_failed).message, "WRONGPASS"));
     real_servers r(0);
     auto const o = r.attempt(trusting(c.url("locks:pass-word@")), {.wait = 10s});
     BOOST_TEST_INFO(o.report.message);

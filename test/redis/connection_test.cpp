@@ -43,7 +43,10 @@ BOOST_FIXTURE_TEST_CASE(they_are_opened_on_first_use, manager_of<1>)
 BOOST_AUTO_TEST_CASE(nothing_stays_of_a_manager_that_went_shortly_before_its_context)
 {
     real_servers r(1);
-    auto const descriptors = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator()); };
+    auto const descriptors = [] {
+        return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                             std::filesystem::directory_iterator());
+    };
     auto const before = descriptors();
     for (int turns = 0; turns < 16; ++turns) {
         for (int more = 0; more < 16; ++more) {
@@ -66,7 +69,8 @@ BOOST_AUTO_TEST_CASE(user_password_and_database_come_from_the_url)
     real_servers r(1, {"--requirepass", "se:cr@t"});
     std::string const port = std::to_string(r[0].port());
     {
-        lock_manager locks(r.context, {.nodes = {with_credentials(r[0], ":se%3Acr%40t", "/5")}, .node_timeout = patience});
+        lock_manager locks(r.context,
+                           {.nodes = {with_credentials(r[0], ":se%3Acr%40t", "/5")}, .node_timeout = patience});
         auto won = r.acquire(locks, "stock");
         BOOST_TEST(!won.ec);
         testbed::plain_client client(r[0].port());
@@ -74,8 +78,8 @@ BOOST_AUTO_TEST_CASE(user_password_and_database_come_from_the_url)
         BOOST_TEST(client.ask({"EXISTS", "lock:stock"}) == "0");
         client.ask({"SELECT", "5"});
         BOOST_TEST(client.ask({"EXISTS", "lock:stock"}) == "1");
-        client.ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load",
-                    "+get", "+del", "+pexpire", "+pttl", "+info", "+command|list", "+ping", "+select"});
+        client.ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "-@all", "+hello", "+set", "+evalsha",
+                    "+script|load", "+get", "+del", "+pexpire", "+pttl", "+info", "+command|list", "+ping", "+select"});
         won.held = {};
         r.shutdown(locks);
     }
@@ -86,7 +90,8 @@ BOOST_AUTO_TEST_CASE(user_password_and_database_come_from_the_url)
         BOOST_TEST(!r.extend(won.held, 20s));
         BOOST_TEST(!r.release(won.held));
         r.shutdown(locks);
-        auto refused = r.attempt({.nodes = {with_credentials(r[0], "locker:pw")}, .prefix = "other:", .node_timeout = patience});
+        auto refused =
+            r.attempt({.nodes = {with_credentials(r[0], "locker:pw")}, .prefix = "other:", .node_timeout = patience});
         BOOST_TEST((refused.ec == errc::no_quorum));
         BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
     }
@@ -98,13 +103,14 @@ BOOST_AUTO_TEST_CASE(a_server_that_forbids_what_a_lock_needs_does_not_vote_and_s
     real_servers r(1);
     auto const granted = [&](std::string const& but, bool fencing) {
         std::vector<std::string> rules{"ACL", "SETUSER", "locker", "reset", "on", ">pw", "~lock:*", "-@all"};
-        for (auto const* p : {"hello", "set", "evalsha", "script|load", "get", "del", "pexpire", "pttl", "info", "command|list", "ping", "zadd",
-                              "zincrby"}) {
+        for (auto const* p : {"hello", "set", "evalsha", "script|load", "get", "del", "pexpire", "pttl", "info",
+                              "command|list", "ping", "zadd", "zincrby"}) {
             if (p != but)
                 rules.push_back(std::string("+") + p);
         }
         r[0].ask(rules);
-        lock_manager locks(r.context, {.nodes = {with_credentials(r[0], "locker:pw")}, .node_timeout = patience, .fencing = fencing});
+        lock_manager locks(
+            r.context, {.nodes = {with_credentials(r[0], "locker:pw")}, .node_timeout = patience, .fencing = fencing});
         auto o = r.acquire(locks, "stock");
         r.release(o.held);
         BOOST_TEST(locks.stats().nodes[0].connected == !o.ec);
@@ -133,7 +139,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_forbids_what_a_lock_needs_does_not_vote_and_s
     }
     for (int i = 0; i < 3; ++i)
         BOOST_TEST((granted("del", servers_fence()).report.nodes[0].error == errc::permission_denied));
-    BOOST_TEST((r[0].ask({"DEL", core::fence_key("lock:=trial")}) == "1") == servers_fence());  // one for all connections
+    BOOST_TEST((r[0].ask({"DEL", core::fence_key("lock:=trial")}) == "1") == servers_fence());  // one for all
+                                                                                                // connections
     for (auto const* optional : {"ping", "info", "command|list", ""})
         BOOST_TEST(!granted(optional, servers_fence()).ec);
     r[0].ask({"SCRIPT", "FLUSH"});
@@ -156,7 +163,8 @@ BOOST_AUTO_TEST_CASE(a_user_who_may_use_some_locks_only_can_do_so)
 {
     real_servers r(1);
     r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:stock*", "+@all"});
-    ending_manager locks(r, {.nodes = {with_credentials(r[0], "locker:pw")}, .node_timeout = patience, .fencing = servers_fence()});
+    ending_manager locks(
+        r, {.nodes = {with_credentials(r[0], "locker:pw")}, .node_timeout = patience, .fencing = servers_fence()});
     auto won = r.acquire(locks, "stock");
     BOOST_TEST(!won.ec);
     BOOST_TEST(!r.extend(won.held, 20s));
@@ -170,7 +178,9 @@ BOOST_AUTO_TEST_CASE(rule_14_no_password_in_messages_names_or_logs)
     real_servers r(1, {"--requirepass", "correct"});
     std::string everything;
     for (auto const& url : {with_credentials(r[0], "default:hunter2"), std::string("redis://:hunter2@127.0.0.1:1")}) {
-        lock_manager locks(r.context, {.nodes = {url}, .node_timeout = patience, .log = [&](log_level, std::string_view line) { everything += line; }});
+        lock_manager locks(r.context, {.nodes = {url},
+                                       .node_timeout = patience,
+                                       .log = [&](log_level, std::string_view line) { everything += line; }});
         auto refused = r.acquire(locks, "stock");
         BOOST_TEST((refused.ec == errc::no_quorum));
         auto const& n = refused.report.nodes.at(0);
@@ -220,9 +230,10 @@ BOOST_AUTO_TEST_CASE(rule_12_the_same_server_under_two_addresses_is_one_node)
 {
     real_servers r(1);
     auto const port = std::to_string(r[0].port());
-    lock_manager locks(r.context, {.nodes = {"redis://127.0.0.1:" + port, "redis://localhost:" + port, "memory://third"},
-                                   .node_timeout = patience,
-                                   .restart_guard = restart_guard::off});  // one young server among older ones does not vote
+    lock_manager locks(r.context,
+                       {.nodes = {"redis://127.0.0.1:" + port, "redis://localhost:" + port, "memory://third"},
+                        .node_timeout = patience,
+                        .restart_guard = restart_guard::off});  // one young server among older ones does not vote
 
     auto won = r.acquire(locks, "stock");
 
@@ -242,7 +253,8 @@ BOOST_AUTO_TEST_CASE(rule_12_the_same_server_under_two_addresses_is_one_node)
     r.shutdown(locks);
 
     // … but alone it is not.
-    std::vector<std::string> const alone{"redis://127.0.0.1:" + port, "redis://localhost:" + port, "redis://127.0.0.1:1"};
+    std::vector<std::string> const alone{"redis://127.0.0.1:" + port, "redis://localhost:" + port,
+                                         "redis://127.0.0.1:1"};
     BOOST_TEST((r.attempt({.nodes = alone, .node_timeout = patience}).ec == errc::no_quorum));
     BOOST_TEST(r.keys("lock:stock") == 0u);
 }

@@ -18,7 +18,11 @@ namespace {
 /// A server whose configuration file may change between its lives.
 class configured_server {
 public:
-    explicit configured_server(std::string const& settings) { configure(settings); server.emplace(std::vector<std::string>{"--include", file()}); }
+    explicit configured_server(std::string const& settings)
+    {
+        configure(settings);
+        server.emplace(std::vector<std::string>{"--include", file()});
+    }
 
     void configure(std::string const& settings) const { std::ofstream(file()) << settings << '\n'; }
 
@@ -30,7 +34,10 @@ public:
         server->start();
     }
 
-    bool says(std::string const& words) const { return server->ask({"INFO", "persistence"}).find(words) != std::string::npos; }
+    bool says(std::string const& words) const
+    {
+        return server->ask({"INFO", "persistence"}).find(words) != std::string::npos;
+    }
 
     long questions() const { return carried_out(*server, "config|get"); }
 
@@ -43,7 +50,8 @@ private:
 };
 
 // A restart that is seen costs a quarantine that is longer than any of these tests, however slow the machine.
-config settings(configured_server const& s, restart_guard guard = restart_guard::automatic, std::chrono::milliseconds max_ttl = 60s)
+config settings(configured_server const& s, restart_guard guard = restart_guard::automatic,
+                std::chrono::milliseconds max_ttl = 60s)
 {
     return {.nodes = {s.server->url()}, .node_timeout = 1s, .max_ttl = max_ttl, .restart_guard = guard};
 }

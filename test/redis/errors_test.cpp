@@ -20,7 +20,8 @@ namespace {
 // One server in question, while two others make the majority: it must come to show the error @p expected.
 node_report odd_one(real_servers& r, std::string const& url, errc expected)
 {
-    lock_manager locks(r.context, {.nodes = {url, r[0].url(), r[1].url()}, .node_timeout = patience, .connect_timeout = 300ms});
+    lock_manager locks(r.context,
+                       {.nodes = {url, r[0].url(), r[1].url()}, .node_timeout = patience, .connect_timeout = 300ms});
     node_report last;
     BOOST_TEST(r.run_to([&] {
         auto won = r.acquire(locks, "stock", {.wait = 5s});
@@ -63,7 +64,8 @@ BOOST_AUTO_TEST_CASE(rule_13_out_of_memory)
     real_servers r(2);
     local_server full({"--maxmemory", "1mb", "--maxmemory-policy", "noeviction"});
     int filled = 0;
-    for (auto const piece : {65536, 1024, 1}) {  // the last ones so that what a large request itself takes is not missing
+    for (auto const piece : {65536, 1024, 1}) {  // the last ones so that what a large request itself takes is not
+                                                 // missing
         while (full.ask({"SET", "fill" + std::to_string(filled), std::string(piece, 'x')}) == "OK")
             ++filled;
     }
@@ -127,7 +129,9 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_no_lock_is_told_and_left_alone)
                 continue;
             }
             BOOST_TEST((lost->ec == errc::no_quorum), lost->report.message);
-            BOOST_TEST(std::count_if(lost->report.nodes.begin(), lost->report.nodes.end(), [](auto& n) { return n.error == errc::wrong_type; }) >= 2);
+            BOOST_TEST(std::count_if(lost->report.nodes.begin(), lost->report.nodes.end(),
+                                     [](auto& n) { return n.error == errc::wrong_type; })
+                       >= 2);
             BOOST_TEST(lost->report.message.find("WRONGTYPE") != std::string::npos, lost->report.message);
         }
         auto const other = r.acquire(locks, "other");
@@ -159,7 +163,8 @@ BOOST_AUTO_TEST_CASE(a_peer_that_speaks_something_else)
 {
     real_servers r(2);
     auto const begin = std::chrono::steady_clock::now();
-    fake_server http(r.context, [](std::string_view) { return "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"; });
+    fake_server http(r.context,
+                     [](std::string_view) { return "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"; });
     odd_one(r, http.url(), errc::unexpected_reply);
     auto const took = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
     BOOST_TEST(http.connections < 40 + 10 * took.count());  // it is not hammered
@@ -179,7 +184,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_too_old)
         std::string all;
         for (std::size_t at = 0; (at = request.find('*', at)) != request.npos; ++at) {
             if (at == 0 || request[at - 1] == '\n')
-                all += "-ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `hunter2`, \r\n";
+                all +=
+                    "-ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `hunter2`, \r\n";
         }
         return all;
     });
@@ -194,7 +200,7 @@ std::string welcome(std::string const& version, bool with_fencing = false)
 {
     auto const server = "redis_version:" + version + "\r\nrun_id:" + std::string(40, 'a') + "\r\n";
     std::string all = "%1\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$" + std::to_string(server.size()) + "\r\n" + server
-                    + "\r\n$0\r\n\r\n$0\r\n\r\n*0\r\n*1\r\n$3\r\ndel\r\n+OK\r\n";
+                      + "\r\n$0\r\n\r\n$0\r\n\r\n*0\r\n*1\r\n$3\r\ndel\r\n+OK\r\n";
     for (auto const& script : redis::greeted_scripts)
         all += "+" + std::string(script.sha1) + "\r\n";
     for (int i = 0; i < (with_fencing ? 16 : 13); ++i)  // the trial and the life marker
@@ -207,20 +213,23 @@ std::string welcome(std::string const& version, bool with_fencing = false)
 BOOST_AUTO_TEST_CASE(a_server_that_is_too_old_for_fencing_alone, *only_with_fencing())
 {
     real_servers r(2);
-    std::pair<std::string, bool> const versions[] = {{"5.0.14", true}, {"6.0.16", true}, {"6.2.0", false}, {"7.0.15", false}, {"10.0.0", false}};
+    std::pair<std::string, bool> const versions[] = {
+        {"5.0.14", true}, {"6.0.16", true}, {"6.2.0", false}, {"7.0.15", false}, {"10.0.0", false}};
     for (auto const& [version, too_old] : versions) {
         for (bool const with_fencing : {true, false}) {
             bool greeted = false;
-            fake_server old(r.context, [&](std::string_view) { return std::exchange(greeted, true) ? "" : welcome(version, with_fencing); });
+            fake_server old(r.context, [&](std::string_view) {
+                return std::exchange(greeted, true) ? "" : welcome(version, with_fencing);
+            });
             lock_manager locks(r.context, {.nodes = {old.url(), r[0].url(), r[1].url()}, .fencing = with_fencing});
-            BOOST_TEST_CONTEXT(version << (with_fencing ? ", with fencing" : ""))
-            {
+            BOOST_TEST_CONTEXT(version << (with_fencing ? ", with fencing" : "")) {
                 BOOST_TEST(r.run_to([&] {
                     r.acquire(locks, "stock", {.wait = 5s});
                     auto const n = locks.stats().nodes[0];
                     return with_fencing && too_old ? n.last_error == errc::unsupported_server : n.connected;
                 }));
-                auto const said = locks.stats().nodes[0].last_message.find("fencing needs Redis 6.2, and this is version " + version);
+                auto const said =
+                    locks.stats().nodes[0].last_message.find("fencing needs Redis 6.2, and this is version " + version);
                 BOOST_TEST((said != std::string::npos) == (with_fencing && too_old));
             }
             shut_down_without_patience(r, locks);
@@ -265,16 +274,15 @@ BOOST_AUTO_TEST_CASE(a_greeting_whose_answers_belong_to_other_questions_is_refus
     auto const good = welcome("7.0.0");
     auto const sha = std::string(redis::contend_script.sha1);
     std::pair<std::string, std::string> const slips[] = {
-        {"%1\r\n$4\r\nrole\r\n", "*2\r\n$4\r\nrole\r\n"},        // an answer in the old protocol
-        {"$4\r\nrole\r\n", "$4\r\nmode\r\n"},                     // it may be a replica
-        {"$0\r\n\r\n$0", "+OK\r\n$0"},                             // no INFO
-        {"*0\r\n", "+OK\r\n"},                                     // no CONFIG GET
+        {"%1\r\n$4\r\nrole\r\n", "*2\r\n$4\r\nrole\r\n"},              // an answer in the old protocol
+        {"$4\r\nrole\r\n", "$4\r\nmode\r\n"},                          // it may be a replica
+        {"$0\r\n\r\n$0", "+OK\r\n$0"},                                 // no INFO
+        {"*0\r\n", "+OK\r\n"},                                         // no CONFIG GET
         {"*1\r\n$3\r\ndel\r\n+OK\r\n", "+OK\r\n*1\r\n$3\r\ndel\r\n"},  // two that have changed places
-        {"+" + sha, "+" + std::string(sha.rbegin(), sha.rend())},  // another script
+        {"+" + sha, "+" + std::string(sha.rbegin(), sha.rend())},      // another script
     };
     for (auto const& [from, to] : slips) {
-        BOOST_TEST_CONTEXT(from << " becomes " << to)
-        {
+        BOOST_TEST_CONTEXT(from << " becomes " << to) {
             auto bad = good;
             auto const at = bad.find(from);
             BOOST_TEST_REQUIRE(at != bad.npos);
@@ -305,10 +313,12 @@ BOOST_AUTO_TEST_CASE(a_reply_that_no_request_explains_ends_the_connection)
 
 BOOST_AUTO_TEST_CASE(a_server_that_quotes_our_password_in_its_own_way)
 {
-    std::string const ways[] = {"-ERR syntax error near 'hunter2&3'", "-WRONGPASS %68unter2%263 is no password", "-NOAUTH got \"hunter2...\""};
+    std::string const ways[] = {"-ERR syntax error near 'hunter2&3'", "-WRONGPASS %68unter2%263 is no password",
+                                "-NOAUTH got \"hunter2...\""};
     for (auto const& words : ways) {
         real_servers r(2);
-        fake_server gossip(r.context, [&](std::string_view request) { return repeated(words + "\r\n", commands_in(request)); });
+        fake_server gossip(r.context,
+                           [&](std::string_view request) { return repeated(words + "\r\n", commands_in(request)); });
         std::string lines;
         lock_manager locks(r.context, {.nodes = {"redis://:hunter2%263@" + gossip.url().substr(8)},
                                        .log = [&](log_level, std::string_view line) { lines += line; }});
@@ -325,7 +335,8 @@ BOOST_AUTO_TEST_CASE(garbage_after_a_good_start)
 {
     real_servers r(2);
     int requests = 0;
-    fake_server liar(r.context, [&](std::string_view) { return ++requests % 2 == 1 ? welcome("7.0.0") : ":12\r\n$-1zzz\r\n"; });
+    fake_server liar(r.context,
+                     [&](std::string_view) { return ++requests % 2 == 1 ? welcome("7.0.0") : ":12\r\n$-1zzz\r\n"; });
     lock_manager locks(r.context, {.nodes = {liar.url(), r[0].url(), r[1].url()}, .node_timeout = patience});
     for (int i = 0; i < 50; ++i) {
         auto won = r.acquire(locks, "stock", {.wait = 5s});

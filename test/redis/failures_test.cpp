@@ -26,10 +26,7 @@ std::size_t resident_kib()
     return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) / 1024;
 }
 
-long sets_carried_out(local_server const& s)
-{
-    return carried_out(s, "set");
-}
+long sets_carried_out(local_server const& s) { return carried_out(s, "set"); }
 
 }  // namespace
 
@@ -89,7 +86,8 @@ BOOST_AUTO_TEST_CASE(two_of_three_dead_is_an_honest_no_quorum)
     auto lost = r.acquire(locks, "stock", {.wait = 300ms});
 
     BOOST_TEST((lost.ec == errc::no_quorum));
-    BOOST_TEST((lost.report.nodes[0].error == errc::node_unreachable || lost.report.nodes[0].error == errc::connection_lost
+    BOOST_TEST((lost.report.nodes[0].error == errc::node_unreachable
+                || lost.report.nodes[0].error == errc::connection_lost
                 || lost.report.nodes[0].error == errc::node_timeout));
     BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));
     r[0].start();
@@ -144,7 +142,8 @@ BOOST_FIXTURE_TEST_CASE(cancelling_leaves_no_key_on_any_node, connected_to<3>)
     int calls = 0;
     for (int i = 0; i < 300; ++i) {
         locks.async_acquire("stock" + std::to_string(i % 7), {.ttl = 30s, .wait = 1s},
-                            cancelled_after(r.context.get_executor(), std::chrono::microseconds(i * 10), [&](error_code, lock) { ++calls; }));
+                            cancelled_after(r.context.get_executor(), std::chrono::microseconds(i * 10),
+                                            [&](error_code, lock) { ++calls; }));
     }
     BOOST_TEST(r.run_to([&] { return calls == 300; }));
     BOOST_TEST(r.run_to([&] {
@@ -201,7 +200,7 @@ BOOST_FIXTURE_TEST_CASE(rule_8_a_dead_node_costs_bounded_memory_replays_nothing_
     cycles(20'000);
     [[maybe_unused]] auto const after = resident_kib();
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they keep what is freed
-    BOOST_TEST(after < before + 8 * 1024);  // 20,000 forgotten requests would cost more
+    BOOST_TEST(after < before + 8 * 1024);                           // 20,000 forgotten requests would cost more
 #endif
 
     r[2].start();
@@ -240,8 +239,8 @@ BOOST_AUTO_TEST_CASE(a_hung_node_gets_no_backlog_and_votes_again_when_it_wakes_u
     r[2].resume();
     BOOST_TEST(r.run_to([&] { return locks.stats().nodes[2].connected && locks.stats().cleaning == 0; }));
 
-    // It was sent what came until it had been silent for node_timeout, and nothing of what came later; but what each new connection
-    // was greeted with meanwhile, which is carried out now.
+    // It was sent what came until it had been silent for node_timeout, and nothing of what came later; but what each
+    // new connection was greeted with meanwhile, which is carried out now.
     BOOST_TEST(sets_carried_out(r[2]) <= in_time + before * (1 + carried_out(r[2], "hello")));
     BOOST_TEST(r.keys("lock:stock") == 0u);
     BOOST_TEST(r.run_to([&] {

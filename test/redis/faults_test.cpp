@@ -17,7 +17,8 @@ BOOST_AUTO_TEST_CASE(acquire_while_servers_are_killed_and_stopped_meets_nobody)
 {
     real_servers r(3, {"--appendonly", "yes", "--appendfsync", "always"});
     std::size_t next = 0;
-    count_in_turn(r.settings(), [&](counting_on const& some_more) { disturb(r[next++ % 3], some_more); }, 2);
+    count_in_turn(
+        r.settings(), [&](counting_on const& some_more) { disturb(r[next++ % 3], some_more); }, 2);
 }
 
 BOOST_AUTO_TEST_CASE(acquire_while_all_servers_are_stopped_in_turn_meets_nobody)

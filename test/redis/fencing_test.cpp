@@ -11,10 +11,7 @@ BOOST_AUTO_TEST_SUITE(fencing_on_real_servers, *only_with_fencing())
 
 namespace {
 
-std::string counter_of(local_server& s)
-{
-    return s.ask({"ZSCORE", core::fence_key("lock:stock"), "token"});
-}
+std::string counter_of(local_server& s) { return s.ask({"ZSCORE", core::fence_key("lock:stock"), "token"}); }
 
 }  // namespace
 
@@ -28,7 +25,8 @@ BOOST_AUTO_TEST_CASE(tokens_grow_over_managers_and_are_in_the_counters)
     for (int i = 0; i < 40; ++i) {
         auto won = r.acquire(i % 2 ? a : b, "stock", {.wait = 5s});
         BOOST_REQUIRE(!won.ec);
-        BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 5; }));  // or a late one takes its token after we have looked
+        BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 5; }));  // or a late one takes its token after we have
+                                                                          // looked
         BOOST_TEST(won.held.fencing_token() > last);
         last = won.held.fencing_token();
         BOOST_TEST(!r.release(won.held));
@@ -56,7 +54,8 @@ BOOST_AUTO_TEST_CASE(counters_ahead_of_the_clock_that_disagree_are_raised_to_one
     BOOST_TEST(won.report.second_rounds <= 2u);
     BOOST_TEST(won.held.fencing_token() > ahead);
     auto const token = won.held.fencing_token();
-    auto const at_least = std::count_if(r.servers.begin(), r.servers.end(), [&](auto& s) { return std::stoull(counter_of(*s)) >= token; });
+    auto const at_least = std::count_if(r.servers.begin(), r.servers.end(),
+                                        [&](auto& s) { return std::stoull(counter_of(*s)) >= token; });
     BOOST_TEST(at_least >= 2);
     BOOST_TEST(!r.release(won.held));
     r.run_to([&] { return r.keys("lock:stock") == 0; });
@@ -69,7 +68,9 @@ BOOST_AUTO_TEST_CASE(tokens_outlive_a_crash_of_all_servers_with_a_log)
     ending_manager locks(r, r.settings({.fencing = true}));
     auto won = r.acquire(locks, "stock", {.ttl = 60s, .wait = 5s});
     auto const token = won.held.fencing_token();
-    r.ask_all({"ZADD", core::fence_key("lock:stock"), std::to_string(token + 1'000'000'000'000), "token"});  // beyond the clock
+    r.ask_all({"ZADD", core::fence_key("lock:stock"), std::to_string(token + 1'000'000'000'000), "token"});  // beyond
+                                                                                                             // the
+                                                                                                             // clock
     for (auto& s : r.servers) {
         s->kill();
         s->start();
@@ -100,7 +101,8 @@ BOOST_AUTO_TEST_CASE(a_lock_does_not_reappear_after_its_release)
         BOOST_TEST(r.run_to([&] { return !locks.stats().nodes[0].connected; }));
         r[0].resume();
         BOOST_TEST(r.run_to([&] { return locks.stats().nodes[0].connected; }));
-        // Long before the ttl is over, because the server has ended the old connection before it carried out the release.
+        // Long before the ttl is over, because the server has ended the old connection before it carried out the
+        // release.
         BOOST_TEST(r.run_to([&] { return locks.stats().cleaning == 0; }));
         BOOST_TEST(r.keys("lock:stock") == 0u);
         r.context.restart();
@@ -145,8 +147,9 @@ BOOST_FIXTURE_TEST_CASE(another_life_of_a_server_is_not_asked_to_end_a_connectio
 BOOST_AUTO_TEST_CASE(fencing_needs_two_commands_in_an_access_list_and_no_other_keys)
 {
     real_servers r(1);
-    r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load",
-              "+get", "+del", "+pexpire", "+pttl", "+info", "+command|list", "+ping", "+zadd", "+zincrby"});
+    r[0].ask({"ACL",    "SETUSER", "locker",        "on",           ">pw",   "~lock:*", "-@all",
+              "+hello", "+set",    "+evalsha",      "+script|load", "+get",  "+del",    "+pexpire",
+              "+pttl",  "+info",   "+command|list", "+ping",        "+zadd", "+zincrby"});
     auto const url = "redis://locker:pw@127.0.0.1:" + std::to_string(r[0].port());
     ending_manager locks(r, {.nodes = {url}, .node_timeout = patience, .fencing = true});
     auto won = r.acquire(locks, "stock");
@@ -208,7 +211,8 @@ BOOST_AUTO_TEST_CASE(no_lock_is_called_as_what_belongs_to_another)
         }
         for (auto const* marked : {"a:=fence:{lock:a}", "{a}:=fence", "a:=wanted:{lock:a}", "a:=turn", "a:=gone:x"}) {
             BOOST_TEST((r.acquire(locks, marked).ec == errc::invalid_argument));
-            auto const inspected = r.wait_for<lock_info>([&](auto done) { locks.async_inspect(marked, std::move(done)); });
+            auto const inspected =
+                r.wait_for<lock_info>([&](auto done) { locks.async_inspect(marked, std::move(done)); });
             BOOST_TEST((inspected.first == errc::invalid_argument));
         }
         r.shutdown(locks);

@@ -1,5 +1,5 @@
-// What a new user does wrong first, and what the message says then. docs/errors.md holds the same table: REDLOCK_WRITE_ERRORS=1 writes
-// it anew.
+// What a new user does wrong first, and what the message says then. docs/errors.md holds the same table:
+// REDLOCK_WRITE_ERRORS=1 writes it anew.
 
 #include "support/certificates.hpp"
 #include "support/real_servers.hpp"
@@ -28,7 +28,8 @@ struct mistake {
 // What a user sees of an exception, with the addresses of today replaced by usual ones.
 class observer {
 public:
-    /// Of an attempt that comes to say all the @p words: on a busy machine the first may be over before the server has said why.
+    /// Of an attempt that comes to say all the @p words: on a busy machine the first may be over before the server has
+    /// said why.
     std::string message_of(config c, std::initializer_list<std::string_view> words)
     {
         auto const end = std::chrono::steady_clock::now() + 20s;
@@ -54,15 +55,17 @@ public:
     {
         std::string what = "no exception";
         bool done = false;
-        locks.with_lock("stock", options, [](lock&) -> asio::awaitable<void> { co_return; }, [&](std::exception_ptr e) {
-            done = true;
-            try {
-                if (e)
-                    std::rethrow_exception(e);
-            } catch (lock_error const& error) {
-                what = error.what();
-            }
-        });
+        locks.with_lock(
+            "stock", options, [](lock&) -> asio::awaitable<void> { co_return; },
+            [&](std::exception_ptr e) {
+                done = true;
+                try {
+                    if (e)
+                        std::rethrow_exception(e);
+                } catch (lock_error const& error) {
+                    what = error.what();
+                }
+            });
         BOOST_TEST(r.run_to([&] { return done; }));
         return what;
     }
@@ -93,7 +96,8 @@ std::string page()
 // What a server of another version says in its own words is not compared, nor which of two comes first.
 std::string ours(std::string const& message)
 {
-    auto const end = message.find("the same server") == message.npos ? message.rfind(": ") : message.find("; no vote from");
+    auto const end = message.find("the same server") == message.npos ? message.rfind(": ")
+                                                                     : message.find("; no vote from");
     return end == message.npos ? message : message.substr(0, end);
 }
 
@@ -117,7 +121,8 @@ BOOST_AUTO_TEST_CASE(the_message_alone_names_the_way_out)
     auto const add = [&](std::string done, config c, std::string mend, std::initializer_list<std::string_view> words) {
         auto const message = o.message_of(std::move(c), words);
         for (auto const word : words)
-            BOOST_TEST(message.find(word) != message.npos, done << ": \"" << message << "\" does not say \"" << word << "\"");
+            BOOST_TEST(message.find(word) != message.npos,
+                       done << ": \"" << message << "\" does not say \"" << word << "\"");
         all.push_back({std::move(done), message, std::move(mend)});
     };
     auto const address = [](std::uint16_t port) { return "127.0.0.1:" + std::to_string(port); };
@@ -127,7 +132,8 @@ BOOST_AUTO_TEST_CASE(the_message_alone_names_the_way_out)
     add("the server is not started, or the port is wrong", {.nodes = {"redis://" + address(closed)}},
         "start it; compare address and port with `redis-cli -h 10.0.0.1 -p 6379 ping`", {"Connection refused"});
 
-    add("a name that does not exist", {.nodes = {"redis://lock-server.invalid"}}, "mend the name, or the resolver", {"no connection to the node"});
+    add("a name that does not exist", {.nodes = {"redis://lock-server.invalid"}}, "mend the name, or the resolver",
+        {"no connection to the node"});
 
     local_server guarded({"--requirepass", "secret"});
     o.call(address(guarded.port()), "10.0.0.2:6379");
@@ -142,15 +148,19 @@ BOOST_AUTO_TEST_CASE(the_message_alone_names_the_way_out)
 
     local_server member({"--cluster-enabled", "yes"});
     o.call(address(member.port()), "10.0.0.4:6379");
-    add("a member of a cluster", {.nodes = {member.url()}}, "name servers that are independent of each other, or all of it: `redis-cluster://10.0.0.4`", {"member of a cluster"});
+    add("a member of a cluster", {.nodes = {member.url()}},
+        "name servers that are independent of each other, or all of it: `redis-cluster://10.0.0.4`",
+        {"member of a cluster"});
 
     testbed::temporary_folder folder;  // a Sentinel wants a configuration file that it can write to
-    std::ofstream(folder.path + "/sentinel") << "#!/bin/sh\n: > " << folder.path << "/conf\nexec " << testbed::server_program() << ' '
-                                             << folder.path << "/conf \"$@\" --sentinel\n";
+    std::ofstream(folder.path + "/sentinel")
+        << "#!/bin/sh\n: > " << folder.path << "/conf\nexec " << testbed::server_program() << ' ' << folder.path
+        << "/conf \"$@\" --sentinel\n";
     std::filesystem::permissions(folder.path + "/sentinel", std::filesystem::perms::owner_all);
     local_server sentinel({}, folder.path + "/sentinel");
     o.call(address(sentinel.port()), "10.0.0.5:26379");
-    add("a Sentinel", {.nodes = {sentinel.url()}}, "`redis-sentinel://10.0.0.5/NAME`, with the name that it has for the master", {"this is a Sentinel"});
+    add("a Sentinel", {.nodes = {sentinel.url()}},
+        "`redis-sentinel://10.0.0.5/NAME`, with the name that it has for the master", {"this is a Sentinel"});
 
     certificates c;
     tls_server s(c);
@@ -158,9 +168,10 @@ BOOST_AUTO_TEST_CASE(the_message_alone_names_the_way_out)
     o.call("localhost:" + std::to_string(s.port), "locks.example:6380");
     o.call(address(s.server.port()), "10.0.0.6:6379");
     tls_options const tls{.ca_file = c.file("ca.pem")};
-    add("no TLS to a port that wants it", {.nodes = {"redis://" + address(s.port)}}, "`rediss://` in the URL", {"rediss://"});
-    add("TLS to a port that does not speak it", {.nodes = {"rediss://" + address(s.server.port())}, .tls = tls}, "`redis://`, or the port for TLS",
-        {"begins with redis://"});
+    add("no TLS to a port that wants it", {.nodes = {"redis://" + address(s.port)}}, "`rediss://` in the URL",
+        {"rediss://"});
+    add("TLS to a port that does not speak it", {.nodes = {"rediss://" + address(s.server.port())}, .tls = tls},
+        "`redis://`, or the port for TLS", {"begins with redis://"});
 
     c.sign_for("expired", "20010101000000Z", "20020101000000Z");
     c.sign_for("early", "20400101000000Z", "20410101000000Z");
@@ -168,9 +179,12 @@ BOOST_AUTO_TEST_CASE(the_message_alone_names_the_way_out)
     for (auto* t : {&expired, &early, &elsewhere})
         o.call("localhost:" + std::to_string(t->port), "locks.example:6380");
     add("an expired certificate", {.nodes = {expired.url()}, .tls = tls}, "renew it", {"certificate has expired"});
-    add("a certificate that is not valid yet", {.nodes = {early.url()}, .tls = tls}, "set the clocks of both", {"not yet valid"});
-    add("a certificate for another name", {.nodes = {elsewhere.url()}, .tls = tls}, "use the name that is in it", {"ostname mismatch"});
-    add("an authority that is not known", {.nodes = {s.url()}}, "name its certificate in `config::tls.ca_file`", {"certificate in certificate chain"});
+    add("a certificate that is not valid yet", {.nodes = {early.url()}, .tls = tls}, "set the clocks of both",
+        {"not yet valid"});
+    add("a certificate for another name", {.nodes = {elsewhere.url()}, .tls = tls}, "use the name that is in it",
+        {"ostname mismatch"});
+    add("an authority that is not known", {.nodes = {s.url()}}, "name its certificate in `config::tls.ca_file`",
+        {"certificate in certificate chain"});
 
     local_server twice;
     o.call("127.0.0.1:" + std::to_string(twice.port()), "10.0.0.7:6379");
@@ -183,24 +197,28 @@ BOOST_AUTO_TEST_CASE(the_message_alone_names_the_way_out)
     o.call(address(full.port()), "10.0.0.8:6379");
     asio::ip::tcp::socket only(o.r.context);
     only.connect({asio::ip::address_v4::loopback(), full.port()});
-    add("a server with too many clients", {.nodes = {full.url()}}, "raise its `maxclients`", {"max number of clients reached"});
+    add("a server with too many clients", {.nodes = {full.url()}}, "raise its `maxclients`",
+        {"max number of clients reached"});
 
     local_server strict;
     o.call(address(strict.port()), "10.0.0.9:6379");
     strict.ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "+@all", "-pexpire"});
     add("a permission is missing", {.nodes = {"redis://locker:pw@" + address(strict.port())}},
-        "[the list of permissions](guarantees.md#access-control)", {"too few rights", "a lock was tried there", "'pexpire'"});
+        "[the list of permissions](guarantees.md#access-control)",
+        {"too few rights", "a lock was tried there", "'pexpire'"});
 
     local_server shared;
     o.call(address(shared.port()), "10.0.0.1:6379");
     shared.ask({"RPUSH", "lock:stock", "a list"});
     if (servers_tell_type())
-        add("the key of the lock is something else", {.nodes = {shared.url()}}, "delete it, or choose another `config::prefix`", {"WRONGTYPE"});
+        add("the key of the lock is something else", {.nodes = {shared.url()}},
+            "delete it, or choose another `config::prefix`", {"WRONGTYPE"});
 
     local_server well;
     o.call(address(well.port()), "10.0.0.1:6379");
     lock_manager locks(o.r.context, {.nodes = {well.url()}});
-    all.push_back({"a ttl that is out of range", o.usual(o.failure(locks, {.ttl = 2min})), "raise `config::max_ttl`, or renew a shorter one"});
+    all.push_back({"a ttl that is out of range", o.usual(o.failure(locks, {.ttl = 2min})),
+                   "raise `config::max_ttl`, or renew a shorter one"});
     o.r.shutdown(locks);
 
     auto const before = page();
@@ -208,15 +226,18 @@ BOOST_AUTO_TEST_CASE(the_message_alone_names_the_way_out)
     BOOST_TEST_REQUIRE((begin != before.npos && end != before.npos));
     auto const written = before.substr(begin + begin_mark.size(), end - begin - begin_mark.size());
     if (std::getenv("REDLOCK_WRITE_ERRORS")) {
-        std::ofstream(REDLOCK_SOURCE "/docs/errors.md") << before.substr(0, begin) << begin_mark << table(all) << before.substr(end);
+        std::ofstream(REDLOCK_SOURCE "/docs/errors.md")
+            << before.substr(0, begin) << begin_mark << table(all) << before.substr(end);
         return;
     }
     for (auto const& m : all) {
         auto const as_it_is = table({m});
         auto const line = "| " + m.done + " | `" + ours(m.message);
-        BOOST_TEST(written.find(line) != written.npos, "docs/errors.md is behind; REDLOCK_WRITE_ERRORS=1 writes it: " << line);
+        BOOST_TEST(written.find(line) != written.npos,
+                   "docs/errors.md is behind; REDLOCK_WRITE_ERRORS=1 writes it: " << line);
     }
-    BOOST_TEST(std::count(written.begin(), written.end(), '\n') == static_cast<std::ptrdiff_t>(all.size() + (servers_tell_type() ? 2 : 3)));
+    BOOST_TEST(std::count(written.begin(), written.end(), '\n')
+               == static_cast<std::ptrdiff_t>(all.size() + (servers_tell_type() ? 2 : 3)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

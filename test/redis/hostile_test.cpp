@@ -124,8 +124,7 @@ BOOST_AUTO_TEST_CASE(bad_reply_within_a_batch_gives_unexpected_reply_alone)
 {
     siege s;
     for (auto const& a : attacks) {
-        BOOST_TEST_CONTEXT(a.reply.substr(0, 50))
-        {
+        BOOST_TEST_CONTEXT(a.reply.substr(0, 50)) {
             s.fight([&] { s.replies_about_middle(a.reply); }, [&] { return s.says(errc::unexpected_reply, a.words); });
         }
     }
@@ -143,8 +142,7 @@ BOOST_AUTO_TEST_CASE(reply_before_the_greeting_gives_unexpected_reply_alone)
 {
     siege s;
     for (auto const* const words : {"+OK\r\n", "*0\r\n", "\r\n", "$-1zzz\r\n"}) {
-        BOOST_TEST_CONTEXT(words)
-        {
+        BOOST_TEST_CONTEXT(words) {
             s.fight(
                 [&] {
                     s.enemy.first_words = words;
@@ -199,9 +197,8 @@ BOOST_AUTO_TEST_CASE(forged_pushes_do_not_disturb)
     auto many = ">2\r\n" + bulk_string("invalidate") + "*10000\r\n";
     for (int i = 0; i < 10000; ++i)
         many += bulk_string("lock:left");
-    std::string const pushes[] = {
-        invalidation_of("lock:left"), invalidation_of(""),
-        ">1\r\n$10\r\ninvalidate\r\n", ">3\r\n$7\r\nmessage\r\n$1\r\na\r\n*1\r\n*1\r\n:1\r\n", many};
+    std::string const pushes[] = {invalidation_of("lock:left"), invalidation_of(""), ">1\r\n$10\r\ninvalidate\r\n",
+                                  ">3\r\n$7\r\nmessage\r\n$1\r\na\r\n*1\r\n*1\r\n:1\r\n", many};
     s.fight(
         [&] {
             s.enemy.answer = [&](fake_redis::command const& c) {

@@ -1,4 +1,5 @@
-// Servers that lose their keys although they have a durable log. Each test waits until the manager has looked and connected anew.
+// Servers that lose their keys although they have a durable log. Each test waits until the manager has looked and
+// connected anew.
 
 #include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
@@ -91,7 +92,8 @@ struct durable_server {
 
 void copy_folder(std::filesystem::path const& from, std::filesystem::path const& to)
 {
-    std::filesystem::copy(from, to, std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy(from, to,
+                          std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
 }
 
 void empty_folder(std::filesystem::path const& folder)
@@ -158,7 +160,9 @@ BOOST_FIXTURE_TEST_CASE(acquire_after_replicaof_another_and_back_is_quarantined,
     local_server other;
     have_both_greet_again([&] {
         r[0].ask({"REPLICAOF", "127.0.0.1", std::to_string(other.port())});
-        BOOST_TEST(r.run_to([&] { return r[0].ask({"INFO", "replication"}).find("master_link_status:up") != std::string::npos; }));
+        BOOST_TEST(r.run_to([&] {
+            return r[0].ask({"INFO", "replication"}).find("master_link_status:up") != std::string::npos;
+        }));
         r[0].ask({"REPLICAOF", "NO", "ONE"});
     });
 
@@ -170,7 +174,9 @@ BOOST_FIXTURE_TEST_CASE(acquire_after_replicaof_its_own_replica_and_back_is_quar
     local_server replica;
     auto const follow = [&](local_server& one, local_server const& master) {
         one.ask({"REPLICAOF", "127.0.0.1", std::to_string(master.port())});
-        BOOST_TEST(r.run_to([&] { return one.ask({"INFO", "replication"}).find("master_link_status:up") != std::string::npos; }));
+        BOOST_TEST(r.run_to([&] {
+            return one.ask({"INFO", "replication"}).find("master_link_status:up") != std::string::npos;
+        }));
     };
     follow(replica, r[0]);
     BOOST_TEST((attempt(b) == errc::contended));  // a replica that comes or goes changes nothing
@@ -231,12 +237,15 @@ BOOST_AUTO_TEST_CASE(connect_beside_other_settings_warns_once_of_each_difference
     ending_manager b(r, theirs);
     r.connect(b);
     auto const before = carried_out(r[0], "evalsha");
-    BOOST_TEST(r.run_to([&] { return lines.size() >= 2 && carried_out(r[0], "evalsha") > before + 6; }));  // each of them looks twice
+    BOOST_TEST(r.run_to([&] { return lines.size() >= 2 && carried_out(r[0], "evalsha") > before + 6; }));  // each of
+                                                                                                           // them looks
+                                                                                                           // twice
 
     std::sort(lines.begin(), lines.end());
     std::string const where = "; see docs/guarantees.md, \"What all clients must have alike\"";
-    std::vector<std::string> const expected{"another client has used max_ttl=50000 within the last hour, this one 60000" + where,
-                                            "another client has used restart_guard=off within the last hour, this one automatic" + where};
+    std::vector<std::string> const expected{
+        "another client has used max_ttl=50000 within the last hour, this one 60000" + where,
+        "another client has used restart_guard=off within the last hour, this one automatic" + where};
     BOOST_TEST(lines == expected, boost::test_tools::per_element());
 }
 
@@ -260,7 +269,9 @@ BOOST_AUTO_TEST_CASE(acquire_by_a_user_who_may_not_keep_the_marker_succeeds)
 
     BOOST_TEST(!r.attempt(c, {.wait = 5s}).ec);
 
-    BOOST_TEST(std::count_if(lines.begin(), lines.end(), [](auto& line) { return line.find("its life marker cannot be kept") != line.npos; }) == 1);
+    BOOST_TEST(std::count_if(lines.begin(), lines.end(),
+                             [](auto& line) { return line.find("its life marker cannot be kept") != line.npos; })
+               == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

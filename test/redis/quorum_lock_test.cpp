@@ -66,8 +66,9 @@ BOOST_FIXTURE_TEST_CASE(an_extension_is_seen_on_the_servers, connected_to<3>)
 {
     auto won = r.acquire(locks, "stock", {.ttl = 10s});
     auto const all_have_it_for_longer = [&] {
-        return std::all_of(r.servers.begin(), r.servers.end(),
-                           [](auto& s) { return std::stol(s->ask({"PTTL", "lock:stock"})) > 10'000; });
+        return std::all_of(r.servers.begin(), r.servers.end(), [](auto& s) {
+            return std::stol(s->ask({"PTTL", "lock:stock"})) > 10'000;
+        });
     };
 
     BOOST_TEST(!r.extend(won.held, 60s));
@@ -113,7 +114,8 @@ BOOST_AUTO_TEST_CASE(a_lock_may_outlive_its_process)
         auto const ticket = leave(first, std::move(won.held));
         BOOST_TEST(r.keys("lock:stock") == 3u);
 
-        auto [ec, resumed] = r.wait_for<lock>([&](auto done) { second.async_resume(ticket, {.ttl = 60s}, std::move(done)); });
+        auto [ec, resumed] =
+            r.wait_for<lock>([&](auto done) { second.async_resume(ticket, {.ttl = 60s}, std::move(done)); });
         BOOST_TEST(!ec);
         BOOST_TEST(resumed.held());
         BOOST_TEST((resumed.mode() == how));
@@ -184,7 +186,8 @@ BOOST_FIXTURE_TEST_CASE(binary_resources_are_safe, manager_of<1>)
 BOOST_AUTO_TEST_CASE(thousands_of_locks_at_once_leave_nothing)
 {
     real_servers r(5);
-    lock_manager locks(r.context, r.settings({.node_timeout = 10s}));  // three thousand at once take a while on a busy machine
+    lock_manager locks(r.context, r.settings({.node_timeout = 10s}));  // three thousand at once take a while on a busy
+                                                                       // machine
     int done = 0, won = 0;
     for (int i = 0; i < 3000; ++i) {
         locks.async_acquire("r" + std::to_string(i), {.ttl = 20s, .wait = 5s}, [&](error_code ec, lock held) {

@@ -83,7 +83,8 @@ std::vector<command> commands_for(step const& o, redis::encoder& encoder)
     auto all = take_commands(encoder.encode(o, {.tombstone = o.tombstone}).bytes());
     if (o.what == node_command::kind::withdraw)
         return all;
-    if (o.contends() || o.what == node_command::kind::upgrade || (o.is_shared() && o.what == node_command::kind::acquire))
+    if (o.contends() || o.what == node_command::kind::upgrade
+        || (o.is_shared() && o.what == node_command::kind::acquire))
         all.front()[3 + std::stoul(all.front()[2]) + (o.any ? 4 : 3)] = "1000000";
     return all;
 }
@@ -100,7 +101,9 @@ std::string words_for(step const& o, node_reply const& r, bool raised, bool shar
     if (o.is_shared() && o.what == kind::raise)
         return "as it is";  // its answer does not tell; the counter is compared
     if (o.is_shared() && o.what == kind::acquire)
-        return granted ? r.wanted ? "2" : "1" : fmt::format("{} {}", r.behind_writer ? "behind a writer" : "denied", r.handed_on ? "handed on" : "kept");
+        return granted ? r.wanted ? "2" : "1"
+                       : fmt::format("{} {}", r.behind_writer ? "behind a writer" : "denied",
+                                     r.handed_on ? "handed on" : "kept");
     if (o.what == kind::raise)
         return std::to_string(r.fence);
     if (o.what == kind::extend)
@@ -183,7 +186,8 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
     detail::lock_table table;
     auto const now = clock::now();  // nothing expires meanwhile
     std::string const names[] = {"lock:a", "lock:{b}c", "lock:d", "lock:e"}, values[] = {"v1", "v2", "v3"};
-    std::size_t granted_sets = 0, grown = 0, shared = 0, behind = 0, upgraded = 0, together = 0, downgraded = 0, chosen = 0, chosen_later = 0, all_taken = 0;
+    std::size_t granted_sets = 0, grown = 0, shared = 0, behind = 0, upgraded = 0, together = 0, downgraded = 0,
+                chosen = 0, chosen_later = 0, all_taken = 0;
     int const count = pick(3'000, 30'000);
     for (int i = 0; i < count; ++i) {
         step o;
@@ -195,13 +199,15 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
         o.keys = std::span<std::string const>(keys);
         o.value = values[below(3)];
         o.ttl = std::chrono::hours(1);
-        node_command::kind const kinds[] = {node_command::kind::acquire, node_command::kind::raise, node_command::kind::extend,
-                                              node_command::kind::release, node_command::kind::release, node_command::kind::upgrade,
-                                              node_command::kind::downgrade};
+        node_command::kind const kinds[] = {node_command::kind::acquire,  node_command::kind::raise,
+                                            node_command::kind::extend,   node_command::kind::release,
+                                            node_command::kind::release,  node_command::kind::upgrade,
+                                            node_command::kind::downgrade};
         o.what = below(20) == 0 ? node_command::kind::withdraw : kinds[below(o.has_several_keys() ? 5 : 7)];
         bool const acquires = o.what == node_command::kind::acquire;
         bool const upgrades = o.what == node_command::kind::upgrade;
-        if (o.what != node_command::kind::withdraw && !o.has_several_keys() && (upgrades || o.what == node_command::kind::downgrade || below(2) == 0))
+        if (o.what != node_command::kind::withdraw && !o.has_several_keys()
+            && (upgrades || o.what == node_command::kind::downgrade || below(2) == 0))
             o.mode = mode::shared;
         if (o.what == node_command::kind::raise || ((acquires || upgrades) && below(3) != 0))
             o.fence = below(3) == 0 ? 1'795'000'000'000'000 + below(1000) : 1 + below(1000) * (1 + below(1000));
@@ -247,7 +253,9 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
             BOOST_REQUIRE((counter == (reply.fence == 0 ? "(nil)" : std::to_string(reply.fence))));
         shared += o.is_shared() && acquires && reply.vote == vote::granted;
         behind += reply.behind_writer;
-        BOOST_REQUIRE_MESSAGE(in_words(o, actual) == expected, "step " << i << ", " << static_cast<int>(o.what) << (o.is_shared() ? " shared: " : ": ") << in_words(o, actual) << " instead of " << expected);
+        BOOST_REQUIRE_MESSAGE(in_words(o, actual) == expected,
+                              "step " << i << ", " << static_cast<int>(o.what) << (o.is_shared() ? " shared: " : ": ")
+                                      << in_words(o, actual) << " instead of " << expected);
         granted_sets += acquires && o.has_several_keys() && !o.any && reply.vote == vote::granted;
         chosen += o.any && reply.vote == vote::granted;
         chosen_later += o.any && reply.chosen > 0;
@@ -261,7 +269,8 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
             if (readers > 0)
                 BOOST_REQUIRE((client.ask({"ZCARD", core::readers_key(key)}) == std::to_string(readers)));
             auto const c = table.counters[key];
-            BOOST_REQUIRE((client.ask({"ZSCORE", core::fence_key(key), "token"}) == (c == 0 ? "(nil)" : std::to_string(c))));
+            BOOST_REQUIRE(
+                (client.ask({"ZSCORE", core::fence_key(key), "token"}) == (c == 0 ? "(nil)" : std::to_string(c))));
         }
     }
     BOOST_TEST(granted_sets > pick(10u, 100u));
@@ -293,9 +302,11 @@ BOOST_AUTO_TEST_CASE(a_set_changes_nothing_where_one_of_its_keys_is_no_lock)
     auto const is_wrong_type = [](std::string const& answer) { return answer.find("WRONGTYPE") != answer.npos; };
     BOOST_TEST(is_wrong_type(eval_all(redis::acquire_all_script, {"2", "a", "b", "v", "10000", "2"})));
     if (servers_fence())
-        BOOST_TEST(is_wrong_type(eval_all(redis::acquire_all_script, {"4", "a", "c", "a:counter", "c:counter", "v", "10000", "2", "7"})));
+        BOOST_TEST(is_wrong_type(
+            eval_all(redis::acquire_all_script, {"4", "a", "c", "a:counter", "c:counter", "v", "10000", "2", "7"})));
     for (auto const* grows : {"0", "1"}) {
-        std::vector<std::string> command{"7", "a", "b", "wa", "wb", "ta", "tb", "gone", "v", "10000", "me", "1000", "2", grows};
+        std::vector<std::string> command{"7",    "a", "b",     "wa", "wb",   "ta", "tb",
+                                         "gone", "v", "10000", "me", "1000", "2",  grows};
         BOOST_TEST(is_wrong_type(eval_all(redis::contend_all_script, command)));
     }
     BOOST_TEST(s.ask({"EXISTS", "a", "c"}) == "0");
@@ -306,7 +317,8 @@ BOOST_AUTO_TEST_CASE(a_set_changes_nothing_where_one_of_its_keys_is_no_lock)
 }
 
 // One that is none has nothing to give, and keeps nobody from the others.
-BOOST_AUTO_TEST_CASE(of_any_of_several_what_is_no_lock_is_taken_and_what_is_no_counter_is_an_error_before_anything_is_set)
+BOOST_AUTO_TEST_CASE(
+    of_any_of_several_what_is_no_lock_is_taken_and_what_is_no_counter_is_an_error_before_anything_is_set)
 {
     local_server s;
     auto const any = [&](std::vector<std::string> keys, std::vector<std::string> arguments) {
@@ -326,7 +338,8 @@ BOOST_AUTO_TEST_CASE(of_any_of_several_what_is_no_lock_is_taken_and_what_is_no_c
     BOOST_TEST(denied.find("-1\n-2\n") == 0u);
     BOOST_TEST(s.ask({"LLEN", "a"}) == "1");
     s.ask({"SET", "d:counter", "no counter"});
-    BOOST_TEST(any({"b", "d", "b:counter", "d:counter"}, {"w", "10000", "2", "", "1000", "0", "7"}).find("WRONGTYPE") != std::string::npos);
+    BOOST_TEST(any({"b", "d", "b:counter", "d:counter"}, {"w", "10000", "2", "", "1000", "0", "7"}).find("WRONGTYPE")
+               != std::string::npos);
     BOOST_TEST(s.ask({"EXISTS", "d", "b:counter"}) == "0");
 }
 
@@ -336,15 +349,16 @@ BOOST_AUTO_TEST_CASE(what_is_called_as_the_list_or_the_turn_of_another_is_left_a
     for (auto const* helper : {"lock:{x}:turn", "lock:{x}:wanted"})
         s.ask({"SET", helper, "the lock of somebody else", "PX", "60000"});
     auto const contend = [&](char const* value, char const* turn) {
-        return s.ask({"EVAL", std::string(redis::contend_script.source), "3", "lock:{x}", "lock:{x}:wanted", "lock:{x}:turn", value, "30000", "me",
-                      "1000", turn});
+        return s.ask({"EVAL", std::string(redis::contend_script.source), "3", "lock:{x}", "lock:{x}:wanted",
+                      "lock:{x}:turn", value, "30000", "me", "1000", turn});
     };
     for (auto const* turn : {"0", "1"}) {
         BOOST_TEST(contend("v", turn) == "1");
         auto const denied = contend("w", turn);
         BOOST_TEST(std::stol(denied) > 29'000);
         BOOST_TEST(denied.substr(denied.find('\n')) == "\n-2");
-        BOOST_TEST(s.ask({"EVAL", std::string(redis::release_script.source), "2", "lock:{x}", "lock:{x}:turn", "v"}) == "1");
+        BOOST_TEST(s.ask({"EVAL", std::string(redis::release_script.source), "2", "lock:{x}", "lock:{x}:turn", "v"})
+                   == "1");
     }
     for (auto const* helper : {"lock:{x}:turn", "lock:{x}:wanted"}) {
         BOOST_TEST(s.ask({"GET", helper}) == "the lock of somebody else");
@@ -357,7 +371,8 @@ BOOST_AUTO_TEST_CASE(the_list_of_who_wants_a_lock_is_short_and_outlives_it)
     local_server s;
     s.ask({"SET", "k", "v", "PX", "30000"});
     for (int i = 0; i < 300; ++i)
-        s.ask({"EVAL", std::string(redis::contend_script.source), "3", "k", "w", "t", "other", "30000", std::to_string(i), "1000", "0"});
+        s.ask({"EVAL", std::string(redis::contend_script.source), "3", "k", "w", "t", "other", "30000",
+               std::to_string(i), "1000", "0"});
     BOOST_TEST(s.ask({"HLEN", "w"}) == "100");
     BOOST_TEST(std::stol(s.ask({"PTTL", "w"})) > std::stol(s.ask({"PTTL", "k"})));
 }
@@ -406,8 +421,10 @@ BOOST_FIXTURE_TEST_CASE(scripts_are_loaded_once_a_connection, connected_to<1>)
     auto const statistics = r[0].ask({"INFO", "commandstats"});
     BOOST_TEST(carried_out(r[0], "script|load") == 0);
     BOOST_TEST(statistics.find("cmdstat_eval:") == std::string::npos);
-    bool const native = statistics.find("cmdstat_delifeq") != std::string::npos || statistics.find("cmdstat_delex") != std::string::npos;
-    BOOST_TEST(statistics.find(native ? "cmdstat_evalsha:calls=20," : "cmdstat_evalsha:calls=40,") != std::string::npos);
+    bool const native = statistics.find("cmdstat_delifeq") != std::string::npos
+                        || statistics.find("cmdstat_delex") != std::string::npos;
+    BOOST_TEST(statistics.find(native ? "cmdstat_evalsha:calls=20," : "cmdstat_evalsha:calls=40,")
+               != std::string::npos);
     BOOST_TEST(statistics.find("cmdstat_set:calls=20,") != std::string::npos);
 }
 

@@ -25,7 +25,8 @@ namespace {
 /// Redis 6.0 has none.
 auto only_with_access_lists_of_sentinels()
 {
-    return boost::unit_test::precondition([](boost::unit_test::test_unit_id) { return boost::test_tools::assertion_result(servers_fence()); });
+    return boost::unit_test::precondition(
+        [](boost::unit_test::test_unit_id) { return boost::test_tools::assertion_result(servers_fence()); });
 }
 
 /// A manager that has waited until the master votes.
@@ -61,7 +62,9 @@ BOOST_AUTO_TEST_CASE(the_master_that_is_named_keeps_the_locks)
     BOOST_TEST(locks.stats().nodes[0].name == s.url());
     BOOST_TEST((r.acquire(locks, "stock").ec == errc::contended));
     BOOST_TEST(!r.release(won.held));
-    BOOST_TEST(std::count_if(warnings.begin(), warnings.end(), [](auto& w) { return w.find("a fail-over may forget some") != w.npos; }) == 1);
+    BOOST_TEST(std::count_if(warnings.begin(), warnings.end(),
+                             [](auto& w) { return w.find("a fail-over may forget some") != w.npos; })
+               == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_master_that_nobody_has_met_does_not_vote_at_first)
@@ -72,7 +75,8 @@ BOOST_AUTO_TEST_CASE(a_master_that_nobody_has_met_does_not_vote_at_first)
 
     BOOST_TEST(r.run_to([&] { return r.acquire(first, "stock", {.ttl = 1200ms}).ec == errc::quarantined; }));
     BOOST_TEST(!acquire_after_quarantine(r, first, "stock", {.ttl = 1200ms}).ec);
-    BOOST_TEST(s.server(0).ask({"PEXPIRE", "lock::=tenure", "315359880000"}) == "1");  // as if two minutes had passed on the server
+    BOOST_TEST(s.server(0).ask({"PEXPIRE", "lock::=tenure", "315359880000"}) == "1");  // as if two minutes had passed
+                                                                                       // on the server
 
     ending_manager second(r, settings(s.url(), {.node_timeout = 1s, .max_ttl = 1500ms}));
     BOOST_TEST(!r.acquire(second, "order", {.ttl = 1200ms, .wait = 20s}).ec);
@@ -104,25 +108,33 @@ BOOST_AUTO_TEST_CASE(a_fail_over_is_followed_and_no_second_holder_comes_of_it)
     BOOST_TEST(!r.release(won.held));
 }
 
-// A network is cut. One Sentinel and the old master are on one side, the other Sentinel and the new master on the other.
+// A network is cut. One Sentinel and the old master are on one side, the other Sentinel and the new master on the
+// other.
 BOOST_AUTO_TEST_CASE(acquire_beside_a_sentinel_that_hears_late_has_one_holder, *only_with_access_lists_of_sentinels())
 {
     sentinel_set s({.sentinels = 0});
     for (std::size_t i = 0; i < 2; ++i)  // the first Sentinel hears of others by themselves only
-        BOOST_TEST(s.server(i).ask({"ACL", "SETUSER", "apart", "on", ">pass-word", "~*", "+@all", "resetchannels"}) == "OK");
-    auto const& late_one = s.add_sentinel(s.server(0).port(), {"sentinel auth-user stock apart", "sentinel auth-pass stock pass-word"});
+        BOOST_TEST(s.server(i).ask({"ACL", "SETUSER", "apart", "on", ">pass-word", "~*", "+@all", "resetchannels"})
+                   == "OK");
+    auto const& late_one =
+        s.add_sentinel(s.server(0).port(), {"sentinel auth-user stock apart", "sentinel auth-pass stock pass-word"});
     testbed::proxy between({{.port = s.server(0).port()}, {.port = late_one.port()}});
     between.start();
     auto const& other = s.add_sentinel(between.port(0));
     auto const first_master = std::to_string(s.server(0).port());
     other.ask({"PUBLISH", "__sentinel__:hello",
-               "127.0.0.1," + std::to_string(between.port(1)) + ',' + late_one.ask({"SENTINEL", "MYID"}) + ",0,stock,127.0.0.1," + first_master + ",0"});
-    auto const url_of = [](local_server const& sentinel) { return "redis-sentinel://127.0.0.1:" + std::to_string(sentinel.port()) + "/stock"; };
+               "127.0.0.1," + std::to_string(between.port(1)) + ',' + late_one.ask({"SENTINEL", "MYID"})
+                   + ",0,stock,127.0.0.1," + first_master + ",0"});
+    auto const url_of = [](local_server const& sentinel) {
+        return "redis-sentinel://127.0.0.1:" + std::to_string(sentinel.port()) + "/stock";
+    };
     real_servers r(0);
     manager a(r, url_of(late_one), 60s);
     auto held = r.acquire(a.locks, "stock", {.ttl = 60s, .wait = 10s});
     BOOST_REQUIRE(!held.ec);
-    BOOST_TEST(r.run_to([&] { return late_one.ask({"SENTINEL", "MASTER", "stock"}).find("num-other-sentinels\n1\n") != std::string::npos; }));
+    BOOST_TEST(r.run_to([&] {
+        return late_one.ask({"SENTINEL", "MASTER", "stock"}).find("num-other-sentinels\n1\n") != std::string::npos;
+    }));
 
     between.set_all(testbed::fault::half_open);
     s.fail_over(1);
@@ -194,7 +206,8 @@ BOOST_AUTO_TEST_CASE(sentinels_may_die)
     BOOST_REQUIRE(!won.ec);
 
     s.sentinel(1).kill();
-    BOOST_TEST(says(trouble_with(trusting(s.url()), errc::node_unreachable).message, "no Sentinel tells who the master is: 127.0.0.1:"));
+    BOOST_TEST(says(trouble_with(trusting(s.url()), errc::node_unreachable).message,
+                    "no Sentinel tells who the master is: 127.0.0.1:"));
     BOOST_TEST(!r.extend(won.held, 60s));
     BOOST_TEST(locks.stats().nodes[0].connections == 1u);
     BOOST_TEST(!r.release(won.held));
@@ -204,26 +217,37 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named)
 {
     sentinel_set s({.replicas = 0, .settings = {"requirepass pass-word"}});
     BOOST_TEST(says(trouble_with(trusting(s.url()), errc::authentication_failed).message, "NOAUTH"));
-    BOOST_TEST(says(trouble_with(trusting(s.url("/stock?sentinel_password=pass-word2")), errc::authentication_failed).message, "WRONGPASS"));
-    BOOST_TEST(says(trouble_with(trusting(s.url("/shop?sentinel_password=pass-word")), errc::node_unreachable).message, "no master by the name \"shop\""));
+    BOOST_TEST(
+        says(trouble_with(trusting(s.url("/stock?sentinel_password=pass-word2")), errc::authentication_failed).message,
+             "WRONGPASS"));
+    BOOST_TEST(says(trouble_with(trusting(s.url("/shop?sentinel_password=pass-word")), errc::node_unreachable).message,
+                    "no master by the name \"shop\""));
     auto const server = "redis-sentinel://127.0.0.1:" + std::to_string(s.server(0).port()) + "/stock";
     BOOST_TEST(says(trouble_with(trusting(server), errc::unsupported_server).message, "this is no Sentinel"));
 
     real_servers r(0);
-    BOOST_TEST(!r.attempt(trusting(s.url("/stock?db=3&sentinel_user=default&sentinel_password=pass-word")), {.wait = 10s}).ec);
+    BOOST_TEST(
+        !r.attempt(trusting(s.url("/stock?db=3&sentinel_user=default&sentinel_password=pass-word")), {.wait = 10s}).ec);
     s.server(0).ask({"CONFIG", "SET", "requirepass", "pass-word3"});
-    BOOST_TEST(says(trouble_with(trusting(s.url("/stock?sentinel_password=pass-word")), errc::authentication_failed).message, "NOAUTH"));
-    BOOST_TEST(!r.attempt(trusting(s.url("/stock?sentinel_password=pass-word", "redis-sentinel://:pass-word3@")), {.wait = 10s}).ec);
+    BOOST_TEST(
+        says(trouble_with(trusting(s.url("/stock?sentinel_password=pass-word")), errc::authentication_failed).message,
+             "NOAUTH"));
+    BOOST_TEST(!r.attempt(trusting(s.url("/stock?sentinel_password=pass-word", "redis-sentinel://:pass-word3@")),
+                          {.wait = 10s})
+                    .ec);
 }
 
 BOOST_AUTO_TEST_CASE(the_least_rights_are_enough, *only_with_access_lists_of_sentinels())
 {
     sentinel_set s({.replicas = 0, .settings = {"user asks on >pass-word +hello +sentinel|get-master-addr-by-name"}});
-    auto const said = s.server(0).ask({"ACL", "SETUSER", "locks", "on", ">pass-word2", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load", "+get",
-                                       "+del", "+pexpire", "+pttl", "+info", "+config|get", "+command|list", "+ping"});
+    auto const said = s.server(0).ask({"ACL", "SETUSER", "locks", "on", ">pass-word2", "~lock:*", "-@all", "+hello",
+                                       "+set", "+evalsha", "+script|load", "+get", "+del", "+pexpire", "+pttl", "+info",
+                                       "+config|get", "+command|list", "+ping"});
     BOOST_TEST(said == "OK");
     real_servers r(0);
-    auto const o = r.attempt(trusting(s.url("/stock?sentinel_user=asks&sentinel_password=pass-word", "redis-sentinel://locks:pass-word2@")), {.wait = 10s});
+    auto const o = r.attempt(
+        trusting(s.url("/stock?sentinel_user=asks&sentinel_password=pass-word", "redis-sentinel://locks:pass-word2@")),
+        {.wait = 10s});
     BOOST_TEST_INFO(o.report.message);
     BOOST_TEST(!o.ec);
 }
@@ -234,7 +258,8 @@ BOOST_AUTO_TEST_CASE(one_server_under_two_addresses_has_one_vote)
     auto const second = "redis-sentinel://127.0.0.1:" + std::to_string(s.sentinel(1).port()) + "/stock";
     for (auto const& other : {second, s.server(0).url()}) {
         real_servers r(0);
-        lock_manager locks(r.context, {.nodes = {s.url(), other}, .node_timeout = patience, .restart_guard = restart_guard::off});
+        lock_manager locks(r.context,
+                           {.nodes = {s.url(), other}, .node_timeout = patience, .restart_guard = restart_guard::off});
         BOOST_TEST(r.run_to([&] {
             r.release(r.acquire(locks, "stock").held);
             auto const nodes = locks.stats().nodes;
@@ -248,9 +273,13 @@ BOOST_AUTO_TEST_CASE(sentinels_and_servers_may_speak_tls)
 {
     certificates c;
     auto const master = std::to_string(testbed::free_port()), port = std::to_string(testbed::free_port());
-    std::vector<std::string> const files{"tls-cert-file", c.file("server.pem"), "tls-key-file", c.file("server.key"), "tls-ca-cert-file", c.file("ca.pem"),
-                                         "tls-auth-clients", "no"};
-    testbed::sentinel_options o{.replicas = 0, .servers = {"--tls-port", master}, .settings = {"tls-port " + port, "tls-replication yes"}, .port = master};
+    std::vector<std::string> const files{
+        "tls-cert-file",    c.file("server.pem"), "tls-key-file",     c.file("server.key"),
+        "tls-ca-cert-file", c.file("ca.pem"),     "tls-auth-clients", "no"};
+    testbed::sentinel_options o{.replicas = 0,
+                                .servers = {"--tls-port", master},
+                                .settings = {"tls-port " + port, "tls-replication yes"},
+                                .port = master};
     for (std::size_t i = 0; i < files.size(); i += 2) {
         o.servers.insert(o.servers.end(), {"--" + files[i], files[i + 1]});
         o.settings.push_back(files[i] + ' ' + files[i + 1]);

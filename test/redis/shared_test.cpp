@@ -19,7 +19,8 @@ namespace {
 constexpr acquire_options reading{.ttl = 60s, .mode = mode::shared};
 
 struct two_managers {
-    explicit two_managers(config special = {}) : locks(r.context, r.settings(special)), other(r.context, r.settings(special))
+    explicit two_managers(config special = {})
+        : locks(r.context, r.settings(special)), other(r.context, r.settings(special))
     {
         r.connect(locks);
         r.connect(other);
@@ -88,7 +89,8 @@ BOOST_FIXTURE_TEST_CASE(the_last_reader_wakes_a_writer_and_the_writer_wakes_read
     }
 }
 
-BOOST_AUTO_TEST_CASE(readers_have_the_number_of_the_writer_before_and_the_next_writer_has_a_higher_one, *only_with_fencing())
+BOOST_AUTO_TEST_CASE(readers_have_the_number_of_the_writer_before_and_the_next_writer_has_a_higher_one,
+                     *only_with_fencing())
 {
     two_managers t({.fencing = true});
     auto& r = t.r;
@@ -112,7 +114,8 @@ BOOST_AUTO_TEST_CASE(a_reader_has_it_alone_for_a_while, *only_with_fencing())
 {
     two_managers t({.fencing = true});
     auto& r = t.r;
-    auto one = r.acquire(t.locks, "stock", {.ttl = 60s, .mode = mode::shared}), two = r.acquire(t.other, "stock", reading);
+    auto one = r.acquire(t.locks, "stock", {.ttl = 60s, .mode = mode::shared}),
+         two = r.acquire(t.other, "stock", reading);
     auto const number = one.held.fencing_token();
     BOOST_TEST((r.upgrade(one.held) == errc::contended));
     BOOST_TEST(!r.release(two.held));
@@ -141,8 +144,30 @@ BOOST_AUTO_TEST_CASE(a_reader_has_it_alone_for_a_while, *only_with_fencing())
 BOOST_AUTO_TEST_CASE(sharing_needs_six_commands_in_an_access_list_and_no_other_keys)
 {
     real_servers r(1);
-    r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load", "+get", "+del",
-              "+pexpire", "+pttl", "+info", "+command|list", "+ping", "+zadd", "+zscore", "+zrem", "+zcard", "+zremrangebyscore", "+time"});
+    r[0].ask({"ACL",
+              "SETUSER",
+              "locker",
+              "on",
+              ">pw",
+              "~lock:*",
+              "-@all",
+              "+hello",
+              "+set",
+              "+evalsha",
+              "+script|load",
+              "+get",
+              "+del",
+              "+pexpire",
+              "+pttl",
+              "+info",
+              "+command|list",
+              "+ping",
+              "+zadd",
+              "+zscore",
+              "+zrem",
+              "+zcard",
+              "+zremrangebyscore",
+              "+time"});
     auto const url = "redis://locker:pw@127.0.0.1:" + std::to_string(r[0].port());
     ending_manager locks(r, {.nodes = {url}, .node_timeout = patience});
     auto won = r.acquire(locks, "stock", reading);
@@ -166,7 +191,8 @@ BOOST_FIXTURE_TEST_CASE(a_key_that_is_no_list_of_readers_is_an_error_and_nothing
     r.ask_all({"SET", core::readers_key("lock:stock"), "of somebody else"});
     auto const refused = r.acquire(locks, "stock", reading);
     BOOST_TEST((refused.ec == errc::no_quorum));
-    BOOST_TEST((std::any_of(refused.report.nodes.begin(), refused.report.nodes.end(), [](auto& n) { return n.error == errc::wrong_type; })));
+    BOOST_TEST((std::any_of(refused.report.nodes.begin(), refused.report.nodes.end(),
+                            [](auto& n) { return n.error == errc::wrong_type; })));
     BOOST_TEST(r.keys("lock:stock") == 0u);
     BOOST_TEST(r[0].ask({"GET", core::readers_key("lock:stock")}) == "of somebody else");
 }

@@ -21,7 +21,8 @@ namespace {
 constexpr acquire_options held_long{.ttl = 60s};
 
 struct two_managers {
-    explicit two_managers(config special = {}) : locks(r.context, r.settings(special)), other(r.context, r.settings(special))
+    explicit two_managers(config special = {})
+        : locks(r.context, r.settings(special)), other(r.context, r.settings(special))
     {
         r.connect(locks);
         r.connect(other);
@@ -37,7 +38,8 @@ struct two_managers {
     {
         real_servers::outcome o;
         options.report = &o.report;
-        auto [ec, held] = r.wait_for<lock>([&](auto done) { by.async_acquire_any(slots("mailer", 3), options, std::move(done)); });
+        auto [ec, held] =
+            r.wait_for<lock>([&](auto done) { by.async_acquire_any(slots("mailer", 3), options, std::move(done)); });
         o.ec = ec;
         o.held = std::move(held);
         return o;
@@ -61,7 +63,8 @@ BOOST_FIXTURE_TEST_CASE(as_many_hold_as_there_are_slots_each_another_one, two_ma
 {
     std::deque<real_servers::outcome> held;
     std::set<std::string> names;
-    // One asks while the other is told: which node hears whom first is not known, so each asks until nobody is in its way.
+    // One asks while the other is told: which node hears whom first is not known, so each asks until nobody is in its
+    // way.
     for (auto* by : {&locks, &other, &locks}) {
         held.push_back(any(*by, {.ttl = 60s, .wait = 30s}));
         BOOST_REQUIRE(held.back().held.held());
@@ -138,19 +141,21 @@ BOOST_FIXTURE_TEST_CASE(a_key_of_another_type_is_one_slot_less, two_managers)
 BOOST_AUTO_TEST_CASE(it_needs_no_command_that_a_lock_of_one_that_waits_does_not_need)
 {
     real_servers r(1);
-    r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load", "+get", "+del", "+pexpire",
-              "+pttl", "+info", "+command|list", "+ping"});
+    r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load",
+              "+get", "+del", "+pexpire", "+pttl", "+info", "+command|list", "+ping"});
     auto const url = "redis://locker:pw@127.0.0.1:" + std::to_string(r[0].port());
     ending_manager locks(r, {.nodes = {url}, .node_timeout = patience});
     std::deque<lock> held;
     for (int i = 0; i < 3; ++i) {
-        auto [ec, l] = r.wait_for<lock>([&](auto done) { locks.async_acquire_any(slots("mailer", 3), {.ttl = 60s, .wait = 5s}, std::move(done)); });
+        auto [ec, l] = r.wait_for<lock>(
+            [&](auto done) { locks.async_acquire_any(slots("mailer", 3), {.ttl = 60s, .wait = 5s}, std::move(done)); });
         BOOST_TEST(!ec);
         held.push_back(std::move(l));
     }
     bool done = false;
     lock waited;
-    locks.async_acquire_any(slots("mailer", 3), {.ttl = 60s, .wait = 30s}, [&](error_code, lock l) { done = true, waited = std::move(l); });
+    locks.async_acquire_any(slots("mailer", 3), {.ttl = 60s, .wait = 30s},
+                            [&](error_code, lock l) { done = true, waited = std::move(l); });
     r.context.restart();
     r.context.run_for(50ms);
     BOOST_TEST(!r.release(held.front()));

@@ -14,7 +14,10 @@ BOOST_AUTO_TEST_CASE(a_verified_server_is_locked_on)
     tls_server s(c);
     real_servers r(0);
     for (auto const* host : {"localhost", "127.0.0.1"}) {
-        lock_manager locks(r.context, {.nodes = {s.url(host)}, .node_timeout = patience, .connect_timeout = 5s, .tls = {.ca_file = c.file("ca.pem")}});
+        lock_manager locks(r.context, {.nodes = {s.url(host)},
+                                       .node_timeout = patience,
+                                       .connect_timeout = 5s,
+                                       .tls = {.ca_file = c.file("ca.pem")}});
         auto won = r.acquire(locks, "stock");
         BOOST_TEST(!won.ec);
         BOOST_TEST(s.server.ask({"EXISTS", "lock:stock"}) == "1");
@@ -38,12 +41,14 @@ BOOST_AUTO_TEST_CASE(an_unknown_authority_or_a_wrong_name_is_refused)
         {nameless.url(), c.file("ca.pem")},  // a common name is no name of a server (RFC 9525)
     };
     for (auto const& [url, ca] : cases) {
-        auto const refused = r.attempt({.nodes = {url}, .node_timeout = patience, .connect_timeout = 5s, .tls = {.ca_file = ca}});
+        auto const refused =
+            r.attempt({.nodes = {url}, .node_timeout = patience, .connect_timeout = 5s, .tls = {.ca_file = ca}});
         BOOST_TEST((refused.ec == errc::no_quorum));
         BOOST_TEST((refused.report.nodes[0].error == errc::node_unreachable));
         BOOST_TEST(refused.report.nodes[0].message.find("certificate verify failed") != std::string::npos);
     }
-    config const careless{.nodes = {elsewhere.url()}, .node_timeout = patience, .connect_timeout = 5s, .tls = {.verify = false}};
+    config const careless{
+        .nodes = {elsewhere.url()}, .node_timeout = patience, .connect_timeout = 5s, .tls = {.verify = false}};
     BOOST_TEST(!r.attempt(careless).ec);
 }
 
@@ -52,7 +57,9 @@ BOOST_AUTO_TEST_CASE(a_client_certificate_is_shown)
     certificates c;
     tls_server s(c, "server", "yes");
     real_servers r(0);
-    tls_options const tls{.ca_file = c.file("ca.pem"), .certificate_file = c.file("client.pem"), .private_key_file = c.file("client.key")};
+    tls_options const tls{.ca_file = c.file("ca.pem"),
+                          .certificate_file = c.file("client.pem"),
+                          .private_key_file = c.file("client.key")};
     config settings{.nodes = {s.url()}, .node_timeout = patience, .connect_timeout = 5s, .tls = tls};
     BOOST_TEST(!r.attempt(settings).ec);
 

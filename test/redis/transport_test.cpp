@@ -63,7 +63,8 @@ BOOST_FIXTURE_TEST_CASE(rule_8_a_command_whose_answer_is_lost_is_released_and_no
     r.connect(locks);
     r.server.commands.clear();
     r.server.answer = [hung_up = false](auto& c) mutable {
-        return c[0] == "SET" && !std::exchange(hung_up, true) ? std::optional<std::string>(fake_redis::hang_up) : std::nullopt;
+        return c[0] == "SET" && !std::exchange(hung_up, true) ? std::optional<std::string>(fake_redis::hang_up)
+                                                              : std::nullopt;
     };
 
     auto const lost = r.acquire(locks, "stock", {.ttl = 5s});
@@ -126,7 +127,9 @@ BOOST_AUTO_TEST_CASE(a_renewal_that_was_refused_does_not_go_again_behind_its_rel
     ending_manager locks(r, r.settings({.node_timeout = 1s}));
     auto won = r.acquire(locks, "stock", {.ttl = 1500ms, .renew = renewal::automatic});
     BOOST_TEST_REQUIRE(!won.ec);
-    auto const renewals = [&] { return r.server.count({"EVALSHA", std::string(redis::extend_script.sha1), "2", "lock:stock"}); };
+    auto const renewals = [&] {
+        return r.server.count({"EVALSHA", std::string(redis::extend_script.sha1), "2", "lock:stock"});
+    };
     r.server.stand_still();
     auto const renewed = clock::now() + 700ms;
     BOOST_TEST(r.run_to([&] { return clock::now() > renewed; }));
@@ -155,7 +158,8 @@ BOOST_FIXTURE_TEST_CASE(a_connection_that_is_given_up_retransmits_nothing, manag
     BOOST_TEST(r.server.reset == 1);  // and not closed with what has not arrived yet still to be sent
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_13_a_server_whose_role_is_not_master_does_not_vote_even_if_it_would, manager_with<one_server>)
+BOOST_FIXTURE_TEST_CASE(rule_13_a_server_whose_role_is_not_master_does_not_vote_even_if_it_would,
+                        manager_with<one_server>)
 {
     r.server.role = "slave";
 
@@ -172,7 +176,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_reads_its_data_is_greeted_again_and_votes_as_
     one_server r;
     ending_manager locks(r, r.settings({.node_timeout = patience}));
     r.release(r.acquire(locks, "stock", {.wait = 10s}).held);
-    auto const good = std::exchange(r.server.persistence, "loading:1\r\naof_enabled:0\r\naof_rewrite_in_progress:0\r\n");
+    auto const good =
+        std::exchange(r.server.persistence, "loading:1\r\naof_enabled:0\r\naof_rewrite_in_progress:0\r\n");
     r.server.run_id = std::string(40, 'a');  // it has restarted
     auto const before = r.server.connections;
     r.server.hang_up_all();
@@ -234,7 +239,9 @@ BOOST_FIXTURE_TEST_CASE(a_native_deletion_that_an_access_list_forbids_is_done_by
 {
     r.server.native_deletions = {"delifeq"};
     r.server.answer = [](auto& c) {
-        return c[0] == "DELIFEQ" ? std::optional<std::string>("-NOPERM this user has no permissions to run the 'delifeq' command\r\n") : std::nullopt;
+        return c[0] == "DELIFEQ"
+                   ? std::optional<std::string>("-NOPERM this user has no permissions to run the 'delifeq' command\r\n")
+                   : std::nullopt;
     };
 
     for (int i = 0; i < 2; ++i)

@@ -31,7 +31,8 @@ std::vector<std::string> names(std::size_t count, std::size_t length)
     return all;
 }
 
-// For how long the server has carried out what clients asked, in microseconds: what scripts call is in the time of the scripts.
+// For how long the server has carried out what clients asked, in microseconds: what scripts call is in the time of the
+// scripts.
 long worked(local_server const& s)
 {
     auto const statistics = s.ask({"INFO", "commandstats"});
@@ -52,7 +53,8 @@ struct two_managers : connected_to<1> {
         connected_to<1>::teardown();
     }
 
-    real_servers::outcome acquire(lock_manager& by, bool any, std::vector<std::string> const& wanted, acquire_options options)
+    real_servers::outcome acquire(lock_manager& by, bool any, std::vector<std::string> const& wanted,
+                                  acquire_options options)
     {
         real_servers::outcome o;
         std::tie(o.ec, o.held) = r.wait_for<lock>([&](auto done) {
@@ -64,8 +66,8 @@ struct two_managers : connected_to<1> {
         return o;
     }
 
-    // What a round takes of the server, in microseconds; of one that is denied, of which the second is tracked. The machine may be busy: the
-    // least of a few.
+    // What a round takes of the server, in microseconds; of one that is denied, of which the second is tracked. The
+    // machine may be busy: the least of a few.
     long cost(bool any, std::vector<std::string> const& wanted, bool is_free)
     {
         long least = std::numeric_limits<long>::max();
@@ -108,7 +110,9 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_a_set_is_woken_by_each_of_its_holders, two_ma
         BOOST_TEST((first.held.held() && second.held.held()));
         real_servers::outcome waiter;
         auto const before = locks.stats().rounds;
-        locks.async_acquire(wanted, {.ttl = 60s, .wait = 30s}, [&](error_code ec, lock l) { waiter.done = true, waiter.ec = ec, waiter.held = std::move(l); });
+        locks.async_acquire(wanted, {.ttl = 60s, .wait = 30s}, [&](error_code ec, lock l) {
+            waiter.done = true, waiter.ec = ec, waiter.held = std::move(l);
+        });
         BOOST_TEST(r.run_to([&] { return locks.stats().rounds >= before + 2; }));
         BOOST_TEST(!r.release(i % 2 == 0 ? first.held : second.held));
         BOOST_TEST(!r.release(i % 2 == 0 ? second.held : first.held));
@@ -145,8 +149,9 @@ BOOST_AUTO_TEST_CASE(acquire_of_a_set_by_a_user_without_exists_is_woken)
     for (int i = 0; i < 3; ++i) {
         auto held = r.acquire(other, "a", {.ttl = 60s});
         real_servers::outcome waiter;
-        locks.async_acquire(std::vector<std::string>{"a", "b"}, {.ttl = 60s, .wait = 30s},
-                            [&](error_code ec, lock l) { waiter.done = true, waiter.ec = ec, waiter.held = std::move(l); });
+        locks.async_acquire(std::vector<std::string>{"a", "b"}, {.ttl = 60s, .wait = 30s}, [&](error_code ec, lock l) {
+            waiter.done = true, waiter.ec = ec, waiter.held = std::move(l);
+        });
         auto const before = locks.stats().rounds;
         BOOST_TEST(r.run_to([&] { return locks.stats().rounds >= before + (i == 0 ? 3 : 2); }));  // once it is not told
         BOOST_TEST(!r.release(held.held));

@@ -41,10 +41,7 @@ struct locks_and_times {
 };
 
 // Histograms are exact to a 32nd.
-bool is_about(double value, double ms)
-{
-    return value > 0.96 * ms && value < 1.04 * ms;
-}
+bool is_about(double value, double ms) { return value > 0.96 * ms && value < 1.04 * ms; }
 
 }  // namespace
 

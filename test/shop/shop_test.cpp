@@ -40,7 +40,8 @@ namespace {
 
 bool eventually(std::function<bool()> const& true_now)
 {
-    for (auto const end = std::chrono::steady_clock::now() + 20s; std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(5ms)) {
+    for (auto const end = std::chrono::steady_clock::now() + 20s; std::chrono::steady_clock::now() < end;
+         std::this_thread::sleep_for(5ms)) {
         if (true_now())
             return true;
     }
@@ -50,7 +51,10 @@ bool eventually(std::function<bool()> const& true_now)
 // The program, on a port that was free.
 class service : public redlock::testbed::service {
 public:
-    explicit service(std::vector<std::string> options) : redlock::testbed::service(REDLOCK_SHOP, with_port(std::move(options))) {}
+    explicit service(std::vector<std::string> options)
+        : redlock::testbed::service(REDLOCK_SHOP, with_port(std::move(options)))
+    {
+    }
 
 private:
     static std::vector<std::string> with_port(std::vector<std::string> options)
@@ -205,7 +209,9 @@ BOOST_AUTO_TEST_CASE(an_order_is_placed_once_for_its_key)
 BOOST_FIXTURE_TEST_CASE(what_there_is_not_is_not_locked, shop_on<1>)
 {
     for (int i = 0; i < 100; ++i)
-        is_problem(c.post("/orders", R"({"item":"no)" + std::to_string(i) + R"(","count":1})", {{"Idempotency-Key", "k" + std::to_string(i)}}), 422);
+        is_problem(c.post("/orders", R"({"item":"no)" + std::to_string(i) + R"(","count":1})",
+                          {{"Idempotency-Key", "k" + std::to_string(i)}}),
+                   422);
     BOOST_TEST(nodes.all[0].count_keys() == "0");
     BOOST_TEST(c.post("/orders", one_espresso).result_int() == 201u);
     BOOST_TEST(eventually([&] { return nodes.all[0].count_keys() == "1"; }));  // the counter of what there is
@@ -213,9 +219,10 @@ BOOST_FIXTURE_TEST_CASE(what_there_is_not_is_not_locked, shop_on<1>)
 
 BOOST_FIXTURE_TEST_CASE(what_is_no_order_is_told_what_is_wrong_with_it, shop_on<1>)
 {
-    for (auto const* body : {"", "{", "[]", "1", R"({"item":"espresso"})", R"({"count":1})", R"({"item":"espresso","count":0})",
-                             R"({"item":"espresso","count":1.5})", R"({"item":"espresso","count":1001})", R"({"item":"","count":1})",
-                             R"({"item":7,"count":1})"})
+    for (auto const* body :
+         {"", "{", "[]", "1", R"({"item":"espresso"})", R"({"count":1})", R"({"item":"espresso","count":0})",
+          R"({"item":"espresso","count":1.5})", R"({"item":"espresso","count":1001})", R"({"item":"","count":1})",
+          R"({"item":7,"count":1})"})
         is_problem(c.post("/orders", body), 400);
     is_problem(c.post("/orders", one_espresso, {{"Idempotency-Key", std::string(129, 'k')}}), 400);
     is_problem(c.post("/orders", one_espresso, {{"Request-Timeout-Ms", "soon"}}), 400);
@@ -250,8 +257,9 @@ BOOST_FIXTURE_TEST_CASE(head_has_no_body_and_expectations_are_met, shop_on<1>)
     BOOST_TEST(c.get("/stock").result_int() == 200u);  // nothing was left on the connection
 
     client polite(s);
-    asio::write(polite.socket, asio::buffer("POST /orders HTTP/1.1\r\nHost: shop\r\nExpect: 100-continue\r\nContent-Length: "
-                                            + std::to_string(sizeof one_espresso - 1) + "\r\n\r\n"));
+    asio::write(polite.socket,
+                asio::buffer("POST /orders HTTP/1.1\r\nHost: shop\r\nExpect: 100-continue\r\nContent-Length: "
+                             + std::to_string(sizeof one_espresso - 1) + "\r\n\r\n"));
     std::string interim(25, ' ');
     asio::read(polite.socket, asio::buffer(interim));
     BOOST_TEST(interim == "HTTP/1.1 100 Continue\r\n\r\n");
@@ -275,7 +283,8 @@ BOOST_FIXTURE_TEST_CASE(head_has_no_body_and_expectations_are_met, shop_on<1>)
 
 BOOST_FIXTURE_TEST_CASE(a_page_of_another_site_may_not_order, shop_on<1>)
 {
-    for (auto const& [name, value] : headers{{"Origin", "https://evil.example"}, {"Origin", "null"}, {"Sec-Fetch-Site", "cross-site"}})
+    for (auto const& [name, value] :
+         headers{{"Origin", "https://evil.example"}, {"Origin", "null"}, {"Sec-Fetch-Site", "cross-site"}})
         is_problem(c.post("/orders", one_espresso, {{name, value}}), 403);
     BOOST_TEST(left(s, "espresso") == 25);
     BOOST_TEST(c.post("/orders", one_espresso, {{"Origin", "http://shop"}}).result_int() == 201u);
@@ -304,7 +313,10 @@ BOOST_FIXTURE_TEST_CASE(what_operators_look_at, shop_on<3>)
     auto const page = c.get("/");
     BOOST_TEST(page[http::field::content_type] == "text/html; charset=utf-8");
     BOOST_TEST(page.body().find("<!doctype html>") == 0u);
-    BOOST_TEST(eventually([&] { return c.get("/metrics").body().find("\nredlock_node_up{node=\"" + nodes.all[2].url() + "\"} 1\n") != std::string::npos; }));
+    BOOST_TEST(eventually([&] {
+        return c.get("/metrics").body().find("\nredlock_node_up{node=\"" + nodes.all[2].url() + "\"} 1\n")
+               != std::string::npos;
+    }));
     auto const metrics = c.get("/metrics").body();
     BOOST_TEST(metrics.find("\nshop_orders_total 1\n") != std::string::npos);
     BOOST_TEST(metrics.find("\nredlock_acquisitions_total{outcome=\"acquired\"} 1\n") != std::string::npos);
@@ -349,7 +361,7 @@ BOOST_AUTO_TEST_CASE(events_after_an_order_have_its_wait_and_hold_times)
     };
     BOOST_TEST(eventually([&] { return most("hold", 0) >= 775; }));  // exact to a 32nd
     BOOST_TEST(most("hold", 1) < 60'000);
-    BOOST_TEST(eventually([&] { return most("wait", 1) > 100; }));   // the one that waited
+    BOOST_TEST(eventually([&] { return most("wait", 1) > 100; }));  // the one that waited
 }
 
 BOOST_AUTO_TEST_CASE(locks_that_cannot_be_had_are_told_in_time)
@@ -373,7 +385,8 @@ BOOST_AUTO_TEST_CASE(locks_that_cannot_be_had_are_told_in_time)
     BOOST_TEST(c.post("/orders", R"({"item":"lemonade","count":1})").result_int() == 201u);
     for (auto& n : nodes.all)
         n.ask({"DEL", "lock:item:espresso"});
-    BOOST_TEST(c.post("/orders", one_espresso, {{"Idempotency-Key", "later"}}).result_int() == 201u);  // it may be tried again
+    BOOST_TEST(c.post("/orders", one_espresso, {{"Idempotency-Key", "later"}}).result_int() == 201u);  // it may be
+                                                                                                       // tried again
     nodes.all[0].kill();
     nodes.all[1].kill();
     auto const away = c.post("/orders", one_espresso, {{"Request-Timeout-Ms", "2000"}});
@@ -394,7 +407,8 @@ BOOST_AUTO_TEST_CASE(work_that_takes_too_long_is_stopped)
 BOOST_AUTO_TEST_CASE(a_lock_that_is_lost_stops_the_work)
 {
     lock_servers nodes(3);
-    service s({"--nodes", nodes.urls(), "--work", "60000", "--timeout", "60000", "--ttl", "1000", "--node-timeout", "300"});
+    service s(
+        {"--nodes", nodes.urls(), "--work", "60000", "--timeout", "60000", "--ttl", "1000", "--node-timeout", "300"});
     client c(s);
     c.send(http::verb::post, "/orders", one_espresso);
     BOOST_TEST(eventually([&] { return nodes.locked("espresso") >= 2; }));
@@ -439,7 +453,8 @@ BOOST_AUTO_TEST_CASE(a_slow_client_holds_up_nobody)
     lock_servers nodes(3);
     service s({"--nodes", nodes.urls(), "--threads", "1"});
     client slow(s);
-    auto const request = "POST /orders HTTP/1.1\r\nHost: shop\r\nContent-Length: " + std::to_string(sizeof one_espresso - 1) + "\r\n\r\n" + one_espresso;
+    auto const request = "POST /orders HTTP/1.1\r\nHost: shop\r\nContent-Length: "
+                         + std::to_string(sizeof one_espresso - 1) + "\r\n\r\n" + one_espresso;
     asio::write(slow.socket, asio::buffer(request.substr(0, 30)));
     client c(s);
     BOOST_TEST(c.post("/orders", one_espresso).result_int() == 201u);
@@ -459,7 +474,8 @@ BOOST_AUTO_TEST_CASE(a_thousand_connections)
     service s({"--nodes", nodes.urls(), "--stock", "600", "--timeout", "60000"});
     asio::io_context context;
     std::deque<tcp::socket> all;
-    auto const request = "POST /orders HTTP/1.1\r\nHost: shop\r\nContent-Length: " + std::to_string(sizeof one_espresso - 1) + "\r\n\r\n" + one_espresso;
+    auto const request = "POST /orders HTTP/1.1\r\nHost: shop\r\nContent-Length: "
+                         + std::to_string(sizeof one_espresso - 1) + "\r\n\r\n" + one_espresso;
     for (int i = 0; i < 1000; ++i) {
         all.emplace_back(context).connect({asio::ip::address_v4::loopback(), s.port()});
         asio::write(all.back(), asio::buffer(request));
@@ -482,7 +498,8 @@ BOOST_AUTO_TEST_CASE(two_processes_share_a_stock_while_a_server_is_killed)
 {
     lock_servers nodes;
     redlock::testbed::temporary_folder folder;
-    std::vector<std::string> const options{"--nodes", nodes.urls(), "--database", folder.path + "/shop.db", "--stock", "400", "--timeout", "60000"};
+    std::vector<std::string> const options{"--nodes", nodes.urls(), "--database", folder.path + "/shop.db",
+                                           "--stock", "400",        "--timeout",  "60000"};
     service one(options), other(options);
     std::atomic<int> sold{0}, refused{0}, failed{0};
     std::vector<std::jthread> buyers;
@@ -490,7 +507,8 @@ BOOST_AUTO_TEST_CASE(two_processes_share_a_stock_while_a_server_is_killed)
         buyers.emplace_back([&, i] {
             client c(i % 2 == 0 ? one : other);
             for (int k = 0; k < 40; ++k) {
-                auto const r = c.post("/orders", one_espresso, {{"Idempotency-Key", std::to_string(i) + "-" + std::to_string(k)}});
+                auto const r =
+                    c.post("/orders", one_espresso, {{"Idempotency-Key", std::to_string(i) + "-" + std::to_string(k)}});
                 ++(r.result_int() == 201 ? sold : r.result_int() == 410 ? refused : failed);
             }
         });
@@ -542,8 +560,9 @@ BOOST_AUTO_TEST_CASE(a_wrong_option_is_told)
         return redlock::testbed::process(options, {.environment = environment, .output = "/dev/null"}).wait().code();
     };
     BOOST_TEST(status({"--help"}) == 0);
-    for (auto const& wrong : {words{"--port"}, words{"--port", "x"}, words{"--port", "65536"}, words{"--ttl", "99"}, words{"--stock", "0"},
-                              words{"--what", "1"}, words{"--demo", "--nodes", "redis://h"}, words{"--nodes-file", "/nowhere"}})
+    for (auto const& wrong :
+         {words{"--port"}, words{"--port", "x"}, words{"--port", "65536"}, words{"--ttl", "99"}, words{"--stock", "0"},
+          words{"--what", "1"}, words{"--demo", "--nodes", "redis://h"}, words{"--nodes-file", "/nowhere"}})
         BOOST_TEST(status(wrong) == 64);
     BOOST_TEST(status({"--nodes", "http://x"}) == 1);
     BOOST_TEST(status({}, {"REDLOCK_NODES=http://x"}) == 1);

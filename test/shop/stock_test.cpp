@@ -80,8 +80,10 @@ BOOST_AUTO_TEST_CASE(a_database_of_another_layout_is_refused)
 {
     redlock::testbed::temporary_folder folder;
     auto const file = folder.path + "/shop.db";
-    BOOST_TEST_REQUIRE(redlock::testbed::process({"sqlite3", file, "CREATE TABLE stock (item TEXT)"}).wait().status == 0);
-    BOOST_CHECK_EXCEPTION(stock{file}, std::runtime_error, [](auto& e) { return std::string(e.what()).find("another version") != std::string::npos; });
+    BOOST_TEST_REQUIRE(redlock::testbed::process({"sqlite3", file, "CREATE TABLE stock (item TEXT)"}).wait().status
+                       == 0);
+    BOOST_CHECK_EXCEPTION(stock{file}, std::runtime_error,
+                          [](auto& e) { return std::string(e.what()).find("another version") != std::string::npos; });
     auto const good = folder.path + "/good.db";
     stock first(good), second(good);  // and again
     first.fill({{.name = "tea", .was = 2}});

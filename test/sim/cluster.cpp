@@ -39,22 +39,16 @@ using etcd_v3::answer;
 
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
-bool is_lock(std::string const& key)
-{
-    return core::mark_in(key).empty();
-}
+bool is_lock(std::string const& key) { return core::mark_in(key).empty(); }
 
 /** An etcd cluster whose leader changes.
 
-    What those want who talk to the one before, which does not know that yet, waits for its election to end. Then that one may still end
-    leases by its own clock.
+    What those want who talk to the one before, which does not know that yet, waits for its election to end. Then that
+    one may still end leases by its own clock.
 */
 class cluster final : public server, public test::etcd_gateway {
 public:
-    cluster(sim::world& w, std::size_t index, double rate) : server(w, index, rate), etcd_gateway(name)
-    {
-        expire();
-    }
+    cluster(sim::world& w, std::size_t index, double rate) : server(w, index, rate), etcd_gateway(name) { expire(); }
 
     /// @return the answer, or what it says instead
     etcd_v3::json::object carry_out(std::string_view path, std::string const& body)
@@ -160,10 +154,17 @@ private:
 };
 
 /// The way of an etcd node to its cluster, in place of HTTP.
-class cluster_channel final : public etcd_v3::channel, wire::owner, public std::enable_shared_from_this<cluster_channel> {
+class cluster_channel final : public etcd_v3::channel,
+                              wire::owner,
+                              public std::enable_shared_from_this<cluster_channel> {
 public:
     cluster_channel(world& w, process& p, cluster& c, asio::any_io_executor on)
-        : world_(w), process_(p), cluster_(c), executor_(std::move(on)), wire_(std::make_shared<wire>(w, p, c)), ready_(executor_)
+        : world_(w),
+          process_(p),
+          cluster_(c),
+          executor_(std::move(on)),
+          wire_(std::make_shared<wire>(w, p, c)),
+          ready_(executor_)
     {
         wire_->start(executor_, *this);
     }
@@ -178,26 +179,32 @@ public:
             ready_->expires_at(clock::time_point::max());
             co_await ready_->async_wait(as_result);
         }
-        co_return state_ == state::open ? node_reply() : node_reply{.untouched = true, .error = errc::node_unreachable, .text = why_};
+        co_return state_ == state::open ? node_reply()
+                                        : node_reply{.untouched = true, .error = errc::node_unreachable, .text = why_};
     }
 
     // Who talks to a leader that is none any more waits.
-    asio::awaitable<answer> ask(std::string_view path, std::string body, std::string_view, std::chrono::milliseconds patience) override
+    asio::awaitable<answer> ask(std::string_view path, std::string body, std::string_view,
+                                std::chrono::milliseconds patience) override
     {
         if (state_ == state::open) {
             auto const weak = weak_from_this();
-            auto carry_out = [weak, &c = cluster_, path = std::string(path), body = std::move(body)](auto const&) -> std::function<void()> {
+            auto carry_out = [weak, &c = cluster_, path = std::string(path),
+                              body = std::move(body)](auto const&) -> std::function<void()> {
                 return [weak, said = json::serialize(c.carry_out(path, body))] {
                     if (auto const self = weak.lock())
                         self->told(said);
                 };
             };
-            wire_->send({.carry_out = std::move(carry_out), .lost = [] {}, .waits = [from = process_.index(), &c = cluster_] { return c.behind_until(from); }});
+            wire_->send({.carry_out = std::move(carry_out),
+                         .lost = [] {},
+                         .waits = [from = process_.index(), &c = cluster_] { return c.behind_until(from); }});
         }
         return next(clock::now() + patience, false);
     }
 
-    asio::awaitable<answer> stream(std::string_view, std::string first, std::string_view, std::chrono::milliseconds patience) override
+    asio::awaitable<answer> stream(std::string_view, std::string first, std::string_view,
+                                   std::chrono::milliseconds patience) override
     {
         send(std::move(first));
         return next(clock::now() + patience, true);
@@ -260,7 +267,10 @@ private:
         if (state_ == state::open)
             why_ = "it has stopped answering";
         close();
-        co_return answer{{}, {.untouched = untouched, .error = untouched ? errc::node_unreachable : errc::connection_lost, .text = why_}};
+        co_return answer{{},
+                         {.untouched = untouched,
+                          .error = untouched ? errc::node_unreachable : errc::connection_lost,
+                          .text = why_}};
     }
 
     void send(std::string message)
@@ -274,7 +284,8 @@ private:
                     alive->tell(what);
             });
         };
-        auto carry_out = [&c = cluster_, there = there_, message = std::move(message), tell](auto const&) -> std::function<void()> {
+        auto carry_out = [&c = cluster_, there = there_, message = std::move(message),
+                          tell](auto const&) -> std::function<void()> {
             c.hear(there, message, tell);
             return [] {};
         };
@@ -295,14 +306,18 @@ private:
 
 std::shared_ptr<node> cluster::make_node(process& p, config const& settings, std::shared_ptr<redis::group> const&)
 {
-    etcd_v3::address where{.name = "cluster://" + name,
-                           .members = {{.host = name}},
-                           .user = {},
-                           .password = {},
-                           .options = {.session = std::chrono::seconds(2 + world().random.below(4)), .timeout = settings.node_timeout}};
-    auto make_channel = [this, &p](asio::any_io_executor on, auto const&) { return std::make_shared<cluster_channel>(world(), p, *this, std::move(on)); };
-    return etcd_v3::make_etcd_node(std::move(where), settings, {.claim = [](auto&, auto&) { return std::string(); }},
-                                   {.make_channel = std::move(make_channel), .seed = static_cast<std::uint32_t>(world().random.roll())});
+    etcd_v3::address where{
+        .name = "cluster://" + name,
+        .members = {{.host = name}},
+        .user = {},
+        .password = {},
+        .options = {.session = std::chrono::seconds(2 + world().random.below(4)), .timeout = settings.node_timeout}};
+    auto make_channel = [this, &p](asio::any_io_executor on, auto const&) {
+        return std::make_shared<cluster_channel>(world(), p, *this, std::move(on));
+    };
+    return etcd_v3::make_etcd_node(
+        std::move(where), settings, {.claim = [](auto&, auto&) { return std::string(); }},
+        {.make_channel = std::move(make_channel), .seed = static_cast<std::uint32_t>(world().random.roll())});
 }
 
 }  // namespace

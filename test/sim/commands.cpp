@@ -43,7 +43,9 @@ std::string run_id_of(server const& s) { return fmt::format("{}-{}", s.name, s.l
 /// One command of one client.
 class call {
 public:
-    call(server& s, std::shared_ptr<client> const& from, clock::time_point sent) : server_(s), from_(from), sent_(sent) {}
+    call(server& s, std::shared_ptr<client> const& from, clock::time_point sent) : server_(s), from_(from), sent_(sent)
+    {
+    }
 
     reply set(command const& c)
     {
@@ -67,26 +69,40 @@ public:
         if (is(redis::share_script))
             return share(k[0], args);
         if (is(redis::extend_shared_script))
-            return granted({.what = kind::extend, .mode = mode::shared, .heal = args[2] == "1", .alone = args[3] == "1",
-                            .keys = keys(k[0]), .value = args[0], .ttl = time(args[1])});
+            return granted({.what = kind::extend,
+                            .mode = mode::shared,
+                            .heal = args[2] == "1",
+                            .alone = args[3] == "1",
+                            .keys = keys(k[0]),
+                            .value = args[0],
+                            .ttl = time(args[1])});
         if (is(redis::upgrade_script))
             return upgrade(k[0], args);
         if (is(redis::downgrade_script))
             return granted({.what = kind::downgrade, .mode = mode::shared, .keys = keys(k[0]), .value = args[0]});
         if (is(redis::release_shared_script))
-            return granted({.what = kind::release, .mode = mode::shared, .keys = keys(k[0]), .value = args[0]}, count > 2);
+            return granted({.what = kind::release, .mode = mode::shared, .keys = keys(k[0]), .value = args[0]},
+                           count > 2);
         if (is(redis::inspect_script))
             return inspect(k[0]);
         if (is(redis::life_script))
             return life(args[1]);
         if (is(redis::extend_script))
-            return granted({.what = kind::extend, .heal = args[2] == "1", .keys = keys(k[0]), .value = args[0], .ttl = time(args[1])});
+            return granted({.what = kind::extend,
+                            .heal = args[2] == "1",
+                            .keys = keys(k[0]),
+                            .value = args[0],
+                            .ttl = time(args[1])});
         if (is(redis::acquire_any_script))
             return acquire_any(k, args);
         if (is(redis::acquire_all_script) || is(redis::contend_all_script))
             return acquire_all(k, args, is(redis::contend_all_script));
         if (is(redis::extend_all_script))
-            return granted({.what = kind::extend, .heal = args[3] == "1", .keys = locks(k, args[2]), .value = args[0], .ttl = time(args[1])});
+            return granted({.what = kind::extend,
+                            .heal = args[3] == "1",
+                            .keys = locks(k, args[2]),
+                            .value = args[0],
+                            .ttl = time(args[1])});
         if (is(redis::release_all_script)) {
             auto const all = locks(k, args[1]);
             return number(apply({.what = kind::release, .keys = all, .value = args[0]}, count > all.size()).ours);
@@ -98,15 +114,13 @@ public:
         return release(k[0], args[0], node_command::handovers::unsaid, true);
     }
 
-    reply release(std::string const& key, std::string_view value, node_command::handovers handed_on = {}, bool tombstone = false)
+    reply release(std::string const& key, std::string_view value, node_command::handovers handed_on = {},
+                  bool tombstone = false)
     {
         return granted({.what = kind::release, .handed_on = handed_on, .keys = keys(key), .value = value}, tombstone);
     }
 
-    reply raise(command const& c)
-    {
-        return number(raise(c[1], integer<std::uint64_t>(c[c.size() - 2])) ? 1 : 0);
-    }
+    reply raise(command const& c) { return number(raise(c[1], integer<std::uint64_t>(c[c.size() - 2])) ? 1 : 0); }
 
     reply add_one(command const& c)
     {
@@ -127,13 +141,16 @@ public:
         auto const keys = std::span(c).subspan(1);
         for (auto const& key : from_->tracks_next ? keys : keys.first(0))
             server_.watch(key, from_);
-        return number(std::ranges::count_if(keys, [&](auto& key) { return server_.keys.find(key, server_.clock_now()) != nullptr; }));
+        return number(std::ranges::count_if(
+            keys, [&](auto& key) { return server_.keys.find(key, server_.clock_now()) != nullptr; }));
     }
 
     reply score(command const& c)
     {
         auto const known = server_.keys.counters.find(c[1]);
-        return known == server_.keys.counters.end() ? nothing() : reply{.type = type::real, .text = fmt::to_string(known->second), .elements = {}};
+        return known == server_.keys.counters.end()
+                   ? nothing()
+                   : reply{.type = type::real, .text = fmt::to_string(known->second), .elements = {}};
     }
 
 private:
@@ -143,18 +160,28 @@ private:
 
     reply upgrade(std::string const& key, std::span<std::string const> args)
     {
-        auto const r = apply({.what = kind::upgrade, .mode = mode::shared, .keys = keys(key), .value = args[0], .contender = args[2], .ttl = time(args[1])});
+        auto const r = apply({.what = kind::upgrade,
+                              .mode = mode::shared,
+                              .keys = keys(key),
+                              .value = args[0],
+                              .contender = args[2],
+                              .ttl = time(args[1])});
         if (r.ours && from_->tracks_next) {
             server_.watch(core::readers_key(key), from_);
             server_.watch(key, from_);
         }
-        return r.ours ? list(type::array, {fmt::to_string(r.remaining.count())}) : number(r.vote == vote::granted ? 1 : 0);
+        return r.ours ? list(type::array, {fmt::to_string(r.remaining.count())})
+                      : number(r.vote == vote::granted ? 1 : 0);
     }
 
     reply contend(std::string const& key, std::span<std::string const> args)
     {
         auto const handed_on = args[4] == "1" ? node_command::handovers::follow : node_command::handovers::unsaid;
-        auto const r = apply({.what = kind::acquire, .handed_on = handed_on, .keys = keys(key), .value = args[0], .contender = args[2],
+        auto const r = apply({.what = kind::acquire,
+                              .handed_on = handed_on,
+                              .keys = keys(key),
+                              .value = args[0],
+                              .contender = args[2],
                               .ttl = time(args[1])});
         if (r.vote == vote::granted)
             return number(r.wanted ? 2 : 1);
@@ -165,8 +192,13 @@ private:
 
     reply share(std::string const& key, std::span<std::string const> args)
     {
-        auto const r = apply({.what = kind::acquire, .mode = mode::shared, .passes = args[4] == "1", .keys = keys(key), .value = args[0],
-                              .contender = args[2], .ttl = time(args[1])});
+        auto const r = apply({.what = kind::acquire,
+                              .mode = mode::shared,
+                              .passes = args[4] == "1",
+                              .keys = keys(key),
+                              .value = args[0],
+                              .contender = args[2],
+                              .ttl = time(args[1])});
         if (r.vote == vote::granted)
             return number(r.wanted ? 2 : 1);
         std::vector<std::string> words;
@@ -177,8 +209,10 @@ private:
         return list(type::array, std::move(words));
     }
 
-    // For how long the key is taken, and until when it is handed on. The client hears of its next change, if it asked for that.
-    void tell_of_taken(std::string const& key, std::chrono::milliseconds remaining, bool handed_on, std::vector<std::string>& words)
+    // For how long the key is taken, and until when it is handed on. The client hears of its next change, if it asked
+    // for that.
+    void tell_of_taken(std::string const& key, std::chrono::milliseconds remaining, bool handed_on,
+                       std::vector<std::string>& words)
     {
         auto const left = fmt::to_string(remaining.count());
         words.insert(words.end(), {left, handed_on ? left : "-2"});
@@ -186,14 +220,21 @@ private:
             server_.watch(handed_on ? core::handovers_key(key) : key, from_);
     }
 
-    static key_view locks(std::span<std::string const> keys, std::string_view count) { return key_view(keys.first(integer<std::size_t>(count))); }
+    static key_view locks(std::span<std::string const> keys, std::string_view count)
+    {
+        return key_view(keys.first(integer<std::size_t>(count)));
+    }
 
     reply acquire_all(std::span<std::string const> k, std::span<std::string const> args, bool contends)
     {
         auto const all = locks(k, args[contends ? 4 : 2]);
         bool const grows = contends && args[5] == "1";
-        node_command const c{.what = kind::acquire, .grows = grows, .keys = all, .value = args[0],
-                             .contender = contends ? std::string_view(args[2]) : std::string_view(), .ttl = time(args[1])};
+        node_command const c{.what = kind::acquire,
+                             .grows = grows,
+                             .keys = all,
+                             .value = args[0],
+                             .contender = contends ? std::string_view(args[2]) : std::string_view(),
+                             .ttl = time(args[1])};
         auto const r = apply(c);
         if (r.vote == vote::granted) {
             bool raised = true;
@@ -215,7 +256,12 @@ private:
     {
         auto const all = locks(k, args[2]);
         auto const handed_on = args[5] == "1" ? node_command::handovers::follow : node_command::handovers::unsaid;
-        node_command const c{.what = kind::acquire, .handed_on = handed_on, .any = true, .keys = all, .value = args[0], .contender = args[3],
+        node_command const c{.what = kind::acquire,
+                             .handed_on = handed_on,
+                             .any = true,
+                             .keys = all,
+                             .value = args[0],
+                             .contender = args[3],
                              .ttl = time(args[1])};
         auto const r = apply(c);
         if (r.vote == vote::granted) {
@@ -286,18 +332,19 @@ private:
 
 reply hello(client const& from)
 {
-    return list(type::map, {"server", "redis", "version", "7.0.15", "proto", "3", "id", fmt::to_string(from.id), "mode", "standalone", "role",
-                            "master"});
+    return list(type::map, {"server", "redis", "version", "7.0.15", "proto", "3", "id", fmt::to_string(from.id), "mode",
+                            "standalone", "role", "master"});
 }
 
 reply info(server const& s)
 {
     // Its uptime counts the seconds that have begun.
     auto const uptime = std::chrono::floor<std::chrono::seconds>(s.world().now - s.started()) + 1s;
-    return text(fmt::format("redis_version:7.0.15\r\nrun_id:{}\r\nuptime_in_seconds:{}\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n"
-                            "loading:0\r\naof_enabled:{}\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"
-                            "aof_last_rewrite_time_sec:-1\r\naof_last_write_status:ok\r\n",
-                            run_id_of(s), uptime.count(), s.world().conditions.amnesia ? 0 : 1));
+    return text(fmt::format(
+        "redis_version:7.0.15\r\nrun_id:{}\r\nuptime_in_seconds:{}\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n"
+        "loading:0\r\naof_enabled:{}\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"
+        "aof_last_rewrite_time_sec:-1\r\naof_last_write_status:ok\r\n",
+        run_id_of(s), uptime.count(), s.world().conditions.amnesia ? 0 : 1));
 }
 
 reply about_clients(server& s, client& from, command const& c)
@@ -314,7 +361,8 @@ reply about_clients(server& s, client& from, command const& c)
 
 reply load(server& s, std::string_view source)
 {
-    auto const known = std::find_if(redis::all_scripts.begin(), redis::all_scripts.end(), [&](auto& one) { return one.source == source; });
+    auto const known = std::find_if(redis::all_scripts.begin(), redis::all_scripts.end(),
+                                    [&](auto& one) { return one.source == source; });
     s.scripts.emplace(known->sha1);
     return text(std::string(known->sha1));
 }
@@ -369,7 +417,8 @@ reply carry_out(server& s, std::shared_ptr<client> const& from, command const& c
     if (name == "CONFIG")
         return list(type::map, {"appendfsync", "always", "no-appendfsync-on-rewrite", "no"});
     if (name == "COMMAND")
-        return list(type::array, s.deletes_if_equal() ? std::vector<std::string>{"del", "delifeq"} : std::vector<std::string>{"del"});
+        return list(type::array, s.deletes_if_equal() ? std::vector<std::string>{"del", "delifeq"}
+                                                      : std::vector<std::string>{"del"});
     if (name == "CLIENT")
         return about_clients(s, *from, c);
     if (name == "PING")

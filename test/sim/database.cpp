@@ -28,7 +28,8 @@ namespace {
 
 /// A command that outlives who asked for it: a backend carries it out although its client has gone.
 struct statement {
-    explicit statement(node_command const& c) : command(c), keys(c.keys.begin(), c.keys.end()), value(c.value), contender(c.contender)
+    explicit statement(node_command const& c)
+        : command(c), keys(c.keys.begin(), c.keys.end()), value(c.value), contender(c.contender)
     {
         command.keys = keys;
         command.value = value;
@@ -57,10 +58,11 @@ std::chrono::milliseconds in_milliseconds(clock::duration d)
     return std::chrono::floor<std::chrono::milliseconds>(d);
 }
 
-/** A database with a table of locks, as the functions of src/stores/postgresql/schema.sql keep it: what is committed lasts.
+/** A database with a table of locks, as the functions of src/stores/postgresql/schema.sql keep it: what is committed
+    lasts.
 
-    A statement waits while another transaction has one of its rows, and all behind it on its connection wait with it. A standby that is
-    promoted has missed the last commits.
+    A statement waits while another transaction has one of its rows, and all behind it on its connection wait with it. A
+    standby that is promoted has missed the last commits.
 */
 class database final : public server {
 public:
@@ -85,14 +87,16 @@ public:
                 .uptime = in_milliseconds(world().now - up_since_)};
     }
 
-    node_reply carry_out(node_command const& c, bool tombstone, std::shared_ptr<client> const& from, clock::time_point sent)
+    node_reply carry_out(node_command const& c, bool tombstone, std::shared_ptr<client> const& from,
+                         clock::time_point sent)
     {
         by_ = from->id;
         auto r = apply(c, clock_now(), tombstone, from.get(), sent);
         by_ = 0;
         if (c.what == node_command::kind::release)
             released_.emplace(c.value);
-        else if (released_.contains(c.value))  // overtaken on another connection: who asked looks again, but not if answers take longer than its ttl
+        else if (released_.contains(c.value))  // overtaken on another connection: who asked looks again, but not if
+                                               // answers take longer than its ttl
             note_lateness(c.value, true);
         if (c.watch && r.vote == vote::denied)
             keys.watch_taken(c, r, this, [this](std::string const& what) { notify(what); });
@@ -159,22 +163,30 @@ private:
     std::int64_t timeline_ = 1;
     clock::time_point promoted_{};
     clock::time_point up_since_{};
-    detail::lock_table standby_;                            ///< as it was a moment ago
-    std::map<std::string, clock::time_point> rows_taken_;   ///< until when
-    std::set<std::string, std::less<>> released_;           ///< values
-    std::uint64_t by_ = 0;                                  ///< the backend that is at work
+    detail::lock_table standby_;                           ///< as it was a moment ago
+    std::map<std::string, clock::time_point> rows_taken_;  ///< until when
+    std::set<std::string, std::less<>> released_;          ///< values
+    std::uint64_t by_ = 0;                                 ///< the backend that is at work
 };
 
-/** A connection to a database, in place of src/stores/postgresql/session.cpp: libpq waits for sockets of its own, which nobody can put in the place of.
+/** A connection to a database, in place of src/stores/postgresql/session.cpp: libpq waits for sockets of its own, which
+    nobody can put in the place of.
 
-    What it does with its owner is the same: it connects, introduces the server, answers in order, and answers all before it says that it is down.
+    What it does with its owner is the same: it connects, introduces the server, answers in order, and answers all
+    before it says that it is down.
 */
 class database_session final : public sql::session, wire::owner, public std::enable_shared_from_this<database_session> {
 public:
     /// @p listens: it is to be notified of changes. @p patience: of the server, with rows that others have.
-    database_session(world& w, process& p, database& d, asio::any_io_executor on, bool listens, std::chrono::milliseconds patience,
-                     sql::session::owner& o)
-        : world_(w), process_(p), database_(d), listens_(listens && w.servers_tell), patience_(patience), owner_(&o), wire_(std::make_shared<wire>(w, p, d))
+    database_session(world& w, process& p, database& d, asio::any_io_executor on, bool listens,
+                     std::chrono::milliseconds patience, sql::session::owner& o)
+        : world_(w),
+          process_(p),
+          database_(d),
+          listens_(listens && w.servers_tell),
+          patience_(patience),
+          owner_(&o),
+          wire_(std::make_shared<wire>(w, p, d))
     {
         wire_->start(std::move(on), *this);
     }
@@ -223,34 +235,42 @@ public:
                 *limit = self->world_.now + self->patience_;
             return std::min(self->database_.rows_taken_until(s->command.keys), *limit);
         };
-        auto carry_out = [self = shared_from_this(), s, tombstone, done, sent = world_.now](auto const& from) -> std::function<void()> {
+        auto carry_out = [self = shared_from_this(), s, tombstone, done,
+                          sent = world_.now](auto const& from) -> std::function<void()> {
             auto& d = self->database_;
             bool const taken = d.rows_taken_until(s->command.keys) > self->world_.now;
-            auto reply = taken         ? node_reply{.untouched = true, .error = errc::node_busy, .text = "canceling statement due to lock timeout"}
-                         : d.refuses() ? node_reply{.untouched = true, .error = errc::node_read_only, .text = std::string(d.refusal())}
-                                       : d.carry_out(s->command, tombstone, from, sent);
+            auto reply =
+                taken ? node_reply{.untouched = true,
+                                   .error = errc::node_busy,
+                                   .text = "canceling statement due to lock timeout"}
+                : d.refuses()
+                    ? node_reply{.untouched = true, .error = errc::node_read_only, .text = std::string(d.refusal())}
+                    : d.carry_out(s->command, tombstone, from, sent);
             return [done, reply = std::move(reply)] { done(reply); };
         };
-        ask({.carry_out = std::move(carry_out), .lost = [done] { done({.error = errc::connection_lost}); }, .waits = std::move(waits)});
+        ask({.carry_out = std::move(carry_out),
+             .lost = [done] { done({.error = errc::connection_lost}); },
+             .waits = std::move(waits)});
     }
 
     void end(sql::backend const& b, std::function<void(bool)> done) override
     {
         if (!up() || b.id == 0)
             return done(false);
-        ask({.carry_out =
-                 [self = shared_from_this(), b, done](auto const&) -> std::function<void()> {
-                     auto& d = self->database_;
-                     bool const there = b.since == fmt::to_string(d.life()) && d.end_client(static_cast<std::uint64_t>(b.id));
-                     return [done, there] { done(!there); };
-                 },
+        ask({.carry_out = [self = shared_from_this(), b, done](auto const&) -> std::function<void()> {
+                 auto& d = self->database_;
+                 bool const there = b.since == fmt::to_string(d.life())
+                                    && d.end_client(static_cast<std::uint64_t>(b.id));
+                 return [done, there] { done(!there); };
+             },
              .lost = [done] { done(false); }});
     }
 
     void look(std::function<void(bool durable)> done) override
     {
         if (up())
-            ask({.carry_out = [done](auto const&) -> std::function<void()> { return [done] { done(true); }; }, .lost = [] {}});
+            ask({.carry_out = [done](auto const&) -> std::function<void()> { return [done] { done(true); }; },
+                 .lost = [] {}});
     }
 
     void clean() override {}  // the table keeps nothing that nobody needs
@@ -262,15 +282,19 @@ private:
     {
         if (!there)
             return down({.untouched = true, .error = errc::node_unreachable, .text = "no connection"});
-        ask({.carry_out =
-                 [self = shared_from_this()](auto const& from) -> std::function<void()> {
-                     if (self->database_.refuses())
-                         return [self] { self->cut({.untouched = true, .error = errc::node_loading, .text = "the database system is starting up"}); };
-                     return [self, server = self->database_.introduce(*from, self->listens_)] { self->introduced(server); };
-                 },
+        ask({.carry_out = [self = shared_from_this()](auto const& from) -> std::function<void()> {
+                 if (self->database_.refuses())
+                     return [self] {
+                         self->cut({.untouched = true,
+                                    .error = errc::node_loading,
+                                    .text = "the database system is starting up"});
+                     };
+                 return [self, server = self->database_.introduce(*from, self->listens_)] { self->introduced(server); };
+             },
              .lost = [] {}});
         process_.after(process_.settings().connect_timeout, [weak = weak_from_this(), life = life_] {
-            if (auto const self = weak.lock(); self && self->owner_ && self->life_ == life && self->state_ == state::connecting)
+            if (auto const self = weak.lock();
+                self && self->owner_ && self->life_ == life && self->state_ == state::connecting)
                 self->cut({.untouched = true, .error = errc::node_unreachable, .text = "it does not answer"});
         });
     }
@@ -286,7 +310,8 @@ private:
     {
         process_.contact_changed(database_);
         asked_.clear();
-        auto reason = std::exchange(why_, {}).value_or(node_reply{.untouched = true, .error = errc::node_unreachable, .text = std::string(why)});
+        auto reason = std::exchange(why_, {}).value_or(
+            node_reply{.untouched = true, .error = errc::node_unreachable, .text = std::string(why)});
         bool const was_up = std::exchange(state_, state::down) == state::up;
         ++life_;
         for (auto const& tell : lost)
@@ -311,7 +336,8 @@ private:
     {
         asked_.push_back(clock::now());
         auto carry_out = std::move(p.carry_out);
-        p.carry_out = [self = shared_from_this(), carry_out = std::move(carry_out)](auto const& from) -> std::function<void()> {
+        p.carry_out = [self = shared_from_this(),
+                       carry_out = std::move(carry_out)](auto const& from) -> std::function<void()> {
             return [self, heard = carry_out(from)] {
                 self->asked_.pop_front();
                 heard();
@@ -334,7 +360,7 @@ private:
     sql::session::owner* owner_;  ///< null after the end
     std::shared_ptr<wire> const wire_;
     state state_ = state::down;
-    std::uint64_t life_ = 0;      ///< of the present connection, or the next
+    std::uint64_t life_ = 0;  ///< of the present connection, or the next
     std::deque<clock::time_point> asked_;
     sql::introduction introduction_;
     std::optional<node_reply> why_;  ///< it is being cut
@@ -342,7 +368,8 @@ private:
 
 std::shared_ptr<node> database::make_node(process& p, config const& settings, std::shared_ptr<redis::group> const&)
 {
-    auto make_session = [this, &p, patience = settings.node_timeout](asio::any_io_executor on, std::size_t i, sql::session::owner& o) {
+    auto make_session = [this, &p, patience = settings.node_timeout](asio::any_io_executor on, std::size_t i,
+                                                                     sql::session::owner& o) {
         return std::make_shared<database_session>(world(), p, *this, std::move(on), i == 0, patience, o);
     };
     return sql::make_database_node({.name = "table://" + name,

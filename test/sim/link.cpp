@@ -44,7 +44,9 @@ std::vector<part> parts_of(redis::batch const& b)
 
 class link final : public redis::link, wire::owner, public std::enable_shared_from_this<link> {
 public:
-    link(world& w, process& p, server& s) : world_(w), process_(p), server_(s), wire_(std::make_shared<wire>(w, p, s)) {}
+    link(world& w, process& p, server& s) : world_(w), process_(p), server_(s), wire_(std::make_shared<wire>(w, p, s))
+    {
+    }
 
     void start(std::shared_ptr<detail::runtime> const& by, listener& l) override
     {
@@ -74,7 +76,9 @@ public:
         auto const lost = std::make_shared<bool>(false);
         std::size_t begin = 0;
         for (auto& p : parts_of(*b)) {
-            auto const at = [&](std::size_t n) { return std::make_move_iterator(commands.begin() + static_cast<std::ptrdiff_t>(n)); };
+            auto const at = [&](std::size_t n) {
+                return std::make_move_iterator(commands.begin() + static_cast<std::ptrdiff_t>(n));
+            };
             transmit(b, {at(begin), at(p.end)}, std::move(p.value), lost);
             begin = p.end;
         }
@@ -116,9 +120,11 @@ private:
     }
 
     // @p value: of the operation. @p lost: whether the batch, of which this is a part, has been told of as lost.
-    void transmit(std::shared_ptr<redis::batch> const& b, std::vector<command> commands, std::string value, std::shared_ptr<bool> const& lost)
+    void transmit(std::shared_ptr<redis::batch> const& b, std::vector<command> commands, std::string value,
+                  std::shared_ptr<bool> const& lost)
     {
-        auto carry_out = [self = shared_from_this(), commands = std::move(commands), value, sent = world_.now](auto const& from) {
+        auto carry_out = [self = shared_from_this(), commands = std::move(commands), value,
+                          sent = world_.now](auto const& from) {
             std::string bytes;
             bool refused = false;
             for (auto const& one : commands) {
@@ -173,10 +179,7 @@ private:
             wire_->on_process(hand_out);
     }
 
-    void failed(std::string_view why)
-    {
-        listener_->ended({.error = errc::node_unreachable, .text = std::string(why)});
-    }
+    void failed(std::string_view why) { listener_->ended({.error = errc::node_unreachable, .text = std::string(why)}); }
 
     world& world_;
     process& process_;
@@ -192,7 +195,8 @@ private:
 
 std::shared_ptr<node> server::make_node(process& p, config const& settings, std::shared_ptr<redis::group> const& group)
 {
-    return redis::make_redis_node(redis::parse_url("redis://" + name), settings, group, std::make_shared<link>(world_, p, *this));
+    return redis::make_redis_node(redis::parse_url("redis://" + name), settings, group,
+                                  std::make_shared<link>(world_, p, *this));
 }
 
 }  // namespace redlock::sim

@@ -29,7 +29,8 @@ namespace {
 
 using namespace redlock::sim;
 
-constexpr char about[] = R"(Plays the library in virtual time against simulated servers: one world for each seed. Exit status 0 only if every
+constexpr char about[] =
+    R"(Plays the library in virtual time against simulated servers: one world for each seed. Exit status 0 only if every
 promise was kept in every world.)";
 
 struct settings {
@@ -76,7 +77,8 @@ private:
         auto const kinds = settings_.profiles.size();
         for (;;) {
             auto const n = next_++;
-            if (failures_ > 0 || (deadline_ ? std::chrono::steady_clock::now() > *deadline_ : n >= settings_.seeds * kinds))
+            if (failures_ > 0
+                || (deadline_ ? std::chrono::steady_clock::now() > *deadline_ : n >= settings_.seeds * kinds))
                 return;
             auto const& p = settings_.profiles[n % kinds];
             auto const seed = settings_.first + n / kinds;
@@ -108,7 +110,8 @@ private:
         auto kinds = p.locks == lock_kind::single ? std::string() : fmt::format(" --locks {}", name_of(p.locks));
         if (p.stores != store_kind::redis)
             kinds += fmt::format(" --stores {}", name_of(p.stores));
-        fmt::print("{}\n  profile {}, seed {}, after {} worlds of this profile\n  its history: ./dev sim --profile {}{} --seed {} --trace\n",
+        fmt::print("{}\n  profile {}, seed {}, after {} worlds of this profile\n  its history: ./dev sim --profile "
+                   "{}{} --seed {} --trace\n",
                    why, p.name, seed, seed - settings_.first + 1, p.name, kinds, seed);
     }
 
@@ -118,8 +121,8 @@ private:
             fmt::print(stderr, "\r                \r");
         if (settings_.trace)
             return;
-        fmt::print("{:<12}{:>8}{:>14}{:>14}{:>10}{:>12}  {}\n", "profile", "worlds", "virtual time", "acquired", "faults",
-                   "per minute", "two holders, tokens out of order");
+        fmt::print("{:<12}{:>8}{:>14}{:>14}{:>10}{:>12}  {}\n", "profile", "worlds", "virtual time", "acquired",
+                   "faults", "per minute", "two holders, tokens out of order");
         double hours_in_all = 0, acquired_in_all = 0;
         std::uint64_t worlds_in_all = 0;
         for (std::size_t i = 0; i < summaries_.size(); ++i) {
@@ -130,10 +133,13 @@ private:
             hours_in_all += minutes / 60;
             acquired_in_all += static_cast<double>(s.acquired);
             worlds_in_all += s.worlds;
-            fmt::print("{:<12}{:>8}{:>12.1f} h{:>14}{:>10}{:>12.0f}  {}\n", p.name, s.worlds.load(), minutes / 60, s.acquired.load(),
-                       s.faults.load(), rate,
-                       (p.exclusive ? std::string("never") : fmt::format("in {} worlds, not promised", s.overlaps.load())) + "; "
-                           + (p.tokens_grow() ? std::string("never") : fmt::format("in {} worlds, not promised", s.disorders.load())));
+            fmt::print(
+                "{:<12}{:>8}{:>12.1f} h{:>14}{:>10}{:>12.0f}  {}\n", p.name, s.worlds.load(), minutes / 60,
+                s.acquired.load(), s.faults.load(), rate,
+                (p.exclusive ? std::string("never") : fmt::format("in {} worlds, not promised", s.overlaps.load()))
+                    + "; "
+                    + (p.tokens_grow() ? std::string("never")
+                                       : fmt::format("in {} worlds, not promised", s.disorders.load())));
             if (failures_ > 0 || s.worlds < 100)  // too few to tell
                 continue;
             auto const expect = [&](bool kept, std::string const& otherwise) {
@@ -143,15 +149,18 @@ private:
                 fmt::print("{}: {}\n", p.name, otherwise);
             };
             bool const upgrades = p.locks == lock_kind::shared || p.locks == lock_kind::scopes;
-            expect(rate >= p.progress_min, fmt::format("too little progress; {} acquisitions a minute are wanted", p.progress_min));
+            expect(rate >= p.progress_min,
+                   fmt::format("too little progress; {} acquisitions a minute are wanted", p.progress_min));
             expect(!upgrades || s.upgraded > 0, "no reader ever had a lock alone");
             expect(p.locks != lock_kind::tickets || s.resumed > 0, "nobody ever went on with another's lock");
-            expect(!p.shows_two_holders() || s.overlaps > 0, "no two holders were ever seen, so the check must be blind");
+            expect(!p.shows_two_holders() || s.overlaps > 0,
+                   "no two holders were ever seen, so the check must be blind");
             expect(p.tokens_grow() || s.disorders > 0, "no token was ever out of order, so the check must be blind");
         }
         fmt::print("{:.1f} virtual hours in {:.1f} s\n", hours_in_all, seconds);
-        if (!redlock::test::stated(fmt::format("{} worlds in {} kinds of conditions, {:.0f} virtual hours, {:.1f} million acquisitions",
-                                      redlock::test::grouped(worlds_in_all), summaries_.size(), hours_in_all, acquired_in_all / 1e6)))
+        if (!redlock::test::stated(fmt::format(
+                "{} worlds in {} kinds of conditions, {:.0f} virtual hours, {:.1f} million acquisitions",
+                redlock::test::grouped(worlds_in_all), summaries_.size(), hours_in_all, acquired_in_all / 1e6)))
             ++failures_;
     }
 
@@ -173,12 +182,15 @@ settings parse(std::vector<std::string> arguments)
     line.add_option("--profile", names, "only these conditions")->type_name("NAME")->expected(1)->take_all();
     std::string locks = std::string(name_of(lock_kind::single));
     line.add_option("--locks", locks,
-                    "what is locked: one resource at a time, up to four, one that may be shared, any of three slots, what is left to "
+                    "what is locked: one resource at a time, up to four, one that may be shared, any of three slots, "
+                    "what is left to "
                     "others, or several in scopes")
         ->check(CLI::IsMember(std::vector<std::string>(lock_kinds.begin(), lock_kinds.end())))
         ->capture_default_str();
     std::string stores = std::string(name_of(store_kind::redis));
-    line.add_option("--stores", stores, "what the servers are: Redis servers, databases, clusters whose locks end with a session, or some of each")
+    line.add_option(
+            "--stores", stores,
+            "what the servers are: Redis servers, databases, clusters whose locks end with a session, or some of each")
         ->check(CLI::IsMember(std::vector<std::string>(store_kinds.begin(), store_kinds.end())))
         ->capture_default_str();
     line.add_number("--seeds", s.seeds, 1, 1'000'000'000, "worlds for each profile");
@@ -189,15 +201,21 @@ settings parse(std::vector<std::string> arguments)
     line.add_flag("--trace", s.trace, "prints its history");
     line.add_flag("--twice", s.twice, "plays each world twice and compares the histories, byte for byte");
     line.add_flag("--list", s.list, "the profiles");
-    auto* const all_algorithms = line.add_flag("--gallery", s.gallery, "other ways to lock, and the library, in the same worlds: what breaks each, in a table (with --first, --seeds, --jobs)");
-    line.add_text("--algorithm", "WORDS", s.only_algorithm, "only those with these words in their names, and a history for each kind of worlds")->needs(all_algorithms);
-    line.add_flag("--until-caught", s.until_caught, "plays no more worlds with each of them than it takes to break it")->needs(all_algorithms);
+    auto* const all_algorithms = line.add_flag("--gallery", s.gallery,
+                                               "other ways to lock, and the library, in the same worlds: what breaks "
+                                               "each, in a table (with --first, --seeds, --jobs)");
+    line.add_text("--algorithm", "WORDS", s.only_algorithm,
+                  "only those with these words in their names, and a history for each kind of worlds")
+        ->needs(all_algorithms);
+    line.add_flag("--until-caught", s.until_caught, "plays no more worlds with each of them than it takes to break it")
+        ->needs(all_algorithms);
     for (auto const* name : {"--profile", "--locks", "--stores", "--minutes", "--trace", "--twice", "--list"})
         all_algorithms->excludes(line.get_option(name));
     line.read(std::move(arguments));
 
     if (gallery::catalogue(s.only_algorithm).empty())
-        line.refuse(fmt::format("no algorithm has \"{}\" in its name; --gallery --until-caught tells which there are", s.only_algorithm));
+        line.refuse(fmt::format("no algorithm has \"{}\" in its name; --gallery --until-caught tells which there are",
+                                s.only_algorithm));
     if (s.gallery && line.count("--seeds") == 0)
         s.seeds = 22;
     for (auto const& name : names) {
@@ -206,7 +224,8 @@ settings parse(std::vector<std::string> arguments)
             line.refuse(fmt::format("there is no profile \"{}\"; --list tells which there are", name));
         s.profiles.push_back(*p);
     }
-    if (stores == name_of(store_kind::session) && locks != name_of(lock_kind::single) && locks != name_of(lock_kind::sets))
+    if (stores == name_of(store_kind::session) && locks != name_of(lock_kind::single)
+        && locks != name_of(lock_kind::sets))
         line.refuse("the nodes of session stores lock one resource, or several at once; --locks single or sets");
     if (line.count("--seed") > 0) {
         s.first = only;
@@ -218,7 +237,8 @@ settings parse(std::vector<std::string> arguments)
         s.profiles.assign(profiles().begin(), profiles().end());
     for (auto& p : s.profiles) {
         p.locks = static_cast<lock_kind>(std::find(lock_kinds.begin(), lock_kinds.end(), locks) - lock_kinds.begin());
-        p.stores = static_cast<store_kind>(std::find(store_kinds.begin(), store_kinds.end(), stores) - store_kinds.begin());
+        p.stores =
+            static_cast<store_kind>(std::find(store_kinds.begin(), store_kinds.end(), stores) - store_kinds.begin());
         if (p.stores == store_kind::session)
             p.amnesia = false;  // a majority of the members remembers
     }

@@ -29,7 +29,9 @@ namespace redlock::sim {
 class owner {
 public:
     owner(world& w, process& p, std::size_t number)
-        : world_(w), process_(p), name_(fmt::format("{}/o{}", p.name(), number)),
+        : world_(w),
+          process_(p),
+          name_(fmt::format("{}/o{}", p.name(), number)),
           habit_(std::array{habit::scope, habit::scope, habit::scope, habit::set, habit::set, habit::upgrade,
                             habit::upgrade, habit::read, habit::read, habit::read_for_long, habit::read_for_long,
                             habit::try_to_write, habit::try_to_write, habit::keep, habit::seldom}[w.random.below(15)])
@@ -111,8 +113,8 @@ private:
         if (stopping_)
             return;
         bool const is_eager = habit_ == habit::read || habit_ == habit::read_for_long || habit_ == habit::try_to_write;
-        auto const pause =
-            habit_ == habit::seldom ? world_.random.between(1s, 3s) : world_.random.spread(1ms, is_eager ? 5ms : 100ms);
+        auto const pause = habit_ == habit::seldom ? world_.random.between(1s, 3s)
+                                                   : world_.random.spread(1ms, is_eager ? 5ms : 100ms);
         process_.after(pause, [this] { begin(); });
     }
 
@@ -181,11 +183,12 @@ private:
                                       options.mode == mode::shared        ? "shared"
                                       : options.mode == mode::upgradeable ? "upgradeable"
                                                                           : "alone");
-        auto const c = begin_call(what, {this, name_, &process_, {names.begin(), names.end()}, options.mode, world_.now},
+        auto const c = begin_call(what,
+                                  {this, name_, &process_, {names.begin(), names.end()}, options.mode, world_.now},
                                   options.wait == wait_forever);
-        auto done =
-            asio::bind_cancellation_slot(c->cancel->slot(), [this, c, what, next = std::move(next), begun = world_.now,
-                                                             keep = c->cancel](error_code ec, lock l) {
+        auto done = asio::bind_cancellation_slot(
+            c->cancel->slot(),
+            [this, c, what, next = std::move(next), begun = world_.now, keep = c->cancel](error_code ec, lock l) {
                 end_call(c, what, ec);
                 if (!ec) {
                     ++world_.result.acquired;
@@ -214,7 +217,8 @@ private:
         if (names.size() == 1)
             options.mode = draw_mode();
         auto const last = names.names().back();
-        auto const at = static_cast<std::size_t>(std::find(all_names.begin(), all_names.end(), last) - all_names.begin());
+        auto const at =
+            static_cast<std::size_t>(std::find(all_names.begin(), all_names.end(), last) - all_names.begin());
         comes_next_ = std::max(comes_next_, std::min(at + random.below(2), all_names.size() - 1));
         acquire(std::move(names), options, std::move(next));
     }
@@ -238,22 +242,26 @@ private:
         case habit::scope:
             return;
         case habit::set:
-            return acquire(random.chance(0.3) ? resource_set{kept_for_long, seldom_wanted} : draw_names(random.below(3), 4),
+            return acquire(random.chance(0.3) ? resource_set{kept_for_long, seldom_wanted}
+                                              : draw_names(random.below(3), 4),
                            {.ttl = ttl, .wait = wait_forever, .renew = renewal::automatic}, go_on);
         case habit::keep:
         case habit::seldom:
             return acquire(habit_ == habit::keep ? kept_for_long : seldom_wanted,
                            {.ttl = ttl, .wait = wait_forever, .renew = renewal::automatic}, go_on);
         case habit::upgrade:
-            return acquire(one, {.ttl = ttl, .wait = wait_forever, .renew = renewal::automatic, .mode = mode::upgradeable},
+            return acquire(one,
+                           {.ttl = ttl, .wait = wait_forever, .renew = renewal::automatic, .mode = mode::upgradeable},
                            [this, go_on] { held_.empty() ? end() : upgrade(held_.front(), go_on); });
         case habit::read_for_long:  // with a limit nobody joins it, and so keeps it for longer
             return acquire(one, {.ttl = ttl, .renew = renewal::automatic, .max_hold = 5s, .mode = mode::shared}, go_on);
         case habit::read:
-            return acquire(
-                one,
-                {.ttl = ttl, .wait = random.chance(0.5) ? 0ms : 20ms, .renew = renewal::automatic, .mode = mode::shared},
-                go_on);
+            return acquire(one,
+                           {.ttl = ttl,
+                            .wait = random.chance(0.5) ? 0ms : 20ms,
+                            .renew = renewal::automatic,
+                            .mode = mode::shared},
+                           go_on);
         case habit::try_to_write:
             return acquire(
                 one, {.ttl = ttl, .wait = std::chrono::milliseconds(5 + random.below(30)), .renew = renewal::automatic},
@@ -273,18 +281,20 @@ private:
     {
         auto const others =
             std::count_if(wanted_.begin(), wanted_.end(), [&l](auto& name) { return name == l.resource(); });
-        auto const wait_for =
-            l.mode() == mode::upgradeable && others == 1 ? draw_wait() : 0ms;  // else it could wait for itself
+        auto const wait_for = l.mode() == mode::upgradeable && others == 1 ? draw_wait() : 0ms;  // else it could wait
+                                                                                                 // for itself
         auto const what = fmt::format("upgrades {}", fmt::join(l.resources(), " and "));
         auto const c = begin_call(
-            what, {this, name_, &process_, {l.resources().begin(), l.resources().end()}, mode::exclusive, world_.now, true},
+            what,
+            {this, name_, &process_, {l.resources().begin(), l.resources().end()}, mode::exclusive, world_.now, true},
             wait_for == wait_forever);
         if (c->waits != waits.end() && world_.random.chance(0.1)) {
             process_.after(world_.random.spread(1ms, 100ms),
                            [signal = c->cancel] { signal->emit(asio::cancellation_type::terminal); });
         }
-        l.async_upgrade(wait_for, asio::bind_cancellation_slot(c->cancel->slot(), [this, c, what, next = std::move(next),
-                                                                                   keep = c->cancel](error_code ec) {
+        l.async_upgrade(wait_for,
+                        asio::bind_cancellation_slot(c->cancel->slot(), [this, c, what, next = std::move(next),
+                                                                         keep = c->cancel](error_code ec) {
                             end_call(c, what, ec);
                             world_.result.upgraded += !ec;
                             world_.check_exclusion();

@@ -32,7 +32,10 @@ namespace {
 /// What the manager takes from the world.
 class sim_runtime final : public detail::runtime {
 public:
-    sim_runtime(world& w, process& p, asio::any_io_executor executor) : runtime(detail::strand(std::move(executor))), world_(w), process_(p) {}
+    sim_runtime(world& w, process& p, asio::any_io_executor executor)
+        : runtime(detail::strand(std::move(executor))), world_(w), process_(p)
+    {
+    }
 
     ~sim_runtime() override { forget_call(); }
 
@@ -197,10 +200,7 @@ void process::stall_for(clock::duration d)
     world_.tell("{} goes on", name_);
 }
 
-bool process::undisturbed_for(clock::duration d) const noexcept
-{
-    return !stalled_ && world_.now - last_stall_ > d;
-}
+bool process::undisturbed_for(clock::duration d) const noexcept { return !stalled_ && world_.now - last_stall_ > d; }
 
 // Clocks
 
@@ -216,15 +216,13 @@ std::uint64_t process::wall_clock() const
     return static_cast<std::uint64_t>(1'795'000'000'000'000 + passed / 1us);
 }
 
-clock::time_point process::steady_now() const
-{
-    return clock_now() - slept_;
-}
+clock::time_point process::steady_now() const { return clock_now() - slept_; }
 
 clock::time_point process::true_time(clock::time_point local) const
 {
     auto const shown = (local - offset_).time_since_epoch();
-    return clock::time_point(clock::duration(static_cast<clock::rep>(static_cast<double>(shown.count()) / (1 + rate_))));
+    return clock::time_point(
+        clock::duration(static_cast<clock::rep>(static_cast<double>(shown.count()) / (1 + rate_))));
 }
 
 // A timer counts what the machine does not sleep.
@@ -258,10 +256,7 @@ void process::after(clock::duration d, std::function<void()> what)
 
 // Checks
 
-void process::wants(std::string const& resource)
-{
-    ++interests_[resource].count;
-}
+void process::wants(std::string const& resource) { ++interests_[resource].count; }
 
 void process::is_done_with(std::string const& resource)
 {
@@ -308,21 +303,19 @@ void process::disturbed_until(server const& s, clock::time_point when)
     known = std::max(known, when);
 }
 
-void process::contact_changed(server const& s)
-{
-    last_change_ = last_change_to_[&s] = world_.now;
-}
+void process::contact_changed(server const& s) { last_change_ = last_change_to_[&s] = world_.now; }
 
 bool process::in_touch_for(clock::duration d) const
 {
     constexpr auto quarantine = 2 * max_ttl;
     auto const calm = std::max(last_change_, last_stall_);
-    return !stalled_ && !shutting_down_ && world_.now - calm > d && std::all_of(world_.servers.begin(), world_.servers.end(), [&](auto& s) {
-        auto const disturbed = disturbed_.find(s.get());
-        return s->alive() && !s->paused() && !s->refuses() && world_.partition(*this, *s) <= world_.now
-               && (s->started() == clock::time_point() || world_.now - s->started() > quarantine)
-               && (disturbed == disturbed_.end() || world_.now - disturbed->second > d);
-    });
+    return !stalled_ && !shutting_down_ && world_.now - calm > d
+           && std::all_of(world_.servers.begin(), world_.servers.end(), [&](auto& s) {
+                  auto const disturbed = disturbed_.find(s.get());
+                  return s->alive() && !s->paused() && !s->refuses() && world_.partition(*this, *s) <= world_.now
+                         && (s->started() == clock::time_point() || world_.now - s->started() > quarantine)
+                         && (disturbed == disturbed_.end() || world_.now - disturbed->second > d);
+              });
 }
 
 bool process::holds(resource_set const& wanted)
@@ -330,7 +323,8 @@ bool process::holds(resource_set const& wanted)
     observation const observing(*this);
     return std::any_of(workers.begin(), workers.end(), [&](auto& w) {
         auto const& theirs = w->resources();
-        return std::find_first_of(theirs.begin(), theirs.end(), wanted.begin(), wanted.end()) != theirs.end() && w->holds();
+        return std::find_first_of(theirs.begin(), theirs.end(), wanted.begin(), wanted.end()) != theirs.end()
+               && w->holds();
     });
 }
 
@@ -433,7 +427,8 @@ void process::shut_down()
     run();
 }
 
-// After a shutdown without an error no key of ours is on any server, nor will be; where one was out of reach it ends with its session.
+// After a shutdown without an error no key of ours is on any server, nor will be; where one was out of reach it ends
+// with its session.
 void process::check_clean(bool sessions_are_over) const
 {
     if (!clean_ || world_.conditions.jump.every > 0ms)  // who trusts clocks that lie is not promised anything
@@ -460,11 +455,12 @@ void process::check_that_nothing_is_left()
     if (locks_) {
         auto const s = locks_->stats();
         if (!test::is_balanced(s))
-            world_.blame("{}: its counters do not balance: {} begun, {} acquired, {} joined, {} released, {} detached, {} lost, {} held", name_,
-                         s.begun, s.acquired, s.joined, s.released, s.detached, s.lost, s.held);
+            world_.blame("{}: its counters do not balance: {} begun, {} acquired, {} joined, {} released, {} detached, "
+                         "{} lost, {} held",
+                         name_, s.begun, s.acquired, s.joined, s.released, s.detached, s.lost, s.held);
         if (s.held + s.running + s.cleaning > 0 && clean_)
-            world_.blame("{}: after its shutdown it has {} locks held, {} operations, {} keys to clean up", name_, s.held, s.running,
-                         s.cleaning);
+            world_.blame("{}: after its shutdown it has {} locks held, {} operations, {} keys to clean up", name_,
+                         s.held, s.running, s.cleaning);
     }
     {
         clocks_of const clocks(*this);
@@ -484,8 +480,8 @@ void process::check_that_nothing_is_left()
 
 }  // namespace redlock::sim
 
-// In this program the clocks are those of the process that is running: what the library reads with the real functions is
-// virtual time, too.
+// In this program the clocks are those of the process that is running: what the library reads with the real functions
+// is virtual time, too.
 extern "C" int clock_gettime(clockid_t id, timespec* t) noexcept
 {
     if (auto const* const p = redlock::sim::current_process(); p && (id == CLOCK_BOOTTIME || id == CLOCK_MONOTONIC)) {
@@ -514,6 +510,8 @@ extern "C" int timerfd_settime(int descriptor, int flags, itimerspec const* afte
     eventfd_t rung;
     ::eventfd_read(descriptor, &rung);
     bool const at_once = (flags & TFD_TIMER_ABSTIME) != 0;
-    p->set_timer(descriptor, at_once ? redlock::clock::duration(0) : std::chrono::seconds(after->it_value.tv_sec) + std::chrono::nanoseconds(after->it_value.tv_nsec));
+    p->set_timer(descriptor, at_once ? redlock::clock::duration(0)
+                                     : std::chrono::seconds(after->it_value.tv_sec)
+                                           + std::chrono::nanoseconds(after->it_value.tv_nsec));
     return 0;
 }

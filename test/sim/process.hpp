@@ -48,9 +48,9 @@ public:
     bool undisturbed_for(clock::duration) const noexcept;
 
     // Its clocks.
-    clock::time_point clock_now() const;  ///< counts from boot, sleep included
-    std::uint64_t wall_clock() const;     ///< in microseconds since 1970
-    clock::time_point steady_now() const; ///< stands still during sleep
+    clock::time_point clock_now() const;   ///< counts from boot, sleep included
+    std::uint64_t wall_clock() const;      ///< in microseconds since 1970
+    clock::time_point steady_now() const;  ///< stands still during sleep
     clock::time_point true_time(clock::time_point local) const;
 
     /// A descriptor that its event loop waits for becomes readable after @p d; this replaces what was set before.
@@ -60,11 +60,11 @@ public:
     void after(clock::duration d, std::function<void()> what);
 
     // For the checks.
-    bool in_touch_for(clock::duration) const;  ///< with all servers, which are well
-    bool holds(resource_set const&);                     ///< one of them
-    bool is_first_for(resource_set const&);              ///< whether nobody else here may stand before who wants several
-    clock::time_point asked_for(resource_set const&);    ///< the last time, for one of them
-    bool owns(detail::lock_table::entry const&) const;   ///< whether it is its key
+    bool in_touch_for(clock::duration) const;           ///< with all servers, which are well
+    bool holds(resource_set const&);                    ///< one of them
+    bool is_first_for(resource_set const&);             ///< whether nobody else here may stand before who wants several
+    clock::time_point asked_for(resource_set const&);   ///< the last time, for one of them
+    bool owns(detail::lock_table::entry const&) const;  ///< whether it is its key
     void wants(std::string const& resource);
     void is_done_with(std::string const& resource);
     void checks_submission(node_operation const&);
@@ -75,12 +75,15 @@ public:
     void check_leftovers();
     bool has_several(std::string const& token) const;  ///< of those who share one
     void has_released(std::string const& token);
-    void has(std::string const& token) { released_.erase(token); }  ///< somebody has joined, in the very moment; or goes on with it
+    void has(std::string const& token)
+    {
+        released_.erase(token);
+    }  ///< somebody has joined, in the very moment; or goes on with it
 
     // The end.
-    void end_manager();              ///< destroys it; the workers go on with errors
+    void end_manager();  ///< destroys it; the workers go on with errors
     void stop_workers();
-    void shut_down();                ///< in the middle of everything
+    void shut_down();  ///< in the middle of everything
     void check_that_nothing_is_left();
 
     /// With nodes for all servers.
@@ -88,7 +91,7 @@ public:
     asio::any_io_executor executor() { return context_.get_executor(); }
 
     std::vector<std::unique_ptr<worker>> workers;
-    std::vector<std::unique_ptr<owner>> owners;      ///< in place of workers, where they hold several
+    std::vector<std::unique_ptr<owner>> owners;  ///< in place of workers, where they hold several
 
     /// For as long as it lives, the process is looked at from outside: on its clock, and it does not stall.
     class observation;
@@ -115,7 +118,7 @@ private:
     std::uint64_t stalls_ = 0;
     std::uint64_t timer_settings_ = 0;
     clock::time_point last_stall_;
-    clock::time_point last_change_;                               ///< of a connection, to any server
+    clock::time_point last_change_;  ///< of a connection, to any server
     std::map<server const*, clock::time_point> last_change_to_;
 
     struct interest {

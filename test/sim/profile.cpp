@@ -6,8 +6,8 @@ namespace redlock::sim {
 
 namespace {
 
-// One entry a profile. Where exclusion is promised, clocks stay within the drift that is allowed for, and no server that
-// forgets is trusted.
+// One entry a profile. Where exclusion is promised, clocks stay within the drift that is allowed for, and no server
+// that forgets is trusted.
 constexpr profile all[] = {
     {.name = "quiet",
      .about = "a fast network and no faults",
@@ -36,7 +36,8 @@ constexpr profile all[] = {
      .about = "servers hear at once and are heard late; what a broken connection leaves is carried out later still",
      .reply_tail = {0.2, 600ms},
      .break_chance = 0.02,
-     .leftover_bound = 2500ms,  // nothing is sent before the answers to what was have come, each later than the one before
+     .leftover_bound = 2500ms,  // nothing is sent before the answers to what was have come, each later than the one
+                                // before
      .progress_min = 50},
     {.name = "partitions",
      .about = "processes and servers lose sight of each other",
@@ -106,10 +107,7 @@ constexpr profile all[] = {
 
 }  // namespace
 
-std::span<profile const> profiles()
-{
-    return all;
-}
+std::span<profile const> profiles() { return all; }
 
 profile const* find_profile(std::string_view name)
 {

@@ -15,12 +15,12 @@ using namespace std::chrono_literals;
 
 /// What the workers of a world lock.
 enum class lock_kind {
-    single,  ///< one resource at a time
-    sets,    ///< up to four at once, now and then one
-    shared,  ///< one resource at a time, for oneself or together with others
-    any,     ///< any one of some slots, now and then one by its name, or all
-    tickets, ///< one resource or several, and often it is left to another worker, by a ticket
-    scopes,  ///< several, one after the other in scopes, and upgrades
+    single,   ///< one resource at a time
+    sets,     ///< up to four at once, now and then one
+    shared,   ///< one resource at a time, for oneself or together with others
+    any,      ///< any one of some slots, now and then one by its name, or all
+    tickets,  ///< one resource or several, and often it is left to another worker, by a ticket
+    scopes,   ///< several, one after the other in scopes, and upgrades
 };
 inline constexpr std::array<std::string_view, 6> lock_kinds{"single", "sets", "shared", "any", "tickets", "scopes"};
 constexpr std::string_view name_of(lock_kind k) { return lock_kinds[static_cast<std::size_t>(k)]; }
@@ -62,17 +62,17 @@ struct profile {
     bool exclusive = true;
 
     // The network.
-    clock::duration delay_min = 50us;      ///< of a message, one way
+    clock::duration delay_min = 50us;  ///< of a message, one way
     clock::duration delay_max = 500us;
-    occasional tail{};                     ///< a message takes longer
-    occasional reply_tail{};               ///< a reply takes longer than its request
-    double break_chance = 0;               ///< that a connection breaks, for each message
-    recurring partition{};                 ///< between one process and one server
+    occasional tail{};        ///< a message takes longer
+    occasional reply_tail{};  ///< a reply takes longer than its request
+    double break_chance = 0;  ///< that a connection breaks, for each message
+    recurring partition{};    ///< between one process and one server
 
     // The servers.
     recurring crash{};
-    bool amnesia = false;                  ///< whether it has forgotten its keys then, and its counters
-    bool rolls = false;                    ///< some crashes are followed by those of others, and by a new process
+    bool amnesia = false;  ///< whether it has forgotten its keys then, and its counters
+    bool rolls = false;    ///< some crashes are followed by those of others, and by a new process
     restart_guard guard = restart_guard::automatic;
     recurring pause{};                     ///< the server stands still
     recurring refusal{};                   ///< it answers everything with an error
@@ -80,30 +80,32 @@ struct profile {
     clock::duration eviction_every = 0ms;  ///< a key goes
     recurring row_lock{};                  ///< somebody else's transaction has a row of a database
     recurring leader_change{};             ///< of a cluster; it ends when all have heard of it
-    clock::duration session = 0ms;         ///< some keep a key for so long at the most, unless it is extended, and say so; zero: for its ttl
+    clock::duration session = 0ms;  ///< some keep a key for so long at the most, unless it is extended, and say so;
+                                    ///< zero: for its ttl
 
     // The clients.
-    occasional stall{};                    ///< a process loses the processor, at each look at the clock
-    clock::duration death_every = 0ms;     ///< a process or a manager ends, and another one begins
+    occasional stall{};                 ///< a process loses the processor, at each look at the clock
+    clock::duration death_every = 0ms;  ///< a process or a manager ends, and another one begins
 
     // The clocks.
-    double rate_error = 0.0048;            ///< of any clock, at most; drift_factor 0.01 covers twice that
-    clock::duration wall_clock_error = 24h; ///< of a client's time of day, at most
-    recurring jump{};                      ///< of a server's clock
+    double rate_error = 0.0048;              ///< of any clock, at most; drift_factor 0.01 covers twice that
+    clock::duration wall_clock_error = 24h;  ///< of a client's time of day, at most
+    recurring jump{};                        ///< of a server's clock
 
-    /// Whether two holders are bound to be seen in many worlds. Leases follow no time of day, and what they promise leaves room for worse
-    /// clocks than ours are allowed to be.
+    /// Whether two holders are bound to be seen in many worlds. Leases follow no time of day, and what they promise
+    /// leaves room for worse clocks than ours are allowed to be.
     constexpr bool shows_two_holders() const { return !exclusive && (stores != store_kind::session || amnesia); }
 
-    /// Whether fencing tokens are promised to grow: as long as counters last, or the guard keeps those away that do not.
+    /// Whether fencing tokens are promised to grow: as long as counters last, or the guard keeps those away that do
+    /// not.
     constexpr bool tokens_grow() const { return !amnesia || guard != restart_guard::off; }
 
     /// Whether nothing goes wrong but that processes stand still.
     constexpr bool is_faultless() const
     {
-        return tail.chance == 0 && reply_tail.chance == 0 && break_chance == 0 && partition.every == 0ms && crash.every == 0ms
-            && pause.every == 0ms && refusal.every == 0ms && eviction_every == 0ms && row_lock.every == 0ms
-            && leader_change.every == 0ms && jump.every == 0ms;
+        return tail.chance == 0 && reply_tail.chance == 0 && break_chance == 0 && partition.every == 0ms
+               && crash.every == 0ms && pause.every == 0ms && refusal.every == 0ms && eviction_every == 0ms
+               && row_lock.every == 0ms && leader_change.every == 0ms && jump.every == 0ms;
     }
 
     /// Once its owner is done with a key, it is gone from a server within this time of undisturbed contact.

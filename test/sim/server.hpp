@@ -40,7 +40,11 @@ constexpr std::string_view name_of(node_command::kind what)
 class server {
 public:
     server(sim::world& w, std::size_t index, double rate)
-        : name(fmt::format("s{}", index)), life_mark(fmt::format("{}-1 0 - first", name)), world_(w), rate_(rate), deletes_if_equal_(w.random.chance(0.3))
+        : name(fmt::format("s{}", index)),
+          life_mark(fmt::format("{}-1 0 - first", name)),
+          world_(w),
+          rate_(rate),
+          deletes_if_equal_(w.random.chance(0.3))
     {
     }
 
@@ -56,7 +60,8 @@ public:
     clock::time_point clock_now() const
     {
         auto const passed = world_.now.time_since_epoch();
-        return world_.now + clock::duration(static_cast<clock::rep>(static_cast<double>(passed.count()) * rate_)) + offset_;
+        return world_.now + clock::duration(static_cast<clock::rep>(static_cast<double>(passed.count()) * rate_))
+               + offset_;
     }
 
     bool alive() const noexcept { return alive_; }
@@ -122,7 +127,8 @@ public:
     }
 
     /// Does to its keys what was @p sent in true time, at @p now of its clock.
-    node_reply apply(node_command const& c, clock::time_point now, bool tombstone, client const* from, clock::time_point sent)
+    node_reply apply(node_command const& c, clock::time_point now, bool tombstone, client const* from,
+                     clock::time_point sent)
     {
         auto answer = keys.carry_out(c, now, tombstone, from);
         bool const set = answer.healed || (c.what == node_command::kind::acquire && answer.vote == vote::granted);
@@ -131,7 +137,8 @@ public:
                 world_.note_taking(key);
             note_lateness(c.value, world_.now - sent > c.ttl);
         }
-        world_.tell("{} {} {} {}: {}", name, name_of(c.what), c.key(), c.value.substr(0, 8), answer.vote == vote::granted ? "yes" : "no");
+        world_.tell("{} {} {} {}: {}", name, name_of(c.what), c.key(), c.value.substr(0, 8),
+                    answer.vote == vote::granted ? "yes" : "no");
         return answer;
     }
 
@@ -203,7 +210,8 @@ public:
     virtual void jump(clock::duration d)
     {
         world_.tell("{}: its clock jumps by {} ms", name, d / 1ms);
-        std::erase_if(keys.entries, [now = clock_now()](auto& e) { return e.second.expires <= now; });  // they do not come back
+        std::erase_if(keys.entries, [now = clock_now()](auto& e) { return e.second.expires <= now; });  // they do not
+                                                                                                        // come back
         offset_ += d;
     }
 
@@ -218,7 +226,8 @@ public:
     virtual void change_leader(clock::duration) {}  ///< of which some hear so much later
     /// Whether a key that its owner has not deleted stays until a session ends, however short its ttl.
     virtual bool has_sessions() const { return false; }
-    /// Whether who connects is told that it is new in its place, and may have forgotten; of itself, not of how the others are.
+    /// Whether who connects is told that it is new in its place, and may have forgotten; of itself, not of how the
+    /// others are.
     virtual bool tells_of_promotions() const { return false; }
 
     /// The shipped node, on a simulated network.
@@ -227,8 +236,8 @@ public:
     detail::lock_table keys;
     std::set<std::string, std::less<>> scripts;  ///< by their digests
 
-    std::string life_mark;           ///< its life marker, which is there from the beginning; empty: there is none
-    clock::time_point marked_at{};   ///< by its clock
+    std::string life_mark;          ///< its life marker, which is there from the beginning; empty: there is none
+    clock::time_point marked_at{};  ///< by its clock
 
     /// A request has set a key to @p value: @p late, if after its ttl. Then nobody promises to delete it.
     void note_lateness(std::string_view value, bool late)

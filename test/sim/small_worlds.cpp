@@ -1,7 +1,7 @@
 // Every small world there is: up to three servers and two clients, and all that may happen between them in one round:
 // the order in which the servers carry requests out, the order in which answers come, answers that come late, with a
-// broken connection or never, cancellation between any two of them, and an expiry before, at and after the other's attempt.
-// The code that decides is the one that ships.
+// broken connection or never, cancellation between any two of them, and an expiry before, at and after the other's
+// attempt. The code that decides is the one that ships.
 
 #include "cli/early_exit.hpp"
 #include "cli/option_parser.hpp"
@@ -42,27 +42,30 @@ enum class manner : std::uint8_t { holds, extends, releases };
 /// One world.
 struct plan {
     std::size_t servers = 1;
-    std::array<std::vector<fate>, 2> fates;          ///< of each client's request to each server
-    std::array<std::optional<unsigned>, 2> cancel;   ///< after how many answers
-    unsigned second_first = 0;                       ///< bit i: at server i the second client's request comes first
+    std::array<std::vector<fate>, 2> fates;         ///< of each client's request to each server
+    std::array<std::optional<unsigned>, 2> cancel;  ///< after how many answers
+    unsigned second_first = 0;                      ///< bit i: at server i the second client's request comes first
     start second = start::together;
     manner winner = manner::holds;
-    bool slow = false;                               ///< the last answer comes when the validity is over
+    bool slow = false;  ///< the last answer comes when the validity is over
 
     std::string describe() const
     {
-        std::string text = fmt::format("{} servers, {} answers, second client {}, who wins {}", servers, slow ? "slow" : "fast",
+        std::string text = fmt::format("{} servers, {} answers, second client {}, who wins {}", servers,
+                                       slow ? "slow" : "fast",
                                        second == start::together        ? "at once"
                                        : second == start::before_expiry ? "just before the expiry"
                                                                         : "just after the expiry",
-                                       winner == manner::holds ? "holds" : winner == manner::extends ? "extends" : "releases");
+                                       winner == manner::holds     ? "holds"
+                                       : winner == manner::extends ? "extends"
+                                                                   : "releases");
         for (std::size_t c = 0; c < 2; ++c) {
             text += fmt::format("; client {}:", c + 1);
             for (std::size_t i = 0; i < servers; ++i) {
                 auto const f = fates[c][i];
                 text += f.what == fate::kind::answered ? fmt::format(" answer {}", f.place + 1)
-                      : f.what == fate::kind::late     ? " late"
-                      : f.what == fate::kind::broken   ? " broken"
+                        : f.what == fate::kind::late   ? " late"
+                        : f.what == fate::kind::broken ? " broken"
                                                        : " silent";
                 if (c == 1 && (second_first >> i & 1))
                     text += " (first)";
@@ -156,7 +159,8 @@ public:
 
     clock::time_point answer_comes(std::size_t c, unsigned place) const
     {
-        auto const gap = the_plan.slow ? clock::duration(49'400us) / static_cast<int>(the_plan.servers) : clock::duration(1ms);
+        auto const gap = the_plan.slow ? clock::duration(49'400us) / static_cast<int>(the_plan.servers)
+                                       : clock::duration(1ms);
         return starts(c) + 300us + gap * static_cast<int>(place + 1);
     }
 
@@ -180,15 +184,16 @@ private:
                 nodes.push_back(std::make_shared<planned_node>(w, n, i));
                 settings.nodes.push_back(nodes.back()->name());
             }
-            state = detail::manager_state::make(w.context.get_executor(), std::make_shared<virtual_runtime>(w), std::move(settings),
-                                                std::move(nodes));
+            state = detail::manager_state::make(w.context.get_executor(), std::make_shared<virtual_runtime>(w),
+                                                std::move(settings), std::move(nodes));
             locks.emplace(detail::access::make_manager<lock_manager>(state));
             state->quorum.nodes.set_met();
         }
 
         void acquire()
         {
-            locks->async_acquire("r", {.ttl = ttl}, asio::bind_cancellation_slot(cancel.slot(), [this](error_code ec, lock l) {
+            locks->async_acquire("r", {.ttl = ttl},
+                                 asio::bind_cancellation_slot(cancel.slot(), [this](error_code ec, lock l) {
                                      ++completions;
                                      result = ec;
                                      completed = world.now;
@@ -246,11 +251,12 @@ private:
                 return blame(fmt::format("{}the acquisition completed {} times", who, c->completions));
             if (c->completed > starts(c->number) + node_timeout + 1ms)
                 return blame(who + "the acquisition took too long");
-            if (c->result && c->result != asio::error::operation_aborted && c->result != errc::contended &&
-                c->result != errc::no_quorum && c->result != errc::validity_exhausted)
+            if (c->result && c->result != asio::error::operation_aborted && c->result != errc::contended
+                && c->result != errc::no_quorum && c->result != errc::validity_exhausted)
                 return blame(who + c->result.message());
-            if (!c->result && (c->waits_over != 1 || c->extended != (the_plan.winner == manner::extends) ||
-                               c->released != (the_plan.winner == manner::releases)))
+            if (!c->result
+                && (c->waits_over != 1 || c->extended != (the_plan.winner == manner::extends)
+                    || c->released != (the_plan.winner == manner::releases)))
                 return blame(who + "an operation on the lock did not complete once");
             if (c->held.held())
                 return blame(who + "still held a second later");
@@ -345,7 +351,10 @@ void planned_node::send(std::shared_ptr<node_operation> const& o)
     }
     o->mark_sent(connection_);
     auto const self = shared_from_this();
-    auto const carry_out = [self, o] { return self->world_.tables[self->server_].carry_out(o->command(), self->world_.now, o->leaves_tombstone(o->sent_on())); };
+    auto const carry_out = [self, o] {
+        return self->world_.tables[self->server_].carry_out(o->command(), self->world_.now,
+                                                            o->leaves_tombstone(o->sent_on()));
+    };
     if (o->command().what == node_command::kind::acquire && !std::exchange(met_its_fate_, true)) {
         auto const f = world_.the_plan.fates[client_][server_];
         auto const when = world_.carried_out(client_, server_);
@@ -394,7 +403,8 @@ std::vector<std::vector<fate>> all_fates(std::size_t servers)
     auto const choose = [&](auto const& self, std::size_t i, unsigned taken) -> void {
         if (i == servers) {
             // Places without a gap: that the first answer is number two says nothing new.
-            unsigned const answered = static_cast<unsigned>(std::count_if(one.begin(), one.end(), [](fate f) { return f.what == fate::kind::answered; }));
+            unsigned const answered = static_cast<unsigned>(
+                std::count_if(one.begin(), one.end(), [](fate f) { return f.what == fate::kind::answered; }));
             if (taken == (1u << answered) - 1)
                 all.push_back(one);
             return;

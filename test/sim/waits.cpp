@@ -35,8 +35,8 @@ std::string shown(wait const& w, std::span<claim const> claims)
     return line + "\n";
 }
 
-// A wait may depend on an owner that holds the name in another mode. It may also depend on an earlier call, if both stand
-// in one queue, or if the wait takes several steps.
+// A wait may depend on an owner that holds the name in another mode. It may also depend on an earlier call, if both
+// stand in one queue, or if the wait takes several steps.
 bool may_wait_for(wait const& w, wait const& other, std::span<claim const> claims)
 {
     if (w.who == other.who)

@@ -10,10 +10,13 @@
 
 namespace redlock::sim {
 
-/// A node whose every operation is looked at; and, in front of a server that keeps keys for a session only, one that says so.
+/// A node whose every operation is looked at; and, in front of a server that keeps keys for a session only, one that
+/// says so.
 class watched_node final : public node {
 public:
-    watched_node(std::shared_ptr<node> inner, process& p, server& s) : inner_(std::move(inner)), process_(p), server_(s) {}
+    watched_node(std::shared_ptr<node> inner, process& p, server& s) : inner_(std::move(inner)), process_(p), server_(s)
+    {
+    }
 
     std::string const& name() const noexcept override { return inner_->name(); }
     bool ready() const noexcept override { return inner_->ready(); }
@@ -21,7 +24,10 @@ public:
     node_limits limits() const override { return inner_->limits(); }
     bool can(node_command const& c) const noexcept override { return inner_->can(c); }
     bool may_still_execute(std::uint32_t connection) const override { return inner_->may_still_execute(connection); }
-    void start(asio::any_io_executor executor, node_events events) override { inner_->start(std::move(executor), std::move(events)); }
+    void start(asio::any_io_executor executor, node_events events) override
+    {
+        inner_->start(std::move(executor), std::move(events));
+    }
     void close() override { inner_->close(); }
     void abandon() override { inner_->abandon(); }
 
@@ -29,14 +35,16 @@ public:
     {
         process_.checks_submission(*o);
         auto const session = server_.keys.session;
-        inner_->submit(session == std::chrono::milliseconds::max() ? std::move(o) : std::make_shared<promise>(std::move(o), session));
+        inner_->submit(session == std::chrono::milliseconds::max() ? std::move(o)
+                                                                   : std::make_shared<promise>(std::move(o), session));
     }
 
 private:
     /// Goes as its operation goes, and tells of the session with its answer.
     class promise final : public node_operation {
     public:
-        promise(std::shared_ptr<node_operation> o, std::chrono::milliseconds session) : inner_(std::move(o)), session_(session)
+        promise(std::shared_ptr<node_operation> o, std::chrono::milliseconds session)
+            : inner_(std::move(o)), session_(session)
         {
             not_after = inner_->not_after;
         }

@@ -37,7 +37,8 @@ public:
     struct packet {
         request carry_out;
         std::function<void()> lost;  ///< no answer will come
-        /// Until when the server must wait before it can carry this out, and with it all that is behind it. Empty: it need not.
+        /// Until when the server must wait before it can carry this out, and with it all that is behind it. Empty: it
+        /// need not.
         std::function<clock::time_point()> waits{};
     };
 
@@ -149,12 +150,12 @@ private:
     struct connection : client {
         std::uint32_t server_life = 0;
         bool broken = false;
-        std::uint64_t late_up_to = 0;       ///< of a broken one: packets up to this number arrive all the same …
-        clock::duration late_by{0};         ///< … this much later
+        std::uint64_t late_up_to = 0;  ///< of a broken one: packets up to this number arrive all the same …
+        clock::duration late_by{0};    ///< … this much later
         std::uint64_t last_packet = 0;
         clock::time_point last_arrival{};
         clock::time_point last_reply{};
-        clock::time_point busy_until{};     ///< what was sent before is waited for
+        clock::time_point busy_until{};  ///< what was sent before is waited for
         std::deque<packet_ptr> unanswered;
         bool pushes_first = false;
     };
@@ -169,7 +170,8 @@ private:
             delay = world_.random.spread(w.delay_max, w.tail.longest);
         auto const healed = world_.partition(process_, server_);
         if (healed > world_.now)  // TCP sends it again, with growing pauses
-            return std::max(earliest, healed + world_.random.between(0ms, std::max<clock::duration>(healed - world_.now, 1ms)));
+            return std::max(earliest,
+                            healed + world_.random.between(0ms, std::max<clock::duration>(healed - world_.now, 1ms)));
         return std::max(earliest, world_.now + delay);
     }
 
@@ -177,7 +179,9 @@ private:
     {
         auto const at = arrival(earliest);
         auto const& w = world_.conditions;
-        return world_.faults_on() && world_.random.chance(w.reply_tail.chance) ? at + world_.random.spread(w.delay_max, w.reply_tail.longest) : at;
+        return world_.faults_on() && world_.random.chance(w.reply_tail.chance)
+                   ? at + world_.random.spread(w.delay_max, w.reply_tail.longest)
+                   : at;
     }
 
     void connected()
@@ -203,7 +207,8 @@ private:
         if (c->broken) {
             if (p->number > c->late_up_to)
                 return;
-            auto const late = std::exchange(c->late_by, clock::duration::zero());  // those behind it are late by as much
+            auto const late = std::exchange(c->late_by, clock::duration::zero());  // those behind it are late by as
+                                                                                   // much
             c->last_arrival = std::max(c->last_arrival, world_.now + late);
             if (world_.now < c->last_arrival)
                 return world_.at(c->last_arrival, [self = shared_from_this(), c, p] { self->deliver(c, p); });
@@ -259,7 +264,8 @@ private:
         world_.after(world_.random.between(50ms, 200ms), [self = shared_from_this(), c = connection_] {
             if (c->broken)
                 return;
-            if (self->server_.life() != c->server_life && self->world_.partition(self->process_, self->server_) <= self->world_.now) {
+            if (self->server_.life() != c->server_life
+                && self->world_.partition(self->process_, self->server_) <= self->world_.now) {
                 return self->on_process([self, c] {
                     if (!c->broken)
                         self->break_off("the server has gone");
@@ -285,8 +291,8 @@ private:
             c->late_up_to = c->unanswered.front()->number - 1 + world_.random.below(c->unanswered.size() + 1);
             constexpr clock::duration late_max = 3s;  // by milliseconds as often as by seconds
             c->late_by = world_.random.chance(0.5)   ? 0ms
-                       : world_.random.chance(0.5) ? world_.random.spread(1ms, late_max)
-                                                   : world_.random.between(0ms, late_max);
+                         : world_.random.chance(0.5) ? world_.random.spread(1ms, late_max)
+                                                     : world_.random.between(0ms, late_max);
             process_.disturbed_until(server_, std::max(c->last_arrival, world_.now) + c->late_by);
         }
         process_.contact_changed(server_);

@@ -59,14 +59,16 @@ public:
     /// Also of a lock that was lost.
     clock::duration rest_of_validity() const
     {
-        return held_.empty() ? clock::duration(0) : std::max(held_.valid_until() - process_.clock_now(), clock::duration(0));
+        return held_.empty() ? clock::duration(0)
+                             : std::max(held_.valid_until() - process_.clock_now(), clock::duration(0));
     }
 
     /// What is held must stay so.
     void manager_ends()
     {
         auto const& w = world_.conditions;
-        bool const keys_stay = !w.amnesia && w.eviction_every == 0ms && w.jump.every == 0ms;  // or it may be lost, and rightly so
+        bool const keys_stay = !w.amnesia && w.eviction_every == 0ms && w.jump.every == 0ms;  // or it may be lost, and
+                                                                                              // rightly so
         if (held_.held() && !released_ && keys_stay)
             kept_until_ = held_.valid_until() - 300ms;  // less the margin by which a loss is told
     }
@@ -78,7 +80,8 @@ public:
             world_.blame("{}: the end of the manager took {} away", name_, resources_text_);
         if (told_ && held_.held())
             world_.blame("{}: {} is held, although a loss was told", name_, resources_text_);
-        if (watching_ && !told_ && !released_ && process_.undisturbed_for(1s) && process_.clock_now() > held_.valid_until())
+        if (watching_ && !told_ && !released_ && process_.undisturbed_for(1s)
+            && process_.clock_now() > held_.valid_until())
             world_.blame("{}: the loss of {} was not told", name_, resources_text_);
     }
 
@@ -105,7 +108,7 @@ private:
     struct call {
         std::string what;
         clock::time_point begun;
-        clock::duration limit;       ///< zero: it waits for as long as it takes
+        clock::duration limit;  ///< zero: it waits for as long as it takes
         clock::duration stalled;
         std::uint64_t stalls;
         int completions = 0;
@@ -115,8 +118,8 @@ private:
     {
         world_.tell("{} {}", name_, what);
         std::erase_if(calls_, [](auto& c) { return c->completions > 0; });
-        calls_.push_back(std::make_shared<call>(call{std::move(what), world_.now, limit, process_.stalled_in_all(),
-                                                     process_.stalls()}));
+        calls_.push_back(std::make_shared<call>(
+            call{std::move(what), world_.now, limit, process_.stalled_in_all(), process_.stalls()}));
         return calls_.back();
     }
 
@@ -170,7 +173,9 @@ private:
         if (any_)
             resources_ = slots("slot", which < 0.7 ? slots_in_all : slots_in_all - 1);
         else if (kind == lock_kind::any)
-            resources_ = which < 0.9 ? resource_set("slot:2") : which < 0.95 ? slots("slot", slots_in_all) : resource_set(private_resource_);
+            resources_ = which < 0.9    ? resource_set("slot:2")
+                         : which < 0.95 ? slots("slot", slots_in_all)
+                                        : resource_set(private_resource_);
         else if (!wants_set)
             resources_ = which < 0.6 ? "a" : which < 0.8 ? "b" : private_resource_;
         if (!wants_set)
@@ -221,8 +226,10 @@ private:
         auto const& s = process_.settings();
         auto const steps = options_.mode == mode::upgradeable ? 2 : 1;  // the right to that comes first
         auto const limit = options_.wait + steps * (s.connect_timeout + 2 * s.node_timeout);
-        auto const c = begin(fmt::format("{} {} for {} ms, waits {} ms{}", shares() ? "shares" : "acquires", resources_text_, options_.ttl.count(), options_.wait.count(),
-                                         options_.renew == renewal::automatic ? ", renews" : ""), limit);
+        auto const c = begin(fmt::format("{} {} for {} ms, waits {} ms{}", shares() ? "shares" : "acquires",
+                                         resources_text_, options_.ttl.count(), options_.wait.count(),
+                                         options_.renew == renewal::automatic ? ", renews" : ""),
+                             limit);
         auto done = asio::bind_cancellation_slot(cancel_->slot(), [this, c, keep = cancel_](error_code ec, lock l) {
             end(*c);
             acquired(*c, ec, std::move(l));
@@ -232,7 +239,8 @@ private:
         else
             process_.locks().async_acquire(resources_, options_, std::move(done));
         // Unless keys go before the time that was told, or the news of it takes long.
-        if (options_.wait > 0ms && options_.mode != mode::upgradeable && world_.conditions.jump.every == 0ms && world_.conditions.tail.longest < 1s)
+        if (options_.wait > 0ms && options_.mode != mode::upgradeable && world_.conditions.jump.every == 0ms
+            && world_.conditions.tail.longest < 1s)
             look_after(c, {world_.now, 0});
         if (random.chance(0.1))
             cancel_some_time(100ms);
@@ -277,13 +285,16 @@ private:
         if (random.chance(0.4))
             options_.renew = renewal::automatic;
         auto const& s = process_.settings();
-        auto const c = begin(fmt::format("resumes {} for {} ms, waits {} ms", resources_text_, options_.ttl.count(), options_.wait.count()),
+        auto const c = begin(fmt::format("resumes {} for {} ms, waits {} ms", resources_text_, options_.ttl.count(),
+                                         options_.wait.count()),
                              options_.wait + s.connect_timeout + 2 * s.node_timeout);
         process_.has(ticket.token);
-        process_.locks().async_resume(ticket, options_, asio::bind_cancellation_slot(cancel_->slot(), [this, c, ticket, keep = cancel_](error_code ec, lock l) {
-            end(*c);
-            resumed(*c, ticket, ec, std::move(l));
-        }));
+        process_.locks().async_resume(
+            ticket, options_,
+            asio::bind_cancellation_slot(cancel_->slot(), [this, c, ticket, keep = cancel_](error_code ec, lock l) {
+                end(*c);
+                resumed(*c, ticket, ec, std::move(l));
+            }));
         options_.mode = ticket.mode;
         if (random.chance(0.1))
             cancel_some_time(100ms);
@@ -293,14 +304,16 @@ private:
     {
         auto const& s = process_.settings();
         auto const c = begin("releases what was left of " + resources_text_, s.connect_timeout + 2 * s.node_timeout);
-        process_.locks().async_release(ticket, asio::bind_cancellation_slot(cancel_->slot(), [this, c, keep = cancel_](error_code ec) {
-            end(*c);
-            cancel_.reset();
-            world_.tell("{} released what was left of {}: {}", name_, resources_text_, text(ec));
-            if (ec && ec != errc::not_held && !is_excusable(*c, ec))
-                world_.blame("{}: {} cannot be released: \"{}\" without any fault", name_, resources_text_, text(ec));
-            done();
-        }));
+        process_.locks().async_release(
+            ticket, asio::bind_cancellation_slot(cancel_->slot(), [this, c, keep = cancel_](error_code ec) {
+                end(*c);
+                cancel_.reset();
+                world_.tell("{} released what was left of {}: {}", name_, resources_text_, text(ec));
+                if (ec && ec != errc::not_held && !is_excusable(*c, ec))
+                    world_.blame("{}: {} cannot be released: \"{}\" without any fault", name_, resources_text_,
+                                 text(ec));
+                done();
+            }));
         if (world_.random.chance(0.2))
             cancel_some_time(10ms);
     }
@@ -342,15 +355,18 @@ private:
         // Who waits behind another hears of what that one has met, in the round before its pause.
         bool const met_by_another = ec == errc::no_quorum && !process_.undisturbed_for(500ms);
         // Who has stood still has not prolonged his lease meanwhile: little of it may be left.
-        bool const lease_is_short = ec == errc::validity_exhausted && world_.conditions.stores != store_kind::redis && !process_.undisturbed_for(max_ttl);
-        return ec == asio::error::operation_aborted || !world_.conditions.is_faultless() || c.stalls != process_.stalls() || met_by_another || lease_is_short;
+        bool const lease_is_short = ec == errc::validity_exhausted && world_.conditions.stores != store_kind::redis
+                                    && !process_.undisturbed_for(max_ttl);
+        return ec == asio::error::operation_aborted || !world_.conditions.is_faultless()
+               || c.stalls != process_.stalls() || met_by_another || lease_is_short;
     }
 
     // Of any of several the one that it has: the others are none of its business any more.
     void keep(std::span<std::string const> held)
     {
-        bool const is_right = any_ ? held.size() == 1 && std::find(resources_.begin(), resources_.end(), held.front()) != resources_.end()
-                                   : std::equal(held.begin(), held.end(), resources_.begin(), resources_.end());
+        bool const is_right =
+            any_ ? held.size() == 1 && std::find(resources_.begin(), resources_.end(), held.front()) != resources_.end()
+                 : std::equal(held.begin(), held.end(), resources_.begin(), resources_.end());
         if (!is_right)
             world_.blame("{}: wanted {}, and got {}", name_, resources_text_, fmt::join(held, " and "));
         for (auto const& r : resources_) {
@@ -365,7 +381,9 @@ private:
     // How often it has been taken so far: all of it, or, if one is enough, those that it could have.
     std::optional<std::uint64_t> takings_if_it_could_have_it()
     {
-        auto const takings = [&](resource_set const& of) { return process_.holds(of) ? std::nullopt : world_.takings_if_free(of, process_); };
+        auto const takings = [&](resource_set const& of) {
+            return process_.holds(of) ? std::nullopt : world_.takings_if_free(of, process_);
+        };
         if (!any_)
             return takings(resources_);
         std::optional<std::uint64_t> in_all;
@@ -386,8 +404,8 @@ private:
             bool const excusable = is_excusable(c, ec);
             if (!excusable && ec != errc::contended)
                 world_.blame("{}: {}: \"{}\" without any fault", name_, resources_text_, text(ec));
-            // A release that must bring its script along comes behind the next acquisition, which is denied there; so does one on another
-            // of a database's connections.
+            // A release that must bring its script along comes behind the next acquisition, which is denied there; so
+            // does one on another of a database's connections.
             bool const overtaken = world_.conditions.flush_every > 0ms || world_.conditions.stores != store_kind::redis;
             if (!excusable && !overtaken && resources_ == resource_set(private_resource_))
                 world_.blame("{}: {} is its own, but \"{}\"", name_, resources_text_, text(ec));
@@ -444,7 +462,8 @@ private:
         auto const ttl = std::chrono::ceil<std::chrono::milliseconds>(world_.random.spread(60ms, 5s));
         bool const was_held = held_.held();
         auto const rounds = options_.mode != mode::exclusive ? 3 : 1;  // once more after each upgrade and downgrade
-        auto const c = begin(fmt::format("extends {} to {} ms", resources_text_, ttl.count()), rounds * process_.settings().node_timeout);
+        auto const c = begin(fmt::format("extends {} to {} ms", resources_text_, ttl.count()),
+                             rounds * process_.settings().node_timeout);
         held_.async_extend(ttl, [this, c, was_held, next = std::move(next)](error_code ec) {
             end(*c);
             world_.tell("{} extended {}: {}", name_, resources_text_, text(ec));
@@ -458,26 +477,31 @@ private:
     void upgrade(std::function<void()> next)
     {
         bool const was_held = held_.held();
-        auto const wait = held_.mode() == mode::upgradeable ? std::chrono::ceil<std::chrono::milliseconds>(world_.random.spread(10ms, 2s)) : 0ms;
-        auto const limit = wait + process_.settings().node_timeout * static_cast<int>(1 + world_.fencing * world_.servers.size());
+        auto const wait = held_.mode() == mode::upgradeable
+                              ? std::chrono::ceil<std::chrono::milliseconds>(world_.random.spread(10ms, 2s))
+                              : 0ms;
+        auto const limit =
+            wait + process_.settings().node_timeout * static_cast<int>(1 + world_.fencing * world_.servers.size());
         auto const c = begin(fmt::format("upgrades {}, waits {} ms", resources_text_, wait.count()), limit);
         cancel_ = std::make_shared<asio::cancellation_signal>();
-        held_.async_upgrade(wait, asio::bind_cancellation_slot(cancel_->slot(), [this, c, was_held, next = std::move(next), keep = cancel_](error_code ec) {
-            end(*c);
-            cancel_.reset();
-            world_.tell("{} upgraded {}: {}", name_, resources_text_, text(ec));
-            if (!ec && !was_held)
-                world_.blame("{}: {} was not held, and was upgraded", name_, resources_text_);
-            if (!ec)
-                ++world_.result.upgraded;
-            if (!ec && world_.fencing)
-                for (auto const& r : resources_)
-                    world_.note_token(r, name_, c->begun, held_.fencing_token(), false);
-            if (ec && !held_.empty() && !shares())
-                world_.blame("{}: has {} alone in spite of \"{}\"", name_, resources_text_, text(ec));
-            world_.check_exclusion();
-            next();
-        }));
+        held_.async_upgrade(
+            wait, asio::bind_cancellation_slot(
+                      cancel_->slot(), [this, c, was_held, next = std::move(next), keep = cancel_](error_code ec) {
+                          end(*c);
+                          cancel_.reset();
+                          world_.tell("{} upgraded {}: {}", name_, resources_text_, text(ec));
+                          if (!ec && !was_held)
+                              world_.blame("{}: {} was not held, and was upgraded", name_, resources_text_);
+                          if (!ec)
+                              ++world_.result.upgraded;
+                          if (!ec && world_.fencing)
+                              for (auto const& r : resources_)
+                                  world_.note_token(r, name_, c->begun, held_.fencing_token(), false);
+                          if (ec && !held_.empty() && !shares())
+                              world_.blame("{}: has {} alone in spite of \"{}\"", name_, resources_text_, text(ec));
+                          world_.check_exclusion();
+                          next();
+                      }));
         if (world_.random.chance(0.1))
             cancel_some_time(10ms);
         if (world_.random.chance(0.2))  // a renewal at the same time
@@ -499,7 +523,8 @@ private:
     void let_go()
     {
         auto& random = world_.random;
-        bool const may_leave = world_.conditions.locks == lock_kind::tickets && !std::binary_search(resources_.begin(), resources_.end(), private_resource_);
+        bool const may_leave = world_.conditions.locks == lock_kind::tickets
+                               && !std::binary_search(resources_.begin(), resources_.end(), private_resource_);
         if (may_leave && random.chance(0.6) && leave())
             return done();
         auto const way = random.fraction();
@@ -530,14 +555,16 @@ private:
         bool const was_held = held_.held();
         process_.has_released(held_.token());
         released_ = true;
-        held_.async_release(asio::bind_cancellation_slot(cancel_->slot(), [this, c, was_held, finish, keep = cancel_](error_code ec) {
-            end(*c);
-            world_.tell("{} released {}: {}", name_, resources_text_, text(ec));
-            bool const excusable = ec == asio::error::operation_aborted || !world_.conditions.is_faultless() || c->stalls != process_.stalls();
-            if (ec && was_held && !excusable)
-                world_.blame("{}: released {}: \"{}\" without any fault", name_, resources_text_, text(ec));
-            finish();
-        }));
+        held_.async_release(
+            asio::bind_cancellation_slot(cancel_->slot(), [this, c, was_held, finish, keep = cancel_](error_code ec) {
+                end(*c);
+                world_.tell("{} released {}: {}", name_, resources_text_, text(ec));
+                bool const excusable = ec == asio::error::operation_aborted || !world_.conditions.is_faultless()
+                                       || c->stalls != process_.stalls();
+                if (ec && was_held && !excusable)
+                    world_.blame("{}: released {}: \"{}\" without any fault", name_, resources_text_, text(ec));
+                finish();
+            }));
         if (held_.held())
             world_.blame("{}: {} is held after the call of the release", name_, resources_text_);
         if (random.chance(0.2))
@@ -568,14 +595,14 @@ private:
     process& process_;
     std::string const name_;
     std::string const private_resource_;
-    resource_set resources_{};       ///< which it wants, or has
-    bool any_ = false;               ///< it wants one of them
-    std::string resources_text_;     ///< for people
+    resource_set resources_{};    ///< which it wants, or has
+    bool any_ = false;            ///< it wants one of them
+    std::string resources_text_;  ///< for people
     acquire_options options_;
     lock held_;
     bool idle_ = true;
     bool stopping_ = false;
-    bool told_ = false;              ///< of a loss
+    bool told_ = false;  ///< of a loss
     bool watching_ = false;
     bool released_ = false;
     clock::time_point kept_until_{};  ///< in spite of the manager's end

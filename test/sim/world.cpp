@@ -22,12 +22,20 @@ namespace {
 constexpr clock::duration time_of_faults = 15s;
 
 // The heap's front is what happens first.
-constexpr auto later = [](auto const& a, auto const& b) { return std::pair(a.when, a.number) > std::pair(b.when, b.number); };
+constexpr auto later = [](auto const& a, auto const& b) {
+    return std::pair(a.when, a.number) > std::pair(b.when, b.number);
+};
 
 }  // namespace
 
 world::world(profile const& p, std::uint64_t seed, bool tracing, scenario const* instead)
-    : conditions(p), random(seed), splits(~seed), now(std::chrono::hours(1)), tracing_(tracing), instead_(instead), begin_(now)
+    : conditions(p),
+      random(seed),
+      splits(~seed),
+      now(std::chrono::hours(1)),
+      tracing_(tracing),
+      instead_(instead),
+      begin_(now)
 {
     choose_conditions(p);
     make_servers();
@@ -41,7 +49,8 @@ world::world(profile const& p, std::uint64_t seed, bool tracing, scenario const*
     partitions_.resize(processes.size() * servers.size());
     for (auto& s : servers) {
         if (conditions.session > 0ms && conditions.stores == store_kind::redis && random.chance(0.7))
-            s->keys.session = std::chrono::ceil<std::chrono::milliseconds>(random.spread(conditions.session / 8, conditions.session));
+            s->keys.session =
+                std::chrono::ceil<std::chrono::milliseconds>(random.spread(conditions.session / 8, conditions.session));
     }
     for (std::size_t i = 0; i < processes.size(); ++i)
         processes[i] = std::make_unique<process>(*this, i, 0);
@@ -68,11 +77,12 @@ void world::make_servers()
     static constexpr std::array mixed{"rrt"sv, "rtt"sv, "rrrtt"sv};
     static constexpr std::array mixed_with_sessions{"rrt"sv, "rrs"sv, "rts"sv, "rss"sv, "rrrts"sv};
     bool const knows_all = conditions.locks == lock_kind::single || conditions.locks == lock_kind::sets;
-    std::span<std::string_view const> const all = conditions.stores == store_kind::redis     ? std::span<std::string_view const>(redis)
+    std::span<std::string_view const> const all = conditions.stores == store_kind::redis
+                                                      ? std::span<std::string_view const>(redis)
                                                   : conditions.stores == store_kind::table   ? table
                                                   : conditions.stores == store_kind::session ? session
-                                                  : knows_all                                ? std::span<std::string_view const>(mixed_with_sessions)
-                                                                                             : mixed;
+                                                  : knows_all ? std::span<std::string_view const>(mixed_with_sessions)
+                                                              : mixed;
     for (auto const kind : all[random.below(all.size())])
         add_server(kind);
 }
@@ -145,19 +155,24 @@ void world::write(std::string const& line)
 
 clock::time_point& world::partition(process const& p, server const& s)
 {
-    auto const place = std::find_if(servers.begin(), servers.end(), [&](auto& one) { return one.get() == &s; }) - servers.begin();
+    auto const place = std::find_if(servers.begin(), servers.end(), [&](auto& one) { return one.get() == &s; })
+                       - servers.begin();
     return partitions_[p.index() * servers.size() + static_cast<std::size_t>(place)];
 }
 
-void world::note_token(std::string const& resource, std::string const& who, clock::time_point begun, std::uint64_t token, bool shares)
+void world::note_token(std::string const& resource, std::string const& who, clock::time_point begun,
+                       std::uint64_t token, bool shares)
 {
     auto& h = tokens_[resource];
     // A writer's is above all that were given out, a reader's not below those of writers.
     auto const& above = shares ? h.of_writers : h.of_all;
-    auto const before = std::upper_bound(above.begin(), above.end(), begun, [](auto t, auto& e) { return t <= e.first; });
+    auto const before =
+        std::upper_bound(above.begin(), above.end(), begun, [](auto t, auto& e) { return t <= e.first; });
     auto const floor = before == above.begin() ? 0 : std::prev(before)->second;
     bool const fresh = shares || h.all.insert(token).second;
-    auto const note = [&](auto& highest) { highest.emplace_back(now, std::max(token, highest.empty() ? 0 : highest.back().second)); };
+    auto const note = [&](auto& highest) {
+        highest.emplace_back(now, std::max(token, highest.empty() ? 0 : highest.back().second));
+    };
     note(h.of_all);
     if (!shares)
         note(h.of_writers);
@@ -246,14 +261,15 @@ void world::check_exclusion()
     }
     std::size_t taken = 0;
     for (auto const& held : held_)
-        taken += static_cast<std::size_t>(std::ranges::count_if(held.resources, [](auto& r) { return r.starts_with("slot:"); }));
+        taken += static_cast<std::size_t>(
+            std::ranges::count_if(held.resources, [](auto& r) { return r.starts_with("slot:"); }));
     if (conditions.exclusive && taken > slots_in_all)
         blame("{} of {} slots are held", taken, slots_in_all);
 }
 
-// Those who wait for each other do so for ever. Time in which something is wrong does not count; but news may take their
-// time. Where servers do not tell of changes, whoever asks more often comes first. And the wish of a set that waits for
-// another name keeps readers out for a second.
+// Those who wait for each other do so for ever. Time in which something is wrong does not count; but news may take
+// their time. Where servers do not tell of changes, whoever asks more often comes first. And the wish of a set that
+// waits for another name keeps readers out for a second.
 void world::look_for_deadlocks(clock::duration passed)
 {
     if (conditions.jump.every > 0ms)  // locks may last longer than was told
@@ -362,7 +378,8 @@ void world::begin_faults()
     });
     repeatedly(conditions.refusal.every, [this, any_server, disturb] {
         auto& s = any_server();
-        std::string_view const why[] = {"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script.",
+        std::string_view const why[] = {"LOADING Redis is loading the dataset in memory",
+                                        "BUSY Redis is busy running a script.",
                                         "READONLY You can't write against a read only replica.",
                                         "OOM command not allowed when used memory > 'maxmemory'."};
         s.refuse(why[random.below(std::size(why))]);
@@ -397,10 +414,12 @@ void world::begin_faults_of_stores()
         }
     };
     repeatedly(conditions.row_lock.every, [this, disturb_one] {
-        disturb_one(random.spread(1ms, conditions.row_lock.longest), [](server& s, clock::duration length) { s.lock_a_row(length); });
+        disturb_one(random.spread(1ms, conditions.row_lock.longest),
+                    [](server& s, clock::duration length) { s.lock_a_row(length); });
     });
     repeatedly(conditions.leader_change.every, [this, disturb_one] {
-        disturb_one(random.spread(10ms, conditions.leader_change.longest), [](server& s, clock::duration length) { s.change_leader(length); });
+        disturb_one(random.spread(10ms, conditions.leader_change.longest),
+                    [](server& s, clock::duration length) { s.change_leader(length); });
     });
 }
 

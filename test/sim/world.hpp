@@ -35,15 +35,15 @@ inline constexpr std::size_t slots_in_all = 3;
 
 /// What one seed has led to.
 struct outcome {
-    std::string violation;          ///< of a promise; empty if all were kept
-    std::uint64_t disorders = 0;    ///< fencing tokens out of order, where that is not promised
-    std::uint64_t overlaps = 0;     ///< two holders at once, in a profile that does not promise otherwise
+    std::string violation;        ///< of a promise; empty if all were kept
+    std::uint64_t disorders = 0;  ///< fencing tokens out of order, where that is not promised
+    std::uint64_t overlaps = 0;   ///< two holders at once, in a profile that does not promise otherwise
     std::uint64_t acquired = 0;
-    std::uint64_t upgraded = 0;   ///< of what was shared
-    std::uint64_t resumed = 0;    ///< of what was left by another
+    std::uint64_t upgraded = 0;  ///< of what was shared
+    std::uint64_t resumed = 0;   ///< of what was left by another
     std::uint64_t faults = 0;
-    clock::duration time{0};        ///< virtual
-    std::string trace;              ///< if it was asked for
+    clock::duration time{0};  ///< virtual
+    std::string trace;        ///< if it was asked for
 };
 
 /// What a world is made of, in place of what chance would choose and of the library's workers.
@@ -107,31 +107,33 @@ public:
     /// Messages between them are held up until then.
     clock::time_point& partition(process const&, server const&);
 
-    /// A fencing token was given out: it must be new, and higher than those that were given out before it was @p begun. Who @p shares the
-    /// lock has one that is not below those of who had it alone.
-    void note_token(std::string const& resource, std::string const& who, clock::time_point begun, std::uint64_t token, bool shares);
+    /// A fencing token was given out: it must be new, and higher than those that were given out before it was @p begun.
+    /// Who @p shares the lock has one that is not below those of who had it alone.
+    void note_token(std::string const& resource, std::string const& who, clock::time_point begun, std::uint64_t token,
+                    bool shares);
 
-    /// How often a server has granted one of these so far, if all are free on a quorum, or @p whom holds them there; otherwise nothing.
+    /// How often a server has granted one of these so far, if all are free on a quorum, or @p whom holds them there;
+    /// otherwise nothing.
     std::optional<std::uint64_t> takings_if_free(resource_set const&, process const& whom) const;
     void note_taking(std::string_view key) { ++takings_[std::string(key)]; }
 
     // Tickets that nobody has: two who had the same would not exclude each other.
     void leave(lock_ticket);
     bool has_tickets() const noexcept { return !tickets_.empty(); }
-    lock_ticket take_ticket();                         ///< any
+    lock_ticket take_ticket();                                                       ///< any
     bool was_left(std::string const& token) const { return left_.contains(token); }  ///< at least once
-    bool majority_has(lock_ticket const&) const;       ///< now
+    bool majority_has(lock_ticket const&) const;                                     ///< now
 
     /// Whether an exclusion was broken, everywhere.
     void check_exclusion();
 
-    profile conditions;                 ///< the profile, less what this seed goes without
+    profile conditions;  ///< the profile, less what this seed goes without
     dice random;
-    dice splits;                      ///< where the bytes of servers are split; apart, so that it changes nothing else
+    dice splits;  ///< where the bytes of servers are split; apart, so that it changes nothing else
     clock::time_point now;
     bool fencing = false;
     std::size_t fence_quorum = 0;
-    bool servers_tell = true;         ///< of changes; otherwise they are asked now and then
+    bool servers_tell = true;              ///< of changes; otherwise they are asked now and then
     bool servers_end_connections = false;  ///< the earlier one of a process that connects again, if it asks
     std::vector<std::unique_ptr<server>> servers;
     std::vector<std::unique_ptr<process>> processes;
@@ -162,17 +164,18 @@ private:
     std::vector<event> events_;  // a heap
     std::uint64_t last_number_ = 0;
     unsigned incarnations_ = 0;
-    std::vector<claim> held_;          // kept for its memory
+    std::vector<claim> held_;  // kept for its memory
     std::vector<clock::time_point> partitions_;
 
     struct token_history {
         std::set<std::uint64_t> all;
-        std::vector<std::pair<clock::time_point, std::uint64_t>> of_all, of_writers;  ///< the highest so far, by when it was given out
+        std::vector<std::pair<clock::time_point, std::uint64_t>> of_all, of_writers;  ///< the highest so far, by when
+                                                                                      ///< it was given out
     };
-    std::map<std::string, token_history> tokens_;  ///< by resource
-    std::map<std::string, std::uint64_t> takings_; ///< by key
+    std::map<std::string, token_history> tokens_;   ///< by resource
+    std::map<std::string, std::uint64_t> takings_;  ///< by key
     std::vector<lock_ticket> tickets_;
-    std::set<std::string> left_;                   ///< by token
+    std::set<std::string> left_;  ///< by token
 };
 
 /// The seed of all chance in a world: another one for each profile and seed.

@@ -14,10 +14,7 @@
 
 namespace redlock::test {
 
-inline auto only_with_server()
-{
-    return only_if(this_store::is_here(), this_store::missing);
-}
+inline auto only_with_server() { return only_if(this_store::is_here(), this_store::missing); }
 
 /// One for all cases that do it no harm. What is committed need not last.
 inline this_store::server& server()

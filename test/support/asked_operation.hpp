@@ -13,7 +13,8 @@ namespace redlock::test {
 
 /// An operation that keeps its keys and the reply.
 struct asked_operation final : node_operation {
-    explicit asked_operation(node_command command = {}, std::vector<std::string> of = {}) : c(command), keys(std::move(of))
+    explicit asked_operation(node_command command = {}, std::vector<std::string> of = {})
+        : c(command), keys(std::move(of))
     {
         c.keys = std::span<std::string const>(keys);
         c.value = "value";

@@ -9,8 +9,8 @@
 
 namespace redlock::test {
 
-/// Makes 400 acquisitions while servers of @p w come and go. Locks are shared, renewed, detached and lost. At the end all
-/// servers are well again, and some of the locks are still held.
+/// Makes 400 acquisitions while servers of @p w come and go. Locks are shared, renewed, detached and lost. At the end
+/// all servers are well again, and some of the locks are still held.
 /// @param rare the mode of every 23rd acquisition
 inline std::vector<std::unique_ptr<lock_world::outcome>> lock_in_bad_weather(lock_world& w, lock_manager& locks,
                                                                              mode rare = mode::exclusive)
@@ -21,8 +21,11 @@ inline std::vector<std::unique_ptr<lock_world::outcome>> lock_in_bad_weather(loc
         acquire_options const how{.ttl = std::chrono::milliseconds(100 + 50 * (i % 7)),
                                   .wait = std::chrono::milliseconds(i % 5 == 0 ? 0 : 30 * (i % 11)),
                                   .renew = i % 3 == 0 ? renewal::automatic : renewal::none,
-                                  .mode = i % 4 == 0 ? mode::shared : i % 23 == 1 ? rare : mode::exclusive};
-        w.start_acquire(*all.emplace_back(std::make_unique<lock_world::outcome>()), locks, "r" + std::to_string(i % 6), how);
+                                  .mode = i % 4 == 0    ? mode::shared
+                                          : i % 23 == 1 ? rare
+                                                        : mode::exclusive};
+        w.start_acquire(*all.emplace_back(std::make_unique<lock_world::outcome>()), locks, "r" + std::to_string(i % 6),
+                        how);
         w[i % 3].reachable = i % 40 < 30;
         w[(i + 1) % 3].mute = i % 50 > 40;
         w.run_for(std::chrono::milliseconds(i % 13));

@@ -24,7 +24,8 @@ struct certificates {
 
     void sign(std::string const& name, std::string const& names)
     {
-        make("openssl req -newkey rsa:2048 -nodes -subj /CN=" + name + " -keyout " + name + ".key -out " + name + ".csr");
+        make("openssl req -newkey rsa:2048 -nodes -subj /CN=" + name + " -keyout " + name + ".key -out " + name
+             + ".csr");
         make("printf 'subjectAltName=" + names + "' > ext && openssl x509 -req -in " + name
              + ".csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile ext -out " + name + ".pem");
     }
@@ -33,10 +34,12 @@ struct certificates {
     void sign_for(std::string const& name, std::string const& begin, std::string const& end)
     {
         sign(name, "DNS:localhost");
-        make("printf '[ca]\ndefault_ca=d\n[d]\ndatabase=index\nserial=number\nnew_certs_dir=.\npolicy=p\ndefault_md=sha256\n"
-             "x509_extensions=e\n[p]\ncommonName=supplied\n[e]\nsubjectAltName=DNS:localhost\n' > ca.cnf && : > index && echo 01 > number "
-             "&& openssl ca -batch -config ca.cnf -cert ca.pem -keyfile ca.key -startdate " + begin + " -enddate " + end + " -notext -in "
-             + name + ".csr -out " + name + ".pem");
+        make("printf "
+             "'[ca]\ndefault_ca=d\n[d]\ndatabase=index\nserial=number\nnew_certs_dir=.\npolicy=p\ndefault_md=sha256\n"
+             "x509_extensions=e\n[p]\ncommonName=supplied\n[e]\nsubjectAltName=DNS:localhost\n' > ca.cnf && : > index "
+             "&& echo 01 > number "
+             "&& openssl ca -batch -config ca.cnf -cert ca.pem -keyfile ca.key -startdate "
+             + begin + " -enddate " + end + " -notext -in " + name + ".csr -out " + name + ".pem");
     }
 
     void make(std::string const& command)
@@ -53,14 +56,18 @@ struct certificates {
 
 /// A server that speaks TLS on one port, and without it on the other, for the test to look at it.
 struct tls_server {
-    explicit tls_server(certificates const& c, std::string const& identity = "server", std::string const& clients = "no")
+    explicit tls_server(certificates const& c, std::string const& identity = "server",
+                        std::string const& clients = "no")
         : port(testbed::free_port()),
           server({"--tls-port", std::to_string(port), "--tls-cert-file", c.file(identity + ".pem"), "--tls-key-file",
                   c.file(identity + ".key"), "--tls-ca-cert-file", c.file("ca.pem"), "--tls-auth-clients", clients})
     {
     }
 
-    std::string url(std::string const& host = "localhost") const { return "rediss://" + host + ":" + std::to_string(port); }
+    std::string url(std::string const& host = "localhost") const
+    {
+        return "rediss://" + host + ":" + std::to_string(port);
+    }
 
     std::uint16_t port;
     local_server server;

@@ -16,7 +16,8 @@ namespace redlock::test {
 /// An operation that counts how often its command is read and how often it is asked whether it was withdrawn.
 class counted_operation final : public node_operation {
 public:
-    counted_operation(node_command c, std::string key, std::size_t& looks) : keys_{std::move(key)}, command_(c), looks_(looks)
+    counted_operation(node_command c, std::string key, std::size_t& looks)
+        : keys_{std::move(key)}, command_(c), looks_(looks)
     {
         command_.keys = keys_;
         command_.value = "v";

@@ -41,7 +41,11 @@ struct shared_counter {
 
 class shared_memory {
 public:
-    shared_memory() : counter_(new(::mmap(nullptr, sizeof(shared_counter), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) shared_counter) {}
+    shared_memory()
+        : counter_(new(::mmap(nullptr, sizeof(shared_counter), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                              0)) shared_counter)
+    {
+    }
     ~shared_memory() { ::munmap(counter_, sizeof(shared_counter)); }
     shared_counter* operator->() { return counter_; }
     shared_counter& operator*() { return *counter_; }
@@ -58,11 +62,13 @@ struct newcomer_life {
 };
 
 /// @p end: of a newcomer.
-inline asio::awaitable<void> count(lock_manager& locks, shared_counter& c, clock::time_point end = clock::time_point::max(), bool farewell = true)
+inline asio::awaitable<void> count(lock_manager& locks, shared_counter& c,
+                                   clock::time_point end = clock::time_point::max(), bool farewell = true)
 {
     asio::steady_timer pause(co_await asio::this_coro::executor);
     while (!c.over && clock::now() < end) {
-        auto [ec, held] = co_await locks.async_acquire("counter", {.ttl = counting_ttl, .wait = 1s}, asio::as_tuple(asio::use_awaitable));
+        auto [ec, held] = co_await locks.async_acquire("counter", {.ttl = counting_ttl, .wait = 1s},
+                                                       asio::as_tuple(asio::use_awaitable));
         if (ec)
             continue;
         c.met += c.inside.exchange(::getpid()) != 0;
@@ -95,7 +101,8 @@ inline int count_as_newcomers(config const& settings, shared_counter& c, newcome
     while (!c.over) {
         asio::io_context context;
         lock_manager locks(context, settings);
-        asio::co_spawn(context, count(locks, c, clock::now() + life.time, life.says_farewell), [&](std::exception_ptr const&) { context.stop(); });
+        asio::co_spawn(context, count(locks, c, clock::now() + life.time, life.says_farewell),
+                       [&](std::exception_ptr const&) { context.stop(); });
         context.run();
     }
     return 0;

@@ -37,7 +37,10 @@ json::array const& list(json::object const& o, std::string_view name)
 
 etcd_gateway::object etcd_gateway::header() const
 {
-    return {{"cluster_id", id_}, {"member_id", "1"}, {"revision", fmt::to_string(revision_)}, {"raft_term", fmt::to_string(term_)}};
+    return {{"cluster_id", id_},
+            {"member_id", "1"},
+            {"revision", fmt::to_string(revision_)},
+            {"raft_term", fmt::to_string(term_)}};
 }
 
 etcd_gateway::object etcd_gateway::error(std::string_view why, int code) const
@@ -140,7 +143,8 @@ etcd_gateway::object etcd_gateway::transaction(object const& asked)
 etcd_gateway::object etcd_gateway::carry_out(object const& transaction, values& after)
 {
     auto const& conditions = list(transaction, "compare");
-    bool const holds = std::all_of(conditions.begin(), conditions.end(), [this](auto& c) { return judge(c.as_object()); });
+    bool const holds =
+        std::all_of(conditions.begin(), conditions.end(), [this](auto& c) { return judge(c.as_object()); });
     object answer;
     if (holds)
         answer["succeeded"] = true;
@@ -207,8 +211,11 @@ etcd_gateway::object etcd_gateway::range(object const& asked, values const& in) 
     auto const begin = in.lower_bound(first);
     auto const end = last.empty() ? in.upper_bound(first) : in.lower_bound(last);
     json::array found;
-    for (auto at = begin; at != end && (number(asked, "limit") == 0 || std::ssize(found) < number(asked, "limit")); ++at) {
-        object one{{"key", base64(at->first)}, {"create_revision", fmt::to_string(at->second.created)}, {"mod_revision", fmt::to_string(at->second.changed)}};
+    for (auto at = begin; at != end && (number(asked, "limit") == 0 || std::ssize(found) < number(asked, "limit"));
+         ++at) {
+        object one{{"key", base64(at->first)},
+                   {"create_revision", fmt::to_string(at->second.created)},
+                   {"mod_revision", fmt::to_string(at->second.changed)}};
         if (!etcd_v3::is_true(asked, "keys_only"))
             one["value"] = base64(at->second.bytes);
         if (!at->second.lease.empty())
@@ -252,14 +259,18 @@ void etcd_gateway::hear(std::weak_ptr<void const> const& from, std::string const
     auto const said = json::parse(message).as_object();
     if (auto const& asked = etcd_v3::object(said, "create_request"); !asked.empty()) {
         watches_.push_back({from, number(asked, "watch_id"), bytes(asked, "key"), tell});
-        tell(json::serialize(object{{"result", {{"header", header()}, {"watch_id", fmt::to_string(number(asked, "watch_id"))}, {"created", true}}}}));
+        tell(json::serialize(object{
+            {"result",
+             {{"header", header()}, {"watch_id", fmt::to_string(number(asked, "watch_id"))}, {"created", true}}}}));
         auto const since = number(asked, "start_revision");
         for (auto const& [key, revision] : deleted_) {
             if (since > 0 && revision >= since && key == watches_.back().key)
                 tell_of(key, revision, watches_.back());
         }
     } else if (auto const& ended = etcd_v3::object(said, "cancel_request"); !ended.empty()) {
-        std::erase_if(watches_, [&](auto& w) { return w.id == number(ended, "watch_id") && !w.from.owner_before(from) && !from.owner_before(w.from); });
+        std::erase_if(watches_, [&](auto& w) {
+            return w.id == number(ended, "watch_id") && !w.from.owner_before(from) && !from.owner_before(w.from);
+        });
     } else {
         tell(json::serialize(object{{"result", {{"header", header()}}}}));
     }
@@ -268,7 +279,8 @@ void etcd_gateway::hear(std::weak_ptr<void const> const& from, std::string const
 void etcd_gateway::tell_of(std::string const& key, std::int64_t revision, watch const& w) const
 {
     object const event{{"type", "DELETE"}, {"kv", {{"key", base64(key)}, {"mod_revision", fmt::to_string(revision)}}}};
-    w.tell(json::serialize(object{{"result", {{"header", header()}, {"watch_id", fmt::to_string(w.id)}, {"events", json::array{event}}}}}));
+    w.tell(json::serialize(object{
+        {"result", {{"header", header()}, {"watch_id", fmt::to_string(w.id)}, {"events", json::array{event}}}}}));
 }
 
 }  // namespace redlock::test

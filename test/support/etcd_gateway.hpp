@@ -16,7 +16,8 @@
 
 namespace redlock::test {
 
-/// What an etcd cluster does with the texts of its JSON gateway, as far as locks need it. It loses nothing, and answers for a majority.
+/// What an etcd cluster does with the texts of its JSON gateway, as far as locks need it. It loses nothing, and answers
+/// for a majority.
 class etcd_gateway {
 public:
     using object = etcd_v3::json::object;
@@ -54,7 +55,8 @@ protected:
     /// A new leader lets each lease begin anew.
     void elect();
     std::vector<std::string> leases_that_are_over() const;
-    /// A leader that was stopped does not know what the new one has done for them. When it goes on, it ends those that it knew by its own clock.
+    /// A leader that was stopped does not know what the new one has done for them. When it goes on, it ends those that
+    /// it knew by its own clock.
     std::vector<std::string> leases_that_a_stopped_leader_ends(clock::time_point stopped) const;
     void end(std::string const& lease);
 

@@ -23,8 +23,9 @@
 
 namespace redlock::test {
 
-/** A server on loopback that speaks the protocol and has no keys: what it is asked it writes down, and what it answers the test may
-    decide, command by command. For what a real server does too seldom, or not in this version. It runs in the test's own event loop.
+/** A server on loopback that speaks the protocol and has no keys: what it is asked it writes down, and what it answers
+    the test may decide, command by command. For what a real server does too seldom, or not in this version. It runs in
+    the test's own event loop.
 */
 class fake_redis {
 public:
@@ -33,7 +34,8 @@ public:
     /// In place of a reply: the connection ends.
     static constexpr std::string_view hang_up = "";
 
-    explicit fake_redis(boost::asio::io_context& context) : acceptor_(context, {boost::asio::ip::address_v4::loopback(), 0})
+    explicit fake_redis(boost::asio::io_context& context)
+        : acceptor_(context, {boost::asio::ip::address_v4::loopback(), 0})
     {
         accept();
     }
@@ -43,21 +45,21 @@ public:
     /// The bytes to answer; nothing: the usual ones, which say yes.
     std::function<std::optional<std::string>(command const&)> answer = [](command const&) { return std::nullopt; };
 
-    std::string first_words;                    ///< sent to each client before it asks anything
-    std::chrono::microseconds byte_pause{0};    ///< more than 0: bytes leave one by one, after a pause each
+    std::string first_words;                  ///< sent to each client before it asks anything
+    std::chrono::microseconds byte_pause{0};  ///< more than 0: bytes leave one by one, after a pause each
 
     std::string role = "master";
     std::vector<std::string> native_deletions;  ///< in lower case
     std::string run_id = std::string(40, 'f');
-    std::string uptime = "1000000";             ///< in seconds
+    std::string uptime = "1000000";  ///< in seconds
     /// Of a log that is durable.
     std::string persistence = "loading:0\r\naof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"
                               "aof_last_rewrite_time_sec:-1\r\naof_last_write_status:ok\r\n";
 
-    std::vector<command> commands;              ///< that have been answered, in their order
+    std::vector<command> commands;  ///< that have been answered, in their order
     int connections = 0;
-    int ended = 0;                              ///< connections, by the client
-    int reset = 0;                              ///< of these, without the handshake of a normal end
+    int ended = 0;  ///< connections, by the client
+    int reset = 0;  ///< of these, without the handshake of a normal end
 
     /// Ends the connections.
     void hang_up_all()
@@ -125,18 +127,19 @@ private:
 
     void read(std::shared_ptr<session> s)
     {
-        s->socket.async_read_some(boost::asio::buffer(s->buffer), [this, s](boost::system::error_code ec, std::size_t n) {
-            if (!s->socket.is_open())
-                return;
-            if (ec) {
-                ++ended;
-                reset += ec == boost::asio::error::connection_reset;
-                return;
-            }
-            s->in.append(s->buffer.data(), n);
-            work_off(s);
-            read(s);
-        });
+        s->socket.async_read_some(boost::asio::buffer(s->buffer),
+                                  [this, s](boost::system::error_code ec, std::size_t n) {
+                                      if (!s->socket.is_open())
+                                          return;
+                                      if (ec) {
+                                          ++ended;
+                                          reset += ec == boost::asio::error::connection_reset;
+                                          return;
+                                      }
+                                      s->in.append(s->buffer.data(), n);
+                                      work_off(s);
+                                      read(s);
+                                  });
     }
 
     void work_off(std::shared_ptr<session> const& s)
@@ -192,14 +195,16 @@ private:
     {
         auto const& name = c[0];
         if (name == "HELLO")
-            return "%7\r\n" + bulk_string("server") + bulk_string("redis") + bulk_string("version") + bulk_string("7.0.15") + bulk_string("proto") + ":3\r\n" + bulk_string("id") + ":"
-                 + std::to_string(connections) + "\r\n" + bulk_string("mode") + bulk_string("standalone") + bulk_string("role") + bulk_string(role) + bulk_string("modules")
-                 + "*0\r\n";
+            return "%7\r\n" + bulk_string("server") + bulk_string("redis") + bulk_string("version")
+                   + bulk_string("7.0.15") + bulk_string("proto") + ":3\r\n" + bulk_string("id") + ":"
+                   + std::to_string(connections) + "\r\n" + bulk_string("mode") + bulk_string("standalone")
+                   + bulk_string("role") + bulk_string(role) + bulk_string("modules") + "*0\r\n";
         if (name == "INFO")  // all that is asked for, whatever the section
             return bulk_string("redis_version:7.0.15\r\nrun_id:" + run_id + "\r\nuptime_in_seconds:" + uptime
-                        + "\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n" + persistence);
+                               + "\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n" + persistence);
         if (name == "CONFIG")
-            return "%2\r\n" + bulk_string("appendfsync") + bulk_string("always") + bulk_string("no-appendfsync-on-rewrite") + bulk_string("no");
+            return "%2\r\n" + bulk_string("appendfsync") + bulk_string("always")
+                   + bulk_string("no-appendfsync-on-rewrite") + bulk_string("no");
         if (name == "COMMAND") {
             std::string all = "*" + std::to_string(1 + native_deletions.size()) + "\r\n" + bulk_string("del");
             for (auto const& n : native_deletions)
@@ -207,7 +212,8 @@ private:
             return all;
         }
         if (name == "SCRIPT") {
-            auto const known = std::find_if(redis::all_scripts.begin(), redis::all_scripts.end(), [&](auto& s) { return c.back() == s.source; });
+            auto const known = std::find_if(redis::all_scripts.begin(), redis::all_scripts.end(),
+                                            [&](auto& s) { return c.back() == s.source; });
             return bulk_string(known == redis::all_scripts.end() ? std::string(40, '0') : std::string(known->sha1));
         }
         if (name == "EVALSHA" && c[1] == redis::life_script.sha1)

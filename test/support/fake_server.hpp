@@ -48,15 +48,17 @@ private:
 
     void read(std::shared_ptr<session> s)
     {
-        s->socket.async_read_some(boost::asio::buffer(s->buffer), [this, s, here = alive()](boost::system::error_code ec, std::size_t n) {
-            if (ec || here.expired())
-                return;
-            s->out = answer_({s->buffer.data(), n});
-            boost::asio::async_write(s->socket, boost::asio::buffer(s->out), [this, s, here](boost::system::error_code failed, std::size_t) {
-                if (!failed && !here.expired())
-                    read(s);
+        s->socket.async_read_some(
+            boost::asio::buffer(s->buffer), [this, s, here = alive()](boost::system::error_code ec, std::size_t n) {
+                if (ec || here.expired())
+                    return;
+                s->out = answer_({s->buffer.data(), n});
+                boost::asio::async_write(s->socket, boost::asio::buffer(s->out),
+                                         [this, s, here](boost::system::error_code failed, std::size_t) {
+                                             if (!failed && !here.expired())
+                                                 read(s);
+                                         });
             });
-        });
     }
 
     std::weak_ptr<char const> alive() const { return alive_; }

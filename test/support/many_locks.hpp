@@ -24,7 +24,8 @@ inline std::chrono::nanoseconds worked()
 /// What it costs that a server stops which has thousands of locks of one manager.
 struct cost_of_losses {
     std::chrono::nanoseconds work{};          ///< from the stop until all are lost
-    std::chrono::nanoseconds longest_turn{};  ///< of the event loop: nothing else has its turn meanwhile, such as a renewal
+    std::chrono::nanoseconds longest_turn{};  ///< of the event loop: nothing else has its turn meanwhile, such as a
+                                              ///< renewal
 };
 
 /// Holds @p count locks with automatic renewal, and stops the server until all are lost.

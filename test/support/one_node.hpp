@@ -20,10 +20,7 @@ inline config settings(std::string url, config special = {})
 }
 
 /// For what is not about quarantine.
-inline config trusting(std::string url)
-{
-    return settings(std::move(url), {.restart_guard = restart_guard::off});
-}
+inline config trusting(std::string url) { return settings(std::move(url), {.restart_guard = restart_guard::off}); }
 
 /// What is wrong with the node, when it is @p e.
 inline node_report trouble_with(config c, errc e)
@@ -56,7 +53,8 @@ inline void end_contexts_early(config const& c)
             asio::io_context context;
             locks = std::make_unique<lock_manager>(context, c);
             for (int k = 0; k < 10; ++k)
-                locks->async_acquire("stock" + std::to_string(k), {.ttl = 5s, .wait = 5s}, [&](error_code, lock l) { held = std::move(l); });
+                locks->async_acquire("stock" + std::to_string(k), {.ttl = 5s, .wait = 5s},
+                                     [&](error_code, lock l) { held = std::move(l); });
             context.run_for(std::chrono::milliseconds(i));
         }
         BOOST_TEST(!held.held());

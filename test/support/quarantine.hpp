@@ -15,9 +15,10 @@ inline void skip_idle_time(real_servers& r, lock_manager& locks, clock::duration
     skip_time(d);
 }
 
-/// Skips time until an acquisition is not refused because of a quarantine any more. With @ref acquire_options::wait, it does not count that
-/// somebody else has the lock. A connection that is lost meanwhile may begin another quarantine.
-inline real_servers::outcome acquire_after_quarantine(real_servers& r, lock_manager& locks, std::string const& name, acquire_options o)
+/// Skips time until an acquisition is not refused because of a quarantine any more. With @ref acquire_options::wait, it
+/// does not count that somebody else has the lock. A connection that is lost meanwhile may begin another quarantine.
+inline real_servers::outcome acquire_after_quarantine(real_servers& r, lock_manager& locks, std::string const& name,
+                                                      acquire_options o)
 {
     bool const may_be_contended = std::exchange(o.wait, 0ms) == 0ms;
     real_servers::outcome tried;
@@ -35,13 +36,15 @@ inline real_servers::outcome acquire_after_quarantine(real_servers& r, lock_mana
 }
 
 /// The first outcome that is a quarantine.
-inline real_servers::outcome wait_for_quarantine(real_servers& r, lock_manager& locks, std::string const& name, acquire_options const& o)
+inline real_servers::outcome wait_for_quarantine(real_servers& r, lock_manager& locks, std::string const& name,
+                                                 acquire_options const& o)
 {
     real_servers::outcome tried;
     BOOST_TEST(r.run_to([&] {
         tried = r.acquire(locks, name, o);
         return tried.ec == errc::quarantined;
-    }), tried.report.message);
+    }),
+               tried.report.message);
     return tried;
 }
 

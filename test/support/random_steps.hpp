@@ -48,7 +48,8 @@ public:
 
     step next()
     {
-        static std::string const names[] = {"lock:a", "lock:d", "lock:e", "lock:{b}c"}, values[] = {"v1", "v\n2", "v1\n3\\n"};
+        static std::string const names[] = {"lock:a", "lock:d", "lock:e", "lock:{b}c"},
+                                 values[] = {"v1", "v\n2", "v1\n3\\n"};
         step s;
         if (below(2) == 0)
             s.keys = {names[below(4)]};
@@ -59,11 +60,13 @@ public:
         auto& c = s.command;
         c.ttl = std::chrono::hours(1) + std::chrono::seconds(below(3));
         bool const several = s.keys.size() > 1;
-        kind const kinds[] = {kind::acquire, kind::acquire, kind::raise, kind::extend, kind::release, kind::release, kind::inspect, kind::upgrade, kind::downgrade};
+        kind const kinds[] = {kind::acquire, kind::acquire, kind::raise,   kind::extend,   kind::release,
+                              kind::release, kind::inspect, kind::upgrade, kind::downgrade};
         c.what = below(20) == 0 ? kind::withdraw : kinds[below(several ? 6 : all_ ? 9 : 7)];
         bool const acquires = c.what == kind::acquire, upgrades = c.what == kind::upgrade;
         bool const contends = (acquires || upgrades) && below(2) == 0;
-        if (c.what != kind::withdraw && c.what != kind::inspect && !several && (upgrades || c.what == kind::downgrade || maybe(2)))
+        if (c.what != kind::withdraw && c.what != kind::inspect && !several
+            && (upgrades || c.what == kind::downgrade || maybe(2)))
             c.mode = mode::shared;
         if (c.what == kind::raise || ((acquires || upgrades) && below(3) != 0))
             c.fence = below(3) == 0 ? 1'795'000'000'000'000 + below(1000) : 1 + below(1000) * (1 + below(1000));
@@ -95,21 +98,25 @@ private:
 /// What is the same of a reply wherever the command is carried out: times but roughly.
 inline std::string in_words(node_command const& c, node_reply const& r)
 {
-    auto words = fmt::format("{} {} {} {} {} {} ours {}", to_string(r.vote), r.fence, r.wanted ? "wanted" : "", r.handed_on ? "handed on" : "",
-                             r.healed ? "healed" : "", r.behind_writer ? "behind a writer" : "", r.ours);
+    auto words = fmt::format("{} {} {} {} {} {} ours {}", to_string(r.vote), r.fence, r.wanted ? "wanted" : "",
+                             r.handed_on ? "handed on" : "", r.healed ? "healed" : "",
+                             r.behind_writer ? "behind a writer" : "", r.ours);
     if (c.any && r.vote == vote::granted)
         words += fmt::format(" number {}", r.chosen);
     for (auto const& k : r.taken)
         words += fmt::format(", {}{}", k.index, k.handed_on ? " handed on" : "");
-    bool const tells_time = r.vote == vote::denied && c.contends() && r.taken.empty() && (c.what == node_command::kind::acquire || r.ours == 1);
+    bool const tells_time = r.vote == vote::denied && c.contends() && r.taken.empty()
+                            && (c.what == node_command::kind::acquire || r.ours == 1);
     if (tells_time)  // each lock lasts an hour, hand-overs and wishes less
         words += r.remaining > std::chrono::seconds(3000) ? " long" : r.remaining.count() > 0 ? " short" : " none";
     return words;
 }
 
-/// A node carries out 2,000 of them as the double in memory does, for a long proof 20,000; with a session half as many, and 4,000.
+/// A node carries out 2,000 of them as the double in memory does, for a long proof 20,000; with a session half as many,
+/// and 4,000.
 /// @p forget: makes its server forget all; without it, it never does
-inline void do_random_steps(std::function<std::shared_ptr<node>()> make, std::function<void()> const& forget, repertoire r = repertoire::all)
+inline void do_random_steps(std::function<std::shared_ptr<node>()> make, std::function<void()> const& forget,
+                            repertoire r = repertoire::all)
 {
     using kind = node_command::kind;
     bool const all = r == repertoire::all;
@@ -146,8 +153,9 @@ inline void do_random_steps(std::function<std::shared_ptr<node>()> make, std::fu
         if (!all && c.what == kind::acquire && !c.has_several_keys() && model.find(c.key(), now))
             modelled.fence = 0;  // who is denied leaves the counter alone
         auto const reply = model.carry_out(modelled, now, s.tombstone);
-        BOOST_REQUIRE_MESSAGE(in_words(c, actual) == in_words(c, reply), "step " << i << ", " << static_cast<int>(c.what) << (c.is_shared() ? " shared: " : ": ")
-                                                                                << in_words(c, actual) << " instead of " << in_words(c, reply));
+        BOOST_REQUIRE_MESSAGE(in_words(c, actual) == in_words(c, reply),
+                              "step " << i << ", " << static_cast<int>(c.what) << (c.is_shared() ? " shared: " : ": ")
+                                      << in_words(c, actual) << " instead of " << in_words(c, reply));
         BOOST_REQUIRE(actual.text == reply.text);
         bool const granted = reply.vote == vote::granted, acquires = c.what == kind::acquire;
         granted_sets += acquires && c.has_several_keys() && !c.any && granted;

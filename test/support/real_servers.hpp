@@ -110,7 +110,8 @@ public:
         outcome o;
         options.report = &o.report;
         auto const begin = std::chrono::steady_clock::now();
-        auto [ec, held] = wait_for<lock>([&](auto done) { locks.async_acquire(std::move(resource), options, std::move(done)); });
+        auto [ec, held] =
+            wait_for<lock>([&](auto done) { locks.async_acquire(std::move(resource), options, std::move(done)); });
         o.ec = ec;
         o.held = std::move(held);
         o.took = std::chrono::steady_clock::now() - begin;

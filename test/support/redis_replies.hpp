@@ -3,7 +3,6 @@
 #include "stores/redis/greeting.hpp"
 #include "support/resp_commands.hpp"
 
-
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -20,7 +19,10 @@ inline reply text(std::string t) { return {.type = type::blob_string, .text = st
 inline reply word(std::string t) { return {.type = type::simple_string, .text = std::move(t), .elements = {}}; }
 inline reply number(int n) { return {.type = type::number, .text = std::to_string(n), .elements = {}}; }
 inline reply nothing() { return {.type = type::null, .text = {}, .elements = {}}; }
-inline reply refused(std::string words) { return {.type = type::simple_error, .text = std::move(words), .elements = {}}; }
+inline reply refused(std::string words)
+{
+    return {.type = type::simple_error, .text = std::move(words), .elements = {}};
+}
 inline reply list(type t, std::vector<std::string> all) { return {.type = t, .text = {}, .elements = std::move(all)}; }
 
 /// A version of a server: how it differs from Redis 7.0.
@@ -57,19 +59,26 @@ private:
     {
         auto const& name = c[0];
         if (name == "HELLO")
-            return list(type::map, {"server", "redis", "version", version::number, "proto", "3", "id", "7", "mode", mode, "role", role, "modules", ""});
+            return list(type::map, {"server", "redis", "version", version::number, "proto", "3", "id", "7", "mode",
+                                    mode, "role", role, "modules", ""});
         if (name == "INFO")
             return {.type = type::verbatim_string,
-                    .text = "txt:" + (c[1] == "server"   ? "redis_version:" + version::number + "\r\nrun_id:abc\r\nuptime_in_seconds:42\r\n"
-                                      : c[1] == "memory" ? memory : persistence),
+                    .text = "txt:"
+                            + (c[1] == "server"
+                                   ? "redis_version:" + version::number + "\r\nrun_id:abc\r\nuptime_in_seconds:42\r\n"
+                               : c[1] == "memory" ? memory
+                                                  : persistence),
                     .elements = {}};
         if (name == "CONFIG")
             return list(type::map, {"no-appendfsync-on-rewrite", "no", "appendfsync", "everysec"});
         if (name == "COMMAND")
-            return deletions.empty() ? refused("ERR Unknown subcommand or wrong number of arguments for 'LIST'. Try COMMAND HELP.")
-                                     : list(type::array, deletions);
+            return deletions.empty()
+                       ? refused("ERR Unknown subcommand or wrong number of arguments for 'LIST'. Try COMMAND HELP.")
+                       : list(type::array, deletions);
         if (name == "SCRIPT")
-            return text(std::string(std::find_if(redis::all_scripts.begin(), redis::all_scripts.end(), [&](auto& s) { return s.source == c[2]; })->sha1));
+            return text(std::string(std::find_if(redis::all_scripts.begin(), redis::all_scripts.end(), [&](auto& s) {
+                                        return s.source == c[2];
+                                    })->sha1));
         if (name == "EVALSHA" && c[1] == redis::life_script.sha1)
             return list(type::array, {"abc 0 - f00d", "42000"});
         if (name == "SET")

@@ -11,8 +11,8 @@
 namespace redlock::test {
 
 /// The leader of a cluster stands still for longer than sessions of two seconds last, and goes on. Managers that start
-/// before, meanwhile and afterwards want locks that others hold. None gets one before its validity is over: a holder that
-/// is paused believes in it until then, whatever it would have been told meanwhile.
+/// before, meanwhile and afterwards want locks that others hold. None gets one before its validity is over: a holder
+/// that is paused believes in it until then, whatever it would have been told meanwhile.
 template <class Server>
 void take_over_while_stopped(Server& leader, config const& settings)
 {

@@ -60,10 +60,7 @@ virtual_clock::virtual_clock()
     present = this;
 }
 
-virtual_clock::~virtual_clock()
-{
-    present = nullptr;
-}
+virtual_clock::~virtual_clock() { present = nullptr; }
 
 void virtual_clock::set(clock::time_point t)
 {
@@ -86,7 +83,8 @@ void virtual_clock::set_timer(int descriptor, clock::duration d)
 
 clock::time_point virtual_clock::next_timer() const
 {
-    auto const first = std::min_element(timers_.begin(), timers_.end(), [](auto& a, auto& b) { return a.second < b.second; });
+    auto const first =
+        std::min_element(timers_.begin(), timers_.end(), [](auto& a, auto& b) { return a.second < b.second; });
     return first == timers_.end() ? clock::time_point::max() : first->second;
 }
 
@@ -120,12 +118,15 @@ extern "C" [[gnu::visibility("default")]] int timerfd_create(clockid_t id, int f
     return descriptor;
 }
 
-extern "C" [[gnu::visibility("default")]] int timerfd_settime(int descriptor, int flags, itimerspec const* after, itimerspec* before) noexcept
+extern "C" [[gnu::visibility("default")]] int timerfd_settime(int descriptor, int flags, itimerspec const* after,
+                                                              itimerspec* before) noexcept
 {
     auto* const c = present.load();
     if (!c)
         return set_real_timer(descriptor, flags, after, before);
     bool const at_once = (flags & TFD_TIMER_ABSTIME) != 0;
-    c->set_timer(descriptor, at_once ? redlock::clock::duration(0) : std::chrono::seconds(after->it_value.tv_sec) + std::chrono::nanoseconds(after->it_value.tv_nsec));
+    c->set_timer(descriptor, at_once ? redlock::clock::duration(0)
+                                     : std::chrono::seconds(after->it_value.tv_sec)
+                                           + std::chrono::nanoseconds(after->it_value.tv_nsec));
     return 0;
 }

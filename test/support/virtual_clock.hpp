@@ -11,14 +11,15 @@ namespace redlock::test {
 
 // A program that uses these links virtual_clock.cpp.
 
-/** The process stands still for so long, as far as its own clocks and the timers of its event loops can tell: what they wait for is due.
+/** The process stands still for so long, as far as its own clocks and the timers of its event loops can tell: what they
+    wait for is due.
 
     Servers know nothing of it, so this is for what the client alone counts, such as a quarantine.
 */
 void skip_time(clock::duration);
 
-/** While it exists, the clocks of this program show its time, and the timers of the event loops that are made meanwhile follow it. It moves
-    only when the test moves it.
+/** While it exists, the clocks of this program show its time, and the timers of the event loops that are made meanwhile
+    follow it. It moves only when the test moves it.
 
     Sockets and other programs know nothing of it. There is one at a time.
 */

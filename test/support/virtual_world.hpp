@@ -38,10 +38,11 @@ class virtual_world {
 public:
     asio::io_context context;
     clock::time_point now{std::chrono::hours(1)};
-    std::uint64_t wall_clock = 0;     ///< what the clients take for the time of day, in microseconds
-    std::function<void()> each_step;  ///< called after each thing that happened
-    int random_until = -1;            ///< how often there are random numbers still; -1: always
-    bool computing_takes_time = false;  ///< a function takes a quarter of what the processor needs for it; with sanitizers a fortieth
+    std::uint64_t wall_clock = 0;       ///< what the clients take for the time of day, in microseconds
+    std::function<void()> each_step;    ///< called after each thing that happened
+    int random_until = -1;              ///< how often there are random numbers still; -1: always
+    bool computing_takes_time = false;  ///< a function takes a quarter of what the processor needs for it; with
+                                        ///< sanitizers a fortieth
 
     using event = std::pair<clock::time_point, std::uint64_t>;  ///< when, and the how many-eth it is
 
@@ -128,7 +129,8 @@ private:
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
         constexpr int slower = 40;
 #else
-        constexpr int slower = 4;  // a busy machine needs four times as long, and what the tests are to find, much longer
+        constexpr int slower = 4;  // a busy machine needs four times as long, and what the tests are to find, much
+                                   // longer
 #endif
         std::timespec t{};
         ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -215,9 +217,9 @@ public:
     error_code refusal;                     ///< answers everything with this error, without carrying it out
     bool sends_again = false;               ///< what it refuses goes again, behind what was sent meanwhile
     std::uint32_t connection = 1;
-    std::uint32_t ended = 0;                ///< nothing that was sent on this connection, or on earlier ones, is carried out any more
+    std::uint32_t ended = 0;  ///< nothing that was sent on this connection, or on earlier ones, is carried out any more
     server_identity identity;
-    node_limits limits;                     ///< before a manager is made
+    node_limits limits;  ///< before a manager is made
 
     std::vector<request> requests;
 
@@ -252,16 +254,19 @@ public:
 
     std::size_t count(node_command::kind what) const
     {
-        return static_cast<std::size_t>(std::count_if(requests.begin(), requests.end(), [&](auto& r) { return r.what == what; }));
+        return static_cast<std::size_t>(
+            std::count_if(requests.begin(), requests.end(), [&](auto& r) { return r.what == what; }));
     }
 
     node_reply carry_out(node_command const& c, bool tombstone, void const* who = nullptr)
     {
-        requests.push_back({c.what, c.keys.empty() ? std::string() : c.key(), std::string(c.value), world_.now, c.fence, c.keys.size()});
+        requests.push_back({c.what, c.keys.empty() ? std::string() : c.key(), std::string(c.value), world_.now, c.fence,
+                            c.keys.size()});
         if (refusal)
             return {.untouched = true, .error = refusal};
         auto r = lock_table::carry_out(c, world_.now, tombstone, who);
-        if (counts_by != 0 && c.what == node_command::kind::acquire && !c.is_shared() && r.vote == vote::granted && c.fence != 0)
+        if (counts_by != 0 && c.what == node_command::kind::acquire && !c.is_shared() && r.vote == vote::granted
+            && c.fence != 0)
             r.fence = counters[c.key()] += counts_by;
         r.chosen += names_beyond;
         if (!draws_tokens)
@@ -284,12 +289,16 @@ public:
     bool ready() const noexcept override { return server_.reachable; }
     bool can(node_command const& c) const noexcept override
     {
-        return (c.fence == 0 || server_.fences) && (!c.has_several_keys() || (c.any ? server_.locks_any : server_.locks_several)) && (!c.is_shared() || server_.shares)
-               && (c.what != node_command::kind::upgrade || server_.upgrades);
+        return (c.fence == 0 || server_.fences)
+               && (!c.has_several_keys() || (c.any ? server_.locks_any : server_.locks_several))
+               && (!c.is_shared() || server_.shares) && (c.what != node_command::kind::upgrade || server_.upgrades);
     }
     node_limits limits() const override { return server_.limits; }
     bool notifies() const noexcept override { return server_.reachable && server_.notifies; }
-    bool may_still_execute(std::uint32_t connection) const override { return connection > server_.ended && connection < server_.connection; }
+    bool may_still_execute(std::uint32_t connection) const override
+    {
+        return connection > server_.ended && connection < server_.connection;
+    }
     void start(asio::any_io_executor executor, node_events events) override
     {
         events_ = std::move(events);
@@ -355,10 +364,11 @@ private:
         if (std::exchange(connection_, server_.connection) != server_.connection)
             events_.connected(server_.identity);
         o->mark_sent(server_.connection);
-        world_.at(world_.now + server_.request_delay + distance_, [self = shared_from_this(), o, on = server_.connection] {
-            if (on > self->server_.ended)
-                self->arrive(o);
-        });
+        world_.at(world_.now + server_.request_delay + distance_,
+                  [self = shared_from_this(), o, on = server_.connection] {
+                      if (on > self->server_.ended)
+                          self->arrive(o);
+                  });
     }
 
     // What arrives at a hung server is carried out once it is over, in its order.
@@ -391,7 +401,8 @@ private:
             reply.watched = true;
             server_.watch_taken(c, reply, this, [weak = weak_from_this()](auto const& key) {
                 if (auto const self = weak.lock(); self && !self->server_.mute)
-                    self->world_.at(self->world_.now + self->server_.reply_delay + self->distance_, [self, key] { self->tell(key); });
+                    self->world_.at(self->world_.now + self->server_.reply_delay + self->distance_,
+                                    [self, key] { self->tell(key); });
             });
         }
         if (server_.mute)
@@ -462,7 +473,8 @@ public:
             settings.nodes.push_back(nodes.back()->name());
         }
         auto runtime = std::make_shared<virtual_runtime>(*this);
-        auto state = detail::manager_state::make(context.get_executor(), std::move(runtime), std::move(settings), std::move(nodes));
+        auto state = detail::manager_state::make(context.get_executor(), std::move(runtime), std::move(settings),
+                                                 std::move(nodes));
         return std::make_unique<lock_manager>(detail::access::make_manager<lock_manager>(state));
     }
 
@@ -689,7 +701,10 @@ public:
         return {*this, slot, [&](auto done) { m.async_shutdown(std::move(done)); }};
     }
 
-    error_code release(lock& l) { return call(*this, {}, [&](auto done) { l.async_release(std::move(done)); }).end(); }
+    error_code release(lock& l)
+    {
+        return call(*this, {}, [&](auto done) { l.async_release(std::move(done)); }).end();
+    }
     error_code extend(lock& l, std::chrono::milliseconds ttl) { return start_extend(l, ttl).end(); }
     error_code upgrade(lock& l, std::chrono::milliseconds wait = {}) { return start_upgrade(l, wait).end(); }
     error_code downgrade(lock& l) { return start_downgrade(l).end(); }

@@ -36,7 +36,8 @@ BOOST_AUTO_TEST_CASE(pause_after_denial_grows_while_the_holder_is_the_same)
 {
     for (std::size_t const denied : {1u, 4u, 16u, 1'000'000u}) {
         for (std::size_t unchanged = 0; unchanged < 10; ++unchanged) {
-            auto const now = pause_after_denial(denied, unchanged, 0), next = pause_after_denial(denied, unchanged + 1, 0);
+            auto const now = pause_after_denial(denied, unchanged, 0),
+                       next = pause_after_denial(denied, unchanged + 1, 0);
             BOOST_TEST((next == std::min<std::chrono::nanoseconds>(2 * now, 64ms)));
         }
         BOOST_TEST((pause_after_denial(denied, 1'000'000, ~0ULL) <= 256ms));
@@ -66,8 +67,8 @@ BOOST_AUTO_TEST_CASE(a_million_rounds_do_not_overflow)
 
 BOOST_AUTO_TEST_CASE(pauses_after_failures_double_between_their_limits)
 {
-    auto const between = [](std::size_t failures, std::chrono::milliseconds min, std::chrono::milliseconds max, std::chrono::milliseconds least,
-                            std::chrono::milliseconds most) {
+    auto const between = [](std::size_t failures, std::chrono::milliseconds min, std::chrono::milliseconds max,
+                            std::chrono::milliseconds least, std::chrono::milliseconds most) {
         auto const range = pause_after_failure(failures, min, max);
         return range.least == least && range.most == most;
     };
@@ -82,8 +83,12 @@ BOOST_AUTO_TEST_CASE(pauses_after_failures_double_between_their_limits)
 
 BOOST_AUTO_TEST_CASE(who_was_denied_more_often_asks_sooner_and_races_come_apart)
 {
-    auto const least = [](std::size_t denied, std::size_t races, std::chrono::nanoseconds trip) { return delay_after(denied, races, trip, 0); };
-    auto const most = [](std::size_t denied, std::size_t races, std::chrono::nanoseconds trip) { return delay_after(denied, races, trip, ~0ull); };
+    auto const least = [](std::size_t denied, std::size_t races, std::chrono::nanoseconds trip) {
+        return delay_after(denied, races, trip, 0);
+    };
+    auto const most = [](std::size_t denied, std::size_t races, std::chrono::nanoseconds trip) {
+        return delay_after(denied, races, trip, ~0ull);
+    };
     BOOST_TEST((least(1, 0, 1ms) == 500us));
     BOOST_TEST((most(1, 0, 1ms) > 990us && most(1, 0, 1ms) <= 1ms));
     BOOST_TEST((most(2, 0, 1ms) <= least(1, 0, 1ms)));
@@ -93,7 +98,8 @@ BOOST_AUTO_TEST_CASE(who_was_denied_more_often_asks_sooner_and_races_come_apart)
     for (std::size_t const denied : {1u, 8u, 1000u, 1'000'000u}) {
         BOOST_TEST((least(denied, 0, 1ms) >= 1ms / 16));  // however often
         for (std::size_t races = 1; races < 20; ++races)
-            BOOST_TEST((least(denied, races, 1ms) >= std::min<std::chrono::nanoseconds>(2 * least(denied, races - 1, 1ms), 8ms)));
+            BOOST_TEST((least(denied, races, 1ms)
+                        >= std::min<std::chrono::nanoseconds>(2 * least(denied, races - 1, 1ms), 8ms)));
         BOOST_TEST((most(denied, 1000, 1ms) <= 16ms));
     }
     BOOST_TEST((most(1, 1000, 1s) <= 256ms));

@@ -9,7 +9,6 @@
 using namespace redlock;
 using namespace redlock::redis;
 
-
 BOOST_AUTO_TEST_SUITE(batches)
 
 namespace {

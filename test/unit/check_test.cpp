@@ -11,10 +11,7 @@ BOOST_AUTO_TEST_SUITE(checks)
 
 namespace {
 
-config good()
-{
-    return {.nodes = {"redis://localhost"}};
-}
+config good() { return {.nodes = {"redis://localhost"}}; }
 
 bool mentions(std::string const& text, std::string const& a, std::string const& b, std::string const& c = "")
 {
@@ -61,13 +58,17 @@ BOOST_AUTO_TEST_CASE(each_broken_option_is_named_with_its_value_and_limit)
     BOOST_TEST(mentions(detail::check({.max_hold = -5ms}, c), "max_hold", "-5"));
     BOOST_TEST(mentions(detail::check({.max_hold = 19ms}, c), "max_hold", "20"));
     BOOST_TEST(detail::check({.max_hold = 20ms}, c).empty());
-    BOOST_TEST(mentions(detail::check("stock", {.mode = mode(77)}, c), "mode is 77", "exclusive, shared or upgradeable"));
+    BOOST_TEST(
+        mentions(detail::check("stock", {.mode = mode(77)}, c), "mode is 77", "exclusive, shared or upgradeable"));
     BOOST_TEST(mentions(detail::check({.renew = renewal(7)}, c), "renew is 7", "none or automatic"));
     BOOST_TEST(detail::check("stock", {.mode = mode::shared}, c).empty());
     BOOST_TEST(detail::check("stock", {.mode = mode::shared, .passes_writers = true}, c).empty());
     BOOST_TEST(mentions(detail::check("stock", {.passes_writers = true}, c), "passes_writers is true", "exclusive"));
-    BOOST_TEST(mentions(detail::check(resource_set{"a", "b"}, {.mode = mode::shared}, c), "mode is shared", "2 resources"));
-    auto const any_of = [&](std::size_t count, acquire_options o = {}) { return detail::check(detail::selection::any_of(slots("s", count)), o, c); };
+    BOOST_TEST(
+        mentions(detail::check(resource_set{"a", "b"}, {.mode = mode::shared}, c), "mode is shared", "2 resources"));
+    auto const any_of = [&](std::size_t count, acquire_options o = {}) {
+        return detail::check(detail::selection::any_of(slots("s", count)), o, c);
+    };
     BOOST_TEST(any_of(1) == "");
     BOOST_TEST(any_of(64) == "");
     BOOST_TEST(mentions(any_of(0), "0 resources", "1 to 64"));
@@ -81,7 +82,8 @@ BOOST_AUTO_TEST_CASE(each_broken_option_is_named_with_its_value_and_limit)
     BOOST_TEST(mentions(detail::check_resource(std::string(513, 'r'), "lock:"), "resource", "513", "512"));
     BOOST_TEST(detail::check_resource(std::string(512, '\0'), "lock:") == "");
     BOOST_TEST(mentions(detail::check_resource("a:=fence", "lock:"), "resource", ":=fence"));
-    BOOST_TEST(mentions(detail::check_resource("=turn", "lock:"), "resource", ":=turn"));  // the prefix is a part of the key
+    BOOST_TEST(mentions(detail::check_resource("=turn", "lock:"), "resource", ":=turn"));  // the prefix is a part of
+                                                                                           // the key
     BOOST_TEST(detail::check_resource("=turn", "") == "");
     BOOST_TEST(detail::check_resource("{a}:fence", "lock:") == "");
 }
@@ -106,14 +108,19 @@ BOOST_AUTO_TEST_CASE(each_broken_option_of_an_election_is_named_with_its_value_a
 BOOST_AUTO_TEST_CASE(check_of_a_duration_beyond_a_hundred_years_names_field_value_and_limit)
 {
     auto const c = good();
-    constexpr std::chrono::milliseconds longest = std::chrono::hours(24) * 36'525, endless = std::chrono::milliseconds::max();
+    constexpr std::chrono::milliseconds longest = std::chrono::hours(24) * 36'525,
+                                        endless = std::chrono::milliseconds::max();
     BOOST_TEST(detail::check({.wait = longest, .max_hold = longest}, c) == "");
     BOOST_TEST(detail::check(elect_options{.stable = longest}, c) == "");
-    BOOST_TEST(mentions(detail::check({.wait = longest + 1ms}, c), "wait is 3155760000001 ms", "0 to 3155760000000 ms", "or wait_forever"));
+    BOOST_TEST(mentions(detail::check({.wait = longest + 1ms}, c), "wait is 3155760000001 ms", "0 to 3155760000000 ms",
+                        "or wait_forever"));
     BOOST_TEST(mentions(detail::check({.wait = endless - 1ms}, c), "wait is", "3155760000000"));
-    BOOST_TEST(mentions(detail::check({.max_hold = endless}, c), "max_hold is 9223372036854775807 ms", "20 to 3155760000000 ms", "or 0"));
-    BOOST_TEST(mentions(detail::check(elect_options{.stable = endless}, c), "stable is 9223372036854775807 ms", "0 to 3155760000000 ms"));
-    BOOST_TEST(mentions(detail::check(elect_options{.lock = {.max_hold = endless}}, c), "lock.max_hold", "3155760000000"));
+    BOOST_TEST(mentions(detail::check({.max_hold = endless}, c), "max_hold is 9223372036854775807 ms",
+                        "20 to 3155760000000 ms", "or 0"));
+    BOOST_TEST(mentions(detail::check(elect_options{.stable = endless}, c), "stable is 9223372036854775807 ms",
+                        "0 to 3155760000000 ms"));
+    BOOST_TEST(
+        mentions(detail::check(elect_options{.lock = {.max_hold = endless}}, c), "lock.max_hold", "3155760000000"));
     BOOST_TEST(mentions(detail::check(elect_options{.pause_min = endless}, c), "pause_min", "pause_max"));
     BOOST_TEST(mentions(detail::check(elect_options{.at_least = endless}, c), "at_least", "lock.ttl"));
     BOOST_TEST(mentions(detail::check_wait(endless - 1ms), "wait", "3155760000000"));

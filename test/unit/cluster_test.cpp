@@ -1,5 +1,5 @@
-// Which slot a key is in, what the members of a cluster say of themselves, in the words of several versions, and where operations go,
-// over links that do what the test says, in time that the test sets.
+// Which slot a key is in, what the members of a cluster say of themselves, in the words of several versions, and where
+// operations go, over links that do what the test says, in time that the test sets.
 
 #include "runtime/manual_runtime.hpp"
 #include "stores/redis/cluster_map.hpp"
@@ -38,16 +38,17 @@ std::string owner_of(cluster_map const& m, std::uint16_t slot)
 }
 
 std::string const redis_6 =
-    "07c37dfeb235213a872192d90877d0cd55635b91 127.0.0.1:30004@31004 slave e7d1eecce10fd6bb5eb35b9f99a514335d9ba9ca 0 1426238317239 4 connected\n"
+    "07c37dfeb235213a872192d90877d0cd55635b91 127.0.0.1:30004@31004 slave e7d1eecce10fd6bb5eb35b9f99a514335d9ba9ca 0 "
+    "1426238317239 4 connected\n"
     "67ed2db8d677e59ec4a4cefb06858cf2a1a89fa1 127.0.0.1:30002@31002 master - 0 1426238316232 2 connected 5461-10922\n"
     "292f8b365bb7edb5e285caf0b7e6ddc7265d2f4f 127.0.0.1:30003@31003 master - 0 1426238318243 3 connected 10923-16383\n"
-    "e7d1eecce10fd6bb5eb35b9f99a514335d9ba9ca :30001@31001 myself,master - 0 0 1 connected 0-5000 5002-5460 [93-<-67ed2db8d677e59ec4a4cefb06858cf2a1a89fa1]\n";
+    "e7d1eecce10fd6bb5eb35b9f99a514335d9ba9ca :30001@31001 myself,master - 0 0 1 connected 0-5000 5002-5460 "
+    "[93-<-67ed2db8d677e59ec4a4cefb06858cf2a1a89fa1]\n";
 
-std::string const redis_7 =
-    "a 10.0.0.1:6379@16379,lock1.example myself,master - 0 0 1 connected 0-8191\n"
-    "b fe80::1:6379@16379,,tls-port=0,shard-id=0 master,fail? - 1 1 7 connected 8192-16382\n"
-    "c :0@0 master,noaddr - 0 0 3 disconnected 16383\n"
-    "d 10.0.0.4:6379@16379 master - 0 0 4 connected\n";
+std::string const redis_7 = "a 10.0.0.1:6379@16379,lock1.example myself,master - 0 0 1 connected 0-8191\n"
+                            "b fe80::1:6379@16379,,tls-port=0,shard-id=0 master,fail? - 1 1 7 connected 8192-16382\n"
+                            "c :0@0 master,noaddr - 0 0 3 disconnected 16383\n"
+                            "d 10.0.0.4:6379@16379 master - 0 0 4 connected\n";
 
 }  // namespace
 
@@ -75,9 +76,11 @@ BOOST_AUTO_TEST_CASE(the_members_tell_who_has_which_slots)
     BOOST_TEST(owner_of(m, 16383) == "127.0.0.1:30003");
     BOOST_TEST(m.owners().size() == 3u);
 
-    BOOST_TEST(!read_cluster({.type = type::verbatim_string, .text = "txt:" + redis_7, .elements = {}}, asked, m).error);
+    BOOST_TEST(
+        !read_cluster({.type = type::verbatim_string, .text = "txt:" + redis_7, .elements = {}}, asked, m).error);
     BOOST_TEST(owner_of(m, 8191) == "10.0.0.1:6379");
-    BOOST_TEST(owner_of(m, 8192) == "[fe80::1]:6379");  // one that may have failed has its slots until another one gets them
+    BOOST_TEST(owner_of(m, 8192) == "[fe80::1]:6379");  // one that may have failed has its slots until another one gets
+                                                        // them
     BOOST_TEST(owner_of(m, 16383) == "nobody");
     BOOST_TEST(m.owners().size() == 2u);
 }
@@ -88,10 +91,12 @@ BOOST_AUTO_TEST_CASE(an_answer_that_does_not_help_says_why_and_changes_nothing)
     BOOST_REQUIRE(!read_cluster(text(redis_6), asked, m).error);
     auto const fails = [&](reply const& r, errc e) { return read_cluster(r, asked, m).error == e; };
     BOOST_TEST(fails(refused("ERR This instance has cluster support disabled"), errc::unsupported_server));
-    BOOST_TEST(fails(refused("NOPERM this user has no permissions to run the 'cluster|nodes' command"), errc::permission_denied));
+    BOOST_TEST(fails(refused("NOPERM this user has no permissions to run the 'cluster|nodes' command"),
+                     errc::permission_denied));
     BOOST_TEST(fails(text(redis_6.substr(0, redis_6.size() - 9)), errc::unexpected_reply));
-    for (auto const* words : {"", "OK", "a b c\n", "a h:1@2 master - 0 0 1 connected 5-x\n", "a h:1@2 master - 0 0 1 connected 16384\n",
-                              "a h:x@2 master - 0 0 1 connected 1\n", "a h;x:1@2 master - 0 0 1 connected 1\n"})
+    for (auto const* words :
+         {"", "OK", "a b c\n", "a h:1@2 master - 0 0 1 connected 5-x\n", "a h:1@2 master - 0 0 1 connected 16384\n",
+          "a h:x@2 master - 0 0 1 connected 1\n", "a h;x:1@2 master - 0 0 1 connected 1\n"})
         BOOST_TEST(read_cluster(text(words), asked, m).error.failed(), words);
     BOOST_TEST(fails(text("a h:1@2 myself,master - 0 0 1 connected\n"), errc::wrong_cluster_node));
     BOOST_TEST(m.owners().size() == 3u);
@@ -116,8 +121,9 @@ BOOST_AUTO_TEST_CASE(a_redirection_says_where_a_slot_is)
     BOOST_TEST(to_string(to->to) == "127.0.0.1:6381");
     BOOST_TEST(to_string(read_redirection("MOVED 0 ::1:7")->to) == "[::1]:7");
     BOOST_TEST(read_redirection("MOVED 0 :7")->to.host == "");
-    for (auto const* words : {"", "MOVED", "MOVED 1", "MOVED 16384 h:1", "MOVED -1 h:1", "MOVED 1 h:0", "MOVED 1 h", "ASK 3999 127.0.0.1:6381",
-                              "CLUSTERDOWN The cluster is down", "TRYAGAIN Multiple keys request during rehashing of slot"})
+    for (auto const* words : {"", "MOVED", "MOVED 1", "MOVED 16384 h:1", "MOVED -1 h:1", "MOVED 1 h:0", "MOVED 1 h",
+                              "ASK 3999 127.0.0.1:6381", "CLUSTERDOWN The cluster is down",
+                              "TRYAGAIN Multiple keys request during rehashing of slot"})
         BOOST_TEST(!read_redirection(words).has_value(), words);
 
     cluster_map m;
@@ -130,7 +136,8 @@ BOOST_AUTO_TEST_CASE(a_redirection_says_where_a_slot_is)
 BOOST_AUTO_TEST_CASE(connections_of_two_members_are_never_the_same)
 {
     auto const asker = std::make_shared<asked_operation>();
-    auto const o = std::make_shared<cluster_operation>(asker, [](auto self, node_reply r) { self->finish(std::move(r)); });
+    auto const o =
+        std::make_shared<cluster_operation>(asker, [](auto self, node_reply r) { self->finish(std::move(r)); });
     o->go_to(1);
     o->mark_sent(5);
     auto const first = asker->sent;
@@ -219,7 +226,8 @@ BOOST_AUTO_TEST_CASE(read_of_an_answer_that_does_not_help_changes_nothing)
 {
     read_record r;
     r.says("0-5:0", "100000");
-    for (auto const& answer : {refused("MOVED 3 h:1"), word("OK"), list(type::array, {"0-1:0"}), list(type::array, {"0-1:0", "x"}), list(type::array, {"0-x:0", "1"}),
+    for (auto const& answer : {refused("MOVED 3 h:1"), word("OK"), list(type::array, {"0-1:0"}),
+                               list(type::array, {"0-1:0", "x"}), list(type::array, {"0-x:0", "1"}),
                                list(type::array, {"0-1", "1"}), list(type::array, {"16384-16384:0", "1"})}) {
         std::vector<reply> const answers{text("sha"), answer};
         BOOST_TEST(r.record.read(answers, "{0}", {}, 70s, noon).error.failed(), answer.text);
@@ -274,7 +282,8 @@ struct two_masters {
 
     static std::string nodes(std::string const& first = "a:1", std::string const& second = "b:1")
     {
-        return "x " + first + "@2 master - 0 0 1 connected 0-8191\ny " + second + "@2 master - 0 0 2 connected 8192-16383\n";
+        return "x " + first + "@2 master - 0 0 1 connected 0-8191\ny " + second
+               + "@2 master - 0 0 2 connected 8192-16383\n";
     }
 
     /// The way it is after the masters have said which slots they have.
@@ -301,7 +310,8 @@ struct two_masters {
     {
         pass(1s);
         signs();
-        seed().says({text("x a:1@2 " + flags_of_a + " - 0 0 1 connected" + slots_of_a + "\ny b:1@2 master - 0 0 2 connected" + slots_of_b + '\n')});
+        seed().says({text("x a:1@2 " + flags_of_a + " - 0 0 1 connected" + slots_of_a
+                          + "\ny b:1@2 master - 0 0 2 connected" + slots_of_b + '\n')});
         pass();
     }
 
@@ -326,7 +336,8 @@ struct two_masters {
         return !asked.empty();
     }
 
-    node_reply vote_of(std::string const& key, std::string const& where, reply answer, node_command::kind what = node_command::kind::acquire)
+    node_reply vote_of(std::string const& key, std::string const& where, reply answer,
+                       node_command::kind what = node_command::kind::acquire)
     {
         auto const o = put({.what = what, .ttl = 5s}, {key});
         BOOST_TEST_REQUIRE(sent_to(where, *o));
@@ -344,7 +355,9 @@ struct two_masters {
             if (c[0] == "EVALSHA" && c[1] == tenure_script.sha1)
                 return list(type::array, {"id", age});
             if (c[0] == "INFO" && c[1] == "server")
-                return reply{.type = type::verbatim_string, .text = "txt:redis_version:7.0.15\r\nrun_id:" + where + "\r\nuptime_in_seconds:42\r\n", .elements = {}};
+                return reply{.type = type::verbatim_string,
+                             .text = "txt:redis_version:7.0.15\r\nrun_id:" + where + "\r\nuptime_in_seconds:42\r\n",
+                             .elements = {}};
             return std::nullopt;
         };
         to(where).says(server(v).answers(to(where).asked->request));
@@ -357,7 +370,10 @@ struct two_masters {
         pass();
         return o;
     }
-    std::shared_ptr<asked_operation> acquire(std::string key) { return put({.what = node_command::kind::acquire, .ttl = 5s}, {std::move(key)}); }
+    std::shared_ptr<asked_operation> acquire(std::string key)
+    {
+        return put({.what = node_command::kind::acquire, .ttl = 5s}, {std::move(key)});
+    }
 
     // Both are connected, and have been the masters for long enough.
     void connect(std::string const& age_of_b = "70000")
@@ -383,16 +399,18 @@ struct two_masters {
     std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
     redlock::clock::time_point const begin = clock->now();
     std::map<std::string, std::shared_ptr<member_link>> links;
-    std::map<std::string, std::string> slots{{"a:1", "0-8191:0"}, {"b:1", "8192-16383:0"}};  ///< as the masters record them
+    std::map<std::string, std::string> slots{{"a:1", "0-8191:0"}, {"b:1", "8192-16383:0"}};  ///< as the masters record
+                                                                                             ///< them
     std::map<std::string, std::string> vouched;  ///< what they were told last
-    std::shared_ptr<redlock::node> node =
-        make_cluster_node(parse_url("redis-cluster://s"), {.nodes = {}, .node_timeout = 10s, .max_ttl = 60s},
-                          std::make_shared<redis::group>(detail::make_manual_runtime(context.get_executor(), clock)), [this](url const& u) {
-                              bool const is_master = u.topology == topology::member;
-                              auto const l = links[is_master ? u.host + ':' + u.port : "seed"] = std::make_shared<member_link>();
-                              l->told_apart = is_master;
-                              return l;
-                          });
+    std::shared_ptr<redlock::node> node = make_cluster_node(
+        parse_url("redis-cluster://s"), {.nodes = {}, .node_timeout = 10s, .max_ttl = 60s},
+        std::make_shared<redis::group>(detail::make_manual_runtime(context.get_executor(), clock)),
+        [this](url const& u) {
+            bool const is_master = u.topology == topology::member;
+            auto const l = links[is_master ? u.host + ':' + u.port : "seed"] = std::make_shared<member_link>();
+            l->told_apart = is_master;
+            return l;
+        });
     int connections = 0;
     std::string const in_a = "bar", in_b = "foo";  // slots 5061 and 12182
 };
@@ -444,7 +462,8 @@ BOOST_FIXTURE_TEST_CASE(a_slot_that_has_moved_is_followed, two_masters)
 BOOST_FIXTURE_TEST_CASE(other_refusals_of_a_cluster_are_not_followed, two_masters)
 {
     connect();
-    for (auto const* words : {"ASK 5061 b:1", "TRYAGAIN Multiple keys request during rehashing of slot", "CLUSTERDOWN The cluster is down"}) {
+    for (auto const* words : {"ASK 5061 b:1", "TRYAGAIN Multiple keys request during rehashing of slot",
+                              "CLUSTERDOWN The cluster is down"}) {
         auto const o = acquire(in_a);
         to("a:1").says({refused(words)});
         pass();
@@ -500,7 +519,8 @@ BOOST_FIXTURE_TEST_CASE(acquire_in_slot_that_a_living_master_has_left_succeeds, 
     BOOST_TEST(vouched["b:1"] == "");
     hear("master", " 0-5060 5062-8191", " 5061 8192-16383");
     slots["b:1"] = "5061-5061:0 8192-16383:0";
-    BOOST_TEST(asked_a("x a:1@2 myself,master - 0 0 1 connected 0-5060 5062-8191\ny b:1@2 master - 0 0 2 connected 5061 8192-16383\n"));
+    BOOST_TEST(asked_a("x a:1@2 myself,master - 0 0 1 connected 0-5060 5062-8191\ny b:1@2 master - 0 0 2 connected "
+                       "5061 8192-16383\n"));
 
     BOOST_TEST(vouched["b:1"] == "5061-5061");
     BOOST_TEST((vote_of(in_a, "b:1", word("OK")).vote == vote::granted));

@@ -93,7 +93,8 @@ BOOST_AUTO_TEST_CASE(empty_arguments_are_encoded_as_empty_texts)
 BOOST_AUTO_TEST_CASE(integers_are_encoded_in_decimal)
 {
     using limits = std::numeric_limits<std::int64_t>;
-    for (std::int64_t const n : std::vector<std::int64_t>{0, 1, -1, 9, 10, -10, 1'000'000'007, limits::max(), limits::min(), limits::min() + 1})
+    for (std::int64_t const n : std::vector<std::int64_t>{0, 1, -1, 9, 10, -10, 1'000'000'007, limits::max(),
+                                                          limits::min(), limits::min() + 1})
         check_same("SET", "key"sv, n, n);
 }
 
@@ -112,8 +113,8 @@ BOOST_AUTO_TEST_CASE(arguments_of_each_length_are_encoded)
 
 BOOST_AUTO_TEST_CASE(many_short_arguments_are_encoded)
 {
-    check_same("DEL", "a"sv, "b"sv, "c"sv, "d"sv, "e"sv, "f"sv, "g"sv, "h"sv, "i"sv, "j"sv, "k"sv, "l"sv, "m"sv, "n"sv, "o"sv,
-               "p"sv, "q"sv, "r"sv, "s"sv, "t"sv);
+    check_same("DEL", "a"sv, "b"sv, "c"sv, "d"sv, "e"sv, "f"sv, "g"sv, "h"sv, "i"sv, "j"sv, "k"sv, "l"sv, "m"sv, "n"sv,
+               "o"sv, "p"sv, "q"sv, "r"sv, "s"sv, "t"sv);
 }
 
 BOOST_AUTO_TEST_CASE(commands_follow_each_other_in_a_request)
@@ -135,12 +136,11 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
 {
     using namespace std::chrono_literals;
     encoder e;
-    auto const encoded = [&](kind k, manner how = {}, std::uint64_t fence = 0, bool heal = false, bool contends = false, bool turn = false) {
+    auto const encoded = [&](kind k, manner how = {}, std::uint64_t fence = 0, bool heal = false, bool contends = false,
+                             bool turn = false) {
         test_command o(k, "key", "value", 5s);
         o.contender = contends ? "me" : "";
-        o.handed_on = !turn                ? handovers::unsaid
-                      : k == kind::acquire ? handovers::follow
-                                           : handovers::end;
+        o.handed_on = !turn ? handovers::unsaid : k == kind::acquire ? handovers::follow : handovers::end;
         o.fence = fence;
         o.heal = heal;
         std::string const bytes(e.encode(o, how).bytes());
@@ -150,21 +150,27 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
     auto const tombstone = "key:=gone:{key}:value", counter = "key:=fence:{key}";
 
     BOOST_TEST(encoded(kind::acquire) == expected("SET", "key", "value", "NX", "PX", "5000"));
-    BOOST_TEST(encoded(kind::acquire, {.checks_type = true}) == expected("SET", "key", "value", "NX", "PX", "5000", "GET"));
+    BOOST_TEST(encoded(kind::acquire, {.checks_type = true})
+               == expected("SET", "key", "value", "NX", "PX", "5000", "GET"));
     BOOST_TEST(encoded(kind::acquire, {}, 7)
-               == expected("SET", "key", "value", "NX", "PX", "5000") + expected("ZADD", counter, "GT", "CH", "7", "token"));
+               == expected("SET", "key", "value", "NX", "PX", "5000")
+                      + expected("ZADD", counter, "GT", "CH", "7", "token"));
     auto const contend_as = [&](char const* turn) {
-        return expected("EVALSHA", redis::contend_script.sha1, "3", "key", "key:=wanted:{key}", "key:=turn:{key}", "value", "5000", "me",
-                        "1000", turn);
+        return expected("EVALSHA", redis::contend_script.sha1, "3", "key", "key:=wanted:{key}", "key:=turn:{key}",
+                        "value", "5000", "me", "1000", turn);
     };
     auto const contend = contend_as("0");
     BOOST_TEST(encoded(kind::acquire, {}, 0, false, true, true) == contend_as("1"));
     BOOST_TEST(encoded(kind::acquire, {}, 0, false, true) == contend);
-    BOOST_TEST(encoded(kind::acquire, {.tracks = tracked::script}, 0, false, true) == expected("CLIENT", "CACHING", "YES") + contend);
-    BOOST_TEST(encoded(kind::acquire, {}, 7, false, true) == contend + expected("ZADD", counter, "GT", "CH", "7", "token"));
-    BOOST_TEST(encoded(kind::raise, {}, 7) == expected("ZADD", counter, "GT", "7", "token") + expected("ZINCRBY", counter, "1", "token"));
+    BOOST_TEST(encoded(kind::acquire, {.tracks = tracked::script}, 0, false, true)
+               == expected("CLIENT", "CACHING", "YES") + contend);
+    BOOST_TEST(encoded(kind::acquire, {}, 7, false, true)
+               == contend + expected("ZADD", counter, "GT", "CH", "7", "token"));
+    BOOST_TEST(encoded(kind::raise, {}, 7)
+               == expected("ZADD", counter, "GT", "7", "token") + expected("ZINCRBY", counter, "1", "token"));
     // Without healing no key is named that older access lists do not know.
-    BOOST_TEST(encoded(kind::extend) == expected("EVALSHA", redis::extend_script.sha1, "1", "key", "value", "5000", "0"));
+    BOOST_TEST(encoded(kind::extend)
+               == expected("EVALSHA", redis::extend_script.sha1, "1", "key", "value", "5000", "0"));
     BOOST_TEST(encoded(kind::extend, {}, 0, true)
                == expected("EVALSHA", redis::extend_script.sha1, "2", "key", tombstone, "value", "5000", "1"));
     BOOST_TEST(encoded(kind::release) == expected("EVALSHA", redis::release_script.sha1, "1", "key", "value"));
@@ -186,8 +192,9 @@ BOOST_AUTO_TEST_CASE(a_script_is_loaded_first_if_so_wished)
 
     auto const& r = e.encode(o, {.load_script = true});
 
-    BOOST_TEST(r.bytes() == expected("SCRIPT", "LOAD", redis::release_script.source)
-                                  + expected("EVALSHA", redis::release_script.sha1, "1", "key", "value"));
+    BOOST_TEST(r.bytes()
+               == expected("SCRIPT", "LOAD", redis::release_script.source)
+                      + expected("EVALSHA", redis::release_script.sha1, "1", "key", "value"));
     BOOST_TEST(r.commands() == 2u);
 }
 
@@ -195,7 +202,12 @@ BOOST_AUTO_TEST_CASE(acquire_of_several_keys_reads_what_is_tracked_first)
 {
     encoder e;
     std::vector<std::string> const keys{"a", "b"};
-    node_command c{.what = kind::acquire, .watch = true, .keys = std::span(keys), .value = "value", .contender = "me", .ttl = std::chrono::seconds(5)};
+    node_command c{.what = kind::acquire,
+                   .watch = true,
+                   .keys = std::span(keys),
+                   .value = "value",
+                   .contender = "me",
+                   .ttl = std::chrono::seconds(5)};
     auto const first_words = [&](manner how) {
         std::vector<std::string> all;
         e.forget();
@@ -209,9 +221,11 @@ BOOST_AUTO_TEST_CASE(acquire_of_several_keys_reads_what_is_tracked_first)
         c.any = any;
         BOOST_TEST((first_words({}) == std::vector<std::string>{"EVALSHA"}));
         BOOST_TEST((first_words({.tracks = tracked::script}) == std::vector<std::string>{"CLIENT", "EVALSHA"}));
-        BOOST_TEST((first_words({.load_script = true, .tracks = tracked::keys}) == std::vector<std::string>{"SCRIPT", "CLIENT", "EXISTS", "EVALSHA"}));
+        BOOST_TEST((first_words({.load_script = true, .tracks = tracked::keys})
+                    == std::vector<std::string>{"SCRIPT", "CLIENT", "EXISTS", "EVALSHA"}));
         e.forget();
-        BOOST_TEST(e.encode(c, {.tracks = tracked::keys}).bytes().starts_with(expected("CLIENT", "CACHING", "YES") + exists));
+        BOOST_TEST(
+            e.encode(c, {.tracks = tracked::keys}).bytes().starts_with(expected("CLIENT", "CACHING", "YES") + exists));
     }
 }
 
@@ -235,19 +249,23 @@ BOOST_AUTO_TEST_CASE(a_shared_lock_names_its_tombstone_only_to_heal_and_to_leave
 BOOST_AUTO_TEST_CASE(an_upgrade_and_a_downgrade_are_scripts)
 {
     encoder e;
-    test_command upgrade(kind::upgrade, "key", "value", std::chrono::seconds(5)), downgrade(kind::downgrade, "key", "value");
+    test_command upgrade(kind::upgrade, "key", "value", std::chrono::seconds(5)),
+        downgrade(kind::downgrade, "key", "value");
     upgrade.mode = downgrade.mode = redlock::mode::shared;
-    auto const plain = expected("EVALSHA", redis::upgrade_script.sha1, "3", "key", "key:=shared:{key}", "key:=wanted:{key}", "value", "5000", "", "1000");
+    auto const plain = expected("EVALSHA", redis::upgrade_script.sha1, "3", "key", "key:=shared:{key}",
+                                "key:=wanted:{key}", "value", "5000", "", "1000");
     BOOST_TEST(e.encode(upgrade, {}).bytes() == plain);
     upgrade.fence = 7;
     e.forget();
     BOOST_TEST(e.encode(upgrade, {}).bytes() == plain + expected("ZADD", "key:=fence:{key}", "GT", "CH", "7", "token"));
     BOOST_TEST(redis::commands_for(upgrade) == 2u);
-    BOOST_TEST(e.encode(downgrade, {}).bytes() == expected("EVALSHA", redis::downgrade_script.sha1, "2", "key", "key:=shared:{key}", "value"));
+    BOOST_TEST(e.encode(downgrade, {}).bytes()
+               == expected("EVALSHA", redis::downgrade_script.sha1, "2", "key", "key:=shared:{key}", "value"));
     test_command extend(kind::extend, "key", "value", std::chrono::seconds(5));
     extend.mode = redlock::mode::shared;
     auto const extended = [&](char const* alone) {
-        return expected("EVALSHA", redis::extend_shared_script.sha1, "2", "key", "key:=shared:{key}", "value", "5000", "0", alone);
+        return expected("EVALSHA", redis::extend_shared_script.sha1, "2", "key", "key:=shared:{key}", "value", "5000",
+                        "0", alone);
     };
     BOOST_TEST(e.encode(extend, {}).bytes() == extended("0"));
     extend.alone = true;
@@ -260,7 +278,8 @@ BOOST_AUTO_TEST_CASE(who_does_not_wait_any_more_is_taken_out_of_each_list)
     encoder e;
     redlock::resource_set const keys{"a", "b"};
     redlock::node_command const c{.what = kind::withdraw, .keys = keys.names(), .contender = "me"};
-    BOOST_TEST(e.encode(c, {}).bytes() == expected("HDEL", "a:=wanted:{a}", "me") + expected("HDEL", "b:=wanted:{b}", "me"));
+    BOOST_TEST(e.encode(c, {}).bytes()
+               == expected("HDEL", "a:=wanted:{a}", "me") + expected("HDEL", "b:=wanted:{b}", "me"));
     BOOST_TEST(redis::commands_for(c) == 2u);
 }
 
@@ -270,11 +289,11 @@ BOOST_AUTO_TEST_CASE(whatever_differs_is_encoded_anew)
     std::string const keys = "key1key2", values = "one two ";
     auto const key = [&](std::size_t i) { return keys.substr(4 * i, 4); };
     auto const value = [&](std::size_t i) { return std::string_view(values).substr(4 * i, 4); };
-    test_command operations[] = {
-        {kind::acquire, key(0), value(0), 1s}, {kind::acquire, key(1), value(0), 1s}, {kind::acquire, key(1), value(1), 1s},
-        {kind::acquire, key(1), value(1), 2s}, {kind::extend, key(1), value(1), 2s},  {kind::raise, key(1), value(1), 2s},
-        {kind::release, key(1), value(1), 2s},
-        {kind::release, key(1), value(0), 2s}, {kind::inspect, key(1), {}, 0s},       {kind::inspect, key(0), {}, 0s}};
+    test_command operations[] = {{kind::acquire, key(0), value(0), 1s}, {kind::acquire, key(1), value(0), 1s},
+                                 {kind::acquire, key(1), value(1), 1s}, {kind::acquire, key(1), value(1), 2s},
+                                 {kind::extend, key(1), value(1), 2s},  {kind::raise, key(1), value(1), 2s},
+                                 {kind::release, key(1), value(1), 2s}, {kind::release, key(1), value(0), 2s},
+                                 {kind::inspect, key(1), {}, 0s},       {kind::inspect, key(0), {}, 0s}};
     encoder used;
     auto const check = [&](test_command const& o, manner how) {
         encoder fresh;

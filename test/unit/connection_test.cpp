@@ -55,7 +55,9 @@ struct fixture : redis::connection::owner {
     void log(log_level, std::string const& what) const override { last_line = what; }
 
     /// Answers what was sent last.
-    void answers_look(std::function<std::optional<redis::reply>(command const&)> answer = [](command const&) { return std::nullopt; })
+    void answers_look(std::function<std::optional<redis::reply>(command const&)> answer = [](command const&) {
+        return std::nullopt;
+    })
     {
         auto const asked = link->sent.back();
         replies::version v;
@@ -87,7 +89,8 @@ struct fixture : redis::connection::owner {
     server_identity met;
     int connections = 0, disconnections = 0;
     mutable std::string last_line;
-    redis::connection c{redis::parse_url("redis://s"), {.nodes = {}, .node_timeout = 50ms, .connect_timeout = 1s}, *this, link};
+    redis::connection c{
+        redis::parse_url("redis://s"), {.nodes = {}, .node_timeout = 50ms, .connect_timeout = 1s}, *this, link};
 };
 
 }  // namespace
@@ -214,7 +217,8 @@ BOOST_AUTO_TEST_CASE(look_that_finds_another_life_marker_ends_the_connection)
     BOOST_TEST(link->cuts == 0);
     pass(1s);
     answers_look([](command const& asked) {
-        return asked[0] == "EVALSHA" ? std::optional(replies::list(replies::type::array, {"abc 0 - beef", "0"})) : std::nullopt;
+        return asked[0] == "EVALSHA" ? std::optional(replies::list(replies::type::array, {"abc 0 - beef", "0"}))
+                                     : std::nullopt;
     });
     BOOST_TEST(link->cuts == 1);
     BOOST_TEST(last_line == "its life marker is gone or replaced, so it may have forgotten locks");
@@ -231,8 +235,9 @@ BOOST_AUTO_TEST_CASE(look_that_finds_an_eviction_policy_ends_the_connection)
 {
     greets_and_looks();
     answers_look([](command const& asked) {
-        return asked == command{"INFO", "memory"} ? std::optional(replies::text("maxmemory:1000\r\nmaxmemory_policy:allkeys-lru\r\n"))
-                                                  : std::nullopt;
+        return asked == command{"INFO", "memory"}
+                   ? std::optional(replies::text("maxmemory:1000\r\nmaxmemory_policy:allkeys-lru\r\n"))
+                   : std::nullopt;
     });
     BOOST_TEST(link->cuts == 1);
     BOOST_TEST(last_line.find("its maxmemory-policy is allkeys-lru") != std::string::npos);
@@ -244,7 +249,8 @@ BOOST_AUTO_TEST_CASE(look_at_a_server_without_the_script_loads_it)
     answers_look(replies::refuses("EVALSHA", "NOSCRIPT No matching script. Please use EVAL."));
     BOOST_TEST(link->cuts == 0);
     BOOST_TEST_REQUIRE(link->sent.size() == 2u);
-    BOOST_TEST((take_commands(link->sent.back()->request.bytes()).at(0) == command{"SCRIPT", "LOAD", std::string(redis::life_script.source)}));
+    BOOST_TEST((take_commands(link->sent.back()->request.bytes()).at(0)
+                == command{"SCRIPT", "LOAD", std::string(redis::life_script.source)}));
 }
 
 BOOST_AUTO_TEST_CASE(look_without_permission_for_the_life_marker_is_told_once)

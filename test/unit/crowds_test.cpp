@@ -1,4 +1,5 @@
-// Counts how often queues, holdings and scopes look at each of ten thousand objects. A look is a call of the test's object.
+// Counts how often queues, holdings and scopes look at each of ten thousand objects. A look is a call of the test's
+// object.
 
 #include "locks/held_lock.hpp"
 #include "locks/holdings.hpp"
@@ -30,7 +31,10 @@ constexpr std::size_t few = 100;  // looks at each object: enough for N log N, n
 std::size_t looks = 0;
 
 struct counted_waiter final : detail::waiter {
-    explicit counted_waiter(redlock::mode m, std::string holds = {}, bool several = false) : mode(m), holds(std::move(holds)), several(several) {}
+    explicit counted_waiter(redlock::mode m, std::string holds = {}, bool several = false)
+        : mode(m), holds(std::move(holds)), several(several)
+    {
+    }
 
     void wake() override
     {
@@ -72,7 +76,8 @@ struct queue_of_waiters {
     void get_all()
     {
         std::size_t got = 0;
-        for (all.freed("stock", clock::time_point()); auto* const first = std::exchange(counted_waiter::last_woken, nullptr); ++got) {
+        for (all.freed("stock", clock::time_point());
+             auto* const first = std::exchange(counted_waiter::last_woken, nullptr); ++got) {
             first->place->got(name);
             first->place->met(errc::contended, nullptr);
             first->place.reset();
@@ -228,7 +233,8 @@ namespace {
 /// A shared lock that nobody may join, and which is held until it is given back.
 struct counted_holding final : detail::holding {
     counted_holding(detail::group_counters& in, redlock::mode m)
-        : holding(detail::lock_origin{1, in, {}}, "stock"), given(std::make_shared<detail::grant>(detail::key_list{"lock:stock"}, "token", 1, m))
+        : holding(detail::lock_origin{1, in, {}}, "stock"),
+          given(std::make_shared<detail::grant>(detail::key_list{"lock:stock"}, "token", 1, m))
     {
     }
 
@@ -258,7 +264,8 @@ struct held_by_many {
     {
         auto node = std::make_shared<scripted_node>(w, *w.servers.front(), "server");
         config settings{.nodes = {"server"}};
-        state = detail::manager_state::make(w.context.get_executor(), std::make_shared<virtual_runtime>(w), std::move(settings), {std::move(node)});
+        state = detail::manager_state::make(w.context.get_executor(), std::make_shared<virtual_runtime>(w),
+                                            std::move(settings), {std::move(node)});
         looks = 0;
     }
     ~held_by_many()

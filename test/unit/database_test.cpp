@@ -76,9 +76,15 @@ struct two_connections {
     std::vector<std::shared_ptr<scripted_session>> sessions;
     test::counted_operations connects;
     std::shared_ptr<redlock::node> const node = sql::make_database_node(
-        {.name = "table://a", .kind = "table", .connections = 2, .timeout = std::chrono::seconds(1), .make_session = [this](auto e, std::size_t i, auto& o) {
-             return sessions.emplace_back(std::make_shared<scripted_session>(e, static_cast<std::int64_t>(i + 1), o));
-         }},
+        {.name = "table://a",
+         .kind = "table",
+         .connections = 2,
+         .timeout = std::chrono::seconds(1),
+         .make_session =
+             [this](auto e, std::size_t i, auto& o) {
+                 return sessions.emplace_back(
+                     std::make_shared<scripted_session>(e, static_cast<std::int64_t>(i + 1), o));
+             }},
         {}, {.claim = [](auto&, auto&) { return std::string(); }});
 
     two_connections()
@@ -94,14 +100,16 @@ struct two_connections {
 }  // namespace
 
 // A release that finds nothing there, on another connection, has not come behind what was sent on a slow one.
-BOOST_FIXTURE_TEST_CASE(what_was_sent_on_one_connection_may_be_carried_out_behind_what_is_sent_on_another, two_connections)
+BOOST_FIXTURE_TEST_CASE(what_was_sent_on_one_connection_may_be_carried_out_behind_what_is_sent_on_another,
+                        two_connections)
 {
     BOOST_TEST(node->may_still_execute(1));
     BOOST_TEST(node->may_still_execute(2));
     BOOST_TEST(!node->may_still_execute(3));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_connection_carried_that_has_ended_may_be_carried_out_until_its_backend_is_gone, two_connections)
+BOOST_FIXTURE_TEST_CASE(what_a_connection_carried_that_has_ended_may_be_carried_out_until_its_backend_is_gone,
+                        two_connections)
 {
     sessions.back()->cut({.untouched = true, .error = errc::node_unreachable});
 
@@ -132,7 +140,8 @@ BOOST_FIXTURE_TEST_CASE(operations_without_a_connection_look_at_each_a_few_times
 BOOST_AUTO_TEST_CASE(watches_answered_after_a_change_tells_of_it_once)
 {
     test::counted_operations of;
-    auto const one = of.make({.what = node_command::kind::acquire}, 1), other = of.make({.what = node_command::kind::acquire}, 2);
+    auto const one = of.make({.what = node_command::kind::acquire}, 1),
+               other = of.make({.what = node_command::kind::acquire}, 2);
     sql::watches w;
     node_reply const denied{.vote = vote::denied, .remaining = std::chrono::seconds(1)};
     w.sent(one->command());

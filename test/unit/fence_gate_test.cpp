@@ -177,9 +177,7 @@ BOOST_AUTO_TEST_CASE(checking_only_the_write_loses_updates)
     auto steps = [](fence_gate& gate, int& value) -> std::vector<step> {
         return {
             [&](holder& h) { h.seen = value; },
-            [&](holder& h) {
-                h.acknowledged = gate.enter(h.token) && gate.run(h.token, [&] { value = h.seen + 1; });
-            },
+            [&](holder& h) { h.acknowledged = gate.enter(h.token) && gate.run(h.token, [&] { value = h.seen + 1; }); },
         };
     };
     int played = 0;

@@ -46,12 +46,14 @@ BOOST_AUTO_TEST_CASE(each_version_is_asked_in_its_own_way)
         version v;
         deletion by;
         bool checks_type;
-    } const all[] = {{redis_6_2, deletion::script, false}, {redis_7_0, deletion::script, true},  {redis_8_4, deletion::delex, true},
-                     {valkey_8, deletion::script, true},   {valkey_9, deletion::delifeq, true}};
+    } const all[] = {{redis_6_2, deletion::script, false},
+                     {redis_7_0, deletion::script, true},
+                     {redis_8_4, deletion::delex, true},
+                     {valkey_8, deletion::script, true},
+                     {valkey_9, deletion::delifeq, true}};
     for (auto const& one : all) {
         auto const i = greets(server(one.v));
-        BOOST_TEST_CONTEXT(one.v.number << ' ' << one.v.deletions.size())
-        {
+        BOOST_TEST_CONTEXT(one.v.number << ' ' << one.v.deletions.size()) {
             BOOST_TEST(i.refusal.error == error_code());
             BOOST_TEST(i.refusal.text == "");
             BOOST_TEST(i.tells_of_itself);
@@ -79,7 +81,9 @@ BOOST_AUTO_TEST_CASE(a_server_that_sentinels_have_named_is_asked_since_when_it_i
 {
     auto const greeted = [](reply answer) {
         auto v = redis_7_0;
-        v.answer = [answer](command const& c) { return c[0] == "EVALSHA" && c[1] == tenure_script.sha1 ? std::optional(answer) : std::nullopt; };
+        v.answer = [answer](command const& c) {
+            return c[0] == "EVALSHA" && c[1] == tenure_script.sha1 ? std::optional(answer) : std::nullopt;
+        };
         return greets(server(v), "redis-sentinel://s/m");
     };
     BOOST_TEST(!greets(server(redis_7_0)).tenure.has_value());
@@ -90,7 +94,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_sentinels_have_named_is_asked_since_when_it_i
     BOOST_TEST((i.tenure->age == 61s));
 
     // Who must not ask cannot know what the server may have forgotten.
-    BOOST_TEST((greeted(refused("NOPERM this user has no permissions to run the 'info' command")).refusal.error == errc::permission_denied));
+    BOOST_TEST((greeted(refused("NOPERM this user has no permissions to run the 'info' command")).refusal.error
+                == errc::permission_denied));
     BOOST_TEST((greeted(list(type::array, {})).refusal.error == errc::unexpected_reply));
 }
 
@@ -109,7 +114,9 @@ BOOST_AUTO_TEST_CASE(ask_of_a_server_that_keeps_no_life_marker_says_why_and_goes
 {
     auto const greeted = [](reply answer) {
         auto v = redis_7_0;
-        v.answer = [answer](command const& c) { return c[0] == "EVALSHA" && c[1] == life_script.sha1 ? std::optional(answer) : std::nullopt; };
+        v.answer = [answer](command const& c) {
+            return c[0] == "EVALSHA" && c[1] == life_script.sha1 ? std::optional(answer) : std::nullopt;
+        };
         auto i = greets(server(v));
         BOOST_TEST(i.refusal.error == error_code());
         BOOST_TEST(!i.life.has_value());
@@ -125,7 +132,8 @@ BOOST_AUTO_TEST_CASE(ask_of_a_server_that_stands_alone_reads_the_settings_of_oth
     auto v = redis_7_0;
     v.answer = [](command const& c) {
         bool const asks = c[0] == "EVALSHA" && c[1] == life_script.sha1;
-        return asks ? std::optional(list(type::array, {"abc 0 - f00d", "42000", "max_ttl=5000", "max_ttl=7000"})) : std::nullopt;
+        return asks ? std::optional(list(type::array, {"abc 0 - f00d", "42000", "max_ttl=5000", "max_ttl=7000"}))
+                    : std::nullopt;
     };
     auto const i = greets(server(v));
     BOOST_TEST(i.life.has_value());
@@ -135,7 +143,9 @@ BOOST_AUTO_TEST_CASE(ask_of_a_server_that_stands_alone_reads_the_settings_of_oth
 BOOST_AUTO_TEST_CASE(differences_of_settings_name_each_setting_and_both_values)
 {
     auto const ours = shared_settings({.nodes = {"a", "b", "c"}});
-    BOOST_TEST(ours == "nodes=3 max_ttl=60000 restart_guard=automatic allow_eviction=false drift_factor=0.01 fencing=false fence_quorum=0");
+    BOOST_TEST(ours
+               == "nodes=3 max_ttl=60000 restart_guard=automatic allow_eviction=false drift_factor=0.01 fencing=false "
+                  "fence_quorum=0");
     BOOST_TEST(differences(ours, ours).empty());
     BOOST_TEST(differences(ours, "").empty());
     BOOST_TEST(differences(ours, "color=red max_ttl_min=1 max_ttl").empty());
@@ -144,14 +154,17 @@ BOOST_AUTO_TEST_CASE(differences_of_settings_name_each_setting_and_both_values)
     BOOST_TEST_REQUIRE(found.size() == 2u);
     BOOST_TEST(found[0] == "another client has used max_ttl=5000 within the last hour, this one 60000");
     BOOST_TEST(found[1] == "another client has used restart_guard=off within the last hour, this one automatic");
-    for (auto const& other : {config{.nodes = {"a"}}, config{.nodes = {"a", "b", "c"}, .drift_factor = 0.09}, config{.nodes = {"a", "b", "c"}, .fencing = true},
-                              config{.nodes = {"a", "b", "c"}, .fence_quorum = 3}, config{.nodes = {"a", "b", "c"}, .allow_eviction = true}})
+    for (auto const& other :
+         {config{.nodes = {"a"}}, config{.nodes = {"a", "b", "c"}, .drift_factor = 0.09},
+          config{.nodes = {"a", "b", "c"}, .fencing = true}, config{.nodes = {"a", "b", "c"}, .fence_quorum = 3},
+          config{.nodes = {"a", "b", "c"}, .allow_eviction = true}})
         BOOST_TEST(differences(ours, shared_settings(other)).size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(differences_of_a_client_that_is_stricter_are_left_out)
 {
-    auto const automatic = shared_settings({.nodes = {"a"}}), strict = shared_settings({.nodes = {"a"}, .restart_guard = restart_guard::strict});
+    auto const automatic = shared_settings({.nodes = {"a"}}),
+               strict = shared_settings({.nodes = {"a"}, .restart_guard = restart_guard::strict});
     BOOST_TEST(differences(automatic, strict).empty());
     BOOST_TEST(differences(strict, automatic).size() == 1u);
     BOOST_TEST(differences(strict, strict).empty());
@@ -172,7 +185,10 @@ BOOST_AUTO_TEST_CASE(a_member_of_a_cluster_is_tried_in_one_of_its_own_slots)
     auto member = redis_7_0, alone = redis_7_0;
     member.mode = "cluster";
     for (auto* v : {&member, &alone})
-        v->answer = [](command const& c) { return c[0] == "EVALSHA" && c[1] == tenure_script.sha1 ? std::optional(list(type::array, {"8c7b", "1"})) : std::nullopt; };
+        v->answer = [](command const& c) {
+            return c[0] == "EVALSHA" && c[1] == tenure_script.sha1 ? std::optional(list(type::array, {"8c7b", "1"}))
+                                                                   : std::nullopt;
+        };
     BOOST_TEST(g.read(server(member).answers(r)).refusal.error == error_code());
     BOOST_TEST((g.read(server(alone).answers(r)).refusal.error == errc::unsupported_server));
 }
@@ -187,19 +203,23 @@ BOOST_AUTO_TEST_CASE(what_cannot_vote_says_why)
         bool tells_of_itself;
     } const all[] = {
         {"a replica", [](auto& v) { v.role = "replica"; }, errc::node_read_only, "its role is replica", true},
-        {"a member of a cluster", [](auto& v) { v.mode = "cluster"; }, errc::wrong_cluster_node, "member of a cluster", false},
+        {"a member of a cluster", [](auto& v) { v.mode = "cluster"; }, errc::wrong_cluster_node, "member of a cluster",
+         false},
         {"a Sentinel", [](auto& v) { v.mode = "sentinel"; }, errc::unsupported_server, "this is a Sentinel", false},
-        {"it may evict", [](auto& v) { v.memory = "maxmemory:1000\r\nmaxmemory_policy:allkeys-lru\r\n"; }, errc::node_may_evict,
-         "its maxmemory-policy is allkeys-lru", true},
+        {"it may evict", [](auto& v) { v.memory = "maxmemory:1000\r\nmaxmemory_policy:allkeys-lru\r\n"; },
+         errc::node_may_evict, "its maxmemory-policy is allkeys-lru", true},
         {"it loads", [](auto& v) { v.persistence = "loading:1\r\n"; }, errc::node_loading, "it reads its data", false},
         {"a password is missing",
-         [](auto& v) { v.answer = refuses("HELLO", "NOAUTH HELLO must be called with the client already authenticated"); },
+         [](auto& v) {
+             v.answer = refuses("HELLO", "NOAUTH HELLO must be called with the client already authenticated");
+         },
          errc::authentication_failed, "NOAUTH", false},
-        {"it is no Redis",
-         [](auto& v) { v.answer = [](command const&) { return std::optional(word("OK")); }; }, errc::unexpected_reply,
-         "its answers are not those to our greeting", false},
+        {"it is no Redis", [](auto& v) { v.answer = [](command const&) { return std::optional(word("OK")); }; },
+         errc::unexpected_reply, "its answers are not those to our greeting", false},
         {"scripts are forbidden",
-         [](auto& v) { v.answer = refuses("EVALSHA", "NOPERM User locks has no permissions to run the 'evalsha' command"); },
+         [](auto& v) {
+             v.answer = refuses("EVALSHA", "NOPERM User locks has no permissions to run the 'evalsha' command");
+         },
          errc::permission_denied, "'evalsha'", true},
         {"scripts cannot be loaded",
          [](auto& v) {
@@ -216,8 +236,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_vote_says_why)
         version v = redis_7_0;
         one.change(v);
         auto const i = greets(server(v));
-        BOOST_TEST_CONTEXT(one.why)
-        {
+        BOOST_TEST_CONTEXT(one.why) {
             BOOST_TEST(i.refusal.error == make_error_code(one.error));
             BOOST_TEST((i.refusal.text.find(one.words) != std::string::npos), "\"" << i.refusal.text << '"');
             BOOST_TEST(i.tells_of_itself == one.tells_of_itself);
@@ -227,8 +246,9 @@ BOOST_AUTO_TEST_CASE(what_cannot_vote_says_why)
 
 BOOST_AUTO_TEST_CASE(what_passes_or_is_about_other_keys_does_not_count)
 {
-    for (auto const* words : {"OOM command not allowed when used memory > 'maxmemory'.", "MISCONF Redis is configured to save RDB snapshots",
-                              "NOPERM No permissions to access a key"}) {
+    for (auto const* words :
+         {"OOM command not allowed when used memory > 'maxmemory'.",
+          "MISCONF Redis is configured to save RDB snapshots", "NOPERM No permissions to access a key"}) {
         version v = redis_7_0;
         v.answer = [&](command const& c) {
             return c[0] == "SET" || c[0] == "EVALSHA" ? std::optional(refused(words)) : std::nullopt;

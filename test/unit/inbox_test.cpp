@@ -71,10 +71,13 @@ conversation const conversations[] = {
     {{}, ">3\r\n$7\r\nmessage\r\n$7\r\nchannel\r\n$5\r\nhello\r\n", {}},
     {{}, ">2\r\n$7\r\nmessage\r\n*1\r\n$1\r\na\r\n", {}},
     {{}, ">2\r\n:1\r\n_\r\n", {}},
-    {{}, "|1\r\n+k\r\n+v\r\n" + invalidation_of("a") + ">2\r\n$3\r\nfoo\r\n_\r\n" + invalidation_of("b"), {"changed a", "changed b"}},
+    {{},
+     "|1\r\n+k\r\n+v\r\n" + invalidation_of("a") + ">2\r\n$3\r\nfoo\r\n_\r\n" + invalidation_of("b"),
+     {"changed a", "changed b"}},
     {{}, invalidation_of("a key of thirty-two bytes, and more"), {"changed a key of thirty-two bytes, and m"}},
     {{2, 1},
-     "+a\r\n" + invalidation_of("k") + "|1\r\n+k\r\n+v\r\n+b\r\n" + invalidation_of("l") + "*0\r\n" + invalidation_of("m"),
+     "+a\r\n" + invalidation_of("k") + "|1\r\n+k\r\n+v\r\n+b\r\n" + invalidation_of("l") + "*0\r\n"
+         + invalidation_of("m"),
      {"changed k", "answered 0", "changed l", "answered 1", "changed m"}},
     // Replies that nobody asked for.
     {{}, "+OK\r\n", {"unasked"}},
@@ -114,8 +117,8 @@ BOOST_AUTO_TEST_CASE(next_tells_of_batches_and_changes_however_bytes_are_split)
 
 BOOST_AUTO_TEST_CASE(next_puts_replies_into_the_batch_down_to_the_second_level)
 {
-    auto const all = read_replies({2, 1},
-                                  {"%2\r\n+a\r\n:1\r\n+b\r\n*1\r\n+deep\r\n>1\r\n+x\r\n", "-ERR no\r\n$-1\r\n"});
+    auto const all =
+        read_replies({2, 1}, {"%2\r\n+a\r\n:1\r\n+b\r\n*1\r\n+deep\r\n>1\r\n+x\r\n", "-ERR no\r\n$-1\r\n"});
     BOOST_TEST(replies_of(all) == (lines{"12,a,1,b,", "2ERR no", "4"}), boost::test_tools::per_element());
 }
 

@@ -25,7 +25,8 @@ BOOST_AUTO_TEST_CASE(the_owner_is_found_again)
 
 BOOST_AUTO_TEST_CASE(foreign_values_have_no_owner)
 {
-    for (auto const& value : {std::string(), std::string("some-uuid-of-another-client-0123:456"), std::string(32, '0'), std::string(32, 'G') + ":x"}) {
+    for (auto const& value : {std::string(), std::string("some-uuid-of-another-client-0123:456"), std::string(32, '0'),
+                              std::string(32, 'G') + ":x"}) {
         BOOST_TEST(!is_token(value));
         BOOST_TEST(owner_in(value) == "");
     }
@@ -53,7 +54,8 @@ BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_in_its_slot)
     BOOST_TEST(tombstone_key("lock:{shop}:stock", "v") == "lock:{shop}:stock:=gone:v");
     BOOST_TEST(wanted_key("lock:stock") == "lock:stock:=wanted:{lock:stock}");
     for (std::string const key : {"a", "lock:a b", "lock:{a}", "{a}b{c}", "a{}b"}) {
-        for (auto const& other : {fence_key(key), tombstone_key(key, "v{x}"), wanted_key(key), handovers_key(key), readers_key(key)}) {
+        for (auto const& other :
+             {fence_key(key), tombstone_key(key, "v{x}"), wanted_key(key), handovers_key(key), readers_key(key)}) {
             if (slot_of(key) != key || key.find('{') == key.npos)
                 BOOST_TEST(slot_of(other) == slot_of(key));
             BOOST_TEST(other.substr(0, key.size()) == key);
@@ -94,7 +96,8 @@ BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_no_other_locks_key)
 
 BOOST_AUTO_TEST_CASE(a_mark_is_found_wherever_it_stands)
 {
-    for (std::string const mark : {":=fence", ":=gone", ":=turn", ":=wanted", ":=shared", ":=upgrade", ":=session", ":=tenure", ":=life", ":=settings"}) {
+    for (std::string const mark : {":=fence", ":=gone", ":=turn", ":=wanted", ":=shared", ":=upgrade", ":=session",
+                                   ":=tenure", ":=life", ":=settings"}) {
         for (auto const& key : {mark, "a" + mark, mark + "a", "a:" + mark + ":b"})
             BOOST_TEST(mark_in(key) == mark);
     }
@@ -126,11 +129,14 @@ BOOST_AUTO_TEST_CASE(the_keys_that_are_watched_tell_which_lock_they_are_of)
 {
     BOOST_TEST(handovers_key("lock:stock") == "lock:stock:=turn:{lock:stock}");
     BOOST_TEST(handovers_key("lock:{shop}:stock") == "lock:{shop}:stock:=turn");
-    for (std::string const key : {"k", "lock:stock", "lock:{shop}:stock", "lock:a:turn", "lock:a:turn:{lock:b}", "lock:{a}:turn", "lock:{}", "{", "}"}) {
-        for (auto const& [of, other] : {std::pair(watched::handovers, handovers_key(key)), std::pair(watched::wishes, wanted_key(key)), std::pair(watched::lock, key)})
+    for (std::string const key : {"k", "lock:stock", "lock:{shop}:stock", "lock:a:turn", "lock:a:turn:{lock:b}",
+                                  "lock:{a}:turn", "lock:{}", "{", "}"}) {
+        for (auto const& [of, other] : {std::pair(watched::handovers, handovers_key(key)),
+                                        std::pair(watched::wishes, wanted_key(key)), std::pair(watched::lock, key)})
             BOOST_TEST((what_changed(other) == std::pair(of, std::string_view(key))));
     }
-    for (std::string const key : {"", ":turn", "lock:a", "lock:a:=turn", "lock:a:=turn:{lock:b}", "lock:a:=turn:{lock:a", "lock:{a}:=turn:", ":=turn:{}x", "lock:a:=gone:{lock:a}:v"})
+    for (std::string const key : {"", ":turn", "lock:a", "lock:a:=turn", "lock:a:=turn:{lock:b}",
+                                  "lock:a:=turn:{lock:a", "lock:{a}:=turn:", ":=turn:{}x", "lock:a:=gone:{lock:a}:v"})
         BOOST_TEST((what_changed(key) == std::pair(watched::lock, std::string_view(key))));
 }
 

@@ -38,7 +38,8 @@ std::size_t most_holders(std::vector<std::size_t>& taken, std::size_t quorum, st
 
 BOOST_AUTO_TEST_CASE(counted_on_a_quorum_of_nodes_more_hold_than_there_are_permits)
 {
-    for (auto const& [nodes, quorum, holders] : {std::tuple(3u, 2u, std::vector<std::size_t>{1, 3, 4, 6}), std::tuple(5u, 3u, std::vector<std::size_t>{1, 3, 5})}) {
+    for (auto const& [nodes, quorum, holders] : {std::tuple(3u, 2u, std::vector<std::size_t>{1, 3, 4, 6}),
+                                                 std::tuple(5u, 3u, std::vector<std::size_t>{1, 3, 5})}) {
         for (std::size_t permits = 1; permits <= holders.size(); ++permits) {
             std::vector<std::size_t> taken(nodes);
             BOOST_TEST(most_holders(taken, quorum, permits) == holders[permits - 1]);

@@ -21,7 +21,10 @@ constexpr auto votes = time_point::min();
 age unknown() { return {}; }
 age old() { return {.known = true, .began = now - 2min}; }
 age young(std::chrono::milliseconds for_ms = 10s) { return {.known = true, .began = now - for_ms}; }
-age restarted(std::chrono::milliseconds for_ms = 10s) { return {.known = true, .restarted = true, .began = now - for_ms}; }
+age restarted(std::chrono::milliseconds for_ms = 10s)
+{
+    return {.known = true, .restarted = true, .began = now - for_ms};
+}
 age durable() { return {.known = true, .durable = true, .began = now}; }
 
 time_point until(std::vector<age> const& nodes, std::size_t i, restart_guard guard = restart_guard::automatic)

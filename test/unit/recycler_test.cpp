@@ -22,14 +22,16 @@ namespace {
 // Recycled memory, full of one mark.
 class block {
 public:
-    block(std::size_t size, std::uint64_t mark) : mark_(static_cast<unsigned char>(mark)), bytes_(allocate(size), {size})
+    block(std::size_t size, std::uint64_t mark)
+        : mark_(static_cast<unsigned char>(mark)), bytes_(allocate(size), {size})
     {
         std::memset(bytes_.get(), mark_, size);
     }
 
     bool intact() const
     {
-        return std::all_of(bytes_.get(), bytes_.get() + bytes_.get_deleter().size, [this](auto b) { return b == mark_; });
+        return std::all_of(bytes_.get(), bytes_.get() + bytes_.get_deleter().size,
+                           [this](auto b) { return b == mark_; });
     }
 
     bool aligned() const { return reinterpret_cast<std::uintptr_t>(bytes_.get()) % alignof(std::max_align_t) == 0; }

@@ -53,12 +53,15 @@ BOOST_AUTO_TEST_CASE(what_servers_answer_becomes_a_vote)
 // The other way round: what was there before.
 BOOST_AUTO_TEST_CASE(the_answer_to_an_acquisition_that_checks_the_type)
 {
-    auto const answered = [](redis::reply const& r) { return redis::interpret(question(kind::acquire), {&r, 1}, {}, true); };
+    auto const answered = [](redis::reply const& r) {
+        return redis::interpret(question(kind::acquire), {&r, 1}, {}, true);
+    };
     BOOST_TEST((answered(make(type::null, "")).vote == vote::granted));
     BOOST_TEST((answered(make(type::blob_string, "the value of another")).vote == vote::denied));
     BOOST_TEST((answered(make(type::blob_string, "")).vote == vote::denied));
     BOOST_TEST((answered(make(type::simple_error, "WRONGTYPE no")).error == errc::wrong_type));
-    for (auto const& odd : {make(type::simple_string, "OK"), make(type::number, "1"), make(type::boolean, "f"), make(type::array, "")}) {
+    for (auto const& odd :
+         {make(type::simple_string, "OK"), make(type::number, "1"), make(type::boolean, "f"), make(type::array, "")}) {
         BOOST_TEST((answered(odd).vote == vote::unknown));
         BOOST_TEST((answered(odd).error == errc::unexpected_reply));
         BOOST_TEST(!answered(odd).untouched);
@@ -69,7 +72,8 @@ BOOST_AUTO_TEST_CASE(the_answer_to_an_acquisition_that_checks_the_type)
 
 BOOST_AUTO_TEST_CASE(an_error_in_a_script_that_is_cut_short_is_none_that_we_know)
 {
-    for (auto const* text : {"ERR Error running script", "ERR Error running script @user_script:", "ERR Error running script @user_script:1:",
+    for (auto const* text : {"ERR Error running script",
+                             "ERR Error running script @user_script:", "ERR Error running script @user_script:1:",
                              "ERR Error running script @user_script:1: ", "ERR Error running script @user_script:1: -"})
         BOOST_TEST((interpret_error(text).error == errc::server_error));
 }
@@ -80,7 +84,8 @@ BOOST_AUTO_TEST_CASE(words_in_which_a_short_password_may_be_are_left_out)
     auto const words = redis::presentable("WRONGPASS invalid username-password pair", {"a"});
     BOOST_TEST(words.find("WRONGP") == std::string::npos);
     BOOST_TEST(words.find("left out") != std::string::npos);
-    BOOST_TEST(redis::presentable("WRONGPASS invalid username-password pair", {"zz"}) == "WRONGPASS invalid username-password pair");
+    BOOST_TEST(redis::presentable("WRONGPASS invalid username-password pair", {"zz"})
+               == "WRONGPASS invalid username-password pair");
 }
 
 BOOST_AUTO_TEST_CASE(a_key_of_another_type_is_not_ours)
@@ -103,15 +108,20 @@ BOOST_AUTO_TEST_CASE(who_watches_hears_of_others_and_for_how_long_it_is_denied)
         char const *lock, *handovers;
         bool handed_on;
         int remaining;
-    } const denials[] = {{"4321", "-2", false, 4321}, {"4321", "1000", true, 1000}, {"321", "1000", true, 321}, {"-1", "-2", false, -1}, {"-1", "7", true, 7}};
+    } const denials[] = {{"4321", "-2", false, 4321},
+                         {"4321", "1000", true, 1000},
+                         {"321", "1000", true, 321},
+                         {"-1", "-2", false, -1},
+                         {"-1", "7", true, 7}};
     for (auto const& d : denials) {
         auto const denied = answered(make(type::array, "", {d.lock, d.handovers}));
         BOOST_TEST((denied.vote == vote::denied));
         BOOST_TEST(denied.handed_on == d.handed_on);
         BOOST_TEST(denied.remaining.count() == d.remaining);
     }
-    for (auto const& odd : {make(type::number, "0"), make(type::number, "3"), make(type::simple_string, "OK"), make(type::null, ""),
-                            make(type::array, "", {"soon", "1"}), make(type::array, "", {"1"}), make(type::array, "", {"1", "2", "3"})})
+    for (auto const& odd :
+         {make(type::number, "0"), make(type::number, "3"), make(type::simple_string, "OK"), make(type::null, ""),
+          make(type::array, "", {"soon", "1"}), make(type::array, "", {"1"}), make(type::array, "", {"1", "2", "3"})})
         BOOST_TEST((answered(odd).error == errc::unexpected_reply));
 }
 
@@ -132,9 +142,12 @@ BOOST_AUTO_TEST_CASE(who_wants_any_of_several_hears_which_it_has_or_for_how_long
     auto const denied = answered(make(type::array, "", {"321", "-2", "-1", "-2", "4321", "1000"}));
     BOOST_TEST((denied.vote == vote::denied));
     using std::chrono::milliseconds;
-    BOOST_TEST((denied.taken == decltype(denied.taken){{0, milliseconds(321), false}, {1, milliseconds(-1), false}, {2, milliseconds(1000), true}}));
-    for (auto const& odd : {make(type::number, "12"), make(type::number, "-1"), make(type::simple_string, "OK"), make(type::null, ""),
-                            make(type::array, "", {"1", "2"}), make(type::array, "", {"1", "2", "3", "4", "5", "soon"}), make(type::array, "")})
+    BOOST_TEST((denied.taken
+                == decltype(denied.taken){
+                    {0, milliseconds(321), false}, {1, milliseconds(-1), false}, {2, milliseconds(1000), true}}));
+    for (auto const& odd : {make(type::number, "12"), make(type::number, "-1"), make(type::simple_string, "OK"),
+                            make(type::null, ""), make(type::array, "", {"1", "2"}),
+                            make(type::array, "", {"1", "2", "3", "4", "5", "soon"}), make(type::array, "")})
         BOOST_TEST((answered(odd).error == errc::unexpected_reply));
 }
 
@@ -172,12 +185,14 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_set_stays_to_be_released_whatever_became_of_t
     BOOST_TEST((forbidden.vote == vote::unknown));
     BOOST_TEST((forbidden.error == errc::permission_denied));
     BOOST_TEST(!forbidden.untouched);
-    for (auto const& odd : {make(type::number, "2"), make(type::simple_string, "OK"), make(type::null, ""), make(type::real, "1")}) {
+    for (auto const& odd :
+         {make(type::number, "2"), make(type::simple_string, "OK"), make(type::null, ""), make(type::real, "1")}) {
         auto const strange = answer_of_two(kind::acquire, ok, odd, 77);
         BOOST_TEST((strange.error == errc::unexpected_reply));
         BOOST_TEST(!strange.untouched);
     }
-    BOOST_TEST(answer_of_two(kind::acquire, make(type::simple_error, "LOADING"), make(type::number, "1"), 77).untouched);
+    BOOST_TEST(
+        answer_of_two(kind::acquire, make(type::simple_error, "LOADING"), make(type::number, "1"), 77).untouched);
 }
 
 BOOST_AUTO_TEST_CASE(a_raised_counter_is_a_whole_number_in_range)
@@ -216,7 +231,8 @@ BOOST_AUTO_TEST_CASE(the_answers_to_an_upgrade)
     BOOST_TEST((answer(kind::upgrade, make(type::simple_error, "WRONGTYPE no")).vote == vote::denied));
     BOOST_TEST(answer_of_two(kind::upgrade, make(type::number, "1"), make(type::number, "1"), 7).fence == 7u);
     BOOST_TEST(answer_of_two(kind::upgrade, make(type::number, "1"), make(type::number, "0"), 7).fence == 0u);
-    BOOST_TEST((answer_of_two(kind::upgrade, make(type::array, "", {"1234"}), make(type::number, "1"), 7).vote == vote::denied));
+    BOOST_TEST((answer_of_two(kind::upgrade, make(type::array, "", {"1234"}), make(type::number, "1"), 7).vote
+                == vote::denied));
 
     auto extend = question(kind::extend);
     extend.alone = true;
@@ -227,11 +243,12 @@ BOOST_AUTO_TEST_CASE(the_answers_to_an_upgrade)
 
 BOOST_AUTO_TEST_CASE(anything_else_is_unknown_and_cleaned_up)
 {
-    redis::reply const odd[] = {make(type::simple_string, "PONG"), make(type::number, "2"), make(type::blob_string, "OK"),
-                                make(type::array, "", {"a", "b", "c"}), make(type::map, "", {"a", "b"}),
-                                make(type::array, "", {"value", "soon"})};
+    redis::reply const odd[] = {make(type::simple_string, "PONG"), make(type::number, "2"),
+                                make(type::blob_string, "OK"),     make(type::array, "", {"a", "b", "c"}),
+                                make(type::map, "", {"a", "b"}),   make(type::array, "", {"value", "soon"})};
     for (auto const& o : odd) {
-        for (auto k : {kind::acquire, kind::raise, kind::extend, kind::release, kind::inspect, kind::upgrade, kind::downgrade}) {
+        for (auto k :
+             {kind::acquire, kind::raise, kind::extend, kind::release, kind::inspect, kind::upgrade, kind::downgrade}) {
             auto const r = answer(k, o);
             BOOST_TEST((r.vote == vote::unknown));
             BOOST_TEST((r.error == errc::unexpected_reply));
@@ -248,7 +265,8 @@ BOOST_AUTO_TEST_CASE(rule_13_each_refusal_has_an_error_of_its_own_and_leaves_not
         {"MASTERDOWN Link with MASTER is down", errc::node_read_only},
         {"BUSY Redis is busy running a script.", errc::node_busy},
         {"OOM command not allowed when used memory > 'maxmemory'.", errc::node_out_of_memory},
-        {"OOM command not allowed when used memory > 'maxmemory'. script: 4ca2, on @user_script:7.", errc::node_out_of_memory},
+        {"OOM command not allowed when used memory > 'maxmemory'. script: 4ca2, on @user_script:7.",
+         errc::node_out_of_memory},
         {"NOAUTH Authentication required.", errc::authentication_failed},
         {"WRONGPASS invalid username-password pair or user is disabled.", errc::authentication_failed},
         {"NOPERM this user has no permissions to run the 'set' command", errc::permission_denied},
@@ -261,7 +279,8 @@ BOOST_AUTO_TEST_CASE(rule_13_each_refusal_has_an_error_of_its_own_and_leaves_not
         {"MISCONF Redis is configured to save RDB snapshots", errc::node_refuses_writes},
         {"NOREPLICAS Not enough good replicas to write.", errc::node_refuses_writes},
         {"ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed", errc::node_out_of_memory},
-        {"ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -OOM command not allowed when used memory > 'maxmemory'.",
+        {"ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -OOM command not allowed when used "
+         "memory > 'maxmemory'.",
          errc::node_out_of_memory},  // of Redis 6.0.16
         {"ERR Error running script (call to f_1): @user_script:1: WRONGTYPE Operation against a key", errc::wrong_type},
     };
@@ -280,14 +299,16 @@ BOOST_AUTO_TEST_CASE(an_error_that_is_not_understood_may_have_left_a_key)
     BOOST_TEST(!r.untouched);
     BOOST_TEST(r.text == "ERR something new");
     // What an older server quotes in a script's error is no refusal of its own.
-    auto const quoting = interpret_error("ERR Error running script (call to f_1): @user_script:1: cannot do '@user_script: 1: -OOM all'");
+    auto const quoting = interpret_error(
+        "ERR Error running script (call to f_1): @user_script:1: cannot do '@user_script: 1: -OOM all'");
     BOOST_TEST((quoting.error == errc::server_error));
     BOOST_TEST(!quoting.untouched);
 }
 
 BOOST_AUTO_TEST_CASE(rule_14_what_a_server_quotes_of_our_command_is_not_repeated)
 {
-    auto const r = interpret_error("ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'hunter2' ");
+    auto const r =
+        interpret_error("ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'hunter2' ");
     BOOST_TEST(r.text.find("hunter2") == std::string::npos);
     BOOST_TEST(r.text == "ERR unknown command 'HELLO'");
     BOOST_TEST(r.untouched);
@@ -297,14 +318,19 @@ BOOST_AUTO_TEST_CASE(rule_14_what_a_server_quotes_of_our_command_is_not_repeated
 
 BOOST_AUTO_TEST_CASE(what_a_server_quotes_of_our_secrets_is_left_out)
 {
-    auto const shown = [](std::string_view text) { return redis::presentable(text, {"hunt%r\"2\n\xc3\xa9", "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1"}); };
-    for (std::string_view const quoted : {"hunt%r\"2\n\xc3\xa9", "hunt%r\\\"2\\n\\xc3\\xa9", "hunt%25r%222%0a%C3%A9", "%68%75%6e%74%25%72%22%32%0A%C3%A9",
-                                          "HUNT%R\"2\n\xc3\xa9", "hunt%r\"2???", "hunt%r\\\"2\\u000a\\u00c3\\u00a9",
-                                          "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1", "5F0C9D4B2A7E61830D1F4E5A6B7C8D9E:web:1"}) {
-        BOOST_TEST(shown("ERR cannot do AUTH default " + std::string(quoted) + " now") == "ERR cannot do AUTH default *** now");
+    auto const shown = [](std::string_view text) {
+        return redis::presentable(text, {"hunt%r\"2\n\xc3\xa9", "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1"});
+    };
+    for (std::string_view const quoted : {"hunt%r\"2\n\xc3\xa9", "hunt%r\\\"2\\n\\xc3\\xa9", "hunt%25r%222%0a%C3%A9",
+                                          "%68%75%6e%74%25%72%22%32%0A%C3%A9", "HUNT%R\"2\n\xc3\xa9", "hunt%r\"2???",
+                                          "hunt%r\\\"2\\u000a\\u00c3\\u00a9", "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1",
+                                          "5F0C9D4B2A7E61830D1F4E5A6B7C8D9E:web:1"}) {
+        BOOST_TEST(shown("ERR cannot do AUTH default " + std::string(quoted) + " now")
+                   == "ERR cannot do AUTH default *** now");
         BOOST_TEST(shown("'" + std::string(quoted) + "'" + std::string(quoted)) == "'***'***");
     }
-    for (std::string_view const cut : {"ERR: 'hunt'", "ERR: 'hunt%", "ERR: 'hunt%25r...", "ERR: \"5f0c9d4b2a7e", "ERR: 5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:w"}) {
+    for (std::string_view const cut : {"ERR: 'hunt'", "ERR: 'hunt%", "ERR: 'hunt%25r...", "ERR: \"5f0c9d4b2a7e",
+                                       "ERR: 5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:w"}) {
         BOOST_TEST(shown(cut).find("hunt") == std::string::npos);
         BOOST_TEST(shown(cut).find("5f0c") == std::string::npos);
     }
@@ -314,7 +340,8 @@ BOOST_AUTO_TEST_CASE(what_a_server_quotes_of_our_secrets_is_left_out)
 
     auto q = question(kind::acquire, 7);
     q.value = "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1";
-    redis::reply const replies[] = {make(type::simple_string, "OK"), make(type::simple_error, "ERR pw=sesame 5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1")};
+    redis::reply const replies[] = {make(type::simple_string, "OK"),
+                                    make(type::simple_error, "ERR pw=sesame 5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1")};
     BOOST_TEST(redis::interpret(q, replies, "sesame").text == "ERR pw=*** ***");
     BOOST_TEST(redis::interpret(q, {replies + 1, 1}, "sesame").text == "ERR pw=*** ***");
     q.what = kind::raise;

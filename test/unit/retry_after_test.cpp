@@ -20,7 +20,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-attempt_report failed_with(error_code ec, std::chrono::milliseconds remaining = {}, std::chrono::milliseconds quarantine = {})
+attempt_report failed_with(error_code ec, std::chrono::milliseconds remaining = {},
+                           std::chrono::milliseconds quarantine = {})
 {
     attempt_report r;
     r.outcome = ec;
@@ -35,7 +36,8 @@ struct range {
     {
         for (int i = 0; i < 200; ++i)
             drawn.push_back(retry_after(report, attempt));
-        std::tie(least, most) = std::pair(*std::min_element(drawn.begin(), drawn.end()), *std::max_element(drawn.begin(), drawn.end()));
+        std::tie(least, most) =
+            std::pair(*std::min_element(drawn.begin(), drawn.end()), *std::max_element(drawn.begin(), drawn.end()));
     }
 
     bool from(std::chrono::milliseconds wanted) const { return least >= wanted && most < wanted + wanted / 4; }
@@ -73,8 +75,9 @@ BOOST_AUTO_TEST_CASE(those_who_failed_together_do_not_come_back_together)
 
 BOOST_AUTO_TEST_CASE(whatever_else_has_failed_is_tried_again_after_a_pause)
 {
-    for (error_code const ec : {make_error_code(errc::no_quorum), make_error_code(errc::validity_exhausted), make_error_code(errc::quarantined),
-                                make_error_code(errc::lost), make_error_code(errc::not_held), error_code(asio::error::operation_aborted),
+    for (error_code const ec : {make_error_code(errc::no_quorum), make_error_code(errc::validity_exhausted),
+                                make_error_code(errc::quarantined), make_error_code(errc::lost),
+                                make_error_code(errc::not_held), error_code(asio::error::operation_aborted),
                                 make_error_code(boost::system::errc::not_enough_memory), error_code()})
         BOOST_TEST(range(failed_with(ec, 9s), 2).from(2s), ec.message());
 }

@@ -1,4 +1,5 @@
-// What Sentinels say, and the way to the master that they name, over links that do what the test says, in time that the test sets.
+// What Sentinels say, and the way to the master that they name, over links that do what the test says, in time that the
+// test sets.
 
 #include "runtime/manual_runtime.hpp"
 #include "stores/redis/sentinel_link.hpp"
@@ -21,10 +22,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-reply at(std::string host, std::string port)
-{
-    return list(type::array, {std::move(host), std::move(port)});
-}
+reply at(std::string host, std::string port) { return list(type::array, {std::move(host), std::move(port)}); }
 
 struct fixture : link::listener {
     fixture()
@@ -49,12 +47,12 @@ struct fixture : link::listener {
     std::map<std::string, std::shared_ptr<scripted_link>> links;
     std::vector<url> urls;
     std::shared_ptr<batch> greeting = std::make_shared<batch>();
-    std::shared_ptr<redis::link> way = make_sentinel_link(
-        parse_url("redis-sentinel://:pw@s1,s2:7/stock?db=3&sentinel_user=u&sentinel_password=spw"), {.nodes = {}, .connect_timeout = 1s},
-        [this](url const& u) {
-            urls.push_back(u);
-            return links[u.host + ':' + u.port] = std::make_shared<scripted_link>();
-        });
+    std::shared_ptr<redis::link> way =
+        make_sentinel_link(parse_url("redis-sentinel://:pw@s1,s2:7/stock?db=3&sentinel_user=u&sentinel_password=spw"),
+                           {.nodes = {}, .connect_timeout = 1s}, [this](url const& u) {
+                               urls.push_back(u);
+                               return links[u.host + ':' + u.port] = std::make_shared<scripted_link>();
+                           });
     int connects = 0, answers = 0;
     std::vector<node_reply> ends;
 };
@@ -77,10 +75,13 @@ BOOST_AUTO_TEST_CASE(an_answer_is_an_address_or_says_why_not)
         return why.error == e && why.text.find(words) != why.text.npos;
     };
     BOOST_TEST(fails(nothing(), errc::node_unreachable, "no master by the name \"stock\""));
-    BOOST_TEST(fails(refused("ERR unknown command 'SENTINEL', with args beginning with: 'GET-MASTER-ADDR-BY-NAME' 'stock' "), errc::unsupported_server,
-                     "this is no Sentinel"));
-    BOOST_TEST(fails(refused("NOPERM User x has no permissions to run the 'sentinel|get-master-addr-by-name' command"), errc::permission_denied, "NOPERM"));
-    for (auto const& r : {at("", "6379"), at("a b", "6379"), at("h", "0"), at("h", "65536"), at("h", "6x"), list(type::array, {"h"}), word("OK")})
+    BOOST_TEST(
+        fails(refused("ERR unknown command 'SENTINEL', with args beginning with: 'GET-MASTER-ADDR-BY-NAME' 'stock' "),
+              errc::unsupported_server, "this is no Sentinel"));
+    BOOST_TEST(fails(refused("NOPERM User x has no permissions to run the 'sentinel|get-master-addr-by-name' command"),
+                     errc::permission_denied, "NOPERM"));
+    for (auto const& r : {at("", "6379"), at("a b", "6379"), at("h", "0"), at("h", "65536"), at("h", "6x"),
+                          list(type::array, {"h"}), word("OK")})
         BOOST_TEST(fails(r, errc::unexpected_reply, ""));
 }
 
@@ -124,11 +125,13 @@ BOOST_AUTO_TEST_CASE(one_that_does_not_know_is_left_for_the_next_one)
     BOOST_TEST(to("s1:26379").cuts == 1);
     to("s1:26379").ends();
     BOOST_TEST(to("s2:7").opened == 1);
-    to("s2:7").says({refused("WRONGPASS invalid username-password pair or user is disabled."), refused("NOAUTH Authentication required.")});
+    to("s2:7").says({refused("WRONGPASS invalid username-password pair or user is disabled."),
+                     refused("NOAUTH Authentication required.")});
     to("s2:7").ends();
     BOOST_TEST_REQUIRE(ends.size() == 1u);
     BOOST_TEST((ends[0].error == errc::authentication_failed));
-    BOOST_TEST(ends[0].text.find("s1:26379: it knows no master by the name \"stock\"; s2:7: WRONGPASS") != std::string::npos);
+    BOOST_TEST(ends[0].text.find("s1:26379: it knows no master by the name \"stock\"; s2:7: WRONGPASS")
+               != std::string::npos);
     way->open(greeting);  // as whoever hears that does, after a pause
     BOOST_TEST(to("s1:26379").opened == 2);
 }

@@ -42,8 +42,9 @@ life_mark mark_of(std::string run_id, std::string before, std::chrono::milliseco
     return {.text = run_id + " 0 " + before + " f00d", .run_id = run_id, .before = before, .age = age};
 }
 
-char const persistence[] = "# Persistence\r\nloading:0\r\naof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"
-                           "aof_last_rewrite_time_sec:-1\r\naof_current_rewrite_time_sec:-1\r\naof_last_write_status:ok\r\n";
+char const persistence[] =
+    "# Persistence\r\nloading:0\r\naof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"
+    "aof_last_rewrite_time_sec:-1\r\naof_current_rewrite_time_sec:-1\r\naof_last_write_status:ok\r\n";
 std::vector<std::string> const policy{"no-appendfsync-on-rewrite", "no", "appendfsync", "always"};
 
 log_state with(std::string_view old, std::string_view replacement)
@@ -65,9 +66,12 @@ BOOST_AUTO_TEST_CASE(a_log_is_read_from_what_the_server_says)
     BOOST_TEST(!with("scheduled:0", "scheduled:1").complete);
     BOOST_TEST(!with("write_status:ok", "write_status:err").synced);
     BOOST_TEST(!with("last_rewrite_time_sec:-1", "last_rewrite_time_sec:0").from_start);
-    for (std::vector<std::string> const& other : {std::vector<std::string>{}, {"appendfsync", "always"}, {"no-appendfsync-on-rewrite", "no"},
+    for (std::vector<std::string> const& other : {std::vector<std::string>{},
+                                                  {"appendfsync", "always"},
+                                                  {"no-appendfsync-on-rewrite", "no"},
                                                   {"appendfsync", "everysec", "no-appendfsync-on-rewrite", "no"},
-                                                  {"appendfsync", "always", "no-appendfsync-on-rewrite", "yes"}, {"appendfsync"}})
+                                                  {"appendfsync", "always", "no-appendfsync-on-rewrite", "yes"},
+                                                  {"appendfsync"}})
         BOOST_TEST(!read_log_state(persistence, other).synced);
 }
 
@@ -171,7 +175,8 @@ BOOST_AUTO_TEST_CASE(a_greeting_without_a_name_forgets_no_life_and_proves_none)
 
 BOOST_AUTO_TEST_CASE(of_a_server_that_is_met_for_the_first_time_its_own_words_count)
 {
-    for (auto const& [log, durable] : {std::pair(good, true), std::pair(rewriting, false), std::pair(rewritten, false), std::pair(unsynced, false)}) {
+    for (auto const& [log, durable] : {std::pair(good, true), std::pair(rewriting, false), std::pair(rewritten, false),
+                                       std::pair(unsynced, false)}) {
         server_history h(60s);
         h.greeted("one", 10s, log, now);
         BOOST_TEST(!h.identity().restarted);
@@ -206,11 +211,11 @@ BOOST_AUTO_TEST_CASE(greeted_with_another_marker_forgets)
     struct {
         std::string_view run_id;
         life_mark mark;
-    } const all[] = {{"one", mark_of("one", "-")},        // deleted
-                     {"one", mark_of("one", "one")},      // it was a replica
+    } const all[] = {{"one", mark_of("one", "-")},         // deleted
+                     {"one", mark_of("one", "one")},       // it was a replica
                      {"one", mark_of("one", "stranger")},  // its keys were those of another
-                     {"two", mark_of("two", "-")},        // another disk
-                     {"two", mark_of("two", "zero")}};    // an older snapshot
+                     {"two", mark_of("two", "-")},         // another disk
+                     {"two", mark_of("two", "zero")}};     // an older snapshot
     for (auto const& [run_id, mark] : all) {
         server_history h(60s);
         h.greeted("one", 1h, good, now, first);

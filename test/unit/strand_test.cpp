@@ -31,10 +31,7 @@ BOOST_AUTO_TEST_SUITE(strands)
 
 namespace {
 
-strand make(auto const& executor)
-{
-    return strand(asio::any_io_executor(executor));
-}
+strand make(auto const& executor) { return strand(asio::any_io_executor(executor)); }
 
 // Not an io_context's executor as the strand sees it, although it is one.
 asio::any_io_executor without_short_cut(asio::io_context& context)

@@ -41,10 +41,7 @@ auto wait_in(suspended& place)
     return suspend_into(place, [] {});
 }
 
-task<int> constant(int value)
-{
-    co_return value;
-}
+task<int> constant(int value) { co_return value; }
 
 task<int> waits(suspended& place, int value)
 {

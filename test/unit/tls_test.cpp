@@ -23,7 +23,9 @@ std::string verified_name(std::string_view address)
     BOOST_TEST_REQUIRE(u.wrong.empty());
     auto context = tls_settings(u, {}).context();
     auto* const parameters = SSL_CTX_get0_param(context.native_handle());
-    if (std::unique_ptr<char, void (*)(char*)> const ip(X509_VERIFY_PARAM_get1_ip_asc(parameters), [](char* p) { OPENSSL_free(p); }); ip)
+    if (std::unique_ptr<char, void (*)(char*)> const ip(X509_VERIFY_PARAM_get1_ip_asc(parameters),
+                                                        [](char* p) { OPENSSL_free(p); });
+        ip)
         return ip.get();
     auto const* host = X509_VERIFY_PARAM_get0_host(parameters, 0);
     return host ? host : "nothing at all";

@@ -32,7 +32,8 @@ reply const forbidden = refused("NOPERM this user has no permissions to run the 
 struct connected_node {
     connected_node()
     {
-        node->start(context.get_executor(), {.connected = [](server_identity const&) {}, .changed = [this](std::string_view key) { changed.emplace_back(key); }});
+        node->start(context.get_executor(), {.connected = [](server_identity const&) {},
+                                             .changed = [this](std::string_view key) { changed.emplace_back(key); }});
         node->submit(std::make_shared<asked_operation>());
         pass();
         link->says(server({}).answers(link->asked->request));
@@ -70,13 +71,17 @@ struct connected_node {
     void hands_out() { link->told->answered(std::exchange(link->asked, {})); }
 
     // The key with this number is taken.
-    static reply denied(std::string number = "0", std::string turn = "-2") { return list(type::array, {"0", std::move(number), "5000", std::move(turn)}); }
+    static reply denied(std::string number = "0", std::string turn = "-2")
+    {
+        return list(type::array, {"0", std::move(number), "5000", std::move(turn)});
+    }
 
     asio::io_context context;
     std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
     std::shared_ptr<scripted_link> link = std::make_shared<scripted_link>();
     std::shared_ptr<redlock::node> node = redis::make_redis_node(
-        redis::parse_url("redis://s"), {.nodes = {}}, std::make_shared<redis::group>(detail::make_manual_runtime(context.get_executor(), clock)), link);
+        redis::parse_url("redis://s"), {.nodes = {}},
+        std::make_shared<redis::group>(detail::make_manual_runtime(context.get_executor(), clock)), link);
     std::shared_ptr<asked_operation> asked;
     std::vector<std::string> changed;
 };

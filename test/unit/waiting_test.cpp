@@ -28,30 +28,31 @@ constexpr time t0{100ms};
 }  // namespace
 
 // Most acquisitions meet nobody, and cost a SET.
-BOOST_AUTO_TEST_CASE(who_has_met_nobody_asks_plainly)
-{
-    BOOST_TEST((question_for({}) == question{}));
-}
+BOOST_AUTO_TEST_CASE(who_has_met_nobody_asks_plainly) { BOOST_TEST((question_for({}) == question{})); }
 
 BOOST_AUTO_TEST_CASE(who_takes_over_from_its_own_manager_hands_on_and_does_not_watch)
 {
     BOOST_TEST((question_for({.queued = true}) == question{.contends = true, .more_follow = true}));
-    BOOST_TEST((question_for({.queued = true, .others_queue = true}) == question{.contends = true, .more_follow = true}));
+    BOOST_TEST(
+        (question_for({.queued = true, .others_queue = true}) == question{.contends = true, .more_follow = true}));
 }
 
-// After a yield the lock is likely to be another manager's; then a hand-over of ours is not announced unless others queue.
+// After a yield the lock is likely to be another manager's; then a hand-over of ours is not announced unless others
+// queue.
 BOOST_AUTO_TEST_CASE(who_has_yielded_watches)
 {
     BOOST_TEST((question_for({.yielded = true}) == question{.contends = true, .watches = true}));
     BOOST_TEST((question_for({.queued = true, .yielded = true}) == question{.contends = true, .watches = true}));
-    BOOST_TEST((question_for({.yielded = true, .others_queue = true}) == question{.contends = true, .more_follow = true, .watches = true}));
+    BOOST_TEST((question_for({.yielded = true, .others_queue = true})
+                == question{.contends = true, .more_follow = true, .watches = true}));
 }
 
 BOOST_AUTO_TEST_CASE(who_has_lost_watches)
 {
     BOOST_TEST((question_for({.rounds = 1}) == question{.contends = true, .watches = true}));
     BOOST_TEST((question_for({.rounds = 3, .queued = true}) == question{.contends = true, .watches = true}));
-    BOOST_TEST((question_for({.rounds = 1, .others_queue = true}) == question{.contends = true, .more_follow = true, .watches = true}));
+    BOOST_TEST((question_for({.rounds = 1, .others_queue = true})
+                == question{.contends = true, .more_follow = true, .watches = true}));
 }
 
 BOOST_AUTO_TEST_CASE(who_is_drawn_looks_for_others)
@@ -130,7 +131,9 @@ BOOST_AUTO_TEST_CASE(any_of_several_may_be_free_when_the_same_one_is_on_a_quorum
 
 BOOST_AUTO_TEST_CASE(what_was_had_last_is_preferred_and_what_was_chosen_in_vain_is_not)
 {
-    auto const order = [](core::preference const& p) { return std::vector<std::uint32_t>(p.order().begin(), p.order().end()); };
+    auto const order = [](core::preference const& p) {
+        return std::vector<std::uint32_t>(p.order().begin(), p.order().end());
+    };
     core::preference p(4, 10);
     BOOST_TEST(order(p) == (std::vector<std::uint32_t>{2, 3, 0, 1}));
     p.had(0);

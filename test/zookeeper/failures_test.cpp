@@ -28,14 +28,16 @@ BOOST_AUTO_TEST_CASE(an_address_that_is_wrong_is_told_in_words)
     BOOST_TEST(says(refused, nobody));
     BOOST_TEST(says(refused, std::string(": Connection refused; ") + this_store::asks_for_port));
 
-    BOOST_TEST(says(trouble_with(server().url("/nowhere/locks")), "there is no /nowhere/locks: make it first (zkCli.sh create /nowhere/locks)"));
+    BOOST_TEST(says(trouble_with(server().url("/nowhere/locks")),
+                    "there is no /nowhere/locks: make it first (zkCli.sh create /nowhere/locks)"));
     BOOST_TEST(says(trouble_with("zookeeper://no.such.host.invalid"), "cannot resolve its name"));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_zookeeper_is_told_and_does_no_harm)
 {
     local_server redis;
-    BOOST_TEST(says(trouble_with("zookeeper://127.0.0.1:" + std::to_string(redis.port()) + "?timeout=100ms"), this_store::asks_for_port));
+    BOOST_TEST(says(trouble_with("zookeeper://127.0.0.1:" + std::to_string(redis.port()) + "?timeout=100ms"),
+                    this_store::asks_for_port));
 
     auto const http = std::string("HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\r\nwhat is that?\r\n");
     for (auto const& words : {http, std::string(40, 'A') + '\0', std::string("no"), std::string()}) {
@@ -49,10 +51,12 @@ BOOST_AUTO_TEST_CASE(what_is_no_zookeeper_is_told_and_does_no_harm)
 BOOST_AUTO_TEST_CASE(a_connection_that_ends_when_it_has_been_made_does_no_harm)
 {
     using namespace std::string_literals;
-    auto const welcome = "\0\0\0\x25"s + "\0\0\0\0"s + "\0\0\0\1"s + "\0\0\0\0\0\0\0\7"s + "\0\0\0\x10"s + std::string(16, 'p') + '\0';
+    auto const welcome = "\0\0\0\x25"s + "\0\0\0\0"s + "\0\0\0\1"s + "\0\0\0\0\0\0\0\7"s + "\0\0\0\x10"s
+                         + std::string(16, 'p') + '\0';
     fake_server fake(r.context, [&](std::string_view) { return welcome; });
 
-    auto const o = r.attempt(on("zookeeper" + fake.url().substr(5) + "?timeout=100ms", {.connect_timeout = 100ms}), {.wait = 300ms});
+    auto const o = r.attempt(on("zookeeper" + fake.url().substr(5) + "?timeout=100ms", {.connect_timeout = 100ms}),
+                             {.wait = 300ms});
 
     BOOST_TEST((o.ec == errc::no_quorum));
     BOOST_TEST(fake.connections > 0);
@@ -60,7 +64,9 @@ BOOST_AUTO_TEST_CASE(a_connection_that_ends_when_it_has_been_made_does_no_harm)
 
 BOOST_AUTO_TEST_CASE(of_a_name_with_several_addresses_one_is_enough)
 {
-    BOOST_TEST(!r.attempt(on("zookeeper://localhost:" + std::to_string(server().port()))).ec);  // ::1 where nobody listens, and 127.0.0.1
+    BOOST_TEST(!r.attempt(on("zookeeper://localhost:" + std::to_string(server().port()))).ec);  // ::1 where nobody
+                                                                                                // listens, and
+                                                                                                // 127.0.0.1
 }
 
 BOOST_AUTO_TEST_CASE(what_a_user_has_made_is_for_that_user_alone)
@@ -102,7 +108,9 @@ BOOST_AUTO_TEST_CASE(a_quota_that_is_used_up_takes_no_lock_and_lets_go_of_those_
     auto held = hold(r, locks, "stock", {.ttl = 60s});
     BOOST_REQUIRE(operators.create("/zookeeper/quota/small") == ZOK);
     BOOST_REQUIRE(operators.create("/zookeeper/quota/small/zookeeper_stats", "count=0,bytes=0") == ZOK);
-    BOOST_REQUIRE(operators.create("/zookeeper/quota/small/zookeeper_limits", "count=-1,bytes=-1=;byteHardLimit=-1;countHardLimit=1") == ZOK);
+    BOOST_REQUIRE(operators.create("/zookeeper/quota/small/zookeeper_limits",
+                                   "count=-1,bytes=-1=;byteHardLimit=-1;countHardLimit=1")
+                  == ZOK);
 
     auto const full = r.acquire(locks, "other");
 

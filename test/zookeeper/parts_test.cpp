@@ -43,7 +43,8 @@ struct waiting_for_zookeeper : test::counted_operations {
 
 BOOST_AUTO_TEST_CASE(an_address_is_understood)
 {
-    auto const a = parse_address("zookeeper://us%40er:p%3aw@Alpha:1234,[::1],10.0.0.1/my/locks?session=30s&timeout=250ms", {});
+    auto const a =
+        parse_address("zookeeper://us%40er:p%3aw@Alpha:1234,[::1],10.0.0.1/my/locks?session=30s&timeout=250ms", {});
 
     BOOST_TEST(a.name == "zookeeper://alpha:1234,[::1]:2181,10.0.0.1:2181/my/locks");
     BOOST_TEST(a.user == "us@er");
@@ -137,11 +138,13 @@ BOOST_AUTO_TEST_CASE(what_is_about_one_key_goes_one_after_the_other)
 {
     using testing::request;
     auto const acquire = [](std::vector<std::string> keys) {
-        return std::make_shared<request>(node_command{.what = node_command::kind::acquire, .ttl = 1s}, std::move(keys), "v");
+        return std::make_shared<request>(node_command{.what = node_command::kind::acquire, .ttl = 1s}, std::move(keys),
+                                         "v");
     };
     waiting w;
     leases::finished over;
-    auto const first = acquire({"a", "b"}), second = acquire({"b"}), third = acquire({"b", "c"}), fourth = acquire({"c"}), fifth = acquire({"d"});
+    auto const first = acquire({"a", "b"}), second = acquire({"b"}), third = acquire({"b", "c"}),
+               fourth = acquire({"c"}), fifth = acquire({"d"});
     for (auto const& r : {first, second, third, fourth, fifth})
         w.add(r);
 
@@ -158,7 +161,8 @@ BOOST_AUTO_TEST_CASE(what_is_about_one_key_goes_one_after_the_other)
 
 BOOST_FIXTURE_TEST_CASE(take_with_thousands_under_way_or_waiting_looks_at_each_a_few_times, waiting_for_zookeeper)
 {
-    for (auto const what : {node_command::kind::extend, node_command::kind::release}) {  // the server has stopped: none is answered
+    for (auto const what : {node_command::kind::extend, node_command::kind::release}) {  // the server has stopped: none
+                                                                                         // is answered
         for (std::size_t i = 0; i < count; ++i) {
             w.add(make({.what = what}, i));
             BOOST_TEST_REQUIRE(w.take(clock::now(), over).size() == (what == node_command::kind::extend ? 1u : 0u));

@@ -25,7 +25,10 @@ namespace {
 struct cut {
     explicit cut(zookeeper_server const& s) : proxy(std::vector<testbed::proxy::target>{{s.port()}}) { proxy.start(); }
 
-    std::string url(std::string const& rest) const { return "zookeeper://127.0.0.1:" + std::to_string(proxy.port(0)) + rest; }
+    std::string url(std::string const& rest) const
+    {
+        return "zookeeper://127.0.0.1:" + std::to_string(proxy.port(0)) + rest;
+    }
 
     testbed::proxy proxy;
 };
@@ -91,8 +94,13 @@ BOOST_AUTO_TEST_CASE(a_session_that_has_ended_is_a_loss_of_all_that_it_had_and_a
     testing::client other({.make = [] { return make_node(server().url()); }});
     other.run_to([&] { return other.acquires("lock:lost:a", "w"); }, "a session does not end");
     way.proxy.set_all(fault::none);
-    c.run_to([&] { return std::count(c.changes.begin(), c.changes.end(), "lock:lost:a") + std::count(c.changes.begin(), c.changes.end(), "lock:lost:b") == 2; },
-             "the end of a session is not told");
+    c.run_to(
+        [&] {
+            return std::count(c.changes.begin(), c.changes.end(), "lock:lost:a")
+                       + std::count(c.changes.begin(), c.changes.end(), "lock:lost:b")
+                   == 2;
+        },
+        "the end of a session is not told");
 
     BOOST_TEST(!c.extends("lock:lost:a", "v"));
     BOOST_TEST(!c.extends("lock:lost:b", "v"));

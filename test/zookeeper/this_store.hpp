@@ -22,7 +22,8 @@ struct this_store {
     using cluster = testbed::zookeeper_ensemble;
     using options = std::vector<std::string>;
 
-    static constexpr auto missing = "there is no ZooKeeper server here (Debian's packages zookeeper and default-jre-headless)";
+    static constexpr auto missing =
+        "there is no ZooKeeper server here (Debian's packages zookeeper and default-jre-headless)";
     static bool is_here() { return !testbed::zookeeper_class_path().empty(); }
     static store make() { return zookeeper(); }
 
@@ -57,12 +58,29 @@ struct this_store {
 /// What is said of an address, and addresses of which it is said.
 inline std::pair<std::string, std::vector<std::string>> const wrong_addresses[] = {
     {"",
-     {"zookeeper://", "zookeeper://a,,b", "zookeeper://a:0", "zookeeper://a:65536", "zookeeper://[::1",
-      "zookeeper://[alpha]", "zookeeper://u@a", "zookeeper://:geheim@a", "zookeeper://u:@a",
-      "zookeeper://u:geheim%2@a", "zookeeper://u:ge/geheim@a", "zookeeper://u:geheim", "zookeeper://u:1?geheim@a",
-      "zookeeper://a?session=99ms", "zookeeper://a?session=3601s", "zookeeper://a?timeout=0ms",
-      "zookeeper://a?timeout=2", "zookeeper://a?timeout=2m", "zookeeper://a/x%0", "zookeeper://a/x/",
-      "zookeeper://a//x", "zookeeper://a/x/..", "zookeeper://a/%01"}},
+     {"zookeeper://",
+      "zookeeper://a,,b",
+      "zookeeper://a:0",
+      "zookeeper://a:65536",
+      "zookeeper://[::1",
+      "zookeeper://[alpha]",
+      "zookeeper://u@a",
+      "zookeeper://:geheim@a",
+      "zookeeper://u:@a",
+      "zookeeper://u:geheim%2@a",
+      "zookeeper://u:ge/geheim@a",
+      "zookeeper://u:geheim",
+      "zookeeper://u:1?geheim@a",
+      "zookeeper://a?session=99ms",
+      "zookeeper://a?session=3601s",
+      "zookeeper://a?timeout=0ms",
+      "zookeeper://a?timeout=2",
+      "zookeeper://a?timeout=2m",
+      "zookeeper://a/x%0",
+      "zookeeper://a/x/",
+      "zookeeper://a//x",
+      "zookeeper://a/x/..",
+      "zookeeper://a/%01"}},
     {"\"sesion\" is none of its parameters", {"zookeeper://a?sesion=2s"}},
 };
 

@@ -11,7 +11,9 @@ std::optional<lock_times::percentiles> percentiles_of(redlock::histogram const& 
 {
     if (durations.count() == 0)
         return {};
-    auto const ms = [&](double q) { return std::round(static_cast<double>(durations.quantile(q).count()) / 1e3) / 1e3; };
+    auto const ms = [&](double q) {
+        return std::round(static_cast<double>(durations.quantile(q).count()) / 1e3) / 1e3;
+    };
     return lock_times::percentiles{ms(0.5), ms(0.99)};
 }
 

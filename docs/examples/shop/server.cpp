@@ -30,7 +30,8 @@ constexpr std::uint32_t header_max = 8 * 1024;
 
 bool is_same(std::string_view a, std::string_view b) { return boost::beast::iequals(a, b); }
 
-// Whether a page of another site has made the browser send it: that must not order anything in the name of whoever looks at it.
+// Whether a page of another site has made the browser send it: that must not order anything in the name of whoever
+// looks at it.
 bool comes_from_elsewhere(request const& r)
 {
     auto const origin = r[http::field::origin];
@@ -43,15 +44,17 @@ bool comes_from_elsewhere(request const& r)
 }  // namespace
 
 server::server(asio::io_context& context, shop& s, settings const& how, std::uint16_t port)
-    : context_(context), strand_(asio::make_strand(context)), shop_(s), settings_(how),
-      acceptor_(strand_, {asio::ip::address_v4::loopback(), port}), place_is_free_(strand_), all_gone_(strand_, asio::steady_timer::time_point::max())
+    : context_(context),
+      strand_(asio::make_strand(context)),
+      shop_(s),
+      settings_(how),
+      acceptor_(strand_, {asio::ip::address_v4::loopback(), port}),
+      place_is_free_(strand_),
+      all_gone_(strand_, asio::steady_timer::time_point::max())
 {
 }
 
-void server::start()
-{
-    asio::co_spawn(strand_, accept(), asio::detached);
-}
+void server::start() { asio::co_spawn(strand_, accept(), asio::detached); }
 
 asio::awaitable<void> server::accept()
 {
@@ -62,7 +65,8 @@ asio::awaitable<void> server::accept()
             co_await place_is_free_.async_wait(asio::redirect_error(asio::use_awaitable, ec));
             continue;
         }
-        tcp::socket socket = co_await acceptor_.async_accept(asio::make_strand(context_), asio::redirect_error(asio::use_awaitable, ec));
+        tcp::socket socket =
+            co_await acceptor_.async_accept(asio::make_strand(context_), asio::redirect_error(asio::use_awaitable, ec));
         if (ec == asio::error::operation_aborted || stopping_)
             co_return;
         if (ec) {  // out of descriptors, perhaps; some will be free again
@@ -75,7 +79,8 @@ asio::awaitable<void> server::accept()
         auto const c = std::make_shared<connection>(std::move(socket));
         connections_.push_back(c);
         ++shop_.count.connections;
-        asio::co_spawn(c->stream.get_executor(), serve(c), [this, c](std::exception_ptr) { asio::post(strand_, [this, c] { finish(c); }); });
+        asio::co_spawn(c->stream.get_executor(), serve(c),
+                       [this, c](std::exception_ptr) { asio::post(strand_, [this, c] { finish(c); }); });
     }
 }
 
@@ -98,21 +103,25 @@ asio::awaitable<void> server::serve(std::shared_ptr<connection> c)
         error_code ec;
         co_await http::async_read_header(c->stream, c->input, parser, asio::redirect_error(asio::use_awaitable, ec));
         // It waits before it sends its body. (A client of HTTP/1.0 cannot mean it.)
-        if (!ec && !parser.is_done() && parser.get().version() >= 11 && is_same(parser.get()[http::field::expect], "100-continue"))
+        if (!ec && !parser.is_done() && parser.get().version() >= 11
+            && is_same(parser.get()[http::field::expect], "100-continue"))
             co_await asio::async_write(c->stream, asio::buffer(std::string_view("HTTP/1.1 100 Continue\r\n\r\n")),
                                        asio::redirect_error(asio::use_awaitable, ec));
         if (!ec)
             co_await http::async_read(c->stream, c->input, parser, asio::redirect_error(asio::use_awaitable, ec));
         c->stream.expires_never();
         if (ec == http::error::body_limit || ec == http::error::header_limit || ec == http::error::buffer_overflow) {
-            auto r = problem(parser.get(), ec == http::error::body_limit ? http::status::payload_too_large : http::status::request_header_fields_too_large,
+            auto r = problem(parser.get(),
+                             ec == http::error::body_limit ? http::status::payload_too_large
+                                                           : http::status::request_header_fields_too_large,
                              "about:blank", "Too large", "A body may have 16 KiB, a header 8 KiB.");
             r.keep_alive(false);
             c->stream.expires_after(patience);
             co_await http::async_write(c->stream, r, asio::redirect_error(asio::use_awaitable, ec));
             break;
         }
-        if (ec == http::error::end_of_stream || ec == boost::beast::error::timeout || ec == asio::error::operation_aborted)
+        if (ec == http::error::end_of_stream || ec == boost::beast::error::timeout
+            || ec == asio::error::operation_aborted)
             break;
         if (ec) {
             auto r = problem(parser.get(), http::status::bad_request, "about:blank", "This is no HTTP", ec.message());
@@ -129,7 +138,8 @@ asio::awaitable<void> server::serve(std::shared_ptr<connection> c)
             break;
         }
         if (r.method() == http::verb::post && comes_from_elsewhere(r)) {
-            auto const refusal = problem(r, http::status::forbidden, "about:blank", "From elsewhere", "Another site's page may not order here.");
+            auto const refusal = problem(r, http::status::forbidden, "about:blank", "From elsewhere",
+                                         "Another site's page may not order here.");
             c->stream.expires_after(patience);
             co_await http::async_write(c->stream, refusal, asio::redirect_error(asio::use_awaitable, ec));
         } else {
@@ -233,11 +243,14 @@ asio::awaitable<void> server::stop(std::chrono::milliseconds grace)
             }
         });
     });
-    co_await asio::co_spawn(strand_, [this]() -> asio::awaitable<void> {
-        error_code ec;
-        while (!connections_.empty())
-            co_await all_gone_.async_wait(asio::redirect_error(asio::use_awaitable, ec));
-    }, asio::use_awaitable);
+    co_await asio::co_spawn(
+        strand_,
+        [this]() -> asio::awaitable<void> {
+            error_code ec;
+            while (!connections_.empty())
+                co_await all_gone_.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+        },
+        asio::use_awaitable);
 }
 
 }  // namespace shop

@@ -19,7 +19,8 @@ namespace shop {
 
 using tcp = asio::ip::tcp;
 
-/** HTTP/1.1 in front of the shop: connections with keep-alive and pipelining, the page, and the stream of events for it.
+/** HTTP/1.1 in front of the shop: connections with keep-alive and pipelining, the page, and the stream of events for
+    it.
 
     Each connection is a coroutine on a strand of its own; the server itself is on another one.
 */
@@ -33,7 +34,8 @@ public:
     /// Accepts until @ref stop.
     void start();
 
-    /// No new connections, no new requests. What is under way has @p grace to end, then it is cancelled; completes when all have gone.
+    /// No new connections, no new requests. What is under way has @p grace to end, then it is cancelled; completes when
+    /// all have gone.
     asio::awaitable<void> stop(std::chrono::milliseconds grace);
 
 private:

@@ -72,7 +72,8 @@ response make_response(request const& to, http::status status, std::string_view 
     return r;
 }
 
-response problem(request const& to, http::status status, std::string_view type, std::string_view title, std::string_view detail)
+response problem(request const& to, http::status status, std::string_view type, std::string_view title,
+                 std::string_view detail)
 {
     auto body = json::serialize(
         json::object{{"type", type}, {"title", title}, {"status", static_cast<unsigned>(status)}, {"detail", detail}});
@@ -127,20 +128,18 @@ private:
 };
 
 shop::shop(asio::any_io_executor executor, settings const& s, nodes* own)
-    : settings_(s), own_(own), locks_(std::move(executor), s.locks), stock_(s.database), latency_ms_(s.locks.nodes.size(), -1)
+    : settings_(s),
+      own_(own),
+      locks_(std::move(executor), s.locks),
+      stock_(s.database),
+      latency_ms_(s.locks.nodes.size(), -1)
 {
     stock_.fill(s.goods);
 }
 
-shop::~shop()
-{
-    database_.join();
-}
+shop::~shop() { database_.join(); }
 
-asio::awaitable<void> shop::close()
-{
-    co_await locks_.async_shutdown(asio::as_tuple(asio::use_awaitable));
-}
+asio::awaitable<void> shop::close() { co_await locks_.async_shutdown(asio::as_tuple(asio::use_awaitable)); }
 
 asio::awaitable<response> shop::handle(request const& r, redlock::request_deadline deadline)
 {
@@ -149,8 +148,8 @@ asio::awaitable<response> shop::handle(request const& r, redlock::request_deadli
     auto const is = [&](http::verb verb, std::string_view target) { return asked == verb && path == target; };
     if (is(http::verb::get, "/")) {
         auto answer = make_response(r, http::status::ok, "text/html; charset=utf-8", std::string(page));
-        answer.set("Content-Security-Policy",
-                   "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:");
+        answer.set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src "
+                                              "'unsafe-inline'; connect-src 'self'; img-src data:");
         co_return answer;
     }
     if (is(http::verb::post, "/orders"))
@@ -160,7 +159,8 @@ asio::awaitable<response> shop::handle(request const& r, redlock::request_deadli
         json::array list;
         for (auto const& i : items)
             list.push_back(json::object{{"item", i.name}, {"left", i.left}, {"sold", i.sold}});
-        co_return make_response(r, http::status::ok, "application/json", json::serialize(json::object{{"items", std::move(list)}}));
+        co_return make_response(r, http::status::ok, "application/json",
+                                json::serialize(json::object{{"items", std::move(list)}}));
     }
     if (is(http::verb::get, "/healthz"))
         co_return health(r);
@@ -172,12 +172,14 @@ asio::awaitable<response> shop::handle(request const& r, redlock::request_deadli
         co_return co_await control(r);
     for (auto const* known : {"/", "/events", "/orders", "/stock", "/healthz", "/locks.json", "/metrics"}) {
         if (path == known) {
-            auto answer = problem(r, http::status::method_not_allowed, "about:blank", "Method not allowed", "See the header Allow.");
+            auto answer = problem(r, http::status::method_not_allowed, "about:blank", "Method not allowed",
+                                  "See the header Allow.");
             answer.set(http::field::allow, path == "/orders" ? "POST" : path == "/events" ? "GET" : "GET, HEAD");
             co_return answer;
         }
     }
-    co_return problem(r, http::status::not_found, "about:blank", "Not found", "There is /, /stock, /orders, /healthz, /locks.json and /metrics.");
+    co_return problem(r, http::status::not_found, "about:blank", "Not found",
+                      "There is /, /stock, /orders, /healthz, /locks.json and /metrics.");
 }
 
 // An order with an Idempotency-Key is carried out once, and answered as often as it is asked for.
@@ -194,7 +196,8 @@ asio::awaitable<response> shop::place_order(request const& r, redlock::request_d
         co_return problem(r, http::status::bad_request, "urn:shop:bad-order", "This is no order", wrong);
     auto const key = std::string(r["Idempotency-Key"]);
     if (key.size() > 128)
-        co_return problem(r, http::status::bad_request, "urn:shop:bad-key", "This is no key", "Idempotency-Key is longer than 128 bytes.");
+        co_return problem(r, http::status::bad_request, "urn:shop:bad-key", "This is no key",
+                          "Idempotency-Key is longer than 128 bytes.");
     // Its name comes from the client. A lock, and with fencing a counter for ever, is only for what there is.
     if (!co_await knows(w.item)) {
         auto const said = answer_to({stock::sale::outcome::unknown_item}, w.item, w.count);
@@ -203,17 +206,21 @@ asio::awaitable<response> shop::place_order(request const& r, redlock::request_d
     if (key.empty())
         co_return co_await sell(r, w.item, w.count, 0, deadline);
 
-    stock::claimed const mine = co_await on_database([&](stock& s) { return s.begin(key, r.body(), 2 * settings_.request_timeout + 1min); });
+    stock::claimed const mine =
+        co_await on_database([&](stock& s) { return s.begin(key, r.body(), 2 * settings_.request_timeout + 1min); });
     if (mine.what == stock::claim::in_flight)
-        co_return problem(r, http::status::conflict, "urn:shop:in-flight", "Still at it", "A request with this Idempotency-Key is being worked at.");
+        co_return problem(r, http::status::conflict, "urn:shop:in-flight", "Still at it",
+                          "A request with this Idempotency-Key is being worked at.");
     if (mine.what == stock::claim::other_body)
         co_return problem(r, http::status::unprocessable_entity, "urn:shop:reused-key", "Another request",
                           "This Idempotency-Key was used with another body.");
     if (mine.before)
         co_return make_response(r, static_cast<http::status>(mine.before->status),
-                                mine.before->status < 400 ? "application/json" : "application/problem+json", mine.before->body);
+                                mine.before->status < 400 ? "application/json" : "application/problem+json",
+                                mine.before->body);
 
-    // What it came to is known in the database; what came to nothing may be tried again, also if this request is cancelled.
+    // What it came to is known in the database; what came to nothing may be tried again, also if this request is
+    // cancelled.
     std::exception_ptr failure;
     std::optional<response> answer;
     try {
@@ -257,9 +264,8 @@ asio::awaitable<response> shop::sell(request const& r, std::string item, std::in
         asio::steady_timer others(co_await asio::this_coro::executor, settings_.work);
         co_await others.async_wait(asio::use_awaitable);  // stands for the rest of an order: prices, payment, mail
         auto const took = std::chrono::floor<std::chrono::milliseconds>(std::chrono::steady_clock::now() - asked);
-        sale = co_await on_database([&, fence = held.fencing_token()](stock& s) {
-            return s.sell(item, count, fence, took.count(), claim);
-        });
+        sale = co_await on_database(
+            [&, fence = held.fencing_token()](stock& s) { return s.sell(item, count, fence, took.count(), claim); });
     };
 
     std::optional<error_code> failed;
@@ -324,14 +330,16 @@ asio::awaitable<response> shop::control(request const& r)
     if (path.size() > prefix.size() + 2 && path.starts_with(prefix) && path[prefix.size() + 1] == '/')
         done = own_->act(path.substr(prefix.size() + 2), static_cast<std::size_t>(path[prefix.size()] - '0'));
     if (!done)
-        co_return problem(r, http::status::conflict, "about:blank", "That cannot be done", "There is stop, resume, kill and start, of nodes 1 to 5.");
+        co_return problem(r, http::status::conflict, "about:blank", "That cannot be done",
+                          "There is stop, resume, kill and start, of nodes 1 to 5.");
     co_return make_response(r, http::status::no_content, "text/plain", {});
 }
 
 response shop::health(request const& r) const
 {
     auto const s = locks_.stats();
-    auto const voting = std::count_if(s.nodes.begin(), s.nodes.end(), [](auto& n) { return n.connected && n.quarantine.count() == 0; });
+    auto const voting =
+        std::count_if(s.nodes.begin(), s.nodes.end(), [](auto& n) { return n.connected && n.quarantine.count() == 0; });
     // Nobody has locked anything yet: it connects on first use.
     bool const fresh = s.rounds == 0;
     bool const well = fresh || 2 * static_cast<std::size_t>(voting) > s.nodes.size();
@@ -344,8 +352,12 @@ response shop::locks_json(request const& r) const
     auto const s = locks_.stats();
     json::array per_node, held, waiting;
     for (auto const& n : s.nodes) {
-        per_node.push_back(json::object{{"node", n.name}, {"connected", n.connected}, {"granted", n.granted}, {"denied", n.denied},
-                                        {"unknown", n.unknown}, {"quarantine_ms", n.quarantine.count()},
+        per_node.push_back(json::object{{"node", n.name},
+                                        {"connected", n.connected},
+                                        {"granted", n.granted},
+                                        {"denied", n.denied},
+                                        {"unknown", n.unknown},
+                                        {"quarantine_ms", n.quarantine.count()},
                                         {"last_error", n.last_error ? n.last_error.message() : std::string()}});
     }
     {
@@ -356,16 +368,23 @@ response shop::locks_json(request const& r) const
             waiting.push_back(json::object{{"resource", "item:" + item}, {"count", count}});
     }
     return make_response(r, http::status::ok, "application/json",
-                         json::serialize(json::object{{"held", std::move(held)}, {"waiting", std::move(waiting)}, {"nodes", std::move(per_node)},
-                                                      {"acquired", s.acquired}, {"contended", s.contended}, {"no_quorum", s.no_quorum},
-                                                      {"quarantined", s.quarantined}, {"lost", s.lost}, {"renewals", s.renewals}}));
+                         json::serialize(json::object{{"held", std::move(held)},
+                                                      {"waiting", std::move(waiting)},
+                                                      {"nodes", std::move(per_node)},
+                                                      {"acquired", s.acquired},
+                                                      {"contended", s.contended},
+                                                      {"no_quorum", s.no_quorum},
+                                                      {"quarantined", s.quarantined},
+                                                      {"lost", s.lost},
+                                                      {"renewals", s.renewals}}));
 }
 
 response shop::metrics(request const& r) const
 {
     std::string text;
     auto const say = [&](std::string const& name, char const* type, char const* help, auto value) {
-        text += "# HELP " + name + ' ' + help + "\n# TYPE " + name + ' ' + type + '\n' + name + ' ' + std::to_string(value) + '\n';
+        text += "# HELP " + name + ' ' + help + "\n# TYPE " + name + ' ' + type + '\n' + name + ' '
+                + std::to_string(value) + '\n';
     };
     say("shop_requests_total", "counter", "Requests.", count.requests.load());
     say("shop_orders_total", "counter", "Orders that were placed.", count.orders.load());
@@ -430,18 +449,29 @@ asio::awaitable<std::string> shop::make_state()
     for (auto const& i : b.items)
         items.push_back(json::object{{"item", i.name}, {"left", i.left}, {"sold", i.sold}, {"was", i.was}});
     for (auto const& o : b.orders)
-        orders.push_back(json::object{{"order", o.number}, {"item", o.item}, {"count", o.count}, {"ms", o.ms}, {"fence", o.fence}, {"at_ms", o.age_ms}});
+        orders.push_back(json::object{{"order", o.number},
+                                      {"item", o.item},
+                                      {"count", o.count},
+                                      {"ms", o.ms},
+                                      {"fence", o.fence},
+                                      {"at_ms", o.age_ms}});
     std::scoped_lock const guard(mutex_);
     for (std::size_t i = 0; i < s.nodes.size(); ++i) {
         auto const& seen = std::get<1>(looked).nodes;
         bool const answers = s.nodes[i].connected && i < seen.size() && !seen[i].error;
-        per_node.push_back(json::object{{"node", i + 1},
-                                        {"state", !answers ? "away" : s.nodes[i].quarantine.count() > 0 ? "quarantined" : "up"},
-                                        {"ms", answers && latency_ms_[i] >= 0 ? json::value(latency_ms_[i]) : json::value()},
-                                        {"quarantine_ms", s.nodes[i].quarantine.count()}});
+        per_node.push_back(
+            json::object{{"node", i + 1},
+                         {"state", !answers                            ? "away"
+                                   : s.nodes[i].quarantine.count() > 0 ? "quarantined"
+                                                                       : "up"},
+                         {"ms", answers && latency_ms_[i] >= 0 ? json::value(latency_ms_[i]) : json::value()},
+                         {"quarantine_ms", s.nodes[i].quarantine.count()}});
     }
     for (auto const& h : held_)
-        held.push_back(json::object{{"item", h.item}, {"valid_ms", ms(h.lock->remaining())}, {"ttl_ms", settings_.ttl.count()}, {"votes", h.votes}});
+        held.push_back(json::object{{"item", h.item},
+                                    {"valid_ms", ms(h.lock->remaining())},
+                                    {"ttl_ms", settings_.ttl.count()},
+                                    {"votes", h.votes}});
     for (auto const& [item, count] : waiting_)
         waiting.push_back(json::object{{"item", item}, {"count", count}});
     auto const percentiles = [](auto const& p) { return p ? json::value{p->p50, p->p99} : json::value(); };
@@ -450,10 +480,18 @@ asio::awaitable<std::string> shop::make_state()
         times_held.push_back(percentiles(hold));
     }
     co_return json::serialize(json::object{
-        {"items", std::move(items)}, {"orders", std::move(orders)}, {"nodes", std::move(per_node)}, {"held", std::move(held)},
-        {"waiting", std::move(waiting)}, {"oversold", b.oversold}, {"demo", own_ != nullptr}, {"majority", s.nodes.size() / 2 + 1},
+        {"items", std::move(items)},
+        {"orders", std::move(orders)},
+        {"nodes", std::move(per_node)},
+        {"held", std::move(held)},
+        {"waiting", std::move(waiting)},
+        {"oversold", b.oversold},
+        {"demo", own_ != nullptr},
+        {"majority", s.nodes.size() / 2 + 1},
         {"times", json::object{{"wait", std::move(times_waited)}, {"hold", std::move(times_held)}}},
-        {"stats", json::object{{"acquired", s.acquired}, {"contended", s.contended}, {"lost", s.lost}, {"no_quorum", s.no_quorum}}}});
+        {"stats",
+         json::object{
+             {"acquired", s.acquired}, {"contended", s.contended}, {"lost", s.lost}, {"no_quorum", s.no_quorum}}}});
 }
 
 }  // namespace shop

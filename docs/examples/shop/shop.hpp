@@ -35,12 +35,12 @@ using response = http::response<http::string_body>;
 struct settings {
     redlock::config locks;
     std::string database;
-    std::vector<item> goods;                         ///< of a new database
-    std::chrono::milliseconds ttl{2000};             ///< of a lock; it is renewed while the order is worked at
-    std::chrono::milliseconds request_timeout{5000}; ///< at most, whatever the client asks for
-    std::chrono::milliseconds work{0};               ///< what an order takes beside the database, so that there is something to see
+    std::vector<item> goods;                          ///< of a new database
+    std::chrono::milliseconds ttl{2000};              ///< of a lock; it is renewed while the order is worked at
+    std::chrono::milliseconds request_timeout{5000};  ///< at most, whatever the client asks for
+    std::chrono::milliseconds work{0};  ///< what an order takes beside the database, so that there is something to see
     std::size_t connections_max = 4096;
-    bool unguarded = false;                          ///< without locks, to compare
+    bool unguarded = false;  ///< without locks, to compare
 };
 
 /** The shop without its network: each request becomes a response.
@@ -57,7 +57,8 @@ public:
     /// Runs on the connection's strand, for as long as the request may take.
     asio::awaitable<response> handle(request const&, redlock::request_deadline);
 
-    /// What the page shows, as JSON; a fifth of a second old at most, unless the database or the nodes take longer. Empty: not yet.
+    /// What the page shows, as JSON; a fifth of a second old at most, unless the database or the nodes take longer.
+    /// Empty: not yet.
     asio::awaitable<std::string> state();
 
     /// Collects for @ref state how long locks are waited for and held. Ends when it is cancelled.
@@ -73,14 +74,16 @@ public:
 
 private:
     asio::awaitable<response> place_order(request const&, redlock::request_deadline);
-    asio::awaitable<response> sell(request const&, std::string item, std::int64_t count, std::int64_t claim, redlock::request_deadline);
+    asio::awaitable<response> sell(request const&, std::string item, std::int64_t count, std::int64_t claim,
+                                   redlock::request_deadline);
     asio::awaitable<bool> knows(std::string const& item);
     asio::awaitable<response> control(request const&);
     response locks_json(request const&) const;
     response metrics(request const&) const;
     response health(request const&) const;
 
-    /// Runs @p what with the database on its own thread: it blocks, and whoever serves connections and renews locks must not.
+    /// Runs @p what with the database on its own thread: it blocks, and whoever serves connections and renews locks
+    /// must not.
     template <class F>
     asio::awaitable<std::invoke_result_t<F, stock&>> on_database(F what)
     {

@@ -45,7 +45,10 @@ public:
 private:
     void bind(int at, std::int64_t n) { check(sqlite3_bind_int64(it_, at, n)); }
     void bind(int at, std::uint64_t n) { bind(at, static_cast<std::int64_t>(n)); }  // tokens are less than 2^53
-    void bind(int at, std::string const& s) { check(sqlite3_bind_text(it_, at, s.data(), static_cast<int>(s.size()), SQLITE_TRANSIENT)); }
+    void bind(int at, std::string const& s)
+    {
+        check(sqlite3_bind_text(it_, at, s.data(), static_cast<int>(s.size()), SQLITE_TRANSIENT));
+    }
     void check(int r)
     {
         if (r != SQLITE_OK)
@@ -92,20 +95,23 @@ stock::stock(std::string const& path) : path_(path)
         sqlite3_close(db_);
         throw std::runtime_error("cannot open the database " + path + ": " + why);
     }
-    sqlite3_busy_timeout(db_, 60'000);  // another process writes; a disk may stand still for long, and no order waits for that longer than its timeout
+    sqlite3_busy_timeout(db_, 60'000);  // another process writes; a disk may stand still for long, and no order waits
+                                        // for that longer than its timeout
     try {
         run("PRAGMA journal_mode = WAL");
         run("PRAGMA synchronous = FULL");  // what was answered stays, also after a power cut
-        transaction t(*this);  // another process may be about to do the same
+        transaction t(*this);              // another process may be about to do the same
         if (value_of("PRAGMA user_version") != layout && value_of("SELECT COUNT(*) FROM sqlite_master") > 0)
-            throw std::runtime_error("database " + path + ": its tables are those of another version; name another file");
+            throw std::runtime_error("database " + path
+                                     + ": its tables are those of another version; name another file");
         run(("PRAGMA user_version = " + std::to_string(layout)).c_str());
         run("CREATE TABLE IF NOT EXISTS stock (item TEXT PRIMARY KEY, remaining INTEGER NOT NULL, was INTEGER NOT NULL,"
             " sold INTEGER NOT NULL DEFAULT 0, fence INTEGER NOT NULL DEFAULT 0)");
         run("CREATE TABLE IF NOT EXISTS orders (number INTEGER PRIMARY KEY, item TEXT NOT NULL, count INTEGER NOT NULL,"
             " fence INTEGER NOT NULL, ms INTEGER NOT NULL, at REAL NOT NULL)");
         // Numbers are never used again, so a claim that is void cannot be taken for a later one of the same key.
-        run("CREATE TABLE IF NOT EXISTS requests (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, body TEXT NOT NULL,"
+        run("CREATE TABLE IF NOT EXISTS requests (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, "
+            "body TEXT NOT NULL,"
             " status INTEGER, answer TEXT, until REAL NOT NULL)");
         run("CREATE INDEX IF NOT EXISTS requests_until ON requests (until)");
         t.commit();
@@ -115,10 +121,7 @@ stock::stock(std::string const& path) : path_(path)
     }
 }
 
-stock::~stock()
-{
-    sqlite3_close(db_);
-}
+stock::~stock() { sqlite3_close(db_); }
 
 void stock::fail(std::string const& what)
 {
@@ -135,7 +138,9 @@ void stock::fill(std::vector<item> const& items)
 {
     transaction t(*this);
     for (auto const& i : items)
-        statement(*this, "INSERT INTO stock (item, remaining, was) VALUES (?, ?, ?) ON CONFLICT (item) DO NOTHING", i.name, i.was, i.was).step();
+        statement(*this, "INSERT INTO stock (item, remaining, was) VALUES (?, ?, ?) ON CONFLICT (item) DO NOTHING",
+                  i.name, i.was, i.was)
+            .step();
     t.commit();
 }
 
@@ -159,11 +164,14 @@ std::vector<item> stock::items()
 
 std::vector<order> stock::latest_orders(int count)
 {
-    statement s(*this, "SELECT number, item, count, fence, ms, CAST((julianday('now') - at) * 86400000 AS INTEGER) FROM orders"
-                       " ORDER BY number DESC LIMIT ?", std::int64_t{count});
+    statement s(*this,
+                "SELECT number, item, count, fence, ms, CAST((julianday('now') - at) * 86400000 AS INTEGER) FROM orders"
+                " ORDER BY number DESC LIMIT ?",
+                std::int64_t{count});
     std::vector<order> all;
     while (s.step())
-        all.push_back({s.number(0), s.text(1), s.number(2), static_cast<std::uint64_t>(s.number(3)), s.number(4), s.number(5)});
+        all.push_back(
+            {s.number(0), s.text(1), s.number(2), static_cast<std::uint64_t>(s.number(3)), s.number(4), s.number(5)});
     return all;
 }
 
@@ -186,7 +194,9 @@ stock::claimed stock::begin(std::string const& key, std::string const& body, std
             return {claim::in_flight, 0, {}};
         return {claim::new_one, 0, answer{static_cast<unsigned>(before.number(1)), before.text(2)}};
     }
-    statement(*this, "INSERT INTO requests (key, body, until) VALUES (?, ?, julianday('now') + ? / 86400000.0)", key, body, at_most.count()).step();
+    statement(*this, "INSERT INTO requests (key, body, until) VALUES (?, ?, julianday('now') + ? / 86400000.0)", key,
+              body, at_most.count())
+        .step();
     auto const number = sqlite3_last_insert_rowid(db_);
     t.commit();
     return {claim::new_one, number, {}};
@@ -221,14 +231,18 @@ stock::sale stock::sell(std::string const& item, std::int64_t count, std::uint64
     } else {
         s.left -= count;
         statement(*this, "UPDATE stock SET remaining = ?, sold = sold + ? WHERE item = ?", s.left, count, item).step();
-        statement(*this, "INSERT INTO orders (item, count, fence, ms, at) VALUES (?, ?, ?, ?, julianday('now'))",
-                  item, count, fence, ms).step();
+        statement(*this, "INSERT INTO orders (item, count, fence, ms, at) VALUES (?, ?, ?, ?, julianday('now'))", item,
+                  count, fence, ms)
+            .step();
         s.number = sqlite3_last_insert_rowid(db_);
     }
     auto const said = answer_to(s, item, count);
     if (claim != 0) {
-        statement(*this, "UPDATE requests SET status = ?, answer = ?, until = julianday('now') + 1"
-                         " WHERE number = ? AND status IS NULL", std::int64_t{said.status}, said.body, claim).step();
+        statement(*this,
+                  "UPDATE requests SET status = ?, answer = ?, until = julianday('now') + 1"
+                  " WHERE number = ? AND status IS NULL",
+                  std::int64_t{said.status}, said.body, claim)
+            .step();
         if (sqlite3_changes(db_) == 0)
             return {sale::outcome::claim_is_void};  // the claim has expired: nothing is sold
     }
@@ -241,17 +255,20 @@ answer answer_to(stock::sale const& s, std::string const& item, std::int64_t cou
 {
     using outcome = stock::sale::outcome;
     auto const problem = [](unsigned status, char const* type, char const* title, std::string const& detail) {
-        return answer{status, json::serialize(json::object{{"type", type}, {"title", title}, {"status", status}, {"detail", detail}})};
+        return answer{status, json::serialize(json::object{
+                                  {"type", type}, {"title", title}, {"status", status}, {"detail", detail}})};
     };
     switch (s.what) {
     case outcome::sold:
-        return {201, json::serialize(json::object{{"order", s.number}, {"item", item}, {"count", count}, {"left", s.left}})};
+        return {201,
+                json::serialize(json::object{{"order", s.number}, {"item", item}, {"count", count}, {"left", s.left}})};
     case outcome::sold_out:
         return problem(410, "urn:shop:sold-out", "Sold out", "There are " + std::to_string(s.left) + " left.");
     case outcome::unknown_item:
         return problem(422, "urn:shop:unknown-item", "No such item", "GET /stock lists what there is.");
     case outcome::claim_is_void:
-        return problem(409, "urn:shop:in-flight", "Too late", "Another request with this Idempotency-Key has taken its place.");
+        return problem(409, "urn:shop:in-flight", "Too late",
+                       "Another request with this Idempotency-Key has taken its place.");
     case outcome::superseded:
         break;
     }

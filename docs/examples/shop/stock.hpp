@@ -14,8 +14,8 @@ namespace shop {
 struct item {
     std::string name;
     std::int64_t left = 0;
-    std::int64_t was = 0;  ///< at the beginning, or after the latest restocking
-    std::int64_t sold = 0; ///< since then, by the orders
+    std::int64_t was = 0;   ///< at the beginning, or after the latest restocking
+    std::int64_t sold = 0;  ///< since then, by the orders
 };
 
 struct order {
@@ -23,7 +23,7 @@ struct order {
     std::string item;
     std::int64_t count = 0;
     std::uint64_t fence = 0;
-    std::int64_t ms = 0;   ///< that the buyer waited
+    std::int64_t ms = 0;  ///< that the buyer waited
     std::int64_t age_ms = 0;
 };
 
@@ -35,8 +35,8 @@ struct answer {
 
 /** Stock, orders and answers, in an SQLite database that several processes may share.
 
-    Every call is one transaction, and blocks for it: call it on a thread that may. The statements are plain SQL; for a server
-    database change `BEGIN IMMEDIATE`, and docs/fencing.md has the rest.
+    Every call is one transaction, and blocks for it: call it on a thread that may. The statements are plain SQL; for a
+    server database change `BEGIN IMMEDIATE`, and docs/fencing.md has the rest.
 */
 class stock {
 public:
@@ -61,8 +61,8 @@ public:
         std::int64_t number = 0;       ///< of the new claim
         std::optional<answer> before;  ///< it has been answered: this is the answer
     };
-    /** Claims @p key for a request with this @p body, unless somebody has. A claim whose process died is void after @p at_most; who
-        comes back later finds that it is void. Answers are kept for a day. */
+    /** Claims @p key for a request with this @p body, unless somebody has. A claim whose process died is void after @p
+        at_most; who comes back later finds that it is void. Answers are kept for a day. */
     claimed begin(std::string const& key, std::string const& body, std::chrono::milliseconds at_most);
     /// The request came to nothing: it may be tried again.
     void give_up(std::int64_t claim);
@@ -77,12 +77,14 @@ public:
     };
     /** Sells, and keeps the answer to the request with it: both or nothing.
 
-        @param fence the fencing token of the lock. Who has a smaller one than a later holder is superseded, also who has none: 0.
+        @param fence the fencing token of the lock. Who has a smaller one than a later holder is superseded, also who
+          has none: 0.
         @param claim of the request; 0: it has no key
     */
     sale sell(std::string const& item, std::int64_t count, std::uint64_t fence, std::int64_t ms, std::int64_t claim);
 
-    /// How many pieces more than there were have been sold, over all items. The database's own sum: 0, or something is wrong.
+    /// How many pieces more than there were have been sold, over all items. The database's own sum: 0, or something is
+    /// wrong.
     std::int64_t oversold();
 
 private:

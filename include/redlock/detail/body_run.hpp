@@ -43,24 +43,30 @@ inline constexpr bool is_awaitable<asio::awaitable<T, Executor>> = true;
 
 }  // namespace detail
 
-/// What `lock_manager::with_lock` runs: called with `lock&`, it returns an `asio::awaitable` of any result and executor type.
+/// What `lock_manager::with_lock` runs: called with `lock&`, it returns an `asio::awaitable` of any result and executor
+/// type.
 template <class F, class Lock = lock>
-concept lock_body = std::move_constructible<F> && std::invocable<F&, Lock&>
-                    && detail::is_awaitable<std::invoke_result_t<F&, Lock&>>;
+concept lock_body =
+    std::move_constructible<F> && std::invocable<F&, Lock&> && detail::is_awaitable<std::invoke_result_t<F&, Lock&>>;
 
 namespace detail {
 
 using acquire_handler = completion<void(reported_error, lock_handle)>;
 
 /// @param explains whether the error comes with its report
-REDLOCK_API void start_acquire(std::shared_ptr<manager_state>, selection, acquire_options, acquire_handler, bool explains);
+REDLOCK_API void start_acquire(std::shared_ptr<manager_state>, selection, acquire_options, acquire_handler,
+                               bool explains);
 
 /// The same in a scope.
-REDLOCK_API void start_acquire_in_scope(std::shared_ptr<scope_state>, resource_set resources, acquire_options, acquire_handler, bool explains);
+REDLOCK_API void start_acquire_in_scope(std::shared_ptr<scope_state>, resource_set resources, acquire_options,
+                                        acquire_handler, bool explains);
 
 /// Where a lock comes from: a manager, or a scope of it.
 struct lock_source {
-    lock_source(std::shared_ptr<manager_state> m = {}, std::shared_ptr<scope_state> s = {}) noexcept : manager(std::move(m)), scope(std::move(s)) {}
+    lock_source(std::shared_ptr<manager_state> m = {}, std::shared_ptr<scope_state> s = {}) noexcept
+        : manager(std::move(m)), scope(std::move(s))
+    {
+    }
 
     std::shared_ptr<manager_state> manager;
     std::shared_ptr<scope_state> scope;  ///< null: none
@@ -68,8 +74,8 @@ struct lock_source {
 
 /** A body that runs under a lock: all of it that does not depend on types.
 
-    Everything happens on one strand of the caller's executor. The user's cancellation slot knows no more of it than a weak pointer:
-    the slot may be destroyed after the strand's execution context.
+    Everything happens on one strand of the caller's executor. The user's cancellation slot knows no more of it than a
+    weak pointer: the slot may be destroyed after the strand's execution context.
 */
 class REDLOCK_API body_run : public cancellable, public std::enable_shared_from_this<body_run> {
 public:
@@ -82,8 +88,8 @@ protected:
     explicit body_run(asio::any_io_executor strand);
 
     virtual lock_handle& held() noexcept = 0;
-    virtual void spawn() = 0;                        ///< calls @ref ended, unless it throws
-    virtual void complete(std::exception_ptr) = 0;   ///< the user's handler
+    virtual void spawn() = 0;                       ///< calls @ref ended, unless it throws
+    virtual void complete(std::exception_ptr) = 0;  ///< the user's handler
     asio::cancellation_slot slot() noexcept { return signal_.slot(); }
     void ended(std::exception_ptr);
     auto end()  // as a handler
@@ -109,7 +115,7 @@ private:
     std::string why_;         ///< it was lost
     bool cancelled_ = false;  ///< from outside
     bool lost_ = false;
-    bool ended_ = false;      ///< the body
+    bool ended_ = false;  ///< the body
     bool released_itself_ = false;
 };
 
@@ -160,8 +166,7 @@ struct body_signature_of {
     using type = void(std::exception_ptr, Results...);
 };
 template <>
-struct body_signature_of<void> : body_signature_of<> {
-};
+struct body_signature_of<void> : body_signature_of<> {};
 template <class F, class Lock>
 using body_signature = typename body_signature_of<body_result<F, Lock>>::type;
 
@@ -222,10 +227,14 @@ private:
         if constexpr (std::is_same_v<executor_type, asio::any_io_executor>)
             spawn_on(executor_, std::move(body));  // compiled once, in the library
         else
-            asio::co_spawn(executor_, std::move(body), asio::bind_cancellation_slot(slot(), asio::bind_executor(executor_, end())));
+            asio::co_spawn(executor_, std::move(body),
+                           asio::bind_cancellation_slot(slot(), asio::bind_executor(executor_, end())));
     }
 
-    void complete(std::exception_ptr failure) override { finish<result_type>(done_, std::move(failure), std::move(result_)); }
+    void complete(std::exception_ptr failure) override
+    {
+        finish<result_type>(done_, std::move(failure), std::move(result_));
+    }
 
     executor_type const executor_;
     F body_;
@@ -251,7 +260,8 @@ struct initiate_body {
         }
         auto on = strand_of<executor>(asio::get_associated_executor(handler, get_executor()));
         auto const run = std::make_shared<body_run_of<F, Lock, Signature>>(
-            std::move(on), std::move(body), completion<Signature>(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor()));
+            std::move(on), std::move(body),
+            completion<Signature>(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor()));
         run->begin(source, std::move(selected), options);
     }
 };
@@ -261,8 +271,8 @@ auto run_body_under_lock(lock_source from, selection selected, acquire_options o
                          std::remove_reference_t<CompletionToken>& token)
 {
     using signature = body_signature<F, Lock>;
-    return asio::async_initiate<CompletionToken, signature>(initiate_body<F, Lock, signature>{std::move(from)}, token, std::move(selected),
-                                                            options, std::move(body));
+    return asio::async_initiate<CompletionToken, signature>(initiate_body<F, Lock, signature>{std::move(from)}, token,
+                                                            std::move(selected), options, std::move(body));
 }
 
 template <class Lock, class F>
@@ -270,9 +280,10 @@ std::invoke_result_t<F&, Lock&> await_body(lock_source from, selection selected,
 {
     using signature = void(std::exception_ptr, result_slot<body_result<F, Lock>>);
     asio::use_awaitable_t<body_executor<F, Lock>> const token;
-    initiate_body<F, Lock, signature> initiation{std::move(from)};  // named: g++ 12 destroys it twice within the co_await
-    auto running = asio::async_initiate<decltype(token), signature>(std::move(initiation), token, std::move(selected), options,
-                                                                    std::move(body));
+    initiate_body<F, Lock, signature> initiation{std::move(from)};  // named: g++ 12 destroys it twice within the
+                                                                    // co_await
+    auto running = asio::async_initiate<decltype(token), signature>(std::move(initiation), token, std::move(selected),
+                                                                    options, std::move(body));
     auto result = co_await std::move(running);
     if constexpr (!std::is_void_v<body_result<F, Lock>>)
         co_return std::move(*result);

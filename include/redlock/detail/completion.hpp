@@ -42,22 +42,20 @@ class completion;
 
 /// What a user's handler takes.
 template <class... Results>
-struct results {
-};
+struct results {};
 
 /** The executor of an operation that belongs nowhere: of an empty lock, or one whose execution context has gone.
 
-    It is the system executor in all but one thing: a handler without an executor of its own is called at once and not on a thread
-    that the user does not know of.
+    It is the system executor in all but one thing: a handler without an executor of its own is called at once and not
+    on a thread that the user does not know of.
 */
-struct nowhere : asio::system_executor {
-};
+struct nowhere : asio::system_executor {};
 
 /** A user's handler while its operation runs, type-erased.
 
-    Keeps the handler's executor busy meanwhile, and posts the result there: never inline (but see @ref nowhere), so that no foreign
-    code runs on the manager's strand. Unlike `any_completion_handler` it knows the handler's executor by its type, which
-    saves half of the allocations of an operation.
+    Keeps the handler's executor busy meanwhile, and posts the result there: never inline (but see @ref nowhere), so
+    that no foreign code runs on the manager's strand. Unlike `any_completion_handler` it knows the handler's executor
+    by its type, which saves half of the allocations of an operation.
 */
 template <class... Results>
 class completion<void(Results...)> {
@@ -146,7 +144,8 @@ private:
         template <class Executor>
         static void post_to(Executor const& executor, Handler h, Taken... values)
         {
-            asio::prefer(asio::require(executor, asio::execution::blocking.never), asio::execution::allocator(allocator_of(h)))
+            asio::prefer(asio::require(executor, asio::execution::blocking.never),
+                         asio::execution::allocator(allocator_of(h)))
                 .execute(bind(std::move(h), std::move(values)...));
         }
 

@@ -40,8 +40,8 @@ struct problem {
 
     std::string json() const
     {
-        auto text = std::string(R"({"type":"urn:redlock:)") + name + R"(","title":")" + title + R"(","status":)" + std::to_string(status)
-                    + R"(,"detail":")" + detail + '"';
+        auto text = std::string(R"({"type":"urn:redlock:)") + name + R"(","title":")" + title + R"(","status":)"
+                    + std::to_string(status) + R"(,"detail":")" + detail + '"';
         if (retry_after.count() > 0)
             text += R"(,"retry_after_ms":)" + std::to_string(retry_after.count());
         return text + '}';
@@ -62,11 +62,14 @@ inline problem problem_for(error_code error, acquire_options const& tried)
 {
     auto const again = pause_after(error, tried.report);
     if (error == errc::contended && tried.wait.count() == 0)
-        return {409, "busy", "Somebody else is at it", "Another request works on the same thing. Try again in a moment.", again};
+        return {409, "busy", "Somebody else is at it",
+                "Another request works on the same thing. Try again in a moment.", again};
     if (error == errc::contended)
-        return {503, "busy", "Somebody else is at it", "Other requests work on the same thing, and the wait is over.", again};
+        return {503, "busy", "Somebody else is at it", "Other requests work on the same thing, and the wait is over.",
+                again};
     if (error == errc::quarantined && tried.report && tried.report->quarantine.count() > 0)
-        return {503, "unavailable", "Locks are out of order", "The lock servers have been restarted, and do not vote yet.", again};
+        return {503, "unavailable", "Locks are out of order",
+                "The lock servers have been restarted, and do not vote yet.", again};
     if (error == errc::no_quorum || error == errc::validity_exhausted || error == errc::quarantined)
         return {503, "unavailable", "Locks are out of order", "Too few lock servers answer in time.", again};
     if (error == errc::lost || error == errc::not_held)
@@ -74,7 +77,8 @@ inline problem problem_for(error_code error, acquire_options const& tried)
     if (error == boost::beast::error::timeout)
         return {504, "deadline", "The deadline has passed", "The work was stopped, because it took too long."};
     if (error == asio::error::operation_aborted)
-        return {503, "stopping", "The server shuts down", "The work was stopped, because the server shuts down.", again};
+        return {503, "stopping", "The server shuts down", "The work was stopped, because the server shuts down.",
+                again};
     return {500, "fault", "The server is at fault", "The work could not be begun."};
 }
 
@@ -86,7 +90,8 @@ inline std::chrono::milliseconds milliseconds_in(std::string_view name, std::str
     if (ec == std::errc::result_out_of_range && !value.starts_with('-'))
         return std::chrono::hours(24);
     if (ec != std::errc() || end != value.data() + value.size() || count < 1)
-        throw std::invalid_argument(std::string(name) + " is \"" + std::string(value.substr(0, 32)) + "\", but must be a number of milliseconds from 1 on");
+        throw std::invalid_argument(std::string(name) + " is \"" + std::string(value.substr(0, 32))
+                                    + "\", but must be a number of milliseconds from 1 on");
     return std::min<std::chrono::milliseconds>(std::chrono::milliseconds(count), std::chrono::hours(24));
 }
 
@@ -102,7 +107,8 @@ inline asio::awaitable<bool> watch_peer(asio::ip::tcp::socket& socket, boost::be
 {
     std::size_t const input_max = std::min<std::size_t>(64 * 1024, input.max_size());
     while (input.size() < input_max) {
-        std::tuple<error_code> const ready = co_await socket.async_wait(asio::socket_base::wait_read, as_tuple_awaitable);
+        std::tuple<error_code> const ready =
+            co_await socket.async_wait(asio::socket_base::wait_read, as_tuple_awaitable);
         if (std::get<0>(ready))
             co_return false;
         error_code ec, ignored;
@@ -121,16 +127,16 @@ inline asio::awaitable<bool> watch_peer(asio::ip::tcp::socket& socket, boost::be
 }
 
 template <class T, class F>
-asio::awaitable<T> run_request(asio::ip::tcp::socket& socket, boost::beast::flat_buffer& input, asio::steady_timer::time_point deadline,
-                               F handler)
+asio::awaitable<T> run_request(asio::ip::tcp::socket& socket, boost::beast::flat_buffer& input,
+                               asio::steady_timer::time_point deadline, F handler)
 {
     asio::any_io_executor const executor = co_await asio::this_coro::executor;
     asio::steady_timer timer(executor, deadline);
     result_slot<T> result;
     std::tuple<std::array<std::size_t, 3>, std::exception_ptr, std::exception_ptr, bool, error_code> const ended =
-        co_await asio::experimental::make_parallel_group(asio::co_spawn(executor, keep_result<T, asio::any_io_executor>(handler(), result), asio::deferred),
-                                                         asio::co_spawn(executor, watch_peer(socket, input), asio::deferred),
-                                                         timer.async_wait(asio::deferred))
+        co_await asio::experimental::make_parallel_group(
+            asio::co_spawn(executor, keep_result<T, asio::any_io_executor>(handler(), result), asio::deferred),
+            asio::co_spawn(executor, watch_peer(socket, input), asio::deferred), timer.async_wait(asio::deferred))
             .async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
 
     auto const& failure = std::get<1>(ended);
@@ -139,7 +145,8 @@ asio::awaitable<T> run_request(asio::ip::tcp::socket& socket, boost::beast::flat
         if (first == 1 && std::get<3>(ended))
             throw system_error(asio::error::eof, "redlock: the client has gone");
         if (first == 2 && !std::get<4>(ended))
-            throw system_error(make_error_code(boost::beast::error::timeout), "redlock: the request's deadline has passed");
+            throw system_error(make_error_code(boost::beast::error::timeout),
+                               "redlock: the request's deadline has passed");
     }
     if (failure)
         std::rethrow_exception(failure);

@@ -65,12 +65,12 @@ using deferred_token = asio::deferred_t;
 using thrown_error = reported_error;
 #else
 // Asio throws only error codes and exceptions. This token is `deferred` for operations that complete with an exception.
-struct deferred_token : asio::deferred_t {
-};
+struct deferred_token : asio::deferred_t {};
 using thrown_error = std::exception_ptr;
 #endif
 
-// The default completion token of @p Executor. Without one of its own, that is `deferred`; before Boost 1.86, Asio has none.
+// The default completion token of @p Executor. Without one of its own, that is `deferred`; before Boost 1.86, Asio has
+// none.
 template <class Executor, class Token = typename asio::default_completion_token<Executor>::type>
 using default_token =
     std::conditional_t<std::is_void_v<Token> || std::is_same_v<Token, asio::deferred_t>, deferred_token, Token>;
@@ -88,15 +88,17 @@ inline constexpr bool throws<asio::use_future_t<Allocator>> = true;
 template <class Signature>
 struct initiate;
 
-// What @p CompletionToken was deduced to be, a reference if the caller keeps it, is handed through: only what is given away is
-// moved from.
+// What @p CompletionToken was deduced to be, a reference if the caller keeps it, is handed through: only what is given
+// away is moved from.
 template <class... Results>
 struct initiate<void(Results...)> {
     template <class Completion, class CompletionToken, class Object, class Start, class... Args>
-    static auto on(std::shared_ptr<Object> const& object, Start start, std::remove_reference_t<CompletionToken>& token, Args&&... args)
+    static auto on(std::shared_ptr<Object> const& object, Start start, std::remove_reference_t<CompletionToken>& token,
+                   Args&&... args)
     {
         return asio::async_initiate<CompletionToken, void(Results...)>(
-            initiation<Object, Start, Completion, Results...>{object, std::move(start)}, token, std::forward<Args>(args)...);
+            initiation<Object, Start, Completion, Results...>{object, std::move(start)}, token,
+            std::forward<Args>(args)...);
     }
 };
 
@@ -104,6 +106,5 @@ struct initiate<void(Results...)> {
 
 #if BOOST_VERSION < 108700
 template <class Signature>
-struct boost::asio::async_result<redlock::detail::deferred_token, Signature> : async_result<deferred_t, Signature> {
-};
+struct boost::asio::async_result<redlock::detail::deferred_token, Signature> : async_result<deferred_t, Signature> {};
 #endif

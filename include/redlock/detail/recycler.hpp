@@ -9,8 +9,8 @@
 namespace redlock::inline v0::detail {
 
 /** Memory that is given back is used again, last in, first out: operations come in waves, and what malloc keeps at hand
-    for each size is a handful. Each thread keeps up to 16 MiB, for thousands of operations at a time; what is larger than
-    2 KiB is not kept.
+    for each size is a handful. Each thread keeps up to 16 MiB, for thousands of operations at a time; what is larger
+    than 2 KiB is not kept.
 */
 REDLOCK_API void* recycled_new(std::size_t size);
 REDLOCK_API void recycled_delete(void* memory, std::size_t size) noexcept;

@@ -4,8 +4,9 @@
 
 #include <boost/version.hpp>
 
-// The library and the program must be compiled with the same version of Boost, because types of Boost.Asio are part of the
-// interface. If the versions differ, the linker reports an undefined `built_with_boost_108300`: the Boost of the program.
+// The library and the program must be compiled with the same version of Boost, because types of Boost.Asio are part of
+// the interface. If the versions differ, the linker reports an undefined `built_with_boost_108300`: the Boost of the
+// program.
 
 #define REDLOCK_DETAIL_JOIN(a, b) a##b
 #define REDLOCK_DETAIL_BUILT_WITH(version) REDLOCK_DETAIL_JOIN(built_with_boost_, version)
@@ -15,7 +16,8 @@ namespace redlock::inline v0::detail {
 REDLOCK_API extern char const REDLOCK_DETAIL_BUILT_WITH(BOOST_VERSION);
 
 #if defined(__GNUC__)
-[[gnu::used, gnu::visibility("hidden")]] inline char const* const same_boost = &REDLOCK_DETAIL_BUILT_WITH(BOOST_VERSION);
+[[gnu::used, gnu::visibility("hidden")]] inline char const* const same_boost =
+    &REDLOCK_DETAIL_BUILT_WITH(BOOST_VERSION);
 #endif
 
 }  // namespace redlock::detail

@@ -78,8 +78,14 @@ inline std::string span_text(std::string_view text)
         auto const c = byte(0);
         std::size_t const size = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
         // The second byte excludes overlong forms, surrogates, and numbers above U+10FFFF.
-        bool is_valid = size == 1 || (size > 1 && byte(1) >= (c == 0xe0 ? 0xa0U : c == 0xf0 ? 0x90U : 0x80U)
-                                      && byte(1) <= (c == 0xed ? 0x9fU : c == 0xf4 ? 0x8fU : 0xbfU));
+        bool is_valid = size == 1
+                        || (size > 1
+                            && byte(1) >= (c == 0xe0   ? 0xa0U
+                                           : c == 0xf0 ? 0x90U
+                                                       : 0x80U)
+                            && byte(1) <= (c == 0xed   ? 0x9fU
+                                           : c == 0xf4 ? 0x8fU
+                                                       : 0xbfU));
         for (std::size_t i = 2; i < size; ++i)
             is_valid = is_valid && (byte(i) & 0xc0U) == 0x80;
         valid += is_valid ? text.substr(0, size) : "\xef\xbf\xbd";

@@ -28,7 +28,7 @@ struct call {
     };
 
     std::vector<node> nodes{};
-    bool names_nodes = true;       ///< by --url; otherwise they are in the environment or in a configuration file
+    bool names_nodes = true;  ///< by --url; otherwise they are in the environment or in a configuration file
     std::vector<std::pair<std::string, std::string>> of_all{};  ///< options of all commands, and their values
     std::vector<std::pair<std::string, std::string>> own{};     ///< options of the doctor; a flag has no value
 

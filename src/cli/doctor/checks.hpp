@@ -22,9 +22,9 @@ enum class subject : std::uint8_t {
 /// One question about one node.
 struct check {
     std::string_view what;
-    reply node_facts::*needs;   ///< what it reads; nothing that is known without asking
-    std::string_view command;   ///< that asks for it, as access lists name it
-    std::string_view field;     ///< without which it is not known; empty: any answer will do
+    reply node_facts::*needs;                              ///< what it reads; nothing that is known without asking
+    std::string_view command;                              ///< that asks for it, as access lists name it
+    std::string_view field;                                ///< without which it is not known; empty: any answer will do
     findings (*judge)(node_facts const&, demands const&);  ///< called if what it needs is known
     subject about = subject::server;
 };

@@ -25,7 +25,8 @@ durability_state::lack lack_of(node_facts const& f)
         return synced;
     if (f.settings.field("no-appendfsync-on-rewrite") != "no")
         return synced_on_rewrite;
-    bool const is_rewritten = f.info.field("aof_rewrite_in_progress") != "0" || f.info.field("aof_rewrite_scheduled") != "0";
+    bool const is_rewritten = f.info.field("aof_rewrite_in_progress") != "0"
+                              || f.info.field("aof_rewrite_scheduled") != "0";
     return is_rewritten ? complete : nothing;
 }
 
@@ -37,15 +38,9 @@ void key_facts::named::add(std::string key, std::string type)
         first.emplace_back(std::move(key), std::move(type));
 }
 
-std::int64_t node_facts::number(std::string_view name) const
-{
-    return number_in(info.field(name)).value_or(0);
-}
+std::int64_t node_facts::number(std::string_view name) const { return number_in(info.field(name)).value_or(0); }
 
-std::optional<std::int64_t> node_facts::setting(std::string_view name) const
-{
-    return number_in(settings.field(name));
-}
+std::optional<std::int64_t> node_facts::setting(std::string_view name) const { return number_in(settings.field(name)); }
 
 std::chrono::microseconds node_facts::round_trip(std::size_t percent) const
 {

@@ -28,20 +28,20 @@ struct demands {
     redlock::restart_guard restart_guard = redlock::restart_guard::strict;
     uses used{};
     std::string prefix = "lock:";
-    std::string probe = "=doctor";        ///< the name of the lock that is tried
-    std::size_t keys_max = 100'000;       ///< how many keys of a server are looked at
+    std::string probe = "=doctor";   ///< the name of the lock that is tried
+    std::size_t keys_max = 100'000;  ///< how many keys of a server are looked at
     std::chrono::sys_seconds now{};
-    bool compares_clocks = true;          ///< which takes a second
-    bool strict = false;                  ///< a release that has ended is a warning
-    doctor::call call{};                  ///< for the lines that mend something
+    bool compares_clocks = true;  ///< which takes a second
+    bool strict = false;          ///< a release that has ended is a warning
+    doctor::call call{};          ///< for the lines that mend something
 };
 
 /// What a server's clock showed, and ours.
 struct clock_reading {
-    std::chrono::microseconds theirs{0};  ///< since 1970, by TIME
-    std::chrono::microseconds ours{0};    ///< since 1970, halfway between question and answer
-    std::chrono::microseconds running{0}; ///< the same moment, by a clock that never jumps
-    std::chrono::microseconds error{0};   ///< half of the time between question and answer
+    std::chrono::microseconds theirs{0};   ///< since 1970, by TIME
+    std::chrono::microseconds ours{0};     ///< since 1970, halfway between question and answer
+    std::chrono::microseconds running{0};  ///< the same moment, by a clock that never jumps
+    std::chrono::microseconds error{0};    ///< half of the time between question and answer
 };
 
 /// Keys that begin with the prefix.
@@ -55,17 +55,17 @@ struct key_facts {
         void add(std::string key, std::string type);
     };
 
-    reply refusal{};                 ///< failed: why they could not be looked at
-    std::string refused{};           ///< which command, as access lists name it
-    std::size_t looked_at = 0;       ///< with this prefix and without it
-    bool is_all = false;             ///< no others are there
-    std::size_t found = 0;           ///< with this prefix
-    named endless{};                 ///< they are there for ever, and should not be
-    named foreign{};                 ///< another type than a lock's
-    std::size_t counters = 0;        ///< of fencing tokens
-    std::size_t measured = 0;        ///< counters whose memory is known
+    reply refusal{};            ///< failed: why they could not be looked at
+    std::string refused{};      ///< which command, as access lists name it
+    std::size_t looked_at = 0;  ///< with this prefix and without it
+    bool is_all = false;        ///< no others are there
+    std::size_t found = 0;      ///< with this prefix
+    named endless{};            ///< they are there for ever, and should not be
+    named foreign{};            ///< another type than a lock's
+    std::size_t counters = 0;   ///< of fencing tokens
+    std::size_t measured = 0;   ///< counters whose memory is known
     std::uint64_t measured_bytes = 0;
-    reply unmeasured{};              ///< failed: why none is
+    reply unmeasured{};  ///< failed: why none is
 };
 
 /// How the library gets on with the node.
@@ -74,7 +74,7 @@ struct probe_facts {
     std::string failed_at{};          ///< empty: nothing has failed
     error_code error{};
     std::string message{};
-    bool is_taken = false;            ///< somebody else had the lock that is tried
+    bool is_taken = false;  ///< somebody else had the lock that is tried
 };
 
 /// The node as a manager of all nodes sees it, with the settings of the call.
@@ -86,22 +86,22 @@ struct vote_facts {
 
 /// What has been seen of one node. What a server has not answered is a reply that failed.
 struct node_facts {
-    std::string name{};               ///< for people
-    bool is_server = true;            ///< one Redis or Valkey server; of others only @ref probe is known
+    std::string name{};     ///< for people
+    bool is_server = true;  ///< one Redis or Valkey server; of others only @ref probe is known
     server_place place{};
     std::vector<std::string> addresses{};  ///< of its host
     std::optional<server_certificate> certificate{};
     bool is_other_transport = false;  ///< the port speaks TLS though the address names none, or the other way round
 
     reply hello{}, info{}, settings{}, slow_log{}, sentinels{}, time{}, clients{};
-    reply services{};                 ///< of a Sentinel: the services that it watches
+    reply services{};  ///< of a Sentinel: the services that it watches
     std::vector<std::chrono::microseconds> round_trips{};
     std::optional<clock_reading> first_time{}, last_time{};
     std::vector<std::pair<std::string, reply>> trials{};  ///< of permissions, by their names
     key_facts keys{};
     probe_facts probe{};
     vote_facts vote{};
-    bool has_no_marker = false;       ///< before this call, no client had left a life marker with this prefix
+    bool has_no_marker = false;  ///< before this call, no client had left a life marker with this prefix
 
     /// Whether `redlock run` gets the vote of this node.
     bool votes() const;

@@ -33,10 +33,7 @@ constexpr std::array levels{
     level_text{level::ok, "OK", "\033[32m"},
 };
 
-auto count_of(findings const& all, level l)
-{
-    return std::ranges::count(all, l, &finding::level);
-}
+auto count_of(findings const& all, level l) { return std::ranges::count(all, l, &finding::level); }
 
 // Colours the level at the beginning of each line. It comes after the table, which counts columns.
 std::string colored(std::string_view text)
@@ -57,7 +54,8 @@ std::string colored(std::string_view text)
 
 std::string summary(findings const& all, std::size_t nodes)
 {
-    auto text = fmt::format("{}: {} node{}, {} checks", to_string(worst(all)), nodes, nodes == 1 ? "" : "s", all.size());
+    auto text =
+        fmt::format("{}: {} node{}, {} checks", to_string(worst(all)), nodes, nodes == 1 ? "" : "s", all.size());
     for (auto const& l : levels) {
         if (auto const n = count_of(all, l.level); n > 0)
             text += fmt::format(", {} {}", n, l.name);
@@ -69,8 +67,8 @@ std::string summary(findings const& all, std::size_t nodes)
 
 boost::json::object fields_of(finding const& f)
 {
-    boost::json::object o{{"level", to_string(f.level)}, {"node", f.node}, {"what", f.what}, {"why", f.why},
-                          {"mend", f.mend}};
+    boost::json::object o{
+        {"level", to_string(f.level)}, {"node", f.node}, {"what", f.what}, {"why", f.why}, {"mend", f.mend}};
     if (f.is_remark)
         o["remark"] = true;
     if (!f.values.empty())
@@ -150,10 +148,7 @@ void print_table(findings const& all, std::size_t nodes, settings const& s)
 
 }  // namespace
 
-std::string_view to_string(level l) noexcept
-{
-    return std::ranges::find(levels, l, &level_text::level)->name;
-}
+std::string_view to_string(level l) noexcept { return std::ranges::find(levels, l, &level_text::level)->name; }
 
 level worst(findings const& all) noexcept
 {

@@ -27,12 +27,12 @@ std::string_view to_string(level) noexcept;
 /// What one check has found.
 struct finding {
     doctor::level level = level::ok;
-    std::string what{};           ///< the name of the check
-    std::string why{};            ///< one sentence
-    std::string mend{};           ///< a line to run; empty: there is nothing to do
-    boost::json::object values{}; ///< what was measured: numbers
-    std::string node{};           ///< empty: about all of them
-    bool is_remark = false;       ///< it is OK, but an operator should read it
+    std::string what{};            ///< the name of the check
+    std::string why{};             ///< one sentence
+    std::string mend{};            ///< a line to run; empty: there is nothing to do
+    boost::json::object values{};  ///< what was measured: numbers
+    std::string node{};            ///< empty: about all of them
+    bool is_remark = false;        ///< it is OK, but an operator should read it
 };
 
 using findings = std::vector<finding>;

@@ -38,10 +38,7 @@ constexpr auto round_trips_time = 1s;
 constexpr std::size_t round_trips_max = 50, round_trips_min = 5;
 
 // Name resolution, connecting and the TLS handshake may take connect_timeout each.
-ask_limits limits_of(redlock::config const& c)
-{
-    return {3 * c.connect_timeout + greeting_time, answer_time};
-}
+ask_limits limits_of(redlock::config const& c) { return {3 * c.connect_timeout + greeting_time, answer_time}; }
 
 template <class Clock>
 microseconds now()
@@ -69,8 +66,10 @@ asio::awaitable<std::vector<std::string>> addresses_of(server_place place, std::
 // Redis 6 takes one name at a time.
 asio::awaitable<void> ask_what_it_is(server& s, node_facts& f)
 {
-    std::vector<std::vector<std::string>> questions{
-        {"INFO"}, {"SLOWLOG", "GET", "128"}, {"PUBSUB", "NUMSUB", "__sentinel__:hello"}, {"CONFIG", "GET", "*appendfsync*"}};
+    std::vector<std::vector<std::string>> questions{{"INFO"},
+                                                    {"SLOWLOG", "GET", "128"},
+                                                    {"PUBSUB", "NUMSUB", "__sentinel__:hello"},
+                                                    {"CONFIG", "GET", "*appendfsync*"}};
     for (auto const* name : {"maxclients", "timeout", "slowlog-log-slower-than", "tls-*-file"})
         questions.push_back({"CONFIG", "GET", name});
     auto answers = co_await s.ask_all(std::move(questions));
@@ -86,7 +85,8 @@ asio::awaitable<void> measure_round_trips(server& s, node_facts& f, std::string 
 {
     auto const end = redlock::clock::now() + round_trips_time;
     std::vector<std::string> const question{"GET", std::move(key)};
-    while (f.round_trips.size() < round_trips_max && (redlock::clock::now() < end || f.round_trips.size() < round_trips_min)) {
+    while (f.round_trips.size() < round_trips_max
+           && (redlock::clock::now() < end || f.round_trips.size() < round_trips_min)) {
         auto const begun = redlock::clock::now();
         auto const answer = co_await s.ask(question);
         if (answer.what == reply::kind::silence)
@@ -107,7 +107,8 @@ asio::awaitable<std::optional<clock_reading>> read_clock(server& s, node_facts& 
         auto const error = (now<redlock::clock>() - running) / 2;
         if (f.time.elements.size() != 2 || !f.time.elements[0].number() || !f.time.elements[1].number())
             co_return std::nullopt;
-        auto const theirs = std::chrono::seconds(*f.time.elements[0].number()) + microseconds(*f.time.elements[1].number());
+        auto const theirs = std::chrono::seconds(*f.time.elements[0].number())
+                            + microseconds(*f.time.elements[1].number());
         if (!best || error < best->error)
             best = {.theirs = theirs, .ours = ours + error, .running = running + error, .error = error};
     }
@@ -118,7 +119,10 @@ asio::awaitable<std::optional<clock_reading>> read_clock(server& s, node_facts& 
 asio::awaitable<void> try_permissions(server& s, node_facts& f, demands const& d)
 {
     std::random_device random;
-    auto const key = fmt::format("{}{}:trial:{:08x}{:08x}", d.prefix, d.probe, random(), random());  // nobody else's, whatever the name of the probe is
+    auto const key = fmt::format("{}{}:trial:{:08x}{:08x}", d.prefix, d.probe, random(), random());  // nobody else's,
+                                                                                                     // whatever the
+                                                                                                     // name of the
+                                                                                                     // probe is
     std::vector<std::vector<std::string>> questions;
     std::vector<std::string> names;
     for (auto const& p : permissions()) {
@@ -141,7 +145,8 @@ asio::awaitable<void> try_permissions(server& s, node_facts& f, demands const& d
         f.trials.emplace_back(std::move(names[i]), std::move(answers[i]));
 }
 
-asio::awaitable<void> look_at_server(server& s, node_facts& f, std::string const& url, redlock::config const& c, demands const& d)
+asio::awaitable<void> look_at_server(server& s, node_facts& f, std::string const& url, redlock::config const& c,
+                                     demands const& d)
 {
     std::vector<std::string> greeting{"HELLO", "3"};
     f.hello = co_await s.ask(std::move(greeting));
@@ -203,7 +208,8 @@ asio::awaitable<bool> speaks_other_transport(server_place const& place, redlock:
     untouched.connect_timeout = c.connect_timeout;
     if (other.has_tls)
         co_return (co_await certificate_of(other.url(), untouched)).unread.empty();
-    server plain(co_await asio::this_coro::executor, other.url(), untouched, {limits_of(untouched).connect, greeting_time});
+    server plain(co_await asio::this_coro::executor, other.url(), untouched,
+                 {limits_of(untouched).connect, greeting_time});
     std::vector<std::string> question;
     question.emplace_back("PING");
     auto const answer = co_await plain.ask(std::move(question));
@@ -244,8 +250,8 @@ asio::awaitable<std::vector<node_facts>> look_at_all(redlock::config c, demands 
     std::vector<decltype(start(0))> looks;
     for (std::size_t i = 0; i < c.nodes.size(); ++i)
         looks.push_back(start(i));
-    auto [order, thrown, facts] =
-        co_await asio::experimental::make_parallel_group(std::move(looks)).async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+    auto [order, thrown, facts] = co_await asio::experimental::make_parallel_group(std::move(looks))
+                                      .async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
     for (auto const& e : thrown) {
         if (e)
             std::rethrow_exception(e);

@@ -28,8 +28,9 @@ asio::awaitable<probe_facts> probe(std::string url, redlock::config, demands);
 /// @throws std::invalid_argument if the settings are broken
 asio::awaitable<std::vector<vote_facts>> ask_for_votes(redlock::config, demands);
 
-/// The commands that delete what fencing tokens of the probe leave on a server: one for each key, as the keys may be in different slots. None, if the
-/// name is not the doctor's own: a counter of somebody else's lock that begins anew hands out tokens that were there before.
+/// The commands that delete what fencing tokens of the probe leave on a server: one for each key, as the keys may be in
+/// different slots. None, if the name is not the doctor's own: a counter of somebody else's lock that begins anew hands
+/// out tokens that were there before.
 std::vector<std::vector<std::string>> delete_counters(demands const&);
 
 /// Looks at up to `demands::keys_max` keys of a server, whose INFO is known already if it tells it.

@@ -21,7 +21,9 @@ std::vector<std::span<check const>> groups()
 std::string in_capitals(std::string_view command)
 {
     std::string words(command);
-    std::ranges::transform(words, words.begin(), [](char c) { return c == '|' ? ' ' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c); });
+    std::ranges::transform(words, words.begin(), [](char c) {
+        return c == '|' ? ' ' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c);
+    });
     return words;
 }
 
@@ -138,7 +140,7 @@ finding unread(node_facts const& f, demands const& d, reply const& refusal, std:
     auto const verb = is_silence ? "is not answered" : "is refused";
     // A command that the server does not have is refused to every user.
     auto const mend = is_forbidden(refusal) ? allow(f, fmt::format("+{}", command))
-                    : is_silence            ? fmt::format("{} {}", f.place.client(), by_hand(command))
+                      : is_silence          ? fmt::format("{} {}", f.place.client(), by_hand(command))
                                             : without_check(d, what);
     return {.level = level::unknown,
             .what = std::string(what),
@@ -162,10 +164,7 @@ std::string without_check(demands const& d, std::string_view what)
     return d.call.with("--skip", (given == d.call.own.end() ? "" : given->second + ',') + std::string(what)).line();
 }
 
-bool is_forbidden(reply const& r)
-{
-    return r.what == reply::kind::error && r.text.starts_with("NOPERM");
-}
+bool is_forbidden(reply const& r) { return r.what == reply::kind::error && r.text.starts_with("NOPERM"); }
 
 std::string counted(std::int64_t count, std::string_view noun)
 {

@@ -18,12 +18,14 @@ constexpr std::size_t keys_at_once = 1000, counters_measured = 100;
 // Of the keys of a lock: docs/protocol.md.
 std::string_view type_of(std::string_view mark)
 {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 4> others{{{":=fence", "zset"}, {":=shared", "zset"}, {":=wanted", "hash"}, {":=turn", "set"}}};
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 4> others{
+        {{":=fence", "zset"}, {":=shared", "zset"}, {":=wanted", "hash"}, {":=turn", "set"}}};
     auto const* const other = std::ranges::find(others, mark, [](auto const& o) { return o.first; });
     return other == others.end() ? "string" : other->second;
 }
 
-void judge_key(key_facts& k, std::string const& key, std::string const& type, std::int64_t left, std::vector<std::string>& counters)
+void judge_key(key_facts& k, std::string const& key, std::string const& type, std::int64_t left,
+               std::vector<std::string>& counters)
 {
     auto const mark = core::mark_in(key);
     bool const is_counter = mark == ":=fence";
@@ -88,7 +90,8 @@ std::optional<std::size_t> keys_in_database(node_facts const& f)
     auto const told = f.info.field(fmt::format("db{}", f.place.database));
     std::size_t count = 0;
     constexpr std::string_view label = "keys=";
-    if (!told.starts_with(label) || std::from_chars(told.data() + label.size(), told.data() + told.size(), count).ec != std::errc())
+    if (!told.starts_with(label)
+        || std::from_chars(told.data() + label.size(), told.data() + told.size(), count).ec != std::errc())
         return std::nullopt;
     return count;
 }
@@ -101,7 +104,8 @@ asio::awaitable<key_facts> look_at_keys(server& s, node_facts const& f, demands 
     std::vector<std::string> counters;
     std::string cursor = "0";
     do {
-        std::vector<std::string> question{"SCAN", cursor, "MATCH", pattern_of(d.prefix), "COUNT", std::to_string(std::min(keys_at_once, d.keys_max))};
+        std::vector<std::string> question{
+            "SCAN", cursor, "MATCH", pattern_of(d.prefix), "COUNT", std::to_string(std::min(keys_at_once, d.keys_max))};
         auto answer = co_await s.ask(std::move(question));
         if (answer.failed() || answer.elements.size() != 2) {
             k.refusal = std::move(answer);

@@ -17,7 +17,8 @@ namespace {
 
 std::string in_bytes(double bytes)
 {
-    return bytes < 1024 * 1024 ? fmt::format("{:.0f} KiB", bytes / 1024) : fmt::format("{:.1f} MiB", bytes / 1024 / 1024);
+    return bytes < 1024 * 1024 ? fmt::format("{:.0f} KiB", bytes / 1024)
+                               : fmt::format("{:.1f} MiB", bytes / 1024 / 1024);
 }
 
 findings eviction(node_facts const& f, demands const&)
@@ -34,14 +35,18 @@ findings eviction(node_facts const& f, demands const&)
         found.mend = set_setting(f, "maxmemory-policy noeviction");
     } else if (evicted > 0) {
         found.level = level::warning;
-        found.why = fmt::format("it has evicted {} since its start, and locks may have been among them; now it evicts none", counted(evicted, "key"));
+        found.why =
+            fmt::format("it has evicted {} since its start, and locks may have been among them; now it evicts none",
+                        counted(evicted, "key"));
         found.mend = f.place.admin_client() + " CONFIG RESETSTAT";
     } else if (limit > 0 && used * 10 > limit * 9) {
         found.level = level::warning;
-        found.why = fmt::format("{} of {} (maxmemory) are used: when it is full it grants no locks", in_bytes(static_cast<double>(used)), in_bytes(static_cast<double>(limit)));
+        found.why = fmt::format("{} of {} (maxmemory) are used: when it is full it grants no locks",
+                                in_bytes(static_cast<double>(used)), in_bytes(static_cast<double>(limit)));
         found.mend = set_setting(f, fmt::format("maxmemory {}", limit * 2));
     } else {
-        found.why = evicts ? "it has no maxmemory, so it evicts nothing" : "maxmemory-policy is noeviction, and nothing was evicted";
+        found.why = evicts ? "it has no maxmemory, so it evicts nothing"
+                           : "maxmemory-policy is noeviction, and nothing was evicted";
     }
     return {std::move(found)};
 }
@@ -52,7 +57,8 @@ findings durability(node_facts const& f, demands const& d)
     if (f.settings.failed())
         return {unread(f, d, f.settings, "durability", "config|get")};
     auto const state = durability_of(f);
-    auto const after = fmt::format("it forgets locks when it restarts, and does not vote for {} (max_ttl) then", in_words(d.max_ttl));
+    auto const after =
+        fmt::format("it forgets locks when it restarts, and does not vote for {} (max_ttl) then", in_words(d.max_ttl));
     // A server without a configuration file cannot rewrite it.
     auto const keep = f.info.field("config_file").empty()
                           ? std::string()
@@ -78,12 +84,13 @@ findings durability(node_facts const& f, demands const& d)
             fmt::format("appendfsync is {}, not always: {}", printable(f.settings.field("appendfsync")), after),
             set_setting(f, "appendfsync always") + keep);
     case durability_state::lack::synced_on_rewrite:
-        return lacks(
-            "no-appendfsync-on-rewrite is yes: while the log is rewritten it is not written through, and " + after,
-            set_setting(f, "no-appendfsync-on-rewrite no") + keep);
+        return lacks("no-appendfsync-on-rewrite is yes: while the log is rewritten it is not written through, and "
+                         + after,
+                     set_setting(f, "no-appendfsync-on-rewrite no") + keep);
     case durability_state::lack::complete:
         return lacks("its log is being rewritten: if it was switched on just now, and the server is killed before that "
-                     "is done, " + after,
+                     "is done, "
+                         + after,
                      f.place.client() + " INFO persistence  # repeat it until aof_rewrite_in_progress is 0");
     }
     return {};
@@ -98,7 +105,8 @@ std::string line_for(std::string const& client, std::vector<std::string> const& 
         line += ' ' + shell_word(word);
         prompt += prompt.empty() ? "\"" : " \"";
         for (unsigned char const c : word) {
-            bool const is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == ':' || c == '-';
+            bool const is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == ':'
+                                  || c == '-';
             prompt += is_plain ? std::string(1, static_cast<char>(c)) : fmt::format("\\x{:02x}", c);
         }
         prompt += '"';
@@ -110,15 +118,16 @@ std::string listed(key_facts::named const& keys, bool with_types)
 {
     std::string all;
     for (auto const& [key, type] : keys.first)
-        all += fmt::format("{}{}{}", all.empty() ? "" : ", ", printable(key), with_types ? fmt::format(" ({})", printable(type)) : "");
+        all += fmt::format("{}{}{}", all.empty() ? "" : ", ", printable(key),
+                           with_types ? fmt::format(" ({})", printable(type)) : "");
     return keys.count > keys.first.size() ? fmt::format("{} and {} more", all, keys.count - keys.first.size()) : all;
 }
 
 std::string looked_at(node_facts const& f, demands const& d)
 {
     auto const& k = f.keys;
-    return fmt::format("{} looked at{}, {} with the prefix {}", counted(static_cast<std::int64_t>(k.looked_at), "key"), k.is_all ? "" : ", others are there (--keys)", k.found,
-                       printable(d.prefix));
+    return fmt::format("{} looked at{}, {} with the prefix {}", counted(static_cast<std::int64_t>(k.looked_at), "key"),
+                       k.is_all ? "" : ", others are there (--keys)", k.found, printable(d.prefix));
 }
 
 findings keys(node_facts const& f, demands const& d)
@@ -145,7 +154,7 @@ findings keys(node_facts const& f, demands const& d)
                                           counted(static_cast<std::int64_t>(k.foreign.count), "key"),
                                           listed(k.foreign, true), looked_at(f, d)),
                        .mend = line_for(in_database(f.place.admin_client()), {"RENAMENX", key, "no-" + key})
-                             + "  # or choose another --prefix",
+                               + "  # or choose another --prefix",
                        .values = {{"foreign_keys", k.foreign.count}}});
     }
     if (all.empty())
@@ -160,19 +169,21 @@ findings counters(node_facts const& f, demands const& d)
     if (k.refusal.failed())
         return {unread(f, d, k.refusal, "counters", k.refused)};
     if (k.counters == 0)
-        return {{.why = fmt::format("there are no fencing counters; {}", looked_at(f, d)), .values = {{"counters", 0}}}};
+        return {
+            {.why = fmt::format("there are no fencing counters; {}", looked_at(f, d)), .values = {{"counters", 0}}}};
     if (k.unmeasured.failed())
         return {unread(f, d, k.unmeasured, "counters", "memory|usage")};
     auto const each = k.measured == 0 ? 0.0 : static_cast<double>(k.measured_bytes) / static_cast<double>(k.measured);
     auto const bytes = each * static_cast<double>(k.counters);
     auto const limit = static_cast<double>(f.number("maxmemory"));
-    finding found{.why = fmt::format("{} of fencing, one for each resource and for ever, take about {}", counted(static_cast<std::int64_t>(k.counters), "counter"), in_bytes(bytes)),
+    finding found{.why = fmt::format("{} of fencing, one for each resource and for ever, take about {}",
+                                     counted(static_cast<std::int64_t>(k.counters), "counter"), in_bytes(bytes)),
                   .values = {{"counters", k.counters}, {"counter_bytes", static_cast<std::int64_t>(bytes)}}};
     if (limit > 0 && bytes * 2 > limit) {
         found.level = level::warning;
         found.why += fmt::format(", more than half of maxmemory ({})", in_bytes(limit));
         found.mend = set_setting(f, fmt::format("maxmemory {}", f.number("maxmemory") * 2))
-                   + "  # and fence fewer names: docs/fencing.md";
+                     + "  # and fence fewer names: docs/fencing.md";
     }
     return {std::move(found)};
 }

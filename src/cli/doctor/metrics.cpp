@@ -22,7 +22,7 @@ namespace {
 // A number of one node.
 struct node_gauge {
     std::string_view name, help;
-    std::string_view check;  // which reports the same for people
+    std::string_view check;                          // which reports the same for people
     std::optional<double> (*of)(node_facts const&);  // nothing: it is not known
 };
 
@@ -134,7 +134,7 @@ std::pair<std::string, std::string> label_of(std::string_view text)
     auto const is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
     auto const is_digit = [](char c) { return c >= '0' && c <= '9'; };
     bool const is_valid = !name.empty() && !is_digit(name.front())
-                       && std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); });
+                          && std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); });
     bool const is_reserved = name == "check" || name == "node" || name == "le" || name == "quantile";
     if (!is_valid || is_reserved || name.starts_with("__") || name.size() + 1 >= text.size())
         return {};
@@ -151,8 +151,7 @@ std::string to_prometheus(findings const& found, std::vector<node_facts> const& 
     };
     one("redlock_doctor_status", "The worst that was found: 0 OK, 1 WARN, 2 CRIT, 3 UNKNOWN.",
         exit_status_of(worst(found)));
-    one("redlock_doctor_timestamp_seconds", "When the doctor has looked.",
-        options.ended.time_since_epoch().count());
+    one("redlock_doctor_timestamp_seconds", "When the doctor has looked.", options.ended.time_since_epoch().count());
     to.gauge("redlock_doctor_check", "What a check has found: 0 OK, 1 WARN, 2 CRIT, 3 UNKNOWN.", [&](stats const&) {
         for (auto const& f : levels_of(found, nodes, skipped))
             to.sample(exit_status_of(f.level), {{"check", f.what}, {"node", f.node}});

@@ -14,10 +14,7 @@ namespace redlock::cli::doctor {
 
 namespace {
 
-bool is_about_keys(reply const& r)
-{
-    return r.text.find(" key") != std::string::npos;
-}
+bool is_about_keys(reply const& r) { return r.text.find(" key") != std::string::npos; }
 
 // The refused commands, one by one: if a script is refused, a server does not say which of its commands.
 findings refused_commands(node_facts const& f, demands const& d)
@@ -29,10 +26,12 @@ findings refused_commands(node_facts const& f, demands const& d)
             continue;
         if (is_about_keys(answer))
             return {{.level = level::critical,
-                     .why = fmt::format("the user {} may not use keys that begin with {}", printable(f.place.user), printable(d.prefix)),
+                     .why = fmt::format("the user {} may not use keys that begin with {}", printable(f.place.user),
+                                        printable(d.prefix)),
                      .mend = allow(f, '~' + pattern_of(d.prefix))}};
         all.push_back({.level = p.is_vital ? level::critical : level::warning,
-                       .why = fmt::format("the user {} may not run {}, without which {}", printable(f.place.user), name, p.without),
+                       .why = fmt::format("the user {} may not run {}, without which {}", printable(f.place.user), name,
+                                          p.without),
                        .mend = allow(f, fmt::format("+{}", name))});
     }
     return all;
@@ -42,10 +41,8 @@ findings refused_commands(node_facts const& f, demands const& d)
 std::vector<std::string_view> options_of(uses const& u, bool is_used)
 {
     std::vector<std::string_view> all;
-    for (auto const& [is, option] : {std::pair(u.fencing, "--fencing"),
-                                     {u.waiting, "--waiting"},
-                                     {u.shared, "--shared"},
-                                     {u.sets, "--sets"}}) {
+    for (auto const& [is, option] :
+         {std::pair(u.fencing, "--fencing"), {u.waiting, "--waiting"}, {u.shared, "--shared"}, {u.sets, "--sets"}}) {
         if (is == is_used)
             all.push_back(option);
     }
@@ -77,7 +74,8 @@ findings permissions_of(node_facts const& f, demands const& d)
     auto const until_then = p.done.empty() ? "" : fmt::format("a lock was {}, but ", fmt::join(p.done, ", "));
     if (failed && p.is_taken)
         all.push_back({.level = level::unknown,
-                       .why = fmt::format("the lock {}{} that is tried is held by somebody else", printable(d.prefix), printable(d.probe)),
+                       .why = fmt::format("the lock {}{} that is tried is held by somebody else", printable(d.prefix),
+                                          printable(d.probe)),
                        .mend = d.call.with("--probe", d.probe + "-2").line()});
     else if (failed && all.empty())
         all.push_back(

@@ -40,7 +40,8 @@ void fail(probe_facts& p, std::string step, attempt_report const& r)
 }
 
 // @return an empty lock, if that has failed
-asio::awaitable<lock> acquire(lock_manager& locks, resource_set names, acquire_options options, probe_facts& p, std::string step)
+asio::awaitable<lock> acquire(lock_manager& locks, resource_set names, acquire_options options, probe_facts& p,
+                              std::string step)
 {
     attempt_report report;
     options.ttl = probe_ttl;
@@ -95,10 +96,12 @@ asio::awaitable<void> try_alone(lock_manager& ours, lock_manager& theirs, demand
     if (!took(p, not_extended, "extended"))
         co_return;
     auto const token = first.fencing_token();
-    auto [second, not_released] = co_await (acquire(theirs, d.probe, {.wait = wait_max}, p, "waited for") && release_for(theirs, first));
+    auto [second, not_released] =
+        co_await (acquire(theirs, d.probe, {.wait = wait_max}, p, "waited for") && release_for(theirs, first));
     if (!second)
         co_return;
-    if (d.used.fencing && !took(p, token > 0 && second.fencing_token() > token ? error_code() : errc::unsupported, "fenced"))
+    if (d.used.fencing
+        && !took(p, token > 0 && second.fencing_token() > token ? error_code() : errc::unsupported, "fenced"))
         co_return;
     auto [also_not] = co_await second.async_release(as_result);
     took(p, not_released ? not_released : also_not, "released");

@@ -22,15 +22,9 @@ using std::chrono::days;
 
 constexpr auto renew_before = days(30), renew_at_once = days(7);
 
-std::string host_of(node_facts const& f)
-{
-    return f.place.host.empty() ? "this host" : f.place.host;
-}
+std::string host_of(node_facts const& f) { return f.place.host.empty() ? "this host" : f.place.host; }
 
-bool is_out_of_date(server_certificate const& c, demands const& d)
-{
-    return c.ends <= d.now || c.begins > d.now;
-}
+bool is_out_of_date(server_certificate const& c, demands const& d) { return c.ends <= d.now || c.begins > d.now; }
 
 // A restart makes a server read its certificate again. Nobody can change a setting over TLS meanwhile: redis-cli does
 // not trust the server either.
@@ -43,14 +37,14 @@ std::string mend_certificate(node_facts const& f, demands const& d)
             host_of(f));
     if (!c.complaint.empty())
         return d.call.with("--ca-file", std::string(some_file)).line()
-             + "  # FILE: the authority that has signed its certificate";
+               + "  # FILE: the authority that has signed its certificate";
     auto const file = [&](char const* name, char const* otherwise) {
         auto const path = f.settings.field(name);
         return path.empty() ? std::string(otherwise) : shell_word(path);
     };
     return set_setting(f, fmt::format("tls-cert-file {} tls-key-file {}", file("tls-cert-file", "CERTIFICATE"),
                                       file("tls-key-file", "KEY")))
-         + "  # when these files hold a new certificate and its key";
+           + "  # when these files hold a new certificate and its key";
 }
 
 // The message of the library says the same.
@@ -84,10 +78,10 @@ std::string mend_silence(node_facts const& f, demands const& d)
     auto const says = [&](error_code ec) { return f.hello.text.find(ec.message()) != f.hello.text.npos; };
     if (says(asio::error::host_not_found))
         return d.call.with_node(f.name, f.place.at("HOST", f.place.port).url()).line()
-             + fmt::format("  # HOST: the right name, as {} is unknown", printable(f.place.host));
+               + fmt::format("  # HOST: the right name, as {} is unknown", printable(f.place.host));
     if (f.hello.text.find("certificate required") != f.hello.text.npos)
         return d.call.with("--certificate-file", "CERTIFICATE").with("--private-key-file", "KEY").line()
-             + "  # of a client that the server trusts";
+               + "  # of a client that the server trusts";
     auto const& c = f.certificate;
     bool const is_trusted = !c || !c->unread.empty() || (c->complaint.empty() && !is_out_of_date(*c, d));
     return is_trusted ? mend_server(f, says(asio::error::connection_refused)) : mend_certificate(f, d);
@@ -114,20 +108,18 @@ findings reachable(node_facts const& f, demands const& d)
 std::string raise_maxclients(node_facts const& f)
 {
     auto const client = f.place.admin_client();
-    return fmt::format(
-        "until n=$({0} CONFIG GET maxclients | tee /dev/stderr | grep -x '[0-9][0-9]*') && "
-        "{0} CONFIG SET maxclients $((n * 2)) | tee /dev/stderr | grep -q OK; do sleep 1; done"
-        "  # it gets in when a client leaves: close idle ones",
-        client);
+    return fmt::format("until n=$({0} CONFIG GET maxclients | tee /dev/stderr | grep -x '[0-9][0-9]*') && "
+                       "{0} CONFIG SET maxclients $((n * 2)) | tee /dev/stderr | grep -q OK; do sleep 1; done"
+                       "  # it gets in when a client leaves: close idle ones",
+                       client);
 }
 
 // In protected mode, a server without a password lets in only clients of its own host.
 std::string set_password(node_facts const& f)
 {
-    return fmt::format(
-        "head -n 1 {0} | tr -d '\\n' | redis-cli -p {1} -x CONFIG SET requirepass"
-        "  # on {2}; {0}: its first line is the new password",
-        some_file, f.place.port, host_of(f));
+    return fmt::format("head -n 1 {0} | tr -d '\\n' | redis-cli -p {1} -x CONFIG SET requirepass"
+                       "  # on {2}; {0}: its first line is the new password",
+                       some_file, f.place.port, host_of(f));
 }
 
 std::string mend_login(node_facts const& f, demands const& d)
@@ -170,7 +162,7 @@ findings certificate(node_facts const& f, demands const& d)
     auto const is_over = c.ends <= d.now, is_early = c.begins > d.now;
     finding found{.values = {{"days_left", left.count()}}};
     found.level = is_over || is_early || !c.complaint.empty() || left < renew_at_once ? level::critical
-                : left < renew_before                                                 ? level::warning
+                  : left < renew_before                                               ? level::warning
                                                                                       : level::ok;
     if (is_over)
         found.why = fmt::format("its certificate has ended on {:%F}, so no client connects", c.ends);

@@ -21,7 +21,8 @@ using namespace std::chrono_literals;
 std::pair<std::string, std::string> version_of(node_facts const& f)
 {
     auto const valkey = f.info.field("valkey_version");
-    return valkey.empty() ? std::pair(std::string("redis"), f.info.field("redis_version")) : std::pair(std::string("valkey"), valkey);
+    return valkey.empty() ? std::pair(std::string("redis"), f.info.field("redis_version"))
+                          : std::pair(std::string("valkey"), valkey);
 }
 
 // The call with the primary in the place of its replica, or without the replica if the primary is a node already.
@@ -108,8 +109,8 @@ findings sentinel(node_facts const& f, demands const&)
                                 "service, which is quarantined then",
                                 count == 1 ? "a Sentinel watches" : fmt::format("{} Sentinels watch", count)),
              .mend = f.place.admin_client()
-                   + " SUBSCRIBE __sentinel__:hello | sed -n '/,/{p;q;}'"
-                     "  # HOST,PORT,ID,EPOCH,NAME,…: use redis-sentinel://HOST:PORT/NAME",
+                     + " SUBSCRIBE __sentinel__:hello | sed -n '/,/{p;q;}'"
+                       "  # HOST,PORT,ID,EPOCH,NAME,…: use redis-sentinel://HOST:PORT/NAME",
              .values = {{"sentinels", count}}}};
 }
 
@@ -143,8 +144,8 @@ findings version(node_facts const& f, demands const& d)
         return {{.why = shown + " is corrected; no end of life is announced"}};
     if (*life.ends > d.now)
         return {{.why = fmt::format("{} is corrected until {:%F}", shown, *life.ends)}};
-    auto why = fmt::format("{} reached its end of life on {:%F}; a distribution may still correct it", shown,
-                           *life.ends);
+    auto why =
+        fmt::format("{} reached its end of life on {:%F}; a distribution may still correct it", shown, *life.ends);
     if (d.strict)
         return {{.level = level::warning, .why = std::move(why), .mend = newer}};
     return {{.why = std::move(why), .is_remark = true}};
@@ -159,10 +160,13 @@ findings clients(node_facts const& f, demands const&)
                  .why = "its limit of clients is not known",
                  .mend = f.place.admin_client() + " CONFIG GET maxclients"}};
     finding found{.values = {{"clients", used}, {"maxclients", limit}, {"rejected", rejected}}};
-    found.level = used * 20 > limit * 19 ? level::critical : used * 5 > limit * 4 || rejected > 0 ? level::warning : level::ok;
+    found.level = used * 20 > limit * 19                 ? level::critical
+                  : used * 5 > limit * 4 || rejected > 0 ? level::warning
+                                                         : level::ok;
     found.why = fmt::format("{} of {} clients are connected", used, limit);
     if (rejected > 0)
-        found.why += fmt::format(", and {} refused since its start", rejected == 1 ? "one was" : fmt::format("{} were", rejected));
+        found.why += fmt::format(", and {} refused since its start",
+                                 rejected == 1 ? "one was" : fmt::format("{} were", rejected));
     if (found.level != level::ok)
         found.mend = used * 5 > limit * 4 ? set_setting(f, fmt::format("maxclients {}", limit * 2))
                                           : f.place.admin_client() + " CONFIG RESETSTAT";
@@ -179,7 +183,9 @@ findings timeout(node_facts const& f, demands const&)
                                                    "never idle so long",
                                                    seconds)}};
     return {{.level = level::warning,
-             .why = fmt::format("it closes connections that are idle for {} s: those of locks may have to be opened again and again", seconds),
+             .why = fmt::format(
+                 "it closes connections that are idle for {} s: those of locks may have to be opened again and again",
+                 seconds),
              .mend = set_setting(f, "timeout 0")}};
 }
 
@@ -198,7 +204,8 @@ findings slow_log(node_facts const& f, demands const& d)
     std::string command;
     for (auto const& entry : f.slow_log.elements) {
         auto const& e = entry.elements;
-        if (e.size() < 4 || std::chrono::seconds(e[1].number().value_or(0)) < since || e[2].number().value_or(0) <= limit)
+        if (e.size() < 4 || std::chrono::seconds(e[1].number().value_or(0)) < since
+            || e[2].number().value_or(0) <= limit)
             continue;
         ++count;
         if (*e[2].number() > slowest && !e[3].elements.empty()) {
@@ -206,11 +213,15 @@ findings slow_log(node_facts const& f, demands const& d)
             command = printable(e[3].elements.front().text);  // not what follows, which may be secret
         }
     }
-    finding found{.why = fmt::format("no command has taken longer than node_timeout ({}) within the last hour", in_words(d.node_timeout)), .values = {{"slow_commands", count}}};
+    finding found{.why = fmt::format("no command has taken longer than node_timeout ({}) within the last hour",
+                                     in_words(d.node_timeout)),
+                  .values = {{"slow_commands", count}}};
     if (count > 0) {
         found.level = level::warning;
-        found.why = fmt::format("{} within the last hour {} longer than node_timeout ({}), during which nobody votes; the slowest, {}, {} ms", counted(count, "command"),
-                                count == 1 ? "has taken" : "have taken", in_words(d.node_timeout), command, slowest / 1000);
+        found.why = fmt::format("{} within the last hour {} longer than node_timeout ({}), during which nobody votes; "
+                                "the slowest, {}, {} ms",
+                                counted(count, "command"), count == 1 ? "has taken" : "have taken",
+                                in_words(d.node_timeout), command, slowest / 1000);
         found.mend = f.place.client() + " SLOWLOG GET 128  # avoid these commands, or raise node_timeout";
     }
     return {std::move(found)};

@@ -32,7 +32,7 @@ findings number_of_nodes(nodes const& all, demands const& d)
         found.level = level::warning;
         found.why = "with one node a lock is as good as that server's memory, and nobody gets a lock while it is down";
         found.mend = d.call.with_another_node(another_node).with_another_node(another_node).line()
-                   + "  # three servers that do not fail together";
+                     + "  # three servers that do not fail together";
     } else if (n % 2 == 0) {
         found.level = level::warning;
         found.why = fmt::format("{} nodes survive the failure of {}, as {} do: the last one gives nothing", n,
@@ -89,8 +89,9 @@ findings same_server(nodes const& all, demands const& d)
                          .mend = for_all_but_first(d.call, names,
                                                    [](auto const& c, auto const& name) { return c.without_node(name); })
                                      .line()
-                               + "  # and other servers"});
-    bool const are_known = std::ranges::all_of(all, [](auto const& f) { return !f.is_server || !f.info.field("run_id").empty(); });
+                                 + "  # and other servers"});
+    bool const are_known =
+        std::ranges::all_of(all, [](auto const& f) { return !f.is_server || !f.info.field("run_id").empty(); });
     if (found.empty() && !are_known && all.size() > 1)
         found.push_back({.level = level::unknown,
                          .why = "two addresses may lead to one server: not all servers have answered INFO",
@@ -114,7 +115,7 @@ findings same_host(nodes const& all, demands const& d)
              .mend = for_all_but_first(d.call, names,
                                        [](auto const& c, auto const& name) { return c.with_node(name, another_node); })
                          .line()
-                   + "  # a host for each"});
+                     + "  # a host for each"});
     }
     if (found.empty())
         found.push_back({.why = "by their addresses, each has a host of its own"});
@@ -158,7 +159,8 @@ findings same_settings(nodes const& all, demands const& d)
                          .why = "the settings of the clients could not be read",
                          .mend = ask_for_settings(all, d)});
     else if (found.empty())
-        found.push_back({.why = lines.empty() ? "no client has left its settings within the last hour" : "all clients within the last hour had the same settings"});
+        found.push_back({.why = lines.empty() ? "no client has left its settings within the last hour"
+                                              : "all clients within the last hour had the same settings"});
     return found;
 }
 
@@ -176,8 +178,8 @@ findings votes(nodes const& all, demands const& d)
     if (voting < majority)
         found.mend = d.call.line() + "  # when the other findings are mended";
     else if (voting < all.size())
-        found.mend = fmt::format("{}  # when the other findings are mended; {} more may fail", d.call.line(),
-                                 voting - majority);
+        found.mend =
+            fmt::format("{}  # when the other findings are mended; {} more may fail", d.call.line(), voting - majority);
     return {std::move(found)};
 }
 
@@ -187,10 +189,11 @@ std::vector<core::node_age<sys_ms>> ages_of(nodes const& all, demands const& d)
     for (auto const& f : all) {
         bool const is_known = f.is_server && !f.info.field("run_id").empty();
         bool const tells_log = is_known && !f.settings.failed();
-        ages.push_back({.known = is_known,
-                        .durable = tells_log && durability_of(f).is_durable(),
-                        .restarted = false,
-                        .began = d.now - std::chrono::seconds(std::max<std::int64_t>(f.number("uptime_in_seconds") - 1, 0))});
+        ages.push_back(
+            {.known = is_known,
+             .durable = tells_log && durability_of(f).is_durable(),
+             .restarted = false,
+             .began = d.now - std::chrono::seconds(std::max<std::int64_t>(f.number("uptime_in_seconds") - 1, 0))});
     }
     return ages;
 }
@@ -234,8 +237,8 @@ std::string cause_of_quarantine(nodes const& all, demands const& d)
     auto const votes_or_is_new = [](auto const& f) { return f.vote.quarantine.count() == 0 || f.has_no_marker; };
     auto const prefix = printable(d.prefix);
     return std::ranges::all_of(all, votes_or_is_new)
-             ? fmt::format("no client has locked there with the prefix {} before, or the keys are lost", prefix)
-             : fmt::format("they have restarted, or are new to the prefix {}", prefix);
+               ? fmt::format("no client has locked there with the prefix {} before, or the keys are lost", prefix)
+               : fmt::format("they have restarted, or are new to the prefix {}", prefix);
 }
 
 findings guard(nodes const& all, demands const& d)
@@ -263,7 +266,8 @@ findings guard(nodes const& all, demands const& d)
         found.mend = d.call.with("--watch", "10s").line() + "  # Ctrl-C ends it";
     } else if (strictly.count > 0 && !is_strict) {
         found.level = strictly.majority.count() > 0 ? level::warning : level::ok;
-        found.why = fmt::format("{} of {} nodes have restarted within max_ttl and vote all the same: two may hold a lock for {} s, unless the "
+        found.why = fmt::format("{} of {} nodes have restarted within max_ttl and vote all the same: two may hold a "
+                                "lock for {} s, unless the "
                                 "nodes are new",
                                 strictly.count, all.size(), strictly.majority.count());
         found.mend = d.call.with("--restart-guard", "strict").line() + "  # and give the nodes a durable log";
@@ -276,12 +280,9 @@ findings guard(nodes const& all, demands const& d)
 }
 
 constexpr std::array checks{
-    check_of_all{"nodes", number_of_nodes},
-    check_of_all{"same-server", same_server},
-    check_of_all{"same-host", same_host},
-    check_of_all{"same-settings", same_settings},
-    check_of_all{"restart-guard", guard},
-    check_of_all{"votes", votes},
+    check_of_all{"nodes", number_of_nodes}, check_of_all{"same-server", same_server},
+    check_of_all{"same-host", same_host},   check_of_all{"same-settings", same_settings},
+    check_of_all{"restart-guard", guard},   check_of_all{"votes", votes},
 };
 
 }  // namespace

@@ -53,7 +53,8 @@ address parse_address(std::string_view url, etcd_options defaults)
     for (auto const& [name, value] : read.parameters)
         read_option(name, value, a.options);
     check(a.options);
-    a.name = leases::to_string(a.tls ? "etcds://" : "etcd://", a.members) + (a.options.prefix.empty() ? "" : "/" + a.options.prefix);
+    a.name = leases::to_string(a.tls ? "etcds://" : "etcd://", a.members)
+             + (a.options.prefix.empty() ? "" : "/" + a.options.prefix);
     return a;
 }
 

@@ -28,7 +28,8 @@ namespace http = boost::beast::http;
 namespace {
 
 constexpr std::size_t body_max = 16 << 20;
-constexpr std::string_view asks_for_port = "; is this the client port of an etcd server (--listen-client-urls, mostly 2379)?";
+constexpr std::string_view asks_for_port =
+    "; is this the client port of an etcd server (--listen-client-urls, mostly 2379)?";
 
 http::request<http::string_body> make_request(server const& s, std::string_view path, std::string_view token)
 {
@@ -49,12 +50,16 @@ std::vector<std::shared_ptr<server const>> servers_of(address const& a, config c
         redis::url host;
         host.host = m.host;
         auto certificates = a.tls ? redis::tls_settings(host, c.tls) : redis::tls_settings();
-        all.push_back(std::make_shared<server>(server{m, a.password, a.tls, std::move(certificates), c.connect_timeout}));
+        all.push_back(
+            std::make_shared<server>(server{m, a.password, a.tls, std::move(certificates), c.connect_timeout}));
     }
     return all;
 }
 
-http_channel::http_channel(asio::any_io_executor e, std::shared_ptr<server const> s) : executor_(std::move(e)), server_(std::move(s)), limit_(executor_) {}
+http_channel::http_channel(asio::any_io_executor e, std::shared_ptr<server const> s)
+    : executor_(std::move(e)), server_(std::move(s)), limit_(executor_)
+{
+}
 
 void http_channel::close()
 {
@@ -91,7 +96,10 @@ answer http_channel::failure(error_code ec, bool untouched) const
         words += asks_for_port;
     if (!answered_ && !server_->tls)
         words += " If it wants TLS there, its URL begins with etcds://";
-    return {{}, {.untouched = untouched, .error = untouched ? errc::node_unreachable : errc::connection_lost, .text = std::move(words)}};
+    return {{},
+            {.untouched = untouched,
+             .error = untouched ? errc::node_unreachable : errc::connection_lost,
+             .text = std::move(words)}};
 }
 
 asio::awaitable<node_reply> http_channel::open()
@@ -151,7 +159,8 @@ asio::awaitable<node_reply> http_channel::connect(asio::ip::tcp::endpoint where)
     co_return why;
 }
 
-asio::awaitable<answer> http_channel::ask(std::string_view path, std::string body, std::string_view token, std::chrono::milliseconds patience)
+asio::awaitable<answer> http_channel::ask(std::string_view path, std::string body, std::string_view token,
+                                          std::chrono::milliseconds patience)
 {
     limit(patience);
     auto request = make_request(*server_, path, token);
@@ -172,8 +181,10 @@ asio::awaitable<answer> http_channel::ask(std::string_view path, std::string bod
     co_return a;
 }
 
-// The body of the request does not end: that the server reads it while it answers is so for connections that are not used again.
-asio::awaitable<answer> http_channel::stream(std::string_view path, std::string first, std::string_view token, std::chrono::milliseconds patience)
+// The body of the request does not end: that the server reads it while it answers is so for connections that are not
+// used again.
+asio::awaitable<answer> http_channel::stream(std::string_view path, std::string first, std::string_view token,
+                                             std::chrono::milliseconds patience)
 {
     limit(patience);
     auto const head = make_request(*server_, path, token);
@@ -195,7 +206,8 @@ asio::awaitable<answer> http_channel::stream(std::string_view path, std::string 
 asio::awaitable<void> http_channel::write(std::string message)
 {
     message += '\n';
-    co_await asio::async_write(*wire_, http::make_chunk(asio::buffer(message)), as_result);  // of an error who reads will hear
+    co_await asio::async_write(*wire_, http::make_chunk(asio::buffer(message)), as_result);  // of an error who reads
+                                                                                             // will hear
 }
 
 asio::awaitable<answer> http_channel::read()
@@ -208,7 +220,8 @@ asio::awaitable<answer> http_channel::read()
             co_return interpret(stream_->get().result_int(), line);
         }
         if (stream_->is_done())
-            co_return body.empty() ? failure(http::error::end_of_stream, true) : interpret(stream_->get().result_int(), std::exchange(body, {}));
+            co_return body.empty() ? failure(http::error::end_of_stream, true)
+                                   : interpret(stream_->get().result_int(), std::exchange(body, {}));
         auto const [ec, size] = co_await http::async_read_some(*wire_, buffer_, *stream_, as_result);
         if (ec)
             co_return failure(ec, true);
@@ -220,10 +233,15 @@ answer http_channel::interpret(unsigned status, std::string_view body)
     error_code ec;
     auto said = json::parse(body, ec);
     if (ec || !said.is_object()) {
-        auto const words = fmt::format("HTTP {}: {}", status, body.substr(0, body.find_first_of("\r\n")).substr(0, 200));
-        auto const hint = words.find("HTTPS") != words.npos ? std::string("; it wants TLS on this port: its URL begins with etcds://")
-                                                            : std::string(asks_for_port) + " It must be etcd 3.4 or newer";
-        return {{}, {.untouched = !answered_, .error = errc::unexpected_reply, .text = redis::without(words, server_->password) + hint}};
+        auto const words =
+            fmt::format("HTTP {}: {}", status, body.substr(0, body.find_first_of("\r\n")).substr(0, 200));
+        auto const hint = words.find("HTTPS") != words.npos
+                              ? std::string("; it wants TLS on this port: its URL begins with etcds://")
+                              : std::string(asks_for_port) + " It must be etcd 3.4 or newer";
+        return {{},
+                {.untouched = !answered_,
+                 .error = errc::unexpected_reply,
+                 .text = redis::without(words, server_->password) + hint}};
     }
     answered_ = true;
     auto& content = said.get_object();

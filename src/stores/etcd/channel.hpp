@@ -48,7 +48,8 @@ struct answer {
 
 /** One connection to one server: one request at a time, or one stream in either direction, for ever.
 
-    Used as a std::shared_ptr, on the executor. Its coroutines do not keep it. A simulation puts another one in the place of the one that ships.
+    Used as a std::shared_ptr, on the executor. Its coroutines do not keep it. A simulation puts another one in the
+    place of the one that ships.
 */
 class channel {
 public:
@@ -58,10 +59,12 @@ public:
     virtual asio::awaitable<node_reply> open() = 0;
 
     /// @p patience: then the connection ends. @p token: what the server wants to know who we are by; empty: nothing.
-    virtual asio::awaitable<answer> ask(std::string_view path, std::string body, std::string_view token, std::chrono::milliseconds patience) = 0;
+    virtual asio::awaitable<answer> ask(std::string_view path, std::string body, std::string_view token,
+                                        std::chrono::milliseconds patience) = 0;
 
     /// Begins a stream with its first message, and waits for the first one that comes.
-    virtual asio::awaitable<answer> stream(std::string_view path, std::string first, std::string_view token, std::chrono::milliseconds patience) = 0;
+    virtual asio::awaitable<answer> stream(std::string_view path, std::string first, std::string_view token,
+                                           std::chrono::milliseconds patience) = 0;
     virtual asio::awaitable<void> write(std::string message) = 0;  ///< of a stream, after that; one at a time
     virtual asio::awaitable<answer> read() = 0;                    ///< likewise
 
@@ -74,8 +77,10 @@ public:
     http_channel(asio::any_io_executor, std::shared_ptr<server const>);
 
     asio::awaitable<node_reply> open() override;
-    asio::awaitable<answer> ask(std::string_view path, std::string body, std::string_view token, std::chrono::milliseconds patience) override;
-    asio::awaitable<answer> stream(std::string_view path, std::string first, std::string_view token, std::chrono::milliseconds patience) override;
+    asio::awaitable<answer> ask(std::string_view path, std::string body, std::string_view token,
+                                std::chrono::milliseconds patience) override;
+    asio::awaitable<answer> stream(std::string_view path, std::string first, std::string_view token,
+                                   std::chrono::milliseconds patience) override;
     asio::awaitable<void> write(std::string message) override;
     asio::awaitable<answer> read() override;
     void close() override;
@@ -102,7 +107,9 @@ private:
 /// What a node takes from the world.
 struct surroundings {
     std::function<std::shared_ptr<channel>(asio::any_io_executor, std::shared_ptr<server const>)> make_channel =
-        [](asio::any_io_executor e, std::shared_ptr<server const> s) { return std::make_shared<http_channel>(std::move(e), std::move(s)); };
+        [](asio::any_io_executor e, std::shared_ptr<server const> s) {
+            return std::make_shared<http_channel>(std::move(e), std::move(s));
+        };
     /// So that clients are never in step with each other.
     std::minstd_rand::result_type seed = std::random_device()();
 };

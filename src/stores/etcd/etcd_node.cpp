@@ -22,10 +22,7 @@ namespace {
 
 using kind = node_command::kind;
 
-std::int64_t revision_of(json::object const& answer)
-{
-    return number(object(answer, "header"), "revision");
-}
+std::int64_t revision_of(json::object const& answer) { return number(object(answer, "header"), "revision"); }
 
 /// Transactions to an etcd cluster.
 class etcd_driver final : public leases::driver, public link::owner {
@@ -75,7 +72,7 @@ public:
     void close(bool is_idle, leases::finished& over) override
     {
         if (link_)
-            is_idle && outbox_.idle() && !moves_now_ ? link_->farewell() : link_->close();
+            is_idle&& outbox_.idle() && !moves_now_ ? link_->farewell() : link_->close();
         for (auto& t : outbox_.take_under_way())
             over.emplace_back(std::move(t.operation), node_reply{.error = errc::connection_lost});
         for (auto& t : outbox_.take_waiting())

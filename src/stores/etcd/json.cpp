@@ -13,19 +13,14 @@ namespace redlock::etcd_v3 {
 
 namespace {
 
-unsigned char* as_octets(char* text)
-{
-    return reinterpret_cast<unsigned char*>(text);
-}
+unsigned char* as_octets(char* text) { return reinterpret_cast<unsigned char*>(text); }
 
-unsigned char const* as_octets(char const* text)
-{
-    return reinterpret_cast<unsigned char const*>(text);
-}
+unsigned char const* as_octets(char const* text) { return reinterpret_cast<unsigned char const*>(text); }
 
 std::string compare(std::string_view key, std::string_view result, std::string_view value)
 {
-    return fmt::format(R"({{"key":"{}","target":"VALUE","result":"{}","value":"{}"}})", base64(key), result, base64(value));
+    return fmt::format(R"({{"key":"{}","target":"VALUE","result":"{}","value":"{}"}})", base64(key), result,
+                       base64(value));
 }
 
 }  // namespace
@@ -52,20 +47,11 @@ std::string is_missing(std::string_view key)
     return fmt::format(R"({{"key":"{}","target":"CREATE","create_revision":"0"}})", base64(key));
 }
 
-std::string is_equal(std::string_view key, std::string_view value)
-{
-    return compare(key, "EQUAL", value);
-}
+std::string is_equal(std::string_view key, std::string_view value) { return compare(key, "EQUAL", value); }
 
-std::string is_less(std::string_view key, std::string_view value)
-{
-    return compare(key, "LESS", value);
-}
+std::string is_less(std::string_view key, std::string_view value) { return compare(key, "LESS", value); }
 
-std::string is_greater(std::string_view key, std::string_view value)
-{
-    return compare(key, "GREATER", value);
-}
+std::string is_greater(std::string_view key, std::string_view value) { return compare(key, "GREATER", value); }
 
 std::string is_unchanged(std::string_view key, std::int64_t mod_revision)
 {
@@ -74,7 +60,8 @@ std::string is_unchanged(std::string_view key, std::int64_t mod_revision)
 
 std::string put(std::string_view key, std::string_view value, std::string_view lease)
 {
-    return fmt::format(R"({{"request_put":{{"key":"{}","value":"{}","lease":"{}"}}}})", base64(key), base64(value), lease.empty() ? "0" : lease);
+    return fmt::format(R"({{"request_put":{{"key":"{}","value":"{}","lease":"{}"}}}})", base64(key), base64(value),
+                       lease.empty() ? "0" : lease);
 }
 
 std::string put_as_it_is(std::string_view key)
@@ -87,14 +74,12 @@ std::string put_under(std::string_view key, std::string_view lease)
     return fmt::format(R"({{"request_put":{{"key":"{}","ignore_value":true,"lease":"{}"}}}})", base64(key), lease);
 }
 
-std::string get(std::string_view key)
-{
-    return fmt::format(R"({{"request_range":{{"key":"{}"}}}})", base64(key));
-}
+std::string get(std::string_view key) { return fmt::format(R"({{"request_range":{{"key":"{}"}}}})", base64(key)); }
 
 std::string find_any(std::string_view begin, std::string_view end)
 {
-    return fmt::format(R"({{"request_range":{{"key":"{}","range_end":"{}","limit":"1","keys_only":true}}}})", base64(begin), base64(end));
+    return fmt::format(R"({{"request_range":{{"key":"{}","range_end":"{}","limit":"1","keys_only":true}}}})",
+                       base64(begin), base64(end));
 }
 
 std::string erase(std::string_view key)
@@ -104,13 +89,11 @@ std::string erase(std::string_view key)
 
 std::string transaction_text::request() const
 {
-    return fmt::format(R"({{"compare":[{}],"success":[{}],"failure":[{}]}})", fmt::join(conditions, ","), fmt::join(then, ","), fmt::join(otherwise, ","));
+    return fmt::format(R"({{"compare":[{}],"success":[{}],"failure":[{}]}})", fmt::join(conditions, ","),
+                       fmt::join(then, ","), fmt::join(otherwise, ","));
 }
 
-std::string transaction_text::step() const
-{
-    return R"({"request_txn":)" + request() + "}";
-}
+std::string transaction_text::step() const { return R"({"request_txn":)" + request() + "}"; }
 
 std::string end_of(std::string prefix)
 {
@@ -141,10 +124,7 @@ std::string_view text(json::object const& o, std::string_view name)
     return v && v->is_string() ? std::string_view(v->get_string()) : std::string_view();
 }
 
-std::string bytes(json::object const& o, std::string_view name)
-{
-    return from_base64(text(o, name));
-}
+std::string bytes(json::object const& o, std::string_view name) { return from_base64(text(o, name)); }
 
 json::object const& object(json::object const& o, std::string_view name)
 {

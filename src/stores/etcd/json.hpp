@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-// The texts of etcd's JSON gateway: https://etcd.io/docs/v3.4/dev-guide/api_grpc_gateway/. Bytes are in base64, 64-bit numbers in quotes, and what is
-// zero, empty or false is left out of answers.
+// The texts of etcd's JSON gateway: https://etcd.io/docs/v3.4/dev-guide/api_grpc_gateway/. Bytes are in base64, 64-bit
+// numbers in quotes, and what is zero, empty or false is left out of answers.
 namespace redlock::etcd_v3 {
 
 std::string base64(std::string_view bytes);
@@ -25,10 +25,11 @@ std::string is_unchanged(std::string_view key, std::int64_t mod_revision);  ///<
 // Its steps.
 
 std::string put(std::string_view key, std::string_view value, std::string_view lease = {});
-std::string put_as_it_is(std::string_view key);  ///< which must be there
+std::string put_as_it_is(std::string_view key);                       ///< which must be there
 std::string put_under(std::string_view key, std::string_view lease);  ///< the same, under another lease
 std::string get(std::string_view key);
-std::string find_any(std::string_view begin, std::string_view end);  ///< one of the keys from the first to before the other, without its value
+std::string find_any(std::string_view begin, std::string_view end);  ///< one of the keys from the first to before the
+                                                                     ///< other, without its value
 std::string erase(std::string_view key);
 
 struct transaction_text {

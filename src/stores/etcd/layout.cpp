@@ -35,35 +35,20 @@ std::string unescape(std::string_view text)
 
 }  // namespace
 
-std::string layout::lock(std::string_view key) const
-{
-    return prefix + std::string(key);
-}
+std::string layout::lock(std::string_view key) const { return prefix + std::string(key); }
 
-std::string layout::counter(std::string_view key) const
-{
-    return prefix + core::fence_key(key);
-}
+std::string layout::counter(std::string_view key) const { return prefix + core::fence_key(key); }
 
-std::string layout::wishes(std::string_view key) const
-{
-    return prefix + core::wanted_key(key) + "/";
-}
+std::string layout::wishes(std::string_view key) const { return prefix + core::wanted_key(key) + "/"; }
 
 std::string layout::wish(std::string_view key, std::string_view contender) const
 {
     return wishes(key).append(contender);
 }
 
-std::string layout::turn(std::string_view key) const
-{
-    return prefix + core::handovers_key(key);
-}
+std::string layout::turn(std::string_view key) const { return prefix + core::handovers_key(key); }
 
-std::string to_text(content const& c)
-{
-    return fmt::format("{}\n{}", escape(c.value), c.ttl->count());
-}
+std::string to_text(content const& c) { return fmt::format("{}\n{}", escape(c.value), c.ttl->count()); }
 
 content to_content(std::string_view text)
 {
@@ -81,10 +66,7 @@ void add_holds(std::vector<std::string>& conditions, std::string_view key, std::
     conditions.push_back(is_less(key, text + static_cast<char>('9' + 1)));
 }
 
-std::string to_text(std::uint64_t counter)
-{
-    return fmt::format("{:020}", counter);
-}
+std::string to_text(std::uint64_t counter) { return fmt::format("{:020}", counter); }
 
 std::uint64_t to_counter(std::string_view text)
 {
@@ -100,9 +82,6 @@ std::string raise_to(std::string const& key, std::uint64_t number, std::string_v
     return transaction_text{{is_missing(key)}, {set}, {if_lower}}.step();
 }
 
-bool was_raised(json::object const& step)
-{
-    return is_true(step, "succeeded") || is_true(inner(step, 0), "succeeded");
-}
+bool was_raised(json::object const& step) { return is_true(step, "succeeded") || is_true(inner(step, 0), "succeeded"); }
 
 }  // namespace redlock::etcd_v3

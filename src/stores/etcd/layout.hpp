@@ -9,14 +9,15 @@
 #include <string_view>
 #include <vector>
 
-// What stands where in etcd, for a lock with the key `lock:stock`; all but counters under the lease of the node that has written it:
+// What stands where in etcd, for a lock with the key `lock:stock`; all but counters under the lease of the node that
+// has written it:
 //
 // | key | value |
 // |---|---|
-// | `lock:stock` | the lock's value, a line feed, and its ttl in milliseconds: it lasts no longer than that if nobody extends it |
-// | `lock:stock:=fence:{lock:stock}` | the counter, in 20 digits |
-// | `lock:stock:=wanted:{lock:stock}/contender` | that somebody has been denied it lately |
-// | `lock:stock:=turn:{lock:stock}` | that a manager hands it on to its own waiters |
+// | `lock:stock` | the lock's value, a line feed, and its ttl in milliseconds: it lasts no longer than that if nobody
+// extends it | | `lock:stock:=fence:{lock:stock}` | the counter, in 20 digits | |
+// `lock:stock:=wanted:{lock:stock}/contender` | that somebody has been denied it lately | |
+// `lock:stock:=turn:{lock:stock}` | that a manager hands it on to its own waiters |
 namespace redlock::etcd_v3 {
 
 /// Names, all behind one prefix.

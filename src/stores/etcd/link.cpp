@@ -33,8 +33,8 @@ asio::awaitable<void> wait_until(timer& t, clock::time_point when)
 
 }  // namespace
 
-link::link(asio::any_io_executor e, std::shared_ptr<server const> where, std::shared_ptr<address const> a, std::shared_ptr<session> session, std::uint32_t number,
-           surroundings const& outside, owner& o)
+link::link(asio::any_io_executor e, std::shared_ptr<server const> where, std::shared_ptr<address const> a,
+           std::shared_ptr<session> session, std::uint32_t number, surroundings const& outside, owner& o)
     : server_(std::move(where)),
       address_(std::move(a)),
       session_(std::move(session)),
@@ -91,7 +91,8 @@ asio::awaitable<node_reply> link::authenticate()
     if (address_->user.empty())
         co_return node_reply{};
     auto body = json::serialize(json::object{{"name", address_->user}, {"password", address_->password}});
-    auto const a = co_await commands_->ask("/v3/auth/authenticate", std::move(body), {}, server_->connect_timeout + address_->options.timeout);
+    auto const a = co_await commands_->ask("/v3/auth/authenticate", std::move(body), {},
+                                           server_->connect_timeout + address_->options.timeout);
     token_ = text(a.content, "token");
     bool const is_open_to_all = a.why.text.find("authentication is not enabled") != std::string::npos;
     co_return is_open_to_all ? node_reply{} : a.why;
@@ -108,7 +109,8 @@ asio::awaitable<answer> link::open_session()
                 co_return a;
             session_->begin(std::string(text(a.content, "ID")), std::chrono::seconds(number(a.content, "TTL")), sent);
         }
-        auto const count_me = transaction_text{{}, {raise_to(session_->key(), number_, session_->lease())}, {}}.request();
+        auto const count_me =
+            transaction_text{{}, {raise_to(session_->key(), number_, session_->lease())}, {}}.request();
         auto a = co_await commands_->ask("/v3/kv/txn", count_me, token_, patience);
         if (!a.why.error || !owner_ || !is_lease_gone(a.why))
             co_return a;
@@ -125,12 +127,14 @@ asio::awaitable<node_reply> link::open_others()
         why = co_await watcher_->open();
     if (why.error || !owner_)
         co_return why;
-    auto const first = co_await watcher_->stream("/v3/watch", watch_message(session_->key(), session_watch, -1), token_, server_->connect_timeout + address_->options.timeout);
+    auto const first = co_await watcher_->stream("/v3/watch", watch_message(session_->key(), session_watch, -1), token_,
+                                                 server_->connect_timeout + address_->options.timeout);
     auto const& result = object(first.content, "result");
     if (is_true(result, "canceled"))
         co_return refusal(json::object{{"error", text(result, "cancel_reason")}});
     if (first.why.error == errc::node_unreachable)
-        co_return node_reply{.untouched = true, .error = first.why.error, .text = "it does not stream /v3/watch: " + first.why.text};
+        co_return node_reply{
+            .untouched = true, .error = first.why.error, .text = "it does not stream /v3/watch: " + first.why.text};
     co_return first.why;
 }
 
@@ -156,16 +160,14 @@ asio::awaitable<void> link::send()
     }
 }
 
-void link::wake()
-{
-    wake_.cancel();
-}
+void link::wake() { wake_.cancel(); }
 
 // The leases.
 
 asio::awaitable<answer> link::grant(channel& on, std::chrono::milliseconds patience)
 {
-    return on.ask("/v3/lease/grant", fmt::format(R"({{"TTL":"{}"}})", address_->options.session.count()), token_, patience);
+    return on.ask("/v3/lease/grant", fmt::format(R"({{"TTL":"{}"}})", address_->options.session.count()), token_,
+                  patience);
 }
 
 asio::awaitable<void> link::keep(std::shared_ptr<link> self)
@@ -228,7 +230,8 @@ asio::awaitable<void> link::talk(std::shared_ptr<link> self)
             co_return;
         if (clock::now() >= next_beat) {
             if (++l.unanswered_beats_ > beats_max)
-                co_return l.end({.untouched = true, .error = errc::node_unreachable, .text = "it has stopped answering"});
+                co_return l.end(
+                    {.untouched = true, .error = errc::node_unreachable, .text = "it has stopped answering"});
             l.messages_.push_back(R"({"progress_request":{}})");
             next_beat = clock::now() + l.address_->options.timeout;
         }
@@ -306,7 +309,8 @@ void link::farewell()
 asio::awaitable<void> link::revoke(std::shared_ptr<link> self)
 {
     for (auto const& lease : self->session_->leases())
-        co_await self->commands_->ask("/v3/lease/revoke", fmt::format(R"({{"ID":"{}"}})", lease), self->token_, self->address_->options.timeout);
+        co_await self->commands_->ask("/v3/lease/revoke", fmt::format(R"({{"ID":"{}"}})", lease), self->token_,
+                                      self->address_->options.timeout);
     self->commands_->close();
 }
 

@@ -16,8 +16,8 @@
 
 namespace redlock::etcd_v3 {
 
-/** What is under way between a node and one member, from the first connection to the end: transactions one after the other, what grants the
-    next lease, and what is watched. If one of these ends, all do.
+/** What is under way between a node and one member, from the first connection to the end: transactions one after the
+    other, what grants the next lease, and what is watched. If one of these ends, all do.
 
     Used as a std::shared_ptr, on the executor.
 */
@@ -42,8 +42,8 @@ public:
     };
 
     /// @p number: of the connection.
-    link(asio::any_io_executor, std::shared_ptr<server const>, std::shared_ptr<address const>, std::shared_ptr<session>, std::uint32_t number,
-         surroundings const&, owner&);
+    link(asio::any_io_executor, std::shared_ptr<server const>, std::shared_ptr<address const>, std::shared_ptr<session>,
+         std::uint32_t number, surroundings const&, owner&);
 
     server const& where() const noexcept { return *server_; }
 
@@ -57,9 +57,9 @@ public:
     void end(node_reply why);
     void lose();  ///< the session has ended
 
-    void close();     ///< at once; the owner hears of nothing any more
+    void close();                                  ///< at once; the owner hears of nothing any more
     void abandon() noexcept { owner_ = nullptr; }  ///< without touching what belongs to the context
-    void farewell();  ///< the same, and the leases end with it; nothing must be under way
+    void farewell();                               ///< the same, and the leases end with it; nothing must be under way
 
 private:
     static asio::awaitable<void> keep(std::shared_ptr<link>);

@@ -34,7 +34,8 @@ std::string move::next(session const& s, std::uint32_t connection, layout const&
     done_ = some.size() < keys_of_part;
     for (auto const& l : some) {
         // Whether two rounds have left a value at one key is not known; one transaction must not set a key twice.
-        if (last_ && all.then.size() > 1 && l.what == leased::kind::lock && l.what == last_->what && l.key == last_->key) {
+        if (last_ && all.then.size() > 1 && l.what == leased::kind::lock && l.what == last_->what
+            && l.key == last_->key) {
             done_ = false;
             break;
         }

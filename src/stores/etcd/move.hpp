@@ -10,8 +10,8 @@
 
 namespace redlock::etcd_v3 {
 
-/** All keys of a node go from the lease that they have to the latest one of the session: a few of them in each transaction, so that others
-    have their turn between. What is set meanwhile is under the latest one already.
+/** All keys of a node go from the lease that they have to the latest one of the session: a few of them in each
+    transaction, so that others have their turn between. What is set meanwhile is under the latest one already.
 */
 class move {
 public:

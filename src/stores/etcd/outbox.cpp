@@ -12,8 +12,9 @@ constexpr std::size_t steps_of_key = 8;  // at the most
 
 }  // namespace
 
-// Neither its quota nor its access lists does etcd 3.4 hold against the steps of steps. So a transaction that adds to the database has one such
-// at its own level: where it is not carried out, or, if the number is another one, does nothing.
+// Neither its quota nor its access lists does etcd 3.4 hold against the steps of steps. So a transaction that adds to
+// the database has one such at its own level: where it is not carried out, or, if the number is another one, does
+// nothing.
 std::string outbox::next(std::string const& session, std::uint32_t connection, scope const& s, finished& over)
 {
     sent_ = clock::now();

@@ -16,7 +16,8 @@ namespace redlock::etcd_v3 {
 
 /** What is to be sent, and what is under way.
 
-    Whatever waits while a transaction is under way goes together in the next one, as far as it has room and it is about different keys.
+    Whatever waits while a transaction is under way goes together in the next one, as far as it has room and it is about
+    different keys.
 */
 class outbox {
 public:
@@ -26,7 +27,8 @@ public:
     void add(leases::operation o) { queue_.add(std::move(o)); }
     bool idle() const noexcept { return under_way_.empty(); }
 
-    /// The next transaction, on connection number @p connection, if the key @p session still holds that number. Empty: there is nothing to send.
+    /// The next transaction, on connection number @p connection, if the key @p session still holds that number. Empty:
+    /// there is nothing to send.
     std::string next(std::string const& session, std::uint32_t connection, scope const&, finished& over);
 
     /// When the one that is under way was sent.

@@ -11,13 +11,10 @@ namespace redlock::etcd_v3 {
 namespace {
 
 // Of gRPC, as far as they say that nothing was done.
-constexpr std::int64_t invalid_argument = 3, not_found = 5, permission_denied = 7, resource_exhausted = 8, failed_precondition = 9, unimplemented = 12,
-                       unavailable = 14, unauthenticated = 16;
+constexpr std::int64_t invalid_argument = 3, not_found = 5, permission_denied = 7, resource_exhausted = 8,
+                       failed_precondition = 9, unimplemented = 12, unavailable = 14, unauthenticated = 16;
 
-bool says(std::string_view words, std::string_view part)
-{
-    return words.find(part) != words.npos;
-}
+bool says(std::string_view words, std::string_view part) { return words.find(part) != words.npos; }
 
 bool names_token(std::string_view words)
 {
@@ -26,7 +23,8 @@ bool names_token(std::string_view words)
 
 errc reason_of(std::int64_t code, std::string_view words)
 {
-    if (says(words, "user name is empty") || says(words, "authentication failed") || code == unauthenticated || names_token(words))
+    if (says(words, "user name is empty") || says(words, "authentication failed") || code == unauthenticated
+        || names_token(words))
         return errc::authentication_failed;
     if (code == permission_denied || says(words, "permission denied"))
         return errc::permission_denied;
@@ -44,7 +42,8 @@ std::string_view advice_for(errc reason, std::string_view words)
     if (says(words, "user name is empty"))
         return "; name a user in its URL: etcd://user:password@host";
     if (reason == errc::permission_denied)
-        return "; let an administrator say: etcdctl role grant-permission ROLE --prefix=true readwrite PREFIX, which is "
+        return "; let an administrator say: etcdctl role grant-permission ROLE --prefix=true readwrite PREFIX, which "
+               "is "
                "lock: if nothing else is set";
     if (reason == errc::node_refuses_writes)
         return "; compact and defragment it, then disarm the alarm (etcdctl alarm disarm)";
@@ -58,27 +57,20 @@ node_reply refusal(json::object const& said)
     auto const& stream = object(said, "error");  // in a stream it is an object
     auto const& what = stream.empty() ? said : stream;
     auto const code = what.contains("grpc_code") ? number(what, "grpc_code") : number(what, "code");
-    auto words = std::string(text(what, what.contains("message") ? "message" : "error"));  // since 3.5 there need be no "error"
+    auto words = std::string(text(what, what.contains("message") ? "message" : "error"));  // since 3.5 there need be no
+                                                                                           // "error"
     auto const reason = reason_of(code, words);
-    constexpr std::array certain{invalid_argument, not_found, permission_denied, resource_exhausted, failed_precondition, unimplemented, unauthenticated};
+    constexpr std::array certain{invalid_argument,    not_found,     permission_denied, resource_exhausted,
+                                 failed_precondition, unimplemented, unauthenticated};
     bool const untouched = std::find(certain.begin(), certain.end(), code) != certain.end();
     words += advice_for(reason, words);
     return {.untouched = untouched, .error = reason, .text = std::move(words)};
 }
 
-bool is_lease_gone(node_reply const& why)
-{
-    return says(why.text, "requested lease not found");
-}
+bool is_lease_gone(node_reply const& why) { return says(why.text, "requested lease not found"); }
 
-bool is_key_gone(node_reply const& why)
-{
-    return says(why.text, "key not found");
-}
+bool is_key_gone(node_reply const& why) { return says(why.text, "key not found"); }
 
-bool is_token_gone(node_reply const& why)
-{
-    return names_token(why.text);
-}
+bool is_token_gone(node_reply const& why) { return names_token(why.text); }
 
 }  // namespace redlock::etcd_v3

@@ -6,7 +6,8 @@
 
 namespace redlock::etcd_v3 {
 
-/// What @p said says, whose status was not 200, or that holds an "error": why a request was not carried out, or perhaps was.
+/// What @p said says, whose status was not 200, or that holds an "error": why a request was not carried out, or perhaps
+/// was.
 node_reply refusal(json::object const& said);
 
 /// Whether @p why is that the lease is not there any more.

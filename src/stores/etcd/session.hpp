@@ -12,12 +12,13 @@ namespace redlock::etcd_v3 {
 
 /** The leases under which a node has its keys, over one connection after the other; and a key under the latest.
 
-    No lease is ever prolonged. A leader that was stopped has not heard of a prolongation, and when it goes on it may revoke the lease by its own
-    clock, before it knows that there is a new leader (etcd issue 15247, which the releases that name it have mended in part only). So there is
-    a new lease after a third of the time, and all keys move from the one before to it. A lease that is never prolonged ends too early nowhere.
+    No lease is ever prolonged. A leader that was stopped has not heard of a prolongation, and when it goes on it may
+    revoke the lease by its own clock, before it knows that there is a new leader (etcd issue 15247, which the releases
+    that name it have mended in part only). So there is a new lease after a third of the time, and all keys move from
+    the one before to it. A lease that is never prolonged ends too early nowhere.
 
-    The session's key holds the number of the connection that counts. Each transaction has it as a condition: so what was sent on an earlier
-    connection, or under leases that have ended, does nothing if it arrives late.
+    The session's key holds the number of the connection that counts. Each transaction has it as a condition: so what
+    was sent on an earlier connection, or under leases that have ended, does nothing if it arrives late.
 */
 class session {
 public:
@@ -36,8 +37,8 @@ public:
     /// The next one has: all keys are to move to it.
     void move(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent);
     bool moves() const noexcept { return moves_; }
-    void moved();                          ///< all of them
-    void stay(clock::time_point again_at); ///< they could not; the promises of before still count
+    void moved();                           ///< all of them
+    void stay(clock::time_point again_at);  ///< they could not; the promises of before still count
 
     /// Until then at least all keys are there.
     clock::time_point good_until() const noexcept { return good_until_; }

@@ -46,7 +46,8 @@ bool transaction::adds(scope const& s) const
 {
     auto const& c = command();
     return c.what == kind::acquire || c.what == kind::raise
-           || (c.what == kind::extend && std::any_of(c.keys.begin(), c.keys.end(), [&](auto& key) { return lasts_longer(key, s); }));
+           || (c.what == kind::extend
+               && std::any_of(c.keys.begin(), c.keys.end(), [&](auto& key) { return lasts_longer(key, s); }));
 }
 
 std::optional<node_reply> transaction::hear(json::object const& answer, scope const& s)
@@ -75,8 +76,10 @@ std::optional<node_reply> transaction::hear(json::object const& answer, scope co
     return node_reply{.untouched = true, .error = errc::unsupported};
 }
 
-// Of one key the steps stand by themselves, of several each key's are a transaction: their number at one place is limited.
-transaction_text transaction::of_each_key(transaction_text t, std::vector<std::vector<std::string>> then, std::vector<std::vector<std::string>> otherwise) const
+// Of one key the steps stand by themselves, of several each key's are a transaction: their number at one place is
+// limited.
+transaction_text transaction::of_each_key(transaction_text t, std::vector<std::vector<std::string>> then,
+                                          std::vector<std::vector<std::string>> otherwise) const
 {
     auto const add = [&](std::vector<std::string>& to, std::vector<std::vector<std::string>>& from) {
         for (auto& steps : from) {
@@ -127,7 +130,8 @@ std::vector<std::string> transaction::to_deny(std::string const& key, bool wants
     if (wants && !is_noted) {
         auto wish = put(s.layout.wish(key, c.contender), "", s.lease);
         bool const may_be_free = c.has_several_keys() && !c.grows;
-        steps.push_back(may_be_free ? transaction_text{{is_missing(s.layout.lock(key))}, {}, {std::move(wish)}}.step() : std::move(wish));
+        steps.push_back(may_be_free ? transaction_text{{is_missing(s.layout.lock(key))}, {}, {std::move(wish)}}.step()
+                                    : std::move(wish));
     }
     return steps;
 }
@@ -183,7 +187,8 @@ taken_key transaction::look_at(json::object const& answer, std::size_t i, scope 
 {
     auto const& there = found(answer, 0);
     taken_key k{static_cast<std::uint32_t>(i)};
-    k.remaining = to_content(bytes(there, "value")).ttl.value_or(number(there, "lease") == 0 ? milliseconds(-1) : s.session);
+    k.remaining =
+        to_content(bytes(there, "value")).ttl.value_or(number(there, "lease") == 0 ? milliseconds(-1) : s.session);
     k.handed_on = !found(answer, 1).empty();
     if (k.handed_on && (k.remaining.count() < 0 || k.remaining > core::wanted_life))
         k.remaining = core::wanted_life;
@@ -237,7 +242,8 @@ std::optional<node_reply> transaction::grown(json::object const& answer, scope c
     seen_.clear();
     for (std::size_t i = 0; i < c.keys.size(); ++i) {
         auto const& there = found(of_key(answer, i), 0);
-        seen_.push_back({number(there, "mod_revision"), !there.empty() && to_content(bytes(there, "value")).value == c.value});
+        seen_.push_back(
+            {number(there, "mod_revision"), !there.empty() && to_content(bytes(there, "value")).value == c.value});
     }
     return std::nullopt;
 }

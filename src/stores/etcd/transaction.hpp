@@ -18,7 +18,8 @@ namespace redlock::etcd_v3 {
 using leases::expiries;
 using leases::leased;
 
-/// So many keys go into one transaction, at the most: `etcd --max-txn-ops` is 128 if nobody changes it, and a key takes two conditions.
+/// So many keys go into one transaction, at the most: `etcd --max-txn-ops` is 128 if nobody changes it, and a key takes
+/// two conditions.
 inline constexpr std::size_t keys_max = 50;
 
 /// What transactions are about.
@@ -31,8 +32,8 @@ struct scope {
 
 /** One command on its way: what to ask etcd next, and what the answer says.
 
-    It is a transaction, to be a step of another one together with those of other commands, about other keys. Its conditions are judged before
-    anything is done.
+    It is a transaction, to be a step of another one together with those of other commands, about other keys. Its
+    conditions are judged before anything is done.
 */
 class transaction {
 public:
@@ -43,7 +44,8 @@ public:
     /// Whether it may add to the database.
     bool adds(scope const&) const;
 
-    /// What it is answered to @ref text, as a transaction that was a step of another. Nothing: that was only a look, and it must ask again.
+    /// What it is answered to @ref text, as a transaction that was a step of another. Nothing: that was only a look,
+    /// and it must ask again.
     std::optional<node_reply> hear(json::object const& answer, scope const&);
 
     std::shared_ptr<node_operation> operation;
@@ -58,7 +60,8 @@ private:
     };
 
     node_command const& command() const noexcept { return operation->command(); }
-    transaction_text of_each_key(transaction_text, std::vector<std::vector<std::string>> then, std::vector<std::vector<std::string>> otherwise) const;
+    transaction_text of_each_key(transaction_text, std::vector<std::vector<std::string>> then,
+                                 std::vector<std::vector<std::string>> otherwise) const;
     bool lasts_longer(std::string const& key, scope const&) const;
     json::object const& of_key(json::object const& answer, std::size_t i) const;
 
@@ -82,9 +85,6 @@ private:
     std::vector<seen> seen_;  ///< of one that has looked: of each key
 };
 
-inline std::shared_ptr<node_operation>& operation_of(transaction& t)
-{
-    return t.operation;
-}
+inline std::shared_ptr<node_operation>& operation_of(transaction& t) { return t.operation; }
 
 }  // namespace redlock::etcd_v3

@@ -21,7 +21,9 @@ constexpr auto idle_max = 10s;
 
 std::string watch_message(std::string_view key, std::uint64_t id, std::int64_t revision)
 {
-    return fmt::format(R"({{"create_request":{{"key":"{}","start_revision":"{}","watch_id":"{}","filters":["NOPUT"]}}}})", base64(key), revision + 1, id);
+    return fmt::format(
+        R"({{"create_request":{{"key":"{}","start_revision":"{}","watch_id":"{}","filters":["NOPUT"]}}}})", base64(key),
+        revision + 1, id);
 }
 
 watches::asked watches::denied(node_command const& c, node_reply const& r, std::int64_t revision, clock::time_point now)

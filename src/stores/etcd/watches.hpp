@@ -13,7 +13,8 @@ namespace redlock::etcd_v3 {
 
 /** What a manager wants to be told of, and what the server watches for that on one connection.
 
-    Who is told once is told no more until he asks again; the server goes on watching for a while, because that is likely.
+    Who is told once is told no more until he asks again; the server goes on watching for a while, because that is
+    likely.
 */
 class watches {
 public:

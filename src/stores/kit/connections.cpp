@@ -14,21 +14,24 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds look_every = 1s;
-constexpr std::chrono::milliseconds request_life = 10min;   // of one whose backend cannot be looked for
-constexpr unsigned clean_every = 600;                   // looks
-constexpr std::size_t ask_each_within = 5;              // looks
+constexpr std::chrono::milliseconds request_life = 10min;  // of one whose backend cannot be looked for
+constexpr unsigned clean_every = 600;                      // looks
+constexpr std::size_t ask_each_within = 5;                 // looks
 
 // A database recovers from its log at each start.
-core::log_state log_of(bool durable)
-{
-    return {.complete = true, .synced = durable, .from_start = true};
-}
+core::log_state log_of(bool durable) { return {.complete = true, .synced = durable, .from_start = true}; }
 
 }  // namespace
 
 connections::connections(database d, config const& c, store_context context, owner& o)
-    : database_(std::move(d)), max_ttl_(c.max_ttl), context_(std::move(context)), log_(c.log), owner_(o), history_(c.max_ttl),
-      random_(database_.seed), clean_at_(random_() % clean_every)
+    : database_(std::move(d)),
+      max_ttl_(c.max_ttl),
+      context_(std::move(context)),
+      log_(c.log),
+      owner_(o),
+      history_(c.max_ttl),
+      random_(database_.seed),
+      clean_at_(random_() % clean_every)
 {
 }
 
@@ -74,7 +77,8 @@ session* connections::session_for(std::string_view text, clock::time_point now)
 // One that is silent is still there, although others do its work: what was sent on it may be on its way.
 bool connections::may_still_execute(std::uint32_t n) const
 {
-    bool const is_there = std::any_of(places_.begin(), places_.end(), [n](auto& p) { return p.link->up() && p.link->number == n; });
+    bool const is_there =
+        std::any_of(places_.begin(), places_.end(), [n](auto& p) { return p.link->up() && p.link->number == n; });
     return is_there || std::any_of(ended_.begin(), ended_.end(), [n](auto& e) { return e.number == n; });
 }
 
@@ -102,7 +106,8 @@ connections::place& connections::place_of(session& s)
 
 node_reply connections::meet(session& s, introduction const& server)
 {
-    auto const other = server.system.empty() ? std::string() : context_.claim(database_.name, database_.kind + ":" + server.system);
+    auto const other = server.system.empty() ? std::string()
+                                             : context_.claim(database_.name, database_.kind + ":" + server.system);
     if (!other.empty())
         return {.untouched = true, .error = errc::duplicate_node, .text = "it is the same server as " + other};
     bool const is_copy = server.system == server_.system;
@@ -148,8 +153,8 @@ void connections::cut_others(session const& s, node_reply const& why)
 }
 
 // Another database has never heard of the locks of the one before, however old it is. A promoted standby may have
-// forgotten what it had not heard of, and tables that are made anew have forgotten all. A crash forgets only what was not
-// flushed.
+// forgotten what it had not heard of, and tables that are made anew have forgotten all. A crash forgets only what was
+// not flushed.
 server_identity connections::identity_of(introduction const& server) const
 {
     auto const now = clock::now();
@@ -206,7 +211,8 @@ void connections::down(session& s, bool was_up, node_reply why)
         if (auto const self = weak.lock(); !ec && self && !closed_ && !link->busy())
             link->open();
     });
-    if (was_up && s.server().started == server_.started)  // otherwise its backend is gone, and the number may be a stranger's
+    if (was_up && s.server().started == server_.started)  // otherwise its backend is gone, and the number may be a
+                                                          // stranger's
         ended_.push_back({s.number, s.server().backend, now});
     if (&p == &places_.front() && notifies_.exchange(false))
         owner_.changes_missed();
@@ -230,7 +236,8 @@ void connections::set_trouble(node_reply why)
 
 void connections::notified(std::string_view what, std::int64_t by)
 {
-    bool const is_own = std::any_of(places_.begin(), places_.end(), [by](auto& p) { return p.link->up() && p.link->server().backend.id == by; });
+    bool const is_own = std::any_of(places_.begin(), places_.end(),
+                                    [by](auto& p) { return p.link->up() && p.link->server().backend.id == by; });
     if (!is_own)  // who changes something is not told of it
         owner_.notified(what);
 }

@@ -38,8 +38,8 @@ struct database {
     std::minstd_rand::result_type seed = std::random_device()();
 };
 
-/** A few connections to one database, from the first use on: opened, opened again after growing pauses, given up when nothing is answered
-    on them, and judged by what their servers say of themselves.
+/** A few connections to one database, from the first use on: opened, opened again after growing pauses, given up when
+    nothing is answered on them, and judged by what their servers say of themselves.
 
     On the executor, but for what may be asked on any thread. Belongs to a node, which is kept alive by whoever calls.
 
@@ -132,13 +132,14 @@ private:
     bool begun_ = false, all_begun_ = false, closed_ = false;
     std::vector<place> places_;
     node_reply trouble_;
-    introduction server_;        ///< the latest
+    introduction server_;  ///< the latest
     core::server_history history_;
     server_identity identity_;
-    bool forgets_ = false;       ///< the line of history that it is in began with copies, or made anew: there may have been other locks before
+    bool forgets_ = false;  ///< the line of history that it is in began with copies, or made anew: there may have been
+                            ///< other locks before
     std::optional<clock::time_point> met_another_;  ///< when a database came in the place of another
-    bool unmet_ = false;         ///< the manager has not heard of it yet
-    std::uint32_t number_ = 0;   ///< of the latest connection
+    bool unmet_ = false;                            ///< the manager has not heard of it yet
+    std::uint32_t number_ = 0;                      ///< of the latest connection
     std::vector<ended> ended_;
     std::optional<timer> look_;
     unsigned looks_ = 0;

@@ -16,18 +16,25 @@ namespace {
 
 /** A database: its connections, and what is to be sent on them.
 
-    Operations are sent as they come. What has one value goes on one connection, so that a release is carried out after its acquisition.
+    Operations are sent as they come. What has one value goes on one connection, so that a release is carried out after
+    its acquisition.
 */
 class database_node final : public node, connections::owner, public std::enable_shared_from_this<database_node> {
 public:
-    database_node(database d, config const& c, store_context context) : connections_(std::move(d), c, std::move(context), *this) {}
+    database_node(database d, config const& c, store_context context)
+        : connections_(std::move(d), c, std::move(context), *this)
+    {
+    }
 
     std::string const& name() const noexcept override { return connections_.name(); }
     bool ready() const noexcept override { return connections_.ready(); }
     bool notifies() const noexcept override { return connections_.notifies(); }
     node_limits limits() const override { return {.timeout = connections_.timeout()}; }
     bool can(node_command const&) const noexcept override { return true; }
-    bool may_still_execute(std::uint32_t connection) const override { return connections_.may_still_execute(connection); }
+    bool may_still_execute(std::uint32_t connection) const override
+    {
+        return connections_.may_still_execute(connection);
+    }
 
     void start(asio::any_io_executor executor, node_events events) override
     {
@@ -88,7 +95,8 @@ private:
     {
         flush_due_ = false;
         auto const now = clock::now();
-        bool const flush_all = std::exchange(flush_kept_, false) || (!kept_.empty() && connections_.session_for({}, now));
+        bool const flush_all = std::exchange(flush_kept_, false)
+                               || (!kept_.empty() && connections_.session_for({}, now));
         auto const kept = flush_all ? std::exchange(kept_, {}) : operations();
         auto const queue = std::exchange(queue_, {});  // who completes may submit, or close us
         for (auto const* some : {&kept, &queue}) {
@@ -105,7 +113,8 @@ private:
             return o->complete({.untouched = true, .error = errc::node_closed});
         if (o->withdrawn() || now > o->not_after)
             return o->complete({.untouched = true, .error = errc::node_unreachable});
-        auto* const link = connections_.session_for(c.value.empty() && !c.keys.empty() ? std::string_view(c.key()) : c.value, now);
+        auto* const link =
+            connections_.session_for(c.value.empty() && !c.keys.empty() ? std::string_view(c.key()) : c.value, now);
         if (!link && connections_.trouble().error && c.what != kind::release)  // which is always wanted
             return o->complete(connections_.trouble());
         if (!link)
@@ -116,7 +125,8 @@ private:
         bool const watches = c.watch && notifies();
         if (watches)
             watches_.sent(c);
-        link->carry_out(c, o->leaves_tombstone(link->number), [this, o, watches](node_reply r) { answered(*o, std::move(r), watches); });
+        link->carry_out(c, o->leaves_tombstone(link->number),
+                        [this, o, watches](node_reply r) { answered(*o, std::move(r), watches); });
     }
 
     void answered(node_operation& o, node_reply reply, bool watches)
@@ -175,7 +185,7 @@ private:
     node_events events_;
     bool closed_ = false, flush_due_ = false;
     operations queue_;
-    operations kept_;          ///< operations that wait for a connection; looked at when there may be one
+    operations kept_;  ///< operations that wait for a connection; looked at when there may be one
     bool flush_kept_ = false;
     watches watches_;
     connections connections_;

@@ -48,8 +48,8 @@ bool to_switch(std::string_view name, std::string_view text)
 
 bool is_name(std::string_view text)
 {
-    return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == text.npos &&
-           (text.front() < '0' || text.front() > '9');
+    return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == text.npos
+           && (text.front() < '0' || text.front() > '9');
 }
 
 void check(std::size_t connections, milliseconds timeout)
@@ -66,7 +66,8 @@ std::string presentable(std::string text, std::initializer_list<std::string_view
             text.replace(at, secret.size(), "***");
     }
     text.resize(text.find_last_not_of('\n') + 1);
-    std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
     return text;
 }
 

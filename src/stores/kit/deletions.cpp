@@ -27,7 +27,10 @@ public:
     }
 
     node_command const& command() const noexcept override { return command_; }
-    bool withdrawn() const noexcept override { return !known_->knows(what_) || known_->until(what_) > clock::now(); }  // it may have been extended
+    bool withdrawn() const noexcept override
+    {
+        return !known_->knows(what_) || known_->until(what_) > clock::now();
+    }  // it may have been extended
     void mark_sent(std::uint32_t connection) noexcept override { sent_on_ = connection; }
     std::uint32_t sent_on() const noexcept override { return sent_on_; }
     std::uint32_t unanswered_on() const noexcept override { return 0; }

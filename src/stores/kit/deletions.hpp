@@ -17,7 +17,8 @@ namespace redlock::leases {
 class deletions : public std::enable_shared_from_this<deletions> {
 public:
     /// @p submit: hands a command over.
-    deletions(asio::any_io_executor e, std::shared_ptr<expiries> all, std::function<void(std::shared_ptr<node_operation>)> submit)
+    deletions(asio::any_io_executor e, std::shared_ptr<expiries> all,
+              std::function<void(std::shared_ptr<node_operation>)> submit)
         : expiries_(std::move(all)), submit_(std::move(submit)), timer_(std::move(e))
     {
     }

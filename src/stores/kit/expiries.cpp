@@ -56,10 +56,7 @@ std::chrono::milliseconds expiries::ttl(leased const& l) const
     return known == known_.end() ? std::chrono::milliseconds(0) : known->second.ttl;
 }
 
-clock::time_point expiries::next() const
-{
-    return order_.empty() ? clock::time_point::max() : order_.begin()->first;
-}
+clock::time_point expiries::next() const { return order_.empty() ? clock::time_point::max() : order_.begin()->first; }
 
 std::vector<leased> expiries::take_due(clock::time_point now)
 {

@@ -33,13 +33,14 @@ public:
     void clear();
 
     bool knows(leased const& l) const { return known_.contains(l); }
-    clock::time_point until(leased const&) const;         ///< the minimum: it is not known
-    std::chrono::milliseconds ttl(leased const&) const;   ///< zero: likewise
+    clock::time_point until(leased const&) const;        ///< the minimum: it is not known
+    std::chrono::milliseconds ttl(leased const&) const;  ///< zero: likewise
 
-    clock::time_point next() const;                       ///< the maximum: there is nothing
-    std::vector<leased> take_due(clock::time_point now);  ///< each once, until it is kept again
-    std::vector<std::string> locks() const;               ///< their keys
-    std::vector<leased> after(leased const* last, std::size_t most) const;  ///< the next ones in any order; null: the first
+    clock::time_point next() const;                                         ///< the maximum: there is nothing
+    std::vector<leased> take_due(clock::time_point now);                    ///< each once, until it is kept again
+    std::vector<std::string> locks() const;                                 ///< their keys
+    std::vector<leased> after(leased const* last, std::size_t most) const;  ///< the next ones in any order; null: the
+                                                                            ///< first
 
     /// What follows from an answer to a command that was sent then. Of what we have it is known here how long it lasts.
     void note(node_command const&, node_reply&, clock::time_point sent);
@@ -52,7 +53,10 @@ private:
         std::chrono::milliseconds ttl;
     };
     struct earlier {
-        bool operator()(auto const& a, auto const& b) const { return a.first != b.first ? a.first < b.first : *a.second < *b.second; }
+        bool operator()(auto const& a, auto const& b) const
+        {
+            return a.first != b.first ? a.first < b.first : *a.second < *b.second;
+        }
     };
     std::map<leased, entry> known_;
     std::set<std::pair<clock::time_point, leased const*>, earlier> order_;

@@ -61,11 +61,11 @@ public:
 
 /// What a node with leases is made of.
 struct lease_settings {
-    std::string name;           ///< for people: without user and password
-    std::string_view kind;      ///< "etcd"
-    std::string_view servers;   ///< what they are called together, such as "cluster"
-    std::size_t members = 1;    ///< how many servers there are
-    std::size_t keys_max = 0;   ///< of one command
+    std::string name;          ///< for people: without user and password
+    std::string_view kind;     ///< "etcd"
+    std::string_view servers;  ///< what they are called together, such as "cluster"
+    std::size_t members = 1;   ///< how many servers there are
+    std::size_t keys_max = 0;  ///< of one command
     std::chrono::milliseconds timeout{};
     store_context context{};
     std::function<void(log_level, std::string_view)> log{};  ///< see @ref logger

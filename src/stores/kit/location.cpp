@@ -36,11 +36,13 @@ member read_member(std::string_view text, dialect const& d)
         auto const colon = std::min(text.find(':'), text.size());
         m.host = text.substr(0, colon);
         port = text.substr(colon);
-        std::transform(m.host.begin(), m.host.end(), m.host.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+        std::transform(m.host.begin(), m.host.end(), m.host.begin(),
+                       [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
         if (m.host.empty())
             refuse("it names no host");
         if (!redis::is_host_name(m.host))
-            refuse("a host is neither a name nor an address; what is special in user and password must be percent-encoded");
+            refuse("a host is neither a name nor an address; what is special in user and password must be "
+                   "percent-encoded");
     }
     auto const number = port.starts_with(':') ? redis::to_number(port.substr(1), 1, 65'535) : std::nullopt;
     if (!port.empty() && !number)
@@ -78,10 +80,7 @@ location read_parts(std::string_view url, dialect const& d)
 
 }  // namespace
 
-void refuse(std::string const& what)
-{
-    throw std::invalid_argument(what);
-}
+void refuse(std::string const& what) { throw std::invalid_argument(what); }
 
 std::string to_string(std::string_view scheme, std::vector<member> const& all)
 {
@@ -96,8 +95,8 @@ location read_location(std::string_view url, dialect const& d)
     try {
         return read_parts(url, d);
     } catch (std::invalid_argument const& e) {
-        throw std::invalid_argument(fmt::format("{0}; a right address is such as {1}10.0.0.1:{2},10.0.0.2:{2}", e.what(),
-                                                d.scheme, d.port));
+        throw std::invalid_argument(
+            fmt::format("{0}; a right address is such as {1}10.0.0.1:{2},10.0.0.2:{2}", e.what(), d.scheme, d.port));
     }
 }
 

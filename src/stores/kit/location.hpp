@@ -15,7 +15,8 @@ using member = redis::place;
 /// "etcd://one:2379,two:2379"
 std::string to_string(std::string_view scheme, std::vector<member> const&);
 
-/// How a store's addresses differ from others': what they begin with, which port is meant if none is said, and what a path is called.
+/// How a store's addresses differ from others': what they begin with, which port is meant if none is said, and what a
+/// path is called.
 struct dialect {
     std::string_view scheme;  ///< "etcd://"
     std::string_view port;
@@ -26,7 +27,7 @@ struct dialect {
 struct location {
     std::vector<member> members;
     std::string user, password;
-    std::string path;  ///< without the '/' before it
+    std::string path;                                                       ///< without the '/' before it
     std::vector<std::pair<std::string_view, std::string_view>> parameters;  ///< of the text that was read
 };
 

@@ -10,15 +10,9 @@ namespace {
 
 using kind = node_command::kind;
 
-bool is_late(node_operation const& o, clock::time_point now)
-{
-    return o.withdrawn() || now > o.not_after;
-}
+bool is_late(node_operation const& o, clock::time_point now) { return o.withdrawn() || now > o.not_after; }
 
-node_reply too_late()
-{
-    return {.untouched = true, .error = errc::node_unreachable};
-}
+node_reply too_late() { return {.untouched = true, .error = errc::node_unreachable}; }
 
 }  // namespace
 

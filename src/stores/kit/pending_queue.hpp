@@ -37,10 +37,7 @@ std::optional<node_reply> answer_at_once(node_operation const&, key_limit const&
 /// The reply to an operation that cannot wait for a connection. If the trouble is known, only what deletes can wait.
 std::optional<node_reply> refuse_to_wait(node_operation const&, node_reply const& trouble, clock::time_point now);
 
-inline operation& operation_of(operation& o)
-{
-    return o;
-}
+inline operation& operation_of(operation& o) { return o; }
 
 /** Operations that are not sent yet, and the keys of those that are.
 

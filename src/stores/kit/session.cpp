@@ -48,11 +48,11 @@ void client_session::look_up(std::string const& host, address_handler then)
     if (!resolver_)
         resolver_.emplace(executor_);
     resolver_->async_resolve(host, "", in_this_life([host, then = std::move(then)](error_code ec, auto const& found) {
-        std::vector<std::string> addresses;
-        for (auto const& one : found)
-            addresses.push_back(one.endpoint().address().to_string());
-        then(addresses, "cannot resolve " + host + ": " + ec.message());
-    }));
+                                 std::vector<std::string> addresses;
+                                 for (auto const& one : found)
+                                     addresses.push_back(one.endpoint().address().to_string());
+                                 then(addresses, "cannot resolve " + host + ": " + ec.message());
+                             }));
 }
 
 void client_session::set_limit(std::chrono::milliseconds d)

@@ -44,8 +44,9 @@ struct introduction {
     std::int64_t timeline = 0;  ///< grows with each promotion
     std::string started{};      ///< when, or another word for one life of the server
     bool durable = false;       ///< it loses nothing that it has confirmed
-    bool forgot = false;        ///< it was a copy before this timeline, or its tables were others: there may have been locks
-    std::string since{};        ///< when the timeline, or its tables, began: before, there may have been locks that are forgotten
+    bool forgot = false;  ///< it was a copy before this timeline, or its tables were others: there may have been locks
+    std::string since{};  ///< when the timeline, or its tables, began: before, there may have been locks that are
+                          ///< forgotten
     std::chrono::milliseconds age{0};     ///< for how long that is
     std::chrono::milliseconds uptime{0};  ///< for how long the server has been running
 };

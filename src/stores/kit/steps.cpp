@@ -43,20 +43,11 @@ constexpr put watch = [](command const& c, bool) -> parameter { return {form::wa
 
 // What they answer
 
-bool is_on(std::string const& text)
-{
-    return text == "t" || to_integer(text) != 0;
-}
+bool is_on(std::string const& text) { return text == "t" || to_integer(text) != 0; }
 
-vote vote_of(bool granted)
-{
-    return granted ? vote::granted : vote::denied;
-}
+vote vote_of(bool granted) { return granted ? vote::granted : vote::denied; }
 
-std::uint32_t count(std::string const& text)
-{
-    return static_cast<std::uint32_t>(to_integer(text));
-}
+std::uint32_t count(std::string const& text) { return static_cast<std::uint32_t>(to_integer(text)); }
 
 using get = void (*)(std::string const&, command const&, node_reply&);
 constexpr get granted = [](auto& text, auto&, auto& r) { r.vote = vote_of(is_on(text)); };
@@ -92,18 +83,30 @@ struct step {
 };
 
 constexpr step steps[] = {
-    {command::kind::acquire, shared, "share", {value, ttl, contender, passes, watch},
+    {command::kind::acquire,
+     shared,
+     "share",
+     {value, ttl, contender, passes, watch},
      {granted, counter_if_asked, wanted, behind_writer, remaining, handed_on}},
-    {command::kind::acquire, any_key, "acquire_any", {value, ttl, proposal, contender, follows, watch},
+    {command::kind::acquire,
+     any_key,
+     "acquire_any",
+     {value, ttl, proposal, contender, follows, watch},
      {granted, counter, wanted, which}},
-    {command::kind::acquire, always, "acquire", {value, ttl, proposal, contender, grows, follows, watch},
+    {command::kind::acquire,
+     always,
+     "acquire",
+     {value, ttl, proposal, contender, grows, follows, watch},
      {granted, counter, wanted, which}},
     {command::kind::raise, always, "raise", {proposal, shares}, {counter}},
     {command::kind::extend, shared, "extend_shared", {value, ttl, heal, alone}, {granted, healed}},
     {command::kind::extend, always, "extend", {value, ttl, heal}, {granted, healed}},
     {command::kind::release, shared, "release_shared", {value, tombstone}, {granted}},
     {command::kind::release, always, "release", {value, tombstone, ends}, {released}},
-    {command::kind::upgrade, always, "upgrade", {value, ttl, proposal, contender, watch},
+    {command::kind::upgrade,
+     always,
+     "upgrade",
+     {value, ttl, proposal, contender, watch},
      {granted, counter, others, remaining}},
     {command::kind::downgrade, always, "downgrade", {value}, {granted}},
     {command::kind::withdraw, always, "withdraw", {contender}, {}},
@@ -166,10 +169,7 @@ std::int64_t to_integer(std::string_view text)
     return n;
 }
 
-std::string_view step_of(command const& c) noexcept
-{
-    return step_for(c).name;
-}
+std::string_view step_of(command const& c) noexcept { return step_for(c).name; }
 
 std::vector<parameter> parameters_of(command const& c, bool leaves_tombstone)
 {
@@ -191,10 +191,7 @@ std::string const& cell(rows const& all, std::size_t column)
     return cell(all.empty() ? none : all.front(), column);
 }
 
-std::int64_t integer(rows const& all, std::size_t column)
-{
-    return to_integer(cell(all, column));
-}
+std::int64_t integer(rows const& all, std::size_t column) { return to_integer(cell(all, column)); }
 
 node_reply interpret(command const& c, rows const& all, taken_keys (*taken)(cells const&), char const* step)
 {

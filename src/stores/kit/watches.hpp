@@ -11,8 +11,8 @@
 
 namespace redlock::sql {
 
-/** What a manager wants to be told of. The server tells all connections that listen of everything; and a change may be heard of before the answer
-    to the command that asked to be told of it, which must come first.
+/** What a manager wants to be told of. The server tells all connections that listen of everything; and a change may be
+    heard of before the answer to the command that asked to be told of it, which must come first.
 */
 class watches {
 public:

@@ -20,8 +20,9 @@ constexpr std::size_t wanted_max = 100;  // it is enough to know that there are 
 
 std::chrono::milliseconds remaining(lock_table::entry const& e, clock::time_point now)
 {
-    return e.expires == clock::time_point::max() ? std::chrono::milliseconds(-1)
-                                                 : std::chrono::duration_cast<std::chrono::milliseconds>(e.expires - now);
+    return e.expires == clock::time_point::max()
+               ? std::chrono::milliseconds(-1)
+               : std::chrono::duration_cast<std::chrono::milliseconds>(e.expires - now);
 }
 
 node_reply counted(std::uint64_t counter)
@@ -91,7 +92,8 @@ void lock_table::note_denied(std::string const& key, node_command const& c, cloc
         auto const* const e = find(key, now);
         bool const to_share = c.is_shared() && c.what == node_command::kind::acquire;
         who[std::string(c.contender)] = to_share;
-        auto const life = core::later(e && e->expires != clock::time_point::max() ? e->expires : now, core::wanted_life);
+        auto const life =
+            core::later(e && e->expires != clock::time_point::max() ? e->expires : now, core::wanted_life);
         if (!to_share || !others_want_it_alone(c, now))  // or a reader would keep a dead one's wish alive
             until = std::max(until, life);
     }
@@ -123,9 +125,12 @@ void lock_table::watch(std::string key, void const* who, std::function<void(std:
     list.emplace_back(who, std::move(changed));
 }
 
-void lock_table::watch_taken(node_command const& c, node_reply const& denied, void const* who, std::function<void(std::string const&)> changed)
+void lock_table::watch_taken(node_command const& c, node_reply const& denied, void const* who,
+                             std::function<void(std::string const&)> changed)
 {
-    auto const watch_one = [&](std::string const& key, bool handed_on) { watch(handed_on ? core::handovers_key(key) : key, who, changed); };
+    auto const watch_one = [&](std::string const& key, bool handed_on) {
+        watch(handed_on ? core::handovers_key(key) : key, who, changed);
+    };
     if (c.what == node_command::kind::upgrade && denied.ours == 0)
         return;
     if (c.what == node_command::kind::upgrade)
@@ -256,7 +261,8 @@ node_reply lock_table::acquire_any(node_command const& c, clock::time_point now,
     for (auto const& key : c.keys) {
         auto const number = static_cast<std::uint32_t>(&key - c.keys.data());
         if (auto const* const e = find(key, now)) {
-            r.taken.push_back(c.contends() ? look_at(c, number, *e, now) : taken_key{number, remaining(*e, now), false});
+            r.taken.push_back(c.contends() ? look_at(c, number, *e, now)
+                                           : taken_key{number, remaining(*e, now), false});
             continue;
         }
         auto one = c;

@@ -34,8 +34,8 @@ public:
     entry* find(std::string_view key, clock::time_point now);
 
     std::map<std::string, entry, std::less<>> entries;
-    std::map<std::string, std::uint64_t, std::less<>> counters;                          ///< by the lock's key
-    std::map<std::pair<std::string, std::string>, clock::time_point> tombstones;         ///< by key and value: until when
+    std::map<std::string, std::uint64_t, std::less<>> counters;                   ///< by the lock's key
+    std::map<std::pair<std::string, std::string>, clock::time_point> tombstones;  ///< by key and value: until when
 
     /// Who has been denied lately, by key, and whether they want to share it: until when that is remembered.
     std::map<std::string, std::pair<std::map<std::string, bool>, clock::time_point>, std::less<>> wanted;
@@ -46,13 +46,16 @@ public:
     /// Until when a process keeps a lock for its own waiters, by the lock's key.
     std::map<std::string, clock::time_point, std::less<>> handovers;
 
-    /// Calls @p changed with @p key, of a lock, of its hand-overs, of who wants it or of who shares it, when it changes next, once, however often @p who has asked.
+    /// Calls @p changed with @p key, of a lock, of its hand-overs, of who wants it or of who shares it, when it changes
+    /// next, once, however often @p who has asked.
     void watch(std::string key, void const* who, std::function<void(std::string const&)> changed);
     void tell(std::string_view key, void const* except = nullptr);
 
     /// The same with what an acquisition that was denied waits for.
-    void watch_taken(node_command const&, node_reply const&, void const* who, std::function<void(std::string const&)> changed);
-    std::map<std::string, std::vector<std::pair<void const*, std::function<void(std::string const&)>>>, std::less<>> watchers;
+    void watch_taken(node_command const&, node_reply const&, void const* who,
+                     std::function<void(std::string const&)> changed);
+    std::map<std::string, std::vector<std::pair<void const*, std::function<void(std::string const&)>>>, std::less<>>
+        watchers;
 
 private:
     node_reply apply(node_command const&, clock::time_point now, bool tombstone, void const* who);

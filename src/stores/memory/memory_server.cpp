@@ -201,7 +201,8 @@ public:
     }
 
 private:
-    // Called by whoever changes the key, under the server's mutex; perhaps on another thread, perhaps after we were closed.
+    // Called by whoever changes the key, under the server's mutex; perhaps on another thread, perhaps after we were
+    // closed.
     void tell(std::string const& key)
     {
         if (!executor_)
@@ -230,7 +231,8 @@ private:
             guard.unlock();
             return o->complete({.untouched = true, .error = errc::node_unreachable});
         }
-        auto const is_new = std::exchange(connection_, s.connection) != s.connection ? std::optional(s.identity) : std::nullopt;
+        auto const is_new = std::exchange(connection_, s.connection) != s.connection ? std::optional(s.identity)
+                                                                                     : std::nullopt;
         o->mark_sent(s.connection);
         // As on a connection: what was sent later does not arrive earlier.
         auto const arrives = core::later(now, s.delay);
@@ -318,9 +320,9 @@ private:
     bool closed_ = false;
     std::deque<std::shared_ptr<node_operation>> arriving_;  ///< to be sent in the next pass of the event loop
     std::deque<sent> sent_;
-    std::optional<asio::steady_timer> timer_;               ///< until the first of them arrives; by the system's clock
-    std::optional<testing::manual_clock::event> due_;       ///< or by that of a test
-    bool held_back_ = false;                                ///< by a hung server
+    std::optional<asio::steady_timer> timer_;          ///< until the first of them arrives; by the system's clock
+    std::optional<testing::manual_clock::event> due_;  ///< or by that of a test
+    bool held_back_ = false;                           ///< by a hung server
 };
 
 }  // namespace

@@ -127,7 +127,9 @@ node_reply lock_table::have_alone(node_command const& c, clock::time_point now, 
         forget_wish(c.key(), c.contender, who);
         return {.vote = vote::granted};
     }
-    node_reply r{.vote = vote::denied, .remaining = e->expires == clock::time_point::max() ? std::chrono::milliseconds(-1) : from_to(now, e->expires)};
+    node_reply r{.vote = vote::denied,
+                 .remaining = e->expires == clock::time_point::max() ? std::chrono::milliseconds(-1)
+                                                                     : from_to(now, e->expires)};
     r.ours = 1;
     if (c.contends())
         note_denied(c.key(), c, now);

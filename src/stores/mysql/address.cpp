@@ -16,7 +16,8 @@ namespace {
 using sql::refuse;
 using sql::take;
 
-constexpr auto form = "it must be mysql://user[:password]@host[:port]/database, and what is special in user and password must be percent-encoded";
+constexpr auto form = "it must be mysql://user[:password]@host[:port]/database, and what is special in user and "
+                      "password must be percent-encoded";
 
 std::string decode(std::string_view what, std::string_view text)
 {
@@ -48,7 +49,8 @@ void read_parameter(std::string_view name, std::string const& value, address& a)
     else if (name == "socket")
         a.socket = value;
     else if (!sql::read_option(name, value, a.options))
-        refuse("it has a parameter that is none of table, connections, timeout, create_table, tls, ssl_ca, ssl_cert, ssl_key and socket");
+        refuse("it has a parameter that is none of table, connections, timeout, create_table, tls, ssl_ca, ssl_cert, "
+               "ssl_key and socket");
 }
 
 void read_parameters(std::string_view query, address& a)
@@ -95,7 +97,9 @@ void read_host(std::string_view text, address& a)
 std::string name_of(address const& a)
 {
     bool const in_brackets = a.host.find(':') != a.host.npos;
-    auto const place = a.socket.empty() ? fmt::format("{}{}{}:{}", in_brackets ? "[" : "", a.host, in_brackets ? "]" : "", a.port) : a.socket;
+    auto const place = a.socket.empty()
+                           ? fmt::format("{}{}{}:{}", in_brackets ? "[" : "", a.host, in_brackets ? "]" : "", a.port)
+                           : a.socket;
     return "mysql://" + place + "/" + a.database + sql::shown_table(a.options);
 }
 
@@ -131,14 +135,13 @@ address parse_address(std::string_view url, mysql_options defaults)
     if (a.database.empty())
         refuse(fmt::format("it has no database; {}", form));
     if (a.host.empty() == a.socket.empty())
-        refuse(a.host.empty() ? fmt::format("it has no host; {}", form) : "it has a host and a socket; a socket stands in the place of the host: mysql://user@/database?socket=FILE");
+        refuse(a.host.empty() ? fmt::format("it has no host; {}", form)
+                              : "it has a host and a socket; a socket stands in the place of the host: "
+                                "mysql://user@/database?socket=FILE");
     a.name = name_of(a);
     return a;
 }
 
-std::string presentable(std::string text, address const& a)
-{
-    return sql::presentable(std::move(text), {a.password});
-}
+std::string presentable(std::string text, address const& a) { return sql::presentable(std::move(text), {a.password}); }
 
 }  // namespace redlock::my

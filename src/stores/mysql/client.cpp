@@ -29,15 +29,17 @@ st_mysql* make_handle()
 
 }  // namespace
 
-client::client(asio::any_io_executor e, std::shared_ptr<address const> a, std::string where, std::function<void()> unasked)
-    : executor_(std::move(e)), address_(std::move(a)), where_(std::move(where)), unasked_(std::move(unasked)), handle_(make_handle(), mysql_close)
+client::client(asio::any_io_executor e, std::shared_ptr<address const> a, std::string where,
+               std::function<void()> unasked)
+    : executor_(std::move(e)),
+      address_(std::move(a)),
+      where_(std::move(where)),
+      unasked_(std::move(unasked)),
+      handle_(make_handle(), mysql_close)
 {
 }
 
-client::~client()
-{
-    let_go();
-}
+client::~client() { let_go(); }
 
 bool client::set_options()
 {
@@ -59,9 +61,9 @@ bool client::set_options()
     return true;
 }
 
-/* The library would look a host's name up by itself, and block, so it is given a number to connect to. It reads the same bytes again once the
-   server has greeted it, for the name that the certificate must hold: until then they have become that. Were they read earlier, the
-   certificate would not do. */
+/* The library would look a host's name up by itself, and block, so it is given a number to connect to. It reads the
+   same bytes again once the server has greeted it, for the name that the certificate must hold: until then they have
+   become that. Were they read earlier, the certificate would not do. */
 void client::connect(handler done)
 {
     done_ = std::move(done);
@@ -73,10 +75,13 @@ void client::connect(handler done)
     auto const& a = *address_;
     bool const local = where_.empty();
     where_.resize(std::max(where_.size(), a.host.size()) + 1);
-    auto const status = mysql_real_connect_start(&made_, handle_.get(), local ? nullptr : where_.c_str(), a.user.c_str(), a.password.c_str(), a.database.c_str(),
-                                                 a.port, local ? a.socket.c_str() : nullptr, CLIENT_MULTI_RESULTS);
+    auto const status = mysql_real_connect_start(&made_, handle_.get(), local ? nullptr : where_.c_str(),
+                                                 a.user.c_str(), a.password.c_str(), a.database.c_str(), a.port,
+                                                 local ? a.socket.c_str() : nullptr, CLIENT_MULTI_RESULTS);
     std::copy_n(a.host.c_str(), a.host.size() + 1, where_.begin());
-    perform(status, [this](int ready) { return mysql_real_connect_cont(&made_, handle_.get(), ready); }, [this] { connected(); });
+    perform(
+        status, [this](int ready) { return mysql_real_connect_cont(&made_, handle_.get(), ready); },
+        [this] { connected(); });
     within_call_ = false;
 }
 
@@ -94,21 +99,25 @@ void client::ask(std::string text, handler done)
     text_ = std::move(text);
     done_ = std::move(done);
     within_call_ = true;
-    perform(mysql_real_query_start(&outcome_, handle_.get(), text_.data(), text_.size()),
-            [this](int ready) { return mysql_real_query_cont(&outcome_, handle_.get(), ready); }, [this] { outcome_ != 0 ? fail() : store(); });
+    perform(
+        mysql_real_query_start(&outcome_, handle_.get(), text_.data(), text_.size()),
+        [this](int ready) { return mysql_real_query_cont(&outcome_, handle_.get(), ready); },
+        [this] { outcome_ != 0 ? fail() : store(); });
     within_call_ = false;
 }
 
 // A procedure answers with a result, and then with how it ended.
 void client::store()
 {
-    perform(mysql_store_result_start(&result_, handle_.get()), [this](int ready) { return mysql_store_result_cont(&result_, handle_.get(), ready); },
-            [this] { stored(); });
+    perform(
+        mysql_store_result_start(&result_, handle_.get()),
+        [this](int ready) { return mysql_store_result_cont(&result_, handle_.get(), ready); }, [this] { stored(); });
 }
 
 void client::stored()
 {
-    std::unique_ptr<st_mysql_res, void (*)(st_mysql_res*)> const result(std::exchange(result_, nullptr), mysql_free_result);
+    std::unique_ptr<st_mysql_res, void (*)(st_mysql_res*)> const result(std::exchange(result_, nullptr),
+                                                                        mysql_free_result);
     if (!result && mysql_errno(handle_.get()) != 0)
         return fail();
     for (MYSQL_ROW row = nullptr; result && !answer_.begun && (row = mysql_fetch_row(result.get()));) {
@@ -120,8 +129,10 @@ void client::stored()
     answer_.begun = answer_.begun || result;
     if (!mysql_more_results(handle_.get()))
         return finish();
-    perform(mysql_next_result_start(&outcome_, handle_.get()), [this](int ready) { return mysql_next_result_cont(&outcome_, handle_.get(), ready); },
-            [this] { outcome_ > 0 ? fail() : store(); });
+    perform(
+        mysql_next_result_start(&outcome_, handle_.get()),
+        [this](int ready) { return mysql_next_result_cont(&outcome_, handle_.get(), ready); },
+        [this] { outcome_ > 0 ? fail() : store(); });
 }
 
 void client::fail()
@@ -133,7 +144,9 @@ void client::fail()
 
 void client::finish()
 {
-    auto tell = [done = std::exchange(done_, {}), said = std::exchange(answer_, {})]() mutable { done(std::move(said)); };
+    auto tell = [done = std::exchange(done_, {}), said = std::exchange(answer_, {})]() mutable {
+        done(std::move(said));
+    };
     if (!closed_ && descriptor_)
         wait_for(wait::read);
     if (!within_call_)
@@ -188,22 +201,18 @@ void client::on_io(wait w, error_code ec)
 void client::look_at_unasked()
 {
     char byte = 0;
-    if (::recv(descriptor_->native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+    if (::recv(descriptor_->native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0
+        && (errno == EAGAIN || errno == EWOULDBLOCK))
         return wait_for(wait::read);
     unasked_();
 }
 
-bool client::is_mariadb() const
-{
-    return mariadb_connection(handle_.get()) != 0;
-}
+bool client::is_mariadb() const { return mariadb_connection(handle_.get()) != 0; }
 
-unsigned long client::id() const
-{
-    return mysql_thread_id(handle_.get());
-}
+unsigned long client::id() const { return mysql_thread_id(handle_.get()); }
 
-// Who is not suspended says goodbye, which is a few bytes. A suspended call is ended before its stack goes: without the socket it fails at once.
+// Who is not suspended says goodbye, which is a few bytes. A suspended call is ended before its stack goes: without the
+// socket it fails at once.
 void client::close()
 {
     if (std::exchange(closed_, true))

@@ -22,15 +22,17 @@ namespace asio = boost::asio;
 
 /// What the server said to one statement.
 struct answer {
-    unsigned error = 0;   ///< its number, or one of the client library; 0: none
-    std::string text{};   ///< the words for it
-    bool begun = false;   ///< There was a result before the error.
+    unsigned error = 0;                            ///< its number, or one of the client library; 0: none
+    std::string text{};                            ///< the words for it
+    bool begun = false;                            ///< There was a result before the error.
     std::vector<std::vector<std::string>> rows{};  ///< of the first result; what is null is empty
 };
 
-/** A connection of the C library, without its waiting: the library's calls are suspended where they would wait, and go on from the event loop.
+/** A connection of the C library, without its waiting: the library's calls are suspended where they would wait, and go
+    on from the event loop.
 
-    One question at a time. Handlers are never called from within a call. Used as a std::shared_ptr, on the executor; not used any more once closed.
+    One question at a time. Handlers are never called from within a call. Used as a std::shared_ptr, on the executor;
+    not used any more once closed.
 
     It has many members because the C library wants the arguments of a suspended call to stay where they are.
 */
@@ -38,7 +40,8 @@ class client : public std::enable_shared_from_this<client> {
 public:
     using handler = std::function<void(answer)>;
 
-    /// @p where: a number, or empty: the socket of the address. @p unasked: there is something to read that belongs to no question
+    /// @p where: a number, or empty: the socket of the address. @p unasked: there is something to read that belongs to
+    /// no question
     client(asio::any_io_executor, std::shared_ptr<address const>, std::string where, std::function<void()> unasked);
     ~client();
 
@@ -74,13 +77,13 @@ private:
     std::optional<descriptor> descriptor_;
     bool reading_ = false, writing_ = false, closed_ = false;
 
-    int wanted_ = 0;                      ///< what the suspended call waits for; 0: there is none
-    std::function<int(int)> go_on_;       ///< the suspended call
-    std::function<void()> then_;          ///< what follows it
-    st_mysql* made_ = nullptr;            ///< what calls return
+    int wanted_ = 0;                 ///< what the suspended call waits for; 0: there is none
+    std::function<int(int)> go_on_;  ///< the suspended call
+    std::function<void()> then_;     ///< what follows it
+    st_mysql* made_ = nullptr;       ///< what calls return
     st_mysql_res* result_ = nullptr;
     int outcome_ = 0;
-    std::string text_;                    ///< of the question
+    std::string text_;  ///< of the question
     handler done_;
     answer answer_;
     bool within_call_ = false;

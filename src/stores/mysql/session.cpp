@@ -24,12 +24,17 @@ constexpr auto other_version = "its procedures of {} are of version {}, but this
                                "procedures while nobody holds a lock, and they are made anew";
 constexpr auto set_up = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION autocommit = 1, "
                         "SESSION innodb_lock_wait_timeout = {0}, SESSION lock_wait_timeout = {0}";
-constexpr auto isolate = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";  // without gap locks, which would make strangers wait for each other
-constexpr auto settings_text = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'server_id', 'hostname', 'port', 'read_only', "
-                               "'innodb_read_only', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'binlog_format', 'wsrep_on')";
+constexpr auto isolate = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";  // without gap locks, which would
+                                                                                    // make strangers wait for each
+                                                                                    // other
+constexpr auto settings_text =
+    "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'server_id', 'hostname', 'port', "
+    "'read_only', "
+    "'innodb_read_only', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'binlog_format', 'wsrep_on')";
 // Both numbers are of the statement's begin: their difference is the same however long the server runs.
-constexpr auto uptime = "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED), CAST(variable_value AS SIGNED) FROM {}.global_status "
-                        "WHERE variable_name = 'uptime'";
+constexpr auto uptime =
+    "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED), CAST(variable_value AS SIGNED) FROM {}.global_status "
+    "WHERE variable_name = 'uptime'";
 
 constexpr std::string_view rights_to_make_tables = "CREATE, CREATE ROUTINE, EXECUTE, SELECT, INSERT, UPDATE, DELETE";
 
@@ -43,15 +48,13 @@ std::string with_words(std::string text)
 
 }  // namespace
 
-session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds connect_timeout, owner& o)
+session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds connect_timeout,
+                 owner& o)
     : client_session(std::move(e), connect_timeout, o), address_(std::move(a))
 {
 }
 
-session::~session()
-{
-    disconnect();
-}
+session::~session() { disconnect(); }
 
 // Connecting
 
@@ -74,7 +77,8 @@ void session::connect_next()
 {
     auto const place = places_.front();
     places_.erase(places_.begin());
-    client_ = std::make_shared<client>(executor_, address_, place, [this] {  // the end, or why: an answer to whatever is asked next
+    client_ = std::make_shared<client>(executor_, address_, place, [this] {  // the end, or why: an answer to whatever
+                                                                             // is asked next
         if (up() && questions_.empty())
             ask("DO 0", [](answer const&) {});
     });
@@ -88,22 +92,20 @@ void session::connect_next()
         }
         auto why = why_not(a);
         if (not_there)
-            why.text = with_words(std::move(why.text)) + (address_->socket.empty() ? fmt::format(", port {}", address_->port) : "");
+            why.text = with_words(std::move(why.text))
+                       + (address_->socket.empty() ? fmt::format(", port {}", address_->port) : "");
         else if (why.error == errc::permission_denied)
             why.text += way_out(rights_to_lock, address_->database, address_->user + "@%");
         cut(std::move(why));
     });
 }
 
-std::string session::for_our_table(std::string_view text) const
-{
-    return for_table(text, address_->options.table);
-}
+std::string session::for_our_table(std::string_view text) const { return for_table(text, address_->options.table); }
 
 // The greeting: what a server is asked first, and whether it may vote
 
-// With the statement that mends it, if it is about rights. Accounts may be for any host, so the server is asked which one
-// ours is.
+// With the statement that mends it, if it is about rights. Accounts may be for any host, so the server is asked which
+// one ours is.
 void session::refuse_with_grant(answer const& a, std::string_view rights, std::string_view what)
 {
     auto why = why_not(a);
@@ -155,7 +157,8 @@ void session::meet(settings const& s)
             request(put_meeting(s.name, address_->options.table), [this, s](answer const& met) { introduce(s, met); });
         };
         if ((a.error == no_procedure || a.error == no_table) && address_->options.create_table)
-            return make_tables(std::make_shared<std::vector<std::string> const>(statements_of(for_our_table(schema()))), 0, go_on);
+            return make_tables(std::make_shared<std::vector<std::string> const>(statements_of(for_our_table(schema()))),
+                               0, go_on);
         if (a.error != 0)
             return refuse_with_grant(a, rights_to_lock);
         auto const version = sql::cell(a.rows, 0);
@@ -167,7 +170,8 @@ void session::meet(settings const& s)
 }
 
 // Several clients may do this at once: each finds what another has made.
-void session::make_tables(std::shared_ptr<std::vector<std::string> const> statements, std::size_t next, std::function<void()> then)
+void session::make_tables(std::shared_ptr<std::vector<std::string> const> statements, std::size_t next,
+                          std::function<void()> then)
 {
     if (next == statements->size()) {
         owner_->log(log_level::info, "has made the tables of " + address_->options.table);
@@ -202,10 +206,13 @@ void session::introduce(settings const& s, answer const& met)
 session::settings session::read_settings(answer const& a)
 {
     auto const value = [&](std::string_view name) {
-        auto const known = std::find_if(a.rows.begin(), a.rows.end(), [&](auto& r) { return r.size() == 2 && r[0] == name; });
+        auto const known =
+            std::find_if(a.rows.begin(), a.rows.end(), [&](auto& r) { return r.size() == 2 && r[0] == name; });
         return known != a.rows.end() ? (*known)[1] : std::string();
     };
-    auto const on = [&](std::string_view name) { return value(name) != "OFF" && value(name) != "0" && !value(name).empty(); };
+    auto const on = [&](std::string_view name) {
+        return value(name) != "OFF" && value(name) != "0" && !value(name).empty();
+    };
     settings s;
     s.name = value("server_uuid");
     if (s.name.empty())  // MariaDB's uid is made of port and network card, and those of containers are often the same
@@ -273,7 +280,8 @@ void session::carry_out(node_command const& c, bool tombstone, std::function<voi
 // Whether there is still such a connection is known only from who asks to end it.
 void session::end(sql::backend const& b, std::function<void(bool)> done)
 {
-    ask(fmt::format("KILL CONNECTION {}", b.id), [done = std::move(done)](answer const& a) { done(a.error == no_such_thread); });
+    ask(fmt::format("KILL CONNECTION {}", b.id),
+        [done = std::move(done)](answer const& a) { done(a.error == no_such_thread); });
 }
 
 void session::clean()

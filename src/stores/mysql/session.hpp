@@ -56,7 +56,8 @@ private:
     void greet();
     void meet(settings const&);
     void introduce(settings const&, answer const&);
-    void make_tables(std::shared_ptr<std::vector<std::string> const> statements, std::size_t next, std::function<void()> then);
+    void make_tables(std::shared_ptr<std::vector<std::string> const> statements, std::size_t next,
+                     std::function<void()> then);
     void refuse_with_grant(answer const&, std::string_view rights, std::string_view what = {});
     void request(std::string text, std::function<void(answer const&)> then);
     void ask(std::string text, std::function<void(answer const&)> tell);
@@ -66,7 +67,7 @@ private:
     std::string for_our_table(std::string_view text) const;
 
     std::shared_ptr<address const> const address_;
-    std::vector<std::string> places_;   ///< the host's addresses that have not been tried; one empty: the socket
+    std::vector<std::string> places_;  ///< the host's addresses that have not been tried; one empty: the socket
     std::shared_ptr<client> client_;
     std::deque<question> questions_;
     std::optional<clock::time_point> sent_at_;  ///< the first of them

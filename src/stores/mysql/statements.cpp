@@ -35,10 +35,7 @@ std::string joined(std::vector<std::string_view> keys)
 namespace {
 
 // Bytes are written in hexadecimal digits, so that they can be any.
-std::string literal(std::string_view bytes)
-{
-    return "x'" + sql::in_hex(bytes) + "'";
-}
+std::string literal(std::string_view bytes) { return "x'" + sql::in_hex(bytes) + "'"; }
 
 std::string literal(sql::parameter const& p, node_command const& c)
 {
@@ -94,10 +91,10 @@ namespace {
 errc reason_of(unsigned error)
 {
     static constexpr std::pair<unsigned, errc> reasons[] = {
-        {1205, errc::node_busy},            // a lock was not to be had
+        {1205, errc::node_busy},  // a lock was not to be had
         {deadlock, errc::node_busy},
-        {1317, errc::node_busy},            // interrupted
-        {1969, errc::node_busy},            // took too long
+        {1317, errc::node_busy},  // interrupted
+        {1969, errc::node_busy},  // took too long
         {1037, errc::node_out_of_memory},
         {1038, errc::node_out_of_memory},
         {1041, errc::node_out_of_memory},
@@ -106,13 +103,13 @@ errc reason_of(unsigned error)
         {1040, errc::node_refuses_writes},  // too many connections
         {1203, errc::node_refuses_writes},
         {1226, errc::node_refuses_writes},
-        {1053, errc::node_loading},         // it is being shut down
+        {1053, errc::node_loading},  // it is being shut down
         {1044, errc::permission_denied},
         {1142, errc::permission_denied},
         {1143, errc::permission_denied},
         {1227, errc::permission_denied},
         {1370, errc::permission_denied},
-        {1449, errc::permission_denied},    // who made the procedures is gone
+        {1449, errc::permission_denied},  // who made the procedures is gone
         {1045, errc::authentication_failed},
         {1130, errc::authentication_failed},
         {1251, errc::authentication_failed},
@@ -122,21 +119,25 @@ errc reason_of(unsigned error)
         {1290, errc::node_read_only},
         {1792, errc::node_read_only},
         {1836, errc::node_read_only},
-        {1049, errc::unsupported_server},   // there is no such database
-        {no_table, errc::unsupported_server},   // the tables are gone
+        {1049, errc::unsupported_server},      // there is no such database
+        {no_table, errc::unsupported_server},  // the tables are gone
         {no_procedure, errc::unsupported_server},
-        {1644, errc::unsupported_server},   // the tables are others than this connection has met
-        {1665, errc::unsupported_server},   // the binary log takes statements only
+        {1644, errc::unsupported_server},  // the tables are others than this connection has met
+        {1665, errc::unsupported_server},  // the binary log takes statements only
     };
-    auto const* const known = std::find_if(std::begin(reasons), std::end(reasons), [&](auto& r) { return r.first == error; });
-    return known != std::end(reasons) ? known->second : error >= 2000 && error < 3000 ? errc::node_unreachable : errc::server_error;
+    auto const* const known =
+        std::find_if(std::begin(reasons), std::end(reasons), [&](auto& r) { return r.first == error; });
+    return known != std::end(reasons)      ? known->second
+           : error >= 2000 && error < 3000 ? errc::node_unreachable
+                                           : errc::server_error;
 }
 
 }  // namespace
 
 bool ends_connection(unsigned error) noexcept
 {
-    constexpr unsigned over[] = {1053, 1080, 1152, 1153, 1156, 1157, 1158, 1159, 1160, 1161, 1184, 1927, 3169, 4031};  // ended, killed, cut off
+    constexpr unsigned over[] = {1053, 1080, 1152, 1153, 1156, 1157, 1158,
+                                 1159, 1160, 1161, 1184, 1927, 3169, 4031};  // ended, killed, cut off
     return (error >= 2000 && error < 3000) || std::find(std::begin(over), std::end(over), error) != std::end(over);
 }
 
@@ -144,7 +145,8 @@ namespace {
 
 std::string words_of(answer const& a)
 {
-    return a.error == no_table || a.error == no_procedure ? a.text + "; see docs/stores.md for how the tables are made" : a.text;
+    return a.error == no_table || a.error == no_procedure ? a.text + "; see docs/stores.md for how the tables are made"
+                                                          : a.text;
 }
 
 }  // namespace
@@ -152,16 +154,15 @@ std::string words_of(answer const& a)
 std::string way_out(std::string_view rights, std::string_view database, std::string_view account)
 {
     auto const at = account.rfind('@');
-    auto const whom = at == account.npos ? std::string("its account") : fmt::format("'{}'@'{}'", account.substr(0, at), account.substr(at + 1));
+    auto const whom = at == account.npos ? std::string("its account")
+                                         : fmt::format("'{}'@'{}'", account.substr(0, at), account.substr(at + 1));
     return fmt::format("; let an administrator say: GRANT {} ON `{}`.* TO {}", rights, database, whom);
 }
 
-node_reply why_not(answer const& a)
-{
-    return {.untouched = true, .error = reason_of(a.error), .text = words_of(a)};
-}
+node_reply why_not(answer const& a) { return {.untouched = true, .error = reason_of(a.error), .text = words_of(a)}; }
 
-// A procedure answers before it commits, and who commits last may be told of a deadlock there: with other servers of a cluster.
+// A procedure answers before it commits, and who commits last may be told of a deadlock there: with other servers of a
+// cluster.
 node_reply refusal(answer const& a)
 {
     if (ends_connection(a.error))

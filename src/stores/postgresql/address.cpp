@@ -16,7 +16,8 @@ namespace {
 
 using sql::refuse;
 
-constexpr auto form = "it must be postgresql://[user[:password]@]host[:port]/database, and what is special in user and password must be percent-encoded";
+constexpr auto form = "it must be postgresql://[user[:password]@]host[:port]/database, and what is special in user and "
+                      "password must be percent-encoded";
 
 // @return false: it is not one of ours
 bool read_option(std::string_view name, std::string_view value, postgresql_options& o)
@@ -54,7 +55,8 @@ std::string without_options(std::string_view url, postgresql_options& o)
 auto settings_of(std::string const& url)
 {
     char* text = nullptr;
-    std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> const known(PQconninfoParse(url.c_str(), &text), PQconninfoFree);
+    std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> const known(PQconninfoParse(url.c_str(), &text),
+                                                                               PQconninfoFree);
     std::unique_ptr<char, void (*)(void*)> const words(text, PQfreemem);
     if (!known) {  // its words may quote a password
         std::string_view const why = words ? words.get() : "";

@@ -23,7 +23,7 @@ struct address {
 
 /// An address of one of the hosts.
 struct found {
-    std::size_t host;     ///< which of them
+    std::size_t host;  ///< which of them
     std::string name;
     std::string address;  ///< empty: a Unix socket
     friend bool operator==(found const&, found const&) = default;

@@ -44,15 +44,9 @@ connection::connection(asio::any_io_executor e, std::shared_ptr<address const> a
 {
 }
 
-connection::~connection()
-{
-    disconnect();
-}
+connection::~connection() { disconnect(); }
 
-std::string connection::for_our_table(std::string_view text) const
-{
-    return for_table(text, address_->options.table);
-}
+std::string connection::for_our_table(std::string_view text) const { return for_table(text, address_->options.table); }
 
 // Connecting
 
@@ -87,7 +81,8 @@ void connection::poll()
     case PGRES_POLLING_OK:
         greeting();
         PQsetnonblocking(handle(), 1);
-        PQsetNoticeProcessor(handle(), [](void*, char const*) {}, nullptr);
+        PQsetNoticeProcessor(
+            handle(), [](void*, char const*) {}, nullptr);
         return greet();
     default:
         return fail();

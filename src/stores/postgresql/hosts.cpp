@@ -16,14 +16,12 @@ constexpr std::chrono::seconds retry_after{1};
 
 }  // namespace
 
-hosts::hosts(asio::any_io_executor e, scout_maker make_scout) : executor_(std::move(e)), make_scout_(std::move(make_scout))
+hosts::hosts(asio::any_io_executor e, scout_maker make_scout)
+    : executor_(std::move(e)), make_scout_(std::move(make_scout))
 {
 }
 
-hosts::~hosts()
-{
-    close();
-}
+hosts::~hosts() { close(); }
 
 void hosts::find(std::vector<found> const& all, seeker done)
 {

@@ -25,7 +25,8 @@ constexpr std::chrono::milliseconds heard_within{3000};
 std::shared_ptr<pg::hosts> make_hosts(asio::any_io_executor executor, std::shared_ptr<pg::address const> where,
                                       std::chrono::milliseconds timeout)
 {
-    auto make_scout = [executor, where, timeout](pg::found const& host, sql::session::owner& o, pg::hosts::teller tell) {
+    auto make_scout = [executor, where, timeout](pg::found const& host, sql::session::owner& o,
+                                                 pg::hosts::teller tell) {
         auto const one = std::make_shared<pg::address const>(pg::only(*where, host));
         return std::make_shared<pg::session>(executor, one, timeout, std::move(tell), o);
     };
@@ -37,16 +38,19 @@ std::shared_ptr<pg::hosts> make_hosts(asio::any_io_executor executor, std::share
 store postgresql(postgresql_options options)
 {
     sql::check_defaults(options, &pg::check, "postgresql_options");
-    auto make = [options = std::move(options)](std::string_view url, config const& settings, store_context const& context) {
+    auto make = [options = std::move(options)](std::string_view url, config const& settings,
+                                               store_context const& context) {
         auto const where = std::make_shared<pg::address const>(pg::parse_address(url, options));
         auto const all = std::make_shared<std::shared_ptr<pg::hosts>>();  // of the node, which tells its executor later
-        auto make_session = [where, timeout = settings.connect_timeout, all](asio::any_io_executor e, std::size_t i, sql::session::owner& o) {
+        auto make_session = [where, timeout = settings.connect_timeout, all](asio::any_io_executor e, std::size_t i,
+                                                                             sql::session::owner& o) {
             if (!*all)
                 *all = make_hosts(e, where, timeout);
             return std::make_shared<pg::session>(std::move(e), where, *all, timeout, i == 0, o);
         };
         auto const& o = where->options;
-        return sql::make_database_node({where->name, "postgresql", o.connections, o.timeout, make_session, heard_within}, settings, context);
+        return sql::make_database_node(
+            {where->name, "postgresql", o.connections, o.timeout, make_session, heard_within}, settings, context);
     };
     return {.schemes = {"postgresql", "postgres"}, .make = std::move(make)};
 }

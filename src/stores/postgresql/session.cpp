@@ -27,10 +27,13 @@ constexpr std::string_view with_same_tables = "2";
 constexpr auto run_again = "let their owner run schema.sql again, see docs/stores.md";
 constexpr auto renew = "drop its tables and functions while nobody holds a lock, and they are made anew";
 constexpr std::chrono::seconds ask_again_after{1};
-constexpr auto table_rights = "SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline";
-constexpr auto all_there = "num_nonnulls(to_regprocedure('redlock_version()'), to_regclass('redlock'), to_regclass('redlock_reader'), "
-                           "to_regclass('redlock_wish'), to_regclass('redlock_tombstone'), to_regclass('redlock_timeline')) = 6";
-constexpr auto version_there = "(SELECT substring(prosrc FROM '[0-9]+') FROM pg_proc WHERE oid = to_regprocedure('redlock_version()'))";
+constexpr auto table_rights =
+    "SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline";
+constexpr auto all_there =
+    "num_nonnulls(to_regprocedure('redlock_version()'), to_regclass('redlock'), to_regclass('redlock_reader'), "
+    "to_regclass('redlock_wish'), to_regclass('redlock_tombstone'), to_regclass('redlock_timeline')) = 6";
+constexpr auto version_there =
+    "(SELECT substring(prosrc FROM '[0-9]+') FROM pg_proc WHERE oid = to_regprocedure('redlock_version()'))";
 constexpr auto standing_text =
     "SELECT system_identifier, CASE WHEN pg_is_in_recovery() THEN 0 ELSE {} END FROM pg_control_system()";
 constexpr auto introduction_text =
@@ -54,7 +57,8 @@ std::string schema_of(std::string const& table)
 
 session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::shared_ptr<hosts> of_several,
                  std::chrono::milliseconds connect_timeout, bool listens, owner& o)
-    : connection(std::move(e), std::move(a), connect_timeout, o), hosts_(std::move(of_several)),
+    : connection(std::move(e), std::move(a), connect_timeout, o),
+      hosts_(std::move(of_several)),
       listens_(listens && address_->options.notify)
 {
 }
@@ -125,10 +129,7 @@ void session::choose(std::vector<found> const& all)
 // The greeting: what a server is asked first, and whether it may vote
 
 // A pooler hands out keys of its own.
-bool session::is_pooled() const
-{
-    return backend_ != PQbackendPID(handle());
-}
+bool session::is_pooled() const { return backend_ != PQbackendPID(handle()); }
 
 // With the statement that mends it, if it is about rights.
 void session::refuse_with_grant(node_reply why, std::string const& rights)
@@ -180,8 +181,8 @@ void session::greet()
             return make_ready();
         if (!o.create_table)
             return refuse(errc::unsupported_server,
-                          "the tables of " + o.table +
-                              " are not all there; make it with schema.sql, see docs/stores.md, or set create_table");
+                          "the tables of " + o.table
+                              + " are not all there; make it with schema.sql, see docs/stores.md, or set create_table");
         make_tables();
     });
 }
@@ -287,12 +288,15 @@ void session::end(sql::backend const& b, std::function<void(bool)> done)
     parameters which;
     which.add_text(std::to_string(b.id));
     which.add_bytes(b.since);
-    ask(end_backend, which, [done = std::move(done)](PGresult const* r) { done(r && PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 0); });
+    ask(end_backend, which, [done = std::move(done)](PGresult const* r) {
+        done(r && PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 0);
+    });
 }
 
 void session::look(std::function<void(bool)> done)
 {
-    auto const text = fmt::format("SELECT {0}, redlock_remembers({1}) AND EXISTS (SELECT FROM redlock_timeline WHERE id = {1} AND extract(epoch FROM since)::text = '{2}'), pg_backend_pid()",
+    auto const text = fmt::format("SELECT {0}, redlock_remembers({1}) AND EXISTS (SELECT FROM redlock_timeline WHERE "
+                                  "id = {1} AND extract(epoch FROM since)::text = '{2}'), pg_backend_pid()",
                                   is_durable, server().timeline, server().since);
     ask({"", text.c_str()}, {}, [this, done = std::move(done)](PGresult const* r) {
         auto const rows = r ? rows_of(*r) : sql::rows();

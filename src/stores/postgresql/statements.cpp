@@ -84,9 +84,9 @@ errc reason_of(std::string_view state)
 {
     using namespace std::string_view_literals;
     static constexpr std::pair<std::string_view, errc> reasons[] = {
-        {"40"sv, errc::node_busy},            // serialization failures and deadlocks
-        {"55P03"sv, errc::node_busy},         // a lock was not to be had
-        {"57014"sv, errc::node_busy},         // took too long
+        {"40"sv, errc::node_busy},     // serialization failures and deadlocks
+        {"55P03"sv, errc::node_busy},  // a lock was not to be had
+        {"57014"sv, errc::node_busy},  // took too long
         {"53200"sv, errc::node_out_of_memory},
         {"53"sv, errc::node_refuses_writes},  // disk full, too many connections
         {"57P"sv, errc::node_loading},        // it is being shut down or started
@@ -97,7 +97,8 @@ errc reason_of(std::string_view state)
         {"42883"sv, errc::unsupported_server},  // the functions
         {"RL002"sv, errc::unsupported_server},  // the tables are others than this connection has met
     };
-    auto const* const known = std::find_if(std::begin(reasons), std::end(reasons), [&](auto& r) { return state.starts_with(r.first); });
+    auto const* const known =
+        std::find_if(std::begin(reasons), std::end(reasons), [&](auto& r) { return state.starts_with(r.first); });
     return known != std::end(reasons) ? known->second : errc::server_error;
 }
 
@@ -136,10 +137,7 @@ sql::rows rows_of(PGresult const& r)
     return rows;
 }
 
-std::span<statement const> all_statements() noexcept
-{
-    return steps;
-}
+std::span<statement const> all_statements() noexcept { return steps; }
 
 std::string prepared_name(statement const& s, std::string_view table)
 {

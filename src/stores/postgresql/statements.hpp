@@ -43,11 +43,11 @@ sql::rows rows_of(PGresult const&);
 /// One statement that a session prepares, or sends as text.
 struct statement {
     std::string_view name;  ///< empty: it is not prepared
-    char const* text;  ///< with the default name of the table
+    char const* text;       ///< with the default name of the table
 };
 
-/// The name that @p s is prepared by. Behind a pooler, clients with other tables or of other versions may find it on the
-/// same connection.
+/// The name that @p s is prepared by. Behind a pooler, clients with other tables or of other versions may find it on
+/// the same connection.
 std::string prepared_name(statement const& s, std::string_view table);
 
 /// All of them, to be prepared.

@@ -29,10 +29,10 @@ public:
     /// An operation in the batch, and which of the replies is its answer.
     struct entry {
         std::shared_ptr<node_operation> operation;
-        std::size_t answer;  ///< the first, if there are two
-        bool script_loaded;  ///< the script was sent along: not to be repaired a second time
-        bool native;         ///< a release without a script
-        bool checks_type;    ///< see manner
+        std::size_t answer;        ///< the first, if there are two
+        bool script_loaded;        ///< the script was sent along: not to be repaired a second time
+        bool native;               ///< a release without a script
+        bool checks_type;          ///< see manner
         std::size_t tracked_from;  ///< with this reply the server begins to tell of changes; 0: it was not asked to
         std::vector<std::string> changed{};  ///< keys, since the server has answered; an empty one: all
     };
@@ -43,7 +43,8 @@ public:
     /// The next reply has come.
     void put(reply r);
 
-    /// The next element of the reply that is coming. Elements below the second level are left out, except from @ref parts.
+    /// The next element of the reply that is coming. Elements below the second level are left out, except from @ref
+    /// parts.
     void take(resp::element const&);
 
     /// The reply that was coming has come in full.
@@ -51,7 +52,8 @@ public:
 
     void clear();
 
-    /// Calls @p f with each tracked entry about @p key, or with all entries if @p key is empty. No entry may be added later.
+    /// Calls @p f with each tracked entry about @p key, or with all entries if @p key is empty. No entry may be added
+    /// later.
     template <class F>
     void each_about(std::string_view key, F f)
     {
@@ -75,10 +77,11 @@ public:
     std::vector<entry> entries;
     std::vector<reply> replies;
     bool keeps_parts = false;
-    std::vector<part> parts;     ///< of all replies, if they are kept
-    std::function<void(batch const& answer)> look;  ///< of questions that are nobody's operation, if their connection is still there
+    std::vector<part> parts;                        ///< of all replies, if they are kept
+    std::function<void(batch const& answer)> look;  ///< of questions that are nobody's operation, if their connection
+                                                    ///< is still there
     clock::time_point sent;
-    std::uint64_t number = 0;  ///< of its sending; the object itself is used again
+    std::uint64_t number = 0;      ///< of its sending; the object itself is used again
     std::uint32_t connection = 0;  ///< on which it was sent
 
 private:

@@ -140,7 +140,9 @@ node_reply read_cluster(reply const& answer, place const& asked, cluster_map& ma
 {
     if (answer.is_error()) {
         auto r = interpret_error(answer.text);
-        return r.error == errc::server_error ? node_reply{.error = errc::unsupported_server, .text = "this is no member of a cluster: " + r.text} : r;
+        return r.error == errc::server_error
+                   ? node_reply{.error = errc::unsupported_server, .text = "this is no member of a cluster: " + r.text}
+                   : r;
     }
     cluster_map read;
     std::string_view text = answer.text;

@@ -27,7 +27,10 @@ public:
     cluster_map() { owners_.fill(nobody); }
 
     /// Null: no member has it.
-    place const* owner(std::uint16_t slot) const noexcept { return owners_[slot] == nobody ? nullptr : &masters_[owners_[slot]]; }
+    place const* owner(std::uint16_t slot) const noexcept
+    {
+        return owners_[slot] == nobody ? nullptr : &masters_[owners_[slot]];
+    }
 
     void set_owner(std::uint16_t slot, place const&);
 

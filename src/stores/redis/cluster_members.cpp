@@ -23,12 +23,20 @@ constexpr unsigned leaving_asked_max = 3;  // once a second: gossip takes less, 
 
 }  // namespace
 
-cluster_members::cluster_members(url const& cluster, config const& c, std::shared_ptr<group> g, link_factory make_link, cluster_map& map, owner& o)
-    : url_(cluster), name_(cluster.name()), settings_(c), group_(std::move(g)), make_link_(std::move(make_link)), map_(map), owner_(o)
+cluster_members::cluster_members(url const& cluster, config const& c, std::shared_ptr<group> g, link_factory make_link,
+                                 cluster_map& map, owner& o)
+    : url_(cluster),
+      name_(cluster.name()),
+      settings_(c),
+      group_(std::move(g)),
+      make_link_(std::move(make_link)),
+      map_(map),
+      owner_(o)
 {
 }
 
-void cluster_members::start(std::shared_ptr<detail::runtime> by, asio::any_io_executor executor, std::weak_ptr<void> self)
+void cluster_members::start(std::shared_ptr<detail::runtime> by, asio::any_io_executor executor,
+                            std::weak_ptr<void> self)
 {
     runtime_ = std::move(by);
     executor_ = std::move(executor);
@@ -62,10 +70,7 @@ cluster_members::member const* cluster_members::find(std::uint32_t number) const
     return known == members_.end() ? nullptr : &*known;
 }
 
-cluster_members::member* cluster_members::of_number(std::uint32_t number)
-{
-    return const_cast<member*>(find(number));
-}
+cluster_members::member* cluster_members::of_number(std::uint32_t number) { return const_cast<member*>(find(number)); }
 
 cluster_members::member* cluster_members::of_place(place const& p)
 {
@@ -128,10 +133,7 @@ void cluster_members::tend()
 
 // Slots that change their master
 
-clock::duration cluster_members::quarantine() const
-{
-    return settings_.max_ttl + follow_time;
-}
+clock::duration cluster_members::quarantine() const { return settings_.max_ttl + follow_time; }
 
 void cluster_members::follow(cluster_map told)
 {
@@ -270,7 +272,8 @@ void cluster_members::looked(std::uint32_t number, std::string_view tag, slot_se
     auto const before = *m;
     auto const why = m->slots.read({answer.replies.data(), slot_record::questions}, tag, vouched, quarantine(), now);
     if (why.error)
-        return log(fmt::format("{}: since when it has its slots could not be asked: {}", to_string(m->where), why.text));
+        return log(
+            fmt::format("{}: since when it has its slots could not be asked: {}", to_string(m->where), why.text));
     m->vouched &= ~vouched;
     for (std::uint16_t slot = 0; slot < slot_count; ++slot) {
         bool const has_lost = !m->slots.votes_from(slot) && hands_over(before, slot);
@@ -281,8 +284,8 @@ void cluster_members::looked(std::uint32_t number, std::string_view tag, slot_se
     if (m->given_up.any())
         ask_what_has_left(*m);
     if (auto const until = m->slots.all_vote_from(); until > now && until > before.slots.all_vote_from())
-        log(fmt::format("{}: it has slots of another master, and may not know the locks in them; they vote in {} ms", to_string(m->where),
-                        (until - now) / std::chrono::milliseconds(1)));
+        log(fmt::format("{}: it has slots of another master, and may not know the locks in them; they vote in {} ms",
+                        to_string(m->where), (until - now) / std::chrono::milliseconds(1)));
 }
 
 node_reply cluster_members::doubt(std::uint32_t number, std::uint16_t slot)
@@ -298,7 +301,9 @@ node_reply cluster_members::doubt(std::uint32_t number, std::uint16_t slot)
         return {};
     if (now >= m->looked + look_every)  // another manager may have vouched for it
         look(*m);
-    return {.error = errc::quarantined, .text = fmt::format("{} may not know the locks of slot {}, which was another master's", to_string(m->where), slot)};
+    return {.error = errc::quarantined,
+            .text = fmt::format("{} may not know the locks of slot {}, which was another master's", to_string(m->where),
+                                slot)};
 }
 
 // The members tell of their connections and keys
@@ -309,10 +314,13 @@ void cluster_members::connected(std::uint32_t number, server_identity const& ser
     if (m == members_.end())
         return;
     auto const now = runtime_->now();
-    std::array<core::node_age<clock::time_point>, 1> const age{{{true, server.durable, server.restarted, server.began}}};
-    auto const until = core::quarantined_until<clock::time_point>(age, 0, settings_.restart_guard, settings_.max_ttl, now);
+    std::array<core::node_age<clock::time_point>, 1> const age{
+        {{true, server.durable, server.restarted, server.began}}};
+    auto const until =
+        core::quarantined_until<clock::time_point>(age, 0, settings_.restart_guard, settings_.max_ttl, now);
     if (until > now && until != m->votes_from)
-        log(fmt::format("{}: it may have forgotten locks; its slots vote in {} ms", to_string(m->where), (until - now) / std::chrono::milliseconds(1)));
+        log(fmt::format("{}: it may have forgotten locks; its slots vote in {} ms", to_string(m->where),
+                        (until - now) / std::chrono::milliseconds(1)));
     m->votes_from = until;
     m->slots.clear();
     m->given_up.reset();

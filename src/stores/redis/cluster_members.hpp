@@ -22,8 +22,8 @@ namespace redlock::redis {
 
 /** The masters of a cluster, as far as they are needed: a node for each of them.
 
-    Each has a memory of its own, and so a quarantine of its own. So have slots that it has got from another master, unless
-    that one is alive and has handed them over. On the executor, but for what may be asked on any thread.
+    Each has a memory of its own, and so a quarantine of its own. So have slots that it has got from another master,
+    unless that one is alive and has handed them over. On the executor, but for what may be asked on any thread.
 
     It has many functions because which members there are and which slots each has change together, with each new map.
 */
@@ -47,9 +47,9 @@ public:
         clock::time_point vouches_from = clock::time_point::min();  ///< it had failed, or was no master, before that
         slot_record slots{};
         clock::time_point looked = clock::time_point::min();  ///< when the record was asked for
-        slot_set vouched{};      ///< the record has yet to be told that they are not young
-        slot_set given_up{};     ///< it voted in them, and says that it has them no more; it has not said where they are
-        slot_set leaving{};      ///< it may have lost them, and is asked where they are
+        slot_set vouched{};                                   ///< the record has yet to be told that they are not young
+        slot_set given_up{};  ///< it voted in them, and says that it has them no more; it has not said where they are
+        slot_set leaving{};   ///< it may have lost them, and is asked where they are
         unsigned leaving_asked = 0;  ///< how often it was asked whether it has
     };
 
@@ -61,8 +61,14 @@ public:
     void close();
     void abandon();
 
-    bool ready() const noexcept { return ready_.load(std::memory_order_relaxed); }        ///< whether one of them is; any thread
-    bool notifies() const noexcept { return notifies_.load(std::memory_order_relaxed); }  ///< likewise: all that are ready
+    bool ready() const noexcept
+    {
+        return ready_.load(std::memory_order_relaxed);
+    }  ///< whether one of them is; any thread
+    bool notifies() const noexcept
+    {
+        return notifies_.load(std::memory_order_relaxed);
+    }  ///< likewise: all that are ready
 
     /// Null: there is none with that number any more.
     member const* find(std::uint32_t number) const;

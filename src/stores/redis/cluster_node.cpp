@@ -37,10 +37,7 @@ struct gathering {
     }
 };
 
-bool votes(node_command const& c)
-{
-    return c.what == kind::acquire || c.what == kind::raise || c.prolongs();
-}
+bool votes(node_command const& c) { return c.what == kind::acquire || c.what == kind::raise || c.prolongs(); }
 
 bool are_in_one_slot(key_view keys)
 {
@@ -48,7 +45,10 @@ bool are_in_one_slot(key_view keys)
     return std::ranges::all_of(keys, [&](auto& k) { return slot_of(k) == slot; });
 }
 
-class cluster_node final : public node, inquiry::owner, cluster_members::owner, public std::enable_shared_from_this<cluster_node> {
+class cluster_node final : public node,
+                           inquiry::owner,
+                           cluster_members::owner,
+                           public std::enable_shared_from_this<cluster_node> {
 public:
     cluster_node(url const& cluster, config const& c, std::shared_ptr<group> g, link_factory const& make_link)
         : name_(cluster.name()),
@@ -138,7 +138,8 @@ private:
         if (auto why = read_cluster(answer, {by.host, by.port}, told); why.error)
             return why;
         if (!std::exchange(mapped_, true))
-            members_.log("replicas hear of locks after they have been granted, so a fail-over may forget some: its slots grant nothing for max_ttl "
+            members_.log("replicas hear of locks after they have been granted, so a fail-over may forget some: its "
+                         "slots grant nothing for max_ttl "
                          "after one, and who does not hear of it keeps locking on the old master");
         trouble_ = {};
         members_.follow(std::move(told));
@@ -186,19 +187,23 @@ private:
         if (!are_in_one_slot(keys))
             return {.untouched = true,
                     .error = errc::unsupported,
-                    .text = "the names are in several slots of the cluster; those that share a hash tag, such as {order}:7 and {order}:stock, are in one"};
+                    .text = "the names are in several slots of the cluster; those that share a hash tag, such as "
+                            "{order}:7 and {order}:stock, are in one"};
         if (auto const slot = slot_of(keys.front()); !map_.owner(slot))
-            return {.untouched = true, .error = errc::wrong_cluster_node, .text = fmt::format("no master has its slot, {}", slot)};
+            return {.untouched = true,
+                    .error = errc::wrong_cluster_node,
+                    .text = fmt::format("no master has its slot, {}", slot)};
         return members_.trouble();
     }
 
     std::shared_ptr<cluster_operation> wrapped(std::shared_ptr<node_operation> o)
     {
         auto const self = weak_from_this();
-        return std::make_shared<cluster_operation>(std::move(o), [self](std::shared_ptr<cluster_operation> done, node_reply r) {
-            if (auto const s = self.lock())
-                s->answered(std::move(done), std::move(r));
-        });
+        return std::make_shared<cluster_operation>(std::move(o),
+                                                   [self](std::shared_ptr<cluster_operation> done, node_reply r) {
+                                                       if (auto const s = self.lock())
+                                                           s->answered(std::move(done), std::move(r));
+                                                   });
     }
 
     void send(std::shared_ptr<cluster_operation> o, cluster_members::member& to)
@@ -268,10 +273,12 @@ private:
     {
         auto const members = members_.all();
         if (members.empty())
-            return o->complete({.untouched = true, .error = errc::wrong_cluster_node, .text = "no master has the slot of its locks"});
+            return o->complete(
+                {.untouched = true, .error = errc::wrong_cluster_node, .text = "no master has the slot of its locks"});
         auto const all = std::make_shared<gathering>(gathering{o, members.size()});
         for (auto const& m : members)
-            m.node->submit(std::make_shared<cluster_operation>(o, [all](std::shared_ptr<cluster_operation>, node_reply r) { all->take(std::move(r)); }));
+            m.node->submit(std::make_shared<cluster_operation>(
+                o, [all](std::shared_ptr<cluster_operation>, node_reply r) { all->take(std::move(r)); }));
     }
 
     std::string const name_;
@@ -283,15 +290,16 @@ private:
     std::shared_ptr<detail::runtime> runtime_;
     detail::alarm flush_{[this] { flush(); }};
     bool begun_ = false, closed_ = false;
-    bool mapped_ = false;      ///< a member has told which of them has which slots
-    node_reply trouble_;       ///< before that: why none has
+    bool mapped_ = false;  ///< a member has told which of them has which slots
+    node_reply trouble_;   ///< before that: why none has
     std::vector<std::shared_ptr<node_operation>> queue_;
     std::vector<std::shared_ptr<node_operation>> kept_;  ///< operations that wait for a map
 };
 
 }  // namespace
 
-std::shared_ptr<node> make_cluster_node(url const& cluster, config const& c, std::shared_ptr<group> g, link_factory make_link)
+std::shared_ptr<node> make_cluster_node(url const& cluster, config const& c, std::shared_ptr<group> g,
+                                        link_factory make_link)
 {
     return std::make_shared<cluster_node>(cluster, c, std::move(g), std::move(make_link));
 }

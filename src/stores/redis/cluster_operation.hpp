@@ -27,7 +27,11 @@ public:
     /// What becomes of it.
     using outcome = std::function<void(std::shared_ptr<cluster_operation>, node_reply)>;
 
-    cluster_operation(std::shared_ptr<node_operation> o, outcome then) : operation_(std::move(o)), then_(std::move(then)) { not_after = operation_->not_after; }
+    cluster_operation(std::shared_ptr<node_operation> o, outcome then)
+        : operation_(std::move(o)), then_(std::move(then))
+    {
+        not_after = operation_->not_after;
+    }
 
     void go_to(std::uint32_t m) noexcept
     {
@@ -37,7 +41,10 @@ public:
 
     node_command const& command() const noexcept override { return operation_->command(); }
     bool withdrawn() const noexcept override { return operation_->withdrawn(); }
-    void mark_sent(std::uint32_t own) noexcept override { operation_->mark_sent(member_connection{member, own}.number()); }
+    void mark_sent(std::uint32_t own) noexcept override
+    {
+        operation_->mark_sent(member_connection{member, own}.number());
+    }
     std::uint32_t sent_on() const noexcept override { return member_connection::of(operation_->sent_on()).own; }
 
     // What is unanswered on a connection of another member is so on none of this one's.

@@ -82,10 +82,7 @@ try {
 }
 
 // Connecting and TLS have their own limits; this one is for a server that says nothing.
-void connection::connecting()
-{
-    runtime_->set(patience_, runtime_->now() + greeting_limit_);
-}
+void connection::connecting() { runtime_->set(patience_, runtime_->now() + greeting_limit_); }
 
 void connection::greeted()
 {
@@ -111,7 +108,8 @@ void connection::greeted()
     owner_.log(log_level::info, "connected");
     owner_.connected(history_.identity());
     owner_.met_settings(server.other_settings);
-    if (auto const earlier = std::exchange(client_id_, server.client_id); !earlier.empty() && !client_id_.empty() && up_)
+    if (auto const earlier = std::exchange(client_id_, server.client_id);
+        !earlier.empty() && !client_id_.empty() && up_)
         end_earlier(earlier, before);
 }
 
@@ -200,9 +198,9 @@ void connection::look_again_later()
     runtime_->set(patience_, runtime_->now() + std::max<std::chrono::milliseconds>(1s, node_timeout_));
 }
 
-// A connection on which nothing is answered from one look to the next is given up, so it is asked for a sign of life. Looks, not
-// times, are compared, and before the verdict there is one more: what a process that was stopped itself finds on waking up, its
-// event loop hands out behind the alarms.
+// A connection on which nothing is answered from one look to the next is given up, so it is asked for a sign of life.
+// Looks, not times, are compared, and before the verdict there is one more: what a process that was stopped itself
+// finds on waking up, its event loop hands out behind the alarms.
 void connection::patience_is_over()
 {
     if (!up_)
@@ -219,8 +217,9 @@ void connection::patience_is_over()
     look_again_later();
 }
 
-// While we are connected, the log may be switched off, or on: whether a restart forgets depends on what it was like at last. The
-// eviction policy may change, and the keys may be deleted, all at once, or replaced by those of another server.
+// While we are connected, the log may be switched off, or on: whether a restart forgets depends on what it was like at
+// last. The eviction policy may change, and the keys may be deleted, all at once, or replaced by those of another
+// server.
 void connection::ask_for_a_sign()
 {
     auto const b = take_batch();
@@ -283,13 +282,12 @@ void connection::lacks_life(node_reply const& why)
 {
     answers_.life = is_temporary(why.error);
     if (!answers_.life && !std::exchange(told_that_no_life_, true))
-        owner_.log(log_level::warning, "its life marker cannot be kept, so it is not noticed if it loses its keys while it runs: " + why.text);
+        owner_.log(log_level::warning,
+                   "its life marker cannot be kept, so it is not noticed if it loses its keys while it runs: "
+                       + why.text);
 }
 
-std::string connection::random_word()
-{
-    return fmt::format("{:016x}", runtime_->random()[0]);
-}
+std::string connection::random_word() { return fmt::format("{:016x}", runtime_->random()[0]); }
 
 void connection::ended(node_reply why)
 {

@@ -21,8 +21,8 @@
 
 namespace redlock::redis {
 
-/** Keeps a connection to one server, from the first use on: connects, greets, tries again after growing pauses, and gives up one on
-    which nothing is answered any more.
+/** Keeps a connection to one server, from the first use on: connects, greets, tries again after growing pauses, and
+    gives up one on which nothing is answered any more.
 
     What is on its way belongs to it: the batches that were sent and are not answered.
 
@@ -76,7 +76,10 @@ public:
     bool may_still_execute(std::uint32_t n) const noexcept { return n <= lingering_; }
 
     /// Whether the server has been silent for longer than `node_timeout` though it was asked something.
-    bool silent(clock::time_point now) const { return !in_flight_.empty() && now - in_flight_.front()->sent > node_timeout_; }
+    bool silent(clock::time_point now) const
+    {
+        return !in_flight_.empty() && now - in_flight_.front()->sent > node_timeout_;
+    }
 
     std::shared_ptr<batch> take_batch();
     void give_back(std::shared_ptr<batch>);
@@ -122,22 +125,22 @@ private:
     detail::alarm patience_{[this] { patience_is_over(); }};
     bool begun_ = false;
     bool up_ = false;
-    bool refused_ = false;          ///< this connection's server said, or showed, why it cannot vote
+    bool refused_ = false;  ///< this connection's server said, or showed, why it cannot vote
     unsigned failures_ = 0;
     clock::time_point up_since_;
     node_reply trouble_;
     std::uint32_t number_ = 0;
-    std::uint32_t lingering_ = 0;   ///< what was sent on this connection, or on earlier ones, may still be carried out
-    std::string client_id_;         ///< by which the server knows the connection
+    std::uint32_t lingering_ = 0;  ///< what was sent on this connection, or on earlier ones, may still be carried out
+    std::string client_id_;        ///< by which the server knows the connection
     server_history history_;
-    questions answers_;             ///< which of them it answers
+    questions answers_;  ///< which of them it answers
     bool told_that_no_life_ = false;
 
     std::shared_ptr<batch> asked_;  ///< the greeting, until it is accepted
     std::deque<std::shared_ptr<batch>> in_flight_;
-    std::uint64_t sent_ = 0;        ///< batches so far
-    std::uint64_t looked_at_ = 0;   ///< the first in flight when the connection was last looked at
-    bool suspected_ = false;        ///< it was the same the time before
+    std::uint64_t sent_ = 0;       ///< batches so far
+    std::uint64_t looked_at_ = 0;  ///< the first in flight when the connection was last looked at
+    bool suspected_ = false;       ///< it was the same the time before
     std::vector<std::shared_ptr<batch>> spare_;
 };
 

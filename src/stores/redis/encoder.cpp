@@ -15,10 +15,7 @@ using handovers = node_command::handovers;
 
 constexpr auto fence_member = "token"sv;  // of the sorted set that is a counter
 
-constexpr std::string_view flag(bool set)
-{
-    return set ? "1" : "0";
-}
+constexpr std::string_view flag(bool set) { return set ? "1" : "0"; }
 
 /// The scripts for one kind of command: null if there is none.
 struct scripts_of_kind {

@@ -20,7 +20,8 @@ enum class deletion { script, delifeq, delex };
 enum class tracked : std::uint8_t {
     nothing,
     script,  ///< it remembers what the script reads
-    keys,    ///< of several keys: it remembers what `EXISTS` reads before the script. Up to Redis 7.0 a script would take n² steps for n keys
+    keys,  ///< of several keys: it remembers what `EXISTS` reads before the script. Up to Redis 7.0 a script would take
+           ///< n² steps for n keys
 };
 
 /// How an operation is put to one server.
@@ -37,7 +38,8 @@ struct manner {
 /// The script that @p c is carried out with, or null if it is none.
 script const* script_for(node_command const& c, manner);
 
-/// How many commands of the server carry out @p c, apart from those that prepare it, and so how many replies are its answer.
+/// How many commands of the server carry out @p c, apart from those that prepare it, and so how many replies are its
+/// answer.
 std::size_t commands_for(node_command const& c);
 
 /// Turns commands into those of the server. One that goes to several servers in the same manner is encoded once.
@@ -63,7 +65,8 @@ private:
     void propose(node_command const&, Options const&...);
 
     redis::request request_;
-    node_command const* encoded_ = nullptr;  ///< comparing all of its fields would take longer than what is done with most of them
+    node_command const* encoded_ = nullptr;  ///< comparing all of its fields would take longer than what is done with
+                                             ///< most of them
     manner how_;
     std::string fence_key_, tombstone_key_, wanted_key_, handovers_key_, readers_key_;  // kept for their memory
     script_call call_;

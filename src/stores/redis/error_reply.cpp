@@ -30,13 +30,10 @@ constexpr std::array refusals{
     meaning{"WRONGTYPE", errc::wrong_type},           meaning{"NOSCRIPT", errc::script_missing},
 };
 
-std::string_view first_word(std::string_view text)
-{
-    return text.substr(0, text.find(' '));
-}
+std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
 
-// Up to version 6.2 an error inside a script is wrapped: "ERR Error running script (…): @user_script:1: WRONGTYPE …". What the server
-// itself refuses names the place twice, and has a dash: "… @user_script:1: @user_script: 1: -OOM …".
+// Up to version 6.2 an error inside a script is wrapped: "ERR Error running script (…): @user_script:1: WRONGTYPE …".
+// What the server itself refuses names the place twice, and has a dash: "… @user_script:1: @user_script: 1: -OOM …".
 std::string_view unwrapped(std::string_view text)
 {
     constexpr std::string_view wrapped = "ERR Error running script", place = "@user_script:";
@@ -57,10 +54,12 @@ meaning const* find_refusal(std::string_view text)
     return found == refusals.end() ? nullptr : &*found;
 }
 
-// Redis 7 has no code for it: "ERR The user executing the script can't run this command …", "ERR ACL failure in script: …".
+// Redis 7 has no code for it: "ERR The user executing the script can't run this command …", "ERR ACL failure in script:
+// …".
 bool is_forbidden_in_script(std::string_view text)
 {
-    return text.find("he user executing the script can't") != text.npos || text.find("ACL failure in script") != text.npos;
+    return text.find("he user executing the script can't") != text.npos
+           || text.find("ACL failure in script") != text.npos;
 }
 
 }  // namespace

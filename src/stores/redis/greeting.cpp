@@ -16,16 +16,26 @@ namespace {
 using namespace std::chrono_literals;
 using redlock::redis::resp::type;
 
-// The replies to the questions that are always asked, in their order. Then come the choice of a database, if there is one, the
-// scripts, and the trial.
-enum question : std::size_t { hello, server_info, memory_info, persistence_info, log_policy, native_commands, tracking, questions };
+// The replies to the questions that are always asked, in their order. Then come the choice of a database, if there is
+// one, the scripts, and the trial.
+enum question : std::size_t {
+    hello,
+    server_info,
+    memory_info,
+    persistence_info,
+    log_policy,
+    native_commands,
+    tracking,
+    questions
+};
 
 constexpr std::size_t trial_steps = 5;
 constexpr std::size_t tenure_steps = 2;  // or those of the life marker
-constexpr std::size_t type_trial = 2;  // commands before that, which may be refused
+constexpr std::size_t type_trial = 2;    // commands before that, which may be refused
 
-// What is tried. The key names no lock that anybody could ask for at the same moment, and is gone before the next command of
-// whoever else is connected. The counter is the same for all: where it may not be deleted there is one, and not one for each connection.
+// What is tried. The key names no lock that anybody could ask for at the same moment, and is gone before the next
+// command of whoever else is connected. The counter is the same for all: where it may not be deleted there is one, and
+// not one for each connection.
 std::array<node_command, trial_steps> trial_at(std::string const& key, std::string const& counter)
 {
     std::array<node_command, trial_steps> all;
@@ -68,7 +78,8 @@ std::vector<std::string> split(std::string_view text)
 
 bool is_temporary(error_code ec)
 {
-    return ec == errc::node_out_of_memory || ec == errc::node_refuses_writes || ec == errc::node_busy || ec == errc::node_loading;
+    return ec == errc::node_out_of_memory || ec == errc::node_refuses_writes || ec == errc::node_busy
+           || ec == errc::node_loading;
 }
 
 greeting::greeting(url const& server, config const& c)
@@ -81,15 +92,9 @@ greeting::greeting(url const& server, config const& c)
 {
 }
 
-std::size_t greeting::scripts_at() const noexcept
-{
-    return questions + (selects_database() ? 1 : 0);
-}
+std::size_t greeting::scripts_at() const noexcept { return questions + (selects_database() ? 1 : 0); }
 
-std::size_t greeting::trial_at() const noexcept
-{
-    return scripts_at() + greeted_scripts.size();
-}
+std::size_t greeting::trial_at() const noexcept { return scripts_at() + greeted_scripts.size(); }
 
 void greeting::ask(redis::request& r, std::string_view life) const
 {
@@ -138,7 +143,8 @@ void greeting::ask_for_log(redis::request& r)
 
 void greeting::ask_for_life(redis::request& r, std::string_view word) const
 {
-    r.push("EVALSHA", life_script.sha1, 2, core::life_key(prefix_), core::settings_key(prefix_), tenure_kept, word, settings_);
+    r.push("EVALSHA", life_script.sha1, 2, core::life_key(prefix_), core::settings_key(prefix_), tenure_kept, word,
+           settings_);
 }
 
 log_state greeting::read_log(reply const& persistence, reply const& policy)
@@ -165,7 +171,8 @@ introduction greeting::read(std::span<reply const> replies) const
     if (i.refusal.error)
         return i;
 
-    // Also of a server that is refused below: a life in which it does not vote is one in which others may have locked there.
+    // Also of a server that is refused below: a life in which it does not vote is one in which others may have locked
+    // there.
     i.tells_of_itself = true;
     i.is_replica = value_of(welcome.elements, "role") != "master";
     if (is_chosen())
@@ -181,7 +188,8 @@ introduction greeting::read(std::span<reply const> replies) const
     std::from_chars(digits.data(), digits.data() + digits.size(), uptime);
     i.uptime = std::chrono::seconds(uptime);
     i.log = read_log(replies[persistence_info], replies[log_policy]);
-    i.tells_of_log = !replies[persistence_info].is_error() && !replies[log_policy].is_error();  // or its ACL LOG would fill
+    i.tells_of_log = !replies[persistence_info].is_error() && !replies[log_policy].is_error();  // or its ACL LOG would
+                                                                                                // fill
     i.tells_of_memory = !allow_eviction_ && !replies[memory_info].is_error();
     i.client_id = value_of(welcome.elements, "id");
     auto const& known = replies[native_commands].elements;
@@ -191,7 +199,8 @@ introduction greeting::read(std::span<reply const> replies) const
         i.no_tracking = shown(replies[tracking].text);
 
     i.refusal = unfit(replies);
-    auto const trial = replies.subspan(trial_at(), replies.size() - trial_at() - (is_chosen() || wants_life() ? tenure_steps : 0));
+    auto const trial =
+        replies.subspan(trial_at(), replies.size() - trial_at() - (is_chosen() || wants_life() ? tenure_steps : 0));
     if (!i.refusal.error)
         i.refusal = fails_trial(trial.subspan(type_trial));
     if (is_chosen() && !i.refusal.error)
@@ -236,11 +245,13 @@ std::vector<std::string> greeting::read_settings(reply const& answer)
     return {all.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, all.size())), all.end()};
 }
 
-// The first is granted, and the second is denied with what the first has set; otherwise the server does not know it, and is not asked so.
+// The first is granted, and the second is denied with what the first has set; otherwise the server does not know it,
+// and is not asked so.
 bool greeting::checks_type(std::span<reply const> trial)
 {
     auto const& value = trial[type_trial + 1];  // the answer to GET, after both
-    return trial[0].type == type::null && trial[1].type == type::blob_string && trial[1].text == "trial" && value.text == "trial";
+    return trial[0].type == type::null && trial[1].type == type::blob_string && trial[1].text == "trial"
+           && value.text == "trial";
 }
 
 node_reply greeting::refusal_of_welcome(reply const& welcome) const
@@ -254,17 +265,22 @@ node_reply greeting::refusal_of_welcome(reply const& welcome) const
         return r;
     }
     if (value_of(welcome.elements, "mode") == "sentinel")
-        return {.error = errc::unsupported_server, .text = "this is a Sentinel; name it as one, with what it calls the master: redis-sentinel://host/name"};
+        return {
+            .error = errc::unsupported_server,
+            .text = "this is a Sentinel; name it as one, with what it calls the master: redis-sentinel://host/name"};
     bool const in_cluster = value_of(welcome.elements, "mode") == "cluster";
     bool const should_be = server_.topology == topology::member;
     if (in_cluster && !should_be)
-        return {.error = errc::wrong_cluster_node, .text = "this is a member of a cluster; name independent servers, or all of it: redis-cluster://host,…"};
+        return {
+            .error = errc::wrong_cluster_node,
+            .text = "this is a member of a cluster; name independent servers, or all of it: redis-cluster://host,…"};
     if (should_be && !in_cluster)
         return {.error = errc::unsupported_server, .text = "this is no member of a cluster"};
     return {};
 }
 
-// Whether the replies are those to our questions, or refusals of these. Otherwise nobody knows what its next +OK is about.
+// Whether the replies are those to our questions, or refusals of these. Otherwise nobody knows what its next +OK is
+// about.
 bool greeting::answers_questions(std::span<reply const> replies) const
 {
     auto const is = [&](std::size_t i, auto... shapes) {
@@ -274,14 +290,17 @@ bool greeting::answers_questions(std::span<reply const> replies) const
     bool good = replies[hello].type == type::map && !value_of(replies[hello].elements, "role").empty();
     for (auto const info : {server_info, memory_info, persistence_info})
         good = good && is(info, type::verbatim_string, type::blob_string);
-    good = good && is(log_policy, type::map, type::array) && is(native_commands, type::array) && is(tracking, type::simple_string);
+    good = good && is(log_policy, type::map, type::array) && is(native_commands, type::array)
+           && is(tracking, type::simple_string);
     for (std::size_t i = 0; i < greeted_scripts.size(); ++i)
-        good = good && (replies[scripts_at() + i].is_error() || replies[scripts_at() + i].text == greeted_scripts[i].sha1);
+        good = good
+               && (replies[scripts_at() + i].is_error() || replies[scripts_at() + i].text == greeted_scripts[i].sha1);
     return good && (!selects_database() || is(questions, type::simple_string));
 }
 
-// What a server says of itself while it reads its data, or runs a long script, is not what it is like: the log is off until it has
-// been read, and a question that was refused would stay without an answer as long as the connection lasts. It is greeted again.
+// What a server says of itself while it reads its data, or runs a long script, is not what it is like: the log is off
+// until it has been read, and a question that was refused would stay without an answer as long as the connection lasts.
+// It is greeted again.
 node_reply greeting::not_now(std::span<reply const> replies) const
 {
     for (auto const& r : replies) {
@@ -303,7 +322,8 @@ node_reply greeting::unfit(std::span<reply const> replies) const
 
     auto const version = value_after(replies[server_info].text, "redis_version:");
     if (fencing_ && !version.empty() && is_before_6_2(version))
-        return {.error = errc::unsupported_server, .text = "fencing needs Redis 6.2, and this is version " + shown(version)};
+        return {.error = errc::unsupported_server,
+                .text = "fencing needs Redis 6.2, and this is version " + shown(version)};
 
     return may_evict(replies[memory_info]);
 }
@@ -326,9 +346,10 @@ node_reply greeting::fails_trial(std::span<reply const> replies) const
         if (!r.is_error())
             continue;
         auto refusal = interpret_error(r.text, {server_.password});
-        // An access list may allow some locks only: whether those are ours each vote will tell. But where a key may be set, it must
-        // be possible to do the rest with it.
-        bool const about_keys = refusal.error == errc::permission_denied && refusal.text.find(" key") != std::string::npos;
+        // An access list may allow some locks only: whether those are ours each vote will tell. But where a key may be
+        // set, it must be possible to do the rest with it.
+        bool const about_keys = refusal.error == errc::permission_denied
+                                && refusal.text.find(" key") != std::string::npos;
         if (is_temporary(refusal.error) || (about_keys && !may_set))
             continue;
         if (refusal.error == errc::script_missing)

@@ -19,33 +19,35 @@
 
 namespace redlock::redis {
 
-/// Whether it is a trouble that comes and goes, and that each vote tells of by itself; the server must go on hearing our releases.
+/// Whether it is a trouble that comes and goes, and that each vote tells of by itself; the server must go on hearing
+/// our releases.
 bool is_temporary(error_code);
 
 /// What a server says of itself when a connection begins.
 struct introduction {
-    node_reply refusal;                ///< with an error: why it cannot vote
-    bool tells_of_itself = false;      ///< the rest is known, whether it can vote or not
-    std::string run_id;                ///< empty if it may not tell
+    node_reply refusal;            ///< with an error: why it cannot vote
+    bool tells_of_itself = false;  ///< the rest is known, whether it can vote or not
+    std::string run_id;            ///< empty if it may not tell
     std::chrono::seconds uptime{0};
     log_state log;
     bool is_replica = false;
-    std::optional<redis::tenure> tenure;  ///< of a server that others have made the master
-    std::optional<life_mark> life;     ///< of any other server
+    std::optional<redis::tenure> tenure;      ///< of a server that others have made the master
+    std::optional<life_mark> life;            ///< of any other server
     std::vector<std::string> other_settings;  ///< of other clients: see shared_settings
-    node_reply no_life;                ///< with an error: why that could not be read
-    bool tells_of_memory = false;      ///< and it may be asked again
-    bool tells_of_log = false;         ///< and it may be asked again
-    std::string client_id;             ///< by which it knows the connection
+    node_reply no_life;                       ///< with an error: why that could not be read
+    bool tells_of_memory = false;             ///< and it may be asked again
+    bool tells_of_log = false;                ///< and it may be asked again
+    std::string client_id;                    ///< by which it knows the connection
     deletion by = deletion::script;
-    bool checks_type = false;          ///< see manner
-    std::string no_tracking;           ///< why it does not tell of changes; empty: it does
+    bool checks_type = false;  ///< see manner
+    std::string no_tracking;   ///< why it does not tell of changes; empty: it does
 };
 
-/** The first questions on a connection: who the server is, whether it can vote, and whether we may do there what will be needed.
+/** The first questions on a connection: who the server is, whether it can vote, and whether we may do there what will
+    be needed.
 
-    The last is tried: a lock that nobody else can want is acquired, extended, inspected and released, and a counter is raised.
-    A server on which that fails would grant locks, and could neither extend nor release them.
+    The last is tried: a lock that nobody else can want is acquired, extended, inspected and released, and a counter is
+    raised. A server on which that fails would grant locks, and could neither extend nor release them.
 */
 class greeting {
 public:

@@ -11,7 +11,8 @@ inline void say_hello(request& to, url const& server)
     if (server.password.empty())
         to.push("HELLO", "3", "SETNAME", "redlock");
     else
-        to.push("HELLO", "3", "AUTH", server.user.empty() ? "default" : server.user, server.password, "SETNAME", "redlock");
+        to.push("HELLO", "3", "AUTH", server.user.empty() ? "default" : server.user, server.password, "SETNAME",
+                "redlock");
 }
 
 }  // namespace redlock::redis

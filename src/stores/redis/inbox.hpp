@@ -11,18 +11,20 @@
 
 namespace redlock::redis {
 
-/** What a server sends on one connection: the replies to batches, in the order in which these were sent, and pushes between them.
+/** What a server sends on one connection: the replies to batches, in the order in which these were sent, and pushes
+    between them.
 
-    A push tells that keys have changed (`>2 invalidate [key …]`, or a null in place of the keys when all have). Other pushes are left out.
+    A push tells that keys have changed (`>2 invalidate [key …]`, or a null in place of the keys when all have). Other
+    pushes are left out.
 */
 class inbox {
 public:
     enum class event : std::uint8_t {
-        none,        ///< more bytes are needed
-        answered,    ///< the replies to all commands of a batch have come
-        changed,     ///< a key has changed
-        malformed,   ///< this is not RESP3, or more than is accepted
-        unasked,     ///< a reply that no batch waits for: nobody knows what the next ones answer
+        none,       ///< more bytes are needed
+        answered,   ///< the replies to all commands of a batch have come
+        changed,    ///< a key has changed
+        malformed,  ///< this is not RESP3, or more than is accepted
+        unasked,    ///< a reply that no batch waits for: nobody knows what the next ones answer
     };
 
     explicit inbox(resp::limits l = {}) : parser_(l) {}
@@ -30,7 +32,8 @@ public:
     /// The replies to @p b come next. It has one command at least.
     void expect(std::shared_ptr<batch> b) { waiting_.push_back(std::move(b)); }
 
-    /// Reads from the front of @p bytes up to the next event; what is left must be given again. After @ref event::malformed or
+    /// Reads from the front of @p bytes up to the next event; what is left must be given again. After @ref
+    /// event::malformed or
     /// @ref event::unasked nothing more can be read.
     event next(std::string_view& bytes);
 
@@ -53,8 +56,8 @@ private:
     std::deque<std::shared_ptr<batch>> waiting_;
     std::shared_ptr<batch> answered_;
     std::string_view key_;
-    bool is_push_ = false;       ///< what is being read
-    bool invalidates_ = false;   ///< the push that is being read
+    bool is_push_ = false;      ///< what is being read
+    bool invalidates_ = false;  ///< the push that is being read
 };
 
 }  // namespace redlock::redis

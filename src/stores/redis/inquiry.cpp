@@ -14,7 +14,8 @@ constexpr std::chrono::milliseconds ask_every = 1s;
 
 }  // namespace
 
-inquiry::inquiry(std::vector<url> const& servers, redis::request question, config const& c, link_factory const& make_link, owner& o)
+inquiry::inquiry(std::vector<url> const& servers, redis::request question, config const& c,
+                 link_factory const& make_link, owner& o)
     : question_(std::move(question)), limit_(c.connect_timeout), owner_(o)
 {
     for (auto const& where : servers)
@@ -70,10 +71,7 @@ void inquiry::ask_current()
 }
 
 // The name is resolved, for which the link has a limit of its own.
-void inquiry::connecting()
-{
-    runtime_->set(late_, runtime_->now() + 3 * limit_);
-}
+void inquiry::connecting() { runtime_->set(late_, runtime_->now() + 3 * limit_); }
 
 void inquiry::answered(std::shared_ptr<batch> const& b)
 {

@@ -21,11 +21,12 @@ namespace redlock::redis {
 /// Makes the way to a server.
 using link_factory = std::function<std::shared_ptr<link>(url const&)>;
 
-/** Asks one of several servers the same question, who is who now, from the first time on once a second: the next one when one does not answer, or
-    not so that it helps.
+/** Asks one of several servers the same question, who is who now, from the first time on once a second: the next one
+    when one does not answer, or not so that it helps.
 
-    A question each second, and not a subscription: no event can be missed with a connection, whoever has stopped answering is noticed,
-    and there is one way to learn of a change. Whoever answered last is asked first. On one strand.
+    A question each second, and not a subscription: no event can be missed with a connection, whoever has stopped
+    answering is noticed, and there is one way to learn of a change. Whoever answered last is asked first. On one
+    strand.
 */
 class inquiry final : link::listener {
 public:
@@ -82,11 +83,11 @@ private:
     detail::alarm again_{[this] { ask(); }};
     detail::alarm late_{[this] { current().link->cut(); }};
     std::size_t current_ = 0;
-    std::size_t failed_ = 0;         ///< of those that were asked this time
+    std::size_t failed_ = 0;  ///< of those that were asked this time
     bool asking_ = false;
-    bool up_ = false;                ///< the current one has answered on the connection that is there
-    std::shared_ptr<batch> asked_;   ///< until it is answered
-    node_reply trouble_;             ///< with those that have failed
+    bool up_ = false;               ///< the current one has answered on the connection that is there
+    std::shared_ptr<batch> asked_;  ///< until it is answered
+    node_reply trouble_;            ///< with those that have failed
 };
 
 }  // namespace redlock::redis

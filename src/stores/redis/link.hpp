@@ -12,7 +12,8 @@ namespace redlock::redis {
 
 /** The way to one server: one connection after another, and what travels on it.
 
-    All that a node knows of sockets; a simulation puts another one in its place, and runs the rest as it is. On one strand.
+    All that a node knows of sockets; a simulation puts another one in its place, and runs the rest as it is. On one
+    strand.
 */
 class link {
 public:
@@ -25,8 +26,8 @@ public:
         /// No more replies to @p b will come; those that came are in it.
         virtual void answered(std::shared_ptr<batch> const& b) = 0;
 
-        /// The server says that @p key has changed; empty: any key may have changed. This is told twice: first before anything
-        /// behind it is read, and then behind the replies that came with it.
+        /// The server says that @p key has changed; empty: any key may have changed. This is told twice: first before
+        /// anything behind it is read, and then behind the replies that came with it.
         virtual void change_read(std::string_view key) = 0;
         virtual void changed(std::string_view key) = 0;
 

@@ -22,7 +22,8 @@ bool contains(std::vector<std::string> const& changed, std::string const& key)
 }
 
 // Of the keys that have changed, or all if one is empty, those that matter to who is answered.
-std::vector<std::string> awaited_of(std::vector<std::string> const& changed, node_command const& c, node_reply const& denied)
+std::vector<std::string> awaited_of(std::vector<std::string> const& changed, node_command const& c,
+                                    node_reply const& denied)
 {
     std::vector<std::string> keys;
     auto const add = [&](std::string const& lock, bool handed_on) {
@@ -43,10 +44,7 @@ std::vector<std::string> awaited_of(std::vector<std::string> const& changed, nod
     return keys;
 }
 
-node_reply too_late()
-{
-    return {.untouched = true, .error = errc::node_unreachable};
-}
+node_reply too_late() { return {.untouched = true, .error = errc::node_unreachable}; }
 
 }  // namespace
 
@@ -55,7 +53,8 @@ outbox::outbox(connection& c, std::shared_ptr<sender> s, std::string password)
 {
 }
 
-void outbox::start(std::weak_ptr<outbox> self, std::shared_ptr<detail::runtime> r, std::function<void(std::string_view)> changed)
+void outbox::start(std::weak_ptr<outbox> self, std::shared_ptr<detail::runtime> r,
+                   std::function<void(std::string_view)> changed)
 {
     self_ = std::move(self);
     runtime_ = std::move(r);
@@ -64,7 +63,9 @@ void outbox::start(std::weak_ptr<outbox> self, std::shared_ptr<detail::runtime> 
 
 void outbox::suit(introduction const& server)
 {
-    manner_ = {.by = server.by, .checks_type = server.checks_type, .tracks = server.no_tracking.empty() ? tracked::keys : tracked::nothing};
+    manner_ = {.by = server.by,
+               .checks_type = server.checks_type,
+               .tracks = server.no_tracking.empty() ? tracked::keys : tracked::nothing};
 }
 
 void outbox::submit(std::shared_ptr<node_operation> o)

@@ -21,16 +21,17 @@ namespace redlock::redis {
 
 /** What is to be sent to a server, and what is waited for there.
 
-    Operations queue up until the event loop has handled all that is due, and then leave as one batch. While the server cannot be
-    reached, or has been silent for longer than `node_timeout`, they stay in the queue, where they are dropped when they are not
-    wanted any more: nothing old is ever replayed to a server that comes back.
+    Operations queue up until the event loop has handled all that is due, and then leave as one batch. While the server
+    cannot be reached, or has been silent for longer than `node_timeout`, they stay in the queue, where they are dropped
+    when they are not wanted any more: nothing old is ever replayed to a server that comes back.
 */
 class outbox final : public sender::outbox {
 public:
     outbox(connection&, std::shared_ptr<sender>, std::string password);
 
     /// @p self: this. @p changed is told of changes to keys behind the answers that they come after.
-    void start(std::weak_ptr<outbox> self, std::shared_ptr<detail::runtime>, std::function<void(std::string_view key)> changed);
+    void start(std::weak_ptr<outbox> self, std::shared_ptr<detail::runtime>,
+               std::function<void(std::string_view key)> changed);
 
     void submit(std::shared_ptr<node_operation>);
 
@@ -49,7 +50,8 @@ public:
     /// The answers to what was sent have come.
     void answered(batch&);
 
-    /// The server has said that a key has changed; who was answered before, but has not heard of it yet, must hear of both in their order.
+    /// The server has said that a key has changed; who was answered before, but has not heard of it yet, must hear of
+    /// both in their order.
     void change_read(std::string_view key);
 
     void close();
@@ -81,7 +83,7 @@ private:
     manner manner_;
     bool closed_ = false;
     bool flush_due_ = false;
-    bool refuse_all_ = false;       ///< the next refusal also looks at @ref kept_
+    bool refuse_all_ = false;  ///< the next refusal also looks at @ref kept_
     std::size_t tidy_at_ = 64;
     std::vector<queued> queue_;
     std::vector<queued> kept_;      ///< releases that wait for a server that cannot be reached

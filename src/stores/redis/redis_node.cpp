@@ -40,7 +40,8 @@ public:
             own_runtime_ = detail::make_system_runtime(std::move(executor));
         auto const& runtime = own_runtime_ ? own_runtime_ : group_->runtime;
         connection_.start(runtime);
-        outbox_.start(std::shared_ptr<outbox>(shared_from_this(), &outbox_), runtime, [this](std::string_view key) { changed(key); });
+        outbox_.start(std::shared_ptr<outbox>(shared_from_this(), &outbox_), runtime,
+                      [this](std::string_view key) { changed(key); });
     }
 
     void submit(std::shared_ptr<node_operation> operation) override
@@ -80,12 +81,14 @@ private:
     node_reply meet(introduction const& server) override
     {
         // A server that may not tell who it is cannot be told from another; the operator chose so.
-        if (auto const other = server.run_id.empty() ? std::string() : group_->claim(name_, server.run_id); !other.empty())
+        if (auto const other = server.run_id.empty() ? std::string() : group_->claim(name_, server.run_id);
+            !other.empty())
             return {.error = errc::duplicate_node, .text = "it is the same server as " + other};
         outbox_.suit(server);
         notifies_ = outbox_.tracks();
         if (!notifies_ && !std::exchange(told_that_it_is_silent_, true))
-            log(log_level::info, "it does not tell of changes, so whoever waits for a lock asks now and then: " + server.no_tracking);
+            log(log_level::info,
+                "it does not tell of changes, so whoever waits for a lock asks now and then: " + server.no_tracking);
         return {};
     }
 
@@ -93,8 +96,10 @@ private:
     {
         ready_ = true;
         if (is_chosen_ && !std::exchange(told_that_it_is_chosen_, true))
-            log(log_level::warning, "its replicas hear of locks after they have been granted, so a fail-over may forget some: nothing is granted "
-                                    "for max_ttl after one, and who does not hear of it keeps locking on the old master");
+            log(log_level::warning,
+                "its replicas hear of locks after they have been granted, so a fail-over may forget some: nothing is "
+                "granted "
+                "for max_ttl after one, and who does not hear of it keeps locking on the old master");
         events_.connected(server);
         outbox_.flush_soon();
     }
@@ -112,7 +117,8 @@ private:
         for (auto const& other : others) {
             for (auto const& difference : differences(settings_, other)) {
                 if (group_->tells_first(difference))
-                    log(log_level::warning, difference + "; see docs/guarantees.md, \"What all clients must have alike\"");
+                    log(log_level::warning,
+                        difference + "; see docs/guarantees.md, \"What all clients must have alike\"");
             }
         }
     }
@@ -161,7 +167,8 @@ std::string group::claim(std::string const& name, std::string const& run_id)
     return {};
 }
 
-std::shared_ptr<server_node> make_redis_node(url const& server, config const& c, std::shared_ptr<group> g, std::shared_ptr<link> over)
+std::shared_ptr<server_node> make_redis_node(url const& server, config const& c, std::shared_ptr<group> g,
+                                             std::shared_ptr<link> over)
 {
     return std::make_shared<redis_node>(server, c, std::move(g), std::move(over));
 }

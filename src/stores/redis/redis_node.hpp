@@ -29,7 +29,8 @@ public:
     /// @return the name of the node that met it before; empty: none.
     std::string claim(std::string const& name, std::string const& run_id);
 
-    /// Whether no node of the manager has said @p words before. After a hundred different words the answer is always false.
+    /// Whether no node of the manager has said @p words before. After a hundred different words the answer is always
+    /// false.
     bool tells_first(std::string const& words) { return told_.size() < 100 && told_.insert(words).second; }
 
     std::shared_ptr<redis::sender> const sender;
@@ -43,12 +44,13 @@ private:
 /// A node whose server may be asked more than operations ask.
 class server_node : public node {
 public:
-    /// Only while it is @ref ready. The server answers in the order of what it was sent. If the connection ends before it
-    /// does, @p look is not called.
+    /// Only while it is @ref ready. The server answers in the order of what it was sent. If the connection ends before
+    /// it does, @p look is not called.
     virtual void ask(redis::request const&, std::function<void(batch const& answer)> look) = 0;
 };
 
 /// @p over: how it reaches the server.
-std::shared_ptr<server_node> make_redis_node(url const&, config const&, std::shared_ptr<group>, std::shared_ptr<link> over);
+std::shared_ptr<server_node> make_redis_node(url const&, config const&, std::shared_ptr<group>,
+                                             std::shared_ptr<link> over);
 
 }  // namespace redlock::redis

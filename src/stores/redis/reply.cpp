@@ -17,15 +17,9 @@ namespace {
 
 using redlock::redis::resp::type;
 
-node_reply unexpected()
-{
-    return {.error = errc::unexpected_reply, .text = "the answer has an unexpected shape"};
-}
+node_reply unexpected() { return {.error = errc::unexpected_reply, .text = "the answer has an unexpected shape"}; }
 
-node_reply decided(bool granted)
-{
-    return {.vote = granted ? vote::granted : vote::denied};
-}
+node_reply decided(bool granted) { return {.vote = granted ? vote::granted : vote::denied}; }
 
 template <class T>
 bool read_number(std::string_view digits, T& to)
@@ -85,10 +79,7 @@ std::optional<taken_key> read_taken(reply const& r, std::size_t at, std::uint32_
     return taken_key{index, std::chrono::milliseconds(left), handed_on};
 }
 
-bool is_array_of(reply const& r, std::size_t size)
-{
-    return r.type == type::array && r.elements.size() == size;
-}
+bool is_array_of(reply const& r, std::size_t size) { return r.type == type::array && r.elements.size() == size; }
 
 node_reply interpret_taken(reply const& r)
 {
@@ -114,8 +105,9 @@ node_reply interpret_counter(reply const& r, type expected)
     if (r.type != expected || !read_number(r.text, counter))
         return unexpected();
     if (!(counter >= 1 && counter < static_cast<double>(core::fence_end)))
-        return {.error = errc::unexpected_reply, .text = "the fencing counter of this lock is " + presentable(r.text)
-                                                          + " there, and must be below 2^53: another program has written it"};
+        return {.error = errc::unexpected_reply,
+                .text = "the fencing counter of this lock is " + presentable(r.text)
+                        + " there, and must be below 2^53: another program has written it"};
     auto result = decided(true);
     result.fence = static_cast<std::uint64_t>(counter);
     return static_cast<double>(result.fence) == counter ? result : unexpected();
@@ -215,7 +207,8 @@ node_reply interpret_reading(node_command const& c, node_reply granted, reply co
 {
     if (counter.type == type::null)
         return granted;
-    auto read = counter.is_error() ? interpret_error(counter.text, {password, c.value}) : interpret_counter(counter, type::real);
+    auto read = counter.is_error() ? interpret_error(counter.text, {password, c.value})
+                                   : interpret_counter(counter, type::real);
     read.untouched = false;
     read.wanted = granted.wanted;
     return read;
@@ -296,7 +289,8 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
         auto refusal = interpret_error(r.text, {password, c.value});
         // What is no string is not our value.
         using kind = node_command::kind;
-        bool const compares = c.what == kind::extend || c.what == kind::release || c.what == kind::upgrade || c.what == kind::downgrade;
+        bool const compares = c.what == kind::extend || c.what == kind::release || c.what == kind::upgrade
+                              || c.what == kind::downgrade;
         return compares && refusal.error == errc::wrong_type ? decided(false) : refusal;
     }
     if (c.what == node_command::kind::withdraw)
@@ -307,16 +301,20 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
     case node_command::kind::acquire: {
         if (c.is_shared()) {
             auto result = interpret_share(r);
-            return result.vote == vote::granted && c.fence != 0 ? interpret_reading(c, std::move(result), replies.back(), password) : result;
+            return result.vote == vote::granted && c.fence != 0
+                       ? interpret_reading(c, std::move(result), replies.back(), password)
+                       : result;
         }
         auto result = c.contends() ? interpret_contention(r) : checks_type ? interpret_set_get(r) : interpret_set(r);
-        return result.vote == vote::granted && c.fence != 0 ? interpret_proposal(c, std::move(result), replies.back(), password)
-                                                            : result;
+        return result.vote == vote::granted && c.fence != 0
+                   ? interpret_proposal(c, std::move(result), replies.back(), password)
+                   : result;
     }
     case node_command::kind::raise:
         if (c.is_shared())
             return interpret_minimum(c, r);
-        return replies.back().is_error() ? interpret_error(replies.back().text, {password, c.value}) : interpret_counter(replies.back(), type::real);
+        return replies.back().is_error() ? interpret_error(replies.back().text, {password, c.value})
+                                         : interpret_counter(replies.back(), type::real);
     case node_command::kind::extend:
         if ((c.heal || c.alone) && number_in(r, 2, 2)) {
             auto result = decided(false);
@@ -329,7 +327,9 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
         return interpret_yes_or_no(r);
     case node_command::kind::upgrade: {
         auto result = interpret_upgrade(r);
-        return result.vote == vote::granted && c.fence != 0 ? interpret_proposal(c, std::move(result), replies.back(), password) : result;
+        return result.vote == vote::granted && c.fence != 0
+                   ? interpret_proposal(c, std::move(result), replies.back(), password)
+                   : result;
     }
     case node_command::kind::inspect:
         return interpret_inspection(r);

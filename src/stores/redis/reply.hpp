@@ -18,15 +18,13 @@ struct reply {
     std::string text;
     std::vector<std::string> elements;  ///< of an array or a map
 
-    bool is_error() const noexcept
-    {
-        return type == resp::type::simple_error || type == resp::type::blob_error;
-    }
+    bool is_error() const noexcept { return type == resp::type::simple_error || type == resp::type::blob_error; }
 };
 
-/// What @p replies, one for each of the @ref commands_for it, mean as the answer to @p c. @p checks_type: it was put in this manner.
-/// In the server's words, @p password and the value of @p c are left out.
-node_reply interpret(node_command const& c, std::span<reply const> replies, std::string_view password = {}, bool checks_type = false);
+/// What @p replies, one for each of the @ref commands_for it, mean as the answer to @p c. @p checks_type: it was put in
+/// this manner. In the server's words, @p password and the value of @p c are left out.
+node_reply interpret(node_command const& c, std::span<reply const> replies, std::string_view password = {},
+                     bool checks_type = false);
 
 /// What an error reply means: the code, and whether the server certainly carried nothing out.
 node_reply interpret_error(std::string_view text, std::initializer_list<std::string_view> secrets = {});

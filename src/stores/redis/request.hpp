@@ -19,7 +19,8 @@ public:
     {
     }
     argument(std::integral auto number)
-        : text_(digits_, static_cast<std::size_t>(std::to_chars(digits_, digits_ + sizeof digits_, number).ptr - digits_))
+        : text_(digits_,
+                static_cast<std::size_t>(std::to_chars(digits_, digits_ + sizeof digits_, number).ptr - digits_))
     {
     }
     argument(argument const&) = delete;

@@ -21,13 +21,13 @@ struct kind {
 };
 
 constexpr std::array kinds{
-    kind{'+', type::simple_string, shape::line},  kind{'-', type::simple_error, shape::line},
-    kind{':', type::number, shape::line},         kind{'_', type::null, shape::line},
-    kind{'#', type::boolean, shape::line},        kind{',', type::real, shape::line},
-    kind{'(', type::big_number, shape::line},     kind{'$', type::blob_string, shape::blob},
-    kind{'!', type::blob_error, shape::blob},     kind{'=', type::verbatim_string, shape::blob},
-    kind{'*', type::array, shape::aggregate},     kind{'%', type::map, shape::aggregate},
-    kind{'~', type::set, shape::aggregate},       kind{'>', type::push, shape::aggregate},
+    kind{'+', type::simple_string, shape::line}, kind{'-', type::simple_error, shape::line},
+    kind{':', type::number, shape::line},        kind{'_', type::null, shape::line},
+    kind{'#', type::boolean, shape::line},       kind{',', type::real, shape::line},
+    kind{'(', type::big_number, shape::line},    kind{'$', type::blob_string, shape::blob},
+    kind{'!', type::blob_error, shape::blob},    kind{'=', type::verbatim_string, shape::blob},
+    kind{'*', type::array, shape::aggregate},    kind{'%', type::map, shape::aggregate},
+    kind{'~', type::set, shape::aggregate},      kind{'>', type::push, shape::aggregate},
     kind{'|', type::none, shape::aggregate},  // an attribute
 };
 
@@ -139,7 +139,8 @@ parser::step parser::read(std::string_view& bytes, element& to)
     return is_valid(k->type, line) ? found(k->type, line, to) : step::malformed;
 }
 
-parser::step parser::read_blob(type what, std::string_view length, std::string_view behind, std::string_view& bytes, element& to)
+parser::step parser::read_blob(type what, std::string_view length, std::string_view behind, std::string_view& bytes,
+                               element& to)
 {
     std::uint64_t size = 0;
     if (length == "-1" && what == type::blob_string) {  // the null of RESP2

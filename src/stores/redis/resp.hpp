@@ -42,8 +42,9 @@ struct limits {
 
 /** Reads replies, in whatever pieces they come.
 
-    Every reply is either well-formed or malformed, however it is split; after a malformed one nothing more can be read. It allocates
-    nothing, but for a text that is longer than the limit. Attributes are left out. Streamed types are malformed: no server sends them.
+    Every reply is either well-formed or malformed, however it is split; after a malformed one nothing more can be read.
+    It allocates nothing, but for a text that is longer than the limit. Attributes are left out. Streamed types are
+    malformed: no server sends them.
 */
 class parser {
 public:
@@ -51,7 +52,8 @@ public:
 
     explicit parser(limits l = {}) : limits_(l) {}
 
-    /// Reads the next element from the front of @p bytes, and removes it there. If there is @ref step::more to come, what is left of
+    /// Reads the next element from the front of @p bytes, and removes it there. If there is @ref step::more to come,
+    /// what is left of
     /// @p bytes must be given again, with what follows: at most limits::text bytes and a line.
     step next(std::string_view& bytes, element& to);
 
@@ -79,12 +81,12 @@ private:
     limits limits_;
     std::array<frame, depth_max> stack_{};
     std::size_t depth_ = 0;
-    std::size_t due_ = 0;         ///< elements of this reply that have been announced
-    std::size_t silent_ = 0;      ///< attributes that are being read
+    std::size_t due_ = 0;     ///< elements of this reply that have been announced
+    std::size_t silent_ = 0;  ///< attributes that are being read
     bool ended_ = false;
-    type long_type_{};            ///< of a text that is longer than the limit
-    std::uint64_t long_left_ = 0; ///< bytes of it that are to come, with the end of the line
-    std::string long_text_;       ///< its beginning
+    type long_type_{};             ///< of a text that is longer than the limit
+    std::uint64_t long_left_ = 0;  ///< bytes of it that are to come, with the end of the line
+    std::string long_text_;        ///< its beginning
 };
 
 }  // namespace redlock::redis::resp

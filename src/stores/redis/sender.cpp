@@ -11,9 +11,8 @@ void sender::add(std::weak_ptr<outbox> from, std::shared_ptr<detail::runtime> co
 {
     // After all that is due in the event loop, so that whatever it asks for travels along.
     if (due_.empty())
-        asio::post(r->strand().inner(), [self = shared_from_this(), r] {
-            asio::dispatch(r->strand(), [self, r] { self->run(r->now()); });
-        });
+        asio::post(r->strand().inner(),
+                   [self = shared_from_this(), r] { asio::dispatch(r->strand(), [self, r] { self->run(r->now()); }); });
     due_.push_back(std::move(from));
 }
 

@@ -11,8 +11,8 @@
 
 namespace redlock::redis {
 
-/** Lets the outboxes of a manager's nodes send what they were given, side by side, after all that is due in the event loop: an
-    operation that goes to all of them is encoded once.
+/** Lets the outboxes of a manager's nodes send what they were given, side by side, after all that is due in the event
+    loop: an operation that goes to all of them is encoded once.
 */
 class sender : public std::enable_shared_from_this<sender> {
 public:

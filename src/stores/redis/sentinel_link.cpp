@@ -16,7 +16,9 @@ namespace {
 class sentinel_link final : public link, link::listener, inquiry::owner {
 public:
     sentinel_link(url const& server, config const& c, link_factory make_link)
-        : server_(server), make_link_(std::move(make_link)), inquiry_(sentinels_of(server), ask_for_master(server.service), c, make_link_, *this)
+        : server_(server),
+          make_link_(std::move(make_link)),
+          inquiry_(sentinels_of(server), ask_for_master(server.service), c, make_link_, *this)
     {
     }
     ~sentinel_link() override { abandon(); }
@@ -187,10 +189,7 @@ node_reply read_master(reply const& answer, std::string_view service, place& mas
     return {};
 }
 
-bool is_deposed(reply const& r) noexcept
-{
-    return r.is_error() && r.text.starts_with("READONLY");
-}
+bool is_deposed(reply const& r) noexcept { return r.is_error() && r.text.starts_with("READONLY"); }
 
 std::shared_ptr<link> make_sentinel_link(url const& server, config const& c, link_factory make_link)
 {

@@ -30,8 +30,8 @@ bool is_deposed(reply const&) noexcept;
 
 /** The way to whichever server the Sentinels call the master.
 
-    They are asked before each connection, and once a second: as soon as one of them names another server, the connection is ended, and so
-    it is when the server says that it is a replica now.
+    They are asked before each connection, and once a second: as soon as one of them names another server, the
+    connection is ended, and so it is when the server says that it is a replica now.
 */
 std::shared_ptr<link> make_sentinel_link(url const&, config const&, link_factory);
 

@@ -9,17 +9,20 @@ namespace redlock::redis {
 
 log_state read_log_state(std::string_view persistence, std::span<std::string const> policy)
 {
-    auto const says = [&](std::string_view label, std::string_view value) { return value_after(persistence, label) == value; };
+    auto const says = [&](std::string_view label, std::string_view value) {
+        return value_after(persistence, label) == value;
+    };
     return {
-        .complete = says("aof_enabled:", "1") && says("aof_rewrite_in_progress:", "0") && says("aof_rewrite_scheduled:", "0"),
+        .complete = says("aof_enabled:", "1") && says("aof_rewrite_in_progress:", "0")
+                    && says("aof_rewrite_scheduled:", "0"),
         .synced = value_of(policy, "appendfsync") == "always" && value_of(policy, "no-appendfsync-on-rewrite") == "no"
-               && says("aof_last_write_status:", "ok"),
+                  && says("aof_last_write_status:", "ok"),
         .from_start = says("aof_last_rewrite_time_sec:", "-1"),
     };
 }
 
-void server_history::greeted(std::string_view run_id, std::chrono::milliseconds uptime, log_state log, clock::time_point now,
-                             std::optional<life_mark> const& mark)
+void server_history::greeted(std::string_view run_id, std::chrono::milliseconds uptime, log_state log,
+                             clock::time_point now, std::optional<life_mark> const& mark)
 {
     core::key_state keys{.forgot = std::exchange(was_replica_, false)};
     if (mark && mark_.empty()) {
@@ -43,7 +46,9 @@ void server_history::greeted(std::string_view run_id, tenure const& t, clock::ti
     if (!t.id.empty() && t.id == tenure_)
         return;
     tenure_ = t.id;
-    identity_ = {.durable = false, .restarted = true, .began = now - std::clamp<clock::duration>(t.age, {}, age_max) + follow_time};
+    identity_ = {.durable = false,
+                 .restarted = true,
+                 .began = now - std::clamp<clock::duration>(t.age, {}, age_max) + follow_time};
 }
 
 }  // namespace redlock::redis

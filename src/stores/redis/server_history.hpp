@@ -23,7 +23,8 @@ using core::log_state;
 */
 inline constexpr std::chrono::seconds follow_time{10};
 
-/// @p persistence is the answer to `INFO persistence`, @p policy that to `CONFIG GET *appendfsync*`. What is not said is not so.
+/// @p persistence is the answer to `INFO persistence`, @p policy that to `CONFIG GET *appendfsync*`. What is not said
+/// is not so.
 log_state read_log_state(std::string_view persistence, std::span<std::string const> policy);
 
 /// As what a server has been made the master by others, who may make another one.
@@ -39,7 +40,8 @@ struct life_mark {
     std::string before;                ///< the run id in the marker that it replaced; `-`: there was none
     std::chrono::milliseconds age{0};  ///< by the server's clock
 
-    /// Whether it continues the marker of an earlier process of the server. Otherwise the keys that were there before it may be lost.
+    /// Whether it continues the marker of an earlier process of the server. Otherwise the keys that were there before
+    /// it may be lost.
     bool continues_process() const { return before != "-" && before != run_id; }
 };
 

@@ -45,8 +45,10 @@ std::string_view value_in(std::string_view line, std::string_view name)
 
 std::string shared_settings(config const& c)
 {
-    return fmt::format("nodes={} max_ttl={} restart_guard={} allow_eviction={} drift_factor={} fencing={} fence_quorum={}", c.nodes.size(),
-                       c.max_ttl.count(), name_of(c.restart_guard), c.allow_eviction, c.drift_factor, c.fencing, c.fence_quorum);
+    return fmt::format(
+        "nodes={} max_ttl={} restart_guard={} allow_eviction={} drift_factor={} fencing={} fence_quorum={}",
+        c.nodes.size(), c.max_ttl.count(), name_of(c.restart_guard), c.allow_eviction, c.drift_factor, c.fencing,
+        c.fence_quorum);
 }
 
 std::vector<std::pair<std::string_view, std::vector<std::string>>> values_of(std::vector<std::string> const& lines)
@@ -69,7 +71,8 @@ std::vector<std::string> differences(std::string_view ours, std::string_view the
     for (auto const& [name, values] : values_of({std::string(ours), std::string(theirs)})) {
         bool const is_stricter = name == "restart_guard" && values.back() == name_of(restart_guard::strict);
         if (values.size() == 2 && !is_stricter)
-            all.push_back(fmt::format("another client has used {}={} within the last hour, this one {}", name, values[1], values[0]));
+            all.push_back(fmt::format("another client has used {}={} within the last hour, this one {}", name,
+                                      values[1], values[0]));
     }
     return all;
 }

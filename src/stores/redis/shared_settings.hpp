@@ -12,8 +12,9 @@ namespace redlock::redis {
 /// The settings that all clients must have alike: a line of words, such as `max_ttl=60000`.
 std::string shared_settings(config const&);
 
-/// The settings that differ between two such lines, a sentence for each. A setting that only one of them names is left out, and
-/// so is a restart_guard of @p theirs that is strict: such a client trusts fewer nodes, and takes no lock away.
+/// The settings that differ between two such lines, a sentence for each. A setting that only one of them names is left
+/// out, and so is a restart_guard of @p theirs that is strict: such a client trusts fewer nodes, and takes no lock
+/// away.
 std::vector<std::string> differences(std::string_view ours, std::string_view theirs);
 
 /// The different values of each setting in such lines.

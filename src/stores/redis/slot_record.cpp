@@ -43,10 +43,12 @@ void slot_record::ask(redis::request& r, std::string_view prefix, std::string_vi
 {
     auto const tenure = core::tenure_key(prefix);
     r.push("SCRIPT", "LOAD", slots_script.source);
-    r.push("EVALSHA", slots_script.sha1, 2, tenure + std::string(tag), tenure + ":slots" + std::string(tag), tenure_kept, ranges_of(vouched));
+    r.push("EVALSHA", slots_script.sha1, 2, tenure + std::string(tag), tenure + ":slots" + std::string(tag),
+           tenure_kept, ranges_of(vouched));
 }
 
-node_reply slot_record::read(std::span<reply const> answers, std::string_view tag, slot_set const& vouched, clock::duration wait, clock::time_point now)
+node_reply slot_record::read(std::span<reply const> answers, std::string_view tag, slot_set const& vouched,
+                             clock::duration wait, clock::time_point now)
 {
     for (auto const& a : answers) {
         if (a.is_error())
@@ -68,7 +70,8 @@ node_reply slot_record::read(std::span<reply const> answers, std::string_view ta
 }
 
 // "0-5460:0 5461-5461:90000"
-bool slot_record::take(std::string_view ranges, std::chrono::milliseconds age, clock::duration wait, clock::time_point now)
+bool slot_record::take(std::string_view ranges, std::chrono::milliseconds age, clock::duration wait,
+                       clock::time_point now)
 {
     while (!ranges.empty()) {
         auto token = redis::take(ranges, " ");

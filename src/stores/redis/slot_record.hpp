@@ -22,21 +22,23 @@ using slot_set = std::bitset<slot_count>;
 
 /** From when on the slots of one master vote.
 
-    A master that gets the slots of a dead one has never heard of the locks in them. So each master keeps a record of the slots
-    that it has (@ref slots_script), for all managers. A slot that is new in the record is young, unless a manager vouches for
-    it: the master that had it before is alive, and has handed it over.
+    A master that gets the slots of a dead one has never heard of the locks in them. So each master keeps a record of
+    the slots that it has (@ref slots_script), for all managers. A slot that is new in the record is young, unless a
+    manager vouches for it: the master that had it before is alive, and has handed it over.
 */
 class slot_record {
 public:
     static constexpr std::size_t questions = 2;
 
-    /// Asks the master, which has a slot with the hash tag @p tag. @p vouched: slots that are not young, though they are new.
+    /// Asks the master, which has a slot with the hash tag @p tag. @p vouched: slots that are not young, though they
+    /// are new.
     static void ask(redis::request&, std::string_view prefix, std::string_view tag, slot_set const& vouched);
 
     /// Takes the answers to @ref ask.
     /// @param wait how long a young slot does not vote
     /// @return with an error: why nothing new is known
-    node_reply read(std::span<reply const> answers, std::string_view tag, slot_set const& vouched, clock::duration wait, clock::time_point now);
+    node_reply read(std::span<reply const> answers, std::string_view tag, slot_set const& vouched, clock::duration wait,
+                    clock::time_point now);
 
     /// Nothing: the master did not have it when it was asked last.
     std::optional<clock::time_point> votes_from(std::uint16_t slot) const;

@@ -72,16 +72,18 @@ public:
 
     void open(std::shared_ptr<batch> greeting) override
     {
-        asio::co_spawn(runtime_->strand(), connect(shared_from_this(), std::move(greeting)), [self = shared_from_this()](std::exception_ptr e) {
-            if (e)
-                self->end({.error = errc::node_unreachable, .text = words_of(e)});
-        });
+        asio::co_spawn(runtime_->strand(), connect(shared_from_this(), std::move(greeting)),
+                       [self = shared_from_this()](std::exception_ptr e) {
+                           if (e)
+                               self->end({.error = errc::node_unreachable, .text = words_of(e)});
+                       });
     }
 
     void keep() override
     {
         kept_ = true;
-        if (stream_ && !is_local())  // a command that is given up must not be sent again: a lock would reappear after its release
+        if (stream_ && !is_local())  // a command that is given up must not be sent again: a lock would reappear after
+                                     // its release
             stream_->linger_never();
     }
 
@@ -215,7 +217,8 @@ private:
         case inbox::event::malformed:
             if (kept_)
                 return end({.error = errc::unexpected_reply, .text = "its reply is malformed"});
-            return end({.error = errc::unexpected_reply, .text = std::string("it does not answer as Redis does") += hint()});
+            return end(
+                {.error = errc::unexpected_reply, .text = std::string("it does not answer as Redis does") += hint()});
         case inbox::event::unasked:
             return end({.error = errc::unexpected_reply, .text = "it answered what nobody had asked"});
         case inbox::event::none:
@@ -280,19 +283,19 @@ private:
     url const server_;
     std::chrono::milliseconds const connect_timeout_;
     tls_settings const tls_;
-    std::string const name_;                ///< for TLS; an address is no name (RFC 6066)
+    std::string const name_;  ///< for TLS; an address is no name (RFC 6066)
     resp::limits const accepted_;
     std::shared_ptr<detail::runtime> runtime_;
-    listener* listener_ = nullptr;          ///< null after the end
+    listener* listener_ = nullptr;  ///< null after the end
     std::shared_ptr<name_lookup> lookup_;
     std::weak_ptr<address_search> search_;
     known_addresses addresses_;
-    std::string address_;                   ///< of the connection
+    std::string address_;  ///< of the connection
     detail::alarm limit_{[this] { end({.error = errc::node_unreachable, .text = too_late_}); }};
-    std::string too_late_;                  ///< what it means if that rings
-    std::shared_ptr<stream> stream_;        ///< null while there is none
+    std::string too_late_;            ///< what it means if that rings
+    std::shared_ptr<stream> stream_;  ///< null while there is none
     inbox inbox_;
-    std::vector<std::string> changed_;      ///< keys that are to be told of behind the replies that have come
+    std::vector<std::string> changed_;  ///< keys that are to be told of behind the replies that have come
     bool kept_ = false;
 };
 

@@ -58,12 +58,10 @@ asio::awaitable<error_code, strand> stream::shake_hands(tls_settings const& tls,
     co_return ec;
 }
 
-void stream::start()
-{
-    read();
-}
+void stream::start() { read(); }
 
-// Waiting for bytes, and then taking them, makes one attempt to read; reading right away makes two, of which the first finds nothing.
+// Waiting for bytes, and then taking them, makes one attempt to read; reading right away makes two, of which the first
+// finds nothing.
 void stream::read()
 {
     if (tls_) {

@@ -73,10 +73,10 @@ private:
 
     socket socket_;
     std::optional<asio::ssl::stream<socket&>> tls_;
-    owner* owner_;                    ///< null after the end
+    owner* owner_;  ///< null after the end
     std::size_t const space_;
-    std::unique_ptr<char[]> bytes_;   ///< that have come
-    std::size_t size_ = 0;            ///< of what the owner wants to have again
+    std::unique_ptr<char[]> bytes_;  ///< that have come
+    std::size_t size_ = 0;           ///< of what the owner wants to have again
     std::string unsent_, leaving_;
 };
 

@@ -25,7 +25,8 @@ std::size_t errand::free_or_ours() const
 void errand::add_lock(plan& p, std::size_t key) const
 {
     auto const& name = c_.keys[key];
-    p.add({step::kind::create, s_.layout.lock(name), to_text(content{std::string(c_.value), c_.ttl})}, plan::role::lock, key);
+    p.add({step::kind::create, s_.layout.lock(name), to_text(content{std::string(c_.value), c_.ttl})}, plan::role::lock,
+          key);
     p.add({step::kind::create, s_.layout.holder(name, c_.value)}, plan::role::lock, key);
 }
 
@@ -65,9 +66,11 @@ asio::awaitable<node_reply> errand::acquire()
             r.fence = raised == c_.keys.size() ? c_.fence : 0;
             co_return r;
         }
-        bool const is_counter = v.is_told && p.roles[v.step] == plan::role::counter, is_taken = v.is_told && !is_counter;
+        bool const is_counter = v.is_told && p.roles[v.step] == plan::role::counter,
+                   is_taken = v.is_told && !is_counter;
         bool const may_have_gone = is_counter || i > 0;  // it was seen before
-        bool const is_news = v.is_told && (v.code == ZNODEEXISTS || v.code == ZBADVERSION || (v.code == ZNONODE && may_have_gone));
+        bool const is_news =
+            v.is_told && (v.code == ZNODEEXISTS || v.code == ZBADVERSION || (v.code == ZNONODE && may_have_gone));
         if (!is_news)
             co_return refusal(v.code);
         if (is_counter && !co_await look_at_counters())
@@ -100,7 +103,8 @@ asio::awaitable<node_reply> errand::granted(std::vector<std::shared_ptr<pending>
     co_return r;
 }
 
-// Key number @p refused was taken. If it is free by now, its holder is quicker than we are: only the wish lets it know of us.
+// Key number @p refused was taken. If it is free by now, its holder is quicker than we are: only the wish lets it know
+// of us.
 asio::awaitable<node_reply> errand::denied(std::size_t refused)
 {
     node_reply r{.vote = vote::denied};
@@ -125,12 +129,16 @@ asio::awaitable<node_reply> errand::denied(std::size_t refused)
     co_return r;
 }
 
-// For how long a key is taken, as far as that can be seen. Between two locks of a manager that hands it on it is not free.
+// For how long a key is taken, as far as that can be seen. Between two locks of a manager that hands it on it is not
+// free.
 taken_key errand::taken(std::size_t key) const
 {
     auto const& there = seen_[key];
-    auto const life = there.is_there ? there.what.ttl.value_or(s_.lasting) : there.handed_on ? core::wanted_life : milliseconds(0);
-    return {static_cast<std::uint32_t>(key), there.handed_on ? std::min(life, core::wanted_life) : life, there.handed_on};
+    auto const life = there.is_there    ? there.what.ttl.value_or(s_.lasting)
+                      : there.handed_on ? core::wanted_life
+                                        : milliseconds(0);
+    return {static_cast<std::uint32_t>(key), there.handed_on ? std::min(life, core::wanted_life) : life,
+            there.handed_on};
 }
 
 // What is there, and to be told of its end: of the hand-overs', or else of the lock's.
@@ -169,7 +177,8 @@ asio::awaitable<void> errand::wish(std::string const& key)
     auto const path = s_.layout.wish(key, c_.contender);
     auto noted = co_await answer_of(s_.server->create(path, {}, ZOO_EPHEMERAL));
     for (int i = 0; i < tries_max && noted.code == ZNONODE; ++i) {
-        s_.server->create(s_.layout.wishes(key), {}, ZOO_CONTAINER);  // the server removes it when it has been empty for a while
+        s_.server->create(s_.layout.wishes(key), {}, ZOO_CONTAINER);  // the server removes it when it has been empty
+                                                                      // for a while
         noted = co_await answer_of(s_.server->create(path, {}, ZOO_EPHEMERAL));
     }
 }

@@ -17,10 +17,12 @@ constexpr milliseconds session_min{100}, session_max{3'600'000};
 
 void read_option(std::string_view name, std::string_view value, zookeeper_options& o)
 {
-    bool const is_word = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == name.npos;  // else it may be a part of a password
+    bool const is_word = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == name.npos;  // else it may be a part
+                                                                                              // of a password
     if (name != "timeout" && name != "session")
-        refuse(fmt::format("{} is none of its parameters: what follows '?' must be session or timeout, such as session=10s&timeout=1s",
-                           is_word ? fmt::format("\"{}\"", name) : "what stands there"));
+        refuse(fmt::format(
+            "{} is none of its parameters: what follows '?' must be session or timeout, such as session=10s&timeout=1s",
+            is_word ? fmt::format("\"{}\"", name) : "what stands there"));
     (name == "timeout" ? o.timeout : o.session) = leases::read_duration(name, value);
 }
 
@@ -32,7 +34,8 @@ void check_path(std::string_view path)
     for (auto rest = path.substr(1); path.front() == '/';) {
         auto const end = std::min(rest.find('/'), rest.size());
         auto const name = rest.substr(0, end);
-        bool const is_printable = std::all_of(name.begin(), name.end(), [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
+        bool const is_printable =
+            std::all_of(name.begin(), name.end(), [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
         if (name.empty() || name == "." || name == ".." || !is_printable)
             break;
         if (end == rest.size())
@@ -54,7 +57,10 @@ void check(zookeeper_options const& o)
 address parse_address(std::string_view url, zookeeper_options defaults)
 {
     auto read = leases::read_location(url, {.scheme = "zookeeper://", .port = "2181", .path = "chroot"});
-    address a{.members = std::move(read.members), .user = std::move(read.user), .password = std::move(read.password), .options = std::move(defaults)};
+    address a{.members = std::move(read.members),
+              .user = std::move(read.user),
+              .password = std::move(read.password),
+              .options = std::move(defaults)};
     if (!read.path.empty())
         a.options.chroot = "/" + read.path;
     for (auto const& [name, value] : read.parameters)

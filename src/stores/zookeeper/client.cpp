@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto offer_max = std::chrono::hours(24);  // of a session: a server that offers more is no ZooKeeper
-constexpr int frames_max = 256;                       // that are read in one go
+constexpr int frames_max = 256;                     // that are read in one go
 
 thread_local client const* in_use = nullptr;  // which client the library works for: what it logs does not say
 
@@ -45,10 +45,7 @@ client::~client()
     destroy();
 }
 
-client const* client::put_in_use(client const* c) noexcept
-{
-    return std::exchange(in_use, c);
-}
+client const* client::put_in_use(client const* c) noexcept { return std::exchange(in_use, c); }
 
 // Lines such as "2026-01-01 10:20:30,123:4711(0x7f00):ZOO_ERROR@function@123: words".
 void client::to_log(char const* message)
@@ -72,13 +69,16 @@ void client::on_event(zhandle_t*, int type, int, char const* path, void* self)
         static_cast<client*>(self)->touched_.emplace_back(path);
 }
 
-asio::awaitable<answer> client::open(asio::ip::tcp::endpoint where, std::chrono::milliseconds timeout, clientid_t session)
+asio::awaitable<answer> client::open(asio::ip::tcp::endpoint where, std::chrono::milliseconds timeout,
+                                     clientid_t session)
 {
     auto const self = shared_from_this();
     auto const host = where.address().is_v6() ? fmt::format("[{}]:{}", where.address().to_string(), where.port())
                                               : fmt::format("{}:{}", where.address().to_string(), where.port());
     auto const milliseconds = static_cast<int>(timeout.count());
-    handle_ = in_library([&] { return zookeeper_init2(host.c_str(), nullptr, milliseconds, &session, this, ZOO_NO_LOG_CLIENTENV, to_log); });
+    handle_ = in_library([&] {
+        return zookeeper_init2(host.c_str(), nullptr, milliseconds, &session, this, ZOO_NO_LOG_CLIENTENV, to_log);
+    });
     if (!handle_)
         co_return answer{.code = ZSYSTEMERROR};
     zoo_set_servers_resolution_delay(handle_, -1);
@@ -117,7 +117,8 @@ void client::process(int events)
     if (handle_ && opened_ && is_connected(handle_)) {
         session_ = *zoo_client_id(handle_);
         timeout_ = std::chrono::milliseconds(zoo_recv_timeout(handle_));
-        // For a server that only reads, which it was not asked for, the library would look for another one, and wait for that.
+        // For a server that only reads, which it was not asked for, the library would look for another one, and wait
+        // for that.
         bool const is_one = zoo_state(handle_) == ZOO_CONNECTED_STATE && timeout_ > 0ms && timeout_ < offer_max;
         if (is_one)
             std::exchange(opened_, {})->arrive({});
@@ -136,7 +137,9 @@ void client::prepare()
     timeval tv{};
     auto const code = in_library([&] { return zookeeper_interest(handle_, &descriptor, &interest, &tv); });
     auto const now = clock::now();
-    auto const limit = opened_ ? heard_ + patience_.to_connect : asked_ > 0 ? heard_ + patience_.to_answer : clock::time_point::max();
+    auto const limit = opened_      ? heard_ + patience_.to_connect
+                       : asked_ > 0 ? heard_ + patience_.to_answer
+                                    : clock::time_point::max();
     if (code != ZOK || descriptor < 0 || now >= limit)
         return close(code != ZOK ? code : descriptor < 0 ? ZCONNECTIONLOSS : ZOPERATIONTIMEOUT);
     if (!descriptor_.is_open())
@@ -144,7 +147,8 @@ void client::prepare()
     wait(asio::posix::stream_descriptor::wait_read, reading_, ZOOKEEPER_READ);
     if ((interest & ZOOKEEPER_WRITE) != 0)
         wait(asio::posix::stream_descriptor::wait_write, writing_, ZOOKEEPER_WRITE);
-    deadline_.expires_at(std::min(limit, now + std::chrono::seconds(tv.tv_sec) + std::chrono::microseconds(tv.tv_usec) + 1ms));
+    deadline_.expires_at(
+        std::min(limit, now + std::chrono::seconds(tv.tv_sec) + std::chrono::microseconds(tv.tv_usec) + 1ms));
     deadline_.async_wait([weak = weak_from_this()](error_code ec) {
         if (auto const self = weak.lock(); !ec && self)
             self->prepare();
@@ -227,15 +231,18 @@ void client::farewell()
     asio::co_spawn(executor_, leave(shared_from_this()), asio::detached);
 }
 
-// The library's own word for it waits. The number is that of a ping: to an answer that has another one it would look for the request.
+// The library's own word for it waits. The number is that of a ping: to an answer that has another one it would look
+// for the request.
 asio::awaitable<void> client::leave(std::shared_ptr<client> self)
 {
-    constexpr std::uint32_t size = 8, ping = static_cast<std::uint32_t>(-2), close_session = static_cast<std::uint32_t>(-11);
+    constexpr std::uint32_t size = 8, ping = static_cast<std::uint32_t>(-2),
+                            close_session = static_cast<std::uint32_t>(-11);
     std::array const request{htonl(size), htonl(ping), htonl(close_session)};
     self->asked_ = 1;
     self->heard_ = clock::now();
     self->prepare();
-    if (::send(self->descriptor_.native_handle(), request.data(), sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(request))
+    if (::send(self->descriptor_.native_handle(), request.data(), sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT)
+        == sizeof(request))
         co_await self->end();
     self->close(ZCLOSING);
 }

@@ -37,18 +37,21 @@ struct step {
 
 /// What became of a request.
 struct answer {
-    int code = ZOK;             ///< of ZooKeeper
-    std::vector<int> codes{};   ///< of a transaction that was not carried out: of each step
-    std::string data{};         ///< of a node that was read
-    int version = 0;            ///< likewise, or of one that was set
-    std::int64_t zxid = 0;      ///< of the change that was its last
+    int code = ZOK;                    ///< of ZooKeeper
+    std::vector<int> codes{};          ///< of a transaction that was not carried out: of each step
+    std::string data{};                ///< of a node that was read
+    int version = 0;                   ///< likewise, or of one that was set
+    std::int64_t zxid = 0;             ///< of the change that was its last
     std::vector<std::string> names{};  ///< of children
 };
 
 /// A request on its way.
 class pending {
 public:
-    explicit pending(asio::any_io_executor e) : is_there_(std::move(e)) { is_there_.expires_at(clock::time_point::max()); }
+    explicit pending(asio::any_io_executor e) : is_there_(std::move(e))
+    {
+        is_there_.expires_at(clock::time_point::max());
+    }
 
     void arrive(answer a);
 
@@ -71,9 +74,9 @@ struct patience {
 
 /** One connection to one server, by ZooKeeper's C client: its single-threaded kind, which waits for nothing itself.
 
-    The library would connect again by itself, and to others. It never gets to that: one address is all that it knows, and after the
-    first trouble the handle goes. So it resolves no name, which it would wait for. The descriptor that is waited on is a duplicate, because the
-    library closes its own whenever it likes.
+    The library would connect again by itself, and to others. It never gets to that: one address is all that it knows,
+    and after the first trouble the handle goes. So it resolves no name, which it would wait for. The descriptor that is
+    waited on is a duplicate, because the library closes its own whenever it likes.
 
     Used as a std::shared_ptr, on the executor. What is told is told from outside of the library.
 
@@ -94,7 +97,8 @@ public:
     client(asio::any_io_executor, patience, log_function, owner&);
     ~client();
 
-    /// Who asks: "user:password", to which what is created belongs then; empty: anybody, and it is for everybody. Before @ref open.
+    /// Who asks: "user:password", to which what is created belongs then; empty: anybody, and it is for everybody.
+    /// Before @ref open.
     void identify(std::string credentials) { credentials_ = std::move(credentials); }
 
     /// Connects, to begin a session or, if @p session has a number, to go on with it.
@@ -140,7 +144,10 @@ private:
     static client const* put_in_use(client const*) noexcept;
     template <class Call>
     std::shared_ptr<pending> ask(std::shared_ptr<pending>, Call);
-    ACL_vector const* rights() const noexcept { return credentials_.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL; }
+    ACL_vector const* rights() const noexcept
+    {
+        return credentials_.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
+    }
     void process(int events);
     void prepare();
     void wait(asio::posix::stream_descriptor::wait_type, bool& waiting, int events);

@@ -77,7 +77,8 @@ asio::awaitable<errand::verdict> errand::verdict_of(std::shared_ptr<pending> p) 
     auto const a = co_await answer_of(std::move(p));
     if (a.code == ZOK || a.code > ZAPIERROR)
         co_return verdict{a.code};
-    auto const failed = std::find_if(a.codes.begin(), a.codes.end(), [](int code) { return code != ZOK && code != ZRUNTIMEINCONSISTENCY; });
+    auto const failed = std::find_if(a.codes.begin(), a.codes.end(),
+                                     [](int code) { return code != ZOK && code != ZRUNTIMEINCONSISTENCY; });
     if (failed == a.codes.end() || *failed == ZSESSIONEXPIRED || *failed == ZSESSIONMOVED)
         co_return verdict{a.code};
     if (failed == a.codes.begin()) {
@@ -138,7 +139,8 @@ asio::awaitable<bool> errand::look_at_counters()
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto const a = co_await answer_of(all[i]);
         is_known = is_known && (a.code == ZOK || a.code == ZNONODE);
-        s_.known->counters[c_.keys[i]] = a.code == ZOK ? knowledge::counter{to_counter(a.data), a.version} : knowledge::counter();
+        s_.known->counters[c_.keys[i]] = a.code == ZOK ? knowledge::counter{to_counter(a.data), a.version}
+                                                       : knowledge::counter();
     }
     co_return is_known;
 }
@@ -170,7 +172,8 @@ asio::awaitable<node_reply> errand::raise()
 
 // The others
 
-// A transaction in any case: an answer to it has been through the leader. And the lock itself is looked at, in case somebody deleted that alone.
+// A transaction in any case: an answer to it has been through the leader. And the lock itself is looked at, in case
+// somebody deleted that alone.
 asio::awaitable<node_reply> errand::extend()
 {
     plan p;
@@ -178,7 +181,8 @@ asio::awaitable<node_reply> errand::extend()
         auto const& key = c_.keys[i];
         p.add({step::kind::check, s_.layout.holder(key, c_.value)}, plan::role::lock, i);
         if (s_.ours->ttl({leased::kind::lock, key, std::string(c_.value)}) < c_.ttl)
-            p.add({step::kind::set, s_.layout.lock(key), to_text(content{std::string(c_.value), c_.ttl})}, plan::role::lock, i);
+            p.add({step::kind::set, s_.layout.lock(key), to_text(content{std::string(c_.value), c_.ttl})},
+                  plan::role::lock, i);
     }
     auto const committed = begin(p.steps);
     std::vector<std::shared_ptr<pending>> locks;
@@ -216,7 +220,8 @@ asio::awaitable<node_reply> errand::release()
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto const v = co_await verdict_of(all[i]);
         if (v.code != ZOK && watched[i])
-            changed_.push_back(c_.keys[i]);  // it is another's lock, and may have ended meanwhile: who waits for it looks again
+            changed_.push_back(c_.keys[i]);  // it is another's lock, and may have ended meanwhile: who waits for it
+                                             // looks again
         if (v.code != ZOK && !(v.is_told && v.code == ZNONODE))
             co_return refusal(v.code);
         if (v.code == ZOK && c_.handed_on == handovers::end)

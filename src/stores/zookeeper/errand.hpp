@@ -32,16 +32,16 @@ struct knowledge {
         int version = -1;  ///< -1: it is not there
     };
     std::map<std::string, counter, std::less<>> counters{};
-    std::set<std::string, std::less<>> turns{};         ///< keys of those that we hand on; none is there that is missing here
-    std::map<std::string, std::string> interests{};     ///< whom to tell of, by the node that is watched
+    std::set<std::string, std::less<>> turns{};  ///< keys of those that we hand on; none is there that is missing here
+    std::map<std::string, std::string> interests{};  ///< whom to tell of, by the node that is watched
 };
 
 /// What errands are about.
 struct scope {
     std::shared_ptr<client> server;
     zk::layout layout;
-    std::string session{};               ///< the node of this session
-    int version = 0;                     ///< that it must have: it changes with each connection
+    std::string session{};                ///< the node of this session
+    int version = 0;                      ///< that it must have: it changes with each connection
     std::chrono::milliseconds lasting{};  ///< for how long what somebody else has may last, if nobody knows better
     std::shared_ptr<expiries> ours;
     std::shared_ptr<knowledge> known;
@@ -54,12 +54,15 @@ struct outcome {
 
 /** One command on its way: what to ask ZooKeeper for, one thing after the other, and what the answers say.
 
-    What it does is done in one transaction, on condition that the connection is the one that counts; so what was sent on an earlier one
-    does nothing if it arrives late. What it cannot know before it finds out by failing.
+    What it does is done in one transaction, on condition that the connection is the one that counts; so what was sent
+    on an earlier one does nothing if it arrives late. What it cannot know before it finds out by failing.
 */
 class errand {
 public:
-    errand(scope s, std::shared_ptr<node_operation> o) : s_(std::move(s)), operation_(std::move(o)), c_(operation_->command()) {}
+    errand(scope s, std::shared_ptr<node_operation> o)
+        : s_(std::move(s)), operation_(std::move(o)), c_(operation_->command())
+    {
+    }
 
     asio::awaitable<outcome> run();
 
@@ -96,7 +99,10 @@ private:
     void add_lock(plan&, std::size_t key) const;
     void add_no_lock(plan&, std::size_t key) const;
     void add_counter(plan&, std::size_t key, std::uint64_t to) const;
-    bool is_ours(std::size_t key) const { return key < seen_.size() && seen_[key].is_there && seen_[key].what.value == c_.value; }
+    bool is_ours(std::size_t key) const
+    {
+        return key < seen_.size() && seen_[key].is_there && seen_[key].what.value == c_.value;
+    }
     bool is_free(std::size_t key) const { return key >= seen_.size() || !seen_[key].is_there; }
     std::size_t free_or_ours() const;
 
@@ -118,7 +124,7 @@ private:
     scope const s_;
     std::shared_ptr<node_operation> const operation_;
     node_command const& c_;
-    std::vector<seen> seen_{};           ///< of each key; empty: it has not looked
+    std::vector<seen> seen_{};  ///< of each key; empty: it has not looked
     std::vector<std::string> changed_{};
 };
 

@@ -50,7 +50,9 @@ asio::awaitable<answer> take_over(std::shared_ptr<client> server, layout const& 
 node_reply no_folder(layout const& l)
 {
     auto const chroot = l.folder.substr(0, l.folder.rfind('/'));
-    return {.untouched = true, .error = errc::server_error, .text = fmt::format("there is no {0}: make it first (zkCli.sh create {0})", chroot)};
+    return {.untouched = true,
+            .error = errc::server_error,
+            .text = fmt::format("there is no {0}: make it first (zkCli.sh create {0})", chroot)};
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ struct greeting {
     int version = 0;        ///< that the node of the session has now
 };
 
-/// Makes the connection the one that counts: what was sent on an earlier one does nothing any more. Makes what is missing.
+/// Makes the connection the one that counts: what was sent on an earlier one does nothing any more. Makes what is
+/// missing.
 /// @p fresh_id: what the ensemble gets if it has none
 asio::awaitable<greeting> greet(std::shared_ptr<client>, layout, std::string fresh_id);
 

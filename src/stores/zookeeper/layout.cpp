@@ -24,45 +24,30 @@ std::string to_name(std::string_view bytes)
     return name;
 }
 
-std::string layout::lock(std::string_view key) const
-{
-    return locks() + "/" + to_name(key);
-}
+std::string layout::lock(std::string_view key) const { return locks() + "/" + to_name(key); }
 
 std::string layout::holder(std::string_view key, std::string_view value) const
 {
     return lock(key) + "=" + to_name(value);
 }
 
-std::string layout::turn(std::string_view key) const
-{
-    return folder + "/turns/" + to_name(key);
-}
+std::string layout::turn(std::string_view key) const { return folder + "/turns/" + to_name(key); }
 
-std::string layout::wishes(std::string_view key) const
-{
-    return folder + "/wanted/" + to_name(key);
-}
+std::string layout::wishes(std::string_view key) const { return folder + "/wanted/" + to_name(key); }
 
 std::string layout::wish(std::string_view key, std::string_view contender) const
 {
     return wishes(key) + "/" + to_name(contender);
 }
 
-std::string layout::counter(std::string_view key) const
-{
-    return folder + "/counters/" + to_name(key);
-}
+std::string layout::counter(std::string_view key) const { return folder + "/counters/" + to_name(key); }
 
 std::string layout::session(std::int64_t number) const
 {
     return fmt::format("{}/sessions/{:016x}", folder, static_cast<std::uint64_t>(number));
 }
 
-std::string to_text(content const& c)
-{
-    return fmt::format("{}\n{}", c.ttl->count(), c.value);
-}
+std::string to_text(content const& c) { return fmt::format("{}\n{}", c.ttl->count(), c.value); }
 
 content to_content(std::string_view text)
 {

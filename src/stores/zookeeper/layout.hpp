@@ -6,18 +6,18 @@
 #include <string>
 #include <string_view>
 
-// What stands where below the folder `redlock`, for a lock with the key `lock:stock`; a node of its own for each, ephemeral but for the last two.
-// In a name other bytes than letters, digits and `_-:` are written as `%` and two hexadecimal digits.
+// What stands where below the folder `redlock`, for a lock with the key `lock:stock`; a node of its own for each,
+// ephemeral but for the last two. In a name other bytes than letters, digits and `_-:` are written as `%` and two
+// hexadecimal digits.
 //
 // | node | what it holds |
 // |---|---|
-// | `locks/lock:stock` | the lock's ttl in milliseconds, a line feed, and its value: it lasts no longer than that if nobody extends it |
-// | `locks/lock:stock=VALUE` | nothing. It comes and goes with the one above, and is how a transaction compares values |
-// | `turns/lock:stock` | nothing: a manager hands the lock on to its own waiters |
-// | `wanted/lock:stock/CONTENDER` | nothing: somebody has been denied it lately |
-// | `sessions/NUMBER` | nothing. Its version is the connection that counts |
-// | `counters/lock:stock` | the counter, in decimal |
-// | `id` | 128 random bits, by which servers of one ensemble know each other |
+// | `locks/lock:stock` | the lock's ttl in milliseconds, a line feed, and its value: it lasts no longer than that if
+// nobody extends it | | `locks/lock:stock=VALUE` | nothing. It comes and goes with the one above, and is how a
+// transaction compares values | | `turns/lock:stock` | nothing: a manager hands the lock on to its own waiters | |
+// `wanted/lock:stock/CONTENDER` | nothing: somebody has been denied it lately | | `sessions/NUMBER` | nothing. Its
+// version is the connection that counts | | `counters/lock:stock` | the counter, in decimal | | `id` | 128 random bits,
+// by which servers of one ensemble know each other |
 namespace redlock::zk {
 
 /// Paths, all below one folder.

@@ -37,7 +37,8 @@ std::string_view system_error_in(std::string_view words)
 // Nothing was asked for yet.
 node_reply unreachable(int code, std::string_view words)
 {
-    constexpr std::string_view asks_for_port = "; is this the client port of a ZooKeeper server (clientPort, mostly 2181)?";
+    constexpr std::string_view asks_for_port =
+        "; is this the client port of a ZooKeeper server (clientPort, mostly 2181)?";
     if (code == ZRUNTIMEINCONSISTENCY)
         return {.untouched = true,
                 .error = errc::unexpected_reply,
@@ -70,7 +71,8 @@ asio::awaitable<node_reply> link::visit(member where)
 {
     auto const self = shared_from_this();
     auto const [ec, results] = co_await resolver_.async_resolve(where.host, where.port, as_result);
-    node_reply why{.untouched = true, .error = errc::node_unreachable, .text = "cannot resolve its name: " + ec.message()};
+    node_reply why{
+        .untouched = true, .error = errc::node_unreachable, .text = "cannot resolve its name: " + ec.message()};
     for (auto const& r : results) {
         auto const endpoint = r.endpoint();
         auto became = outcome::expired;

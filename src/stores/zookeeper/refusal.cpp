@@ -31,7 +31,9 @@ errc reason_of(int code)
     case ZRUNTIMEINCONSISTENCY:
         return errc::unexpected_reply;
     default:
-        return code > ZAPIERROR || code == ZCLOSING || code == ZSESSIONEXPIRED || code == ZSESSIONMOVED ? errc::connection_lost : errc::server_error;
+        return code > ZAPIERROR || code == ZCLOSING || code == ZSESSIONEXPIRED || code == ZSESSIONMOVED
+                   ? errc::connection_lost
+                   : errc::server_error;
     }
 }
 
@@ -41,7 +43,8 @@ std::string_view text_of(int code)
     case quota_exceeded:
         return "a quota is used up (zkCli.sh listquota)";
     case ZNOAUTH:
-        return "not for this user: the URL names one, zookeeper://user:password@host, or the access list must let it in";
+        return "not for this user: the URL names one, zookeeper://user:password@host, or the access list must let it "
+               "in";
     default:
         return zerror(code);
     }

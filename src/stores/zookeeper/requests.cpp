@@ -37,15 +37,9 @@ void on_done(int code, void const* data)
     arrive(data, std::move(a));
 }
 
-void on_name(int code, char const*, void const* data)
-{
-    arrive(data, {.code = code});
-}
+void on_name(int code, char const*, void const* data) { arrive(data, {.code = code}); }
 
-void on_stat(int code, Stat const* s, void const* data)
-{
-    arrive(data, of_node(code, s));
-}
+void on_stat(int code, Stat const* s, void const* data) { arrive(data, of_node(code, s)); }
 
 void on_data(int code, char const* bytes, int size, Stat const* s, void const* data)
 {
@@ -69,7 +63,8 @@ zoo_op_t to_operation(step const& s, ACL_vector const* rights, Stat* stat)
     auto const size = static_cast<int>(s.data.size());
     switch (s.what) {
     case step::kind::create:
-        zoo_create_op_init(&o, s.path.c_str(), s.data.data(), size, rights, s.is_ephemeral ? ZOO_EPHEMERAL : ZOO_PERSISTENT, nullptr, 0);
+        zoo_create_op_init(&o, s.path.c_str(), s.data.data(), size, rights,
+                           s.is_ephemeral ? ZOO_EPHEMERAL : ZOO_PERSISTENT, nullptr, 0);
         break;
     case step::kind::set:
         zoo_set_op_init(&o, s.path.c_str(), s.data.data(), size, s.version, stat);
@@ -126,42 +121,49 @@ std::shared_ptr<pending> client::commit(std::vector<step> const& steps)
     for (std::size_t i = 0; i < steps.size(); ++i)
         operations.push_back(to_operation(steps[i], rights(), &p->stats[i]));
     return ask(p, [&](ticket const* t) {
-        return zoo_amulti(handle_, static_cast<int>(operations.size()), operations.data(), p->results.data(), on_done, t);
+        return zoo_amulti(handle_, static_cast<int>(operations.size()), operations.data(), p->results.data(), on_done,
+                          t);
     });
 }
 
 std::shared_ptr<pending> client::create(std::string const& path, std::string const& data, int mode)
 {
     return ask(std::make_shared<pending>(executor_), [&](ticket const* t) {
-        return zoo_acreate(handle_, path.c_str(), data.data(), static_cast<int>(data.size()), rights(), mode, on_name, t);
+        return zoo_acreate(handle_, path.c_str(), data.data(), static_cast<int>(data.size()), rights(), mode, on_name,
+                           t);
     });
 }
 
 std::shared_ptr<pending> client::set(std::string const& path, std::string const& data)
 {
-    return ask(std::make_shared<pending>(executor_),
-               [&](ticket const* t) { return zoo_aset(handle_, path.c_str(), data.data(), static_cast<int>(data.size()), -1, on_stat, t); });
+    return ask(std::make_shared<pending>(executor_), [&](ticket const* t) {
+        return zoo_aset(handle_, path.c_str(), data.data(), static_cast<int>(data.size()), -1, on_stat, t);
+    });
 }
 
 std::shared_ptr<pending> client::remove(std::string const& path)
 {
-    return ask(std::make_shared<pending>(executor_), [&](ticket const* t) { return zoo_adelete(handle_, path.c_str(), -1, on_done, t); });
+    return ask(std::make_shared<pending>(executor_),
+               [&](ticket const* t) { return zoo_adelete(handle_, path.c_str(), -1, on_done, t); });
 }
 
 std::shared_ptr<pending> client::get(std::string const& path, bool watch)
 {
-    return ask(std::make_shared<pending>(executor_),
-               [&](ticket const* t) { return zoo_awget(handle_, path.c_str(), watch ? on_event : nullptr, this, on_data, t); });
+    return ask(std::make_shared<pending>(executor_), [&](ticket const* t) {
+        return zoo_awget(handle_, path.c_str(), watch ? on_event : nullptr, this, on_data, t);
+    });
 }
 
 std::shared_ptr<pending> client::children(std::string const& path)
 {
-    return ask(std::make_shared<pending>(executor_), [&](ticket const* t) { return zoo_aget_children(handle_, path.c_str(), 0, on_children, t); });
+    return ask(std::make_shared<pending>(executor_),
+               [&](ticket const* t) { return zoo_aget_children(handle_, path.c_str(), 0, on_children, t); });
 }
 
 std::shared_ptr<pending> client::sync(std::string const& path)
 {
-    return ask(std::make_shared<pending>(executor_), [&](ticket const* t) { return zoo_async(handle_, path.c_str(), on_name, t); });
+    return ask(std::make_shared<pending>(executor_),
+               [&](ticket const* t) { return zoo_async(handle_, path.c_str(), on_name, t); });
 }
 
 }  // namespace redlock::zk

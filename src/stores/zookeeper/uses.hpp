@@ -9,9 +9,10 @@ namespace redlock::zk {
 
 /** When a session was used, and until when that certainly keeps it.
 
-    The server that one talks to reports the use of a session with its next ping to the leader, half a tick later, and the leader ends sessions. A session
-    has two ticks at least. So what was used a quarter of the timeout before something that was committed has been reported before that: the leader
-    hears of both from one server, in their order. Of what was used later it may never have heard, if the two have been cut from each other since.
+    The server that one talks to reports the use of a session with its next ping to the leader, half a tick later, and
+    the leader ends sessions. A session has two ticks at least. So what was used a quarter of the timeout before
+    something that was committed has been reported before that: the leader hears of both from one server, in their
+    order. Of what was used later it may never have heard, if the two have been cut from each other since.
 */
 class uses {
 public:
@@ -26,7 +27,8 @@ public:
             all_.pop_front();
     }
 
-    /// For how long after it was asked, what has been committed is certain to be there: half of the timeout, unless the session was unused for long.
+    /// For how long after it was asked, what has been committed is certain to be there: half of the timeout, unless the
+    /// session was unused for long.
     clock::duration promise(clock::time_point asked, clock::duration timeout) const
     {
         auto reported = all_.front();

@@ -47,10 +47,7 @@ redlock::testbed::process contain(servers const& s, std::vector<std::string> arg
                                      {.environment = s.environment(), .output = output, .piped = output.empty()});
 }
 
-std::string stat_of(pid_t p)
-{
-    return text_of("/proc/" + std::to_string(p) + "/stat");
-}
+std::string stat_of(pid_t p) { return text_of("/proc/" + std::to_string(p) + "/stat"); }
 
 bool is_dead(pid_t p)
 {
@@ -98,8 +95,9 @@ BOOST_FIXTURE_TEST_CASE(run_killed_by_sigkill_kills_the_children_of_the_command,
 {
     temporary_folder folder;
     // The second child ignores every signal that can be ignored, and holds a file lock for as long as it lives.
-    auto runs = s.start({"x", "sh", "-c", "sleep 1000 & echo $!; trap '' HUP INT TERM; flock -n " + folder.path
-                                        + "/alone sh -c 'echo $$; while :; do sleep 0.05; done' & wait; sleep 1000"});
+    auto runs = s.start({"x", "sh", "-c",
+                         "sleep 1000 & echo $!; trap '' HUP INT TERM; flock -n " + folder.path
+                             + "/alone sh -c 'echo $$; while :; do sleep 0.05; done' & wait; sleep 1000"});
     BOOST_TEST_REQUIRE(comes_true([&] { return numbers_in(runs.out()).size() == 2u; }));
     auto const children = numbers_in(runs.out());
     BOOST_TEST(runs.end_by(SIGKILL).status == 128 + SIGKILL);
@@ -170,7 +168,8 @@ BOOST_FIXTURE_TEST_CASE(run_in_the_foreground_has_no_guardian, with_servers<1>)
 BOOST_FIXTURE_TEST_CASE(run_as_process_1_forwards_signals_and_keeps_the_status, with_servers<1>,
                         *only_with_namespaces())
 {
-    auto runs = contain(s, {"x", "sh", "-c", "echo $PPID; trap 'exit 7' TERM; echo ready; while :; do sleep 0.1; done"});
+    auto runs =
+        contain(s, {"x", "sh", "-c", "echo $PPID; trap 'exit 7' TERM; echo ready; while :; do sleep 0.1; done"});
     BOOST_TEST(runs.read('\n') == "1");
     BOOST_TEST(runs.read('\n') == "ready");
     ::kill(children_of(runs.pid()).at(0), SIGTERM);
@@ -182,11 +181,12 @@ BOOST_FIXTURE_TEST_CASE(run_as_process_1_reaps_orphans_and_ends_with_the_command
                         *only_with_namespaces())
 {
     temporary_folder folder;
-    auto runs = contain(s, {"x", "sh", "-c",
-                           "touch $0; for i in 1 2 3; do (setsid sh -c 'echo /proc/$$ >>$0' $0 &); done; (setsid sleep 1000 &); i=0;"
-                           "while [ $(wc -l <$0) != 3 ] || ls -d $(cat $0) 2>/dev/null | grep -q .;"
-                           "do sleep 0.05; i=$((i + 1)); [ $i -lt 1000 ] || exit 1; done; exit 5",
-                           folder.path + "/orphans"});
+    auto runs = contain(
+        s, {"x", "sh", "-c",
+            "touch $0; for i in 1 2 3; do (setsid sh -c 'echo /proc/$$ >>$0' $0 &); done; (setsid sleep 1000 &); i=0;"
+            "while [ $(wc -l <$0) != 3 ] || ls -d $(cat $0) 2>/dev/null | grep -q .;"
+            "do sleep 0.05; i=$((i + 1)); [ $i -lt 1000 ] || exit 1; done; exit 5",
+            folder.path + "/orphans"});
     BOOST_TEST(runs.wait().code() == 5);
     BOOST_TEST(s.is_free("x"));
 }

@@ -25,8 +25,8 @@ class shell {
 public:
     explicit shell(std::string const& guard = "automatic")
     {
-        environment_ = {"REDLOCK_URLS=" + server.url(), "REDLOCK_RESTART_GUARD=" + guard, "REDLOCK_NODE_TIMEOUT=500ms", "REDLOCK_CONNECT_TIMEOUT=5s",
-                        "PATH=" + folder.path + ":" + std::getenv("PATH")};
+        environment_ = {"REDLOCK_URLS=" + server.url(), "REDLOCK_RESTART_GUARD=" + guard, "REDLOCK_NODE_TIMEOUT=500ms",
+                        "REDLOCK_CONNECT_TIMEOUT=5s", "PATH=" + folder.path + ":" + std::getenv("PATH")};
         program("kubectl", "echo \"kubectl $*, holding $REDLOCK_KEY\" | tr '\\n' ' '");
     }
 
@@ -39,7 +39,10 @@ public:
 
     void set(std::string const& variable) { environment_.push_back(variable); }
 
-    tool_run run(std::vector<std::string> arguments) const { return started_tool(std::move(arguments), environment_).wait(); }
+    tool_run run(std::vector<std::string> arguments) const
+    {
+        return started_tool(std::move(arguments), environment_).wait();
+    }
 
     local_server server;
     temporary_folder folder;
@@ -65,7 +68,8 @@ BOOST_FIXTURE_TEST_CASE(run_begins_the_command_at_the_word_behind_the_key, with_
     auto const remote = std::string("kubectl exec pod -- echo X, holding k ");
     BOOST_TEST(says({"k", "kubectl", "exec", "pod", "--", "echo", "X"}) == remote);
     BOOST_TEST(says({"k", "--", "kubectl", "exec", "pod", "--", "echo", "X"}) == remote);
-    BOOST_TEST(says({"-t", "9s", "k", "-n", "--at-least=1ms", "--", "kubectl", "exec", "pod", "--", "echo", "X"}) == remote);
+    BOOST_TEST(says({"-t", "9s", "k", "-n", "--at-least=1ms", "--", "kubectl", "exec", "pod", "--", "echo", "X"})
+               == remote);
     BOOST_TEST(says({"-nt", "9s", "k", "kubectl", "-t", "-k", "a"}) == "kubectl -t -k a, holding k ");
     BOOST_TEST(says({"--", "-k", "kubectl", "a"}) == "kubectl a, holding -k ");
     BOOST_TEST(s.server.ask({"KEYS", "lock:*"}).find("pod") == std::string::npos);
@@ -73,7 +77,8 @@ BOOST_FIXTURE_TEST_CASE(run_begins_the_command_at_the_word_behind_the_key, with_
 
 BOOST_FIXTURE_TEST_CASE(run_with_several_keys_holds_all_of_them, with_shell)
 {
-    BOOST_TEST(s.run({"run", "-k", "b", "--key", "a", "-kc", "--key=d", "kubectl", "get", "--", "e"}).out == "kubectl get -- e, holding a b c d ");
+    BOOST_TEST(s.run({"run", "-k", "b", "--key", "a", "-kc", "--key=d", "kubectl", "get", "--", "e"}).out
+               == "kubectl get -- e, holding a b c d ");
     BOOST_TEST(s.run({"run", "-k", "b", "-k", "a", "--", "kubectl"}).out == "kubectl , holding a b ");
 }
 
@@ -81,7 +86,10 @@ BOOST_FIXTURE_TEST_CASE(run_with_several_names_before_a_mark_is_refused, with_sh
 {
     auto const e = s.run({"run", "disk", "shelf", "room", "--", "kubectl"});
     BOOST_TEST(e.status == 64);
-    BOOST_TEST(has(e.err, "\"shelf\" is no command; several locks are named by -k: redlock run -k disk -k shelf -k room -- CMD"), e.err);
+    BOOST_TEST(
+        has(e.err,
+            "\"shelf\" is no command; several locks are named by -k: redlock run -k disk -k shelf -k room -- CMD"),
+        e.err);
     BOOST_TEST(e.out == "");
     must_say(s.run({"run", "-c", "echo ran", "disk", "shelf"}), 64, "redlock run -k disk -k shelf -c");
     BOOST_TEST(s.run({"run", "-n"}).err.find("there is no lock") != std::string::npos);
@@ -167,7 +175,8 @@ BOOST_AUTO_TEST_CASE(list_prefers_nodes_of_the_command_line)
     temporary_folder folder;
     auto const path = folder.path + "/settings";
     std::ofstream(path) << "url = [\"redis://127.0.0.1:1\", \"redis://127.0.0.1:2\"]\n";
-    std::string const file = "REDLOCK_CONFIG=" + path, none = "REDLOCK_URLS=", some = "REDLOCK_URLS=redis://127.0.0.1:3";
+    std::string const file = "REDLOCK_CONFIG=" + path,
+                      none = "REDLOCK_URLS=", some = "REDLOCK_URLS=redis://127.0.0.1:3";
     BOOST_TEST(nodes_of({}, {file, none}) == "redis://127.0.0.1:1 redis://127.0.0.1:2 ");
     BOOST_TEST(nodes_of({}, {file, some}) == "redis://127.0.0.1:3 ");
     BOOST_TEST(nodes_of({"-u", "redis://127.0.0.1:4"}, {file, some}) == "redis://127.0.0.1:4 ");
@@ -178,7 +187,8 @@ BOOST_FIXTURE_TEST_CASE(run_with_a_comment_behind_a_value_of_the_file_is_refused
 {
     auto const path = s.folder.path + "/settings";
     s.set("REDLOCK_CONFIG=" + path);
-    for (auto const* line : {"prefix = jobs:   # ours", "owner = me  # c", "prefix = a b", "restart-guard = off # x", "url = redis://a # first"}) {
+    for (auto const* line : {"prefix = jobs:   # ours", "owner = me  # c", "prefix = a b", "restart-guard = off # x",
+                             "url = redis://a # first"}) {
         std::ofstream(path) << line << '\n';
         auto const e = s.run({"run", "x", "true"});
         must_say(e, 78, "has several values. Write a value with blanks in quotes, and a comment on a line of its own");
@@ -209,16 +219,20 @@ BOOST_AUTO_TEST_CASE(run_on_a_young_memory_only_server_waits_unless_told)
 BOOST_AUTO_TEST_CASE(run_after_two_of_three_servers_restart_is_not_granted)
 {
     std::vector<local_server> servers(3);
-    std::vector<std::string> environment{"REDLOCK_URLS=" + one_of({servers[0].url(), servers[1].url(), servers[2].url()}), "REDLOCK_MAX_TTL=20s",
-                                         "REDLOCK_NODE_TIMEOUT=500ms"};
-    auto first = started_tool({"run", "--restart-guard", "automatic", "-t", "20s", "--on-lost", "warn", "x", "-c", "echo in; sleep 1000"}, environment);
+    std::vector<std::string> environment{"REDLOCK_URLS="
+                                             + one_of({servers[0].url(), servers[1].url(), servers[2].url()}),
+                                         "REDLOCK_MAX_TTL=20s", "REDLOCK_NODE_TIMEOUT=500ms"};
+    auto first = started_tool(
+        {"run", "--restart-guard", "automatic", "-t", "20s", "--on-lost", "warn", "x", "-c", "echo in; sleep 1000"},
+        environment);
     BOOST_TEST(first.says("in"));
     for (std::size_t i : {0u, 1u}) {
         servers[i].kill();
         servers[i].start();
     }
     auto const second = started_tool({"run", "-n", "x", "echo", "both"}, environment).wait();
-    BOOST_TEST((second.status == 69 || second.status == 75), second.err);  // no majority, or the server that knows has denied it
+    BOOST_TEST((second.status == 69 || second.status == 75), second.err);  // no majority, or the server that knows has
+                                                                           // denied it
     BOOST_TEST(second.out == "");
     first.process().signal(SIGTERM);
     first.wait();

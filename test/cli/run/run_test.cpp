@@ -48,7 +48,12 @@ BOOST_FIXTURE_TEST_CASE(run_with_wrong_arguments_says_what_is_wrong, with_server
     };
     refused({}, "KEY");
     refused({"x"}, "there is no command");
-    refused({"x", "--", }, "there is no command");
+    refused(
+        {
+            "x",
+            "--",
+        },
+        "there is no command");
     refused({"-c", "true", "x", "--", "true"}, "not both");
     refused({"--ttl", "soon", "x", "true"}, "--ttl is \"soon\"");
     refused({"--ttl", "2h", "x", "true"}, "--max-ttl");
@@ -85,8 +90,9 @@ BOOST_FIXTURE_TEST_CASE(run_shared_inside_of_a_shared_run_passes_a_waiting_write
 {
     temporary_folder folder;
     auto outer = s.start({"-s", "x", "sh", "-c",
-                          "echo in; while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done;"
-                          "\"$TOOL\" run -s x sh -c 'echo nested \"$REDLOCK_SHARED_KEYS\"' && exit 3"});
+                          "echo in; while ! [ -e " + folder.path
+                              + "/go ]; do sleep 0.02; done;"
+                                "\"$TOOL\" run -s x sh -c 'echo nested \"$REDLOCK_SHARED_KEYS\"' && exit 3"});
     BOOST_TEST(outer.says("in"));
     auto writer = s.start({"x", "echo", "alone"});
     BOOST_TEST(comes_true([&] { return s.all[0].ask({"KEYS", "*"}).find("wanted") != std::string::npos; }));
@@ -113,8 +119,10 @@ BOOST_FIXTURE_TEST_CASE(run_of_a_daemon_acquires_the_lock_once_the_outer_run_has
 {
     temporary_folder folder;
     auto const end = folder.path + "/end";
-    auto const daemon = "while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done; "
-                        "{ \"$TOOL\" run x echo ran 2>&1; echo \"status $?\"; } >" + end;
+    auto const daemon = "while ! [ -e " + folder.path
+                        + "/go ]; do sleep 0.02; done; "
+                          "{ \"$TOOL\" run x echo ran 2>&1; echo \"status $?\"; } >"
+                        + end;
     auto const outer = s.run({"x", "-c", "setsid sh -c '" + daemon + "' >/dev/null 2>&1 &"});
     BOOST_TEST(outer.status == 0, outer.err);
     std::ofstream(folder.path + "/go") << "go\n";
@@ -173,17 +181,26 @@ BOOST_FIXTURE_TEST_CASE(run_with_too_few_nodes_ends_with_69_and_without_permissi
     BOOST_TEST(started_tool({"-u", locked.url(), "run", "-n", "x", "true"}).wait().status == 77);
     temporary_folder folder;
     std::ofstream(folder.path + "/password") << "geheim\n";
-    BOOST_TEST(started_tool({"run", "-n", "x", "true"}, {"REDLOCK_RESTART_GUARD=automatic", "REDLOCK_URLS=" + locked.url(), "REDLOCK_PASSWORD_FILE=" + folder.path + "/password"}).wait().status == 0);
-    std::ofstream(folder.path + "/settings") << "url = " << locked.url() << "\npassword-file = " << folder.path << "/password\nprefix = jobs:\nrestart-guard = automatic\n";
-    auto const configured = started_tool({"run", "-n", "x", "-c", "echo $REDLOCK_KEYS"}, {"REDLOCK_CONFIG=" + folder.path + "/settings"}).wait();
+    BOOST_TEST(
+        started_tool({"run", "-n", "x", "true"}, {"REDLOCK_RESTART_GUARD=automatic", "REDLOCK_URLS=" + locked.url(),
+                                                  "REDLOCK_PASSWORD_FILE=" + folder.path + "/password"})
+            .wait()
+            .status
+        == 0);
+    std::ofstream(folder.path + "/settings") << "url = " << locked.url() << "\npassword-file = " << folder.path
+                                             << "/password\nprefix = jobs:\nrestart-guard = automatic\n";
+    auto const configured =
+        started_tool({"run", "-n", "x", "-c", "echo $REDLOCK_KEYS"}, {"REDLOCK_CONFIG=" + folder.path + "/settings"})
+            .wait();
     must_print(configured, 0, "jobs:x\n");
 }
 
 BOOST_FIXTURE_TEST_CASE(run_tells_the_command_what_it_holds, with_servers<3>)
 {
-    auto const e = s.run({"--fencing", "--owner", "web-3", "-t", "7s", "-k", "b", "-k", "a", "--",
-                          "sh", "-c", "echo $REDLOCK_HELD; echo \"$REDLOCK_KEY\"; echo $REDLOCK_OWNER; echo $REDLOCK_TTL_MS; test $REDLOCK_FENCE -gt 0;"
-                                      "echo $?; echo $REDLOCK_TOKEN; test $REDLOCK_DEADLINE -gt $(date +%s000); echo $?"});
+    auto const e = s.run({"--fencing", "--owner", "web-3", "-t", "7s", "-k", "b", "-k", "a", "--", "sh", "-c",
+                          "echo $REDLOCK_HELD; echo \"$REDLOCK_KEY\"; echo $REDLOCK_OWNER; echo $REDLOCK_TTL_MS; test "
+                          "$REDLOCK_FENCE -gt 0;"
+                          "echo $?; echo $REDLOCK_TOKEN; test $REDLOCK_DEADLINE -gt $(date +%s000); echo $?"});
     BOOST_TEST(e.status == 0, e.err);
     BOOST_TEST(e.out.starts_with("1\na\nb\nweb-3\n7000\n0\n"), e.out);
     BOOST_TEST(e.out.ends_with(":web-3\n0\n"), e.out);
@@ -194,17 +211,22 @@ BOOST_FIXTURE_TEST_CASE(run_gives_the_command_its_own_files_and_signals, with_se
     // Ours, a shell's, and that of the loss; none of the library's connections.
     BOOST_TEST(s.run({"x", "-c", "ls -l /proc/$$/fd | grep -c socket"}).out == "0\n");
     auto const mask = s.run({"x", "-c", "grep -E 'SigBlk|SigIgn' /proc/self/status"});
-    auto const plain = redlock::testbed::process({"/bin/sh", "-c", "grep -E 'SigBlk|SigIgn' /proc/self/status"}, {.piped = true}).read();
+    auto const plain =
+        redlock::testbed::process({"/bin/sh", "-c", "grep -E 'SigBlk|SigIgn' /proc/self/status"}, {.piped = true})
+            .read();
     BOOST_TEST(mask.out == plain);
-    auto hup = redlock::testbed::process({"/bin/sh", "-c", "trap '' HUP; exec \"$0\" run x grep SigIgn /proc/self/status", REDLOCK_TOOL},
-                                         {.environment = s.environment(), .piped = true});
+    auto hup = redlock::testbed::process(
+        {"/bin/sh", "-c", "trap '' HUP; exec \"$0\" run x grep SigIgn /proc/self/status", REDLOCK_TOOL},
+        {.environment = s.environment(), .piped = true});
     BOOST_TEST((std::stoul(hup.read().substr(8), nullptr, 16) & 1) == 1);  // nohup(1) holds for the command, too
 }
 
 BOOST_FIXTURE_TEST_CASE(run_forwards_signals_to_the_whole_group, with_servers<1>)
 {
     for (int const signal : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}) {
-        auto runs = s.start({"x", "-c", "trap 'echo got; exit 7' " + std::to_string(signal) + "; echo ready; while :; do sleep 0.05; done"});
+        auto runs = s.start(
+            {"x", "-c",
+             "trap 'echo got; exit 7' " + std::to_string(signal) + "; echo ready; while :; do sleep 0.05; done"});
         BOOST_TEST(runs.says("ready"));
         must_print(runs.end_by(signal), 7, "ready\ngot\n");
     }
@@ -227,7 +249,10 @@ BOOST_FIXTURE_TEST_CASE(run_that_is_killed_kills_the_command, with_servers<1>)
         BOOST_TEST(runs.says("\n"));
         auto const pid = std::stoi(runs.out());
         BOOST_TEST(runs.end_by(signal).status == 128 + signal);
-        BOOST_TEST(comes_true([&] { return ::kill(pid, 0) != 0 || text_of("/proc/" + std::to_string(pid) + "/stat").find(") Z ") != std::string::npos; }));
+        BOOST_TEST(comes_true([&] {
+            return ::kill(pid, 0) != 0
+                   || text_of("/proc/" + std::to_string(pid) + "/stat").find(") Z ") != std::string::npos;
+        }));
     }
     BOOST_TEST(s.run({"-k", "x", "-k", "y", "true"}).status == 0);  // once the ttl is over
 }
@@ -235,7 +260,8 @@ BOOST_FIXTURE_TEST_CASE(run_that_is_killed_kills_the_command, with_servers<1>)
 // dash does not take a number of two digits for one of a descriptor.
 BOOST_FIXTURE_TEST_CASE(run_gives_the_lost_fd_the_lowest_free_number, with_servers<5>)
 {
-    auto const shows = std::vector<std::string>{"x", "-c", "echo $REDLOCK_LOST_FD; test -p /proc/self/fd/$REDLOCK_LOST_FD && readlink /proc/self/fd/3"};
+    auto const shows = std::vector<std::string>{
+        "x", "-c", "echo $REDLOCK_LOST_FD; test -p /proc/self/fd/$REDLOCK_LOST_FD && readlink /proc/self/fd/3"};
     BOOST_TEST(s.run(shows, only_standard_files + " 3</dev/null").out == "4\n/dev/null\n");
     BOOST_TEST(s.run(shows, only_standard_files).out.starts_with("3\npipe:"));
 }
@@ -243,7 +269,8 @@ BOOST_FIXTURE_TEST_CASE(run_gives_the_lost_fd_the_lowest_free_number, with_serve
 // When which signal comes is the matter of supervisor_test.cpp.
 BOOST_FIXTURE_TEST_CASE(run_whose_lock_is_gone_stops_the_command, with_servers<1>)
 {
-    auto polite = s.start({"-t", "1s", "x", "-c", "trap 'echo asked; exit 0' TERM; echo ready; while :; do sleep 0.02; done"});
+    auto polite =
+        s.start({"-t", "1s", "x", "-c", "trap 'echo asked; exit 0' TERM; echo ready; while :; do sleep 0.02; done"});
     BOOST_TEST(polite.says("ready"));
     s.all[0].ask({"SET", "lock:x", "somebody else"});
     auto const asked = polite.wait();
@@ -252,14 +279,17 @@ BOOST_FIXTURE_TEST_CASE(run_whose_lock_is_gone_stops_the_command, with_servers<1
     BOOST_TEST(s.key("x") == "somebody else");
     s.all[0].ask({"DEL", "lock:x"});
 
-    auto unasked = s.start({"-t", "1s", "--on-lost", "kill", "x", "-c", "trap 'echo asked' TERM; echo ready; sleep 1000"});
+    auto unasked =
+        s.start({"-t", "1s", "--on-lost", "kill", "x", "-c", "trap 'echo asked' TERM; echo ready; sleep 1000"});
     BOOST_TEST(unasked.says("ready"));
     s.all[0].ask({"DEL", "lock:x"});
     auto const without_a_word = unasked.wait();
     BOOST_TEST(without_a_word.status == 124);
     BOOST_TEST(without_a_word.err == "redlock run: x is lost; the command is killed\n");
 
-    auto hopeful = s.start({"-t", "1s", "--on-lost", "warn", "x", "-c", "echo ready; cat <&$REDLOCK_LOST_FD; echo heard; exit 3"}, only_standard_files);
+    auto hopeful =
+        s.start({"-t", "1s", "--on-lost", "warn", "x", "-c", "echo ready; cat <&$REDLOCK_LOST_FD; echo heard; exit 3"},
+                only_standard_files);
     BOOST_TEST(hopeful.says("ready"));
     s.all[0].ask({"DEL", "lock:x"});
     auto const went_on = hopeful.wait();
@@ -271,13 +301,17 @@ BOOST_FIXTURE_TEST_CASE(run_whose_nodes_are_paused_never_runs_beside_another, wi
 {
     temporary_folder folder;
     // Who has the lock has the file, too, until it is dead: the kernel knows.
-    auto const guarded = "flock -n " + folder.path + "/alone sh -c 'trap \"\" TERM; echo in; while :; do sleep 0.01; done' || touch " + folder.path + "/both";
+    auto const guarded = "flock -n " + folder.path
+                         + "/alone sh -c 'trap \"\" TERM; echo in; while :; do sleep 0.01; done' || touch "
+                         + folder.path + "/both";
     for (auto const* then : {"term", "kill"}) {
-        auto first = s.start({"--connect-timeout", "500ms", "-t", "1s", "--grace", "200ms", "--on-lost", then, "x", "-c", guarded});
+        auto first = s.start(
+            {"--connect-timeout", "500ms", "-t", "1s", "--grace", "200ms", "--on-lost", then, "x", "-c", guarded});
         BOOST_TEST(first.says("in"));
         s.all[0].pause();
         s.all[1].pause();
-        auto second = s.start({"--connect-timeout", "500ms", "-t", "1s", "x", "-c", "flock -n " + folder.path + "/alone echo alone || touch " + folder.path + "/both"});
+        auto second = s.start({"--connect-timeout", "500ms", "-t", "1s", "x", "-c",
+                               "flock -n " + folder.path + "/alone echo alone || touch " + folder.path + "/both"});
         auto const lost = first.wait();
         BOOST_TEST(lost.status == 124);
         s.all[0].resume();
@@ -292,9 +326,11 @@ BOOST_FIXTURE_TEST_CASE(run_of_two_loops_runs_one_command_at_a_time, with_server
     temporary_folder folder;
     auto const* const wish = std::getenv("REDLOCK_LONG");
     std::string const times = wish && wish == std::string("1") ? "100" : "20";
-    auto const loop = "i=0; while [ $i -lt " + times + " ]; do \"$TOOL\" run x -c 'mkdir " + folder.path + "/in || touch " + folder.path
-        + "/both; rmdir " + folder.path + "/in' || exit 1; i=$((i + 1)); done";
-    redlock::testbed::process one({"/bin/sh", "-c", loop}, {.environment = s.environment()}), other({"/bin/sh", "-c", loop}, {.environment = s.environment()});
+    auto const loop = "i=0; while [ $i -lt " + times + " ]; do \"$TOOL\" run x -c 'mkdir " + folder.path
+                      + "/in || touch " + folder.path + "/both; rmdir " + folder.path
+                      + "/in' || exit 1; i=$((i + 1)); done";
+    redlock::testbed::process one({"/bin/sh", "-c", loop}, {.environment = s.environment()}),
+        other({"/bin/sh", "-c", loop}, {.environment = s.environment()});
     BOOST_TEST(one.wait().code() == 0);
     BOOST_TEST(other.wait().code() == 0);
     BOOST_TEST(::access((folder.path + "/both").c_str(), F_OK) != 0);
@@ -317,7 +353,8 @@ BOOST_FIXTURE_TEST_CASE(run_with_a_max_hold_below_half_of_the_ttl_lets_the_comma
 
 BOOST_FIXTURE_TEST_CASE(run_with_a_grace_of_zero_kills_without_sigterm, with_servers<1>)
 {
-    auto const e = s.run({"--no-renew", "-t", "300ms", "--node-timeout", "100ms", "--grace", "0s", "x", "sleep", "1000"});
+    auto const e =
+        s.run({"--no-renew", "-t", "300ms", "--node-timeout", "100ms", "--grace", "0s", "x", "sleep", "1000"});
     BOOST_TEST(e.status == 124);
     BOOST_TEST(!has(e.err, "asked to stop"), e.err);
     BOOST_TEST(e.err.ends_with("the command is killed\n"), e.err);
@@ -334,9 +371,7 @@ BOOST_FIXTURE_TEST_CASE(run_with_at_least_keeps_the_lock_after_the_command, with
 
 BOOST_FIXTURE_TEST_CASE(run_that_loses_the_lock_after_the_command_keeps_its_status, with_servers<3>)
 {
-    auto const warns = [](tool_run const& e) {
-        must_say(e, 3, "x could not be kept for --at-least");
-    };
+    auto const warns = [](tool_run const& e) { must_say(e, 3, "x could not be kept for --at-least"); };
     auto const short_lived =
         s.run({"--no-renew", "-t", "1s", "--at-least", "600s", "--status-fd", "1", "x", "-c", "exit 3"});
     warns(short_lived);
@@ -364,7 +399,9 @@ BOOST_FIXTURE_TEST_CASE(run_with_status_fd_tells_the_end_in_one_line, with_serve
         arguments.insert(arguments.begin(), {"--status-fd", "5"});
         return boost::json::parse(s.run(std::move(arguments), "5>&1 >/dev/null").out);
     };
-    auto const exited = end_of({"-k", "x", "--key=y", "--", "sh", "-c", "ls /proc/$$/fd/5 || exit 3"});  // it is not the command's
+    auto const exited = end_of({"-k", "x", "--key=y", "--", "sh", "-c", "ls /proc/$$/fd/5 || exit 3"});  // it is not
+                                                                                                         // the
+                                                                                                         // command's
     BOOST_TEST(exited.at("schema").as_int64() == 1);
     BOOST_TEST(exited.at("reason").as_string() == "exited");
     BOOST_TEST(exited.at("status").as_int64() == 3);
@@ -373,7 +410,9 @@ BOOST_FIXTURE_TEST_CASE(run_with_status_fd_tells_the_end_in_one_line, with_serve
     BOOST_TEST(end_of({"\xff", "true"}).at("reason").as_string() == "exited");
     BOOST_TEST(end_of({"x", "-c", "kill -9 $$"}).at("reason").as_string() == "signal");
     BOOST_TEST(end_of({"x", "--", "no such command"}).at("reason").as_string() == "cannot_run");
-    BOOST_TEST(end_of({"--no-renew", "-t", "300ms", "--node-timeout", "100ms", "x", "sleep", "1000"}).at("reason").as_string() == "lost");
+    BOOST_TEST(
+        end_of({"--no-renew", "-t", "300ms", "--node-timeout", "100ms", "x", "sleep", "1000"}).at("reason").as_string()
+        == "lost");
     s.all[0].ask({"SET", "lock:x", "somebody"});
     BOOST_TEST(end_of({"-n", "x", "true"}).at("reason").as_string() == "busy");
     auto const both = s.run({"--status-fd", "1", "y", "echo", "said"});  // the command has it, too
@@ -423,7 +462,8 @@ BOOST_FIXTURE_TEST_CASE(run_with_a_full_error_pipe_stops_the_command, with_serve
     while (::write(pipe[1], "full", 4) > 0) {
     }
     ::fcntl(pipe[1], F_SETFL, 0);
-    auto const e = s.run({"--verbose", "--max-hold", "300ms", "x", "-c", "trap '' TERM; sleep 1000"}, "2>&" + std::to_string(pipe[1]));
+    auto const e = s.run({"--verbose", "--max-hold", "300ms", "x", "-c", "trap '' TERM; sleep 1000"},
+                         "2>&" + std::to_string(pipe[1]));
     BOOST_TEST(e.status == 124);
     BOOST_TEST(s.is_free("x"));
     ::close(pipe[0]);
@@ -432,7 +472,9 @@ BOOST_FIXTURE_TEST_CASE(run_with_a_full_error_pipe_stops_the_command, with_serve
 
 BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_leaves_ctrl_c_to_the_command, with_servers<1>)
 {
-    terminal t({REDLOCK_TOOL, "run", "x", "--", "sh", "-c", "trap 'echo interrupted; exit 7' INT; echo ready; while :; do sleep 0.05; done"}, s.environment());
+    terminal t({REDLOCK_TOOL, "run", "x", "--", "sh", "-c",
+                "trap 'echo interrupted; exit 7' INT; echo ready; while :; do sleep 0.05; done"},
+               s.environment());
     BOOST_TEST(t.shows("ready"));
     t.type("\x03");
     BOOST_TEST(t.shows("interrupted"));
@@ -443,7 +485,8 @@ BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_leaves_ctrl_c_to_the_command, with_ser
 BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_is_stopped_and_goes_on, with_servers<1>)
 {
     terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
-    t.type("PS1='$ '; \"$TOOL\" run -t 50s x -- sh -c 'echo re\"\"ady; read line; echo got $line; exit 6'; echo status $?\n");
+    t.type("PS1='$ '; \"$TOOL\" run -t 50s x -- sh -c 'echo re\"\"ady; read line; echo got $line; exit 6'; echo status "
+           "$?\n");
     BOOST_TEST(t.shows("ready"));
     t.type("\x1a");
     BOOST_TEST(t.shows("Stopped"));
@@ -495,7 +538,8 @@ BOOST_FIXTURE_TEST_CASE(run_renews_the_lock_of_a_command_stopped_by_sigstop, wit
     BOOST_TEST(runs.says("\n"));
     auto const pid = std::stoi(runs.out());
     ::kill(pid, SIGSTOP);
-    BOOST_TEST(comes_true([&] { return text_of("/proc/" + std::to_string(pid) + "/stat").find(") T ") != std::string::npos; }));
+    BOOST_TEST(comes_true(
+        [&] { return text_of("/proc/" + std::to_string(pid) + "/stat").find(") T ") != std::string::npos; }));
     auto const left = [&] { return std::stol(s.all[0].ask({"PTTL", "lock:x"})); };
     for (int renewals = 0; renewals < 3; ++renewals) {
         auto lowest = left();
@@ -511,7 +555,8 @@ BOOST_FIXTURE_TEST_CASE(run_renews_the_lock_of_a_command_stopped_by_sigstop, wit
 
 BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_without_a_shell_survives_ctrl_z, with_servers<1>)
 {
-    terminal t({REDLOCK_TOOL, "run", "-t", "50s", "x", "--", "sh", "-c", "echo ready; read line; echo got $line"}, s.environment());
+    terminal t({REDLOCK_TOOL, "run", "-t", "50s", "x", "--", "sh", "-c", "echo ready; read line; echo got $line"},
+               s.environment());
     BOOST_TEST(t.shows("ready"));
     t.type("\x1a");
     BOOST_TEST(t.shows("^Z"));
@@ -568,7 +613,8 @@ BOOST_FIXTURE_TEST_CASE(run_in_the_foreground_signals_the_command_alone, with_se
     BOOST_TEST(e.out.substr(0, line + 1) == e.out.substr(line + 1));
 
     // Of the terminal's signals, too, it gets one.
-    terminal t({REDLOCK_TOOL, "run", "--foreground", "x", "--", "sh", "-c", "trap 'echo got it' INT; trap 'exit 7' USR1; echo ready; while :; do sleep 0.05; done"},
+    terminal t({REDLOCK_TOOL, "run", "--foreground", "x", "--", "sh", "-c",
+                "trap 'echo got it' INT; trap 'exit 7' USR1; echo ready; while :; do sleep 0.05; done"},
                s.environment());
     BOOST_TEST(t.shows("ready"));
     t.type("\x03");
@@ -600,7 +646,8 @@ BOOST_FIXTURE_TEST_CASE(hold_in_the_background_is_not_stopped_by_typing, with_se
 
 BOOST_FIXTURE_TEST_CASE(hold_ends_by_input_signal_or_loss, with_servers<1>)
 {
-    redlock::testbed::process piped({"/bin/sh", "-c", "{ while [ -e $0 ]; do sleep 0.02; done; } | \"$TOOL\" hold b a", s.all[0].folder() + "/until"},
+    redlock::testbed::process piped({"/bin/sh", "-c", "{ while [ -e $0 ]; do sleep 0.02; done; } | \"$TOOL\" hold b a",
+                                     s.all[0].folder() + "/until"},
                                     {.environment = s.environment(), .piped = true});
     BOOST_TEST(piped.read('\n') == "a b");
     BOOST_TEST(piped.wait().code() == 0);
@@ -620,7 +667,8 @@ BOOST_FIXTURE_TEST_CASE(hold_ends_by_input_signal_or_loss, with_servers<1>)
     s.all[0].ask({"SET", "lock:x", "somebody"});
     BOOST_TEST(started_tool({"hold", "-n", "x"}, s.environment()).wait().status == 75);
 
-    redlock::testbed::process stays({"/bin/sh", "-c", "trap '' HUP; exec \"$TOOL\" hold y"}, {.environment = s.environment(), .piped = true});
+    redlock::testbed::process stays({"/bin/sh", "-c", "trap '' HUP; exec \"$TOOL\" hold y"},
+                                    {.environment = s.environment(), .piped = true});
     BOOST_TEST(stays.read('\n') == "y");
     stays.signal(SIGHUP);  // as under nohup(1)
     auto const signals = text_of("/proc/" + std::to_string(stays.pid()) + "/status");

@@ -31,9 +31,12 @@ struct with_one {
 BOOST_FIXTURE_TEST_CASE(acquire_renew_and_release_in_a_script_succeed, with_one)
 {
     redlock::testbed::process script({"/bin/sh", "-euc",
-                                      "held=$(\"$TOOL\" acquire \"it's b\" a --fencing -t 30s) || exit; eval \"$held\"; first=$REDLOCK_FENCE; test $first -gt 0;"
-                                      "held=$(\"$TOOL\" renew \"it's b\" a - -t 50s) || exit; eval \"$held\"; test $REDLOCK_FENCE = $first; echo \"$REDLOCK_KEY\"; echo $REDLOCK_TTL_MS;"
-                                      "\"$TOOL\" acquire -n a || echo $?; \"$TOOL\" release \"it's b\" a -; \"$TOOL\" release \"it's b\" a - || echo $?"},
+                                      "held=$(\"$TOOL\" acquire \"it's b\" a --fencing -t 30s) || exit; eval "
+                                      "\"$held\"; first=$REDLOCK_FENCE; test $first -gt 0;"
+                                      "held=$(\"$TOOL\" renew \"it's b\" a - -t 50s) || exit; eval \"$held\"; test "
+                                      "$REDLOCK_FENCE = $first; echo \"$REDLOCK_KEY\"; echo $REDLOCK_TTL_MS;"
+                                      "\"$TOOL\" acquire -n a || echo $?; \"$TOOL\" release \"it's b\" a -; \"$TOOL\" "
+                                      "release \"it's b\" a - || echo $?"},
                                      {.environment = s.environment(), .piped = true});
     BOOST_TEST(script.read() == "a\nit's b\n50000\n75\n1\n");
     BOOST_TEST(script.wait().code() == 0);
@@ -90,8 +93,10 @@ BOOST_AUTO_TEST_CASE(acquire_renew_and_release_on_etcd_are_refused_with_a_way_ou
     for (auto const& given : {words{"acquire", "x"}, {"renew", "x", "a"}, {"release", "x", "a"}}) {
         auto const e = started_tool(given, {"REDLOCK_URLS=" + etcd.url()}).wait();
         must_print(e, 78, "");
-        BOOST_TEST(e.err == "redlock " + given[0] + ": " + etcd.url() + " ends its locks with the session of the process "
-                                "that acquired them; use redlock run or redlock hold\n");
+        BOOST_TEST(e.err
+                   == "redlock " + given[0] + ": " + etcd.url()
+                          + " ends its locks with the session of the process "
+                            "that acquired them; use redlock run or redlock hold\n");
     }
 }
 
@@ -99,8 +104,8 @@ BOOST_FIXTURE_TEST_CASE(renew_and_release_with_wrong_words_are_refused, with_one
 {
     for (auto const* command : {"renew", "release"}) {
         BOOST_TEST(s.tool({command, "x"}).status == 64);
-        auto const unset = started_tool({command, "x", "-"}, {"REDLOCK_URLS=" + s.all[0].url(), "REDLOCK_TOKEN="})
-                               .wait();
+        auto const unset =
+            started_tool({command, "x", "-"}, {"REDLOCK_URLS=" + s.all[0].url(), "REDLOCK_TOKEN="}).wait();
         must_say(unset, 64, "$REDLOCK_TOKEN is empty");
         BOOST_TEST(s.tool({command, "x", std::string(600, 'a')}).status == 64);
         BOOST_TEST(s.tool({command, "x", ":=shared"}).status == 64);

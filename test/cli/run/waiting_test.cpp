@@ -25,10 +25,7 @@ using words = std::vector<std::string>;
 std::string const unknown_host = "redis://" + std::string(64, 'a') + ".invalid";
 std::string const foreign_token = "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web-3:4121";
 
-std::string refused_url()
-{
-    return "redis://127.0.0.1:" + std::to_string(free_port());
-}
+std::string refused_url() { return "redis://127.0.0.1:" + std::to_string(free_port()); }
 
 std::string with_user(local_server const& s, std::string const& user_and_password)
 {
@@ -42,10 +39,7 @@ words environment(words const& urls, std::string const& connect_timeout = "10s")
 }
 
 // Nodes that are away stay away for longer than this.
-words impatient(words const& urls)
-{
-    return environment(urls, "300ms");
-}
+words impatient(words const& urls) { return environment(urls, "300ms"); }
 
 // A tool that waits for ever ends in a minute.
 tool_run end_of(started_tool&& tool)
@@ -64,8 +58,11 @@ tool_run run(words const& urls, words arguments)
 
 void ends_at_once(words const& urls, int status, std::string const& why)
 {
-    for (auto const& arguments : {words{"run", "x", "true"}, {"run", "-w", "1h", "x", "true"},
-                                  {"run", "-n", "x", "true"}, {"hold", "x"}, {"acquire", "x"}}) {
+    for (auto const& arguments : {words{"run", "x", "true"},
+                                  {"run", "-w", "1h", "x", "true"},
+                                  {"run", "-n", "x", "true"},
+                                  {"hold", "x"},
+                                  {"acquire", "x"}}) {
         auto const e = end_of(started_tool(arguments, environment(urls)));
         must_say(e, status, why);
         BOOST_TEST(e.out == "");
@@ -244,8 +241,9 @@ BOOST_AUTO_TEST_CASE(run_waits_for_a_restarted_server_and_says_how_long)
     BOOST_TEST(tool.complains("connected"));
     s.kill();
     s.start();
-    BOOST_TEST(tool.complains("waiting: too few nodes vote yet: " + s.url() + " (it may have forgotten locks, "
-                              "as it restarted or is new to this prefix; it votes in "));
+    BOOST_TEST(tool.complains("waiting: too few nodes vote yet: " + s.url()
+                              + " (it may have forgotten locks, "
+                                "as it restarted or is new to this prefix; it votes in "));
     BOOST_TEST(tool.complains("; for new servers: --restart-guard automatic)"));
     BOOST_TEST(tool.end_by(SIGTERM).status == 128 + SIGTERM);
 }

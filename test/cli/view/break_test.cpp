@@ -33,7 +33,8 @@ struct answered {
 };
 
 /// What "redlock break" does at a terminal, if @p meanwhile happens before somebody answers.
-answered answer(tool& t, std::string_view words, std::function<void()> const& meanwhile = [] {})
+answered answer(
+    tool& t, std::string_view words, std::function<void()> const& meanwhile = [] {})
 {
     terminal screen({REDLOCK_TOOL, "break", "x", "--force"}, t.environment());
     BOOST_TEST(screen.shows("[y/N]"));
@@ -231,7 +232,8 @@ BOOST_FIXTURE_TEST_CASE(break_with_the_permissions_of_a_sharing_client_succeeds,
     words.emplace_back("+zrange");
     t.ask(words);
 
-    auto const o = t.run({"break", "x", "--force", "--yes", "-u", "redis://app:secret@127.0.0.1:" + std::to_string(t[0].port())});
+    auto const o =
+        t.run({"break", "x", "--force", "--yes", "-u", "redis://app:secret@127.0.0.1:" + std::to_string(t[0].port())});
 
     must_print(o, 0, "lock:x: deleted on 1 of 1 nodes\n");
 }
@@ -293,8 +295,9 @@ BOOST_FIXTURE_TEST_CASE(break_without_permission_ends_with_77, held_by_web<1>)
 
 BOOST_FIXTURE_TEST_CASE(break_with_the_permissions_of_a_client_succeeds, held_by_web<1>)
 {
-    t.ask({"ACL", "SETUSER", "redlock", "reset", "on", ">pw", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load", "+get", "+del", "+pexpire", "+pttl", "+info",
-           "+config|get", "+command|list", "+ping", "+select"});
+    t.ask({"ACL",    "SETUSER",     "redlock",       "reset",        "on",     ">pw",  "~lock:*",  "-@all",
+           "+hello", "+set",        "+evalsha",      "+script|load", "+get",   "+del", "+pexpire", "+pttl",
+           "+info",  "+config|get", "+command|list", "+ping",        "+select"});
     auto const url = "redis://redlock:pw@127.0.0.1:" + std::to_string(t[0].port());
 
     BOOST_TEST(t.run({"break", "x", "-u", url, "--force", "--yes"}).status == 0);

@@ -49,8 +49,11 @@ void fill(local_server& s)
 {
     constexpr int portion = 5000;
     for (int begin = 0; begin < many; begin += portion)
-        BOOST_TEST_REQUIRE(s.ask({"EVAL", "for i = ARGV[1] + 1, ARGV[1] + ARGV[2] do redis.call('SET', 'lock:job/' .. math.floor(i), ARGV[3], 'PX', 3600000) end return 1", "0",
-                                  std::to_string(begin), std::to_string(portion), token_of("worker")}) == "1");
+        BOOST_TEST_REQUIRE(s.ask({"EVAL",
+                                  "for i = ARGV[1] + 1, ARGV[1] + ARGV[2] do redis.call('SET', 'lock:job/' .. "
+                                  "math.floor(i), ARGV[3], 'PX', 3600000) end return 1",
+                                  "0", std::to_string(begin), std::to_string(portion), token_of("worker")})
+                           == "1");
 }
 
 }  // namespace

@@ -13,10 +13,7 @@ BOOST_AUTO_TEST_SUITE(nodes)
 
 namespace {
 
-std::string counter_of(std::string const& name)
-{
-    return "lock:" + name + ":=fence:{lock:" + name + "}";
-}
+std::string counter_of(std::string const& name) { return "lock:" + name + ":=fence:{lock:" + name + "}"; }
 
 /// Four servers, and counters of "stock".
 struct fleet : tool {

@@ -22,8 +22,8 @@ BOOST_FIXTURE_TEST_CASE(status_of_a_held_lock_names_the_holder_and_the_ttl_of_ea
     BOOST_TEST(has(people.out, "nobody waits for it"), people.out);
     BOOST_TEST(programs.status == 0);
     auto const told = programs.json();
-    must_have(told, {{"schema", 1}, {"key", "jobs/42"}, {"state", "held"}, {"owner", "web-3:4121"}, {"votes", 3},
-                     {"of", 3}});
+    must_have(told,
+              {{"schema", 1}, {"key", "jobs/42"}, {"state", "held"}, {"owner", "web-3:4121"}, {"votes", 3}, {"of", 3}});
     BOOST_TEST(told.at("nodes").as_array().size() == 3u);
     for (auto const& n : told.at("nodes").as_array()) {
         must_have(n.as_object(), {{"state", "held"}, {"owner", "web-3:4121"}});

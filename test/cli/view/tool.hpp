@@ -45,17 +45,26 @@ public:
             BOOST_TEST_REQUIRE(!servers[i]->ask(command).starts_with('-'));
     }
 
-    void set(std::string const& key, std::string const& value, std::size_t count = 99) { ask({"SET", key, value, "PX", "3600000"}, count); }
+    void set(std::string const& key, std::string const& value, std::size_t count = 99)
+    {
+        ask({"SET", key, value, "PX", "3600000"}, count);
+    }
 
     std::vector<std::string> environment() const
     {
         // The timeouts are long, as the machine may be busy. The settings of the caller do not count.
-        return {"REDLOCK_URLS=" + urls, "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_NODE_TIMEOUT=3s",
-                "REDLOCK_CONNECT_TIMEOUT=5s", "REDLOCK_CONFIG=", "REDLOCK_PREFIX=", "NO_COLOR="};
+        return {"REDLOCK_URLS=" + urls,
+                "REDLOCK_RESTART_GUARD=automatic",
+                "REDLOCK_NODE_TIMEOUT=3s",
+                "REDLOCK_CONNECT_TIMEOUT=5s",
+                "REDLOCK_CONFIG=",
+                "REDLOCK_PREFIX=",
+                "NO_COLOR="};
     }
 
     /// @param redirections  of a shell, such as ">/dev/full", or "| head"
-    tool_run run(std::vector<std::string> const& arguments, std::vector<std::string> const& more = {}, std::string const& redirections = "") const
+    tool_run run(std::vector<std::string> const& arguments, std::vector<std::string> const& more = {},
+                 std::string const& redirections = "") const
     {
         auto const said = folder_.path + "/said";
         auto p = start(arguments, more, "2>" + said + " " + redirections);
@@ -75,11 +84,14 @@ public:
         return p;
     }
 
-    testbed::process start(std::vector<std::string> const& arguments, std::vector<std::string> const& more = {}, std::string const& redirections = "") const
+    testbed::process start(std::vector<std::string> const& arguments, std::vector<std::string> const& more = {},
+                           std::string const& redirections = "") const
     {
         std::vector<std::string> words{"/usr/bin/env"};
         using list = std::vector<std::string>;
-        for (auto const& all : {environment(), more, list{"/bin/sh", "-c", "exec \"$0\" \"$@\" </dev/null " + redirections, REDLOCK_TOOL}, arguments})
+        for (auto const& all :
+             {environment(), more, list{"/bin/sh", "-c", "exec \"$0\" \"$@\" </dev/null " + redirections, REDLOCK_TOOL},
+              arguments})
             words.insert(words.end(), all.begin(), all.end());
         return testbed::process(words, {.piped = true});
     }

@@ -33,7 +33,8 @@ BOOST_FIXTURE_TEST_CASE(top_once_tells_of_nodes_locks_and_waiters, with_servers<
         must_have(n.as_object(), {{"up", true}, {"votes", 2}});
         BOOST_TEST(n.at("round_trip_us").as_int64() > 0);
     }
-    BOOST_TEST(told.at("locks") == (boost::json::value{{"held", 1}, {"shared", 1}, {"foreign", 0}, {"partial", 1}, {"unknown", 0}}));
+    BOOST_TEST(told.at("locks")
+               == (boost::json::value{{"held", 1}, {"shared", 1}, {"foreign", 0}, {"partial", 1}, {"unknown", 0}}));
     BOOST_TEST(told.at("waiting") == 1);
     BOOST_TEST(told.at("first").at(0).at("key") == "jobs", "who is waited for comes first");
     BOOST_TEST(told.at("first").at(0).at("waiting") == 1);
@@ -129,7 +130,8 @@ BOOST_FIXTURE_TEST_CASE(top_on_a_terminal_redraws_until_q, with_servers<1>)
 
 BOOST_FIXTURE_TEST_CASE(top_after_a_signal_restores_the_terminal, with_servers<1>)
 {
-    for (auto const& [number, status] : {std::pair(0, 0), std::pair(SIGTERM, 128 + SIGTERM), std::pair(SIGHUP, 128 + SIGHUP), std::pair(SIGQUIT, 128 + SIGQUIT)}) {
+    for (auto const& [number, status] : {std::pair(0, 0), std::pair(SIGTERM, 128 + SIGTERM),
+                                         std::pair(SIGHUP, 128 + SIGHUP), std::pair(SIGQUIT, 128 + SIGQUIT)}) {
         terminal screen({REDLOCK_TOOL, "top"}, t.environment());
         BOOST_TEST(screen.shows("locks: "));
         if (number == 0)

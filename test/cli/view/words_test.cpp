@@ -106,17 +106,26 @@ BOOST_AUTO_TEST_CASE(completion_for_bash_offers_commands_options_and_choices)
     BOOST_TEST(o.status == 0);
     BOOST_TEST(run_program({"/bin/bash", "-n", script}, said) == 0);
     BOOST_TEST(completed(script, {"redlock", ""}) == commands(), boost::test_tools::per_element());
-    BOOST_TEST(completed(script, {"redlock", "-o", "json", "stat"}) == std::vector<std::string>{"status"}, boost::test_tools::per_element());
-    BOOST_TEST(completed(script, {"redlock", "status", "--tok"}) == std::vector<std::string>{"--tokens"}, boost::test_tools::per_element());
+    BOOST_TEST(completed(script, {"redlock", "-o", "json", "stat"}) == std::vector<std::string>{"status"},
+               boost::test_tools::per_element());
+    BOOST_TEST(completed(script, {"redlock", "status", "--tok"}) == std::vector<std::string>{"--tokens"},
+               boost::test_tools::per_element());
     BOOST_TEST(completed(script, {"redlock", "hold", "--tok"}).empty());
-    BOOST_TEST(completed(script, {"redlock", "break", "--forc"}) == std::vector<std::string>{"--force"}, boost::test_tools::per_element());
-    for (auto const& words : {std::vector<std::string>{"redlock", "list", "--output", "js"}, {"redlock", "-o", "js"}, {"redlock", "list", "--output", "=", "js"}})
-        BOOST_TEST(completed(script, words) == (std::vector<std::string>{"json", "jsonl"}), boost::test_tools::per_element());
-    BOOST_TEST(completed(script, {"redlock", "doctor", "-o", "p"}) == std::vector<std::string>{"prometheus"}, boost::test_tools::per_element());
+    BOOST_TEST(completed(script, {"redlock", "break", "--forc"}) == std::vector<std::string>{"--force"},
+               boost::test_tools::per_element());
+    for (auto const& words : {std::vector<std::string>{"redlock", "list", "--output", "js"},
+                              {"redlock", "-o", "js"},
+                              {"redlock", "list", "--output", "=", "js"}})
+        BOOST_TEST(completed(script, words) == (std::vector<std::string>{"json", "jsonl"}),
+                   boost::test_tools::per_element());
+    BOOST_TEST(completed(script, {"redlock", "doctor", "-o", "p"}) == std::vector<std::string>{"prometheus"},
+               boost::test_tools::per_element());
     BOOST_TEST(completed(script, {"redlock", "status", "-o", "p"}).empty());
-    BOOST_TEST(completed(script, {"redlock", "completion", ""}) == (std::vector<std::string>{"bash", "zsh", "fish"}), boost::test_tools::per_element());
+    BOOST_TEST(completed(script, {"redlock", "completion", ""}) == (std::vector<std::string>{"bash", "zsh", "fish"}),
+               boost::test_tools::per_element());
     BOOST_TEST(completed(script, {"redlock", "list", "--owner", ""}).empty());
-    BOOST_TEST(completed(script, {"redlock", "list", "--config", script.substr(0, script.size() - 3)}) == std::vector<std::string>{script},
+    BOOST_TEST(completed(script, {"redlock", "list", "--config", script.substr(0, script.size() - 3)})
+                   == std::vector<std::string>{script},
                boost::test_tools::per_element());
 }
 
@@ -128,7 +137,11 @@ BOOST_AUTO_TEST_CASE(completion_of_run_offers_commands_behind_the_key)
         return std::ranges::count(completed(script, words), "redis-server") > 0;
     };
 
-    for (auto const& before : {std::vector<std::string>{"key", "--"}, {"key"}, {"-t", "5s", "key"}, {"-k", "a", "-k", "b"}, {"-n", "key", "--"}}) {
+    for (auto const& before : {std::vector<std::string>{"key", "--"},
+                               {"key"},
+                               {"-t", "5s", "key"},
+                               {"-k", "a", "-k", "b"},
+                               {"-n", "key", "--"}}) {
         auto words = before;
         words.insert(words.begin(), {"redlock", "-o", "json", "run"});
         words.emplace_back("redis-ser");
@@ -136,7 +149,8 @@ BOOST_AUTO_TEST_CASE(completion_of_run_offers_commands_behind_the_key)
     }
     BOOST_TEST(!offers({"redlock", "run", "redis-ser"}));
     BOOST_TEST(!offers({"redlock", "run", "-t", "redis-ser"}));
-    BOOST_TEST(completed(script, {"redlock", "run", "key", "--on-l"}) == std::vector<std::string>{"--on-lost"}, boost::test_tools::per_element());
+    BOOST_TEST(completed(script, {"redlock", "run", "key", "--on-l"}) == std::vector<std::string>{"--on-lost"},
+               boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(completion_for_zsh_and_fish_is_understood)
@@ -165,7 +179,8 @@ BOOST_AUTO_TEST_CASE(man_has_a_valid_page_for_each_command)
     BOOST_TEST(pages.size() == commands().size() + 1);
     BOOST_TEST(say({"man", "nonsense"}).status == 64);
     for (auto const& page : pages) {
-        auto const o = page == "redlock" ? say({"man"}) : say({"man", page.substr(std::string_view("redlock-").size())});
+        auto const o = page == "redlock" ? say({"man"})
+                                         : say({"man", page.substr(std::string_view("redlock-").size())});
         BOOST_TEST(o.status == 0);
         BOOST_TEST(o.out.starts_with(".TH "));
         auto const path = kept(folder, page + ".1", o.out);
@@ -175,7 +190,9 @@ BOOST_AUTO_TEST_CASE(man_has_a_valid_page_for_each_command)
             BOOST_TEST(said == "", page << ": " << said);
         }
         if (is_installed("mandoc")) {
-            BOOST_TEST(run_program({"/bin/sh", "-c", "mandoc -Tlint -Wwarning " + path + " | grep -v 'missing date'"}, said) == 1);
+            BOOST_TEST(
+                run_program({"/bin/sh", "-c", "mandoc -Tlint -Wwarning " + path + " | grep -v 'missing date'"}, said)
+                == 1);
             BOOST_TEST(said == "", page << ": " << said);
         }
     }
@@ -197,8 +214,10 @@ BOOST_AUTO_TEST_CASE(man_says_what_the_help_says)
 
 BOOST_AUTO_TEST_CASE(version_completion_and_man_with_broken_settings_succeed)
 {
-    for (std::vector<std::string> const& words : {std::vector<std::string>{"version"}, {"completion", "zsh"}, {"man"}, {"man", "run"}}) {
-        auto const o = tool(0).run(words, {"REDLOCK_CONFIG=/dev/null/none", "REDLOCK_NODE_TIMEOUT=soon", "REDLOCK_URLS=nowhere"});
+    for (std::vector<std::string> const& words :
+         {std::vector<std::string>{"version"}, {"completion", "zsh"}, {"man"}, {"man", "run"}}) {
+        auto const o =
+            tool(0).run(words, {"REDLOCK_CONFIG=/dev/null/none", "REDLOCK_NODE_TIMEOUT=soon", "REDLOCK_URLS=nowhere"});
         BOOST_TEST(o.status == 0, o.err);
         BOOST_TEST(!o.out.empty());
     }
@@ -224,7 +243,10 @@ BOOST_AUTO_TEST_CASE(demo_that_is_not_installed_ends_with_127)
 BOOST_AUTO_TEST_CASE(command_line_with_a_misplaced_url_does_not_repeat_it)
 {
     std::string const address = "redis://:s3cret@127.0.0.1";
-    for (auto const& words : {std::vector<std::string>{address, "status", "x"}, {"--urls", address, "status", "x"}, {"man", address}, {"doctor", "-u", "redis://a", "--skip", address}}) {
+    for (auto const& words : {std::vector<std::string>{address, "status", "x"},
+                              {"--urls", address, "status", "x"},
+                              {"man", address},
+                              {"doctor", "-u", "redis://a", "--skip", address}}) {
         auto const o = say(words);
         BOOST_TEST(o.status == 64);
         BOOST_TEST(!has(o.out + o.err, "s3cret"), o.err);

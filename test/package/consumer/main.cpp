@@ -11,9 +11,8 @@ namespace {
 
 boost::asio::awaitable<void> run(redlock::lock_manager& locks, bool& held)
 {
-    held = co_await locks.with_lock("stock", {.ttl = 10s, .wait = 1s}, [](redlock::lock& lock) -> boost::asio::awaitable<bool> {
-        co_return lock.held();
-    });
+    held = co_await locks.with_lock("stock", {.ttl = 10s, .wait = 1s},
+                                    [](redlock::lock& lock) -> boost::asio::awaitable<bool> { co_return lock.held(); });
     co_await locks.async_shutdown();
 }
 

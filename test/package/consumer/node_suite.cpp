@@ -2,7 +2,4 @@
 
 #include <redlock/testing/node_suite.hpp>
 
-int main()
-{
-    return redlock::testing::node_cases().size() > 40 ? 0 : 1;
-}
+int main() { return redlock::testing::node_cases().size() > 40 ? 0 : 1; }

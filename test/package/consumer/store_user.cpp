@@ -10,7 +10,8 @@
 int main()
 {
     boost::asio::io_context context;
-    redlock::lock_manager locks(context, {.nodes = {"postgresql://app:secret@127.0.0.1:1/app?connections=1"}, .stores = {redlock::postgresql({.table = "app_locks"})}});
+    redlock::lock_manager locks(context, {.nodes = {"postgresql://app:secret@127.0.0.1:1/app?connections=1"},
+                                          .stores = {redlock::postgresql({.table = "app_locks"})}});
     bool refused = false;
     locks.async_acquire("stock", [&](redlock::error_code ec, redlock::lock held) {
         refused = ec == redlock::errc::no_quorum && !held.held();  // nobody is there

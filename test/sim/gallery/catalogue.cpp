@@ -49,7 +49,10 @@ class set_nx_then_del final : public polling {
 public:
     using polling::polling;
 
-    task<bool> try_lock() override { co_return co_await computer_.ask(0, "SET", key, "locked", "NX", "EX", ttl / 1s) == "OK"; }
+    task<bool> try_lock() override
+    {
+        co_return co_await computer_.ask(0, "SET", key, "locked", "NX", "EX", ttl / 1s) == "OK";
+    }
 
     task<void> unlock() override { co_await computer_.ask(0, "DEL", key); }
 };
@@ -81,7 +84,8 @@ public:
 private:
     bool is_over(std::string const& value)
     {
-        return !value.empty() && value != "(nil)" && std::chrono::milliseconds(std::stoll(value)) < computer_.time_of_day();
+        return !value.empty() && value != "(nil)"
+               && std::chrono::milliseconds(std::stoll(value)) < computer_.time_of_day();
     }
 
     std::chrono::milliseconds over_{};
@@ -135,7 +139,8 @@ public:
     {
         owner_ = computer_.unique();
         auto const now = computer_.time_of_day();
-        co_return co_await computer_.ask(0, take_row_by_clients_clock, key, owner_, now.count(), (now + ttl).count()) == "INSERT 0 1";
+        co_return co_await computer_.ask(0, take_row_by_clients_clock, key, owner_, now.count(), (now + ttl).count())
+            == "INSERT 0 1";
     }
 
     task<void> unlock() override { co_await computer_.ask(0, delete_row, key, owner_); }
@@ -262,7 +267,8 @@ public:
     task<bool> lock() override
     {
         acquire_options const options{.ttl = ttl, .wait = wait};
-        auto [ec, won] = co_await computer_.runs_on().locks().async_acquire(key, options, asio::as_tuple(asio::use_awaitable));
+        auto [ec, won] =
+            co_await computer_.runs_on().locks().async_acquire(key, options, asio::as_tuple(asio::use_awaitable));
         held_ = std::move(won);
         co_return !ec;
     }
@@ -297,16 +303,26 @@ std::vector<exhibit> catalogue(std::string_view words)
         {.name = "a row, clients' clocks", .make_server = sql_database, .make = make<row_by_clients_clock>},
         {.name = "a row, the database's clock", .make_server = sql_database, .make = make<row_by_servers_clock>},
         {.name = "a ZooKeeper session", .make_server = zookeeper, .make = make<ephemeral_node>},
-        {.name = "Redlock without timeouts", .servers = 3, .make_server = redis_back_late, .make = make<redlock_without_timeout>},
-        {.name = "Redlock, valid from last reply", .servers = 3, .make_server = redis_back_late, .make = make<redlock_from_last_reply>},
+        {.name = "Redlock without timeouts",
+         .servers = 3,
+         .make_server = redis_back_late,
+         .make = make<redlock_without_timeout>},
+        {.name = "Redlock, valid from last reply",
+         .servers = 3,
+         .make_server = redis_back_late,
+         .make = make<redlock_from_last_reply>},
         {.name = "Redlock, restarts not delayed", .servers = 3, .make = make<redlock_as_published>},
-        {.name = "Redlock as published", .servers = 3, .make_server = redis_back_late, .make = make<redlock_as_published>},
+        {.name = "Redlock as published",
+         .servers = 3,
+         .make_server = redis_back_late,
+         .make = make<redlock_as_published>},
         {.name = "ours on one server", .excludes = promise::unless_paused, .make = with_manager},
         {.name = "ours", .servers = 3, .excludes = promise::unless_paused, .make = with_manager},
         {.name = "ours with fencing", .servers = 3, .fencing = true, .excludes = promise::always, .make = with_manager},
     };
     std::vector<exhibit> wanted;
-    std::ranges::copy_if(all, std::back_inserter(wanted), [&](auto const& e) { return e.name.find(words) != e.name.npos; });
+    std::ranges::copy_if(all, std::back_inserter(wanted),
+                         [&](auto const& e) { return e.name.find(words) != e.name.npos; });
     return wanted;
 }
 

@@ -54,7 +54,8 @@ public:
     std::size_t servers() const noexcept { return channels_.size(); }
 
     /// Sends a command to a server and waits for the answer, for as long as that takes.
-    /// @return what redis-cli prints: `OK`, `1`, a value, `(nil)`; empty: an error, or no answer, and what was sent may be carried out still
+    /// @return what redis-cli prints: `OK`, `1`, a value, `(nil)`; empty: an error, or no answer, and what was sent may
+    /// be carried out still
     template <class... Words>
     task<std::string> ask(std::size_t server, Words... words)
     {
@@ -186,7 +187,8 @@ private:
             if (state_ != state::open)
                 return;
             for (auto& r : std::exchange(waiting_, {})) {
-                auto carry_out = [&s = server_, who = computer_.name(), words = std::move(r.words), over = r.over](auto const&) {
+                auto carry_out = [&s = server_, who = computer_.name(), words = std::move(r.words),
+                                  over = r.over](auto const&) {
                     auto answer = gallery::carry_out(s, who, words);
                     return [over, answer] {
                         if (auto const e = over.lock())

@@ -15,9 +15,9 @@ namespace redlock::sim::gallery {
 struct visit {
     std::string who;
     std::string process;
-    std::uint64_t token = 0;     ///< zero: none
-    bool touched = false;        ///< what the lock protects
-    bool paused = false;         ///< between its look at the lock and a touch that followed
+    std::uint64_t token = 0;  ///< zero: none
+    bool touched = false;     ///< what the lock protects
+    bool paused = false;      ///< between its look at the lock and a touch that followed
 };
 
 /** What the lock protects, and the judge of who was there at once, by the time of the world.

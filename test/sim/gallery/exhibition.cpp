@@ -60,7 +60,8 @@ struct story {
 
 story tell(profile const& p, std::uint64_t seed, std::vector<std::string> lines)
 {
-    bool const stood_still = std::ranges::any_of(lines, [](auto& line) { return line.find(" stands still for ") != line.npos; });
+    bool const stood_still =
+        std::ranges::any_of(lines, [](auto& line) { return line.find(" stands still for ") != line.npos; });
     return {fmt::format("{}, seed {}", p.name, seed), std::move(lines), !p.exclusive, stood_still};
 }
 
@@ -71,8 +72,8 @@ struct record {
     std::vector<std::size_t> broken = std::vector<std::size_t>(kinds.size());  ///< worlds, by kind
     std::size_t broken_unpaused = 0, broken_against_promise = 0;
     std::size_t deadlocked = 0, left_keys = 0;
-    std::size_t first_broken = 0;                                              ///< the number of the world; 0: none
-    std::vector<story> stories = std::vector<story>(kinds.size());             ///< by kind
+    std::size_t first_broken = 0;                                   ///< the number of the world; 0: none
+    std::vector<story> stories = std::vector<story>(kinds.size());  ///< by kind
     std::string violation{};
     double rate = 0, rate_with_one_stopped = 0, least_share = 0;
 
@@ -143,10 +144,13 @@ std::string row(record const& r)
     for (auto const n : r.broken)
         text += fmt::format("{:>9}", n);
     auto const cost = r.rate > 0 ? r.rate_with_one_stopped / r.rate : 0;
-    return text + fmt::format("{:>9}{:>10}{:>6}{:>9.1f}{:>7.2f}{:>9.2f}", r.broken_unpaused, r.deadlocked, r.left_keys, r.rate, r.least_share, cost);
+    return text
+           + fmt::format("{:>9}{:>10}{:>6}{:>9.1f}{:>7.2f}{:>9.2f}", r.broken_unpaused, r.deadlocked, r.left_keys,
+                         r.rate, r.least_share, cost);
 }
 
-/// @return whether the page $REDLOCK_STATED_IN says the same; what it says of the library is its own: every change moves that a little
+/// @return whether the page $REDLOCK_STATED_IN says the same; what it says of the library is its own: every change
+/// moves that a little
 bool print_table(std::span<record const> all, plan const& wanted)
 {
     fmt::print("{:<32}", "two at once, in worlds that are");
@@ -199,8 +203,8 @@ bool print_whether_as_promised(std::span<record const> all)
         if (r.what.excludes == promise::none)
             fmt::print("{}: not caught in {} worlds\n", r.what.name, r.worlds);
         else
-            fmt::print("{}: against its promise two at once in {} of {} worlds, deadlocks in {}, keys left in {} {}\n", r.what.name,
-                       r.broken_against_promise, r.worlds, r.deadlocked, r.left_keys, r.violation);
+            fmt::print("{}: against its promise two at once in {} of {} worlds, deadlocks in {}, keys left in {} {}\n",
+                       r.what.name, r.broken_against_promise, r.worlds, r.deadlocked, r.left_keys, r.violation);
     }
     return good;
 }
@@ -228,7 +232,8 @@ int exhibit_all(plan const& wanted)
     if (wanted.until_caught) {
         for (auto const& r : all) {
             bool const is_hunted = r.what.excludes == promise::none;
-            fmt::print("{:<32}{} {}\n", r.what.name, is_hunted ? "caught in world" : "worlds:", is_hunted ? r.first_broken : r.worlds);
+            fmt::print("{:<32}{} {}\n", r.what.name,
+                       is_hunted ? "caught in world" : "worlds:", is_hunted ? r.first_broken : r.worlds);
         }
         return print_whether_as_promised(all) ? 0 : 1;
     }

@@ -20,10 +20,7 @@ using std::chrono::milliseconds;
 
 constexpr clock::time_point never = clock::time_point::max();
 
-std::int64_t integer(std::string_view digits)
-{
-    return std::strtoll(std::string(digits).c_str(), nullptr, 10);
-}
+std::int64_t integer(std::string_view digits) { return std::strtoll(std::string(digits).c_str(), nullptr, 10); }
 
 // Redis
 
@@ -228,10 +225,25 @@ std::string carry_out(server& s, std::string const& who, command const& c)
     return answer;
 }
 
-std::unique_ptr<server> plain_redis(world& w, std::size_t index, double rate) { return std::make_unique<server>(w, index, rate); }
-std::unique_ptr<server> redis_back_late(world& w, std::size_t index, double rate) { return std::make_unique<late_redis>(w, index, rate); }
-std::unique_ptr<server> redis_with_replica(world& w, std::size_t index, double rate) { return std::make_unique<replicated_redis>(w, index, rate); }
-std::unique_ptr<server> sql_database(world& w, std::size_t index, double rate) { return std::make_unique<durable_server>(w, index, rate); }
-std::unique_ptr<server> zookeeper(world& w, std::size_t index, double rate) { return std::make_unique<ensemble>(w, index, rate); }
+std::unique_ptr<server> plain_redis(world& w, std::size_t index, double rate)
+{
+    return std::make_unique<server>(w, index, rate);
+}
+std::unique_ptr<server> redis_back_late(world& w, std::size_t index, double rate)
+{
+    return std::make_unique<late_redis>(w, index, rate);
+}
+std::unique_ptr<server> redis_with_replica(world& w, std::size_t index, double rate)
+{
+    return std::make_unique<replicated_redis>(w, index, rate);
+}
+std::unique_ptr<server> sql_database(world& w, std::size_t index, double rate)
+{
+    return std::make_unique<durable_server>(w, index, rate);
+}
+std::unique_ptr<server> zookeeper(world& w, std::size_t index, double rate)
+{
+    return std::make_unique<ensemble>(w, index, rate);
+}
 
 }  // namespace redlock::sim::gallery

@@ -18,11 +18,13 @@ namespace redlock::sim::gallery {
 
 namespace {
 
-constexpr auto quiet_time = 10s;  // in which what has restarted takes part again, and whoever can has the lock once more
+constexpr auto quiet_time = 10s;      // in which what has restarted takes part again, and whoever can has the lock once
+                                      // more
 constexpr auto time_to_expire = 12s;  // when nobody is alive any more; longer than a clock was ever set back
 
-/// Of a history what concerns two visits, each since the attempt by which it got the lock: what the visitors did, what befell their
-/// processes and the servers, and who of the others deleted or overwrote something without a look at whose it was.
+/// Of a history what concerns two visits, each since the attempt by which it got the lock: what the visitors did, what
+/// befell their processes and the servers, and who of the others deleted or overwrote something without a look at whose
+/// it was.
 class extract {
 public:
     extract(visit const& there, visit const& between) : there_(there), between_(between) {}
@@ -35,7 +37,8 @@ public:
             all.push_back(std::move(line));
         auto const of_there = last_attempt(all, there_), of_between = last_attempt(all, between_);
         for (auto i = std::min(of_there, of_between); i < all.size(); ++i) {
-            bool const of_one = (i >= of_there && concerns(all[i], there_)) || (i >= of_between && concerns(all[i], between_));
+            bool const of_one = (i >= of_there && concerns(all[i], there_))
+                                || (i >= of_between && concerns(all[i], between_));
             if (!of_one && !concerns_all(all[i]))
                 continue;
             auto said = in_words(all[i].substr(time_width));
@@ -57,13 +60,15 @@ private:
         };
         auto const has_it = last(v.who + " has the lock", all.size());
         auto const tries = last(v.who + " tries", has_it);
-        return tries > last(v.who + " is done", has_it) ? tries : has_it - 1;  // where an attempt is not told of, it begins with its success
+        return tries > last(v.who + " is done", has_it) ? tries : has_it - 1;  // where an attempt is not told of, it
+                                                                               // begins with its success
     }
 
     static bool concerns(std::string const& line, visit const& v)
     {
         auto const text = std::string_view(line).substr(time_width);
-        bool const of_process = text.starts_with(v.process + " stands still") || text.starts_with(v.process + " goes on");
+        bool const of_process = text.starts_with(v.process + " stands still")
+                                || text.starts_with(v.process + " goes on");
         return of_process || (line.find(v.who) != line.npos && !text.ends_with(" tries"));
     }
 
@@ -71,7 +76,9 @@ private:
     {
         auto const text = std::string_view(line).substr(time_width);
         auto const says = [&](auto const&... words) { return ((text.find(words) != text.npos) || ...); };
-        return text.starts_with("s") && says(": DEL ", ": GETSET ", " crashes", " is back", " jumps", " stands still", " goes on", " promoted");
+        return text.starts_with("s")
+               && says(": DEL ", ": GETSET ", " crashes", " is back", " jumps", " stands still", " goes on",
+                       " promoted");
     }
 
     std::string in_words(std::string line) const
@@ -102,7 +109,8 @@ public:
                     .fencing = e.fencing,
                     .make_server = e.make_server,
                     .program = [this](process& p) { return admit(p); }},
-          premises_{.section = critical_section([this](auto& there, auto& between) { note_both(there, between); }), .brief = c.brief},
+          premises_{.section = critical_section([this](auto& there, auto& between) { note_both(there, between); }),
+                    .brief = c.brief},
           world_(c.faults, stream_of_chance(c.faults, seed), true, &scenario_),
           begin_(world_.now)
     {
@@ -161,7 +169,8 @@ private:
         result_.visits = visits();
         auto const least = std::ranges::min(std::views::values(premises_.visits));
         if (result_.visits > 0)
-            result_.least_share = static_cast<double>(least * premises_.visits.size()) / static_cast<double>(result_.visits);
+            result_.least_share = static_cast<double>(least * premises_.visits.size())
+                                  / static_cast<double>(result_.visits);
     }
 
     void note_both(visit const& there, visit const& between)
@@ -185,9 +194,6 @@ private:
 
 }  // namespace
 
-verdict try_out(exhibit const& e, conditions const& c, std::uint64_t seed)
-{
-    return trial(e, c, seed).run();
-}
+verdict try_out(exhibit const& e, conditions const& c, std::uint64_t seed) { return trial(e, c, seed).run(); }
 
 }  // namespace redlock::sim::gallery

@@ -15,7 +15,7 @@ namespace redlock::sim::gallery {
 /// What all visitors of a world share.
 struct premises {
     critical_section section;
-    bool brief = false;           ///< visits are as short as can be: what counts is the lock
+    bool brief = false;                           ///< visits are as short as can be: what counts is the lock
     std::map<std::string, std::size_t> visits{};  ///< by visitor, of all its lives
 };
 
@@ -37,7 +37,8 @@ public:
         auto& random = world_.random;
         for (;;) {
             co_await computer_.sleep(premises_.brief ? random.spread(1ms, 20ms) : random.spread(1ms, 100ms));
-            auto const v = std::make_shared<visit>(visit{.who = computer_.name(), .process = computer_.runs_on().name()});
+            auto const v =
+                std::make_shared<visit>(visit{.who = computer_.name(), .process = computer_.runs_on().name()});
             bool const won = co_await algorithm_->lock();
             if (!won)
                 continue;
@@ -71,7 +72,8 @@ private:
         }
         v->paused = v->paused || computer_.runs_on().stalls() != stalls;
         bool const let_in = premises_.section.touch(v);
-        world_.tell("{} {}", v->who, let_in ? "works on what the lock protects" : "is refused: its fencing token is too low");
+        world_.tell("{} {}", v->who,
+                    let_in ? "works on what the lock protects" : "is refused: its fencing token is too low");
         return let_in;
     }
 

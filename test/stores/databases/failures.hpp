@@ -27,8 +27,10 @@ inline void check_quarantine_after(real_servers& r, config const& settings, std:
         BOOST_TEST(r.run_to([&] {
             tried = r.acquire(*locks, "stock", {.ttl = 20s});
             return !tried.ec || tried.ec == errc::quarantined;
-        }), tried.report.message);
-        BOOST_TEST((tried.ec == errc::quarantined), (locks == &late ? "late: " : "connected: ") << tried.report.message);
+        }),
+                   tried.report.message);
+        BOOST_TEST((tried.ec == errc::quarantined), (locks == &late ? "late: " : "connected: ")
+                                                        << tried.report.message);
     }
 }
 

@@ -27,7 +27,8 @@ BOOST_AUTO_TEST_CASE(acquire_at_a_wrong_port_says_what_was_tried)
     BOOST_TEST(r.run_to([&] {
         tried = r.acquire(locks, "stock");
         return says("refused") && says(std::to_string(port)) && says(" attempts)");
-    }), tried.report.message);
+    }),
+               tried.report.message);
 }
 
 BOOST_AUTO_TEST_CASE(a_database_that_is_killed_keeps_its_locks)
@@ -72,9 +73,8 @@ BOOST_AUTO_TEST_CASE(acquire_after_the_loss_of_tables_is_quarantined)
     for (auto const* const& loss : this_store::losses) {
         auto const table = fmt::format("t{}", &loss - this_store::losses);
         BOOST_TEST_CONTEXT(loss)
-        check_quarantine_after(r, on(s.url("?table=" + table)), [&] {
-            BOOST_TEST(ask(s, fmt::format(fmt::runtime(loss), table)) == "");
-        });
+            check_quarantine_after(r, on(s.url("?table=" + table)),
+                                   [&] { BOOST_TEST(ask(s, fmt::format(fmt::runtime(loss), table)) == ""); });
     }
 }
 

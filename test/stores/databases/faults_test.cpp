@@ -20,13 +20,16 @@ BOOST_AUTO_TEST_CASE(acquire_in_a_quorum_of_two_redis_servers_and_a_database_mee
     std::vector<std::string> const durable{"--appendonly", "yes", "--appendfsync", "always"};
     local_server one(durable), two(durable);
     int turn = 0;
-    count_in_turn(on(s.url(this_store::hurried), {.nodes = {one.url(), two.url()}}), [&](counting_on const& some_more) {
-        if (turn++ % 2 == 0)
-            return disturb(s, some_more);
-        one.kill();
-        one.start();
-        stop_for_longer_than(counting_ttl, two);
-    }, 2);
+    count_in_turn(
+        on(s.url(this_store::hurried), {.nodes = {one.url(), two.url()}}),
+        [&](counting_on const& some_more) {
+            if (turn++ % 2 == 0)
+                return disturb(s, some_more);
+            one.kill();
+            one.start();
+            stop_for_longer_than(counting_ttl, two);
+        },
+        2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -49,7 +49,9 @@ BOOST_AUTO_TEST_CASE(several_at_once_readers_and_writers)
     auto const settings = on(server().url(), {.fencing = true});
     lock_manager mine(r.context, settings), others(r.context, settings);
     acquire_options const first{.ttl = 20s, .wait = this_store::first_wait};
-    auto orders = r.wait_for<lock>([&](auto done) { mine.async_acquire({"order:7", "stock:12"}, first, std::move(done)); });
+    auto orders = r.wait_for<lock>([&](auto done) {
+        mine.async_acquire({"order:7", "stock:12"}, first, std::move(done));
+    });
     BOOST_REQUIRE(!orders.first);
     BOOST_TEST((r.acquire(others, "stock:12").ec == errc::contended));
     BOOST_TEST(!r.release(orders.second));

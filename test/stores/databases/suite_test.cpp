@@ -10,10 +10,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(node_suite, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(one_connection_and_another_table)
-{
-    check_node(server().url(this_store::one_connection));
-}
+BOOST_AUTO_TEST_CASE(one_connection_and_another_table) { check_node(server().url(this_store::one_connection)); }
 
 // Managed by somebody else: the environment names it.
 BOOST_AUTO_TEST_CASE(the_database_that_is_named)

@@ -23,7 +23,9 @@ BOOST_AUTO_TEST_CASE(acquire_while_members_are_killed_meets_nobody)
 {
     this_store::cluster cluster(3);
     std::size_t next = 0;
-    auto const faults = [&](counting_on const& some_more) { disturb(cluster[next++ % 3], some_more, this_store::life); };
+    auto const faults = [&](counting_on const& some_more) {
+        disturb(cluster[next++ % 3], some_more, this_store::life);
+    };
     count_in_turn(on(cluster.url(this_store::hurried)), faults, 2, this_store::newcomers);
 }
 
