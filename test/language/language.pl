@@ -1,14 +1,16 @@
 #!/usr/bin/perl
-# Counts what makes the documents and the public headers hard to read, and fails above a budget.
+# Counts what makes pages, comments and names of tests hard to read, and fails above a budget.
 # usage: language.pl ROOT [--list | FILE…]     --list prints each finding; FILEs are read in place of all, and listed
 #
 # The budget is only ever lowered. It is a floor, not the goal: a page can pass and still be hard to read.
 use strict;
 use warnings;
+use File::Find;
 use utf8;
 use open qw(:std :encoding(UTF-8));
 
-my %budget = (opening => 5, long => 20, wide => 10);  # sentences, sentences, lines
+my %budget = (pages => {opening => 5, long => 20, wide => 10, name => 0},  # sentences, sentences, lines, names of tests
+              sources => {opening => 607, long => 38, wide => 93, name => 982});
 
 my $longest_sentence = 35;  # words
 my $widest_line = 120;      # columns, outside tables and code
@@ -16,18 +18,27 @@ my $widest_line = 120;      # columns, outside tables and code
 # A sentence that begins so hides its subject. A question may, and a title.
 my $opening = qr/^(?:Who|Whoever|Whom|Whose|What|Whatever|Of|Nor|So it|So is|So are|So does|So do)\b/;
 
+# The name of a test begins with what it tests: <what is called>_<condition>_<result>.
+my $longest_name = 70;  # characters
+my $test_case = qr/\bBOOST_[A-Z_]*TEST_CASE(?:_TEMPLATE)?\(\s*(\w+)/;
+my $no_call = qr/^(?:who|whoever|whom|whose|what|whatever|which|of|it|its|so|nor|the|a|an|and|that|this|any|no|each|every|all|one|two|rule)_/;
+
 my ($root, @rest) = @ARGV;
 die "usage: language.pl ROOT [--list | FILE…]\n" unless defined $root && -d $root;
 chdir $root or die "$root: $!\n";
 my $list = @rest > 0;
 my @files = grep { $_ ne '--list' } @rest;
-@files = (glob('*.md docs/*.md'), glob('include/*.hpp include/*/*.hpp')) unless @files;
+my @all = (glob('*.md docs/*.md'), glob('include/*.hpp include/*/*.hpp'));
+if (!@files) {
+    find(sub { push @all, $File::Find::name if /\.[ch]pp$/ }, qw(src bench test));
+    @files = sort @all;
+}
 
-my (%found, $sentences);
+my (%found, %sentences, $group);
 
 sub note {
     my ($kind, $file, $line, $text) = @_;
-    ++$found{$kind};
+    ++$found{$group}{$kind};
     print "$file:$line: $kind: ", length $text > 100 ? substr($text, 0, 100) . '…' : $text, "\n" if $list;
 }
 
@@ -49,7 +60,7 @@ sub paragraph {
     for my $sentence (split /(?<=[.!?])["”)]?\s+(?=["“(]?[A-Z0-9])/, $text) {
         $sentence =~ s/^[\s"“(]+|\s+$//g;
         next unless $sentence =~ /\w/;
-        ++$sentences;
+        ++$sentences{$group};
         note('opening', $file, $line, $sentence) if $sentence =~ $opening && $sentence =~ /[.:;!]["”)]?$/;
         my $words = () = $sentence =~ /\S*\w\S*/g;
         note('long', $file, $line, "$words words: $sentence") if $words > $longest_sentence;
@@ -74,20 +85,31 @@ sub read_page {
     $end->();
 }
 
-# The comments of a header: what follows //, ///, or stands between /** and */.
-sub read_header {
+# The comments of a source: what follows //, ///, or stands between /* and */. And the names of its tests.
+sub read_source {
     my ($file, @lines) = @_;
-    my ($text, $begin, $in_comment) = ('', 0, 0);
+    my ($text, $begin, $in_comment, $in_raw) = ('', 0, 0, undef);
     my $end = sub { paragraph($file, $begin, $text) if $text =~ /\w/; $text = '' };
     for my $i (0 .. $#lines) {
         my $line = $lines[$i];
-        note('wide', $file, $i + 1, $line) if length $line > $widest_line;
+        note('wide', $file, $i + 1, $line) if length $line > $widest_line && !defined $in_raw;
+        if (defined $in_raw) {
+            next if $line !~ s/^.*?\)\Q$in_raw\E"/""/;
+            $in_raw = undef;
+        }
+        if (!$in_comment) {
+            my ($name) = $line =~ $test_case;
+            note('name', $file, $i + 1, $name) if $name && (length $name > $longest_name || $name =~ $no_call);
+            $line =~ s/R"(\w*-?)\(.*?\)\1"/""/g;
+            $line =~ s/'"'|"(?:\\.|[^"\\])*"/""/g if $line !~ /^\s*\/\//;
+            $in_raw = $1 if $line =~ s/R"(\w*-?)\(.*/""/;
+        }
         my ($said, $last) = ('', 0);
         if ($in_comment) {
             $last = $line =~ s/\*\/.*//;
             $said = $line;
             $in_comment = !$last;
-        } elsif ($line =~ /\/\*\*?(.*)/) {
+        } elsif ($line =~ /^[^\/]*\/\*\*?(.*)/) {
             $said = $1;
             $last = $said =~ s/\*\/.*//;
             $in_comment = !$last;
@@ -107,20 +129,25 @@ sub read_header {
 }
 
 for my $file (@files) {
+    $group = $file =~ /^(?:src|bench|test)\// ? 'sources' : 'pages';
     open my $in, '<:encoding(UTF-8)', $file or die "$file: $!\n";
     chomp(my @lines = <$in>);
-    $file =~ /\.md$/ ? read_page($file, @lines) : read_header($file, @lines);
+    $file =~ /\.md$/ ? read_page($file, @lines) : read_source($file, @lines);
 }
 
 my $failed = 0;
 my %about = (opening => "begin with Who, What, Of, Nor or So it", long => "have more than $longest_sentence words",
-             wide => "lines are wider than $widest_line columns");
-printf "%d sentences in %d files\n", $sentences // 0, scalar @files;
-for my $kind (qw(opening long wide)) {
-    my $count = $found{$kind} // 0;
-    my $share = $kind eq 'wide' || !$sentences ? '' : sprintf ' (%.1f %%)', 100 * $count / $sentences;
-    printf "%d%s %s%s\n", $count, $share, $about{$kind}, $list ? '' : "; the budget is $budget{$kind}";
-    $failed = 1 if !$list && $count > $budget{$kind};
+             wide => "lines are wider than $widest_line columns",
+             name => "names of tests do not begin with what is tested, or have more than $longest_name characters");
+for my $of (qw(pages sources)) {
+    my $all = $sentences{$of} or next;
+    printf "%s: %d sentences\n", $of eq 'pages' ? 'pages and public headers' : 'sources', $all;
+    for my $kind (qw(opening long wide name)) {
+        my ($count, $budget) = ($found{$of}{$kind} // 0, $budget{$of}{$kind});
+        my $share = $kind =~ /opening|long/ ? sprintf ' (%.1f %%)', 100 * $count / $all : '';
+        printf "  %d%s %s%s\n", $count, $share, $about{$kind}, $list ? '' : "; the budget is $budget";
+        $failed = 1 if !$list && $count > $budget;
+    }
 }
 print "language.pl ROOT --list names them; docs/testing.md\n" if $failed;
 exit $failed;
