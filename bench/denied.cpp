@@ -94,8 +94,8 @@ private:
         for (auto& c : clients_) {
             auto const info = c->ask({"INFO", "commandstats"});
             auto const figure = [&](std::string_view command, std::string_view name) {
-                auto const line = redis::value_after(info, fmt::format("cmdstat_{}:", command));
-                return std::strtod(std::string(redis::value_after(line, name, ",")).c_str(), nullptr);
+                auto const line = stores::redis::value_after(info, fmt::format("cmdstat_{}:", command));
+                return std::strtod(std::string(stores::redis::value_after(line, name, ",")).c_str(), nullptr);
             };
             work w{.scripts = figure("evalsha", "calls=")};
             for (auto const* const command : {"evalsha", "exists", "client|caching"})  // calls of scripts are in theirs

@@ -23,10 +23,10 @@ namespace asio = boost::asio;
 
 namespace {
 
-int connect_blocking(redis::url const& node)
+int connect_blocking(net::url const& node)
 {
     asio::io_context context;
-    if (node.transport == redis::transport::unix_socket) {
+    if (node.transport == net::transport::unix_socket) {
         asio::local::stream_protocol::socket s(context);
         s.connect(node.path);
         return s.release();
@@ -45,14 +45,14 @@ T number(std::string_view digits)
     return value;
 }
 
-std::unique_ptr<testbed::plain_client> observe(redis::url const& node)
+std::unique_ptr<testbed::plain_client> observe(net::url const& node)
 {
     return std::make_unique<testbed::plain_client>(testbed::plain_client::connected{connect_to(node)});
 }
 
 }  // namespace
 
-int connect_to(redis::url const& node)
+int connect_to(net::url const& node)
 {
     int s = -1;
     try {
@@ -67,7 +67,7 @@ int connect_to(redis::url const& node)
         if (!reply.empty() && reply[0] == '-') {
             ::close(s);
             throw std::runtime_error(fmt::format("{} refuses {}: {}", node.name(), command[0],
-                                                 redis::presentable(reply.substr(1), {node.password})));
+                                                 net::presentable(reply.substr(1), {node.password})));
         }
     };
     if (!node.password.empty())
@@ -91,11 +91,11 @@ fleet::fleet(std::vector<std::string> urls) : urls_(std::move(urls)) { look_up_a
 void fleet::look_up_addresses()
 {
     for (auto const& u : urls_) {
-        auto address = redis::parse_url(u);
+        auto address = net::parse_url(u);
         if (!address.wrong.empty())
             throw std::runtime_error("nodes: " + address.wrong);
-        if (address.transport == redis::transport::tls || address.transport == redis::transport::memory
-            || address.topology != redis::topology::server)
+        if (address.transport == net::transport::tls || address.transport == net::transport::memory
+            || address.topology != net::topology::server)
             throw std::runtime_error(fmt::format("nodes: {}: the floor, a raw client, speaks neither TLS nor "
                                                  "memory://, and asks no Sentinel or cluster; name a plain port",
                                                  address.name()));
@@ -108,9 +108,9 @@ void fleet::look_up_addresses()
 std::string fleet::version()
 {
     auto const info = observers_.front()->ask({"INFO", "server"});
-    if (auto const valkey = redis::value_after(info, "valkey_version:"); !valkey.empty())
+    if (auto const valkey = stores::redis::value_after(info, "valkey_version:"); !valkey.empty())
         return fmt::format("Valkey {}", valkey);
-    return fmt::format("Redis {}", redis::value_after(info, "redis_version:"));
+    return fmt::format("Redis {}", stores::redis::value_after(info, "redis_version:"));
 }
 
 fleet::counters fleet::count()
@@ -127,7 +127,8 @@ fleet::counters fleet::count()
         try {
             auto const info = observers_[i]->ask({"INFO", "everything"});
             auto const calls = [&](auto const* name) {
-                return number<std::uint64_t>(redis::value_after(info, fmt::format("cmdstat_{}:calls=", name), ","));
+                return number<std::uint64_t>(
+                    stores::redis::value_after(info, fmt::format("cmdstat_{}:calls=", name), ","));
             };
             for (auto const* name : sent)
                 sum.commands += calls(name);
@@ -135,9 +136,9 @@ fleet::counters fleet::count()
             for (auto const* name : called)
                 sets -= std::min(sets, calls(name));
             sum.commands += sets;
-            sum.reads += number<std::uint64_t>(redis::value_after(info, "total_reads_processed:"));
-            sum.cpu_seconds += number<double>(redis::value_after(info, "used_cpu_sys:"))
-                               + number<double>(redis::value_after(info, "used_cpu_user:"));
+            sum.reads += number<std::uint64_t>(stores::redis::value_after(info, "total_reads_processed:"));
+            sum.cpu_seconds += number<double>(stores::redis::value_after(info, "used_cpu_sys:"))
+                               + number<double>(stores::redis::value_after(info, "used_cpu_user:"));
         } catch (std::runtime_error const&) {  // it was killed since, and is there again
             observers_[i] = observe(addresses_[i]);
         }

@@ -13,7 +13,7 @@
 namespace redlock::bench {
 
 /// Opens a blocking connection and says who we are. @throws std::runtime_error naming the node
-int connect_to(redis::url const& node);
+int connect_to(net::url const& node);
 
 /// The servers that are measured: our own, which go with this object, or those of somebody else.
 class fleet {
@@ -26,7 +26,7 @@ public:
 
     std::size_t size() const noexcept { return urls_.size(); }
     std::vector<std::string> const& urls() const noexcept { return urls_; }
-    std::vector<redis::url> const& addresses() const noexcept { return addresses_; }
+    std::vector<net::url> const& addresses() const noexcept { return addresses_; }
 
     /// Its own server @p i; null if it is somebody else's.
     testbed::local_server* own(std::size_t i) { return own_.empty() ? nullptr : own_[i].get(); }
@@ -47,7 +47,7 @@ private:
 
     std::vector<std::unique_ptr<testbed::local_server>> own_;
     std::vector<std::string> urls_;
-    std::vector<redis::url> addresses_;
+    std::vector<net::url> addresses_;
     std::vector<std::unique_ptr<testbed::plain_client>> observers_;
 };
 

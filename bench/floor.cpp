@@ -65,7 +65,7 @@ std::string encode(std::initializer_list<std::string_view> words)
 
 class floor_client {
 public:
-    floor_client(std::vector<redis::url> const& nodes, floor_work const& work)
+    floor_client(std::vector<net::url> const& nodes, floor_work const& work)
         : work_(work), servers_(nodes.size()), clients_(work.clients)
     {
         epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
@@ -80,8 +80,9 @@ public:
             auto const key = fmt::format("lock:bench:floor:{}", i);
             auto const token = fmt::format("{:032x}:floor:{}", i, 12345);
             clients_[i].lock_command = encode({"SET", key, token, "NX", "PX", "10000"});
-            clients_[i].unlock_command = encode({"EVALSHA", redis::release_script.sha1, "1", key, token});
-            clients_[i].extend_command = encode({"EVALSHA", redis::extend_script.sha1, "1", key, token, "10000"});
+            clients_[i].unlock_command = encode({"EVALSHA", stores::redis::release_script.sha1, "1", key, token});
+            clients_[i].extend_command =
+                encode({"EVALSHA", stores::redis::extend_script.sha1, "1", key, token, "10000"});
         }
         if (work.extend)
             to_all(&client::lock_command);
@@ -132,8 +133,8 @@ private:
     static void load_scripts(int socket)
     {
         testbed::plain_client client(testbed::plain_client::connected{::dup(socket)});
-        client.ask({"SCRIPT", "LOAD", std::string(redis::release_script.source)});
-        client.ask({"SCRIPT", "LOAD", std::string(redis::extend_script.source)});
+        client.ask({"SCRIPT", "LOAD", std::string(stores::redis::release_script.source)});
+        client.ask({"SCRIPT", "LOAD", std::string(stores::redis::extend_script.source)});
     }
 
     // For nobody to wait for.
@@ -303,7 +304,7 @@ private:
 
 }  // namespace
 
-sample run_floor(std::vector<redis::url> const& nodes, floor_work const& work)
+sample run_floor(std::vector<net::url> const& nodes, floor_work const& work)
 {
     return std::make_unique<floor_client>(nodes, work)->run();
 }

@@ -27,6 +27,6 @@ struct floor_work {
 
     @throws std::runtime_error if a server cannot be reached, or falls silent for five seconds
 */
-sample run_floor(std::vector<redis::url> const& nodes, floor_work const& work);
+sample run_floor(std::vector<net::url> const& nodes, floor_work const& work);
 
 }  // namespace redlock::bench

@@ -133,7 +133,7 @@ std::string command_line(std::vector<std::string> const& arguments)
         }
         auto separator = "";
         for (auto const& u : cli::split_urls(rest)) {
-            auto const address = redis::parse_url(u);
+            auto const address = net::parse_url(u);
             line += std::exchange(separator, ",") + (address.wrong.empty() ? address.name() : "…");
         }
     }

@@ -120,10 +120,10 @@ result measure_distant(laboratory& lab, testbed::proxy& network, std::string con
     auto const& o = lab.settings();
     auto const clients = o.clients > 0 ? o.clients : 1;
     std::vector<std::string> urls;
-    std::vector<redis::url> addresses;
+    std::vector<net::url> addresses;
     for (std::size_t i = 0; i < network.size(); ++i) {
         urls.push_back(network.url(i));
-        addresses.push_back(redis::parse_url(urls.back()));
+        addresses.push_back(net::parse_url(urls.back()));
     }
     load l(urls, node_timeout(clients));
     l.run({.clients = clients, .duration = 500ms});

@@ -28,7 +28,7 @@
 namespace {
 
 namespace core = redlock::core;
-namespace redis = redlock::redis;
+namespace redis = redlock::stores::redis;
 using namespace std::chrono_literals;
 using benchmark::DoNotOptimize;
 using benchmark::State;
@@ -157,7 +157,7 @@ void make_token(State& state)
 void check_resource(State& state)
 {
     std::string const resource = "warehouse/42/shelf/7";
-    repeat(state, [&] { return redlock::detail::check_resource(unknown(resource.c_str()), "lock:").empty(); });
+    repeat(state, [&] { return redlock::locks::check_resource(unknown(resource.c_str()), "lock:").empty(); });
 }
 
 void check_options(State& state)
@@ -167,32 +167,33 @@ void check_options(State& state)
         redlock::acquire_options options;
         options.ttl = unknown(5'000ms);
         options.renew = redlock::renewal::automatic;
-        return redlock::detail::check(options, settings).empty();
+        return redlock::locks::check(options, settings).empty();
     });
 }
 
 void parse_url(State& state, char const* text)
 {
-    repeat(state, [=] { return redis::parse_url(unknown(text)).wrong.empty(); });
+    repeat(state, [=] { return redlock::net::parse_url(unknown(text)).wrong.empty(); });
 }
 
-void interpret(State& state, redlock::node_command::kind what, redis::reply const& reply)
+void interpret(State& state, redlock::node_command::kind what, redlock::stores::redis::reply const& reply)
 {
     redlock::node_command asked;
     repeat(state, [&] {
         asked.what = unknown(what);
-        return redis::interpret(asked, {&reply, 1}).vote == redlock::vote::granted;
+        return redlock::stores::redis::interpret(asked, {&reply, 1}).vote == redlock::vote::granted;
     });
 }
 
 void interpret_error(State& state)
 {
     std::string const text = "ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed";
-    repeat(state, [&] { return redis::interpret_error(text).error == redlock::errc::node_out_of_memory; });
+    repeat(state,
+           [&] { return redlock::stores::redis::interpret_error(text).error == redlock::errc::node_out_of_memory; });
 }
 
 using kind = redlock::node_command::kind;
-using type = redlock::redis::resp::type;
+using type = redlock::stores::redis::resp::type;
 
 BENCHMARK(validity);
 BENCHMARK(tally)->Arg(1)->Arg(5)->Arg(9);
@@ -205,9 +206,10 @@ BENCHMARK(check_resource);
 BENCHMARK(check_options);
 BENCHMARK_CAPTURE(parse_url, short, "10.0.0.1");
 BENCHMARK_CAPTURE(parse_url, long, "rediss://us%40er:p%3Ass@[::1]:7000/3");
-BENCHMARK_CAPTURE(interpret, acquire, kind::acquire, redis::reply{type::simple_string, "OK", {}});
-BENCHMARK_CAPTURE(interpret, release, kind::release, redis::reply{type::number, "1", {}});
-BENCHMARK_CAPTURE(interpret, inspect, kind::inspect, redis::reply{type::array, "", {std::string(43, 'a'), "9876"}});
+BENCHMARK_CAPTURE(interpret, acquire, kind::acquire, redlock::stores::redis::reply{type::simple_string, "OK", {}});
+BENCHMARK_CAPTURE(interpret, release, kind::release, redlock::stores::redis::reply{type::number, "1", {}});
+BENCHMARK_CAPTURE(interpret, inspect, kind::inspect,
+                  redlock::stores::redis::reply{type::array, "", {std::string(43, 'a'), "9876"}});
 BENCHMARK(interpret_error);
 
 }  // namespace

@@ -110,11 +110,12 @@ struct elect_options {
 namespace detail {
 
 using leader_body = std::function<asio::awaitable<elected>(lock&)>;
+}
 
+namespace locks {
 REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std::string name, elect_options,
-                                            leader_body);
-
-}  // namespace detail
+                                            detail::leader_body);
+}
 
 /** Leader election: runs @p body on one process at a time, among all that call this with the same name.
 
@@ -177,8 +178,8 @@ asio::awaitable<void> elect(lock_manager& locks, std::string name, elect_options
     static_assert(std::move_constructible<F> && std::is_invocable_r_v<asio::awaitable<elected>, F&, lock&>,
                   "the body takes lock& and returns an asio::awaitable<redlock::elected>");
     // Not itself a coroutine: a coroutine begins when it is awaited, and the manager may be gone by then.
-    return detail::stand_for(detail::access::state_of(locks), std::move(name), std::move(options),
-                             [body = std::make_shared<F>(std::move(body))](lock& l) { return (*body)(l); });
+    return locks::stand_for(detail::access::state_of(locks), std::move(name), std::move(options),
+                            [body = std::make_shared<F>(std::move(body))](lock& l) { return (*body)(l); });
 }
 
 }  // namespace redlock

@@ -28,17 +28,21 @@ namespace detail {
 using error_handler = completion<void(error_code)>;
 using mode_handler = completion<void(reported_error)>;
 
-REDLOCK_API void start_extend(std::shared_ptr<stake>, std::chrono::milliseconds ttl, error_handler);
-REDLOCK_API void start_upgrade(std::shared_ptr<stake>, std::chrono::milliseconds wait, mode_handler);
-REDLOCK_API void start_downgrade(std::shared_ptr<stake>, mode_handler);
-REDLOCK_API void start_release(std::shared_ptr<stake>, error_handler);
-REDLOCK_API void start_wait_lost(std::shared_ptr<stake>, error_handler);
-REDLOCK_API std::shared_ptr<stake> another(std::shared_ptr<stake> const&);
-REDLOCK_API lock_ticket detach(std::shared_ptr<stake> const&, error_code&);
-
 struct access;
 
 }  // namespace detail
+
+namespace locks {
+
+REDLOCK_API void start_extend(std::shared_ptr<handle_state>, std::chrono::milliseconds ttl, detail::error_handler);
+REDLOCK_API void start_upgrade(std::shared_ptr<handle_state>, std::chrono::milliseconds wait, detail::mode_handler);
+REDLOCK_API void start_downgrade(std::shared_ptr<handle_state>, detail::mode_handler);
+REDLOCK_API void start_release(std::shared_ptr<handle_state>, detail::error_handler);
+REDLOCK_API void start_wait_lost(std::shared_ptr<handle_state>, detail::error_handler);
+REDLOCK_API std::shared_ptr<handle_state> another(std::shared_ptr<handle_state> const&);
+REDLOCK_API lock_ticket detach(std::shared_ptr<handle_state> const&, error_code&);
+
+}  // namespace locks
 
 /// The part of a lock without operations; see @ref basic_lock.
 class REDLOCK_API lock_handle {
@@ -50,7 +54,7 @@ public:
 
     /// True if there is no lock: it was never acquired, or was moved from. A lock that was released, lost or has
     /// expired is not empty.
-    bool empty() const noexcept { return !stake_; }
+    bool empty() const noexcept { return !state_; }
 
     /** True while the lock is held, as far as this process knows: not released, not lost, and still valid. False in a
         fork of the process that acquired it.
@@ -102,25 +106,28 @@ public:
 
 private:
     friend detail::access;
-    explicit lock_handle(std::shared_ptr<detail::stake> s) noexcept : stake_(std::move(s)) {}
+    explicit lock_handle(std::shared_ptr<locks::handle_state> s) noexcept : state_(std::move(s)) {}
 
-    std::shared_ptr<detail::stake> stake_;
+    std::shared_ptr<locks::handle_state> state_;
 };
 
 namespace detail {
 
 // The library's own access to its handles; for nothing else.
 struct access {
-    static lock_handle make_handle(std::shared_ptr<stake> s) noexcept { return lock_handle(std::move(s)); }
-    static std::shared_ptr<stake> const& stake_of(lock_handle const& l) noexcept { return l.stake_; }
+    static lock_handle make_handle(std::shared_ptr<locks::handle_state> s) noexcept
+    {
+        return lock_handle(std::move(s));
+    }
+    static std::shared_ptr<locks::handle_state> const& handle_of(lock_handle const& l) noexcept { return l.state_; }
 
     template <class Manager>
-    static Manager make_manager(std::shared_ptr<manager_state> e)
+    static Manager make_manager(std::shared_ptr<locks::manager_state> e)
     {
         return Manager(std::move(e));
     }
     template <class Manager>
-    static std::shared_ptr<manager_state>& state_of(Manager& m) noexcept
+    static std::shared_ptr<locks::manager_state>& state_of(Manager& m) noexcept
     {
         return m.state_;
     }
@@ -180,7 +187,7 @@ public:
         @return an empty lock, if this one is empty or was released. If the lock was lost: a handle that is not held.
         @throws std::bad_alloc
     */
-    basic_lock share() const { return detail::access::make_handle(detail::another(detail::access::stake_of(*this))); }
+    basic_lock share() const { return detail::access::make_handle(locks::another(detail::access::handle_of(*this))); }
 
     /** Extends the lock: sets its time to live (TTL) on a majority of the nodes to @p ttl from now, but never shortens
         it.
@@ -212,8 +219,8 @@ public:
     template <class CompletionToken = default_completion_token>
     auto async_extend(std::chrono::milliseconds ttl, CompletionToken&& token = default_completion_token())
     {
-        auto start = [ttl](auto const& stake, detail::error_handler handler) {
-            detail::start_extend(stake, ttl, std::move(handler));
+        auto start = [ttl](auto const& handle, detail::error_handler handler) {
+            locks::start_extend(handle, ttl, std::move(handler));
         };
         return initiate<CompletionToken>(start, token);
     }
@@ -266,13 +273,13 @@ public:
     template <class CompletionToken = default_completion_token>
     auto async_upgrade(std::chrono::milliseconds wait, CompletionToken&& token = default_completion_token())
     {
-        auto start = [wait](auto const& stake, detail::mode_handler handler) {
-            detail::start_upgrade(stake, wait, std::move(handler));
+        auto start = [wait](auto const& handle, detail::mode_handler handler) {
+            locks::start_upgrade(handle, wait, std::move(handler));
         };
         using error =
             std::conditional_t<detail::throws<std::decay_t<CompletionToken>>, detail::thrown_error, error_code>;
         return detail::initiate<void(error)>::template on<detail::mode_handler, CompletionToken>(
-            detail::access::stake_of(*this), start, token);
+            detail::access::handle_of(*this), start, token);
     }
 
     /// Upgrades as above, tried once.
@@ -308,11 +315,11 @@ public:
     template <class CompletionToken = default_completion_token>
     auto async_downgrade(CompletionToken&& token = default_completion_token())
     {
-        auto start = [](auto const& stake, detail::mode_handler handler) {
-            detail::start_downgrade(stake, std::move(handler));
+        auto start = [](auto const& handle, detail::mode_handler handler) {
+            locks::start_downgrade(handle, std::move(handler));
         };
         return detail::initiate<void(error_code)>::template on<detail::mode_handler, CompletionToken>(
-            detail::access::stake_of(*this), start, token);
+            detail::access::handle_of(*this), start, token);
     }
 
     /** Releases the lock: deletes its key on every node that may have it, if the key still has this lock's token.
@@ -337,8 +344,8 @@ public:
     template <class CompletionToken = default_completion_token>
     auto async_release(CompletionToken&& token = default_completion_token())
     {
-        auto start = [](auto const& stake, detail::error_handler handler) {
-            detail::start_release(stake, std::move(handler));
+        auto start = [](auto const& handle, detail::error_handler handler) {
+            locks::start_release(handle, std::move(handler));
         };
         return initiate<CompletionToken>(start, token);
     }
@@ -367,7 +374,7 @@ public:
 
         @throws std::bad_alloc the handle keeps its state
     */
-    lock_ticket detach(error_code& ec) { return detail::detach(detail::access::stake_of(*this), ec); }
+    lock_ticket detach(error_code& ec) { return locks::detach(detail::access::handle_of(*this), ec); }
 
     /// Detaches as above, but throws errors.
     /// @throws system_error
@@ -402,8 +409,8 @@ public:
     template <class CompletionToken = default_completion_token>
     auto async_wait_lost(CompletionToken&& token = default_completion_token())
     {
-        auto start = [](auto const& stake, detail::error_handler handler) {
-            detail::start_wait_lost(stake, std::move(handler));
+        auto start = [](auto const& handle, detail::error_handler handler) {
+            locks::start_wait_lost(handle, std::move(handler));
         };
         return initiate<CompletionToken>(start, token);
     }
@@ -413,7 +420,7 @@ private:
     auto initiate(Start start, std::remove_reference_t<CompletionToken>& token)
     {
         return detail::initiate<void(error_code)>::template on<detail::error_handler, CompletionToken>(
-            detail::access::stake_of(*this), start, token);
+            detail::access::handle_of(*this), start, token);
     }
 };
 

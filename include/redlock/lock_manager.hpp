@@ -31,21 +31,23 @@
 namespace redlock::inline v0 {
 
 namespace detail {
-
 using inspect_handler = completion<void(error_code, lock_info)>;
+}
+
+namespace locks {
 
 REDLOCK_API std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor, config);
 REDLOCK_API std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor, config,
                                                               std::vector<std::shared_ptr<node>>);
 REDLOCK_API void shut_down_in_background(std::shared_ptr<manager_state>) noexcept;
 REDLOCK_API stats stats_of(manager_state const&);
-REDLOCK_API void start_inspect(std::shared_ptr<manager_state>, std::string resource, inspect_handler);
-REDLOCK_API void start_resume(std::shared_ptr<manager_state>, lock_ticket, acquire_options, acquire_handler,
+REDLOCK_API void start_inspect(std::shared_ptr<manager_state>, std::string resource, detail::inspect_handler);
+REDLOCK_API void start_resume(std::shared_ptr<manager_state>, lock_ticket, acquire_options, detail::acquire_handler,
                               bool explains);
-REDLOCK_API void start_release_by_ticket(std::shared_ptr<manager_state>, lock_ticket, error_handler);
-REDLOCK_API void start_shutdown(std::shared_ptr<manager_state>, error_handler);
+REDLOCK_API void start_release_by_ticket(std::shared_ptr<manager_state>, lock_ticket, detail::error_handler);
+REDLOCK_API void start_shutdown(std::shared_ptr<manager_state>, detail::error_handler);
 
-}  // namespace detail
+}  // namespace locks
 
 /** Acquires distributed locks on a majority (a quorum) of lock servers.
 
@@ -84,14 +86,14 @@ public:
 
     /// @throws std::invalid_argument if @p settings is broken; the message names the field, the value and the limit.
     basic_lock_manager(Executor const& executor, config settings)
-        : state_(detail::make_manager_state(executor, std::move(settings)))
+        : state_(locks::make_manager_state(executor, std::move(settings)))
     {
     }
 
     /// Locks also on @p nodes; each of them has one vote, as each of `config::nodes` has.
     /// @throws std::invalid_argument as above
     basic_lock_manager(Executor const& executor, config settings, std::vector<std::shared_ptr<node>> nodes)
-        : state_(detail::make_manager_state(executor, std::move(settings), std::move(nodes)))
+        : state_(locks::make_manager_state(executor, std::move(settings), std::move(nodes)))
     {
     }
 
@@ -117,18 +119,18 @@ public:
     {
         auto const before = std::exchange(state_, std::move(other.state_));
         if (before && before != state_)
-            detail::shut_down_in_background(before);
+            locks::shut_down_in_background(before);
         return *this;
     }
 
     ~basic_lock_manager()
     {
         if (state_)
-            detail::shut_down_in_background(state_);
+            locks::shut_down_in_background(state_);
     }
 
     /// After the execution context was destroyed, only `lock_manager` (the type-erased executor) may call this.
-    executor_type get_executor() const { return detail::executor_as<Executor>(detail::executor_of(state_)); }
+    executor_type get_executor() const { return detail::executor_as<Executor>(locks::executor_of(state_)); }
 
     /** Acquires one resource, or several at once (all or none), on a majority of the nodes.
 
@@ -385,7 +387,7 @@ public:
     {
         constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
         auto start = [](auto const& state, lock_ticket what, acquire_options how, detail::acquire_handler handler) {
-            detail::start_resume(state, std::move(what), how, std::move(handler), explains);
+            locks::start_resume(state, std::move(what), how, std::move(handler), explains);
         };
         using error = std::conditional_t<explains, detail::thrown_error, error_code>;
         return initiate<CompletionToken, detail::acquire_handler, error, lock_type>(start, token, std::move(ticket),
@@ -430,7 +432,7 @@ public:
     auto async_release(lock_ticket ticket, CompletionToken&& token = default_completion_token())
     {
         auto start = [](auto const& state, lock_ticket what, detail::error_handler handler) {
-            detail::start_release_by_ticket(state, std::move(what), std::move(handler));
+            locks::start_release_by_ticket(state, std::move(what), std::move(handler));
         };
         return initiate<CompletionToken, detail::error_handler, error_code>(start, token, std::move(ticket));
     }
@@ -456,7 +458,7 @@ public:
     auto async_inspect(std::string resource, CompletionToken&& token = default_completion_token())
     {
         auto start = [](auto const& state, std::string name, detail::inspect_handler handler) {
-            detail::start_inspect(state, std::move(name), std::move(handler));
+            locks::start_inspect(state, std::move(name), std::move(handler));
         };
         return initiate<CompletionToken, detail::inspect_handler, error_code, lock_info>(start, token,
                                                                                          std::move(resource));
@@ -491,17 +493,17 @@ public:
     auto async_shutdown(CompletionToken&& token = default_completion_token())
     {
         auto start = [](auto const& state, detail::error_handler handler) {
-            detail::start_shutdown(state, std::move(handler));
+            locks::start_shutdown(state, std::move(handler));
         };
         return initiate<CompletionToken, detail::error_handler, error_code>(start, token);
     }
 
     /// Counters and the present load. May be called from any thread, also while the execution context is destroyed.
-    redlock::stats stats() const { return detail::stats_of(*state_); }
+    redlock::stats stats() const { return locks::stats_of(*state_); }
 
 private:
     friend detail::access;
-    explicit basic_lock_manager(std::shared_ptr<detail::manager_state> e) noexcept : state_(std::move(e)) {}
+    explicit basic_lock_manager(std::shared_ptr<locks::manager_state> e) noexcept : state_(std::move(e)) {}
 
     template <class CompletionToken>
     auto acquire(detail::selection selected, acquire_options options, std::remove_reference_t<CompletionToken>& token)
@@ -509,7 +511,7 @@ private:
         constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
         auto start = [](auto const& state, detail::selection what, acquire_options how,
                         detail::acquire_handler handler) {
-            detail::start_acquire(state, std::move(what), how, std::move(handler), explains);
+            locks::start_acquire(state, std::move(what), how, std::move(handler), explains);
         };
         using error = std::conditional_t<explains, detail::thrown_error, error_code>;
         return initiate<CompletionToken, detail::acquire_handler, error, lock_type>(start, token, std::move(selected),
@@ -523,7 +525,7 @@ private:
             state_, start, token, std::forward<Args>(args)...);
     }
 
-    std::shared_ptr<detail::manager_state> state_;
+    std::shared_ptr<locks::manager_state> state_;
 };
 
 using lock_manager = basic_lock_manager<asio::any_io_executor>;

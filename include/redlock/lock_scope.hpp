@@ -19,11 +19,9 @@
 
 namespace redlock::inline v0 {
 
-namespace detail {
-
+namespace locks {
 REDLOCK_API std::shared_ptr<scope_state> make_scope(std::shared_ptr<manager_state>);
-
-}  // namespace detail
+}
 
 /** One owner of re-entrant locks, such as a request or a job.
 
@@ -58,7 +56,7 @@ public:
 
     /// Makes a new owner, which holds nothing.
     explicit basic_lock_scope(basic_lock_manager<Executor>& locks)
-        : source_(detail::access::state_of(locks), detail::make_scope(detail::access::state_of(locks)))
+        : source_(detail::access::state_of(locks), locks::make_scope(detail::access::state_of(locks)))
     {
     }
 
@@ -72,7 +70,7 @@ public:
     }
 
     /// After the execution context was destroyed, only `lock_scope` (the type-erased executor) may call this.
-    executor_type get_executor() const { return detail::executor_as<Executor>(detail::executor_of(source_.manager)); }
+    executor_type get_executor() const { return detail::executor_as<Executor>(locks::executor_of(source_.manager)); }
 
     /** Acquires @p resources, or the part of them that the scope does not hold yet.
 
@@ -135,7 +133,7 @@ public:
     {
         constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
         auto start = [](auto const& scope, resource_set names, acquire_options how, detail::acquire_handler handler) {
-            detail::start_acquire_in_scope(scope, std::move(names), how, std::move(handler), explains);
+            locks::start_acquire_in_scope(scope, std::move(names), how, std::move(handler), explains);
         };
         using error = std::conditional_t<explains, detail::thrown_error, error_code>;
         return detail::initiate<void(error, lock_type)>::template on<detail::acquire_handler, CompletionToken>(

@@ -68,7 +68,7 @@ std::vector<std::string> seen_in(lock_answer const& seen)
 // setting the key again.
 questions to_delete(std::vector<std::string> const& tokens, std::string const& at)
 {
-    auto const& script = redis::release_shared_script;
+    auto const& script = stores::redis::release_shared_script;
     questions all;
     all.push_back({"SCRIPT", "LOAD", std::string(script.source)});
     all.push_back({"PTTL", at});

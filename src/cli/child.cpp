@@ -212,7 +212,7 @@ void child::hand_on(int s) noexcept
 }
 
 // If somebody has stopped the command by SIGSTOP, we continue, and renew its lock: it may be woken without us.
-void child::look() noexcept
+void child::check_children() noexcept
 {
     int status = 0;
     for (pid_t who; (who = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {

@@ -70,7 +70,7 @@ public:
 
     void signal(int) noexcept override;
     void hand_on(int) noexcept override;
-    void look() noexcept override;
+    void check_children() noexcept override;
     bool has_ended() const noexcept override { return has_ended_; }
     bool was_stopped() noexcept override;
     bool is_gone() noexcept override;

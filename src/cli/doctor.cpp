@@ -56,16 +56,16 @@ void remember_clocks(std::vector<doctor::node_facts>& now, std::vector<doctor::n
 
 std::chrono::sys_seconds now() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
 
-asio::awaitable<int> look(settings const& s, how_to_look how)
+asio::awaitable<int> examine(settings const& s, how_to_look how)
 {
     int status = doctor::exit_status_of(doctor::level::unknown);
     std::vector<doctor::node_facts> before;
     asio::steady_timer timer(co_await asio::this_coro::executor);
     for (;;) {
         how.demands.now = now();
-        auto facts = co_await doctor::look_at_all(s.locks, how.demands);
+        auto facts = co_await doctor::gather_all(s.locks, how.demands);
         remember_clocks(facts, before);
-        auto const found = doctor::judge(facts, how.demands, how.skipped);
+        auto const found = doctor::diagnose(facts, how.demands, how.skipped);
         if (s.output == format::prometheus)
             print(doctor::to_prometheus(found, facts, {.skipped = how.skipped, .ended = now(), .labels = how.labels}));
         else
@@ -95,7 +95,7 @@ asio::awaitable<int> look_until_told(settings const& s, how_to_look const& how)
 {
     asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
     std::exception_ptr thrown;
-    auto const end = co_await (keep_exception(look(s, how), thrown) || ends.async_wait(as_result));
+    auto const end = co_await (keep_exception(examine(s, how), thrown) || ends.async_wait(as_result));
     if (end.index() == 1)
         co_return by_signal + std::get<1>(std::get<1>(end));
     if (thrown)

@@ -78,7 +78,7 @@ asio::awaitable<lock_answer> ask_about(servers& all, std::string prefix, std::st
         for (std::size_t w = 0; w + 1 < r[2].elements.size(); w += 2)
             wishes[r[2].elements[w].text] |= r[2].elements[w + 1].text != "r";
     }
-    answer.lock = judge(std::move(key), std::move(nodes));
+    answer.lock = lock_view_of(std::move(key), std::move(nodes));
     for (auto& [value, reader] : readers) {
         reader.owner = core::owner_in(value);
         reader.value = value;

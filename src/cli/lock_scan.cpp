@@ -66,7 +66,7 @@ asio::awaitable<std::vector<lock_view>> lock_scan::next()
         }
         if (found_.empty())
             break;
-        locks = co_await look_at(take_some(found_));
+        locks = co_await read_locks(take_some(found_));
     }
     co_return locks;
 }
@@ -76,7 +76,7 @@ bool lock_scan::is_lock(std::string_view key) const
     return key.size() > prefix_.size() && key.starts_with(prefix_) && core::mark_in(key).empty();
 }
 
-asio::awaitable<std::vector<lock_view>> lock_scan::look_at(std::vector<std::string> keys)
+asio::awaitable<std::vector<lock_view>> lock_scan::read_locks(std::vector<std::string> keys)
 {
     questions about;
     std::size_t const questions_each = what_ == tells::waiting ? 3 : 2;
@@ -113,7 +113,7 @@ lock_view lock_scan::view_of(std::string const& key, std::vector<answers> const&
         if (what_ == tells::waiting)  // each node knows those that it has denied, so the one that knows most is nearest
             waiting = std::max(waiting, replies[at + 2].number().value_or(0));
     }
-    auto lock = judge(key.substr(prefix_.size()), std::move(nodes));
+    auto lock = lock_view_of(key.substr(prefix_.size()), std::move(nodes));
     lock.waiting = static_cast<std::size_t>(waiting);
     return lock;
 }

@@ -76,7 +76,7 @@ public:
     std::size_t complete() const;
 
 private:
-    asio::awaitable<std::vector<lock_view>> look_at(std::vector<std::string> keys);
+    asio::awaitable<std::vector<lock_view>> read_locks(std::vector<std::string> keys);
     lock_view view_of(std::string const& key, std::vector<answers> const& told, std::size_t at);
     bool is_lock(std::string_view key) const;
 

@@ -64,7 +64,7 @@ node_view view_of(std::string name, reply const& value, reply const& ttl)
     return n;
 }
 
-lock_view judge(std::string key, std::vector<node_view> nodes)
+lock_view lock_view_of(std::string key, std::vector<node_view> nodes)
 {
     lock_view l{.key = std::move(key), .nodes = std::move(nodes)};
     std::map<std::tuple<lock_state, std::string_view, bool>, std::vector<node_view const*>> values;
@@ -110,7 +110,7 @@ lock_view view_of(lock_info const& info)
             view.ttl = n.remaining;
         view.value = n.owner;  // nothing tells two values of one owner apart, but the library's own judgement
     }
-    auto l = judge(info.resource, std::move(nodes));
+    auto l = lock_view_of(info.resource, std::move(nodes));
     for (auto& n : l.nodes)
         n.value.clear();
     l.value.clear();

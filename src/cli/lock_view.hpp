@@ -60,7 +60,7 @@ struct lock_view {
 node_view view_of(std::string name, reply const& value, reply const& ttl);
 
 /// What the nodes together tell.
-lock_view judge(std::string key, std::vector<node_view> nodes);
+lock_view lock_view_of(std::string key, std::vector<node_view> nodes);
 
 /// The same, as the library has judged it.
 lock_view view_of(lock_info const&);

@@ -44,7 +44,7 @@ void quorum_watch::round_decided(events::round_decided const& e)
     if (had_quorum && lacks_quorum())
         since_ = e.when;
     for (auto const& n : nodes_)
-        look_at(n, e.when);
+        note_node(n, e.when);
     if (changed)
         changed();
 }
@@ -54,7 +54,7 @@ void quorum_watch::node_quarantined(events::node_quarantined const& e)
     histories_[std::string(e.node)].quarantined_until = e.when + e.remaining;
 }
 
-void quorum_watch::look_at(node_report const& n, clock::time_point now)
+void quorum_watch::note_node(node_report const& n, clock::time_point now)
 {
     auto& h = histories_[n.name];
     h.has_voted = h.has_voted || n.vote != vote::unknown;

@@ -61,7 +61,7 @@ private:
     };
     using cause = std::pair<std::string, error_code>;  ///< a node, and why it is missing
 
-    void look_at(node_report const&, clock::time_point now);
+    void note_node(node_report const&, clock::time_point now);
     bool lasts(node_report const&) const;
     std::string nodes_in_words(std::function<bool(node_report const&)> const& counts) const;
     std::string why(node_report const&) const;

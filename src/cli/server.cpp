@@ -28,26 +28,26 @@ namespace redlock::cli {
 
 namespace {
 
-using redis::resp::type;
+using stores::redis::resp::type;
 
 // An answer may be as long as a list of thousands of keys, or a value that is no lock.
-constexpr redis::resp::limits accepted{.text = 1024 * 1024, .elements = 4 * 1024 * 1024};
+constexpr stores::redis::resp::limits accepted{.text = 1024 * 1024, .elements = 4 * 1024 * 1024};
 
 // The next reply: a part, and, of an aggregate, those behind it that are deeper.
-reply take(std::span<redis::batch::part>& parts)
+reply take(std::span<stores::redis::batch::part>& parts)
 {
     auto& head = parts.front();
     parts = parts.subspan(1);
     switch (head.type) {
-    case type::null:
+    case stores::redis::resp::type::null:
         return {};
-    case type::simple_error:
-    case type::blob_error:
+    case stores::redis::resp::type::simple_error:
+    case stores::redis::resp::type::blob_error:
         return {reply::kind::error, std::move(head.text), {}};
-    case type::array:
-    case type::map:
-    case type::set:
-    case type::push: {
+    case stores::redis::resp::type::array:
+    case stores::redis::resp::type::map:
+    case stores::redis::resp::type::set:
+    case stores::redis::resp::type::push: {
         reply r{reply::kind::list, {}, {}};
         while (!parts.empty() && parts.front().depth > head.depth)
             r.elements.push_back(take(parts));
@@ -58,20 +58,20 @@ reply take(std::span<redis::batch::part>& parts)
     }
 }
 
-bool leads_to_a_server(redis::url const& u)
+bool leads_to_a_server(net::url const& u)
 {
-    return u.wrong.empty() && u.topology == redis::topology::server && u.transport != redis::transport::memory;
+    return u.wrong.empty() && u.topology == net::topology::server && u.transport != net::transport::memory;
 }
 
 }  // namespace
 
-struct server::connection final : redis::link::listener {
-    connection(asio::any_io_executor e, redis::url u, redlock::config const& c, ask_limits l)
-        : runtime(detail::make_system_runtime(e)),
+struct server::connection final : stores::redis::link::listener {
+    connection(asio::any_io_executor e, net::url u, redlock::config const& c, ask_limits l)
+        : runtime(runtime::make_system_runtime(e)),
           where(std::move(u)),
           limits(l),
           name(where.name()),
-          link(redis::make_socket_link(where, c, accepted)),
+          link(stores::redis::make_socket_link(where, c, accepted)),
           answer_comes(e)
     {
         link->start(runtime, *this);
@@ -84,10 +84,10 @@ struct server::connection final : redis::link::listener {
         asio::dispatch(runtime->strand(), std::move(f));
     }
 
-    std::shared_ptr<redis::batch> greeting() const
+    std::shared_ptr<stores::redis::batch> greeting() const
     {
-        auto b = std::make_shared<redis::batch>();
-        redis::say_hello(b->request, where);
+        auto b = std::make_shared<stores::redis::batch>();
+        stores::redis::say_hello(b->request, where);
         if (where.database != 0)
             b->request.push("SELECT", where.database);
         return b;
@@ -114,7 +114,8 @@ struct server::connection final : redis::link::listener {
     }
 
     // @return as many answers as there are commands; if none comes, silence to each
-    asio::awaitable<std::vector<reply>> exchange(std::shared_ptr<redis::batch> b, std::chrono::milliseconds limit)
+    asio::awaitable<std::vector<reply>> exchange(std::shared_ptr<stores::redis::batch> b,
+                                                 std::chrono::milliseconds limit)
     {
         trouble.clear();
         why.clear();
@@ -145,13 +146,13 @@ struct server::connection final : redis::link::listener {
             if (!answers.back().failed())
                 continue;
             commands -= !text.starts_with("WRONGTYPE");  // the server has refused the command before it carried it out
-            text = redis::without(std::move(text), where.password);  // an error may quote our words
+            text = net::without(std::move(text), where.password);  // an error may quote our words
         }
         co_return answers;
     }
 
     void connecting() override {}
-    void answered(std::shared_ptr<redis::batch> const& b) override
+    void answered(std::shared_ptr<stores::redis::batch> const& b) override
     {
         if (b == waits_for && b->has(b->request.commands() - 1))
             answer_comes.cancel();
@@ -165,13 +166,13 @@ struct server::connection final : redis::link::listener {
         answer_comes.cancel();
     }
 
-    std::shared_ptr<detail::runtime> const runtime;
-    redis::url const where;
+    std::shared_ptr<runtime::runtime> const runtime;
+    net::url const where;
     ask_limits const limits;
     std::string const name;
-    std::shared_ptr<redis::link> const link;
+    std::shared_ptr<stores::redis::link> const link;
     asio::steady_timer answer_comes;  ///< or the time for it is over
-    std::shared_ptr<redis::batch> waits_for;
+    std::shared_ptr<stores::redis::batch> waits_for;
     bool is_open = false;
     bool is_greeted = false;
     bool is_cut = false;  ///< it ends soon
@@ -181,7 +182,7 @@ struct server::connection final : redis::link::listener {
 };
 
 server::server(asio::any_io_executor e, std::string const& url, redlock::config const& c, ask_limits l)
-    : connection_(std::make_shared<connection>(std::move(e), redis::parse_url(url), c, l))
+    : connection_(std::make_shared<connection>(std::move(e), net::parse_url(url), c, l))
 {
 }
 
@@ -217,19 +218,19 @@ asio::awaitable<std::vector<reply>> server::ask_all(std::vector<std::vector<std:
             co_return std::vector<reply>(questions.size(), *refused);
         }
         c->is_greeted = true;
-        c->on_link([c] { c->link->keep(); });
+        c->on_link([c] { c->link->server_accepted(); });
     }
-    auto const b = std::make_shared<redis::batch>();
+    auto const b = std::make_shared<stores::redis::batch>();
     for (auto const& words : questions)
         b->request.push_range(words.front(), std::span(words).subspan(1));
     co_return co_await c->exchange(b, c->limits.answer);
 }
 
-bool is_server(std::string const& url) { return leads_to_a_server(redis::parse_url(url)); }
+bool is_server(std::string const& url) { return leads_to_a_server(net::parse_url(url)); }
 
 std::string name_of(std::string const& url)
 {
-    auto const u = redis::parse_url(url);
+    auto const u = net::parse_url(url);
     if (u.wrong.empty())
         return u.name();
     try {

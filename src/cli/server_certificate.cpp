@@ -48,10 +48,10 @@ server_certificate read(SSL* connection)
 // By a connection of its own: one that goes on in spite of what is wrong.
 asio::awaitable<server_certificate> certificate_of(std::string url, redlock::config const& c)
 {
-    auto const where = redis::parse_url(url);
+    auto const where = net::parse_url(url);
     auto const executor = co_await asio::this_coro::executor;
     auto const limit = c.connect_timeout;
-    redis::tls_settings const tls(where, c.tls);
+    net::tls_settings const tls(where, c.tls);
     auto context = tls.context();
     asio::ip::tcp::resolver resolver(executor);
     asio::ssl::stream<asio::ip::tcp::socket> stream(executor, context);

@@ -65,7 +65,7 @@ std::string server_place::url() const
                        database == 0 ? "" : fmt::format("/{}", database));
 }
 
-std::string server_place::host_and_port() const { return redis::to_string({host, port}); }
+std::string server_place::host_and_port() const { return net::to_string({host, port}); }
 
 server_place server_place::at(std::string other_host, std::string other_port) const
 {
@@ -78,14 +78,14 @@ server_place server_place::at(std::string other_host, std::string other_port) co
 
 server_place place_of(std::string const& url, tls_options const& tls)
 {
-    auto const u = redis::parse_url(url);
-    bool const is_socket = u.transport == redis::transport::unix_socket;
+    auto const u = net::parse_url(url);
+    bool const is_socket = u.transport == net::transport::unix_socket;
     return {.host = is_socket ? "" : u.host,
             .port = is_socket ? "" : u.port,
             .socket = u.path,
             .user = u.user.empty() ? default_user : u.user,
             .database = u.database,
-            .has_tls = u.transport == redis::transport::tls,
+            .has_tls = u.transport == net::transport::tls,
             .tls = tls,
             .password = u.password.empty() ? "" : std::string(password_in_environment)};
 }
@@ -96,10 +96,10 @@ std::string without_password(std::string const& url)
 {
     if (!has_password(url))
         return url;
-    auto const u = redis::parse_url(url);
+    auto const u = net::parse_url(url);
     if (!u.wrong.empty())
         return "URL";
-    if (u.topology == redis::topology::server)
+    if (u.topology == net::topology::server)
         return place_of(url).url();
     auto name = u.name();
     if (!u.user.empty())
@@ -115,7 +115,7 @@ std::vector<named_node> named_nodes(config const& settings)
         auto const knows = [&](store const& s) { return std::ranges::find(s.schemes, scheme) != s.schemes.end(); };
         auto const of_store = std::ranges::find_if(settings.stores, knows);
         if (of_store == settings.stores.end()) {
-            auto const parsed = redis::parse_url(url);
+            auto const parsed = net::parse_url(url);
             all.push_back({.name = parsed.name(), .database = parsed.database});
             continue;
         }

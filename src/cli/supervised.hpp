@@ -13,7 +13,7 @@ public:
     virtual void hand_on(int) noexcept = 0;
 
     /// Takes note of what has ended or was stopped. After each SIGCHLD.
-    virtual void look() noexcept = 0;
+    virtual void check_children() noexcept = 0;
 
     virtual bool has_ended() const noexcept = 0;
     virtual bool was_stopped() noexcept = 0;  ///< by its terminal, since it was asked last

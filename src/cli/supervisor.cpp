@@ -50,7 +50,7 @@ asio::awaitable<bool> supervisor::run()
 {
     listen();
     watch();
-    child_.look();  // it may have ended before we listened
+    child_.check_children();  // it may have ended before we listened
     while (!child_.is_gone()) {
         act();
         if (child_.is_gone())
@@ -58,7 +58,7 @@ asio::awaitable<bool> supervisor::run()
         if (arrived_.empty())
             co_await sleep(std::clamp<clock::duration>(next_step() - now(), 1ms, 1h));
         pass_on_signals();
-        child_.look();
+        child_.check_children();
     }
     is_over_ = true;
     signals_.cancel();

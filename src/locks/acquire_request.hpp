@@ -12,12 +12,12 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /// The arguments of one call of `lock_manager::async_acquire`, or of `async_acquire_any`.
 struct acquire_request {
     manager_state& manager;
-    selection wanted;
+    detail::selection wanted;
     acquire_options options;
     bool explains = false;         ///< whether its error has a report
     std::string holds_up_to = {};  ///< see @ref waiter::holds_up_to
@@ -32,19 +32,19 @@ struct acquire_request {
     std::string key_of(std::string const& resource) const { return manager.settings.prefix + resource; }
     std::string_view name_of(std::string_view key) const { return key.substr(manager.settings.prefix.size()); }
 
-    key_list keys() const
+    quorum::key_list keys() const
     {
-        key_list all;
+        quorum::key_list all;
         all.reserve(resources().size());
         std::ranges::transform(resources(), std::back_inserter(all), [this](auto& name) { return key_of(name); });
         return all;
     }
 
     /// Whether @p asked asks for @p resource.
-    bool is_asked(round const& asked, std::string_view resource) const
+    bool is_asked(quorum::round const& asked, std::string_view resource) const
     {
         return std::ranges::any_of(asked.command.keys, [&](auto& key) { return name_of(key) == resource; });
     }
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -12,15 +12,15 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
-void start_acquire(std::shared_ptr<manager_state> s, selection wanted, acquire_options options, acquire_handler handler,
-                   bool explains)
+void start_acquire(std::shared_ptr<manager_state> s, detail::selection wanted, acquire_options options,
+                   detail::acquire_handler handler, bool explains)
 {
     start_acquire({*s, std::move(wanted), options, explains}, std::move(handler));
 }
 
-void start_acquire(acquire_request request, acquire_handler handler)
+void start_acquire(acquire_request request, detail::acquire_handler handler)
 {
     auto const& manager = request.manager;
     auto const& nodes = manager.quorum.nodes;
@@ -35,18 +35,19 @@ void start_acquire(acquire_request request, acquire_handler handler)
     else if (request.options.mode == mode::upgradeable)
         return start_upgradeable(std::move(request), std::move(handler));
     if (refused)
-        return make_recycled<acquisition>(std::move(request), std::move(handler))->complete(refused);
+        return detail::make_recycled<acquisition>(std::move(request), std::move(handler))->complete(refused);
     acquisition::start(std::move(request), std::move(handler));
 }
 
-void acquisition::start(acquire_request request, acquire_handler handler, lock_handle right_to_upgrade)
+void acquisition::start(acquire_request request, detail::acquire_handler handler, lock_handle right_to_upgrade)
 {
-    auto const a = make_recycled<acquisition>(std::move(request), std::move(handler), std::move(right_to_upgrade));
+    auto const a =
+        detail::make_recycled<acquisition>(std::move(request), std::move(handler), std::move(right_to_upgrade));
     a->done_.on_cancel(a);
     a->state_->operations.run(a, a->request_.options.wait.count() > 0 ? run_in_queue(a) : run(a));
 }
 
-acquisition::acquisition(acquire_request request, acquire_handler handler, lock_handle right_to_upgrade)
+acquisition::acquisition(acquire_request request, detail::acquire_handler handler, lock_handle right_to_upgrade)
     : waiting_operation(request.manager.shared_from_this()),
       request_(std::move(request)),
       done_(std::move(handler)),
@@ -62,7 +63,7 @@ acquisition::acquisition(acquire_request request, acquire_handler handler, lock_
 }
 
 // One waiter per manager and resource asks: the others queue up behind it, first come first served.
-task<error_code> acquisition::run_in_queue(std::shared_ptr<acquisition> self)
+runtime::task<error_code> acquisition::run_in_queue(std::shared_ptr<acquisition> self)
 {
     auto& a = *self;
     a.state_->operations.enter(a);
@@ -78,7 +79,7 @@ task<error_code> acquisition::run_in_queue(std::shared_ptr<acquisition> self)
     co_return ec;
 }
 
-task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
+runtime::task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
 {
     auto& a = *self;
     auto& state = *a.state_;
@@ -100,7 +101,7 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
         }
         // The first connections take longer than a vote may; later ones are made while the others vote.
         if (!nodes.met() && !a.round_) {
-            a.round_ = round::to_connect(state.quorum);
+            a.round_ = quorum::round::to_connect(state.quorum);
             co_await a.gather(*a.round_);
             if (a.round_->votes.verdict() != core::verdict::won && !a.cancelled_)
                 a.turn_.tell_those_behind(errc::no_quorum, a.round_);
@@ -155,12 +156,12 @@ std::optional<error_code> acquisition::end_without_asking(clock::time_point now)
     auto joined = turn_.join();
     if (!joined)
         return std::nullopt;
-    bump(attempt_.count()[&lock_stats::joined]);
-    won_ = access::make_handle(std::move(joined));
+    runtime::bump(attempt_.count()[&lock_stats::joined]);
+    won_ = detail::access::make_handle(std::move(joined));
     return error_code();
 }
 
-std::shared_ptr<round> acquisition::next_round()
+std::shared_ptr<quorum::round> acquisition::next_round()
 {
     if (builder_.should_grow())
         leftovers_.grow();
@@ -172,7 +173,7 @@ std::shared_ptr<round> acquisition::next_round()
 }
 
 // What has become of a round that has just ended.
-error_code acquisition::outcome_of(round const& r) const
+error_code acquisition::outcome_of(quorum::round const& r) const
 {
     if (cancelled_)
         return asio::error::operation_aborted;
@@ -185,7 +186,7 @@ error_code acquisition::outcome_of(round const& r) const
     return too_late ? make_error_code(errc::validity_exhausted) : error_code();
 }
 
-task<acquisition::drawn> acquisition::draw_token(std::shared_ptr<acquisition> self)
+runtime::task<acquisition::drawn> acquisition::draw_token(std::shared_ptr<acquisition> self)
 {
     auto& a = *self;
     auto& token = a.round_->grant()->fence;
@@ -213,12 +214,13 @@ void acquisition::hand_out(clock::time_point decided)
         state_->waiters.others_want(names.names(), decided - round_->started, in_vain, state_->now(),
                                     state_->runtime.random()[0]);
     }
-    auto held = make_recycled<held_lock>(state_, attempt_.origin(), std::move(names), *round_, request_.options);
+    auto held =
+        detail::make_recycled<held_lock>(state_, attempt_.origin(), std::move(names), *round_, request_.options);
     if (!right_to_upgrade_.empty())
         held->held_as.may_be_upgraded(std::move(right_to_upgrade_));
-    held->keep();
-    state_->holdings.add(held);
-    won_ = access::make_handle(held->first_stake());
+    held->set_alarm();
+    state_->held_locks.add(held);
+    won_ = detail::access::make_handle(held->first_handle());
     leftovers_.are_won();
     if (turn_.place())
         turn_.place()->got(held->resources.names());
@@ -235,7 +237,7 @@ void acquisition::round_was_in_vain(error_code ec)
 }
 
 // After a lost round: until the next one may be won, as far as the nodes have told.
-task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> self, error_code lost)
+runtime::task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> self, error_code lost)
 {
     auto& a = *self;
     auto& state = *a.state_;
@@ -263,8 +265,8 @@ task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> self, error
         co_await a.sleep(std::min(again, a.give_up_at_));
 }
 
-task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock::time_point decided,
-                                        clock::time_point ask_anyway)
+runtime::task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock::time_point decided,
+                                                 clock::time_point ask_anyway)
 {
     using action = core::wait_plan<clock::time_point>::action;
     auto& a = *self;
@@ -281,7 +283,7 @@ task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock
             co_await a.sleep(std::min(step.until, another_choice));
             continue;
         }
-        a.watch_.look(step.until);
+        a.watch_.read_votes(step.until);
         if (grows)
             a.leftovers_.keep_what_is_ours(*a.round_);
     }
@@ -300,4 +302,4 @@ void acquisition::cancel(asio::cancellation_type type)
     waiting_operation::cancel(type);
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

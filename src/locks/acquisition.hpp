@@ -14,12 +14,12 @@
 #include <optional>
 #include <string_view>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /// Acquires what may be upgraded: the right to that, which is a lock that one has at a time, and a reader's lock.
-void start_upgradeable(acquire_request, acquire_handler);
+void start_upgradeable(acquire_request, detail::acquire_handler);
 
-void start_acquire(acquire_request, acquire_handler);
+void start_acquire(acquire_request, detail::acquire_handler);
 
 /** One call of `lock_manager::async_acquire`, or of `async_acquire_any`: the flow, which asks its parts for the rest.
 
@@ -27,10 +27,10 @@ void start_acquire(acquire_request, acquire_handler);
 */
 class acquisition final : public waiting_operation<acquisition>, public waiter {
 public:
-    acquisition(acquire_request, acquire_handler, lock_handle right_to_upgrade = {});
+    acquisition(acquire_request, detail::acquire_handler, lock_handle right_to_upgrade = {});
 
     /// What it asks for has been checked. @p right_to_upgrade: the lock is held with it.
-    static void start(acquire_request, acquire_handler, lock_handle right_to_upgrade = {});
+    static void start(acquire_request, detail::acquire_handler, lock_handle right_to_upgrade = {});
 
     void cancel(asio::cancellation_type) override;
     void complete(error_code);
@@ -55,24 +55,24 @@ private:
         bool conflict = false;  ///< they have gone beyond what was proposed, each to another number
     };
 
-    static task<error_code> run_in_queue(std::shared_ptr<acquisition>);
-    static task<error_code> run(std::shared_ptr<acquisition>);
-    static task<drawn> draw_token(std::shared_ptr<acquisition>);
-    static task<void> wait_until_free(std::shared_ptr<acquisition>, error_code lost);
-    static task<void> wait_for_change(std::shared_ptr<acquisition>, clock::time_point decided,
-                                      clock::time_point ask_anyway);
+    static runtime::task<error_code> run_in_queue(std::shared_ptr<acquisition>);
+    static runtime::task<error_code> run(std::shared_ptr<acquisition>);
+    static runtime::task<drawn> draw_token(std::shared_ptr<acquisition>);
+    static runtime::task<void> wait_until_free(std::shared_ptr<acquisition>, error_code lost);
+    static runtime::task<void> wait_for_change(std::shared_ptr<acquisition>, clock::time_point decided,
+                                               clock::time_point ask_anyway);
 
     bool has_asked() const noexcept override { return builder_.rounds() > 0; }
     std::optional<error_code> end_without_asking(clock::time_point now);
-    std::shared_ptr<round> next_round();
-    error_code outcome_of(round const&) const;
-    void tell(round const&, error_code outcome);
+    std::shared_ptr<quorum::round> next_round();
+    error_code outcome_of(quorum::round const&) const;
+    void tell(quorum::round const&, error_code outcome);
     void hand_out(clock::time_point decided);
     void round_was_in_vain(error_code);
     attempt_report report(error_code) const;
 
     acquire_request const request_;
-    acquire_handler done_;
+    detail::acquire_handler done_;
     lock_handle right_to_upgrade_;
     attempt attempt_;
     clock::time_point const give_up_at_;  ///< no round is started later
@@ -81,8 +81,8 @@ private:
     round_builder builder_;
     leftovers leftovers_;
     free_watch watch_;
-    std::shared_ptr<round> round_;  ///< the latest, or that of the waiter before it in the queue
+    std::shared_ptr<quorum::round> round_;  ///< the latest, or that of the waiter before it in the queue
     lock_handle won_;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

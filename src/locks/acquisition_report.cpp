@@ -8,12 +8,12 @@
 #include <chrono>
 #include <string_view>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 namespace {
 
 // Of several resources the first that somebody else has, as far as a node has told.
-std::string_view first_taken(acquire_request const& request, round const* asked)
+std::string_view first_taken(acquire_request const& request, quorum::round const* asked)
 {
     if (!asked || request.wants_any())
         return {};
@@ -24,17 +24,17 @@ std::string_view first_taken(acquire_request const& request, round const* asked)
 }
 
 // For how long others have it, as far as this manager or the nodes have told.
-std::chrono::milliseconds remaining(acquire_request const& request, local_turn const& turn, round const* asked)
+std::chrono::milliseconds remaining(acquire_request const& request, local_turn const& turn, quorum::round const* asked)
 {
     auto const now = request.manager.now();
     auto until = clock::time_point::max();
     if (request.wants_any())
         until = turn.first_held_until();
-    else if (auto const held_until = request.manager.holdings.held_until(request.names(), request.mode_on_nodes()))
+    else if (auto const held_until = request.manager.held_locks.held_until(request.names(), request.mode_on_nodes()))
         return core::time_left(*held_until, now);
     if (asked) {
         core::estimate<clock::time_point> to(asked->ballots.size(), asked->quorum.nodes.quorum(), request.wants_any());
-        look_at(*asked, now, to);
+        add_votes(*asked, now, to);
         until = std::min(until, to.free_at());
     }
     return until == clock::time_point::max() ? std::chrono::milliseconds(0) : core::time_left(until, now);
@@ -42,7 +42,7 @@ std::chrono::milliseconds remaining(acquire_request const& request, local_turn c
 
 }  // namespace
 
-void acquisition::tell(round const& decided, error_code outcome)
+void acquisition::tell(quorum::round const& decided, error_code outcome)
 {
     if (state_->log.observed())
         attempt_.tell_round(decided, builder_.rounds(), outcome, shared_from_this());
@@ -71,11 +71,11 @@ void acquisition::complete(error_code ec)
     attempt_.ends(ec);
     if (state_->log.observed())
         attempt_.tell_end(ec, won_, builder_.rounds(), shared_from_this());
-    reported_error outcome(ec);
+    detail::reported_error outcome(ec);
     give_reports(outcome, request_.options.report, request_.explains, [&] { return report(ec); });
     watch_.end();
     round_.reset();  // here, on the strand: the last who knows us may be a thread of the user's
     done_(std::move(outcome), std::move(won_));
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 void attempt::begins() noexcept
 {
     count_ = &state_.count.of(options_.group);
-    bump((*count_)[&lock_stats::begun]);
+    runtime::bump((*count_)[&lock_stats::begun]);
     number_ = state_.count.next_number();
     asked = decided = called;
 }
@@ -32,7 +32,7 @@ void attempt::ends(error_code ec) noexcept
     (*count_)[&lock_stats::time_waited].add(asked - called);
 }
 
-attempt_report attempt::report(error_code ec, round const* asked_last, std::size_t rounds) const
+attempt_report attempt::report(error_code ec, quorum::round const* asked_last, std::size_t rounds) const
 {
     attempt_report r{.outcome = ec, .rounds = rounds};
     if (asked_last)
@@ -61,7 +61,7 @@ void attempt::tell_begin(bool any, bool resumes, std::size_t ahead, std::shared_
                     std::move(alive));
 }
 
-void attempt::tell_round(round const& r, std::size_t how_many_eth, error_code outcome,
+void attempt::tell_round(quorum::round const& r, std::size_t how_many_eth, error_code outcome,
                          std::shared_ptr<void const> alive) const noexcept
 try {
     struct kept {
@@ -106,7 +106,7 @@ void attempt::tell_end(error_code ec, lock_handle const& won, std::size_t rounds
     if (number_ == 0)
         return;
     if (!ec)
-        return tell_win(access::stake_of(won)->lock.shared_from_this(), rounds);
+        return tell_win(detail::access::handle_of(won)->lock.shared_from_this(), rounds);
     state_.log.tell(&observer::not_acquired,
                     {.when = decided,
                      .acquisition = number_,
@@ -119,4 +119,4 @@ void attempt::tell_end(error_code ec, lock_handle const& won, std::size_t rounds
                     std::move(alive));
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 class held_lock;
 
@@ -33,7 +33,7 @@ public:
     void ends(error_code) noexcept;  ///< unless it has never begun
 
     /// For the caller, but for the message. @p asked: the latest round, if there was one.
-    attempt_report report(error_code, round const* asked, std::size_t rounds) const;
+    attempt_report report(error_code, quorum::round const* asked, std::size_t rounds) const;
 
     /// Its group's. It has begun.
     group_counters& count() const noexcept { return *count_; }
@@ -45,7 +45,7 @@ public:
     // If there is an observer. What is @p alive has what the constructor was given.
 
     void tell_begin(bool any, bool resumes, std::size_t ahead, std::shared_ptr<void const> alive) noexcept;
-    void tell_round(round const& decided_now, std::size_t how_many_eth, error_code outcome,
+    void tell_round(quorum::round const& decided_now, std::size_t how_many_eth, error_code outcome,
                     std::shared_ptr<void const> alive) const noexcept;
     void tell_end(error_code, lock_handle const& won, std::size_t rounds,
                   std::shared_ptr<void const> alive) const noexcept;
@@ -61,4 +61,4 @@ private:
     std::size_t ahead_ = 0;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -41,10 +41,10 @@ void body_run::start(lock_source from, selection selected, acquire_options optio
         auto won = [self](reported_error ec, lock_handle lock) { self->acquired(std::move(ec), std::move(lock)); };
         auto handler = self->on_strand<acquire_handler>(std::move(won));
         if (self->source_.scope)
-            start_acquire_in_scope(self->source_.scope, self->selected_.resources, self->options_, std::move(handler),
-                                   true);
+            locks::start_acquire_in_scope(self->source_.scope, self->selected_.resources, self->options_,
+                                          std::move(handler), true);
         else
-            start_acquire(self->source_.manager, self->selected_, self->options_, std::move(handler), true);
+            locks::start_acquire(self->source_.manager, self->selected_, self->options_, std::move(handler), true);
     });
 }
 
@@ -65,14 +65,14 @@ void body_run::acquired(reported_error ec, lock_handle won)
         held() = {};
         return complete(cancellation());
     }
-    auto const& stake = access::stake_of(held());
+    auto const& handle = access::handle_of(held());
     if (selected_.wants_one_of_several())
-        selected_ = stake->lock.resources;  // that is what it may lose
-    asio::dispatch(stake->lock.state->strand(), [stake] { runs_body(*stake); });
+        selected_ = handle->lock.resources;  // that is what it may lose
+    asio::dispatch(handle->lock.state->strand(), [handle] { locks::runs_body(*handle); });
     // Without the signal: it ends with the lock, and not before.
-    start_wait_lost(stake,
-                    error_handler(asio::bind_executor(strand_, [self = shared_from_this(), stake](
-                                                                   error_code why) { self->wait_ended(*stake, why); }),
+    start_wait_lost(handle,
+                    error_handler(asio::bind_executor(strand_, [self = shared_from_this(), handle](
+                                                                   error_code why) { self->wait_ended(*handle, why); }),
                                   strand_));
     try {
         spawn();
@@ -88,7 +88,7 @@ void body_run::spawn_on(asio::any_io_executor const& on, asio::awaitable<void> b
 
 // The lock was lost; or the manager stops: then it keeps the lock until the body has ended; or the body has released
 // the lock.
-void body_run::wait_ended(stake const& s, error_code why)
+void body_run::wait_ended(locks::handle_state const& s, error_code why)
 {
     if (ended_)
         return;
@@ -103,20 +103,20 @@ void body_run::ended(std::exception_ptr failure)
 {
     ended_ = true;
     failure_ = std::move(failure);
-    auto const stake = access::stake_of(held());
+    auto const handle = access::handle_of(held());
     if (cancelled_) {
         held() = {};  // at once; the release goes on in the background
         return released({});
     }
-    released_itself_ = released_itself_ || (!lost_ && (!stake || stake->given_back()));
+    released_itself_ = released_itself_ || (!lost_ && (!handle || handle->given_back()));
     if (released_itself_ && (!failure_ || is_cancellation(failure_)))
         return complete(failure_of(
             errc::not_held, "it released the lock, or moved it away, which with_lock does when the body has ended"));
-    start_release(stake, on_strand<error_handler>([self = shared_from_this(), stake](error_code ec) {
-                      if (stake && self->why_.empty())
-                          self->why_ = stake->lost_because();
-                      self->released(ec);
-                  }));
+    locks::start_release(handle, on_strand<error_handler>([self = shared_from_this(), handle](error_code ec) {
+                             if (handle && self->why_.empty())
+                                 self->why_ = handle->lost_because();
+                             self->released(ec);
+                         }));
 }
 
 void body_run::released(error_code ec)
@@ -132,16 +132,16 @@ void body_run::released(error_code ec)
 std::exception_ptr body_run::failure_of(error_code ec, std::string_view why) const
 {
     auto const what = ec == errc::lost ? "lost, while a body ran under it," : "a body did not end under";
-    attempt_report report{.outcome = ec, .message = about(selected_, what) + ": " + std::string(why)};
+    attempt_report report{.outcome = ec, .message = locks::about(selected_, what) + ": " + std::string(why)};
     return std::make_exception_ptr(lock_error(std::move(report)));
 }
 
-std::exception_ptr end_of(manager_state const& s, selection const& selected, acquire_options const& options)
+std::exception_ptr end_of(locks::manager_state const& s, selection const& selected, acquire_options const& options)
 {
     if (!s.abandoned())
         return {};
     attempt_report report{.outcome = asio::error::operation_aborted};
-    report.message = explain(s.settings, s.quorum.nodes, selected, options, report);
+    report.message = locks::explain(s.settings, s.quorum.nodes, selected, options, report);
     if (options.report)
         *options.report = report;
     return std::make_exception_ptr(lock_error(std::move(report)));

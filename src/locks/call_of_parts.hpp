@@ -9,18 +9,18 @@
 #include <functional>
 #include <memory>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /// One call about a handle that has parts: the same for each of them, at once.
-class call_of_parts final : public shared_operation<call_of_parts> {
+class call_of_parts final : public runtime::shared_operation<call_of_parts> {
 public:
-    using call = std::function<void(std::shared_ptr<stake>, error_handler)>;
+    using call = std::function<void(std::shared_ptr<handle_state>, detail::error_handler)>;
     enum class ends : std::uint8_t { with_all, with_the_first };
 
     /// Completes with the first error of all; but with a loss, if one of them says that.
-    static void start(std::shared_ptr<stake>, call, error_handler done, ends = ends::with_all);
+    static void start(std::shared_ptr<handle_state>, call, detail::error_handler done, ends = ends::with_all);
 
-    call_of_parts(std::shared_ptr<stake>, error_handler done, ends);
+    call_of_parts(std::shared_ptr<handle_state>, detail::error_handler done, ends);
 
     void cancel(asio::cancellation_type) override;
     void abandon() override {}
@@ -29,12 +29,12 @@ private:
     void begin(call const&);
     void ended(error_code);
 
-    std::shared_ptr<stake> const stake_;
-    error_handler done_;
+    std::shared_ptr<handle_state> const state_;
+    detail::error_handler done_;
     ends const ends_;
     std::deque<asio::cancellation_signal> signals_;  // one for each part
     std::size_t left_ = 0;
     error_code ec_;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 namespace {
 
@@ -120,7 +120,7 @@ std::string check_ttl(milliseconds ttl, config const& c)
 
 namespace {
 
-std::string check_resources(selection const& wanted, std::string_view prefix)
+std::string check_resources(detail::selection const& wanted, std::string_view prefix)
 {
     auto const& resources = wanted.resources;
     auto const most = wanted.any ? any_max : resources_max;
@@ -151,7 +151,7 @@ std::string name_of(mode m)
 
 }  // namespace
 
-std::string check(selection const& wanted, acquire_options const& o, config const& c)
+std::string check(detail::selection const& wanted, acquire_options const& o, config const& c)
 {
     auto const& resources = wanted.resources;
     if (auto wrong = check_resources(wanted, c.prefix); !wrong.empty())
@@ -237,4 +237,4 @@ std::string check(lock_ticket const& t, acquire_options const& o, config const& 
     return check(o, c);
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 // Each check returns what is wrong, naming the field, the value and the limit; empty: all is well.
 
@@ -19,9 +19,9 @@ std::string check_resource(std::string_view resource, std::string_view prefix);
 std::string check_ttl(std::chrono::milliseconds ttl, config const&);
 std::string check_wait(std::chrono::milliseconds);
 std::string check(acquire_options const&, config const&);
-std::string check(selection const&, acquire_options const&, config const&);
+std::string check(detail::selection const&, acquire_options const&, config const&);
 std::string check(elect_options const&, config const&);
 std::string check(lock_ticket const&, config const&);
 std::string check(lock_ticket const&, acquire_options const&, config const&);
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

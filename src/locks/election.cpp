@@ -25,7 +25,7 @@
 #include <optional>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 namespace {
 
@@ -41,10 +41,10 @@ bool lacks_nodes(error_code ec)
     weak pointer to it. The user's cancellation slot has only a weak pointer, too: it may be destroyed after the
     strand's execution context.
 */
-class candidate final : public cancellable, public std::enable_shared_from_this<candidate> {
+class candidate final : public detail::cancellable, public std::enable_shared_from_this<candidate> {
 public:
     candidate(asio::any_io_executor strand, std::shared_ptr<manager_state> s, std::string name, elect_options options,
-              leader_body body)
+              detail::leader_body body)
         : strand_(std::move(strand)),
           state_(std::move(s)),
           name_(std::move(name)),
@@ -53,7 +53,7 @@ public:
     {
     }
 
-    void start(completion<void(std::exception_ptr)> done);
+    void start(detail::completion<void(std::exception_ptr)> done);
     void request_cancel(asio::cancellation_type) override;
 
 private:
@@ -81,7 +81,7 @@ private:
     static asio::awaitable<void> end_if_cancelled(std::shared_ptr<candidate>);
 
     bool done(attempt_report const& r) const { return !r.outcome && term_.returned == elected::done; }
-    std::optional<planned_pause> judge(attempt_report);
+    std::optional<planned_pause> after_term(attempt_report);
     planned_pause failed(std::exception_ptr);
     [[noreturn]] void end(error_code, std::string_view why) const;
 
@@ -95,9 +95,9 @@ private:
     std::shared_ptr<manager_state> const state_;
     std::string const name_;
     elect_options const options_;
-    leader_body const body_;
+    detail::leader_body const body_;
 
-    completion<void(std::exception_ptr)> done_;
+    detail::completion<void(std::exception_ptr)> done_;
     asio::cancellation_signal signal_;
     std::shared_ptr<queue_observer> listener_;
     term term_;                 ///< the latest
@@ -115,7 +115,7 @@ public:
     {
     }
 
-    void met(error_code outcome, round const* asked) noexcept override
+    void met(error_code outcome, quorum::round const* asked) noexcept override
     {
         try {
             asio::post(strand_, [weak = candidate_, outcome, message = words_for(outcome, asked)]() mutable {
@@ -128,7 +128,7 @@ public:
     }
 
 private:
-    std::string words_for(error_code outcome, round const* asked) const
+    std::string words_for(error_code outcome, quorum::round const* asked) const
     {
         if (!lacks_nodes(outcome))
             return {};
@@ -147,7 +147,7 @@ private:
     std::weak_ptr<candidate> const candidate_;
 };
 
-void candidate::start(completion<void(std::exception_ptr)> done)
+void candidate::start(detail::completion<void(std::exception_ptr)> done)
 {
     done_ = std::move(done);
     done_.on_cancel(weak_from_this());
@@ -188,7 +188,7 @@ asio::awaitable<void> candidate::stand_until_done(std::shared_ptr<candidate> sel
         if (c.done(outcome))
             co_return;
         co_await end_if_cancelled(self);
-        if (auto pause_first = c.judge(std::move(outcome)))
+        if (auto pause_first = c.after_term(std::move(outcome)))
             co_await pause(self, std::move(*pause_first));
     }
 }
@@ -199,10 +199,11 @@ asio::awaitable<attempt_report> candidate::lead_once(std::shared_ptr<candidate> 
     auto body = [self](lock& l) { return run_body(self, l); };
     attempt_report outcome;
     try {
-        auto leading = await_body<lock>(self->state_, self->name_, self->options_.lock, std::move(body));  // named, as
-                                                                                                           // is the
-                                                                                                           // body: g++
-                                                                                                           // 12
+        auto leading =
+            detail::await_body<lock>(self->state_, self->name_, self->options_.lock, std::move(body));  // named, as
+                                                                                                        // is the
+                                                                                                        // body: g++
+                                                                                                        // 12
         co_await std::move(leading);
     } catch (lock_error const& e) {
         outcome = e.report();
@@ -226,13 +227,13 @@ asio::awaitable<void> candidate::run_body(std::shared_ptr<candidate> self, lock&
                                                      // throws
     }
     c.term_.lasted = c.state_->now() - *c.term_.began;
-    auto const stake = access::stake_of(l);
-    if (stake && c.term_.returned == elected::done && c.options_.at_least.count() > 0)
-        asio::dispatch(c.state_->strand(), [stake, d = c.options_.at_least] { stake->lock.stay_for(d); });
+    auto const handle = detail::access::handle_of(l);
+    if (handle && c.term_.returned == elected::done && c.options_.at_least.count() > 0)
+        asio::dispatch(c.state_->strand(), [handle, d = c.options_.at_least] { handle->lock.stay_for(d); });
 }
 
 // What comes before it stands again; nothing: that at once. Throws what ends it.
-std::optional<candidate::planned_pause> candidate::judge(attempt_report r)
+std::optional<candidate::planned_pause> candidate::after_term(attempt_report r)
 {
     if (term_.began && term_.lasted >= options_.stable)
         failures_ = 0;
@@ -243,7 +244,7 @@ std::optional<candidate::planned_pause> candidate::judge(attempt_report r)
         return failed(std::make_exception_ptr(lock_error(std::move(r))));
     if (r.outcome == errc::lost) {
         auto e = event(kind::lost, r.outcome, std::move(r.message));
-        if (term_.failure && !is_cancellation(term_.failure))
+        if (term_.failure && !detail::is_cancellation(term_.failure))
             e.exception = term_.failure;
         tell(std::move(e));
         return std::nullopt;
@@ -281,12 +282,12 @@ asio::awaitable<void> candidate::pause(std::shared_ptr<candidate> self, planned_
                 c->tell(std::move(e));
         });
     };
-    auto start = [range = r.range, begun = std::move(begun)](auto const& state, error_handler handler) {
+    auto start = [range = r.range, begun = std::move(begun)](auto const& state, detail::error_handler handler) {
         start_pause(state, range, begun, std::move(handler));
     };
     auto const token = asio::as_tuple(asio::use_awaitable);
-    auto waiting =
-        initiate<void(error_code)>::on<error_handler, decltype(token)>(self->state_, std::move(start), token);
+    auto waiting = detail::initiate<void(error_code)>::on<detail::error_handler, decltype(token)>(
+        self->state_, std::move(start), token);
     auto const [ec] = co_await std::move(waiting);
     co_await end_if_cancelled(self);
     if (ec)
@@ -340,7 +341,7 @@ void candidate::ended(std::exception_ptr const& failure)
         e.error = make_error_code(boost::system::errc::not_enough_memory);
         e.message = e.error.message();
     }
-    if (told_ == kind::elected && term_.failure && !is_cancellation(term_.failure))
+    if (told_ == kind::elected && term_.failure && !detail::is_cancellation(term_.failure))
         e.exception = term_.failure;
     tell(std::move(e));
 }
@@ -365,21 +366,22 @@ void candidate::tell(election_event e) noexcept
 }  // namespace
 
 asio::awaitable<void> stand_for(std::shared_ptr<manager_state> state, std::string name, elect_options options,
-                                leader_body body)
+                                detail::leader_body body)
 {
     if (auto const wrong = check(options, state->settings); !wrong.empty())
         throw lock_error(attempt_report{.outcome = errc::invalid_argument,
                                         .message = about(name, "cannot stand for") + ": " + wrong});
-    auto strand = strand_of<asio::any_io_executor>(co_await asio::this_coro::executor);
+    auto strand = detail::strand_of<asio::any_io_executor>(co_await asio::this_coro::executor);
     auto c =
         std::make_shared<candidate>(std::move(strand), state, std::move(name), std::move(options), std::move(body));
-    auto start = [](auto const&, std::shared_ptr<candidate> who, completion<void(std::exception_ptr)> done) {
+    auto start = [](auto const&, std::shared_ptr<candidate> who, detail::completion<void(std::exception_ptr)> done) {
         who->start(std::move(done));
     };
     asio::use_awaitable_t<> const token;
-    auto standing = initiate<void(std::exception_ptr)>::on<completion<void(std::exception_ptr)>, decltype(token)>(
-        state, start, token, std::move(c));
+    auto standing =
+        detail::initiate<void(std::exception_ptr)>::on<detail::completion<void(std::exception_ptr)>, decltype(token)>(
+            state, start, token, std::move(c));
     co_await std::move(standing);  // the candidate completes it; this frame must not keep the candidate
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 namespace {
 
@@ -15,12 +15,12 @@ constexpr std::size_t nodes_shown = 9;
 
 }  // namespace
 
-std::string about(selection const& selected, std::string_view what)
+std::string about(detail::selection const& selected, std::string_view what)
 {
-    return fmt::format("redlock: {} {}", what, std::string_view(shown_name(selected.resources, selected.any)));
+    return fmt::format("redlock: {} {}", what, std::string_view(runtime::shown_name(selected.resources, selected.any)));
 }
 
-std::string explain(config const& settings, node_set const& nodes, selection const& wanted,
+std::string explain(config const& settings, quorum::node_set const& nodes, detail::selection const& wanted,
                     acquire_options const& options, attempt_report const& r, std::string_view taken)
 {
     std::string refused;
@@ -33,15 +33,15 @@ std::string explain(config const& settings, node_set const& nodes, selection con
     return explain(nodes, wanted, "cannot hold", refused, r, taken);
 }
 
-std::string explain(node_set const& nodes, selection const& wanted, std::string_view what, std::string_view refused,
-                    attempt_report const& r, std::string_view taken)
+std::string explain(quorum::node_set const& nodes, detail::selection const& wanted, std::string_view what,
+                    std::string_view refused, attempt_report const& r, std::string_view taken)
 {
     auto text = about(wanted, what) + ": ";
     if (!refused.empty())
         return text.append(refused);
     text += r.outcome.message();
     if (!taken.empty())
-        text += fmt::format(": \"{}\"", std::string_view(shown_name(taken)));
+        text += fmt::format(": \"{}\"", std::string_view(runtime::shown_name(taken)));
     if (r.quarantine.count() > 0)
         text += fmt::format("; a majority votes again in {} ms", r.quarantine.count());
     if (r.outcome == boost::asio::error::operation_aborted)
@@ -76,4 +76,4 @@ std::string missing_votes(std::vector<node_report> const& nodes, std::size_t nee
                        votes(vote::denied), needed, reasons);
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

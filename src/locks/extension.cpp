@@ -5,18 +5,18 @@
 
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 namespace {
 
 constexpr int late_part = 5;  // a renewal is late if less than this part of the validity was left
 
 /// One call of `lock::async_extend`, or one renewal.
-class extension final : public shared_operation<extension> {
+class extension final : public runtime::shared_operation<extension> {
 public:
     /// @param by a handle that has no parts; null for a renewal
-    extension(std::shared_ptr<held_lock> held, std::shared_ptr<stake> by, std::chrono::milliseconds ttl,
-              error_handler handler)
+    extension(std::shared_ptr<held_lock> held, std::shared_ptr<handle_state> by, std::chrono::milliseconds ttl,
+              detail::error_handler handler)
         : shared_operation(held->state->strand()),
           done(std::move(handler)),
           held_(std::move(held)),
@@ -25,7 +25,7 @@ public:
     {
     }
 
-    static task<error_code> ask_nodes(std::shared_ptr<extension>);
+    static runtime::task<error_code> ask_nodes(std::shared_ptr<extension>);
 
     void complete(error_code ec)
     {
@@ -38,7 +38,7 @@ public:
 
     void cancel(asio::cancellation_type type) override
     {
-        if (!may_leave_traces(type))
+        if (!runtime::may_leave_traces(type))
             return;
         cancelled_ = true;
         if (round_)
@@ -53,7 +53,7 @@ public:
             round_->abandon();
     }
 
-    error_handler done;
+    detail::error_handler done;
 
 private:
     bool is_renewal() const noexcept { return by_ == nullptr; }
@@ -65,19 +65,19 @@ private:
     }
 
     std::shared_ptr<held_lock> const held_;
-    std::shared_ptr<stake> const by_;
+    std::shared_ptr<handle_state> const by_;
     std::chrono::milliseconds const ttl_;
     bool cancelled_ = false;
     std::chrono::nanoseconds slack_{0};  // how much validity was left when the nodes had answered
     bool is_late_ = false;
-    std::shared_ptr<round> round_;
+    std::shared_ptr<quorum::round> round_;
 };
 
 // What asked for an upgrade, or was renewed as if it had been granted, may have come to a node after it was taken back.
 void share_again(held_lock& held)
 {
-    auto const downgrade =
-        make_recycled<round>(held.state->quorum, node_command::kind::downgrade, held.grant(), held.longest_ttl());
+    auto const downgrade = detail::make_recycled<quorum::round>(held.state->quorum, node_command::kind::downgrade,
+                                                                held.grant(), held.longest_ttl());
     for (std::size_t i = 0; i < held.grant()->nodes(); ++i) {
         if (!held.grant()->may_hold(i))
             downgrade->skip(i, vote::denied);
@@ -85,7 +85,7 @@ void share_again(held_lock& held)
     downgrade->send();
 }
 
-task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
+runtime::task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
 {
     auto& held = *self->held_;
     auto& state = *held.state;
@@ -103,7 +103,8 @@ task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
         held.may_live_for(self->ttl_);
         if (form == held_lock::form::downgraded)
             share_again(held);
-        auto const extension = make_recycled<round>(state.quorum, node_command::kind::extend, grant, self->ttl_);
+        auto const extension =
+            detail::make_recycled<quorum::round>(state.quorum, node_command::kind::extend, grant, self->ttl_);
         extension->command.heal = self->is_renewal() && state.settings.heal;
         extension->timed = self->is_renewal();
         extension->command.alone = form == held_lock::form::upgraded;
@@ -129,26 +130,26 @@ task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
 void start_renewal(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl)
 {
     auto const& state = held->state;
-    auto x = make_recycled<extension>(std::move(held), nullptr, ttl, error_handler());
+    auto x = detail::make_recycled<extension>(std::move(held), nullptr, ttl, detail::error_handler());
     state->operations.run(x, extension::ask_nodes(x));
 }
 
-void start_extend(std::shared_ptr<stake> s, std::chrono::milliseconds ttl, error_handler done)
+void start_extend(std::shared_ptr<handle_state> s, std::chrono::milliseconds ttl, detail::error_handler done)
 {
     if (!s || s->given_back() || s->lock.state->abandoned())
         return done(make_error_code(errc::not_held));
     auto& state = *s->lock.state;
-    if (!detail::check_ttl(ttl, state.settings).empty() || !state.quorum.nodes.check_ttl(ttl).empty())
+    if (!locks::check_ttl(ttl, state.settings).empty() || !state.quorum.nodes.check_ttl(ttl).empty())
         return done(make_error_code(errc::invalid_argument));
     if (!s->parts().empty()) {
-        auto const each = [ttl](std::shared_ptr<stake> part, error_handler ended) {
+        auto const each = [ttl](std::shared_ptr<handle_state> part, detail::error_handler ended) {
             start_extend(std::move(part), ttl, std::move(ended));
         };
         return call_of_parts::start(std::move(s), each, std::move(done));
     }
-    auto x = make_recycled<extension>(s->lock.shared_from_this(), s, ttl, std::move(done));
+    auto x = detail::make_recycled<extension>(s->lock.shared_from_this(), s, ttl, std::move(done));
     x->done.on_cancel(x);
     state.operations.run(x, extension::ask_nodes(x));
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 using namespace std::chrono_literals;
 
@@ -20,13 +20,13 @@ clock::time_point end_of(clock::time_point now, std::chrono::milliseconds remain
 
 }  // namespace
 
-std::span<taken_key const> awaited(ballot const& b)
+std::span<taken_key const> awaited(quorum::ballot const& b)
 {
     std::span<taken_key const> const taken(b.reply.taken);
     return b.command().grows ? taken.first(std::min<std::size_t>(taken.size(), 1)) : taken;
 }
 
-void look_at(round const& r, clock::time_point now, core::estimate<clock::time_point>& to)
+void add_votes(quorum::round const& r, clock::time_point now, core::estimate<clock::time_point>& to)
 {
     for (auto const& b : r.ballots) {
         if (!b.answered || b.cast() == vote::unknown)
@@ -43,7 +43,7 @@ void look_at(round const& r, clock::time_point now, core::estimate<clock::time_p
     }
 }
 
-void free_watch::begin(std::shared_ptr<round> asked)
+void free_watch::begin(std::shared_ptr<quorum::round> asked)
 {
     estimate_.emplace(asked->quorum.nodes.size(), asked->quorum.nodes.quorum(), request_.wants_any());
     asked_ = std::move(asked);
@@ -54,7 +54,7 @@ clock::time_point free_watch::denied(clock::time_point now, std::uint64_t random
     bool const race = asked_->votes.granted() > 0;
     races_ = race ? races_ + 1 : 0;
     denied_ += race ? 0 : 1;
-    look(now);
+    read_votes(now);
     if (!race)
         note_holder(now);
     if (will_be_notified())
@@ -77,7 +77,7 @@ void free_watch::note_holder(clock::time_point now)
 // say, unless any of several would do: it was not asked to tell what becomes of the others.
 bool free_watch::will_be_notified() const
 {
-    auto const notifies = [](ballot const& b) {
+    auto const notifies = [](quorum::ballot const& b) {
         return (b.has_granted() && !b.command().any) || (b.answered && b.reply.watched);
     };
     return static_cast<std::size_t>(std::ranges::count_if(asked_->ballots, notifies)) >= asked_->quorum.nodes.quorum();
@@ -138,4 +138,4 @@ bool free_watch::may_be_free(std::size_t node, std::string_view resource)
     return k != nullptr;
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -15,14 +15,14 @@
 #include <span>
 #include <string_view>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /// Which of several keys have to be free before it makes sense to ask the node again: all that are taken. If the set
 /// grows, the first of them.
-std::span<taken_key const> awaited(ballot const&);
+std::span<taken_key const> awaited(quorum::ballot const&);
 
 /// Adds what the nodes have said in a lost round: from when on the locks may be free; or one of them, if any is wanted.
-void look_at(round const&, clock::time_point now, core::estimate<clock::time_point>& to);
+void add_votes(quorum::round const&, clock::time_point now, core::estimate<clock::time_point>& to);
 
 /// When what an acquisition wants may be free: what the nodes have said and pushed, and how often they have denied.
 class free_watch {
@@ -31,7 +31,7 @@ public:
     explicit free_watch(acquire_request const& r) : request_(r) {}
 
     /// Watches from @p asked, in which the nodes are asked to notify, until @ref end.
-    void begin(std::shared_ptr<round> asked);
+    void begin(std::shared_ptr<quorum::round> asked);
     void end() noexcept { asked_.reset(); }
     bool active() const noexcept { return asked_ != nullptr; }
 
@@ -41,7 +41,7 @@ public:
     clock::time_point denied(clock::time_point now, std::uint64_t random, std::size_t rounds);
 
     /// Reads the votes again: some may have come late.
-    void look(clock::time_point now) { look_at(*asked_, now, *estimate_); }
+    void read_votes(clock::time_point now) { add_votes(*asked_, now, *estimate_); }
 
     clock::time_point free_at() const { return estimate_->free_at(); }
 
@@ -65,7 +65,7 @@ private:
     taken_key const* awaited_key(std::size_t node, std::string_view resource) const;
 
     acquire_request const& request_;
-    std::shared_ptr<round> asked_;                               ///< null: it is not active
+    std::shared_ptr<quorum::round> asked_;                       ///< null: it is not active
     std::optional<core::estimate<clock::time_point>> estimate_;  ///< of that round
     std::size_t denied_ = 0;                                     ///< rounds that were lost to a holder
     std::size_t unchanged_ = 0;                                  ///< the latest of them, if the holder was the same
@@ -74,4 +74,4 @@ private:
     clock::time_point free_expected_{};                          ///< when it may be free, as was told then
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 class held_lock;
 class loss_wait;
@@ -57,28 +57,28 @@ struct scope_share {
     handle_count handles;
 };
 
-using waits_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<stake>,
+using waits_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<handle_state>,
                                                     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
 /// A wait for the loss of a lock, in the list of the stake by which it waits.
-class waits_by_stake : public waits_hook {
+class waits_by_handle : public waits_hook {
 public:
-    using list = boost::intrusive::list<waits_by_stake, boost::intrusive::base_hook<waits_hook>,
+    using list = boost::intrusive::list<waits_by_handle, boost::intrusive::base_hook<waits_hook>,
                                         boost::intrusive::constant_time_size<false>>;
 };
 
 /// What one handle has of a held lock. There may be several; the lock is given back with the last. In a scope it may
 /// have more than one lock, or one for fewer names than that has: then it has *parts*.
-class stake {
+class handle_state {
 public:
     /// The first one, which is a part of the lock.
-    explicit stake(held_lock& l) noexcept : lock(l) {}
+    explicit handle_state(held_lock& l) noexcept : lock(l) {}
 
     /// One more, of a scope if that counts. It has been given back from the beginning if the lock has.
-    stake(std::shared_ptr<held_lock>, std::shared_ptr<scope_share> of_scope) noexcept;
+    handle_state(std::shared_ptr<held_lock>, std::shared_ptr<scope_share> of_scope) noexcept;
 
     /// All of @p parts, for @p names: held as long as each of them is.
-    stake(resource_set names, std::vector<lock_handle> parts);
+    handle_state(resource_set names, std::vector<lock_handle> parts);
 
     held_lock& lock;  ///< of several the first
 
@@ -101,7 +101,7 @@ public:
     /// A body runs by it, until it is given back.
     void runs_body() noexcept;
 
-    waits_by_stake::list waits;  ///< on the strand; they keep it
+    waits_by_handle::list waits;  ///< on the strand; they keep it
 
 private:
     struct composition {
@@ -125,7 +125,7 @@ class handles {
 public:
     explicit handles(held_lock& l) noexcept : first(l) {}
 
-    stake first;  ///< which is a part of the lock
+    handle_state first;  ///< which is a part of the lock
 
     // Any thread.
     handle_count count;
@@ -135,23 +135,23 @@ public:
     void add(std::shared_ptr<loss_wait>);
     std::shared_ptr<loss_wait> take(loss_wait&) noexcept;
     void end_waits(error_code) noexcept;
-    void end_waits_of(stake&) noexcept;  ///< it was given back
-    void abandon() noexcept;             ///< tells nobody
-    std::size_t later_joins = 0;         ///< of readers that called after the lock was acquired
+    void end_waits_of(handle_state&) noexcept;  ///< it was given back
+    void abandon() noexcept;                    ///< tells nobody
+    std::size_t later_joins = 0;                ///< of readers that called after the lock was acquired
 
 private:
     void end(loss_wait&, error_code) noexcept;
 
-    boost::intrusive::list<operation, boost::intrusive::constant_time_size<false>> waits_;
+    boost::intrusive::list<runtime::operation, boost::intrusive::constant_time_size<false>> waits_;
 };
 
 /// A body runs by it. On the strand.
-void runs_body(stake&);
+void runs_body(handle_state&);
 
 /// Gives back without waiting. Any thread; never throws.
-void give_back(std::shared_ptr<stake> const&) noexcept;
+void give_back(std::shared_ptr<handle_state> const&) noexcept;
 
 /// One of several was given back: who waits by it for the loss is told. Any thread.
-void tell_waits_of(std::shared_ptr<stake> const&);
+void tell_waits_of(std::shared_ptr<handle_state> const&);
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

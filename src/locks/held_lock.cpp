@@ -6,11 +6,11 @@
 
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
-held_lock::held_lock(std::shared_ptr<manager_state> s, lock_origin const& by, resource_set names, round const& won,
-                     acquire_options const& options)
-    : holding(by, std::move(names)),
+held_lock::held_lock(std::shared_ptr<manager_state> s, lock_origin const& by, resource_set names,
+                     quorum::round const& won, acquire_options const& options)
+    : held_lock_entry(by, std::move(names)),
       state(std::move(s)),
       acquired(by.decided),
       validity(won.started, won.promised(), options.max_hold, state->settings.drift_factor),
@@ -34,7 +34,7 @@ bool held_lock::renews() const noexcept
     return renewal_.is_pending() && !validity.ends_with_max_hold() && (state->shutdown.open() || handles.bodies != 0);
 }
 
-void held_lock::keep()
+void held_lock::set_alarm()
 {
     state->runtime.set(alarm_, renews() ? std::min(validity.lost_at(), renewal_.due()) : validity.lost_at());
 }
@@ -43,14 +43,14 @@ void held_lock::ring()
 {
     auto const now = state->now();
     if (!validity.is(condition::held))
-        return now < valid_until() ? give_away_when_over() : state->holdings.give_away(*this);
+        return now < valid_until() ? give_away_when_over() : state->held_locks.give_away(*this);
     if (now >= validity.lost_at())
         return lose_to_time();
     if (renews() && now >= renewal_.due()) {
         renewal_.begin();
         start_renewal(shared_from_this(), renewal_.ttl());
     }
-    keep();
+    set_alarm();
 }
 
 error_code held_lock::check(clock::time_point now)
@@ -62,7 +62,7 @@ error_code held_lock::check(clock::time_point now)
     return validity.is(condition::lost) ? errc::lost : errc::not_held;
 }
 
-error_code held_lock::conclude(round const& extension, clock::time_point now)
+error_code held_lock::conclude(quorum::round const& extension, clock::time_point now)
 {
     // A majority that comes when the old validity is over may have been granted to somebody else in between.
     if (auto const ec = check(now))
@@ -77,7 +77,7 @@ error_code held_lock::conclude(round const& extension, clock::time_point now)
         if (until > valid_until())
             validity.set(extension.started, promised);
         renewal_.extended(promised, extension.command.ttl);
-        keep();
+        set_alarm();
         return {};
     }
     if (extension.votes.refused())
@@ -104,18 +104,18 @@ void held_lock::renewed(error_code ec, std::chrono::nanoseconds slack, bool is_l
 {
     if (!validity.is(condition::held))
         return;
-    bump(state->count[ec ? &stats::renewals_failed : &stats::renewals]);
+    runtime::bump(state->count[ec ? &stats::renewals_failed : &stats::renewals]);
     if (ec) {
         state->renewals.failed(renewal_.fails, number, resources, trouble_.empty() ? ec.message() : trouble_);
     } else {
         trouble_.clear();
         count[&lock_stats::renewal_slack].add(slack);
         if (is_late)
-            bump(state->count[&stats::renewals_late]);
+            runtime::bump(state->count[&stats::renewals_late]);
         state->renewals.succeeded(renewal_.fails);
     }
     renewal_.ended(!ec);
-    keep();
+    set_alarm();
 }
 
 bool held_lock::lasts_for(std::chrono::milliseconds ttl, renewal how) const noexcept
@@ -129,7 +129,7 @@ void held_lock::renew_for(std::chrono::milliseconds ttl)
     if (renewal_.is_automatic() && renewal_.ttl() >= ttl)
         return;
     renewal_.renew_for(ttl);
-    keep();
+    set_alarm();
 }
 
 void held_lock::stay_for(std::chrono::milliseconds d)
@@ -152,7 +152,7 @@ void held_lock::lose(loss reason, std::string_view why)
         auto const now = state->now();
         tell_loss(*this, reason, now);
         free_ = true;
-        state->holdings.set_free(*this, now);
+        state->held_locks.set_free(*this, now);
         held_as.give_back_right();
         others_changed();
         handles.end_waits(errc::lost);
@@ -174,16 +174,16 @@ void held_lock::told_to_stop() noexcept
     try {
         give_away_when_over();
     } catch (...) {  // out of memory
-        state->holdings.give_away(*this);
+        state->held_locks.give_away(*this);
     }
 }
 
-void held_lock::runs_body(stake& by)
+void held_lock::runs_body(handle_state& by)
 {
     ++handles.bodies;
     by.runs_body();
     if (validity.is(condition::held) && !state->shutdown.open())
-        keep();
+        set_alarm();
 }
 
 // What comes before the node's answer to the acquisition happened before it, too.
@@ -196,18 +196,18 @@ void held_lock::may_be_gone(std::size_t node)
     if (!renews())
         return;
     renewal_.ask_soon();
-    keep();
+    set_alarm();
 }
 
-std::shared_ptr<stake> held_lock::another(std::shared_ptr<scope_share> of_scope)
+std::shared_ptr<handle_state> held_lock::another(std::shared_ptr<scope_share> of_scope)
 {
-    auto more = make_recycled<stake>(shared_from_this(), std::move(of_scope));
+    auto more = detail::make_recycled<handle_state>(shared_from_this(), std::move(of_scope));
     return more->given_back() ? nullptr : more;
 }
 
 // Readers of one manager need no locks of their own, as long as what is left is enough for them. But not for ever: each
 // that comes later may keep it a little longer, and who waits to have it alone is waiting for the last.
-std::shared_ptr<stake> held_lock::join(acquire_options const& options, clock::time_point called)
+std::shared_ptr<handle_state> held_lock::join(acquire_options const& options, clock::time_point called)
 {
     bool const is_kept_alike = (options.renew == renewal::automatic) == renewal_.is_automatic();
     bool const has_time = validity.lost_at() - state->now() >= options.ttl / 2;
@@ -236,10 +236,10 @@ bool held_lock::let_go()
     if (!std::exchange(free_, true)) {
         auto const now = state->now();
         tell_end(*this, now);
-        state->holdings.set_free(*this, now);
+        state->held_locks.set_free(*this, now);
         handles.end_waits(asio::error::operation_aborted);
     }
-    state->holdings.remove(*this);
+    state->held_locks.remove(*this);
     return true;
 }
 
@@ -250,4 +250,4 @@ void held_lock::abandon()
     handles.abandon();
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

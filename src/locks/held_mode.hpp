@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /// An upgrade under way that waits for others to go.
 class waiting_upgrade {
@@ -57,4 +57,4 @@ private:
     lock_handle right_;  // empty: it does not wait to be alone
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

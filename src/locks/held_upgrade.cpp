@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 redlock::mode held_mode::mode() const noexcept
 {
@@ -22,11 +22,11 @@ redlock::mode held_mode::mode() const noexcept
 void held_mode::give_back_right() noexcept
 {
     using condition = validity::condition;
-    auto const right = access::stake_of(right_);
-    if (!right || right->give_back() != stake::end::last)
+    auto const right = detail::access::handle_of(right_);
+    if (!right || right->give_back() != handle_state::end::last)
         return;
     if (right->lock.validity.give_up(condition::released) != condition::released)
-        right->lock.state->holdings.give_away(right->lock);
+        right->lock.state->held_locks.give_away(right->lock);
 }
 
 // A lock that was downgraded is never upgraded again: what took back the first upgrade may arrive late, and would take
@@ -58,14 +58,14 @@ error_code held_lock::begin_upgrade(waiting_upgrade* waits)
         return ec;
     if (!held_as.begin_upgrade(waits))
         return errc::invalid_argument;
-    state->holdings.changed_mode(*this);
+    state->held_locks.changed_mode(*this);
     return {};
 }
 
 void held_lock::end_upgrade()
 {
     bool const has_waited_in_vain = held_as.end_upgrade();
-    state->holdings.changed_mode(*this);
+    state->held_locks.changed_mode(*this);
     if (has_waited_in_vain)
         state->waiters.shared_again(resources.names().front());
 }
@@ -79,7 +79,7 @@ std::chrono::milliseconds held_lock::ttl_of_upgrade() const
 
 // The old validity was that of a reader, also where it was longer: only what nodes said to this question is about
 // having it alone.
-error_code held_lock::conclude_upgrade(round const& upgrade, std::uint64_t token)
+error_code held_lock::conclude_upgrade(quorum::round const& upgrade, std::uint64_t token)
 {
     if (auto const ec = check())
         return ec;
@@ -91,14 +91,14 @@ error_code held_lock::conclude_upgrade(round const& upgrade, std::uint64_t token
     validity.set(upgrade.started, promised);  // first: who sees that it is held alone must not count on more
     bool const is_upgraded = held_as.change(form::as_acquired, form::upgraded);  // or else it was downgraded meanwhile
     if (is_upgraded) {
-        state->holdings.changed_mode(*this);
+        state->held_locks.changed_mode(*this);
         renewal_.upgraded(upgrade.started, promised);
     }
-    keep();
+    set_alarm();
     return is_upgraded ? error_code() : make_error_code(asio::error::operation_aborted);
 }
 
-error_code held_lock::conclude_downgrade(round const& downgrade)
+error_code held_lock::conclude_downgrade(quorum::round const& downgrade)
 {
     if (auto const ec = check())
         return ec;
@@ -107,4 +107,4 @@ error_code held_lock::conclude_downgrade(round const& downgrade)
     return downgrade.votes.verdict() == core::verdict::won ? error_code() : make_error_code(errc::no_quorum);
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

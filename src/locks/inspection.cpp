@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 namespace {
 
@@ -21,23 +21,24 @@ mode mode_of(std::string_view value) noexcept { return value == core::shared_wor
 /// One call of `lock_manager::async_inspect`.
 class inspection final : public waiting_operation<inspection> {
 public:
-    inspection(std::shared_ptr<manager_state> s, std::string resource, completion<void(error_code, lock_info)> handler)
+    inspection(std::shared_ptr<manager_state> s, std::string resource,
+               detail::completion<void(error_code, lock_info)> handler)
         : waiting_operation(std::move(s)), done(std::move(handler)), resource_(std::move(resource))
     {
     }
 
-    static task<error_code> ask_nodes(std::shared_ptr<inspection> self)
+    static runtime::task<error_code> ask_nodes(std::shared_ptr<inspection> self)
     {
         auto& state = *self->state_;
         state.operations.enter(*self);
         if (self->stopped())
             co_return asio::error::operation_aborted;
-        if (!detail::check_resource(self->resource_, state.settings.prefix).empty())
+        if (!locks::check_resource(self->resource_, state.settings.prefix).empty())
             co_return errc::invalid_argument;
 
         auto const key = state.settings.prefix + self->resource_;
-        auto const answers =
-            make_recycled<round>(state.quorum, node_command::kind::inspect, key_list{key}, std::string(), 0ms);
+        auto const answers = detail::make_recycled<quorum::round>(state.quorum, node_command::kind::inspect,
+                                                                  quorum::key_list{key}, std::string(), 0ms);
         co_await self->gather(*answers);
 
         if (self->cancelled_)
@@ -52,12 +53,12 @@ public:
 
     void complete(error_code ec) { done(ec, std::move(info)); }
 
-    completion<void(error_code, lock_info)> done;
+    detail::completion<void(error_code, lock_info)> done;
 
     lock_info info;
 
 private:
-    void summarise(round const& answers)
+    void summarise(quorum::round const& answers)
     {
         info.resource = resource_;
         std::map<std::string, std::vector<std::chrono::milliseconds>> holders;
@@ -88,7 +89,7 @@ private:
 
 }  // namespace
 
-void start_inspect(std::shared_ptr<manager_state> s, std::string resource, inspect_handler handler)
+void start_inspect(std::shared_ptr<manager_state> s, std::string resource, detail::inspect_handler handler)
 {
     if (s->abandoned())
         return handler(asio::error::operation_aborted, lock_info());
@@ -97,4 +98,4 @@ void start_inspect(std::shared_ptr<manager_state> s, std::string resource, inspe
     s->operations.run(i, inspection::ask_nodes(i));
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

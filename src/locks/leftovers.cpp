@@ -6,16 +6,17 @@
 #include <span>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 void leftovers::grow()
 {
     auto& manager = request_.manager;
     if (!growing_)
-        growing_ = make_recycled<grant>(request_.keys(), manager.make_token(), manager.quorum.nodes.size());
+        growing_ =
+            detail::make_recycled<quorum::grant>(request_.keys(), manager.make_token(), manager.quorum.nodes.size());
 }
 
-void leftovers::round_was_in_vain(round& lost)
+void leftovers::round_was_in_vain(quorum::round& lost)
 {
     if (growing_ && !lost.revocable())
         keep_what_is_ours(lost);
@@ -23,7 +24,7 @@ void leftovers::round_was_in_vain(round& lost)
         clean_up(lost);
 }
 
-void leftovers::keep_what_is_ours(round& lost)
+void leftovers::keep_what_is_ours(quorum::round& lost)
 {
     boost::container::small_vector<std::size_t, 9> ours;
     for (auto const& b : lost.ballots)
@@ -37,7 +38,7 @@ void leftovers::keep_what_is_ours(round& lost)
         b.reply.ours = std::min(b.reply.ours, static_cast<std::uint32_t>(kept));
 }
 
-void leftovers::clean_up(round const& latest)
+void leftovers::clean_up(quorum::round const& latest)
 {
     unsettled_ = false;
     auto const growing = std::exchange(growing_, nullptr);
@@ -50,19 +51,19 @@ void leftovers::clean_up(round const& latest)
 void leftovers::withdraw_wishes() const
 {
     auto& manager = request_.manager;
-    key_list unwanted;
+    quorum::key_list unwanted;
     for (auto const& r : request_.names()) {
         std::span const one(&r, 1);
-        bool const is_noted = noted_ || manager.holdings.held_until(one, mode::exclusive);
-        if (is_noted && !manager.waiters.wanted_alone(r) && !manager.holdings.upgrade_waits(r))
+        bool const is_noted = noted_ || manager.held_locks.held_until(one, mode::exclusive);
+        if (is_noted && !manager.waiters.wanted_alone(r) && !manager.held_locks.upgrade_waits(r))
             unwanted.push_back(request_.key_of(r));
     }
     if (unwanted.empty())
         return;
-    auto const nobody = make_recycled<round>(manager.quorum, node_command::kind::withdraw, std::move(unwanted),
-                                             std::string(), request_.options.ttl);
+    auto const nobody = detail::make_recycled<quorum::round>(manager.quorum, node_command::kind::withdraw,
+                                                             std::move(unwanted), std::string(), request_.options.ttl);
     nobody->name_contender();
     nobody->send();
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 void local_turn::enter(waiters::place& p)
 {
@@ -26,15 +26,15 @@ bool local_turn::keeps_reader_out(bool is_over) const
     auto const& m = request_.manager;
     if (!place_)
         return m.waiters.wanted_alone(request_.names().front());
-    return is_over && m.holdings.held_until(request_.names(), mode::shared);
+    return is_over && m.held_locks.held_until(request_.names(), mode::shared);
 }
 
-std::shared_ptr<stake> local_turn::join()
+std::shared_ptr<handle_state> local_turn::join()
 {
     bool const is_next = request_.options.mode == mode::shared && !is_behind();
-    auto joined =
-        is_next ? request_.manager.holdings.join(request_.names().front(), request_.options, called_, passes_writers())
-                : nullptr;
+    auto joined = is_next ? request_.manager.held_locks.join(request_.names().front(), request_.options, called_,
+                                                             passes_writers())
+                          : nullptr;
     if (joined && place_)
         place_->got(request_.names());
     return joined;
@@ -50,13 +50,13 @@ std::optional<clock::time_point> local_turn::others_first(clock::time_point now)
     }
     // As long as this manager itself has the lock, or yields it, the nodes need not be asked.
     auto const& m = request_.manager;
-    auto const held_until = m.holdings.held_until(request_.names(), request_.mode_on_nodes());
+    auto const held_until = m.held_locks.held_until(request_.names(), request_.mode_on_nodes());
     auto const until = request_.wants_any() ? kept_from_all(now)
                        : held_until         ? held_until
                                             : m.waiters.yields_until(request_.names(), now);
     if (until) {
         (held_until ? history_.queued : history_.yielded) = true;
-        if (request_.shares() && m.holdings.held_alone(request_.resources()))
+        if (request_.shares() && m.held_locks.held_alone(request_.resources()))
             place_->kept_out(now);
         tell_those_behind(errc::contended, {});
     }
@@ -67,7 +67,7 @@ void local_turn::let_others_pass(free_watch const& watch, bool grows)
 {
     auto const& m = request_.manager;
     auto const is_free = [&](auto& resource) {
-        bool const is_ours = m.holdings.held_until({&resource, 1}, mode::exclusive).has_value();
+        bool const is_ours = m.held_locks.held_until({&resource, 1}, mode::exclusive).has_value();
         return !is_ours && !(watch.active() && watch.needs(resource, grows));
     };
     if (place_ && request_.wants_several())
@@ -75,7 +75,7 @@ void local_turn::let_others_pass(free_watch const& watch, bool grows)
 }
 
 // A set waits on while others have passed it for the rest of its resources.
-bool local_turn::is_overtaken(round const& asked) const
+bool local_turn::is_overtaken(quorum::round const& asked) const
 {
     if (!is_behind() || !request_.wants_several())
         return is_behind();
@@ -86,7 +86,7 @@ bool local_turn::is_overtaken(round const& asked) const
 
 // If somebody had the lock alone, writers that wait come after this reader, and after all that queue with it: else
 // readers would wait for ever.
-void local_turn::denied(round const& lost, clock::time_point now)
+void local_turn::denied(quorum::round const& lost, clock::time_point now)
 {
     auto const by_a_holder = [](auto& b) {
         return b.answered && b.reply.vote == vote::denied && !b.reply.behind_writer;
@@ -101,7 +101,7 @@ std::optional<clock::time_point> local_turn::kept_from(std::size_t i, clock::tim
         return clock::time_point::max();
     auto const& m = request_.manager;
     auto const name = request_.names().subspan(i, 1);
-    auto const held_until = m.holdings.held_until(name, mode::exclusive);
+    auto const held_until = m.held_locks.held_until(name, mode::exclusive);
     return held_until || !place_ ? held_until : m.waiters.yields_until(name, now);
 }
 
@@ -118,7 +118,7 @@ std::optional<clock::time_point> local_turn::kept_from_all(clock::time_point now
     return first;
 }
 
-clock::time_point local_turn::another_choice_at(round const& asked, clock::time_point now) const
+clock::time_point local_turn::another_choice_at(quorum::round const& asked, clock::time_point now) const
 {
     auto const names = request_.names();
     auto first = clock::time_point::max();
@@ -136,8 +136,8 @@ clock::time_point local_turn::first_held_until() const
     for (std::size_t i = 0; i < request_.names().size(); ++i)
         first = std::min(
             first,
-            request_.manager.holdings.held_until(request_.names().subspan(i, 1), mode::exclusive).value_or(first));
+            request_.manager.held_locks.held_until(request_.names().subspan(i, 1), mode::exclusive).value_or(first));
     return first;
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

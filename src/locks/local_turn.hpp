@@ -13,7 +13,7 @@
 #include <optional>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /// Whether an acquisition may ask the nodes, as far as its own manager knows: its place in the queues of the manager,
 /// and what the manager holds, shares, or yields to others.
@@ -31,7 +31,7 @@ public:
     bool keeps_reader_out(bool is_over) const;
 
     /// One more handle on what this manager shares already; null if there is none.
-    std::shared_ptr<stake> join();
+    std::shared_ptr<handle_state> join();
 
     /// Until when others of this manager, or of other ones, come first; they wake it when they are done. Nothing: it
     /// may ask the nodes.
@@ -41,17 +41,17 @@ public:
     void let_others_pass(free_watch const&, bool grows);
 
     /// Whether others of its manager come first for what it has @p asked for: the nodes notify them, and not it.
-    bool is_overtaken(round const& asked) const;
+    bool is_overtaken(quorum::round const& asked) const;
 
     /// Tells those behind what it has met.
-    void tell_those_behind(error_code outcome, std::shared_ptr<round> asked) const
+    void tell_those_behind(error_code outcome, std::shared_ptr<quorum::round> asked) const
     {
         if (place_)
             place_->met(outcome, std::move(asked));
     }
 
     /// A round was lost to others.
-    void denied(round const&, clock::time_point now);
+    void denied(quorum::round const&, clock::time_point now);
 
     /// Whether it comes before writers that wait.
     bool passes_writers() const noexcept
@@ -69,7 +69,7 @@ public:
     std::optional<clock::time_point> kept_from(std::size_t i, clock::time_point now) const;
 
     /// From when on there is another one than those for which it has @p asked.
-    clock::time_point another_choice_at(round const& asked, clock::time_point now) const;
+    clock::time_point another_choice_at(quorum::round const& asked, clock::time_point now) const;
 
     /// Until when this manager itself has the first of them that it has.
     clock::time_point first_held_until() const;
@@ -84,4 +84,4 @@ private:
     std::size_t passed_ = 0;  ///< how many have come before a set that waits
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -21,14 +21,14 @@ namespace {
 
 }  // namespace
 
-namespace detail {
+namespace locks {
 
 namespace {
 
-std::shared_ptr<runtime> make_runtime(asio::any_io_executor executor, config const& settings)
+std::shared_ptr<runtime::runtime> make_runtime(asio::any_io_executor executor, config const& settings)
 {
-    return settings.test_clock ? make_manual_runtime(std::move(executor), settings.test_clock)
-                               : make_system_runtime(std::move(executor));
+    return settings.test_clock ? runtime::make_manual_runtime(std::move(executor), settings.test_clock)
+                               : runtime::make_system_runtime(std::move(executor));
 }
 
 }  // namespace
@@ -50,7 +50,8 @@ std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor
     if (auto const wrong = check(settings); !wrong.empty())
         refuse(wrong);
     auto runtime = make_runtime(executor, settings);
-    auto log = std::make_shared<event_log>(runtime->strand(), std::exchange(settings.log, nullptr), settings.observer);
+    auto log = std::make_shared<runtime::event_log>(runtime->strand(), std::exchange(settings.log, nullptr),
+                                                    settings.observer);
     settings.log = log->as_function();
     settings.nodes = named;
     auto nodes = make_nodes(settings, runtime);
@@ -75,16 +76,16 @@ stats stats_of(manager_state const& s) { return s.stats(); }
 asio::any_io_executor executor_of(std::shared_ptr<manager_state> const& s) noexcept
 {
     if (s->abandoned())
-        return nowhere();
+        return detail::nowhere();
     return s->user_executor();
 }
 
 namespace {
 
 /// One call of `lock_manager::async_shutdown`: only the wait can be cancelled, not the shutdown.
-class shutdown_wait final : public shared_operation<shutdown_wait> {
+class shutdown_wait final : public runtime::shared_operation<shutdown_wait> {
 public:
-    shutdown_wait(std::shared_ptr<manager_state> s, error_handler handler)
+    shutdown_wait(std::shared_ptr<manager_state> s, detail::error_handler handler)
         : shared_operation(s->strand()), state_(std::move(s)), done_(std::move(handler))
     {
     }
@@ -109,12 +110,12 @@ public:
 
 private:
     std::shared_ptr<manager_state> const state_;
-    error_handler done_;
+    detail::error_handler done_;
 };
 
 }  // namespace
 
-void start_shutdown(std::shared_ptr<manager_state> s, error_handler handler)
+void start_shutdown(std::shared_ptr<manager_state> s, detail::error_handler handler)
 {
     if (s->abandoned()) {
         if (handler)
@@ -124,5 +125,5 @@ void start_shutdown(std::shared_ptr<manager_state> s, error_handler handler)
     std::make_shared<shutdown_wait>(std::move(s), std::move(handler))->start();
 }
 
-}  // namespace detail
+}  // namespace locks
 }  // namespace redlock

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 namespace {
 
@@ -40,23 +40,23 @@ struct manager_state::last_will {
 };
 
 std::shared_ptr<manager_state> manager_state::make(asio::any_io_executor user_executor,
-                                                   std::shared_ptr<detail::runtime> runtime, config settings,
+                                                   std::shared_ptr<runtime::runtime> runtime, config settings,
                                                    std::vector<std::shared_ptr<node>> nodes,
-                                                   std::shared_ptr<event_log> log)
+                                                   std::shared_ptr<runtime::event_log> log)
 {
     if (!log)
-        log = std::make_shared<event_log>(runtime->strand(), settings.log, settings.observer);
+        log = std::make_shared<runtime::event_log>(runtime->strand(), settings.log, settings.observer);
     auto s = std::make_shared<manager_state>(user_executor, std::move(runtime), std::move(settings), std::move(nodes),
                                              std::move(log));
-    s->quorum.nodes.start(std::shared_ptr<node_set>(s, &s->quorum.nodes),
+    s->quorum.nodes.start(std::shared_ptr<quorum::node_set>(s, &s->quorum.nodes),
                           [state = s.get()](std::size_t node, std::string_view key) { state->changed(node, key); });
     s->last_will_ = s->strand().prepare(last_will(*s));
-    context_guard::watch(user_executor, s, s->strand());
+    runtime::context_guard::watch(user_executor, s, s->strand());
     return s;
 }
 
-manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<detail::runtime> r, config c,
-                             std::vector<std::shared_ptr<node>> nodes, std::shared_ptr<event_log> l)
+manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<runtime::runtime> r, config c,
+                             std::vector<std::shared_ptr<node>> nodes, std::shared_ptr<runtime::event_log> l)
     : runtime_(std::move(r)),
       log_(std::move(l)),
       user_executor_(std::move(executor)),
@@ -78,10 +78,10 @@ manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<det
           }),
       waiters(settings.max_handovers),
       preferences({quorum.contender.begin(), quorum.contender.end()}),
-      holdings(waiters, cleaner, log, [this] { shutdown.go_on(); }),
+      held_locks(waiters, cleaner, log, [this] { shutdown.go_on(); }),
       operations(runtime.strand(), [this] { shutdown.go_on(); }),
       renewals(runtime, log),
-      shutdown(quorum, operations, holdings, cleaner, log, alive_)
+      shutdown(quorum, operations, held_locks, cleaner, log, alive_)
 {
 }
 
@@ -97,7 +97,7 @@ stats manager_state::stats() const
 {
     redlock::stats s;
     count.tell(s);
-    s.held = holdings.size();
+    s.held = held_locks.size();
     s.waiting = waiters.size();
     s.running = operations.size();
     s.cleaning = cleaner.pending();
@@ -116,7 +116,7 @@ void manager_state::changed(std::size_t node, std::string_view key)
         return;
     auto const resource = lock.substr(settings.prefix.size());
     waiters.changed(of, node, resource);
-    holdings.changed(of, node, resource);
+    held_locks.changed(of, node, resource);
 }
 
 void manager_state::shut_down(std::function<void(error_code)> done)
@@ -140,7 +140,7 @@ void manager_state::abandon()
     alive_ = {};
     shutdown.abandon();
     operations.abandon();
-    holdings.abandon();
+    held_locks.abandon();
     log_->calls()->abandon();
     quorum.nodes.abandon();
     cleaner.stop();
@@ -148,4 +148,4 @@ void manager_state::abandon()
     user_executor_ = {};
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "locks/holdings.hpp"
+#include "locks/held_locks.hpp"
 #include "locks/preferences.hpp"
 #include "locks/renewal_log.hpp"
 #include "locks/shutdown.hpp"
@@ -8,7 +8,7 @@
 #include "locks/waiters.hpp"
 #include "quorum/cleaner.hpp"
 #include "quorum/proposals.hpp"
-#include "quorum/quorum.hpp"
+#include "quorum/quorum_state.hpp"
 #include "runtime/context_guard.hpp"
 #include "runtime/event_log.hpp"
 #include "runtime/operations.hpp"
@@ -27,28 +27,28 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /** What a manager, its locks and its operations share: the rooms of the house, and no more than how they are connected.
 
     All of it lives on the runtime's strand, except where a room says otherwise. It has a data member for each room.
 */
-class manager_state final : public guest_of_context, public std::enable_shared_from_this<manager_state> {
+class manager_state final : public runtime::guest_of_context, public std::enable_shared_from_this<manager_state> {
 public:
     /// Makes one that the execution context tells of its end.
     /// @param log the function of the config, where the nodes use it, too
-    static std::shared_ptr<manager_state> make(asio::any_io_executor user_executor, std::shared_ptr<detail::runtime>,
+    static std::shared_ptr<manager_state> make(asio::any_io_executor user_executor, std::shared_ptr<runtime::runtime>,
                                                config, std::vector<std::shared_ptr<node>>,
-                                               std::shared_ptr<event_log> log = {});
+                                               std::shared_ptr<runtime::event_log> log = {});
 
     /// Only for @ref make.
-    manager_state(asio::any_io_executor user_executor, std::shared_ptr<detail::runtime>, config,
-                  std::vector<std::shared_ptr<node>>, std::shared_ptr<event_log>);
+    manager_state(asio::any_io_executor user_executor, std::shared_ptr<runtime::runtime>, config,
+                  std::vector<std::shared_ptr<node>>, std::shared_ptr<runtime::event_log>);
     ~manager_state();
 
     // Any thread.
     asio::any_io_executor const& user_executor() const noexcept { return user_executor_; }
-    detail::strand const& strand() const noexcept { return runtime.strand(); }
+    runtime::strand const& strand() const noexcept { return runtime.strand(); }
     clock::time_point now() const noexcept { return runtime.now(); }
     bool abandoned() const noexcept { return runtime.abandoned(); }
     redlock::stats stats() const;
@@ -65,31 +65,31 @@ public:
 private:
     void changed(std::size_t node, std::string_view key);
 
-    std::shared_ptr<detail::runtime> const runtime_;
-    std::shared_ptr<event_log> const log_;
+    std::shared_ptr<runtime::runtime> const runtime_;
+    std::shared_ptr<runtime::event_log> const log_;
     asio::any_io_executor user_executor_;
 
 public:
-    detail::runtime& runtime;
+    runtime::runtime& runtime;
     config const settings;
     std::string const owner;
-    event_log& log;
+    runtime::event_log& log;
     counters count;
-    detail::proposals proposals;
-    detail::quorum quorum;
-    detail::cleaner cleaner;
-    detail::waiters waiters;
-    detail::preferences preferences;
-    detail::holdings holdings;
-    detail::operations operations;
-    detail::renewal_log renewals;
-    detail::shutdown shutdown;
+    quorum::proposals proposals;
+    quorum::quorum_state quorum;
+    quorum::cleaner cleaner;
+    locks::waiters waiters;
+    locks::preferences preferences;
+    locks::held_locks held_locks;
+    runtime::operations operations;
+    locks::renewal_log renewals;
+    locks::shutdown shutdown;
 
 private:
     struct last_will;
     std::shared_ptr<manager_state> last_self_;  // from the end of the manager until the shutdown begins
-    detail::strand::prepared last_will_;
+    runtime::strand::prepared last_will_;
     std::shared_ptr<void> alive_;  // this, while it shuts down: the manager may be gone
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -5,7 +5,7 @@
 #include "locks/check.hpp"
 #include "locks/explain.hpp"
 #include "locks/held_lock.hpp"
-#include "locks/scope.hpp"
+#include "locks/scope_state.hpp"
 #include "locks/token_draw.hpp"
 #include "locks/waiting_operation.hpp"
 
@@ -20,7 +20,7 @@
 #include <string>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 namespace {
 
@@ -29,7 +29,7 @@ constexpr std::chrono::milliseconds look_again_after{2'000};
 /// One call of `lock::async_upgrade` or `lock::async_downgrade`.
 class mode_change final : public waiting_operation<mode_change>, public waiting_upgrade {
 public:
-    mode_change(std::shared_ptr<stake> by, std::chrono::milliseconds wait, mode_handler handler)
+    mode_change(std::shared_ptr<handle_state> by, std::chrono::milliseconds wait, detail::mode_handler handler)
         : waiting_operation(by->lock.state),
           done(std::move(handler)),
           by_(std::move(by)),
@@ -40,32 +40,33 @@ public:
     {
     }
 
-    static task<error_code> upgrade(std::shared_ptr<mode_change>);
-    static task<error_code> downgrade(std::shared_ptr<mode_change>);
+    static runtime::task<error_code> upgrade(std::shared_ptr<mode_change>);
+    static runtime::task<error_code> downgrade(std::shared_ptr<mode_change>);
 
     void complete(error_code);
     void others_changed() override;
     void stop() override;
 
-    mode_handler done;
+    detail::mode_handler done;
 
 private:
-    static task<error_code> have_alone(std::shared_ptr<mode_change>);
-    static task<std::uint64_t> draw_token(std::shared_ptr<mode_change>, std::shared_ptr<round> upgrade);
+    static runtime::task<error_code> have_alone(std::shared_ptr<mode_change>);
+    static runtime::task<std::uint64_t> draw_token(std::shared_ptr<mode_change>,
+                                                   std::shared_ptr<quorum::round> upgrade);
 
-    std::shared_ptr<round> ask(node_command::kind);
-    error_code outcome_of(round const& upgrade) const;
+    std::shared_ptr<quorum::round> ask(node_command::kind);
+    error_code outcome_of(quorum::round const& upgrade) const;
     error_code over() const;
     std::string refusal() const;
     clock::time_point ask_again_at();
     error_code gave_up(error_code);
     bool has_asked() const noexcept override { return true; }
 
-    std::shared_ptr<stake> const by_;
+    std::shared_ptr<handle_state> const by_;
     std::shared_ptr<held_lock> const held_;
     bool const waits_;
     clock::time_point const give_up_at_;
-    std::shared_ptr<round> round_;
+    std::shared_ptr<quorum::round> round_;
     std::size_t rounds_ = 0;
     bool changed_ = false;  ///< who shares it, since the nodes were asked
     std::string why_;       ///< it was refused
@@ -86,10 +87,10 @@ void mode_change::stop()
 }
 
 // The nodes that have it not count as having said no.
-std::shared_ptr<round> mode_change::ask(node_command::kind what)
+std::shared_ptr<quorum::round> mode_change::ask(node_command::kind what)
 {
     auto const& grant = held_->grant();
-    auto question = make_recycled<round>(state_->quorum, what, grant, held_->ttl_of_upgrade());
+    auto question = detail::make_recycled<quorum::round>(state_->quorum, what, grant, held_->ttl_of_upgrade());
     for (std::size_t i = 0; i < grant->nodes(); ++i) {
         if (!grant->may_hold(i))
             question->skip(i, vote::denied);
@@ -98,7 +99,7 @@ std::shared_ptr<round> mode_change::ask(node_command::kind what)
     return question;
 }
 
-task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self)
+runtime::task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self)
 {
     auto& held = *self->held_;
     auto& state = *held.state;
@@ -158,12 +159,12 @@ std::string mode_change::refusal() const
     return fmt::format("to wait for those who share it while the scope holds \"{}\" would deadlock with who shares it "
                        "and waits for that: "
                        "upgrade it before you acquire what comes later in the order of names, or do not wait",
-                       std::string_view(shown_name(std::string_view(held))));
+                       std::string_view(runtime::shown_name(std::string_view(held))));
 }
 
-reported_error upgrade_refused(resource_set const& resources, std::string_view why)
+detail::reported_error upgrade_refused(resource_set const& resources, std::string_view why)
 {
-    reported_error outcome(errc::invalid_argument);
+    detail::reported_error outcome(errc::invalid_argument);
     give_reports(outcome, nullptr, true, [&] {
         return attempt_report{.outcome = errc::invalid_argument,
                               .message = about(resources, "cannot upgrade").append(": ").append(why)};
@@ -174,8 +175,8 @@ reported_error upgrade_refused(resource_set const& resources, std::string_view w
 void mode_change::complete(error_code ec)
 {
     if (cancelled_)
-        return done(reported_error(asio::error::operation_aborted));
-    done(why_.empty() ? reported_error(ec) : upgrade_refused(held_->resources, why_));
+        return done(detail::reported_error(asio::error::operation_aborted));
+    done(why_.empty() ? detail::reported_error(ec) : upgrade_refused(held_->resources, why_));
 }
 
 // The nodes have noted that it waits, and keep others from reading.
@@ -184,8 +185,8 @@ error_code mode_change::gave_up(error_code ec)
     auto& quorum = state_->quorum;
     if (!ec || !waits_ || !round_ || state_->waiters.wanted_alone(held_->resources.names().front()))
         return ec;
-    auto const nobody = make_recycled<round>(quorum, node_command::kind::withdraw, held_->grant()->keys, std::string(),
-                                             held_->ttl_of_upgrade());
+    auto const nobody = detail::make_recycled<quorum::round>(quorum, node_command::kind::withdraw, held_->grant()->keys,
+                                                             std::string(), held_->ttl_of_upgrade());
     nobody->name_contender();
     nobody->send();
     return ec;
@@ -196,7 +197,7 @@ error_code mode_change::gave_up(error_code ec)
 clock::time_point mode_change::ask_again_at()
 {
     auto& state = *held_->state;
-    auto const notifies = [](ballot const& b) {
+    auto const notifies = [](quorum::ballot const& b) {
         return b.answered && (b.reply.watched || b.reply.vote == vote::granted);
     };
     bool const told =
@@ -208,7 +209,7 @@ clock::time_point mode_change::ask_again_at()
     return state.now() + core::pause_after(++rounds_, state.runtime.random()[0]);
 }
 
-task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> self)
+runtime::task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> self)
 {
     auto& held = *self->held_;
     auto& state = *held.state;
@@ -239,13 +240,13 @@ task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> self)
     co_return ec;
 }
 
-error_code mode_change::outcome_of(round const& upgrade) const
+error_code mode_change::outcome_of(quorum::round const& upgrade) const
 {
     if (cancelled_)
         return asio::error::operation_aborted;
     if (upgrade.votes.verdict() == core::verdict::won)
         return {};
-    auto const is_gone = [](ballot const& b) {
+    auto const is_gone = [](quorum::ballot const& b) {
         return b.skipped || (b.answered && b.reply.vote == vote::denied && b.reply.ours == 0);
     };
     auto const gone = std::count_if(upgrade.ballots.begin(), upgrade.ballots.end(), is_gone);
@@ -259,7 +260,8 @@ error_code mode_change::outcome_of(round const& upgrade) const
 }
 
 // 0: there is none. Nobody else can win the lock meanwhile, but others raise the counters as they ask for it.
-task<std::uint64_t> mode_change::draw_token(std::shared_ptr<mode_change> self, std::shared_ptr<round> upgrade)
+runtime::task<std::uint64_t> mode_change::draw_token(std::shared_ptr<mode_change> self,
+                                                     std::shared_ptr<quorum::round> upgrade)
 {
     auto token = self->draw_.number_in(*upgrade);
     for (std::size_t tries = upgrade->ballots.size(); token == 0 && tries > 0; --tries) {
@@ -273,12 +275,12 @@ task<std::uint64_t> mode_change::draw_token(std::shared_ptr<mode_change> self, s
 }
 
 // It is shared from the call on; the nodes are told.
-task<error_code> mode_change::downgrade(std::shared_ptr<mode_change> self)
+runtime::task<error_code> mode_change::downgrade(std::shared_ptr<mode_change> self)
 {
     auto& held = *self->held_;
     auto& state = *held.state;
     state.operations.enter(*self);
-    state.holdings.changed_mode(held);
+    state.held_locks.changed_mode(held);
     held.others_changed();  // an upgrade that waits has nothing to wait for any more
     state.waiters.shared_again(held.resources.names().front());
     if (self->cancelled_ || state.shutdown.closed())
@@ -290,7 +292,7 @@ task<error_code> mode_change::downgrade(std::shared_ptr<mode_change> self)
     co_return held.conclude_downgrade(*question);
 }
 
-error_code check_mode_change(std::shared_ptr<stake> const& s)
+error_code check_mode_change(std::shared_ptr<handle_state> const& s)
 {
     if (!s || s->given_back() || s->lock.state->abandoned())
         return errc::not_held;
@@ -303,7 +305,7 @@ error_code check_mode_change(std::shared_ptr<stake> const& s)
 
 }  // namespace
 
-void start_upgrade(std::shared_ptr<stake> s, std::chrono::milliseconds wait, mode_handler done)
+void start_upgrade(std::shared_ptr<handle_state> s, std::chrono::milliseconds wait, detail::mode_handler done)
 {
     if (auto const ec = check_mode_change(s))
         return done(ec);
@@ -314,12 +316,12 @@ void start_upgrade(std::shared_ptr<stake> s, std::chrono::milliseconds wait, mod
     if (wait.count() > 0 && !s->lock.held_as.is_upgradeable())
         return done(errc::invalid_argument);
     auto const& state = s->lock.state;
-    auto change = make_recycled<mode_change>(std::move(s), wait, std::move(done));
+    auto change = detail::make_recycled<mode_change>(std::move(s), wait, std::move(done));
     change->done.on_cancel(change);
     state->operations.run(change, mode_change::upgrade(change));
 }
 
-void start_downgrade(std::shared_ptr<stake> s, mode_handler done)
+void start_downgrade(std::shared_ptr<handle_state> s, detail::mode_handler done)
 {
     using form = held_lock::form;
     if (auto const ec = check_mode_change(s))
@@ -327,9 +329,9 @@ void start_downgrade(std::shared_ptr<stake> s, mode_handler done)
     auto& held = s->lock;
     if (!held.held_as.change(form::as_acquired, form::downgraded))
         held.held_as.change(form::upgraded, form::downgraded);
-    auto change = make_recycled<mode_change>(std::move(s), std::chrono::milliseconds(0), std::move(done));
+    auto change = detail::make_recycled<mode_change>(std::move(s), std::chrono::milliseconds(0), std::move(done));
     change->done.on_cancel(change);
     held.state->operations.run(change, mode_change::downgrade(change));
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 namespace {
 
@@ -16,12 +16,12 @@ using std::chrono::milliseconds;
 class pause final : public waiting_operation<pause> {
 public:
     pause(std::shared_ptr<manager_state> s, core::pause_range range, std::function<void(milliseconds)> begun,
-          error_handler handler)
+          detail::error_handler handler)
         : waiting_operation(std::move(s)), done(std::move(handler)), range_(range), begun_(std::move(begun))
     {
     }
 
-    static task<error_code> run(std::shared_ptr<pause> self)
+    static runtime::task<error_code> run(std::shared_ptr<pause> self)
     {
         auto& p = *self;
         auto& state = *p.state_;
@@ -39,7 +39,7 @@ public:
 
     void complete(error_code ec) { done(ec); }
 
-    error_handler done;
+    detail::error_handler done;
 
 private:
     core::pause_range const range_;
@@ -49,7 +49,7 @@ private:
 }  // namespace
 
 void start_pause(std::shared_ptr<manager_state> s, core::pause_range range, std::function<void(milliseconds)> begun,
-                 error_handler handler)
+                 detail::error_handler handler)
 {
     if (s->abandoned())
         return handler(make_error_code(asio::error::operation_aborted));
@@ -58,4 +58,4 @@ void start_pause(std::shared_ptr<manager_state> s, core::pause_range range, std:
     s->operations.run(p, pause::run(p));
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /// In which order a manager asks for resources of which somebody wants any. On the strand.
 class preferences {
@@ -53,4 +53,4 @@ private:
     std::unordered_map<std::string, core::preference> known_;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -6,19 +6,20 @@
 
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 namespace {
 
 /// One call of `lock::async_release` or `lock_manager::async_release`.
-class release_operation final : public shared_operation<release_operation> {
+class release_operation final : public runtime::shared_operation<release_operation> {
 public:
-    release_operation(std::shared_ptr<manager_state> s, completion<void(error_code)> handler)
+    release_operation(std::shared_ptr<manager_state> s, detail::completion<void(error_code)> handler)
         : shared_operation(s->strand()), done(std::move(handler)), state_(std::move(s))
     {
     }
 
-    static task<error_code> run(std::shared_ptr<release_operation> self, std::shared_ptr<held_lock> held, bool was_held)
+    static runtime::task<error_code> run(std::shared_ptr<release_operation> self, std::shared_ptr<held_lock> held,
+                                         bool was_held)
     {
         auto& state = *self->state_;
         state.operations.enter(*self);
@@ -40,14 +41,14 @@ public:
     }
 
     /// Of what another process has acquired.
-    static task<error_code> run(std::shared_ptr<release_operation> self, std::shared_ptr<grant> taken)
+    static runtime::task<error_code> run(std::shared_ptr<release_operation> self, std::shared_ptr<quorum::grant> taken)
     {
         auto& state = *self->state_;
         state.operations.enter(*self);
         if (!state.shutdown.open())
             co_return asio::error::operation_aborted;
         if (!state.quorum.nodes.met() && !self->cancelled_) {
-            self->round_ = round::to_connect(state.quorum);
+            self->round_ = quorum::round::to_connect(state.quorum);
             co_await self->round_->gather();
         }
 
@@ -64,7 +65,7 @@ public:
 
     void cancel(asio::cancellation_type type) override
     {
-        if (!may_leave_traces(type))
+        if (!runtime::may_leave_traces(type))
             return;
         cancelled_ = true;
         if (round_)
@@ -79,10 +80,10 @@ public:
             round_->abandon();
     }
 
-    completion<void(error_code)> done;
+    detail::completion<void(error_code)> done;
 
 private:
-    error_code outcome_of(round const& release) const
+    error_code outcome_of(quorum::round const& release) const
     {
         if (cancelled_)
             return asio::error::operation_aborted;
@@ -94,34 +95,34 @@ private:
 
     std::shared_ptr<manager_state> const state_;
     bool cancelled_ = false;
-    std::shared_ptr<round> round_;
+    std::shared_ptr<quorum::round> round_;
 };
 
 }  // namespace
 
-void start_release(std::shared_ptr<stake> s, error_handler done)
+void start_release(std::shared_ptr<handle_state> s, detail::error_handler done)
 {
     if (!s || s->lock.state->abandoned())
         return done(make_error_code(errc::not_held));
     auto held = s->lock.shared_from_this();
     bool const was_held = s->held();
     auto const end = s->give_back();
-    if (end == stake::end::in_parts)
+    if (end == handle_state::end::in_parts)
         return call_of_parts::start(s, start_release, std::move(done));
-    if (end == stake::end::one_of_several) {
+    if (end == handle_state::end::one_of_several) {
         tell_waits_of(s);
         return done(was_held ? error_code() : make_error_code(errc::not_held));
     }
-    if (end == stake::end::before
+    if (end == handle_state::end::before
         || held->validity.give_up(held_lock::condition::released) == held_lock::condition::released)
         return done(make_error_code(errc::not_held));
     auto const state = held->state;
-    auto r = make_recycled<release_operation>(state, std::move(done));
+    auto r = detail::make_recycled<release_operation>(state, std::move(done));
     r->done.on_cancel(r);
     state->operations.run(r, release_operation::run(r, std::move(held), was_held));
 }
 
-void start_release_by_ticket(std::shared_ptr<manager_state> s, lock_ticket ticket, error_handler done)
+void start_release_by_ticket(std::shared_ptr<manager_state> s, lock_ticket ticket, detail::error_handler done)
 {
     if (s->abandoned())
         return done(asio::error::operation_aborted);
@@ -129,9 +130,9 @@ void start_release_by_ticket(std::shared_ptr<manager_state> s, lock_ticket ticke
         return done(make_error_code(errc::invalid_argument));
     if (!lack(ticket, s->quorum.nodes).empty())
         return done(make_error_code(errc::unsupported));
-    auto r = make_recycled<release_operation>(s, std::move(done));
+    auto r = detail::make_recycled<release_operation>(s, std::move(done));
     r->done.on_cancel(r);
     s->operations.run(r, release_operation::run(r, grant_of(ticket, *s)));
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 namespace {
 
@@ -61,4 +61,4 @@ void renewal_log::ended(bool& note, bool lost) noexcept
         ++lost_;
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /** Tells when renewals begin to fail, and when they are well again: two lines, and two events, however many locks there
     are.
@@ -19,7 +19,7 @@ namespace redlock::inline v0::detail {
 */
 class renewal_log {
 public:
-    renewal_log(detail::runtime& r, event_log& log) noexcept : runtime_(r), log_(log) {}
+    renewal_log(runtime::runtime& r, runtime::event_log& log) noexcept : runtime_(r), log_(log) {}
 
     void failed(bool& note, std::uint64_t lock, resource_set const&, std::string_view why) noexcept;
     void succeeded(bool& note) noexcept;
@@ -29,8 +29,8 @@ private:
     void begin_to_fail(std::uint64_t lock, resource_set const&, std::string_view why) noexcept;
     void are_well() noexcept;
 
-    detail::runtime& runtime_;
-    event_log& log_;
+    runtime::runtime& runtime_;
+    runtime::event_log& log_;
     std::size_t failing_ = 0;  ///< locks
     bool told_ = false;        ///< that they fail
     clock::time_point since_;
@@ -38,4 +38,4 @@ private:
     std::uint64_t lost_ = 0;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -10,13 +10,13 @@
 #include <chrono>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /// When a lock is renewed, and for how long. On the strand.
 class renewal_plan {
 public:
     /// @param promised by a quorum, of the ttl, in the round that began at @p started
-    renewal_plan(detail::runtime& r, acquire_options const& options, clock::time_point started,
+    renewal_plan(runtime::runtime& r, acquire_options const& options, clock::time_point started,
                  std::chrono::milliseconds promised)
         : runtime_(r), ttl_(options.ttl), promised_(promised), automatic_(options.renew == renewal::automatic)
     {
@@ -77,7 +77,7 @@ private:
 
     void plan(clock::time_point from) { due_ = core::renewal_due(from, promised_, runtime_.random()[0]); }
 
-    detail::runtime& runtime_;
+    runtime::runtime& runtime_;
     std::chrono::milliseconds ttl_;
     std::chrono::milliseconds promised_;
     bool automatic_;
@@ -87,4 +87,4 @@ private:
     clock::time_point not_before_;  // whatever nodes say of the key, it is not renewed again earlier
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

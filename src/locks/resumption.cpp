@@ -14,15 +14,15 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 namespace {
 
 /// One call of `lock_manager::async_resume`.
 class resumption final : public waiting_operation<resumption> {
 public:
-    resumption(std::shared_ptr<manager_state> s, lock_ticket ticket, acquire_options options, acquire_handler handler,
-               bool explains)
+    resumption(std::shared_ptr<manager_state> s, lock_ticket ticket, acquire_options options,
+               detail::acquire_handler handler, bool explains)
         : waiting_operation(std::move(s)),
           done(std::move(handler)),
           ticket_(std::move(ticket)),
@@ -36,15 +36,15 @@ public:
     /// What is wrong with the arguments, for people; empty: nothing.
     std::string wrong() const;
 
-    static task<error_code> run(std::shared_ptr<resumption>);
+    static runtime::task<error_code> run(std::shared_ptr<resumption>);
 
     void complete(error_code);
 
-    acquire_handler done;
+    detail::acquire_handler done;
 
 private:
     bool has_asked() const noexcept override { return rounds_ > 0; }
-    std::shared_ptr<round> next_round(std::shared_ptr<grant>);
+    std::shared_ptr<quorum::round> next_round(std::shared_ptr<quorum::grant>);
     error_code outcome() const;
     void hand_out();
     attempt_report report(error_code) const;
@@ -54,7 +54,7 @@ private:
     attempt attempt_;
     clock::time_point const give_up_at_;  ///< no round is started later
     bool const explains_;
-    std::shared_ptr<round> round_;
+    std::shared_ptr<quorum::round> round_;
     std::size_t rounds_ = 0;
     lock_handle won_;
 };
@@ -65,7 +65,7 @@ std::string resumption::wrong() const
     return wrong.empty() ? state_->quorum.nodes.check_ttl(options_.ttl) : wrong;
 }
 
-task<error_code> resumption::run(std::shared_ptr<resumption> self)
+runtime::task<error_code> resumption::run(std::shared_ptr<resumption> self)
 {
     auto& r = *self;
     auto& state = *r.state_;
@@ -74,7 +74,7 @@ task<error_code> resumption::run(std::shared_ptr<resumption> self)
     if (state.log.observed())
         r.attempt_.tell_begin(false, true, 0, self);
     if (!state.quorum.nodes.met() && !r.stopped()) {
-        r.round_ = round::to_connect(state.quorum);
+        r.round_ = quorum::round::to_connect(state.quorum);
         co_await r.gather(*r.round_);
     }
     auto const taken = grant_of(r.ticket_, state);
@@ -104,12 +104,13 @@ task<error_code> resumption::run(std::shared_ptr<resumption> self)
     co_return asio::error::operation_aborted;
 }
 
-std::shared_ptr<round> resumption::next_round(std::shared_ptr<grant> taken)
+std::shared_ptr<quorum::round> resumption::next_round(std::shared_ptr<quorum::grant> taken)
 {
-    auto extension = make_recycled<round>(state_->quorum, node_command::kind::extend, std::move(taken), options_.ttl);
+    auto extension = detail::make_recycled<quorum::round>(state_->quorum, node_command::kind::extend, std::move(taken),
+                                                          options_.ttl);
     extension->timed = options_.report || state_->log.observed();
     ++rounds_;
-    bump(state_->count[&stats::rounds]);
+    runtime::bump(state_->count[&stats::rounds]);
     return extension;
 }
 
@@ -129,11 +130,11 @@ error_code resumption::outcome() const
 
 void resumption::hand_out()
 {
-    auto const held = make_recycled<held_lock>(state_, attempt_.origin(), ticket_.resources, *round_, options_);
+    auto const held = detail::make_recycled<held_lock>(state_, attempt_.origin(), ticket_.resources, *round_, options_);
     held->may_live_for(state_->settings.max_ttl);  // who had it before may have asked for that
-    held->keep();
-    state_->holdings.add(held);
-    won_ = access::make_handle(held->first_stake());
+    held->set_alarm();
+    state_->held_locks.add(held);
+    won_ = detail::access::make_handle(held->first_handle());
 }
 
 attempt_report resumption::report(error_code ec) const
@@ -152,7 +153,7 @@ void resumption::complete(error_code ec)
     attempt_.ends(ec);
     if (state_->log.observed())
         attempt_.tell_end(ec, won_, rounds_, shared_from_this());
-    reported_error outcome(ec);
+    detail::reported_error outcome(ec);
     give_reports(outcome, options_.report, explains_, [&] { return report(ec); });
     round_.reset();  // here, on the strand: the last who knows us may be a thread of the user's
     done(std::move(outcome), std::move(won_));
@@ -161,12 +162,12 @@ void resumption::complete(error_code ec)
 }  // namespace
 
 void start_resume(std::shared_ptr<manager_state> s, lock_ticket ticket, acquire_options options,
-                  acquire_handler handler, bool explains)
+                  detail::acquire_handler handler, bool explains)
 {
     if (s->abandoned())
         return handler(error_code(asio::error::operation_aborted), lock_handle());
     bool const can = lack(ticket, s->quorum.nodes).empty();
-    auto r = make_recycled<resumption>(s, std::move(ticket), options, std::move(handler), explains);
+    auto r = detail::make_recycled<resumption>(s, std::move(ticket), options, std::move(handler), explains);
     if (!r->wrong().empty())
         return r->complete(errc::invalid_argument);
     if (!can)
@@ -175,4 +176,4 @@ void start_resume(std::shared_ptr<manager_state> s, lock_ticket ticket, acquire_
     s->operations.run(r, resumption::run(r));
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
-std::shared_ptr<round> round_builder::next(std::shared_ptr<grant> growing)
+std::shared_ptr<quorum::round> round_builder::next(std::shared_ptr<quorum::grant> growing)
 {
     auto& manager = request_.manager;
     bool const grows = growing != nullptr;
@@ -27,28 +27,28 @@ std::shared_ptr<round> round_builder::next(std::shared_ptr<grant> growing)
     if (manager.settings.fencing)
         r->command.fence = request_.shares() ? 1 : draw_.propose();
     ++rounds_;
-    bump(manager.count[&stats::rounds]);
+    runtime::bump(manager.count[&stats::rounds]);
     return r;
 }
 
 // A fresh value for each round: a round never meets its own leftovers, nor frees its successor. But one that grows adds
 // to what those before it have kept.
-std::shared_ptr<round> round_builder::plain(std::shared_ptr<grant> growing) const
+std::shared_ptr<quorum::round> round_builder::plain(std::shared_ptr<quorum::grant> growing) const
 {
     auto& manager = request_.manager;
     auto const acquire = node_command::kind::acquire;
     if (growing)
-        return make_recycled<round>(manager.quorum, acquire, std::move(growing), request_.options.ttl);
+        return detail::make_recycled<quorum::round>(manager.quorum, acquire, std::move(growing), request_.options.ttl);
     auto value = manager.make_token();
     auto keys = request_.wants_any() ? choices(manager.now()) : request_.keys();
-    return make_recycled<round>(manager.quorum, acquire, std::move(keys), std::move(value), request_.options.ttl,
-                                request_.mode_on_nodes());
+    return detail::make_recycled<quorum::round>(manager.quorum, acquire, std::move(keys), std::move(value),
+                                                request_.options.ttl, request_.mode_on_nodes());
 }
 
 // The preferred ones first. If it is kept from all of them it asks all the same: it does not wait, or not any more.
-key_list round_builder::choices(clock::time_point now) const
+quorum::key_list round_builder::choices(clock::time_point now) const
 {
-    key_list all, keys;
+    quorum::key_list all, keys;
     for (auto const i : request_.manager.preferences.among(request_.names()).order()) {
         all.push_back(request_.key_of(request_.names()[i]));
         if (!turn_.kept_from(i, now))
@@ -57,7 +57,7 @@ key_list round_builder::choices(clock::time_point now) const
     return keys.empty() ? all : keys;
 }
 
-void round_builder::prefer_others(round const& lost) const
+void round_builder::prefer_others(quorum::round const& lost) const
 {
     auto const& keys = lost.command.keys;
     auto first = keys.size();
@@ -69,4 +69,4 @@ void round_builder::prefer_others(round const& lost) const
         request_.manager.preferences.chosen_in_vain(request_.names(), request_.name_of(keys[first]));
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

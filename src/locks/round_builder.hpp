@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /// What an acquisition asks the nodes next.
 class round_builder {
@@ -20,7 +20,7 @@ public:
     round_builder(acquire_request const& r, local_turn const& t, token_draw& d) : request_(r), turn_(t), draw_(d) {}
 
     /// @param growing what the rounds of a set that grows have kept; null if it does not grow
-    std::shared_ptr<round> next(std::shared_ptr<grant> growing);
+    std::shared_ptr<quorum::round> next(std::shared_ptr<quorum::grant> growing);
 
     std::size_t rounds() const noexcept { return rounds_; }
 
@@ -34,11 +34,11 @@ public:
     }
 
     /// Nodes have chosen of several, but not the same in @p lost, so they differ in what is free.
-    void prefer_others(round const& lost) const;
+    void prefer_others(quorum::round const& lost) const;
 
 private:
-    std::shared_ptr<round> plain(std::shared_ptr<grant> growing) const;
-    key_list choices(clock::time_point now) const;
+    std::shared_ptr<quorum::round> plain(std::shared_ptr<quorum::grant> growing) const;
+    quorum::key_list choices(clock::time_point now) const;
 
     acquire_request const& request_;
     local_turn const& turn_;
@@ -47,4 +47,4 @@ private:
     std::size_t lost_ = 0;  ///< to others, races included
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -4,7 +4,7 @@
 #include "locks/check.hpp"
 #include "locks/explain.hpp"
 #include "locks/held_lock.hpp"
-#include "locks/scope.hpp"
+#include "locks/scope_state.hpp"
 #include "locks/waiting_operation.hpp"
 
 #include <redlock/lock_error.hpp>
@@ -20,16 +20,16 @@
 #include <optional>
 #include <string>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 namespace {
 
-std::string shown(std::string_view resource) { return std::string(shown_name(resource)); }
+std::string shown(std::string_view resource) { return std::string(runtime::shown_name(resource)); }
 
 /// One call of `lock_scope::async_acquire`.
 class scope_acquisition final : public waiting_operation<scope_acquisition> {
 public:
-    scope_acquisition(std::shared_ptr<scope_state> s, acquire_request r, acquire_handler handler)
+    scope_acquisition(std::shared_ptr<scope_state> s, acquire_request r, detail::acquire_handler handler)
         : waiting_operation(s->manager),
           done(std::move(handler)),
           scope_(std::move(s)),
@@ -38,17 +38,17 @@ public:
     {
     }
 
-    static task<error_code> run(std::shared_ptr<scope_acquisition>);
+    static runtime::task<error_code> run(std::shared_ptr<scope_acquisition>);
 
     void cancel(asio::cancellation_type) override;
     void complete(error_code);
 
-    acquire_handler done;
+    detail::acquire_handler done;
 
 private:
-    static task<void> wait_for_turn(std::shared_ptr<scope_acquisition>, std::optional<scope_state::turn>&);
-    static task<error_code> acquire_rest(std::shared_ptr<scope_acquisition>);
-    static task<error_code> make_last(std::shared_ptr<scope_acquisition>, lock_handle const& part);
+    static runtime::task<void> wait_for_turn(std::shared_ptr<scope_acquisition>, std::optional<scope_state::turn>&);
+    static runtime::task<error_code> acquire_rest(std::shared_ptr<scope_acquisition>);
+    static runtime::task<error_code> make_last(std::shared_ptr<scope_acquisition>, lock_handle const& part);
 
     void look_what_is_held();
     bool is_complete() const noexcept { return rest_.size() == 0; }
@@ -60,7 +60,7 @@ private:
     template <class Handler, class Result, class Start>
     auto ask(Result result, Start start)
     {
-        return suspend_into(sleeper_, [this, result, start] {
+        return runtime::suspend_into(sleeper_, [this, result, start] {
             asks_ = true;
             auto ended = [self = shared_from_this(), result](auto... given) {
                 self->asks_ = false;
@@ -79,7 +79,7 @@ private:
 
     std::vector<lock_handle> parts_;  ///< what is held of it
     resource_set rest_;               ///< what is not
-    reported_error asked_;            ///< what has become of that
+    detail::reported_error asked_;    ///< what has become of that
     attempt_report said_;             ///< the same, if there is to be a report
     bool has_asked_ = false;
     std::string why_;  ///< it failed, if the code alone does not tell
@@ -88,7 +88,7 @@ private:
     asio::cancellation_signal signal_;
 };
 
-task<error_code> scope_acquisition::run(std::shared_ptr<scope_acquisition> self)
+runtime::task<error_code> scope_acquisition::run(std::shared_ptr<scope_acquisition> self)
 {
     auto& a = *self;
     a.state_->operations.enter(a);
@@ -115,8 +115,8 @@ task<error_code> scope_acquisition::run(std::shared_ptr<scope_acquisition> self)
 }
 
 // An earlier acquisition in the scope may acquire what this one wants: then the scope wakes it, too.
-task<void> scope_acquisition::wait_for_turn(std::shared_ptr<scope_acquisition> self,
-                                            std::optional<scope_state::turn>& turn)
+runtime::task<void> scope_acquisition::wait_for_turn(std::shared_ptr<scope_acquisition> self,
+                                                     std::optional<scope_state::turn>& turn)
 {
     auto& a = *self;
     turn.emplace(*a.scope_, a.request_.resources(), [&a] {
@@ -148,8 +148,8 @@ std::string scope_acquisition::shown_part(lock_handle const& part) const
 std::string scope_acquisition::refusal() const
 {
     for (auto const& p : parts_) {
-        bool const is_shared = access::stake_of(p)->lock.grant()->mode == mode::shared;  // if it is upgraded, not for
-                                                                                         // ever
+        bool const is_shared = detail::access::handle_of(p)->lock.grant()->mode == mode::shared;  // if it is upgraded,
+                                                                                                  // not for ever
         if (is_shared && request_.options.mode != mode::shared
             && (request_.options.mode == mode::exclusive || request_.options.mode != p.mode()))
             return fmt::format("the scope shares \"{}\", and to wait until nobody else does would deadlock with who "
@@ -170,7 +170,7 @@ std::string scope_acquisition::refusal() const
                        shown(rest_.names().front()), shown(held));
 }
 
-task<error_code> scope_acquisition::acquire_rest(std::shared_ptr<scope_acquisition> self)
+runtime::task<error_code> scope_acquisition::acquire_rest(std::shared_ptr<scope_acquisition> self)
 {
     auto& a = *self;
     a.has_asked_ = true;
@@ -178,12 +178,12 @@ task<error_code> scope_acquisition::acquire_rest(std::shared_ptr<scope_acquisiti
     rest.wanted = a.rest_;
     rest.options.report = rest.options.report ? &a.said_ : nullptr;  // the user's report is written once, at the end
     rest.holds_up_to = a.scope_->holds_up_to();
-    auto const result = [&a](reported_error ec, lock_handle won) {
+    auto const result = [&a](detail::reported_error ec, lock_handle won) {
         a.asked_ = std::move(ec);
         a.won_ = std::move(won);
     };
-    co_await a.ask<acquire_handler>(
-        result, [&rest](acquire_handler handler) { start_acquire(std::move(rest), std::move(handler)); });
+    co_await a.ask<detail::acquire_handler>(
+        result, [&rest](detail::acquire_handler handler) { start_acquire(std::move(rest), std::move(handler)); });
     if (!a.asked_) {
         a.scope_->add(a.won_);
         a.parts_.push_back(std::move(a.won_));
@@ -192,19 +192,19 @@ task<error_code> scope_acquisition::acquire_rest(std::shared_ptr<scope_acquisiti
 }
 
 // So that it lasts for as long as a lock of our own would.
-task<error_code> scope_acquisition::make_last(std::shared_ptr<scope_acquisition> self, lock_handle const& part)
+runtime::task<error_code> scope_acquisition::make_last(std::shared_ptr<scope_acquisition> self, lock_handle const& part)
 {
     auto& a = *self;
-    auto const& by = access::stake_of(part);
+    auto const& by = detail::access::handle_of(part);
     auto& held = by->lock;
     auto const give_up_at = core::later(a.state_->now(), a.request_.options.wait);
     error_code ec = held.check();
     for (std::size_t tried = 1; !ec && !held.lasts_for(a.request_.options.ttl, a.request_.options.renew); ++tried) {
         if (a.stopped())
             co_return asio::error::operation_aborted;
-        co_await a.ask<error_handler>(
+        co_await a.ask<detail::error_handler>(
             [&ec](error_code outcome) { ec = outcome; },
-            [&a, &by](error_handler handler) { start_extend(by, a.request_.options.ttl, std::move(handler)); });
+            [&a, &by](detail::error_handler handler) { start_extend(by, a.request_.options.ttl, std::move(handler)); });
         auto const now = a.state_->now();
         if (ec != errc::no_quorum || now >= give_up_at)
             break;
@@ -222,15 +222,16 @@ task<error_code> scope_acquisition::make_last(std::shared_ptr<scope_acquisition>
 
 void scope_acquisition::put_together()
 {
-    if (parts_.size() == 1 && access::stake_of(parts_.front())->resources() == request_.resources())
+    if (parts_.size() == 1 && detail::access::handle_of(parts_.front())->resources() == request_.resources())
         won_ = std::move(parts_.front());
     else
-        won_ = access::make_handle(make_recycled<stake>(request_.resources(), std::move(parts_)));
+        won_ =
+            detail::access::make_handle(detail::make_recycled<handle_state>(request_.resources(), std::move(parts_)));
 }
 
 void scope_acquisition::cancel(asio::cancellation_type type)
 {
-    cancelled_ = cancelled_ || !asks_ || may_leave_traces(type);
+    cancelled_ = cancelled_ || !asks_ || runtime::may_leave_traces(type);
     if (asks_)
         signal_.emit(type);
     else
@@ -244,7 +245,7 @@ void scope_acquisition::complete(error_code ec)
         won_ = {};  // the nodes had granted it, and then memory ran out
     auto const elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - called_);
     bool const was_told = has_asked_ && ec == asked_;
-    reported_error outcome = was_told ? std::move(asked_) : reported_error(ec);
+    detail::reported_error outcome = was_told ? std::move(asked_) : detail::reported_error(ec);
     if (!was_told) {
         give_reports(outcome, request_.options.report, request_.explains, [&] {
             attempt_report r{.outcome = ec, .elapsed = elapsed};
@@ -262,16 +263,16 @@ void scope_acquisition::complete(error_code ec)
 }  // namespace
 
 void start_acquire_in_scope(std::shared_ptr<scope_state> s, resource_set resources, acquire_options options,
-                            acquire_handler handler, bool explains)
+                            detail::acquire_handler handler, bool explains)
 {
     auto& m = *s->manager;  // which a keeps
     acquire_request request{m, std::move(resources), options, explains};
     if (m.abandoned() || !check(request.resources(), options, m.settings).empty()
         || !m.quorum.nodes.check_ttl(options.ttl).empty())
         return start_acquire(std::move(request), std::move(handler));  // which says what is wrong
-    auto a = make_recycled<scope_acquisition>(std::move(s), std::move(request), std::move(handler));
+    auto a = detail::make_recycled<scope_acquisition>(std::move(s), std::move(request), std::move(handler));
     a->done.on_cancel(a);
     m.operations.run(a, scope_acquisition::run(a));
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -2,11 +2,11 @@
 
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
-shutdown::shutdown(detail::quorum& q, detail::operations& o, detail::holdings& h, detail::cleaner& c, event_log& log,
-                   std::shared_ptr<void>& alive)
-    : quorum_(q), operations_(o), holdings_(h), cleaner_(c), log_(log), alive_(alive), deadline_([this] { close(); })
+shutdown::shutdown(quorum::quorum_state& q, runtime::operations& o, locks::held_locks& h, quorum::cleaner& c,
+                   runtime::event_log& log, std::shared_ptr<void>& alive)
+    : quorum_(q), operations_(o), held_locks_(h), cleaner_(c), log_(log), alive_(alive), deadline_([this] { close(); })
 {
 }
 
@@ -23,13 +23,13 @@ void shutdown::begin(std::function<void(error_code)> done)
         return;
     phase_ = phase::closing;
     operations_.stop();
-    holdings_.tell_to_stop();
+    held_locks_.tell_to_stop();
     go_on();
 }
 
 void shutdown::go_on()
 {
-    if (phase_ != phase::closing || !holdings_.empty())
+    if (phase_ != phase::closing || !held_locks_.empty())
         return;
     auto& r = quorum_.runtime;
     if (!std::exchange(draining_, true))
@@ -68,4 +68,4 @@ void shutdown::abandon() noexcept
     done_.clear();
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "locks/holdings.hpp"
+#include "locks/held_locks.hpp"
 #include "quorum/cleaner.hpp"
-#include "quorum/quorum.hpp"
+#include "quorum/quorum_state.hpp"
 #include "runtime/event_log.hpp"
 #include "runtime/operations.hpp"
 #include "runtime/runtime.hpp"
@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /** The end of a manager: first nothing new begins; when all locks are gone, what is to be released has a while left for
     it; then the nodes are closed. On the strand.
@@ -21,7 +21,7 @@ namespace redlock::inline v0::detail {
 class shutdown {
 public:
     /// @param alive what the caller of @ref begin keeps there lives until everybody has been told of the end
-    shutdown(detail::quorum&, detail::operations&, detail::holdings&, detail::cleaner&, event_log&,
+    shutdown(quorum::quorum_state&, runtime::operations&, locks::held_locks&, quorum::cleaner&, runtime::event_log&,
              std::shared_ptr<void>& alive);
 
     bool open() const noexcept { return phase_ == phase::open; }
@@ -41,16 +41,16 @@ private:
 
     void close();
 
-    detail::quorum& quorum_;
-    detail::operations& operations_;
-    detail::holdings& holdings_;
-    detail::cleaner& cleaner_;
-    event_log& log_;
+    quorum::quorum_state& quorum_;
+    runtime::operations& operations_;
+    locks::held_locks& held_locks_;
+    quorum::cleaner& cleaner_;
+    runtime::event_log& log_;
     std::shared_ptr<void>& alive_;
     phase phase_ = phase::open;
     bool draining_ = false;  // all locks are gone
     std::vector<std::function<void(error_code)>> done_;
-    alarm deadline_;
+    runtime::alarm deadline_;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

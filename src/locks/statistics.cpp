@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 void group_counters::outcome(error_code ec)
 {
@@ -16,7 +16,7 @@ void group_counters::outcome(error_code ec)
                         : ec == errc::quarantined                     ? &lock_stats::quarantined
                         : ec == boost::asio::error::operation_aborted ? &lock_stats::cancelled
                                                                       : &lock_stats::failed;
-    bump((*this)[member]);
+    runtime::bump((*this)[member]);
 }
 
 group_counters& counters::of(std::string_view group) noexcept
@@ -57,4 +57,4 @@ void counters::tell(stats& to) const
     }
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -13,14 +13,14 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /// How many histograms there are: the last members.
 inline constexpr std::size_t lock_histograms = (sizeof(lock_stats) - offsetof(lock_stats, time_to_acquire))
                                                / sizeof(histogram);
 
 /// What is counted of one group of acquisitions, and of the locks that they have won.
-struct group_counters : member_counters<lock_stats, lock_histograms> {
+struct group_counters : runtime::member_counters<lock_stats, lock_histograms> {
     std::string name{};
 
     /// An acquisition that had begun has ended.
@@ -28,7 +28,7 @@ struct group_counters : member_counters<lock_stats, lock_histograms> {
 };
 
 /// What a manager counts. Only the strand writes; any thread reads.
-class counters : public member_counters<stats> {
+class counters : public runtime::member_counters<stats> {
 public:
     /// Those of a group; once there are too many, or no memory for one more, of what stands for all others.
     group_counters& of(std::string_view group) noexcept;
@@ -48,4 +48,4 @@ private:
     std::atomic<std::size_t> count_{0};
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -8,11 +8,11 @@ namespace redlock::inline v0::testing {
 
 void lose(lock_handle const& l)
 {
-    auto const stake = detail::access::stake_of(l);
-    if (stake && !stake->lock.state->abandoned())
-        asio::dispatch(stake->lock.state->strand(), [stake] {
-            if (stake->lock.validity.is(detail::held_lock::condition::held))
-                stake->lock.lose(loss::expired, "a test has lost it");
+    auto const handle = detail::access::handle_of(l);
+    if (handle && !handle->lock.state->abandoned())
+        asio::dispatch(handle->lock.state->strand(), [handle] {
+            if (handle->lock.validity.is(locks::held_lock::condition::held))
+                handle->lock.lose(loss::expired, "a test has lost it");
         });
 }
 

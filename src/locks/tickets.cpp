@@ -8,20 +8,21 @@
 
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
-std::shared_ptr<grant> grant_of(lock_ticket const& ticket, manager_state const& state)
+std::shared_ptr<quorum::grant> grant_of(lock_ticket const& ticket, manager_state const& state)
 {
-    key_list keys;
+    quorum::key_list keys;
     for (auto const& resource : ticket.resources)
         keys.push_back(state.settings.prefix + resource);
-    auto g = make_recycled<grant>(std::move(keys), ticket.token, state.quorum.nodes.size(), ticket.mode);
+    auto g =
+        detail::make_recycled<quorum::grant>(std::move(keys), ticket.token, state.quorum.nodes.size(), ticket.mode);
     g->taken_over();
     g->fence = ticket.fencing_token;
     return g;
 }
 
-std::string const& lack(lock_ticket const& ticket, node_set const& nodes)
+std::string const& lack(lock_ticket const& ticket, quorum::node_set const& nodes)
 {
     auto const& of_all = nodes.tickets_lack();
     return of_all.empty() ? nodes.lack(ticket.resources, ticket.mode) : of_all;
@@ -29,7 +30,7 @@ std::string const& lack(lock_ticket const& ticket, node_set const& nodes)
 
 namespace {
 
-error_code check_detachment(stake const& s)
+error_code check_detachment(handle_state const& s)
 {
     auto const& held = s.lock;
     if (s.given_back() || held.state->abandoned())
@@ -46,7 +47,7 @@ error_code check_detachment(stake const& s)
 
 }  // namespace
 
-lock_ticket detach(std::shared_ptr<stake> const& s, error_code& ec)
+lock_ticket detach(std::shared_ptr<handle_state> const& s, error_code& ec)
 {
     ec = s ? check_detachment(*s) : make_error_code(errc::not_held);
     if (ec)
@@ -65,10 +66,10 @@ lock_ticket detach(std::shared_ptr<stake> const& s, error_code& ec)
         ticket = {};
     }
     try {
-        asio::post(held.state->strand(), [s] { s->lock.state->holdings.give_away(s->lock); });
+        asio::post(held.state->strand(), [s] { s->lock.state->held_locks.give_away(s->lock); });
     } catch (...) {  // out of memory: that is done when its validity is over
     }
     return ticket;
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

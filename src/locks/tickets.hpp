@@ -8,12 +8,12 @@
 #include <memory>
 #include <string>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /// What another process may have set.
-std::shared_ptr<grant> grant_of(lock_ticket const&, manager_state const&);
+std::shared_ptr<quorum::grant> grant_of(lock_ticket const&, manager_state const&);
 
 /// Which node cannot do what is needed to go on with it, and what, for people; empty if each can.
-std::string const& lack(lock_ticket const&, node_set const&);
+std::string const& lack(lock_ticket const&, quorum::node_set const&);
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
-std::uint64_t token_draw::number_in(round const& won)
+std::uint64_t token_draw::number_in(quorum::round const& won)
 {
     boost::container::small_vector<std::uint64_t, 9> raised;
     for (auto const& b : won.ballots) {
@@ -21,9 +21,10 @@ std::uint64_t token_draw::number_in(round const& won)
     return core::common_counter(raised, won.quorum.nodes.quorum());
 }
 
-std::shared_ptr<round> token_draw::second_round(round const& won, mode m)
+std::shared_ptr<quorum::round> token_draw::second_round(quorum::round const& won, mode m)
 {
-    auto raise = make_recycled<round>(won.quorum, node_command::kind::raise, won.grant(), won.command.ttl);
+    auto raise =
+        detail::make_recycled<quorum::round>(won.quorum, node_command::kind::raise, won.grant(), won.command.ttl);
     raise->command.mode = m;
     raise->command.fence = propose();
     raise->timed = won.timed;
@@ -32,11 +33,11 @@ std::shared_ptr<round> token_draw::second_round(round const& won, mode m)
             raise->skip(b.node, b.answered ? b.cast() : vote::unknown);
     }
     ++second_rounds_;
-    bump(manager_.count[&stats::second_rounds]);
+    runtime::bump(manager_.count[&stats::second_rounds]);
     return raise;
 }
 
-std::uint64_t token_draw::number_after(round const& raise)
+std::uint64_t token_draw::number_after(quorum::round const& raise)
 {
     core::fence_tally counters;
     for (auto const& b : raise.ballots) {
@@ -50,7 +51,7 @@ std::uint64_t token_draw::number_after(round const& raise)
 void token_draw::learn(std::uint64_t counter)
 {
     highest_ = std::max(highest_, counter);
-    manager_.proposals.learn(highest_, shown_name(resources_));
+    manager_.proposals.learn(highest_, runtime::shown_name(resources_));
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /** How a client that has won a lock comes to a fencing token.
 
@@ -32,15 +32,15 @@ public:
     std::uint64_t propose() { return std::min(std::max(manager_.proposals.next(), highest_ + 1), core::fence_end - 1); }
 
     /// The number that a quorum has reached in the round that has @p won. 0: none, so a second round is needed.
-    std::uint64_t number_in(round const& won);
+    std::uint64_t number_in(quorum::round const& won);
 
     /// A second round, if another client's clock is ahead of ours, or it asked at the same moment. The nodes that have
     /// granted @p won count on from what they have, and from a new proposal. @p m: whether it draws a number, or only
     /// sets the least that there is.
-    std::shared_ptr<round> second_round(round const& won, mode m);
+    std::shared_ptr<quorum::round> second_round(quorum::round const& won, mode m);
 
     /// The number that a quorum has reached in that round. 0: the nodes' counters have reached different numbers.
-    std::uint64_t number_after(round const& raise);
+    std::uint64_t number_after(quorum::round const& raise);
 
     std::size_t second_rounds() const noexcept { return second_rounds_; }
 
@@ -53,4 +53,4 @@ private:
     std::size_t second_rounds_ = 0;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

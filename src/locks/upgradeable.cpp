@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 namespace {
 
@@ -25,9 +25,9 @@ namespace {
 // other: one at a time. It is taken first, and given back first. In the order of names it comes immediately before its
 // lock: who holds it, and waits for the lock, must not stand behind a set that waits for somebody who waits for the
 // right.
-class upgradeable final : public cancellable, public std::enable_shared_from_this<upgradeable> {
+class upgradeable final : public detail::cancellable, public std::enable_shared_from_this<upgradeable> {
 public:
-    upgradeable(acquire_request r, acquire_handler handler)
+    upgradeable(acquire_request r, detail::acquire_handler handler)
         : done(std::move(handler)),
           state_(r.manager.shared_from_this()),
           request_(std::move(r)),
@@ -54,30 +54,30 @@ public:
         });
     }
 
-    acquire_handler done;
+    detail::acquire_handler done;
 
 private:
-    using step = void (upgradeable::*)(reported_error, lock_handle);
+    using step = void (upgradeable::*)(detail::reported_error, lock_handle);
 
     void acquire(resource_set names, acquire_options how, std::string const& holds_up_to, lock_handle right, step next)
     try {
-        auto ended = [self = shared_from_this(), next](reported_error ec, lock_handle won) {
+        auto ended = [self = shared_from_this(), next](detail::reported_error ec, lock_handle won) {
             (self.get()->*next)(std::move(ec), std::move(won));
         };
         auto const& strand = state_->strand();
-        acquire_handler handler(
+        detail::acquire_handler handler(
             asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(strand, std::move(ended))), strand);
         how.report = how.report ? &said_ : nullptr;  // the user's report is written once, at the end
         acquisition::start({*state_, std::move(names), how, request_.explains, holds_up_to}, std::move(handler),
                            std::move(right));
     } catch (...) {  // out of memory
-        end(reported_error(asio::error::no_memory), lock_handle());
+        end(detail::reported_error(asio::error::no_memory), lock_handle());
     }
 
-    void has_right(reported_error ec, lock_handle won)
+    void has_right(detail::reported_error ec, lock_handle won)
     {
         if (!ec && cancelled_)
-            ec = reported_error(asio::error::operation_aborted);
+            ec = detail::reported_error(asio::error::operation_aborted);
         if (ec)
             return end(std::move(ec), lock_handle());
         rounds_ = said_.rounds;
@@ -88,24 +88,24 @@ private:
         acquire(request_.resources(), how, request_.names().front(), std::move(won), &upgradeable::is_reader);
     }
 
-    void is_reader(reported_error ec, lock_handle won)
+    void is_reader(detail::reported_error ec, lock_handle won)
     {
-        if (!ec && !access::stake_of(won)->lock.held_as.may_wait_to_be_alone()) {  // somebody else may have the right
-                                                                                   // by now
+        if (!ec && !detail::access::handle_of(won)->lock.held_as.may_wait_to_be_alone()) {  // somebody else may have
+                                                                                            // the right by now
             won = {};
-            ec = reported_error(errc::contended);
+            ec = detail::reported_error(errc::contended);
         }
         end(std::move(ec), std::move(won));
     }
 
-    void end(reported_error ec, lock_handle won)
+    void end(detail::reported_error ec, lock_handle won)
     {
         give_reports(ec, request_.options.report, request_.explains, [&] { return report(ec); });
         done(std::move(ec), std::move(won));
     }
 
     // Both acquisitions make one report.
-    attempt_report report(reported_error const& ec)
+    attempt_report report(detail::reported_error const& ec)
     {
         attempt_report r = request_.options.report ? std::move(said_) : ec.report ? *ec.report : attempt_report();
         if (r.outcome != ec || (ec && r.message.empty()))  // neither acquisition has failed
@@ -129,7 +129,7 @@ private:
 
 }  // namespace
 
-void start_upgradeable(acquire_request request, acquire_handler handler)
+void start_upgradeable(acquire_request request, detail::acquire_handler handler)
 {
     auto const& strand = request.manager.strand();
     auto const u = std::make_shared<upgradeable>(std::move(request), std::move(handler));
@@ -137,4 +137,4 @@ void start_upgradeable(acquire_request request, acquire_handler handler)
     asio::dispatch(strand, [u] { u->begin(); });
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

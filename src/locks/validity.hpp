@@ -9,7 +9,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /// Until when a lock is valid, when it counts as lost, and whether its holder has it still.
 class validity {
@@ -83,4 +83,4 @@ private:
     std::atomic<condition> condition_{condition::held};
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -7,12 +7,12 @@
 
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /// One call of `lock::async_wait_lost`.
-class loss_wait final : public shared_operation<loss_wait>, public waits_by_stake {
+class loss_wait final : public runtime::shared_operation<loss_wait>, public waits_by_handle {
 public:
-    loss_wait(std::shared_ptr<stake> s, error_handler handler)
+    loss_wait(std::shared_ptr<handle_state> s, detail::error_handler handler)
         : shared_operation(s->lock.state->strand()), by(std::move(s)), done(std::move(handler))
     {
     }
@@ -21,14 +21,14 @@ public:
     {
         if (!done)
             return;
-        auto const keep = operation::is_linked() ? by->lock.handles.take(*this) : nullptr;
+        auto const keep = runtime::operation::is_linked() ? by->lock.handles.take(*this) : nullptr;
         done(error_code(asio::error::operation_aborted));
     }
 
     void abandon() override {}
 
-    std::shared_ptr<stake> const by;
-    error_handler done;
+    std::shared_ptr<handle_state> const by;
+    detail::error_handler done;
     std::shared_ptr<loss_wait> kept;  ///< while it waits
 };
 
@@ -42,7 +42,7 @@ void handles::add(std::shared_ptr<loss_wait> w)
 std::shared_ptr<loss_wait> handles::take(loss_wait& w) noexcept
 {
     waits_.erase(waits_.iterator_to(w));
-    w.waits_by_stake::unlink();
+    w.waits_by_handle::unlink();
     return std::move(w.kept);
 }
 
@@ -59,7 +59,7 @@ void handles::end_waits(error_code ec) noexcept
         end(static_cast<loss_wait&>(waits_.front()), ec);
 }
 
-void handles::end_waits_of(stake& s) noexcept
+void handles::end_waits_of(handle_state& s) noexcept
 {
     while (!s.waits.empty())
         end(static_cast<loss_wait&>(s.waits.front()), asio::error::operation_aborted);
@@ -71,7 +71,7 @@ void handles::abandon() noexcept
         take(static_cast<loss_wait&>(waits_.front()));
 }
 
-void start_wait_lost(std::shared_ptr<stake> s, error_handler done)
+void start_wait_lost(std::shared_ptr<handle_state> s, detail::error_handler done)
 {
     if (!s || s->lock.state->abandoned())
         return done(make_error_code(errc::not_held));
@@ -91,4 +91,4 @@ void start_wait_lost(std::shared_ptr<stake> s, error_handler done)
     });
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

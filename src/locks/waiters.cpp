@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 // The queue
 
@@ -43,12 +43,12 @@ waiters::place::place(waiters& all, std::span<std::string const> resources, wait
         leave();
         throw;
     }
-    bump<std::size_t>(all_.size_, 1);
+    runtime::bump<std::size_t>(all_.size_, 1);
 }
 
 waiters::place::~place()
 {
-    bump<std::size_t>(all_.size_, -1);
+    runtime::bump<std::size_t>(all_.size_, -1);
     leave();
 }
 
@@ -135,7 +135,7 @@ std::size_t waiters::place::let_pass(std::size_t left, std::function<bool(std::s
     return passed;
 }
 
-void waiters::place::met(error_code outcome, std::shared_ptr<round> asked)
+void waiters::place::met(error_code outcome, std::shared_ptr<quorum::round> asked)
 {
     // A validity that was too short is its own affair: others may ask for longer.
     for (auto const& p : places_) {
@@ -212,7 +212,7 @@ void waiters::audience::add(std::weak_ptr<queue_observer> who)
     others.insert(std::move(who));
 }
 
-void waiters::audience::tell(error_code what, round const* asked)
+void waiters::audience::tell(error_code what, quorum::round const* asked)
 {
     if (std::exchange(outcome, what) != what)
         others.merge(told);
@@ -223,7 +223,7 @@ void waiters::audience::tell(error_code what, round const* asked)
     told.merge(others);
 }
 
-void waiters::tell_observers(std::string const& resource, error_code outcome, round const* asked) noexcept
+void waiters::tell_observers(std::string const& resource, error_code outcome, quorum::round const* asked) noexcept
 {
     if (audiences_.empty())  // as a rule
         return;
@@ -326,4 +326,4 @@ std::optional<clock::time_point> waiters::yields_until(std::span<std::string con
     return until;
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -23,9 +23,11 @@
 #include <unordered_map>
 #include <vector>
 
-namespace redlock::inline v0::detail {
-
+namespace redlock::inline v0::quorum {
 class round;
+}
+
+namespace redlock::inline v0::locks {
 
 /// An acquisition that may wait.
 class waiter {
@@ -66,7 +68,7 @@ protected:
 class queue_observer {
 public:
     /// @param asked the round in which it was met; null if the nodes were not asked
-    virtual void met(error_code outcome, round const* asked) noexcept = 0;
+    virtual void met(error_code outcome, quorum::round const* asked) noexcept = 0;
 
 protected:
     ~queue_observer() = default;
@@ -93,7 +95,7 @@ class waiters {
 
     struct queue : line {
         std::optional<error_code> met;
-        std::shared_ptr<round> asked;
+        std::shared_ptr<quorum::round> asked;
         clock::time_point kept_out = clock::time_point::min();  ///< somebody had the lock alone then
         std::optional<mode> phase;  ///< in which mode it was got last; nothing: not since somebody waits
         std::size_t alone = 0;      ///< how many exclusive waiters have not stopped
@@ -112,11 +114,11 @@ class waiters {
         std::size_t forget_at = 64;  ///< at this size the dead ones are dropped
 
         void add(std::weak_ptr<queue_observer>);
-        void tell(error_code, round const* asked);
+        void tell(error_code, quorum::round const* asked);
     };
 
     queue const* find(std::string_view resource) const;
-    void tell_observers(std::string const& resource, error_code outcome, round const* asked) noexcept;
+    void tell_observers(std::string const& resource, error_code outcome, quorum::round const* asked) noexcept;
 
 public:
     explicit waiters(std::size_t max_handovers) : max_handovers_(max_handovers) {}
@@ -146,10 +148,10 @@ public:
         /// begins, or goes on.
         void got(std::span<std::string const> resources);
         /// Tells those behind what the first has met: @p outcome of @p asked, if it was asked.
-        void met(error_code outcome, std::shared_ptr<round> asked);
+        void met(error_code outcome, std::shared_ptr<quorum::round> asked);
         /// What the first has met at last, and which round that was. Nothing: nobody has asked yet.
         std::optional<error_code> met() const { return latest().met; }
-        std::shared_ptr<round> const& asked() const { return latest().asked; }
+        std::shared_ptr<quorum::round> const& asked() const { return latest().asked; }
         /// Somebody has the lock alone, and so keeps out all who queue for it now.
         void kept_out(clock::time_point now) noexcept { places_.front().queue.kept_out = now; }
         /// Of one resource: when that was so at last.
@@ -158,7 +160,7 @@ public:
     private:
         struct in_queue {
             std::string const& resource;
-            detail::waiters::queue& queue;
+            locks::waiters::queue& queue;
             line::iterator at;
             std::optional<sets::iterator> set{};  ///< of one that wants several
 
@@ -173,7 +175,7 @@ public:
         bool const any_;
         bool const wants_alone_;
         bool stopped_ = false;
-        std::vector<in_queue, recycler<in_queue>> places_;
+        std::vector<in_queue, detail::recycler<in_queue>> places_;
     };
 
     /// Whether somebody waits to have @p resource alone.
@@ -240,4 +242,4 @@ private:
     std::size_t forget_at_ = 1024;                     // when there are so many, those that nobody came back to
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

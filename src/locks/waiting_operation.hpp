@@ -13,7 +13,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /** An operation that waits: for the answers of nodes, and for a time.
 
@@ -21,11 +21,11 @@ namespace redlock::inline v0::detail {
     traces of that, the round that is under way is the last one.
 */
 template <class Derived>
-class waiting_operation : public shared_operation<Derived> {
+class waiting_operation : public runtime::shared_operation<Derived> {
 public:
     void cancel(asio::cancellation_type type) override
     {
-        if (!sleeper_ && has_asked() && !may_leave_traces(type)) {
+        if (!sleeper_ && has_asked() && !runtime::may_leave_traces(type)) {
             last_round_ = true;
             return;
         }
@@ -45,7 +45,7 @@ public:
 
 protected:
     explicit waiting_operation(std::shared_ptr<manager_state> s)
-        : shared_operation<Derived>(s->strand()), state_(std::move(s)), alarm_([this] { wake(); })
+        : runtime::shared_operation<Derived>(s->strand()), state_(std::move(s)), alarm_([this] { wake(); })
     {
     }
     ~waiting_operation() = default;
@@ -58,7 +58,7 @@ protected:
     /// Sleeps until somebody wakes it, at @p until at the latest.
     auto sleep(clock::time_point until)
     {
-        return suspend_into(sleeper_, [this, until] {
+        return runtime::suspend_into(sleeper_, [this, until] {
             if (until != clock::time_point::max())
                 state_->runtime.set(alarm_, until);
         });
@@ -72,7 +72,7 @@ protected:
     }
 
     /// Sends @p r, and waits until it is decided. The caller keeps it until then.
-    auto gather(round& r)
+    auto gather(quorum::round& r)
     {
         asking_ = &r;
         return gathering{{r.gather()}, asking_};
@@ -81,17 +81,17 @@ protected:
     std::shared_ptr<manager_state> const state_;
     bool cancelled_ = false;
     bool last_round_ = false;  ///< cancelled, unless the present one wins
-    suspended sleeper_;
+    runtime::suspended sleeper_;
 
 private:
-    struct gathering : decltype(std::declval<round&>().gather()) {
+    struct gathering : decltype(std::declval<quorum::round&>().gather()) {
         ~gathering() { asking = nullptr; }  // also if it could not wait, out of memory
 
-        round*& asking;
+        quorum::round*& asking;
     };
 
-    round* asking_ = nullptr;  ///< while it waits for answers
-    alarm alarm_;
+    quorum::round* asking_ = nullptr;  ///< while it waits for answers
+    runtime::alarm alarm_;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

@@ -12,7 +12,7 @@
 #include <system_error>
 #include <thread>
 
-namespace redlock::redis {
+namespace redlock::net {
 
 namespace {
 
@@ -135,7 +135,7 @@ std::vector<address_attempt> order_of_attempts(std::vector<tcp::endpoint> const&
     return all;
 }
 
-address_search::address_search(detail::strand const& strand, std::chrono::milliseconds limit)
+address_search::address_search(runtime::strand const& strand, std::chrono::milliseconds limit)
     : strand_(strand), limit_(limit), due_(strand)
 {
 }
@@ -252,4 +252,4 @@ void address_search::finish(reached r)
     std::move(done)(std::move(r));
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::net

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::redis {
+namespace redlock::net {
 
 class address_search;
 
@@ -87,7 +87,7 @@ struct reached {
 class address_search : public std::enable_shared_from_this<address_search> {
 public:
     /// @p limit: for the resolution of the name, and for each attempt.
-    address_search(detail::strand const&, std::chrono::milliseconds limit);
+    address_search(runtime::strand const&, std::chrono::milliseconds limit);
     ~address_search();
 
     /// Once. @p token: `void(reached)`.
@@ -110,9 +110,9 @@ public:
 private:
     friend class name_lookup;
 
-    using socket = asio::basic_stream_socket<asio::ip::tcp, detail::strand>;
+    using socket = asio::basic_stream_socket<asio::ip::tcp, runtime::strand>;
     using timer = asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>,
-                                             detail::strand>;
+                                             runtime::strand>;
 
     struct trial {
         socket connection;
@@ -128,7 +128,7 @@ private:
     std::string failure() const;
     void finish(reached);
 
-    detail::strand strand_;
+    runtime::strand strand_;
     std::chrono::milliseconds const limit_;
     std::shared_ptr<name_lookup> name_;  ///< as long as it is waited for
     known_addresses known_;
@@ -140,4 +140,4 @@ private:
     std::list<trial> trials_;  ///< a list, because handlers keep references
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::net

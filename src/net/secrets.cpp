@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-namespace redlock::redis {
+namespace redlock::net {
 
 namespace {
 
@@ -137,4 +137,4 @@ std::string presentable(std::string_view text, std::initializer_list<std::string
     return words;
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::net

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::redis {
+namespace redlock::net {
 
 /** @p text with `***` wherever @p secret stands in it: as it is, in upper or lower case, percent-encoded, or escaped as
     in C or JSON; also its beginning, where a quotation ends in the middle of it.
@@ -15,4 +15,4 @@ std::string without(std::string text, std::string_view secret);
 /// way of Redis, and without @p secrets, in whatever way it quotes these.
 std::string presentable(std::string_view text, std::initializer_list<std::string_view> secrets = {});
 
-}  // namespace redlock::redis
+}  // namespace redlock::net

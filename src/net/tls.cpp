@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::redis {
+namespace redlock::net {
 
 namespace {
 
@@ -67,4 +67,4 @@ boost::asio::ssl::context tls_settings::context() const
     return boost::asio::ssl::context(shared_.get());
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::net

@@ -11,7 +11,7 @@
 
 #include <memory>
 
-namespace redlock::redis {
+namespace redlock::net {
 
 /// What the connections of one node share for TLS: certificates are read once.
 class tls_settings {
@@ -29,4 +29,4 @@ private:
     std::shared_ptr<SSL_CTX> shared_;
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::net

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-namespace redlock::redis {
+namespace redlock::net {
 
 namespace {
 
@@ -16,8 +16,8 @@ constexpr int database_max = 65'535;
 
 struct scheme {
     std::string_view name;
-    redis::transport transport;
-    redis::topology topology = topology::server;
+    net::transport transport;
+    net::topology topology = topology::server;
 };
 
 constexpr scheme schemes[] = {
@@ -314,4 +314,4 @@ url url::of(place const& p) const
 
 url parse_url(std::string_view text) { return parser(text).run(); }
 
-}  // namespace redlock::redis
+}  // namespace redlock::net

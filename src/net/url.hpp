@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::redis {
+namespace redlock::net {
 
 enum class transport : std::uint8_t { tcp, tls, unix_socket, memory };
 
@@ -28,7 +28,7 @@ inline std::string to_string(place const& p)
 
 /// What one entry of `config::nodes` says.
 struct url {
-    redis::transport transport = redis::transport::tcp;
+    net::transport transport = net::transport::tcp;
     std::string host = "127.0.0.1";  ///< or the name of a memory node
     std::string port = "6379";
     std::string path;  ///< of a Unix socket
@@ -36,7 +36,7 @@ struct url {
     std::string password;
     int database = 0;
 
-    redis::topology topology = topology::server;
+    net::topology topology = topology::server;
     std::vector<place> asked;   ///< the Sentinels, or members of the cluster
     std::string service;        ///< the name by which they know the master
     std::string sentinel_user;  ///< by which they know us
@@ -55,4 +55,4 @@ struct url {
 
 url parse_url(std::string_view text);
 
-}  // namespace redlock::redis
+}  // namespace redlock::net

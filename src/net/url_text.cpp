@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace redlock::redis {
+namespace redlock::net {
 
 std::optional<long> to_number(std::string_view text, long low, long high)
 {
@@ -94,4 +94,4 @@ bool is_address(std::string const& host)
     return !ec;
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::net

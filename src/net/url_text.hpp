@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::redis {
+namespace redlock::net {
 
 // What an address is made of, and how it is shown.
 
@@ -23,4 +23,4 @@ bool is_address(std::string const& host);  ///< of either family
 /// The text as it may be shown: without what is, or by a slip of the pen could be, a user's secret.
 std::string shown(std::string_view text);
 
-}  // namespace redlock::redis
+}  // namespace redlock::net

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::quorum {
 
 node_command const& ballot::command() const noexcept { return round->command; }
 
@@ -135,4 +135,4 @@ void ballot::finish(vote v)
         std::move(waiter_)(v);
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::quorum

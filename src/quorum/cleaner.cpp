@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::quorum {
 
 namespace {
 
@@ -43,7 +43,7 @@ bool is_settled(ballot const& b, node const& n, bool ttl_was_over)
 
 }  // namespace
 
-cleaner::cleaner(detail::quorum& q, event_log& log, std::function<void()> settled,
+cleaner::cleaner(quorum_state& q, runtime::event_log& log, std::function<void()> settled,
                  std::function<void(std::size_t, std::string const&)> deleted)
     : quorum_(q), log_(log), settled_(std::move(settled)), deleted_(std::move(deleted)), alarm_([this] { ring(); })
 {
@@ -51,7 +51,7 @@ cleaner::cleaner(detail::quorum& q, event_log& log, std::function<void()> settle
 
 std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::chrono::milliseconds ttl)
 {
-    auto release = make_recycled<round>(quorum_, node_command::kind::release, taken, ttl);
+    auto release = detail::make_recycled<round>(quorum_, node_command::kind::release, taken, ttl);
     if (taken->hands_on)
         release->command.handed_on = node_command::handovers::end;
     taken->withdraw();
@@ -60,7 +60,7 @@ std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::
             release->skip(i, vote::denied);
             continue;
         }
-        bump<std::size_t>(pending_, 1);
+        runtime::bump<std::size_t>(pending_, 1);
     }
     release->listener = this;
     return release;
@@ -69,7 +69,7 @@ std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::
 void cleaner::trim(std::shared_ptr<grant> taken, std::span<std::size_t const> ours, std::size_t kept,
                    std::chrono::milliseconds ttl)
 {
-    auto const r = make_recycled<round>(quorum_, node_command::kind::release, taken, ttl);
+    auto const r = detail::make_recycled<round>(quorum_, node_command::kind::release, taken, ttl);
     r->trim(kept);
     for (std::size_t i = 0; i < taken->nodes(); ++i) {
         if (ours[i] <= kept)
@@ -90,7 +90,7 @@ void cleaner::chose_in_vain(ballot const& b)
             if (is_known ? i == b.reply.chosen : c.keys[i] != won.keys.front())
                 keys.push_back(c.keys[i]);
         }
-        auto const surplus = make_recycled<grant>(std::move(keys), won.value, won.nodes());
+        auto const surplus = detail::make_recycled<grant>(std::move(keys), won.value, won.nodes());
         surplus->hands_on = won.hands_on;
         surplus->on(b.node) = {.sent_on = b.sent_on(), .answered = true, .vote = b.reply.vote};
         if (!quorum_.closed)
@@ -130,9 +130,9 @@ void cleaner::answered(ballot& b)
         b.not_after = std::max<clock::time_point>(b.not_after, now + (ttl_over - b.round->started));
     auto const last_try = b.not_after - quorum_.nodes.timeout();
     if (settled || quorum_.closed || now >= last_try) {
-        bump<std::size_t>(pending_, -1);
+        runtime::bump<std::size_t>(pending_, -1);
         if (settled)
-            bump(quorum_.count[&stats::cleaned]);
+            runtime::bump(quorum_.count[&stats::cleaned]);
         else if (log_.observed() && !quorum_.closed)
             log_.tell(&observer::keys_left, {.when = now, .keys = 1}, {});
         return settled_();
@@ -178,8 +178,8 @@ void cleaner::ring()
 void cleaner::stop()
 {
     alarm_.clear();
-    bump<std::size_t>(pending_, 0 - std::exchange(tries_ahead_, 0));
+    runtime::bump<std::size_t>(pending_, 0 - std::exchange(tries_ahead_, 0));
     calls_.clear();
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::quorum

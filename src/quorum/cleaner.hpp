@@ -14,7 +14,7 @@
 #include <span>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::quorum {
 
 /** Sees every release through, also those that nobody waits for: until the node confirms that the key is
     gone, or it must have expired by itself.
@@ -25,7 +25,7 @@ class cleaner final : private answer_listener, private surplus_listener {
 public:
     /// @param settled is called when a release needs no more care
     /// @param deleted is called when a node has deleted a key of ours: it tells others of that, and not us
-    cleaner(detail::quorum&, event_log&, std::function<void()> settled,
+    cleaner(quorum_state&, runtime::event_log&, std::function<void()> settled,
             std::function<void(std::size_t node, std::string const& key)> deleted);
 
     /// Prepares to release, on every node that may have them, the keys of a grant.
@@ -59,14 +59,14 @@ private:
     void call_at(clock::time_point, std::function<void()>);
     void ring();
 
-    detail::quorum& quorum_;
-    event_log& log_;
+    quorum_state& quorum_;
+    runtime::event_log& log_;
     std::function<void()> const settled_;
     std::function<void(std::size_t, std::string const&)> const deleted_;
     std::atomic<std::size_t> pending_{0};
     std::size_t tries_ahead_ = 0;  ///< among the calls
     std::multimap<clock::time_point, std::function<void()>> calls_;
-    alarm alarm_;
+    runtime::alarm alarm_;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::quorum

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::quorum {
 
 /// In the order of their bytes, each once.
-using key_list = std::vector<std::string, recycler<std::string>>;
+using key_list = std::vector<std::string, detail::recycler<std::string>>;
 
 /** What an acquisition may have set: the keys, their value, and the nodes that may have them.
 
@@ -134,7 +134,7 @@ public:
     bool hands_on = false;  ///< more of this process were to follow: the release ends that, unless one does
 
 private:
-    std::vector<trace, recycler<trace>> traces_;
+    std::vector<trace, detail::recycler<trace>> traces_;
 
     struct repeat {
         bool asked = false;               ///< the acquisition had not set the keys, as far as was known
@@ -147,4 +147,4 @@ private:
     bool taken_over_ = false;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::quorum

@@ -7,7 +7,7 @@
 #include <array>
 #include <initializer_list>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::quorum {
 
 namespace {
 
@@ -15,8 +15,8 @@ constexpr std::chrono::milliseconds timeout_max = std::chrono::minutes(1);
 
 }  // namespace
 
-node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& settings, detail::runtime& r, event_log& log,
-                   member_counters<redlock::stats>& count)
+node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& settings, runtime::runtime& r,
+                   runtime::event_log& log, runtime::member_counters<redlock::stats>& count)
     : settings_(settings),
       runtime_(r),
       log_(log),
@@ -117,7 +117,7 @@ bool node_set::ready() const
 void node_set::connected(std::size_t node, server_identity const& server)
 {
     auto& k = known_[node];
-    bump(k.count[&node_stats::connections]);
+    runtime::bump(k.count[&node_stats::connections]);
     bool const is_first = !k.age.known;
     if (is_first || k.age.began != server.began || k.age.restarted != server.restarted)  // not a mere reconnection
         k.trusted = k.told = false;
@@ -241,11 +241,11 @@ void node_set::heard(std::size_t i, node_command::kind what, node_reply const& r
     auto& k = known_[i];
     if (what == node_command::kind::acquire || what == node_command::kind::extend
         || what == node_command::kind::upgrade)
-        bump(k.count[counts_as == vote::granted  ? &node_stats::granted
-                     : counts_as == vote::denied ? &node_stats::denied
-                                                 : &node_stats::unknown]);
+        runtime::bump(k.count[counts_as == vote::granted  ? &node_stats::granted
+                              : counts_as == vote::denied ? &node_stats::denied
+                                                          : &node_stats::unknown]);
     if (reply.healed)
-        bump(count_[&redlock::stats::healed]);
+        runtime::bump(count_[&redlock::stats::healed]);
     if (log_.observed())
         tell_what_it_does(i, reply);
     if (reply.error) {
@@ -313,4 +313,4 @@ std::vector<node_stats> node_set::stats() const
     return all;
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::quorum

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::quorum {
 
 /** The nodes of a manager, and what is known of each: whether its votes count, how it has voted, its latest trouble.
 
@@ -33,8 +33,8 @@ namespace redlock::inline v0::detail {
 */
 class node_set {
 public:
-    node_set(std::vector<std::shared_ptr<node>>, config const&, detail::runtime&, event_log&,
-             member_counters<redlock::stats>&);
+    node_set(std::vector<std::shared_ptr<node>>, config const&, runtime::runtime&, runtime::event_log&,
+             runtime::member_counters<redlock::stats>&);
 
     /// @param self this, as long as anybody wants to hear of it
     /// @param changed hears which key has changed on which node; an empty one: it may have missed changes
@@ -53,7 +53,7 @@ public:
     /// What is wrong with a @p ttl, for people; empty if nothing is.
     std::string check_ttl(std::chrono::milliseconds ttl) const;
     /// Which node cannot do what is needed to acquire @p wanted, and what, for people; empty if each can.
-    std::string const& lack(selection const& wanted, mode m) const noexcept
+    std::string const& lack(detail::selection const& wanted, mode m) const noexcept
     {
         if (!lack_.empty())
             return lack_;
@@ -102,13 +102,13 @@ private:
         std::optional<clock::time_point> taken_for_new;  // when the set was; empty: the node is trusted for other
                                                          // reasons
         std::atomic<clock::time_point> quarantined_until{never};
-        member_counters<node_stats, 1> count;
+        runtime::member_counters<node_stats, 1> count;
         error_code last_error;     // under trouble_mutex_
         std::string last_message;  // under trouble_mutex_
         // What an observer was told, if there is one.
         error_code told_trouble;
         bool told_quarantine = false;
-        std::optional<alarm> quarantine_ends;
+        std::optional<runtime::alarm> quarantine_ends;
     };
 
     void connected(std::size_t i, server_identity const&);
@@ -123,9 +123,9 @@ private:
     void tell_what_it_does(std::size_t i, node_reply const&) noexcept;
 
     config const& settings_;
-    detail::runtime& runtime_;
-    event_log& log_;
-    member_counters<redlock::stats>& count_;
+    runtime::runtime& runtime_;
+    runtime::event_log& log_;
+    runtime::member_counters<redlock::stats>& count_;
     std::vector<std::shared_ptr<node>> const nodes_;
     std::size_t const quorum_;
     std::chrono::milliseconds timeout_;
@@ -138,4 +138,4 @@ private:
     mutable std::mutex trouble_mutex_;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::quorum

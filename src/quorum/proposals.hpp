@@ -10,12 +10,12 @@
 #include <string_view>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::quorum {
 
 /// The fencing tokens that this manager proposes. On the strand.
 class proposals {
 public:
-    proposals(config const& settings, detail::runtime& r, event_log& log)
+    proposals(config const& settings, runtime::runtime& r, runtime::event_log& log)
         : runtime_(r),
           log_(log),
           clock_(settings.fencing ? static_cast<std::uint8_t>(r.random()[0]) : std::uint8_t(0), settings.max_ttl / 2)
@@ -38,10 +38,10 @@ public:
     }
 
 private:
-    detail::runtime& runtime_;
-    event_log& log_;
+    runtime::runtime& runtime_;
+    runtime::event_log& log_;
     core::fence_clock clock_;
     bool told_ = false;  ///< that the wall clock is wrong, or was once elsewhere
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::quorum

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::quorum {
 
 namespace {
 
@@ -29,20 +29,21 @@ bool asks_for_quorum(node_command::kind what)
 template <class CompletionToken>
 auto cast_vote::operator()(CompletionToken&& token)
 {
-    auto start = [](auto handler, detail::round* r, std::size_t i) {
+    auto start = [](auto handler, redlock::quorum::round* r, std::size_t i) {
         r->ballots[i].waiter_ = std::move(handler);
         r->submit(i);
     };
     return asio::async_initiate<CompletionToken, void(vote)>(start, token, round, node);
 }
 
-round::round(detail::quorum& q, node_command::kind what, key_list keys, std::string value,
-             std::chrono::milliseconds ttl, redlock::mode m)
-    : round(q, what, make_recycled<detail::grant>(std::move(keys), std::move(value), q.nodes.size(), m), ttl)
+round::round(quorum_state& q, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl,
+             redlock::mode m)
+    : round(q, what,
+            detail::make_recycled<redlock::quorum::grant>(std::move(keys), std::move(value), q.nodes.size(), m), ttl)
 {
 }
 
-round::round(detail::quorum& q, node_command::kind what, std::shared_ptr<detail::grant> about,
+round::round(quorum_state& q, node_command::kind what, std::shared_ptr<redlock::quorum::grant> about,
              std::chrono::milliseconds ttl)
     : quorum(q),
       command{.what = what, .mode = about->mode, .keys = about->keys, .value = about->value, .ttl = ttl},
@@ -100,8 +101,8 @@ core::most_frequent round::most_chosen() const
 void round::settle(surplus_listener& surplus)
 {
     if (votes.verdict() == core::verdict::won) {
-        auto one =
-            make_recycled<detail::grant>(key_list{command.keys[most_chosen().number]}, grant_->value, ballots.size());
+        auto one = detail::make_recycled<redlock::quorum::grant>(key_list{command.keys[most_chosen().number]},
+                                                                 grant_->value, ballots.size());
         one->hands_on = grant_->hands_on;
         for (auto& b : ballots) {
             one->on(b.node) = *b.trace_;
@@ -180,7 +181,7 @@ void round::resend(std::size_t i)
 
 // The group's handler; the group takes its memory from the handler's allocator.
 struct round::group_done {
-    using allocator_type = recycler<void>;
+    using allocator_type = detail::recycler<void>;
     allocator_type get_allocator() const noexcept { return {}; }
 
     void operator()(auto&&...) { self->finish(); }
@@ -373,4 +374,4 @@ std::vector<node_report> round::report() const
     return nodes;
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::quorum

@@ -3,7 +3,7 @@
 #include "core/quorum.hpp"
 #include "runtime/task.hpp"
 #include "quorum/grant.hpp"
-#include "quorum/quorum.hpp"
+#include "quorum/quorum_state.hpp"
 #include "runtime/inline_function.hpp"
 
 #include <redlock/clock.hpp>
@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::quorum {
 
 class ballot;
 class round;
@@ -48,7 +48,7 @@ protected:
 
 /// What the parallel group starts for one node.
 struct cast_vote {
-    detail::round* round;
+    redlock::quorum::round* round;
     std::size_t node;
 
     template <class CompletionToken>
@@ -80,7 +80,7 @@ public:
     /// It has, and that counts.
     bool has_granted() const noexcept { return answered && cast() == vote::granted; }
 
-    detail::round* round = nullptr;
+    redlock::quorum::round* round = nullptr;
     node_reply reply;
     clock::time_point asked;  ///< when it was submitted; the node sends it then or later
     std::uint32_t node = 0;
@@ -93,7 +93,7 @@ public:
                              ///< it away
 
 private:
-    friend class detail::round;
+    friend class redlock::quorum::round;
     friend struct cast_vote;
     void settle();
     bool may_be_taken_away() const;
@@ -103,7 +103,7 @@ private:
                                      // rounds
     std::uint32_t sent_on_ = 0;
     bool withdrawn_ = false;
-    inline_function<void(vote)> waiter_;  // the parallel group
+    runtime::inline_function<void(vote)> waiter_;  // the parallel group
 };
 
 /** One question to all nodes, asked at the same moment.
@@ -115,14 +115,14 @@ private:
 */
 class round : public std::enable_shared_from_this<round> {
 public:
-    round(detail::quorum&, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl,
+    round(quorum_state&, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl,
           redlock::mode = mode::exclusive);
 
     /// The first connections take longer than a vote may. If it is won, a quorum has been met.
-    static std::shared_ptr<round> to_connect(detail::quorum&);
+    static std::shared_ptr<round> to_connect(quorum_state&);
 
     /// About the keys and the value of @p about.
-    round(detail::quorum&, node_command::kind what, std::shared_ptr<detail::grant> about,
+    round(quorum_state&, node_command::kind what, std::shared_ptr<redlock::quorum::grant> about,
           std::chrono::milliseconds ttl);
 
     /// Takes node @p i out of the round: it counts as having cast @p known.
@@ -158,7 +158,7 @@ public:
     /// is ended.
     auto gather()
     {
-        return suspend_into(waiting_, [this] { start_gathering(); });
+        return runtime::suspend_into(waiting_, [this] { start_gathering(); });
     }
 
     /// Sends to all nodes without waiting for anything.
@@ -195,13 +195,13 @@ public:
     std::vector<node_report> report() const;
 
     /// What it asks for, or is about.
-    std::shared_ptr<detail::grant> const& grant() const noexcept { return grant_; }
+    std::shared_ptr<redlock::quorum::grant> const& grant() const noexcept { return grant_; }
 
-    detail::quorum& quorum;
+    quorum_state& quorum;
     node_command command;       ///< the same for all nodes; complete before it is sent
     clock::time_point started;  ///< before the first byte left
     core::tally votes;
-    std::vector<ballot, recycler<ballot>> ballots;
+    std::vector<ballot, detail::recycler<ballot>> ballots;
     answer_listener* listener = nullptr;
     bool timed = false;  ///< whether somebody wants to know how long each node took
 
@@ -229,22 +229,22 @@ private:
     void count(vote);
     core::most_frequent most_chosen() const;
 
-    std::shared_ptr<detail::grant> grant_;
-    std::shared_ptr<detail::grant> asked_for_;  ///< if it was won with one of these, which the command views
-    surplus_listener* surplus_ = nullptr;       ///< once it is settled
-    contender_name contender_{};                ///< a copy: a node may look at the command when the manager is gone
-    suspended waiting_;                         ///< in @ref gather
-    alarm deadline_;
+    std::shared_ptr<redlock::quorum::grant> grant_;
+    std::shared_ptr<redlock::quorum::grant> asked_for_;  ///< if it was won with one of these, which the command views
+    surplus_listener* surplus_ = nullptr;                ///< once it is settled
+    contender_name contender_{};  ///< a copy: a node may look at the command when the manager is gone
+    runtime::suspended waiting_;  ///< in @ref gather
+    runtime::alarm deadline_;
     bool overslept_ = false;
     bool out_of_time_ = false;
     bool ended_early_ = false;
     bool trims_ = false;
 };
 
-inline std::shared_ptr<round> round::to_connect(detail::quorum& q)
+inline std::shared_ptr<round> round::to_connect(quorum_state& q)
 {
-    return make_recycled<round>(q, node_command::kind::connect, key_list(1), std::string(),
-                                std::chrono::milliseconds(0));
+    return detail::make_recycled<round>(q, node_command::kind::connect, key_list(1), std::string(),
+                                        std::chrono::milliseconds(0));
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::quorum

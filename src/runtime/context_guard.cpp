@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 void context_guard::watch(boost::asio::any_io_executor const& executor, std::shared_ptr<guest_of_context> const& guest,
                           strand const& s)
@@ -14,7 +14,7 @@ void context_guard::watch(boost::asio::any_io_executor const& executor, std::sha
     auto& guard = boost::asio::use_service<context_guard>(context);
     std::lock_guard lock(guard.mutex_);
     std::erase_if(guard.all_, [](auto& w) { return w.guest.expired() && w.strand.expired(); });
-    guard.all_.push_back({guest, detail::strand::weak(s)});
+    guard.all_.push_back({guest, redlock::runtime::strand::weak(s)});
 }
 
 void context_guard::shutdown()
@@ -26,4 +26,4 @@ void context_guard::shutdown()
     }
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

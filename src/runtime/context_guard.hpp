@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 /// What refers to something in an execution context, and may outlive it.
 class guest_of_context {
@@ -42,11 +42,11 @@ private:
 
     struct watched {
         std::weak_ptr<guest_of_context> guest;
-        detail::strand::weak strand;
+        redlock::runtime::strand::weak strand;
     };
 
     std::mutex mutex_;
     std::vector<watched> all_;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

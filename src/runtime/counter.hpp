@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 /// Adds to a counter that only the strand writes, so that a plain addition is enough.
 template <class T>
@@ -32,11 +32,11 @@ class member_counters {
 public:
     std::atomic<std::uint64_t>& operator[](std::uint64_t S::*member) noexcept
     {
-        return counters_[offset_of(member) / step];
+        return counters_[detail::offset_of(member) / step];
     }
     histogram_recorder& operator[](histogram S::*member) noexcept
     {
-        return histograms_[(offset_of(member) - first_histogram) / sizeof(histogram)];
+        return histograms_[(detail::offset_of(member) - first_histogram) / sizeof(histogram)];
     }
 
     void tell(S& to) const
@@ -46,8 +46,8 @@ public:
                 to.*std::bit_cast<std::uint64_t S::*>(static_cast<std::ptrdiff_t>(i * step)) = counted;
         }
         auto histogram = histograms_.begin();
-        for_each_member<redlock::histogram, S>(first_histogram, sizeof(S),
-                                               [&](auto member) { to.*member = (histogram++)->snapshot(); });
+        detail::for_each_member<redlock::histogram, S>(first_histogram, sizeof(S),
+                                                       [&](auto member) { to.*member = (histogram++)->snapshot(); });
     }
 
 private:
@@ -57,4 +57,4 @@ private:
     std::array<histogram_recorder, Histograms> histograms_{};
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

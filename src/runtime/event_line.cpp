@@ -15,7 +15,7 @@
 #include <span>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 namespace {
 
@@ -453,4 +453,4 @@ std::string as_json(event_line const& line, std::chrono::system_clock::time_poin
     return std::move(fields.text) + "}";
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 /// The line of an event in all formats. It refers to the event.
 struct event_line {
@@ -20,7 +20,7 @@ struct event_line {
                                resource_set const*, std::span<node_report const>>;
     struct field {
         std::string_view name;  ///< of a duration: without its unit
-        detail::event_line::value value;
+        redlock::runtime::event_line::value value;
     };
 
     log_level level;
@@ -54,4 +54,4 @@ event_line describe(events::log_line const&);
 std::string as_logfmt(event_line const&, std::chrono::system_clock::time_point time);
 std::string as_json(event_line const&, std::chrono::system_clock::time_point time);
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

@@ -18,7 +18,7 @@ void log_to_stderr(log_level level, std::string_view line) noexcept
     }
 }
 
-namespace detail {
+namespace runtime {
 
 event_log::event_log(strand const& on, log_function log, std::shared_ptr<observer> to)
     : log_(std::move(log)), observer_(std::move(to)), calls_(std::make_shared<user_calls>(on))
@@ -98,5 +98,5 @@ void event_log::end(std::function<void()> then)
     calls_->end(std::move(then));
 }
 
-}  // namespace detail
+}  // namespace runtime
 }  // namespace redlock

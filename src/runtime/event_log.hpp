@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 /** The log function and the observer of the config: the manager tells them lines and events, in one order. On the
     strand.
@@ -107,4 +107,4 @@ private:
     bool observer_threw_ = false;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

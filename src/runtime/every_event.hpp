@@ -2,7 +2,7 @@
 
 #include <redlock/observer.hpp>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 /// An observer that treats all events alike: calls `on` of @p Derived with the function of the observer, and the event.
 template <class Derived>
@@ -33,4 +33,4 @@ private:
     Derived& self() noexcept { return static_cast<Derived&>(*this); }
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

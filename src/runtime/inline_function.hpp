@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 template <class Signature, std::size_t Size = 32>
 class inline_function;
@@ -54,4 +54,4 @@ private:
     void (*run_)(void* storage, bool call, Args...) = nullptr;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

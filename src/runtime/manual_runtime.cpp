@@ -72,7 +72,7 @@ void manual_clock::forget(event const& e)
 
 }  // namespace testing
 
-namespace detail {
+namespace runtime {
 
 namespace {
 
@@ -129,5 +129,5 @@ std::shared_ptr<runtime> make_manual_runtime(asio::any_io_executor executor,
     return std::make_shared<manual_runtime>(make_system_runtime(std::move(executor)), std::move(clock));
 }
 
-}  // namespace detail
+}  // namespace runtime
 }  // namespace redlock

@@ -13,9 +13,9 @@ namespace redlock::inline v0 {
 
 namespace {
 
-class line_writer final : public detail::every_event<line_writer> {
+class line_writer final : public runtime::every_event<line_writer> {
 public:
-    using format = std::string (*)(detail::event_line const&, std::chrono::system_clock::time_point);
+    using format = std::string (*)(runtime::event_line const&, std::chrono::system_clock::time_point);
 
     line_writer(format f, log_function to) : format_(f), to_(std::move(to)) {}
 
@@ -24,7 +24,7 @@ public:
     {
         if (!to_)
             return;
-        auto const line = detail::describe(e);
+        auto const line = runtime::describe(e);
         to_(line.level, format_(line, std::chrono::system_clock::now()));
     }
 
@@ -33,7 +33,7 @@ private:
     log_function const to_;
 };
 
-class tee final : public detail::every_event<tee> {
+class tee final : public runtime::every_event<tee> {
 public:
     explicit tee(std::vector<std::shared_ptr<observer>> all) : all_(std::move(all)) { std::erase(all_, nullptr); }
 
@@ -60,20 +60,20 @@ private:
 
 std::shared_ptr<observer> log_sentences(log_function to)
 {
-    auto const sentence = [](detail::event_line const& line, std::chrono::system_clock::time_point) {
-        return detail::in_one_line(line.sentence);
+    auto const sentence = [](runtime::event_line const& line, std::chrono::system_clock::time_point) {
+        return runtime::in_one_line(line.sentence);
     };
     return std::make_shared<line_writer>(sentence, std::move(to));
 }
 
 std::shared_ptr<observer> log_logfmt(log_function to)
 {
-    return std::make_shared<line_writer>(detail::as_logfmt, std::move(to));
+    return std::make_shared<line_writer>(runtime::as_logfmt, std::move(to));
 }
 
 std::shared_ptr<observer> log_json(log_function to)
 {
-    return std::make_shared<line_writer>(detail::as_json, std::move(to));
+    return std::make_shared<line_writer>(runtime::as_json, std::move(to));
 }
 
 std::shared_ptr<observer> observers(std::vector<std::shared_ptr<observer>> all)

@@ -11,7 +11,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 /// Whether a cancellation of @p type may end an operation that has had an effect already.
 inline bool may_leave_traces(asio::cancellation_type type) noexcept
@@ -21,7 +21,7 @@ inline bool may_leave_traces(asio::cancellation_type type) noexcept
 }
 
 /// An operation under way. On the strand, except where it says otherwise.
-class operation : public cancellable, public boost::intrusive::list_base_hook<> {
+class operation : public detail::cancellable, public boost::intrusive::list_base_hook<> {
 public:
     virtual void cancel(asio::cancellation_type) = 0;
     virtual void stop() { cancel(asio::cancellation_type::terminal); }  ///< the manager ends
@@ -33,7 +33,7 @@ template <class Derived>
 class shared_operation : public operation, public std::enable_shared_from_this<Derived> {
 public:
     /// @p s must live as long as this.
-    explicit shared_operation(detail::strand const& s) : strand_(s) {}
+    explicit shared_operation(redlock::runtime::strand const& s) : strand_(s) {}
 
     void request_cancel(asio::cancellation_type type) final
     {
@@ -41,7 +41,7 @@ public:
     }
 
 private:
-    detail::strand const& strand_;
+    redlock::runtime::strand const& strand_;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

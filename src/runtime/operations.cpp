@@ -2,7 +2,7 @@
 
 #include <system_error>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 void operations::enter(operation& o)
 {
@@ -52,4 +52,4 @@ error_code operations::error_of(std::exception_ptr const& failure) noexcept
     }
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

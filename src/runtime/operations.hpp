@@ -15,13 +15,15 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 /// The operations of one manager that are under way. On the strand, except where it says otherwise.
 class operations {
 public:
     /// @param left is called when one has left
-    operations(detail::strand on, std::function<void()> left) : strand_(std::move(on)), left_(std::move(left)) {}
+    operations(redlock::runtime::strand on, std::function<void()> left) : strand_(std::move(on)), left_(std::move(left))
+    {
+    }
 
     /// Runs the @p steps of @p o on the strand, and completes it with their outcome on every path. Any thread.
     template <class Operation>
@@ -50,10 +52,10 @@ public:
 private:
     static error_code error_of(std::exception_ptr const&) noexcept;
 
-    detail::strand const strand_;
+    redlock::runtime::strand const strand_;
     std::function<void()> const left_;
     boost::intrusive::list<operation> running_;
     std::atomic<std::size_t> size_{0};
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

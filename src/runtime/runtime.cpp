@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 namespace {
 
@@ -55,4 +55,4 @@ void runtime::abandon()
     let_go();
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

@@ -18,7 +18,7 @@ namespace redlock::inline v0 {
 
 namespace asio = boost::asio;
 
-namespace detail {
+namespace runtime {
 
 using alarm = core::alarm<clock::time_point>;
 
@@ -31,12 +31,12 @@ unsigned process_life() noexcept;
 */
 class runtime : public std::enable_shared_from_this<runtime> {
 public:
-    explicit runtime(detail::strand on) : strand_(std::move(on)) {}
+    explicit runtime(redlock::runtime::strand on) : strand_(std::move(on)) {}
     virtual ~runtime() = default;
 
     // Any thread.
 
-    detail::strand const& strand() const noexcept { return strand_; }
+    redlock::runtime::strand const& strand() const noexcept { return strand_; }
 
     clock::time_point now() const noexcept { return abandoned() ? clock::now() : read_clock(); }
 
@@ -80,7 +80,7 @@ private:
     void wake_for(clock::time_point);
     void ring();
 
-    detail::strand strand_;
+    redlock::runtime::strand strand_;
     unsigned const life_ = process_life();
     std::atomic<bool> abandoned_{false};
     core::schedule<clock::time_point> schedule_;
@@ -90,5 +90,5 @@ private:
 /// The real world.
 std::shared_ptr<runtime> make_system_runtime(asio::any_io_executor executor);
 
-}  // namespace detail
+}  // namespace runtime
 }  // namespace redlock

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 std::size_t printable_size(std::string_view text) noexcept
 {
@@ -76,4 +76,4 @@ void shown_name::add(std::string_view piece) noexcept
     size_ += piece.size();
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

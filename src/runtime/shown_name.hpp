@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 /// The number of bytes of the character at the beginning of @p text. 0: it is a control character, or not UTF-8.
 std::size_t printable_size(std::string_view text) noexcept;
@@ -34,4 +34,4 @@ private:
     std::size_t size_ = 0;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <mutex>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 namespace {
 
@@ -185,4 +185,4 @@ void strand::push(function* f) const { state_->push(f, false); }
 
 void strand::execute(prepared p) const noexcept { state_->push(std::exchange(p.f_, nullptr), true); }
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

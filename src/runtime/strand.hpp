@@ -16,7 +16,7 @@ namespace redlock::inline v0 {
 
 namespace asio = boost::asio;
 
-namespace detail {
+namespace runtime {
 
 /** An executor that runs functions one after another, never two at once, on an executor of the user's.
 
@@ -91,7 +91,7 @@ private:
 
     template <class F>
     struct function_of : function {
-        using allocator = recycler<function_of>;
+        using allocator = detail::recycler<function_of>;
 
         explicit function_of(F f) : function{nullptr, &finish}, f(std::move(f)) {}
 
@@ -192,5 +192,5 @@ strand::prepared strand::prepare(F f) const
     return prepared(function_of<F>::make(std::move(f)));
 }
 
-}  // namespace detail
+}  // namespace runtime
 }  // namespace redlock

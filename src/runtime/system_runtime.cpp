@@ -20,7 +20,7 @@ clock::time_point clock::now() noexcept
     return time_point(std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));
 }
 
-namespace detail {
+namespace runtime {
 
 namespace {
 
@@ -37,7 +37,7 @@ struct wait_traits {
 class system_runtime final : public runtime {
 public:
     explicit system_runtime(asio::any_io_executor executor)
-        : runtime(detail::strand(std::move(executor))), timer_(std::in_place, strand())
+        : runtime(redlock::runtime::strand(std::move(executor))), timer_(std::in_place, strand())
     {
     }
 
@@ -74,7 +74,7 @@ private:
 
     void let_go() override { timer_.reset(); }
 
-    std::optional<asio::basic_waitable_timer<clock, wait_traits, detail::strand>> timer_;
+    std::optional<asio::basic_waitable_timer<clock, wait_traits, redlock::runtime::strand>> timer_;
 };
 
 }  // namespace
@@ -84,5 +84,5 @@ std::shared_ptr<runtime> make_system_runtime(asio::any_io_executor executor)
     return std::make_shared<system_runtime>(std::move(executor));
 }
 
-}  // namespace detail
+}  // namespace runtime
 }  // namespace redlock

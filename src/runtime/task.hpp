@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 /** What an operation does, as a coroutine: it begins when it is awaited, and waits for other tasks or for whoever holds
     the @ref suspended task.
@@ -38,8 +38,8 @@ struct promise_base {
     }
     void unhandled_exception() noexcept { failure = std::current_exception(); }
 
-    static void* operator new(std::size_t size) { return recycled_new(size); }
-    static void operator delete(void* memory, std::size_t size) noexcept { recycled_delete(memory, size); }
+    static void* operator new(std::size_t size) { return detail::recycled_new(size); }
+    static void operator delete(void* memory, std::size_t size) noexcept { detail::recycled_delete(memory, size); }
 };
 
 template <class T>
@@ -208,4 +208,4 @@ tasks::suspension<Start> suspend_into(suspended& place, Start start)
     return {place, std::move(start)};
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

@@ -3,7 +3,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 std::unique_ptr<user_calls::slot> user_calls::free_slot()
 {
@@ -14,7 +14,7 @@ std::unique_ptr<user_calls::slot> user_calls::free_slot()
     return one;
 }
 
-void user_calls::keep(std::unique_ptr<slot> used) noexcept
+void user_calls::recycle(std::unique_ptr<slot> used) noexcept
 try {
     if (free_.size() < free_max)
         free_.push_back(std::move(used));
@@ -40,7 +40,7 @@ void user_calls::make() noexcept
             std::move (*call)();
         } catch (...) {  // it must not throw; nobody else shall suffer for it
         }
-        keep(std::move(call));
+        recycle(std::move(call));
     }
     calls.clear();
     if (calls.capacity() <= free_max)
@@ -65,4 +65,4 @@ void user_calls::abandon() noexcept
     then_ = nullptr;
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

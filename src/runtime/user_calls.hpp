@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::runtime {
 
 /** Calls of functions of the user's that nobody waits for, in their order.
 
@@ -48,7 +48,7 @@ private:
     std::unique_ptr<slot> free_slot();
     void put(std::unique_ptr<slot>);
     void make() noexcept;
-    void keep(std::unique_ptr<slot>) noexcept;
+    void recycle(std::unique_ptr<slot>) noexcept;
 
     static constexpr std::size_t free_max = 256;
 
@@ -60,4 +60,4 @@ private:
     std::function<void()> then_;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::runtime

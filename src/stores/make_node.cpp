@@ -73,16 +73,17 @@ void refuse_component(std::string_view scheme, std::size_t i)
                            i, scheme, known->second));
 }
 
-std::shared_ptr<node> make_known(redis::url const& url, config const& c, std::shared_ptr<redis::group> const& group)
+std::shared_ptr<node> make_known(net::url const& url, config const& c,
+                                 std::shared_ptr<stores::redis::group> const& group)
 {
-    if (url.transport == redis::transport::memory)
+    if (url.transport == net::transport::memory)
         return make_memory_connection(url.host, c.test_clock);
-    auto const to_server = [c](redis::url const& server) { return redis::make_socket_link(server, c); };
-    if (url.topology == redis::topology::cluster)
-        return redis::make_cluster_node(url, c, group, to_server);
-    auto way = url.topology == redis::topology::sentinel ? redis::make_sentinel_link(url, c, to_server)
-                                                         : to_server(url);
-    return redis::make_redis_node(url, c, group, std::move(way));
+    auto const to_server = [c](net::url const& server) { return stores::redis::make_socket_link(server, c); };
+    if (url.topology == net::topology::cluster)
+        return stores::redis::make_cluster_node(url, c, group, to_server);
+    auto way = url.topology == net::topology::sentinel ? stores::redis::make_sentinel_link(url, c, to_server)
+                                                       : to_server(url);
+    return stores::redis::make_redis_node(url, c, group, std::move(way));
 }
 
 std::shared_ptr<node> make_of(store const& s, std::size_t i, config const& c, store_context const& context)
@@ -100,11 +101,11 @@ std::shared_ptr<node> make_of(store const& s, std::size_t i, config const& c, st
 
 }  // namespace
 
-std::vector<std::shared_ptr<node>> make_nodes(config const& c, std::shared_ptr<detail::runtime> runtime)
+std::vector<std::shared_ptr<node>> make_nodes(config const& c, std::shared_ptr<runtime::runtime> runtime)
 {
     std::vector<std::shared_ptr<node>> nodes;
     auto const stores = by_scheme(c);
-    auto const group = std::make_shared<redis::group>(std::move(runtime));
+    auto const group = std::make_shared<stores::redis::group>(std::move(runtime));
     store_context const context{.claim = [group](std::string const& name, std::string const& identity) {
         return group->claim(name, identity);
     }};
@@ -115,10 +116,10 @@ std::vector<std::shared_ptr<node>> make_nodes(config const& c, std::shared_ptr<d
             nodes.push_back(make_of(*other->second, i, c, context));
         } else {
             refuse_component(scheme, i);
-            auto const url = redis::parse_url(c.nodes[i]);
+            auto const url = net::parse_url(c.nodes[i]);
             if (!url.wrong.empty())
                 refuse(fmt::format("nodes[{}]: {}", i, url.wrong));
-            if (url.transport != redis::transport::memory && c.test_clock)
+            if (url.transport != net::transport::memory && c.test_clock)
                 refuse(fmt::format("nodes[{}] is \"{}\", but test_clock is set, by which only memory:// nodes go", i,
                                    url.name()));
             nodes.push_back(make_known(url, c, group));

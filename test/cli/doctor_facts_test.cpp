@@ -27,7 +27,7 @@ using namespace redlock::test::made_up;
 // What a check says of the first node, or of all of them.
 findings found(std::vector<node_facts> const& nodes, std::string_view what, demands const& d = usual())
 {
-    auto all = judge(nodes, d);
+    auto all = diagnose(nodes, d);
     std::erase_if(all,
                   [&](auto const& f) { return f.what != what || (!f.node.empty() && f.node != nodes.front().name); });
     return all;
@@ -85,7 +85,7 @@ constexpr std::string_view us = "redis-cli -h 10.0.0.1 -p 6379 ";
 
 BOOST_AUTO_TEST_CASE(a_healthy_set_of_three_is_well)
 {
-    auto const all = judge(healthy_set(), usual());
+    auto const all = diagnose(healthy_set(), usual());
 
     for (auto const& f : all)
         BOOST_TEST((f.level == level::ok && f.mend.empty() && !f.why.empty()), f.what << ": " << f.why);
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(who_cannot_be_reached_is_told_and_nothing_else_of_it)
 {
     auto nodes = healthy_set();
     nodes.front() = {.name = nodes.front().name, .place = nodes.front().place, .hello = silence("Connection refused")};
-    auto all = judge(nodes, usual());
+    auto all = diagnose(nodes, usual());
     std::erase_if(all, [&](auto const& f) { return f.node != nodes.front().name; });
 
     BOOST_TEST_REQUIRE(all.size() == 1u);
@@ -612,14 +612,14 @@ BOOST_AUTO_TEST_CASE(of_other_stores_only_the_votes_are_known)
     nodes[0] = {.name = "etcd://10.0.0.1", .is_server = false};
     nodes[0].probe.done = {"acquired", "released"};
     nodes[0].vote.is_connected = true;
-    auto all = judge(nodes, usual());
+    auto all = diagnose(nodes, usual());
     std::erase_if(all, [](auto const& f) { return f.node != "etcd://10.0.0.1"; });
 
     BOOST_TEST_REQUIRE(all.size() == 3u);
     BOOST_TEST((all[0].what == "reachable" && all[0].level == level::ok));
     BOOST_TEST((all[1].what == "permissions" && all[1].level == level::ok));
     BOOST_TEST((all[2].what == "settings" && all[2].level == level::unknown));
-    BOOST_TEST((worst(judge(nodes, usual(), {"settings"})) == level::ok));
+    BOOST_TEST((worst(diagnose(nodes, usual(), {"settings"})) == level::ok));
 
     nodes[0].probe = {.failed_at = "acquired", .error = errc::node_unreachable, .message = "Connection refused"};
     BOOST_TEST((found(nodes, "reachable").front().level == level::critical));
@@ -628,9 +628,9 @@ BOOST_AUTO_TEST_CASE(of_other_stores_only_the_votes_are_known)
 BOOST_AUTO_TEST_CASE(checks_are_named_once_and_can_be_skipped)
 {
     auto names = names_of_checks();
-    auto const all = judge(healthy_set(), usual());
+    auto const all = diagnose(healthy_set(), usual());
     for (auto const& name : names) {
-        auto const left = judge(healthy_set(), usual(), {std::string(name)});
+        auto const left = diagnose(healthy_set(), usual(), {std::string(name)});
         BOOST_TEST(std::ranges::none_of(left, [&](auto const& f) { return f.what == name; }), name);
         BOOST_TEST(std::ranges::count(names, name) == 1, name);
     }

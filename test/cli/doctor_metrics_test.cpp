@@ -25,7 +25,7 @@ namespace {
 using namespace redlock::test;
 using namespace redlock::test::made_up;
 using redlock::cli::doctor::checks_about;
-using redlock::cli::doctor::judge;
+using redlock::cli::doctor::diagnose;
 
 constexpr auto ended = today + std::chrono::seconds(7);
 
@@ -84,7 +84,7 @@ private:
 
 std::string document_of(std::vector<node_facts> const& nodes, std::vector<std::string> const& skipped = {})
 {
-    return redlock::cli::doctor::to_prometheus(judge(nodes, usual(), skipped), nodes,
+    return redlock::cli::doctor::to_prometheus(diagnose(nodes, usual(), skipped), nodes,
                                                {.skipped = skipped, .ended = ended});
 }
 

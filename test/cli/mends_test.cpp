@@ -316,7 +316,7 @@ BOOST_FIXTURE_TEST_CASE(mend_in_protected_mode_sets_a_password, with_shell)
     redlock::cli::doctor::node_facts f{.name = s.url()};
     f.place = {.host = "127.0.0.1", .port = std::to_string(s.port()), .user = "default"};
     f.hello = {.what = redlock::cli::reply::kind::error, .text = "DENIED Redis is running in protected mode"};
-    auto const found = redlock::cli::doctor::judge({f}, {});
+    auto const found = redlock::cli::doctor::diagnose({f}, {});
     auto const login = std::ranges::find(found, "login", &redlock::cli::doctor::finding::what);
     BOOST_TEST_REQUIRE((login != found.end()));
 
@@ -487,7 +487,7 @@ BOOST_FIXTURE_TEST_CASE(mend_that_shows_something_runs_without_an_error, with_sh
                         .text = "appendfsync:always\r\nno-appendfsync-on-rewrite:no\r\n"};
 
     std::size_t count = 0;
-    for (auto const& found : redlock::cli::doctor::judge({f, writing}, {}, {"version"})) {
+    for (auto const& found : redlock::cli::doctor::diagnose({f, writing}, {}, {"version"})) {
         if (found.level == redlock::cli::doctor::level::ok || !has(found.mend, "redis-cli"))
             continue;
         auto const ran = sh.run(found.mend);

@@ -48,7 +48,7 @@ public:
             end();
     }
     void hand_on(int s) noexcept override { note(fmt::format("handed on {}", s)); }
-    void look() noexcept override { is_known_to_have_ended_ = has_ended_; }
+    void check_children() noexcept override { is_known_to_have_ended_ = has_ended_; }
     bool has_ended() const noexcept override { return is_known_to_have_ended_; }
     bool was_stopped() noexcept override { return std::exchange(is_stopped, false); }
     bool is_gone() noexcept override { return is_known_to_have_ended_ && left_behind == 0; }

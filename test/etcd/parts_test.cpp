@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(parts)
 
-using namespace redlock::etcd_v3;
+using namespace redlock::stores::etcd;
 
 BOOST_AUTO_TEST_CASE(an_address_is_understood)
 {
@@ -80,19 +80,20 @@ BOOST_AUTO_TEST_CASE(what_may_have_been_done_is_told_from_what_was_not)
 
 BOOST_AUTO_TEST_CASE(what_expires_is_taken_once_until_it_is_kept_again)
 {
-    leases::expiries all;
+    stores::kit::expiries all;
     auto const start = clock::now();
-    using leases::leased;
-    leased const lock{leased::kind::lock, "lock:a", "v"}, wish{leased::kind::wish, "lock:a", "me"};
-    all.keep(lock, start + 10s, 10s);
-    all.keep(wish, start + 1s, 1s);
-    all.keep(lock, start + 5s, 5s);  // never shortens
+    using stores::kit::leased;
+    stores::kit::leased const lock{stores::kit::leased::kind::lock, "lock:a", "v"},
+        wish{stores::kit::leased::kind::wish, "lock:a", "me"};
+    all.extend(lock, start + 10s, 10s);
+    all.extend(wish, start + 1s, 1s);
+    all.extend(lock, start + 5s, 5s);  // never shortens
     BOOST_TEST((all.until(lock) == start + 10s && all.ttl(lock) == 10s));
     BOOST_TEST((all.next() == start + 1s));
     BOOST_TEST((all.take_due(start + 2s) == std::vector{wish}));
     BOOST_TEST(all.take_due(start + 2s).empty());
     BOOST_TEST(all.knows(wish));
-    all.keep(wish, start + 3s, 1s);
+    all.extend(wish, start + 3s, 1s);
     BOOST_TEST((all.take_due(start + 20s) == std::vector{wish, lock}));
     all.forget(lock);
     BOOST_TEST(!all.knows(lock));
@@ -146,7 +147,7 @@ struct waiting_for_etcd : test::counted_operations {
         return all;
     }
 
-    leases::expiries ours;
+    stores::kit::expiries ours;
     outbox box;
     outbox::transactions sent;
     outbox::finished over;

@@ -58,7 +58,7 @@ private:
         });
     }
 
-    etcd_v3::timer look_;
+    stores::etcd::timer look_;
 };
 
 /// What a network does between a node and the server.
@@ -68,7 +68,7 @@ struct etcd_network {
 };
 
 /// The way of a node to the server, in place of HTTP.
-class virtual_channel final : public etcd_v3::channel, public std::enable_shared_from_this<virtual_channel> {
+class virtual_channel final : public stores::etcd::channel, public std::enable_shared_from_this<virtual_channel> {
 public:
     virtual_channel(boost::asio::any_io_executor on, virtual_etcd& s, etcd_network& n)
         : server_(s), network_(n), ready_(std::move(on))
@@ -84,8 +84,8 @@ public:
                           : node_reply();
     }
 
-    boost::asio::awaitable<etcd_v3::answer> ask(std::string_view path, std::string body, std::string_view,
-                                                std::chrono::milliseconds patience) override
+    boost::asio::awaitable<stores::etcd::answer> ask(std::string_view path, std::string body, std::string_view,
+                                                     std::chrono::milliseconds patience) override
     {
         auto const limit = clock::now() + patience;
         if (!closed_ && !network_.half_open)
@@ -93,8 +93,8 @@ public:
         return next(limit);
     }
 
-    boost::asio::awaitable<etcd_v3::answer> stream(std::string_view, std::string first, std::string_view,
-                                                   std::chrono::milliseconds patience) override
+    boost::asio::awaitable<stores::etcd::answer> stream(std::string_view, std::string first, std::string_view,
+                                                        std::chrono::milliseconds patience) override
     {
         auto const limit = clock::now() + patience;
         send(first);
@@ -107,7 +107,7 @@ public:
         co_return;
     }
 
-    boost::asio::awaitable<etcd_v3::answer> read() override { return next(clock::time_point::max()); }
+    boost::asio::awaitable<stores::etcd::answer> read() override { return next(clock::time_point::max()); }
 
     void close() override
     {
@@ -134,17 +134,18 @@ private:
         });
     }
 
-    boost::asio::awaitable<etcd_v3::answer> next(clock::time_point limit)
+    boost::asio::awaitable<stores::etcd::answer> next(clock::time_point limit)
     {
         while (!closed_ && heard_.empty() && clock::now() < limit)
             co_await wait(limit);
         if (closed_ || heard_.empty()) {
             closed_ = true;
-            co_return etcd_v3::answer{{}, {.error = errc::connection_lost, .text = "it has stopped answering"}};
+            co_return stores::etcd::answer{{}, {.error = errc::connection_lost, .text = "it has stopped answering"}};
         }
         auto const said = std::move(heard_.front());
         heard_.pop_front();
-        co_return said.contains("error") ? etcd_v3::answer{{}, etcd_v3::refusal(said)} : etcd_v3::answer{said, {}};
+        co_return said.contains("error") ? stores::etcd::answer{{}, stores::etcd::refusal(said)}
+                                         : stores::etcd::answer{said, {}};
     }
 
     boost::asio::awaitable<void> wait(clock::time_point limit)
@@ -155,8 +156,8 @@ private:
 
     virtual_etcd& server_;
     etcd_network& network_;
-    etcd_v3::timer ready_;
-    std::deque<etcd_v3::json::object> heard_;
+    stores::etcd::timer ready_;
+    std::deque<stores::etcd::json::object> heard_;
     bool closed_ = false;
 };
 
@@ -164,16 +165,16 @@ private:
 inline std::shared_ptr<node> make_virtual_node(virtual_etcd& s, etcd_network& n, std::chrono::seconds session,
                                                config const& c = {})
 {
-    etcd_v3::address where{.name = "etcd://virtual",
-                           .members = {{.host = "virtual"}},
-                           .user = {},
-                           .password = {},
-                           .options = {.session = session, .timeout = std::chrono::seconds(1)}};
+    stores::etcd::address where{.name = "etcd://virtual",
+                                .members = {{.host = "virtual"}},
+                                .user = {},
+                                .password = {},
+                                .options = {.session = session, .timeout = std::chrono::seconds(1)}};
     auto make_channel = [&s, &n](boost::asio::any_io_executor on, auto const&) {
         return std::make_shared<virtual_channel>(std::move(on), s, n);
     };
-    return etcd_v3::make_etcd_node(std::move(where), c, {.claim = [](auto&, auto&) { return std::string(); }},
-                                   {.make_channel = std::move(make_channel), .seed = 1});
+    return stores::etcd::make_etcd_node(std::move(where), c, {.claim = [](auto&, auto&) { return std::string(); }},
+                                        {.make_channel = std::move(make_channel), .seed = 1});
 }
 
 /// Of a manager of one such node.

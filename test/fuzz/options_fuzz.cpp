@@ -46,8 +46,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     c.prefix.assign(take<std::uint16_t>(data, size) % 600, 'p');
     std::string const resource(reinterpret_cast<char const*>(data), size);
 
-    detail::check_resource(resource, c.prefix);
-    if (!detail::check(c).empty() || !detail::check(o, c).empty())
+    locks::check_resource(resource, c.prefix);
+    if (!locks::check(c).empty() || !locks::check(o, c).empty())
         return 0;
     must(o.ttl >= 20ms && o.ttl <= c.max_ttl && c.max_ttl <= 24h, "a ttl out of range was accepted");
     must(c.node_timeout > 0ms && c.node_timeout < o.ttl, "a node_timeout that is not below the ttl was accepted");

@@ -16,14 +16,14 @@
 #include <string_view>
 
 using namespace redlock;
-using namespace redlock::redis;
+using namespace redlock::stores::redis;
 
 namespace {
 
 void check(node_command const& q, std::span<reply const> replies)
 {
     auto const what = q.what;
-    using redlock::redis::resp::type;
+    using redlock::stores::redis::resp::type;
     for (auto const& r : replies)
         must(r.text.size() <= 16 * 1024 && r.elements.size() <= 1024, "a server decides how much we remember");
     auto const& r = replies.front();
@@ -39,23 +39,25 @@ void check(node_command const& q, std::span<reply const> replies)
     bool const not_ours = compares && answer.vote == vote::denied && interpret_error(r.text).error == errc::wrong_type;
     must(!r.is_error() || not_ours, "an error was taken for a vote");
     if (what == node_command::kind::acquire && answer.vote == vote::granted)
-        must(q.contends() ? r.type == type::number && (r.text == "1" || r.text == "2")
-                          : r.type == type::simple_string && r.text == "OK",
+        must(q.contends() ? r.type == stores::redis::resp::type::number && (r.text == "1" || r.text == "2")
+                          : r.type == stores::redis::resp::type::simple_string && r.text == "OK",
              "something else than OK, or 1 or 2, was taken for a grant");
     if (answer.fence != 0 && what == node_command::kind::acquire)
-        must(answer.fence == q.fence && replies.back().type == type::number && replies.back().text == "1",
+        must(answer.fence == q.fence && replies.back().type == stores::redis::resp::type::number
+                 && replies.back().text == "1",
              "something else than 1 was taken for a token");
     if (what == node_command::kind::raise && answer.vote == vote::granted)
         must(answer.fence > 0 && answer.fence < redlock::core::fence_end, "a counter out of range");
     if ((what == node_command::kind::extend || what == node_command::kind::release) && answer.vote == vote::granted)
-        must(r.type == type::number && r.text == "1", "something else than 1 was taken for a grant");
+        must(r.type == stores::redis::resp::type::number && r.text == "1",
+             "something else than 1 was taken for a grant");
 }
 
 // A server's bytes, and how they are read.
 struct input {
     node_command command;
     std::size_t batches = 0, operations = 0;  ///< operations of each batch
-    resp::limits limits;
+    stores::redis::resp::limits limits;
     std::string_view sizes;  ///< of the pieces, again and again
     std::string_view bytes;
 };
@@ -139,6 +141,6 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
             check(i.command, std::span(b.replies).subspan(at, replies));
     }
     interpret_error(i.bytes);
-    presentable(i.bytes);
+    net::presentable(i.bytes);
     return 0;
 }

@@ -278,7 +278,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_left_out_is_told_at_the_end_at_the_latest, logg
 
 BOOST_FIXTURE_TEST_CASE(names_are_shown_without_what_could_forge_a_line_or_disturb_a_terminal, logging<3>)
 {
-    auto const shown = [](std::string_view name) { return std::string(std::string_view(detail::shown_name(name))); };
+    auto const shown = [](std::string_view name) { return std::string(std::string_view(runtime::shown_name(name))); };
     BOOST_TEST(shown("order:4711 \xc3\xa4\xe2\x82\xac\xf0\x9f\x94\x92")
                == "order:4711 \xc3\xa4\xe2\x82\xac\xf0\x9f\x94\x92");
     BOOST_TEST(shown("a\x1b[31m\nb\x7f") == "a?[31m?b?");

@@ -144,21 +144,21 @@ private:
         std::sort(edges_.begin(), edges_.end());
         std::vector<bool> met(states_.size());
         std::vector<std::uint32_t> way;
-        auto const meet = [&](std::uint32_t i) {
+        auto const check_server = [&](std::uint32_t i) {
             if (!met[i])
                 way.push_back(i);
             met[i] = true;
         };
         for (std::uint32_t i = 0; i < states_.size(); ++i) {
             if (model_.is_goal(layout_.unpack(states_[i])))
-                meet(i);
+                check_server(i);
         }
         while (!way.empty()) {
             auto const to = way.back();
             way.pop_back();
             for (auto e = std::lower_bound(edges_.begin(), edges_.end(), std::pair(to, 0u));
                  e != edges_.end() && e->first == to; ++e)
-                meet(e->second);
+                check_server(e->second);
         }
         auto const stuck = static_cast<std::uint32_t>(std::find(met.begin(), met.end(), false) - met.begin());
         if (stuck == met.size())

@@ -19,8 +19,9 @@ BOOST_AUTO_TEST_CASE(bytes_are_digits_and_keys_stand_in_the_order_of_their_bytes
 {
     std::vector<std::string> const keys{"b'", std::string("a\0", 2)};
     node_command c{.what = kind::release, .keys = keys, .value = "v"};
-    BOOST_TEST(my::put(c, false, "locks") == "CALL locks_release(x'303030326100303030326227', x'76', NULL, 0)");
-    BOOST_TEST(my::put(c, true, "locks")
+    BOOST_TEST(stores::mysql::put(c, false, "locks")
+               == "CALL locks_release(x'303030326100303030326227', x'76', NULL, 0)");
+    BOOST_TEST(stores::mysql::put(c, true, "locks")
                == "CALL locks_release(x'303030326100303030326227', x'76', x'6227', 0)");  // a tombstone for the first
                                                                                           // that is preferred
     c = {.what = kind::acquire,
@@ -30,49 +31,52 @@ BOOST_AUTO_TEST_CASE(bytes_are_digits_and_keys_stand_in_the_order_of_their_bytes
          .contender = "c",
          .ttl = std::chrono::milliseconds(7)};
     BOOST_TEST(
-        my::put(c, false, "locks")
+        stores::mysql::put(c, false, "locks")
         == "CALL locks_acquire_any(x'303030326100303030326227', x'303030326227303030326100', x'76', 7, 0, x'63', 0)");
 }
 
 BOOST_AUTO_TEST_CASE(an_error_before_an_answer_says_that_nothing_was_done_and_one_behind_it_does_not)
 {
     auto const reply = [](unsigned error, bool begun) {
-        return my::refusal({.error = error, .text = "words", .begun = begun});
+        return stores::mysql::refusal({.error = error, .text = "words", .begun = begun});
     };
     for (unsigned const error : {1205u, 1317u, 1290u, 4711u}) {
         BOOST_TEST(reply(error, false).untouched);
         BOOST_TEST(!reply(error, true).untouched);
     }
-    BOOST_TEST(reply(my::deadlock, true).untouched);             // of a cluster that refuses the commit
+    BOOST_TEST(reply(stores::mysql::deadlock, true).untouched);  // of a cluster that refuses the commit
     for (unsigned const error : {2006u, 2013u, 1053u, 1927u}) {  // the connection is over
         BOOST_TEST(!reply(error, false).untouched);
         BOOST_TEST((reply(error, false).error == errc::connection_lost));
-        BOOST_TEST(my::ends_connection(error));
+        BOOST_TEST(stores::mysql::ends_connection(error));
     }
-    BOOST_TEST((reply(my::deadlock, false).error == errc::node_busy));
+    BOOST_TEST((reply(stores::mysql::deadlock, false).error == errc::node_busy));
     BOOST_TEST((reply(1290, false).error == errc::node_read_only));
     BOOST_TEST((reply(4711, false).error == errc::server_error));
-    BOOST_TEST((my::why_not({.error = 2003}).error == errc::node_unreachable));
+    BOOST_TEST((stores::mysql::why_not({.error = 2003}).error == errc::node_unreachable));
 }
 
 BOOST_AUTO_TEST_CASE(an_answer_that_is_none_is_no_vote)
 {
     std::vector<std::string> const keys{"a"};
     node_command const c{.what = kind::acquire, .keys = keys, .value = "v"};
-    BOOST_TEST((my::interpret(c, {}).error == errc::unexpected_reply));
+    BOOST_TEST((stores::mysql::interpret(c, {}).error == errc::unexpected_reply));
+    BOOST_TEST((stores::mysql::interpret(c, {.begun = true, .rows = {{"1", "0", "0", "1", ""}, {"1"}}}).error
+                == errc::unexpected_reply));
     BOOST_TEST(
-        (my::interpret(c, {.begun = true, .rows = {{"1", "0", "0", "1", ""}, {"1"}}}).error == errc::unexpected_reply));
-    BOOST_TEST((my::interpret(c, {.begun = true, .rows = {{"1", "0", "0", "1", ""}}}).vote == vote::granted));
+        (stores::mysql::interpret(c, {.begun = true, .rows = {{"1", "0", "0", "1", ""}}}).vote == vote::granted));
     auto contends = c;
     contends.contender = "c";
-    BOOST_TEST((my::interpret(contends, {.begun = true, .rows = {{"0"}}}).vote == vote::denied));  // without the last
-                                                                                                   // columns
+    BOOST_TEST((stores::mysql::interpret(contends, {.begun = true, .rows = {{"0"}}}).vote == vote::denied));  // without
+                                                                                                              // the
+                                                                                                              // last
+                                                                                                              // columns
 }
 
 BOOST_AUTO_TEST_CASE(a_password_is_not_shown)
 {
-    auto const a = my::parse_address("mysql://u:geheim@h/db", {});
-    BOOST_TEST(my::presentable("no\ngeheim here, geheim", a) == "no *** here, ***");
+    auto const a = stores::mysql::parse_address("mysql://u:geheim@h/db", {});
+    BOOST_TEST(stores::mysql::presentable("no\ngeheim here, geheim", a) == "no *** here, ***");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -76,7 +76,7 @@ struct this_store {
 
     static std::vector<std::string> schema(std::string const& table)
     {
-        return my::statements_of(my::for_table(my::schema(), table));
+        return stores::mysql::statements_of(stores::kit::for_table(stores::mysql::schema(), table));
     }
     static constexpr auto second = "INTERVAL 1 SECOND", thousand_seconds = "INTERVAL 1000 SECOND", key = "lock_key";
     static constexpr auto steps = "?table=steps&connections=1&timeout=20s";
@@ -92,11 +92,11 @@ struct this_store {
     {
         return fmt::format("mysql://{}@127.0.0.1:{}/redlock{}", user, port, rest);
     }
-    static std::shared_ptr<sql::session> make_session(asio::any_io_executor e, std::string const& url,
-                                                      sql::session::owner& o)
+    static std::shared_ptr<stores::kit::session> make_session(asio::any_io_executor e, std::string const& url,
+                                                              stores::kit::session::owner& o)
     {
-        auto const address = std::make_shared<my::address const>(my::parse_address(url, {}));
-        return std::make_shared<my::session>(std::move(e), address, 5s, o);
+        auto const address = std::make_shared<stores::mysql::address const>(stores::mysql::parse_address(url, {}));
+        return std::make_shared<stores::mysql::session>(std::move(e), address, 5s, o);
     }
     static void change_session_defaults(server const&) {}
 

@@ -21,13 +21,13 @@ BOOST_AUTO_TEST_SUITE(connections_to_databases)
 
 namespace {
 
-struct fake_session final : sql::session {
+struct fake_session final : stores::kit::session {
     explicit fake_session(owner& o) : owner_(o) {}
 
-    void come(sql::introduction server)
+    void come(stores::kit::introduction server)
     {
         server_ = std::move(server);
-        BOOST_TEST(!owner_.meet(*this, server_).error);
+        BOOST_TEST(!owner_.check_server(*this, server_).error);
         is_up = true;
         owner_.up(*this);
     }
@@ -43,14 +43,14 @@ struct fake_session final : sql::session {
     void cut(node_reply) override { go(); }
     bool up() const noexcept override { return is_up; }
     bool busy() const noexcept override { return true; }  // the test says when it comes back
-    sql::introduction const& server() const noexcept override { return server_; }
+    stores::kit::introduction const& server() const noexcept override { return server_; }
     std::optional<clock::time_point> waiting_since() const override
     {
         return silent_since ? silent_since : is_waiting ? std::optional(clock::now()) : std::nullopt;
     }
     void carry_out(node_command const&, bool, std::function<void(node_reply)>) override {}
-    void end(sql::backend const& b, std::function<void(bool)>) override { ended.push_back(b.id); }
-    void look(std::function<void(bool)> done) override
+    void end(stores::kit::backend const& b, std::function<void(bool)>) override { ended.push_back(b.id); }
+    void ask_durability(std::function<void(bool)> done) override
     {
         ++looks;
         done(is_durable);
@@ -64,14 +64,14 @@ struct fake_session final : sql::session {
 
 private:
     owner& owner_;
-    sql::introduction server_;
+    stores::kit::introduction server_;
 };
 
-sql::introduction const durable_for_long{
+stores::kit::introduction const durable_for_long{
     .backend = {7}, .system = "one", .started = "at noon", .durable = true, .since = "ever", .age = 1h, .uptime = 1h};
 
-struct two_connections final : sql::connections::owner {
-    explicit two_connections(sql::introduction server_now = durable_for_long)
+struct two_connections final : stores::kit::connections::owner {
+    explicit two_connections(stores::kit::introduction server_now = durable_for_long)
         : all({.name = "db", .kind = "sql", .connections = 2, .timeout = 500ms, .make_session = make()}, {},
               context_of(), *this)
     {
@@ -82,9 +82,11 @@ struct two_connections final : sql::connections::owner {
     }
     ~two_connections() { all.close(); }
 
-    std::function<std::shared_ptr<sql::session>(asio::any_io_executor, std::size_t, sql::session::owner&)> make()
+    std::function<std::shared_ptr<stores::kit::session>(asio::any_io_executor, std::size_t,
+                                                        stores::kit::session::owner&)>
+    make()
     {
-        return [this](auto, std::size_t, sql::session::owner& o) {
+        return [this](auto, std::size_t, stores::kit::session::owner& o) {
             return links.emplace_back(std::make_shared<fake_session>(o));
         };
     }
@@ -115,7 +117,7 @@ struct two_connections final : sql::connections::owner {
     std::shared_ptr<int> const alive = std::make_shared<int>();
     std::vector<std::shared_ptr<fake_session>> links;
     server_identity server;
-    sql::connections all;
+    stores::kit::connections all;
 };
 
 }  // namespace

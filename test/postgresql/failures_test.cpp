@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(connect_to_older_functions_names_the_script_that_mends_them
     BOOST_TEST((refused.report.nodes.at(0).error == errc::unsupported_server));
     BOOST_TEST(refused.report.nodes[0].message.find("schema.sql") != std::string::npos,
                refused.report.nodes[0].message);
-    s.ask(std::string(pg::schema()));
+    s.ask(std::string(stores::postgresql::schema()));
     auto const mended = r.attempt(on(s.url()));
     BOOST_TEST((mended.ec == errc::contended), mended.report.message);
     BOOST_TEST(!r.extend(held, 60s));

@@ -18,32 +18,33 @@ using namespace redlock::test;
 BOOST_FIXTURE_TEST_SUITE(hosts_of_postgresql, event_loop)
 
 namespace {
-struct fake_scout final : sql::session {
+struct fake_scout final : stores::kit::session {
     void open() override {}
     void close() override {}
     void abandon() override {}
     void cut(node_reply) override {}
     bool up() const noexcept override { return false; }
     bool busy() const noexcept override { return true; }
-    sql::introduction const& server() const noexcept override { return nothing; }
+    stores::kit::introduction const& server() const noexcept override { return nothing; }
     std::optional<clock::time_point> waiting_since() const override { return {}; }
     void carry_out(node_command const&, bool, std::function<void(node_reply)>) override {}
-    void end(sql::backend const&, std::function<void(bool)>) override {}
-    void look(std::function<void(bool)>) override {}
+    void end(stores::kit::backend const&, std::function<void(bool)>) override {}
+    void ask_durability(std::function<void(bool)>) override {}
     void clean() override {}
 
-    sql::introduction nothing;
+    stores::kit::introduction nothing;
 };
 
 // Hosts "a", "b", … that say what the test makes them say.
 struct some_hosts {
     explicit some_hosts(std::string const& names)
-        : all(std::make_shared<pg::hosts>(context.get_executor(),
-                                          [this](pg::found const& f, sql::session::owner& o, pg::hosts::teller tell) {
-                                              owner = &o;
-                                              tellers[f.name] = std::move(tell);
-                                              return scouts[f.name] = std::make_shared<fake_scout>();
-                                          }))
+        : all(std::make_shared<stores::postgresql::hosts>(
+            context.get_executor(), [this](stores::postgresql::found const& f, stores::kit::session::owner& o,
+                                           stores::postgresql::hosts::teller tell) {
+                owner = &o;
+                tellers[f.name] = std::move(tell);
+                return scouts[f.name] = std::make_shared<fake_scout>();
+            }))
     {
         for (auto const name : names)
             places.push_back({places.size(), std::string(1, name), "127.0.0.1"});
@@ -52,7 +53,7 @@ struct some_hosts {
 
     void find()
     {
-        all->find(places, [this](pg::found const* primary, node_reply const& why) {
+        all->find(places, [this](stores::postgresql::found const* primary, node_reply const& why) {
             answer = primary ? primary->name : why.error.message() + ": " + why.text;
         });
     }
@@ -72,12 +73,12 @@ struct some_hosts {
     }
 
     asio::io_context context;
-    std::vector<pg::found> places;
-    std::map<std::string, pg::hosts::teller> tellers;
+    std::vector<stores::postgresql::found> places;
+    std::map<std::string, stores::postgresql::hosts::teller> tellers;
     std::map<std::string, std::shared_ptr<fake_scout>> scouts;
-    sql::session::owner* owner = nullptr;
+    stores::kit::session::owner* owner = nullptr;
     std::string answer;
-    std::shared_ptr<pg::hosts> const all;
+    std::shared_ptr<stores::postgresql::hosts> const all;
 };
 
 config with_hosts(std::string const& hosts) { return on(fmt::format("postgresql://redlock@{}/postgres", hosts)); }

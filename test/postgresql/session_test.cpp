@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(a_database_that_would_forget_from_now_on_says_so)
         BOOST_TEST(before.said().durable);
         BOOST_TEST(s.ask("ALTER TABLE redlock SET UNLOGGED") == "");  // all rows are written anew, as if they were
                                                                       // restored
-        before.link->look([](bool) {});
+        before.link->ask_durability([](bool) {});
         before.run_to([&] { return before.is_over; });
         BOOST_TEST(!connection(s.url()).said().durable);
     }
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(who_withdraws_waits_for_nobody_in_a_circle)
     };
     auto const reads = connect(), withdraws = connect();
     auto const ask = [&](std::string const& text) {
-        pg::result const r(PQexec(reads.get(), text.c_str()), PQclear);
+        stores::postgresql::result const r(PQexec(reads.get(), text.c_str()), PQclear);
         return std::string(PQresultErrorMessage(r.get()));
     };
     BOOST_TEST(ask("INSERT INTO rounds (key, watched) VALUES ('k', 4)") == "");
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(who_withdraws_waits_for_nobody_in_a_circle)
     makes_tables.run_to([&] { return d.ask(waits) == "1"; });
     BOOST_TEST(ask("SELECT * FROM rounds_share('k', 'v', 1000, 'reader', false, true)") == "");
     BOOST_TEST(ask("COMMIT") == "");
-    pg::result const withdrawn(PQgetResult(withdraws.get()), PQclear);
+    stores::postgresql::result const withdrawn(PQgetResult(withdraws.get()), PQclear);
     BOOST_TEST(std::string(PQresultErrorMessage(withdrawn.get())) == "");
     BOOST_TEST(d.ask("SELECT count(*) FROM rounds_wish") == "0");
 }

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-using namespace redlock::pg;
+using namespace redlock::stores::postgresql;
 
 BOOST_AUTO_TEST_SUITE(statements_for_postgresql)
 

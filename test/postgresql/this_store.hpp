@@ -40,7 +40,10 @@ struct this_store {
     static constexpr auto one_connection = "?connections=1&table=locks_of_mine&prepare=off";
     static constexpr auto named_by = "REDLOCK_TEST_URL";
 
-    static std::vector<std::string> schema(std::string const& table) { return {pg::for_table(pg::schema(), table)}; }
+    static std::vector<std::string> schema(std::string const& table)
+    {
+        return {stores::kit::for_table(stores::postgresql::schema(), table)};
+    }
     static constexpr auto second = "interval '1 s'", thousand_seconds = "interval '1000 s'", key = "key";
     static constexpr auto steps = "?table=steps&connections=1";
 
@@ -55,11 +58,12 @@ struct this_store {
     {
         return fmt::format("postgresql://{}@127.0.0.1:{}/postgres{}", user, port, rest);
     }
-    static std::shared_ptr<sql::session> make_session(asio::any_io_executor e, std::string const& url,
-                                                      sql::session::owner& o)
+    static std::shared_ptr<stores::kit::session> make_session(asio::any_io_executor e, std::string const& url,
+                                                              stores::kit::session::owner& o)
     {
-        auto const address = std::make_shared<pg::address const>(pg::parse_address(url, {}));
-        return std::make_shared<pg::session>(std::move(e), address, nullptr, 5s, false, o);
+        auto const address =
+            std::make_shared<stores::postgresql::address const>(stores::postgresql::parse_address(url, {}));
+        return std::make_shared<stores::postgresql::session>(std::move(e), address, nullptr, 5s, false, o);
     }
     /// How connections that are made from now on show times.
     static void change_session_defaults(server const& s)

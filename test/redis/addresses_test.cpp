@@ -125,13 +125,13 @@ config settings_for(std::uint16_t port, std::chrono::milliseconds connect_timeou
 }
 
 // Behind a bar: only when the others have failed.
-std::vector<std::string> order(std::vector<std::string> const& resolved, redis::known_addresses const& known = {})
+std::vector<std::string> order(std::vector<std::string> const& resolved, net::known_addresses const& known = {})
 {
     std::vector<tcp::endpoint> endpoints;
     for (auto const& a : resolved)
         endpoints.push_back(at(a, 6379));
     std::vector<std::string> all;
-    for (auto const& a : redis::order_of_attempts(endpoints, known))
+    for (auto const& a : net::order_of_attempts(endpoints, known))
         all.push_back((a.last_resort ? "| " : "") + a.to.address().to_string());
     return all;
 }
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(families_are_tried_in_turn)
 BOOST_AUTO_TEST_CASE(what_was_good_comes_first_and_what_was_bad_comes_last)
 {
     list const all{"10.0.0.1", "10.0.0.2", "10.0.0.3"};
-    redis::known_addresses known;
+    net::known_addresses known;
     known.note("10.0.0.2", true);
     BOOST_TEST(order(all, known) == list({"10.0.0.2", "10.0.0.1", "10.0.0.3"}));
     known.note("10.0.0.2", false);

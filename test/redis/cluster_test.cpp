@@ -234,8 +234,8 @@ BOOST_AUTO_TEST_CASE(slots_script_answers_when_each_slot_came)
     redis_cluster c(1);
     auto& s = c[0];
     auto const record = [&](std::string const& vouched = {}) {
-        auto const said = s.ask({"EVAL", std::string(redis::slots_script.source), "2", "lock::=tenure{2}",
-                                 "lock::=tenure:slots{2}", std::string(redis::tenure_kept), vouched});
+        auto const said = s.ask({"EVAL", std::string(stores::redis::slots_script.source), "2", "lock::=tenure{2}",
+                                 "lock::=tenure:slots{2}", std::string(stores::redis::tenure_kept), vouched});
         return said.substr(0, said.find('\n'));
     };
     s.ask({"CONFIG", "SET", "cluster-require-full-coverage", "no"});

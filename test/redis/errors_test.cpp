@@ -201,7 +201,7 @@ std::string welcome(std::string const& version, bool with_fencing = false)
     auto const server = "redis_version:" + version + "\r\nrun_id:" + std::string(40, 'a') + "\r\n";
     std::string all = "%1\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$" + std::to_string(server.size()) + "\r\n" + server
                       + "\r\n$0\r\n\r\n$0\r\n\r\n*0\r\n*1\r\n$3\r\ndel\r\n+OK\r\n";
-    for (auto const& script : redis::greeted_scripts)
+    for (auto const& script : stores::redis::greeted_scripts)
         all += "+" + std::string(script.sha1) + "\r\n";
     for (int i = 0; i < (with_fencing ? 16 : 13); ++i)  // the trial and the life marker
         all += ":1\r\n";
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(a_peer_that_says_yes_to_everything_has_no_vote)
 BOOST_AUTO_TEST_CASE(a_greeting_whose_answers_belong_to_other_questions_is_refused)
 {
     auto const good = welcome("7.0.0");
-    auto const sha = std::string(redis::contend_script.sha1);
+    auto const sha = std::string(stores::redis::contend_script.sha1);
     std::pair<std::string, std::string> const slips[] = {
         {"%1\r\n$4\r\nrole\r\n", "*2\r\n$4\r\nrole\r\n"},              // an answer in the old protocol
         {"$4\r\nrole\r\n", "$4\r\nmode\r\n"},                          // it may be a replica

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_SUITE(scripts)
 
 namespace {
 
-std::string eval(local_server& s, redis::script const& script, std::vector<std::string> arguments)
+std::string eval(local_server& s, stores::redis::script const& script, std::vector<std::string> arguments)
 {
     std::vector<std::string> command{"EVAL", std::string(script.source), "1"};
     command.insert(command.end(), arguments.begin(), arguments.end());
@@ -39,7 +39,7 @@ std::string eval(local_server& s, redis::script const& script, std::vector<std::
 BOOST_AUTO_TEST_CASE(the_digests_are_those_of_the_server)
 {
     local_server s;
-    for (auto const& script : redis::all_scripts)
+    for (auto const& script : stores::redis::all_scripts)
         BOOST_TEST(s.ask({"SCRIPT", "LOAD", std::string(script.source)}) == std::string(script.sha1));
 }
 
@@ -48,15 +48,15 @@ BOOST_AUTO_TEST_CASE(rule_7_scripts_compare_the_whole_value)
     local_server s;
     s.ask({"SET", "k", "mine", "PX", "10000"});
     for (auto const* other : {"min", "mine ", "", "MINE"}) {
-        BOOST_TEST(eval(s, redis::release_script, {"k", other}) == "0");
-        BOOST_TEST(eval(s, redis::extend_script, {"k", other, "20000", "0"}) == "0");
+        BOOST_TEST(eval(s, stores::redis::release_script, {"k", other}) == "0");
+        BOOST_TEST(eval(s, stores::redis::extend_script, {"k", other, "20000", "0"}) == "0");
     }
     BOOST_TEST(s.ask({"GET", "k"}) == "mine");
-    BOOST_TEST(eval(s, redis::extend_script, {"k", "mine", "20000", "0"}) == "1");
+    BOOST_TEST(eval(s, stores::redis::extend_script, {"k", "mine", "20000", "0"}) == "1");
     BOOST_TEST(std::stol(s.ask({"PTTL", "k"})) > 15'000);
-    BOOST_TEST(eval(s, redis::release_script, {"k", "mine"}) == "1");
-    BOOST_TEST(eval(s, redis::release_script, {"k", "mine"}) == "0");
-    BOOST_TEST(eval(s, redis::extend_script, {"k", "mine", "20000", "0"}) == "0");
+    BOOST_TEST(eval(s, stores::redis::release_script, {"k", "mine"}) == "1");
+    BOOST_TEST(eval(s, stores::redis::release_script, {"k", "mine"}) == "0");
+    BOOST_TEST(eval(s, stores::redis::extend_script, {"k", "mine", "20000", "0"}) == "0");
     BOOST_TEST(s.ask({"EXISTS", "k"}) == "0");
 }
 
@@ -64,10 +64,10 @@ BOOST_AUTO_TEST_CASE(extending_never_shortens_nor_limits_what_has_no_end)
 {
     local_server s;
     s.ask({"SET", "k", "mine", "PX", "60000"});
-    BOOST_TEST(eval(s, redis::extend_script, {"k", "mine", "1000", "0"}) == "1");
+    BOOST_TEST(eval(s, stores::redis::extend_script, {"k", "mine", "1000", "0"}) == "1");
     BOOST_TEST(std::stol(s.ask({"PTTL", "k"})) > 50'000);
     s.ask({"PERSIST", "k"});
-    BOOST_TEST(eval(s, redis::extend_script, {"k", "mine", "1000", "0"}) == "1");
+    BOOST_TEST(eval(s, stores::redis::extend_script, {"k", "mine", "1000", "0"}) == "1");
     BOOST_TEST(s.ask({"PTTL", "k"}) == "-1");
 }
 
@@ -78,7 +78,7 @@ struct step : node_command {
 };
 
 // What the library sends. How long hand-overs and wishes are remembered is longer here: the test may take its time.
-std::vector<command> commands_for(step const& o, redis::encoder& encoder)
+std::vector<command> commands_for(step const& o, stores::redis::encoder& encoder)
 {
     auto all = take_commands(encoder.encode(o, {.tombstone = o.tombstone}).bytes());
     if (o.what == node_command::kind::withdraw)
@@ -178,12 +178,12 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
 {
     local_server s;
     testbed::plain_client client(s.port());
-    for (auto const& script : redis::all_scripts)
+    for (auto const& script : stores::redis::all_scripts)
         client.ask({"SCRIPT", "LOAD", std::string(script.source)});
     std::mt19937 random(20);
     auto const below = [&](unsigned n) { return random() % n; };
-    redis::encoder encoder;
-    detail::lock_table table;
+    stores::redis::encoder encoder;
+    stores::memory::lock_table table;
     auto const now = clock::now();  // nothing expires meanwhile
     std::string const names[] = {"lock:a", "lock:{b}c", "lock:d", "lock:e"}, values[] = {"v1", "v2", "v3"};
     std::size_t granted_sets = 0, grown = 0, shared = 0, behind = 0, upgraded = 0, together = 0, downgraded = 0,
@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
 BOOST_AUTO_TEST_CASE(a_set_changes_nothing_where_one_of_its_keys_is_no_lock)
 {
     local_server s;
-    auto const eval_all = [&](redis::script const& script, std::vector<std::string> arguments) {
+    auto const eval_all = [&](stores::redis::script const& script, std::vector<std::string> arguments) {
         std::vector<std::string> c{"EVAL", std::string(script.source)};
         c.insert(c.end(), arguments.begin(), arguments.end());
         try {
@@ -300,20 +300,20 @@ BOOST_AUTO_TEST_CASE(a_set_changes_nothing_where_one_of_its_keys_is_no_lock)
     s.ask({"LPUSH", "b", "a list"});
     s.ask({"SET", "c:counter", "no counter"});
     auto const is_wrong_type = [](std::string const& answer) { return answer.find("WRONGTYPE") != answer.npos; };
-    BOOST_TEST(is_wrong_type(eval_all(redis::acquire_all_script, {"2", "a", "b", "v", "10000", "2"})));
+    BOOST_TEST(is_wrong_type(eval_all(stores::redis::acquire_all_script, {"2", "a", "b", "v", "10000", "2"})));
     if (servers_fence())
-        BOOST_TEST(is_wrong_type(
-            eval_all(redis::acquire_all_script, {"4", "a", "c", "a:counter", "c:counter", "v", "10000", "2", "7"})));
+        BOOST_TEST(is_wrong_type(eval_all(stores::redis::acquire_all_script,
+                                          {"4", "a", "c", "a:counter", "c:counter", "v", "10000", "2", "7"})));
     for (auto const* grows : {"0", "1"}) {
         std::vector<std::string> command{"7",    "a", "b",     "wa", "wb",   "ta", "tb",
                                          "gone", "v", "10000", "me", "1000", "2",  grows};
-        BOOST_TEST(is_wrong_type(eval_all(redis::contend_all_script, command)));
+        BOOST_TEST(is_wrong_type(eval_all(stores::redis::contend_all_script, command)));
     }
     BOOST_TEST(s.ask({"EXISTS", "a", "c"}) == "0");
     // To hold and to give back: what is no string is not ours.
     s.ask({"SET", "a", "v"});
-    BOOST_TEST(eval_all(redis::extend_all_script, {"2", "a", "b", "v", "10000", "2", "0"}) == "0");
-    BOOST_TEST(eval_all(redis::release_all_script, {"2", "a", "b", "v", "2"}) == "1");
+    BOOST_TEST(eval_all(stores::redis::extend_all_script, {"2", "a", "b", "v", "10000", "2", "0"}) == "0");
+    BOOST_TEST(eval_all(stores::redis::release_all_script, {"2", "a", "b", "v", "2"}) == "1");
 }
 
 // One that is none has nothing to give, and keeps nobody from the others.
@@ -322,7 +322,8 @@ BOOST_AUTO_TEST_CASE(
 {
     local_server s;
     auto const any = [&](std::vector<std::string> keys, std::vector<std::string> arguments) {
-        std::vector<std::string> c{"EVAL", std::string(redis::acquire_any_script.source), std::to_string(keys.size())};
+        std::vector<std::string> c{"EVAL", std::string(stores::redis::acquire_any_script.source),
+                                   std::to_string(keys.size())};
         c.insert(c.end(), keys.begin(), keys.end());
         c.insert(c.end(), arguments.begin(), arguments.end());
         try {
@@ -349,7 +350,7 @@ BOOST_AUTO_TEST_CASE(what_is_called_as_the_list_or_the_turn_of_another_is_left_a
     for (auto const* helper : {"lock:{x}:turn", "lock:{x}:wanted"})
         s.ask({"SET", helper, "the lock of somebody else", "PX", "60000"});
     auto const contend = [&](char const* value, char const* turn) {
-        return s.ask({"EVAL", std::string(redis::contend_script.source), "3", "lock:{x}", "lock:{x}:wanted",
+        return s.ask({"EVAL", std::string(stores::redis::contend_script.source), "3", "lock:{x}", "lock:{x}:wanted",
                       "lock:{x}:turn", value, "30000", "me", "1000", turn});
     };
     for (auto const* turn : {"0", "1"}) {
@@ -357,8 +358,9 @@ BOOST_AUTO_TEST_CASE(what_is_called_as_the_list_or_the_turn_of_another_is_left_a
         auto const denied = contend("w", turn);
         BOOST_TEST(std::stol(denied) > 29'000);
         BOOST_TEST(denied.substr(denied.find('\n')) == "\n-2");
-        BOOST_TEST(s.ask({"EVAL", std::string(redis::release_script.source), "2", "lock:{x}", "lock:{x}:turn", "v"})
-                   == "1");
+        BOOST_TEST(
+            s.ask({"EVAL", std::string(stores::redis::release_script.source), "2", "lock:{x}", "lock:{x}:turn", "v"})
+            == "1");
     }
     for (auto const* helper : {"lock:{x}:turn", "lock:{x}:wanted"}) {
         BOOST_TEST(s.ask({"GET", helper}) == "the lock of somebody else");
@@ -371,7 +373,7 @@ BOOST_AUTO_TEST_CASE(the_list_of_who_wants_a_lock_is_short_and_outlives_it)
     local_server s;
     s.ask({"SET", "k", "v", "PX", "30000"});
     for (int i = 0; i < 300; ++i)
-        s.ask({"EVAL", std::string(redis::contend_script.source), "3", "k", "w", "t", "other", "30000",
+        s.ask({"EVAL", std::string(stores::redis::contend_script.source), "3", "k", "w", "t", "other", "30000",
                std::to_string(i), "1000", "0"});
     BOOST_TEST(s.ask({"HLEN", "w"}) == "100");
     BOOST_TEST(std::stol(s.ask({"PTTL", "w"})) > std::stol(s.ask({"PTTL", "k"})));
@@ -390,9 +392,9 @@ BOOST_AUTO_TEST_CASE(counters_are_exact_to_the_last, *only_with_fencing())
 BOOST_AUTO_TEST_CASE(inspecting_tells_value_and_ttl_or_nothing)
 {
     local_server s;
-    BOOST_TEST(eval(s, redis::inspect_script, {"k"}) == "(nil)");
+    BOOST_TEST(eval(s, stores::redis::inspect_script, {"k"}) == "(nil)");
     s.ask({"SET", "k", "mine"});
-    BOOST_TEST(eval(s, redis::inspect_script, {"k"}) == "mine\n-1");
+    BOOST_TEST(eval(s, stores::redis::inspect_script, {"k"}) == "mine\n-1");
 }
 
 BOOST_FIXTURE_TEST_CASE(rule_13_a_forgotten_script_is_loaded_again, manager_of<3>)

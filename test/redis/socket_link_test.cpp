@@ -18,9 +18,9 @@ BOOST_AUTO_TEST_SUITE(socket_links)
 namespace {
 
 // Whose link it is; it sends a question as soon as the greeting is answered.
-struct asker final : redis::link::listener {
+struct asker final : stores::redis::link::listener {
     void connecting() override {}
-    void answered(std::shared_ptr<redis::batch> const& b) override
+    void answered(std::shared_ptr<stores::redis::batch> const& b) override
     {
         if (b == greeting && b->has(0))
             greeted();
@@ -31,14 +31,14 @@ struct asker final : redis::link::listener {
     void changed(std::string_view) override {}
     void ended(node_reply) override { ++ends; }
 
-    std::shared_ptr<redis::batch> greeting;
+    std::shared_ptr<stores::redis::batch> greeting;
     std::function<void()> greeted;
     int lost = 0, ends = 0;
 };
 
-std::shared_ptr<redis::batch> ping()
+std::shared_ptr<stores::redis::batch> ping()
 {
-    auto b = std::make_shared<redis::batch>();
+    auto b = std::make_shared<stores::redis::batch>();
     b->request.push("PING");
     return b;
 }
@@ -49,17 +49,17 @@ BOOST_AUTO_TEST_CASE(send_after_a_cut_is_told_of_as_lost)
 {
     boost::asio::io_context context;
     test::fake_server server(context, [](std::string_view) { return "+PONG\r\n"; });
-    auto const runtime = detail::make_system_runtime(context.get_executor());
-    auto const link = redis::make_socket_link(redis::parse_url(server.url()), {});
+    auto const runtime = runtime::make_system_runtime(context.get_executor());
+    auto const link = stores::redis::make_socket_link(net::parse_url(server.url()), {});
     asker a;
     a.greeting = ping();
     a.greeted = [&] {
-        link->keep();
+        link->server_accepted();
         link->send(ping());
         link->cut();
         link->cut();
         link->send(ping());  // whoever sends has not heard of the end yet
-        link->keep();
+        link->server_accepted();
     };
     boost::asio::post(runtime->strand(), [&] {
         link->start(runtime, a);

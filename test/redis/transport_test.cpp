@@ -72,7 +72,7 @@ BOOST_FIXTURE_TEST_CASE(rule_8_a_command_whose_answer_is_lost_is_released_and_no
     BOOST_TEST((lost.ec == errc::no_quorum));
     BOOST_TEST(r.run_to([&] { return locks.stats().cleaning == 0; }));
     BOOST_TEST(r.server.count({"SET", "lock:stock"}) == 1u);
-    BOOST_TEST(r.server.count({"EVALSHA", std::string(redis::release_script.sha1), "1", "lock:stock"}) == 1u);
+    BOOST_TEST(r.server.count({"EVALSHA", std::string(stores::redis::release_script.sha1), "1", "lock:stock"}) == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_given_up_before_it_could_be_sent_is_not_sent)
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_renewal_that_was_refused_does_not_go_again_behind_its_rel
     auto won = r.acquire(locks, "stock", {.ttl = 1500ms, .renew = renewal::automatic});
     BOOST_TEST_REQUIRE(!won.ec);
     auto const renewals = [&] {
-        return r.server.count({"EVALSHA", std::string(redis::extend_script.sha1), "2", "lock:stock"});
+        return r.server.count({"EVALSHA", std::string(stores::redis::extend_script.sha1), "2", "lock:stock"});
     };
     r.server.stand_still();
     auto const renewed = clock::now() + 700ms;
@@ -248,7 +248,7 @@ BOOST_FIXTURE_TEST_CASE(a_native_deletion_that_an_access_list_forbids_is_done_by
         BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
 
     BOOST_TEST(r.server.count({"DELIFEQ"}) == 1u);  // it is not tried again
-    BOOST_TEST(r.server.count({"EVALSHA", std::string(redis::release_script.sha1), "1", "lock:stock"}) == 2u);
+    BOOST_TEST(r.server.count({"EVALSHA", std::string(stores::redis::release_script.sha1), "1", "lock:stock"}) == 2u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

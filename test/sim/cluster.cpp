@@ -34,8 +34,8 @@ namespace redlock::sim {
 
 namespace {
 
-namespace json = etcd_v3::json;
-using etcd_v3::answer;
+namespace json = stores::etcd::json;
+using stores::etcd::answer;
 
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
@@ -51,7 +51,7 @@ public:
     cluster(sim::world& w, std::size_t index, double rate) : server(w, index, rate), etcd_gateway(name) { expire(); }
 
     /// @return the answer, or what it says instead
-    etcd_v3::json::object carry_out(std::string_view path, std::string const& body)
+    stores::etcd::json::object carry_out(std::string_view path, std::string const& body)
     {
         return refuses() ? error("etcdserver: too many requests", 8) : etcd_gateway::carry_out(path, body);
     }
@@ -109,7 +109,7 @@ public:
         }
     }
 
-    std::shared_ptr<node> make_node(process&, config const&, std::shared_ptr<redis::group> const&) override;
+    std::shared_ptr<node> make_node(process&, config const&, std::shared_ptr<stores::redis::group> const&) override;
 
 private:
     clock::time_point time() const override { return clock_now(); }
@@ -126,7 +126,8 @@ private:
         for (auto const& [key, v] : all()) {
             if (!is_lock(key))
                 continue;
-            keys.entries[key] = {etcd_v3::to_content(v.bytes).value, clock::time_point::max()};  // until it is deleted
+            keys.entries[key] = {stores::etcd::to_content(v.bytes).value, clock::time_point::max()};  // until it is
+                                                                                                      // deleted
             if (!before.contains(key))
                 world().note_taking(key);
             if (auto const was = before.find(key); was == before.end() || was->second != v)
@@ -134,7 +135,7 @@ private:
         }
         for (auto const& [key, v] : before) {
             if (!all().contains(key) && is_lock(key))
-                world().tell("{} deletes {} {}", name, key, etcd_v3::to_content(v.bytes).value.substr(0, 8));
+                world().tell("{} deletes {} {}", name, key, stores::etcd::to_content(v.bytes).value.substr(0, 8));
         }
     }
 
@@ -154,7 +155,7 @@ private:
 };
 
 /// The way of an etcd node to its cluster, in place of HTTP.
-class cluster_channel final : public etcd_v3::channel,
+class cluster_channel final : public stores::etcd::channel,
                               wire::owner,
                               public std::enable_shared_from_this<cluster_channel> {
 public:
@@ -184,8 +185,8 @@ public:
     }
 
     // Who talks to a leader that is none any more waits.
-    asio::awaitable<answer> ask(std::string_view path, std::string body, std::string_view,
-                                std::chrono::milliseconds patience) override
+    asio::awaitable<stores::etcd::answer> ask(std::string_view path, std::string body, std::string_view,
+                                              std::chrono::milliseconds patience) override
     {
         if (state_ == state::open) {
             auto const weak = weak_from_this();
@@ -203,8 +204,8 @@ public:
         return next(clock::now() + patience, false);
     }
 
-    asio::awaitable<answer> stream(std::string_view, std::string first, std::string_view,
-                                   std::chrono::milliseconds patience) override
+    asio::awaitable<stores::etcd::answer> stream(std::string_view, std::string first, std::string_view,
+                                                 std::chrono::milliseconds patience) override
     {
         send(std::move(first));
         return next(clock::now() + patience, true);
@@ -216,7 +217,7 @@ public:
         co_return;
     }
 
-    asio::awaitable<answer> read() override { return next(clock::time_point::max(), true); }
+    asio::awaitable<stores::etcd::answer> read() override { return next(clock::time_point::max(), true); }
 
     void close() override
     {
@@ -253,7 +254,7 @@ private:
     }
 
     // What is heard next.
-    asio::awaitable<answer> next(clock::time_point limit, bool untouched)
+    asio::awaitable<stores::etcd::answer> next(clock::time_point limit, bool untouched)
     {
         while (state_ == state::open && heard_.empty() && clock::now() < limit) {
             ready_->expires_at(limit);
@@ -262,15 +263,16 @@ private:
         if (!heard_.empty()) {
             auto const said = json::parse(heard_.front()).as_object();
             heard_.pop_front();
-            co_return said.contains("error") ? answer{{}, etcd_v3::refusal(said)} : answer{said, {}};
+            co_return said.contains("error") ? stores::etcd::answer{{}, stores::etcd::refusal(said)}
+                                             : stores::etcd::answer{said, {}};
         }
         if (state_ == state::open)
             why_ = "it has stopped answering";
         close();
-        co_return answer{{},
-                         {.untouched = untouched,
-                          .error = untouched ? errc::node_unreachable : errc::connection_lost,
-                          .text = why_}};
+        co_return stores::etcd::answer{{},
+                                       {.untouched = untouched,
+                                        .error = untouched ? errc::node_unreachable : errc::connection_lost,
+                                        .text = why_}};
     }
 
     void send(std::string message)
@@ -297,16 +299,17 @@ private:
     cluster& cluster_;
     asio::any_io_executor const executor_;
     std::shared_ptr<wire> const wire_;
-    std::optional<etcd_v3::timer> ready_;
+    std::optional<stores::etcd::timer> ready_;
     state state_ = state::closed;
     std::weak_ptr<client> there_;
     std::deque<std::string> heard_;
     std::string why_ = "it is closed";
 };
 
-std::shared_ptr<node> cluster::make_node(process& p, config const& settings, std::shared_ptr<redis::group> const&)
+std::shared_ptr<node> cluster::make_node(process& p, config const& settings,
+                                         std::shared_ptr<stores::redis::group> const&)
 {
-    etcd_v3::address where{
+    stores::etcd::address where{
         .name = "cluster://" + name,
         .members = {{.host = name}},
         .user = {},
@@ -315,7 +318,7 @@ std::shared_ptr<node> cluster::make_node(process& p, config const& settings, std
     auto make_channel = [this, &p](asio::any_io_executor on, auto const&) {
         return std::make_shared<cluster_channel>(world(), p, *this, std::move(on));
     };
-    return etcd_v3::make_etcd_node(
+    return stores::etcd::make_etcd_node(
         std::move(where), settings, {.claim = [](auto&, auto&) { return std::string(); }},
         {.make_channel = std::move(make_channel), .seed = static_cast<std::uint32_t>(world().random.roll())});
 }

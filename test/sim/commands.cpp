@@ -17,16 +17,28 @@ namespace redlock::sim {
 
 namespace {
 
-using redlock::redis::resp::type;
-using redis::reply;
+using redlock::stores::redis::resp::type;
+using stores::redis::reply;
 using kind = node_command::kind;
 
-reply text(std::string t) { return {.type = type::blob_string, .text = std::move(t), .elements = {}}; }
-reply ok() { return {.type = type::simple_string, .text = "OK", .elements = {}}; }
-reply nothing() { return {.type = type::null, .text = {}, .elements = {}}; }
-reply number(auto n) { return {.type = type::number, .text = fmt::to_string(n), .elements = {}}; }
-reply list(type t, std::vector<std::string> all) { return {.type = t, .text = {}, .elements = std::move(all)}; }
-reply error(std::string words) { return {.type = type::simple_error, .text = std::move(words), .elements = {}}; }
+stores::redis::reply text(std::string t)
+{
+    return {.type = stores::redis::resp::type::blob_string, .text = std::move(t), .elements = {}};
+}
+stores::redis::reply ok() { return {.type = stores::redis::resp::type::simple_string, .text = "OK", .elements = {}}; }
+stores::redis::reply nothing() { return {.type = stores::redis::resp::type::null, .text = {}, .elements = {}}; }
+stores::redis::reply number(auto n)
+{
+    return {.type = stores::redis::resp::type::number, .text = fmt::to_string(n), .elements = {}};
+}
+stores::redis::reply list(stores::redis::resp::type t, std::vector<std::string> all)
+{
+    return {.type = t, .text = {}, .elements = std::move(all)};
+}
+stores::redis::reply error(std::string words)
+{
+    return {.type = stores::redis::resp::type::simple_error, .text = std::move(words), .elements = {}};
+}
 
 template <class Integer = std::int64_t>
 Integer integer(std::string_view digits)
@@ -47,7 +59,7 @@ public:
     {
     }
 
-    reply set(command const& c)
+    stores::redis::reply set(command const& c)
     {
         bool const get = c.back() == "GET";
         auto const* const before = get ? server_.keys.find(c[1], server_.clock_now()) : nullptr;
@@ -63,12 +75,12 @@ public:
         auto const k = std::span(c).subspan(3, count), args = std::span(c).subspan(3 + count);
         if (!server_.scripts.contains(c[1]))
             return error("NOSCRIPT No matching script. Please use EVAL.");
-        auto const is = [&](redis::script const& s) { return c[1] == s.sha1; };
-        if (is(redis::contend_script))
+        auto const is = [&](stores::redis::script const& s) { return c[1] == s.sha1; };
+        if (is(stores::redis::contend_script))
             return contend(k[0], args);
-        if (is(redis::share_script))
+        if (is(stores::redis::share_script))
             return share(k[0], args);
-        if (is(redis::extend_shared_script))
+        if (is(stores::redis::extend_shared_script))
             return granted({.what = kind::extend,
                             .mode = mode::shared,
                             .heal = args[2] == "1",
@@ -76,67 +88,70 @@ public:
                             .keys = keys(k[0]),
                             .value = args[0],
                             .ttl = time(args[1])});
-        if (is(redis::upgrade_script))
+        if (is(stores::redis::upgrade_script))
             return upgrade(k[0], args);
-        if (is(redis::downgrade_script))
+        if (is(stores::redis::downgrade_script))
             return granted({.what = kind::downgrade, .mode = mode::shared, .keys = keys(k[0]), .value = args[0]});
-        if (is(redis::release_shared_script))
+        if (is(stores::redis::release_shared_script))
             return granted({.what = kind::release, .mode = mode::shared, .keys = keys(k[0]), .value = args[0]},
                            count > 2);
-        if (is(redis::inspect_script))
+        if (is(stores::redis::inspect_script))
             return inspect(k[0]);
-        if (is(redis::life_script))
+        if (is(stores::redis::life_script))
             return life(args[1]);
-        if (is(redis::extend_script))
+        if (is(stores::redis::extend_script))
             return granted({.what = kind::extend,
                             .heal = args[2] == "1",
                             .keys = keys(k[0]),
                             .value = args[0],
                             .ttl = time(args[1])});
-        if (is(redis::acquire_any_script))
+        if (is(stores::redis::acquire_any_script))
             return acquire_any(k, args);
-        if (is(redis::acquire_all_script) || is(redis::contend_all_script))
-            return acquire_all(k, args, is(redis::contend_all_script));
-        if (is(redis::extend_all_script))
+        if (is(stores::redis::acquire_all_script) || is(stores::redis::contend_all_script))
+            return acquire_all(k, args, is(stores::redis::contend_all_script));
+        if (is(stores::redis::extend_all_script))
             return granted({.what = kind::extend,
                             .heal = args[3] == "1",
                             .keys = locks(k, args[2]),
                             .value = args[0],
                             .ttl = time(args[1])});
-        if (is(redis::release_all_script)) {
+        if (is(stores::redis::release_all_script)) {
             auto const all = locks(k, args[1]);
             return number(apply({.what = kind::release, .keys = all, .value = args[0]}, count > all.size()).ours);
         }
-        if (is(redis::raise_all_script))
+        if (is(stores::redis::raise_all_script))
             return raise_all(k, integer<std::uint64_t>(args[0]));
-        if (is(redis::release_script))
+        if (is(stores::redis::release_script))
             return release(k[0], args[0], count > 1 ? node_command::handovers::end : node_command::handovers::unsaid);
         return release(k[0], args[0], node_command::handovers::unsaid, true);
     }
 
-    reply release(std::string const& key, std::string_view value, node_command::handovers handed_on = {},
-                  bool tombstone = false)
+    stores::redis::reply release(std::string const& key, std::string_view value, node_command::handovers handed_on = {},
+                                 bool tombstone = false)
     {
         return granted({.what = kind::release, .handed_on = handed_on, .keys = keys(key), .value = value}, tombstone);
     }
 
-    reply raise(command const& c) { return number(raise(c[1], integer<std::uint64_t>(c[c.size() - 2])) ? 1 : 0); }
+    stores::redis::reply raise(command const& c)
+    {
+        return number(raise(c[1], integer<std::uint64_t>(c[c.size() - 2])) ? 1 : 0);
+    }
 
-    reply add_one(command const& c)
+    stores::redis::reply add_one(command const& c)
     {
         auto const n = ++server_.keys.counters[c[1]];
         world().tell("{} raise {}: {}", server_.name, c[1], n);
-        return {.type = type::real, .text = fmt::to_string(n), .elements = {}};
+        return {.type = stores::redis::resp::type::real, .text = fmt::to_string(n), .elements = {}};
     }
 
-    reply withdraw(command const& c)
+    stores::redis::reply withdraw(command const& c)
     {
         std::string const key(core::what_changed(c[1]).second);
         apply({.what = kind::withdraw, .keys = keys(key), .contender = c[2]});
         return number(1);
     }
 
-    reply exists(command const& c)
+    stores::redis::reply exists(command const& c)
     {
         auto const keys = std::span(c).subspan(1);
         for (auto const& key : from_->tracks_next ? keys : keys.first(0))
@@ -145,12 +160,13 @@ public:
             keys, [&](auto& key) { return server_.keys.find(key, server_.clock_now()) != nullptr; }));
     }
 
-    reply score(command const& c)
+    stores::redis::reply score(command const& c)
     {
         auto const known = server_.keys.counters.find(c[1]);
-        return known == server_.keys.counters.end()
-                   ? nothing()
-                   : reply{.type = type::real, .text = fmt::to_string(known->second), .elements = {}};
+        return known == server_.keys.counters.end() ? nothing()
+                                                    : stores::redis::reply{.type = stores::redis::resp::type::real,
+                                                                           .text = fmt::to_string(known->second),
+                                                                           .elements = {}};
     }
 
 private:
@@ -158,7 +174,7 @@ private:
 
     static key_view keys(std::string const& key) { return {&key, 1}; }
 
-    reply upgrade(std::string const& key, std::span<std::string const> args)
+    stores::redis::reply upgrade(std::string const& key, std::span<std::string const> args)
     {
         auto const r = apply({.what = kind::upgrade,
                               .mode = mode::shared,
@@ -170,11 +186,11 @@ private:
             server_.watch(core::readers_key(key), from_);
             server_.watch(key, from_);
         }
-        return r.ours ? list(type::array, {fmt::to_string(r.remaining.count())})
+        return r.ours ? list(stores::redis::resp::type::array, {fmt::to_string(r.remaining.count())})
                       : number(r.vote == vote::granted ? 1 : 0);
     }
 
-    reply contend(std::string const& key, std::span<std::string const> args)
+    stores::redis::reply contend(std::string const& key, std::span<std::string const> args)
     {
         auto const handed_on = args[4] == "1" ? node_command::handovers::follow : node_command::handovers::unsaid;
         auto const r = apply({.what = kind::acquire,
@@ -187,10 +203,10 @@ private:
             return number(r.wanted ? 2 : 1);
         std::vector<std::string> words;
         tell_of_taken(key, r.remaining, r.handed_on, words);
-        return list(type::array, std::move(words));
+        return list(stores::redis::resp::type::array, std::move(words));
     }
 
-    reply share(std::string const& key, std::span<std::string const> args)
+    stores::redis::reply share(std::string const& key, std::span<std::string const> args)
     {
         auto const r = apply({.what = kind::acquire,
                               .mode = mode::shared,
@@ -206,7 +222,7 @@ private:
         words.push_back(r.behind_writer ? "1" : "0");
         if (from_->tracks_next && r.behind_writer)
             server_.watch(core::wanted_key(key), from_);
-        return list(type::array, std::move(words));
+        return list(stores::redis::resp::type::array, std::move(words));
     }
 
     // For how long the key is taken, and until when it is handed on. The client hears of its next change, if it asked
@@ -225,7 +241,7 @@ private:
         return key_view(keys.first(integer<std::size_t>(count)));
     }
 
-    reply acquire_all(std::span<std::string const> k, std::span<std::string const> args, bool contends)
+    stores::redis::reply acquire_all(std::span<std::string const> k, std::span<std::string const> args, bool contends)
     {
         auto const all = locks(k, args[contends ? 4 : 2]);
         bool const grows = contends && args[5] == "1";
@@ -249,10 +265,10 @@ private:
             words.push_back(fmt::to_string(taken.index));
             tell_of_taken(all[taken.index], taken.remaining, taken.handed_on, words);
         }
-        return list(type::array, std::move(words));
+        return list(stores::redis::resp::type::array, std::move(words));
     }
 
-    reply acquire_any(std::span<std::string const> k, std::span<std::string const> args)
+    stores::redis::reply acquire_any(std::span<std::string const> k, std::span<std::string const> args)
     {
         auto const all = locks(k, args[2]);
         auto const handed_on = args[5] == "1" ? node_command::handovers::follow : node_command::handovers::unsaid;
@@ -272,7 +288,7 @@ private:
         std::vector<std::string> words;
         for (auto const& taken : r.taken)
             tell_of_taken(all[taken.index], taken.remaining, taken.handed_on, words);
-        return list(type::array, std::move(words));
+        return list(stores::redis::resp::type::array, std::move(words));
     }
 
     // The counters by their own keys.
@@ -282,7 +298,7 @@ private:
         return to > std::exchange(is, std::max(is, to));
     }
 
-    reply raise_all(std::span<std::string const> counters, std::uint64_t to)
+    stores::redis::reply raise_all(std::span<std::string const> counters, std::uint64_t to)
     {
         for (auto const& c : counters)
             to = std::max(to, server_.keys.counters[c]);
@@ -292,13 +308,15 @@ private:
         return text(fmt::to_string(to + 1));
     }
 
-    reply inspect(std::string const& key)
+    stores::redis::reply inspect(std::string const& key)
     {
         auto const r = apply({.what = kind::inspect, .keys = keys(key)});
-        return r.vote == vote::granted ? list(type::array, {r.text, fmt::to_string(r.remaining.count())}) : nothing();
+        return r.vote == vote::granted
+                   ? list(stores::redis::resp::type::array, {r.text, fmt::to_string(r.remaining.count())})
+                   : nothing();
     }
 
-    reply life(std::string_view word)
+    stores::redis::reply life(std::string_view word)
     {
         auto const run_id = run_id_of(server_);
         auto& mark = server_.life_mark;
@@ -306,7 +324,8 @@ private:
             mark = fmt::format("{} 0 {} {}", run_id, mark.empty() ? "-" : its_run_id, word);
             server_.marked_at = server_.clock_now();
         }
-        return list(type::array, {mark, fmt::to_string((server_.clock_now() - server_.marked_at) / 1ms)});
+        return list(stores::redis::resp::type::array,
+                    {mark, fmt::to_string((server_.clock_now() - server_.marked_at) / 1ms)});
     }
 
     // What most scripts return: 1 if the command was granted, 2 if it has set a missing key again, otherwise 0.
@@ -330,13 +349,13 @@ private:
     clock::time_point const sent_;
 };
 
-reply hello(client const& from)
+stores::redis::reply hello(client const& from)
 {
-    return list(type::map, {"server", "redis", "version", "7.0.15", "proto", "3", "id", fmt::to_string(from.id), "mode",
-                            "standalone", "role", "master"});
+    return list(stores::redis::resp::type::map, {"server", "redis", "version", "7.0.15", "proto", "3", "id",
+                                                 fmt::to_string(from.id), "mode", "standalone", "role", "master"});
 }
 
-reply info(server const& s)
+stores::redis::reply info(server const& s)
 {
     // Its uptime counts the seconds that have begun.
     auto const uptime = std::chrono::floor<std::chrono::seconds>(s.world().now - s.started()) + 1s;
@@ -347,7 +366,7 @@ reply info(server const& s)
         run_id_of(s), uptime.count(), s.world().conditions.amnesia ? 0 : 1));
 }
 
-reply about_clients(server& s, client& from, command const& c)
+stores::redis::reply about_clients(server& s, client& from, command const& c)
 {
     if (c[1] == "TRACKING" && !s.world().servers_tell)
         return error("NOPERM this user has no permissions to run the 'client|tracking' command");
@@ -359,9 +378,9 @@ reply about_clients(server& s, client& from, command const& c)
     return ok();
 }
 
-reply load(server& s, std::string_view source)
+stores::redis::reply load(server& s, std::string_view source)
 {
-    auto const known = std::find_if(redis::all_scripts.begin(), redis::all_scripts.end(),
+    auto const known = std::find_if(stores::redis::all_scripts.begin(), stores::redis::all_scripts.end(),
                                     [&](auto& one) { return one.source == source; });
     s.scripts.emplace(known->sha1);
     return text(std::string(known->sha1));
@@ -383,7 +402,7 @@ reply plain(server& s, command const& c)
     return c[0] == "PEXPIRE" ? number(e ? 1 : 0) : error("ERR unknown command '" + c[0] + "'");
 }
 
-reply on_keys(server& s, std::shared_ptr<client> const& from, command const& c, clock::time_point sent)
+stores::redis::reply on_keys(server& s, std::shared_ptr<client> const& from, command const& c, clock::time_point sent)
 {
     call one(s, from, sent);
     if (c[0] == "SET")
@@ -407,7 +426,7 @@ reply on_keys(server& s, std::shared_ptr<client> const& from, command const& c, 
 
 }  // namespace
 
-reply carry_out(server& s, std::shared_ptr<client> const& from, command const& c, clock::time_point sent)
+stores::redis::reply carry_out(server& s, std::shared_ptr<client> const& from, command const& c, clock::time_point sent)
 {
     auto const& name = c[0];
     if (name == "HELLO")
@@ -415,14 +434,14 @@ reply carry_out(server& s, std::shared_ptr<client> const& from, command const& c
     if (name == "INFO")
         return info(s);
     if (name == "CONFIG")
-        return list(type::map, {"appendfsync", "always", "no-appendfsync-on-rewrite", "no"});
+        return list(stores::redis::resp::type::map, {"appendfsync", "always", "no-appendfsync-on-rewrite", "no"});
     if (name == "COMMAND")
-        return list(type::array, s.deletes_if_equal() ? std::vector<std::string>{"del", "delifeq"}
-                                                      : std::vector<std::string>{"del"});
+        return list(stores::redis::resp::type::array, s.deletes_if_equal() ? std::vector<std::string>{"del", "delifeq"}
+                                                                           : std::vector<std::string>{"del"});
     if (name == "CLIENT")
         return about_clients(s, *from, c);
     if (name == "PING")
-        return {.type = type::simple_string, .text = "PONG", .elements = {}};
+        return {.type = stores::redis::resp::type::simple_string, .text = "PONG", .elements = {}};
     if (!s.refusal().empty())
         return error(std::string(s.refusal()));
     auto r = name == "SCRIPT" ? load(s, c[2]) : on_keys(s, from, c, sent);

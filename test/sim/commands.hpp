@@ -13,6 +13,6 @@ class server;
 
 /// What a Redis server does with the commands that the library sends, and what it answers.
 /// @param sent when, in true time
-redis::reply carry_out(server&, std::shared_ptr<client> const& from, command const&, clock::time_point sent);
+stores::redis::reply carry_out(server&, std::shared_ptr<client> const& from, command const&, clock::time_point sent);
 
 }  // namespace redlock::sim

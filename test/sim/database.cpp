@@ -73,7 +73,7 @@ public:
     }
 
     /// Who asks becomes a backend, which is told of changes if it @p listens.
-    sql::introduction introduce(client& c, bool listens) const
+    stores::kit::introduction introduce(client& c, bool listens) const
     {
         c.listens = listens;
         return {.backend = {static_cast<std::int64_t>(c.id), fmt::to_string(life())},
@@ -142,7 +142,7 @@ public:
     }
 
     bool tells_of_promotions() const override { return true; }
-    std::shared_ptr<node> make_node(process&, config const&, std::shared_ptr<redis::group> const&) override;
+    std::shared_ptr<node> make_node(process&, config const&, std::shared_ptr<stores::redis::group> const&) override;
 
 private:
     void replicate()
@@ -163,7 +163,7 @@ private:
     std::int64_t timeline_ = 1;
     clock::time_point promoted_{};
     clock::time_point up_since_{};
-    detail::lock_table standby_;                           ///< as it was a moment ago
+    stores::memory::lock_table standby_;                   ///< as it was a moment ago
     std::map<std::string, clock::time_point> rows_taken_;  ///< until when
     std::set<std::string, std::less<>> released_;          ///< values
     std::uint64_t by_ = 0;                                 ///< the backend that is at work
@@ -175,11 +175,13 @@ private:
     What it does with its owner is the same: it connects, introduces the server, answers in order, and answers all
     before it says that it is down.
 */
-class database_session final : public sql::session, wire::owner, public std::enable_shared_from_this<database_session> {
+class database_session final : public stores::kit::session,
+                               wire::owner,
+                               public std::enable_shared_from_this<database_session> {
 public:
     /// @p listens: it is to be notified of changes. @p patience: of the server, with rows that others have.
     database_session(world& w, process& p, database& d, asio::any_io_executor on, bool listens,
-                     std::chrono::milliseconds patience, sql::session::owner& o)
+                     std::chrono::milliseconds patience, stores::kit::session::owner& o)
         : world_(w),
           process_(p),
           database_(d),
@@ -217,7 +219,7 @@ public:
     bool up() const noexcept override { return state_ == state::up; }
     bool busy() const noexcept override { return state_ != state::down; }
     bool notifies() const noexcept override { return listens_; }
-    sql::introduction const& server() const noexcept override { return introduction_; }
+    stores::kit::introduction const& server() const noexcept override { return introduction_; }
 
     std::optional<clock::time_point> waiting_since() const override
     {
@@ -253,7 +255,7 @@ public:
              .waits = std::move(waits)});
     }
 
-    void end(sql::backend const& b, std::function<void(bool)> done) override
+    void end(stores::kit::backend const& b, std::function<void(bool)> done) override
     {
         if (!up() || b.id == 0)
             return done(false);
@@ -266,7 +268,7 @@ public:
              .lost = [done] { done(false); }});
     }
 
-    void look(std::function<void(bool durable)> done) override
+    void ask_durability(std::function<void(bool durable)> done) override
     {
         if (up())
             ask({.carry_out = [done](auto const&) -> std::function<void()> { return [done] { done(true); }; },
@@ -320,10 +322,10 @@ private:
             owner_->down(*this, was_up, std::move(reason));
     }
 
-    void introduced(sql::introduction server)
+    void introduced(stores::kit::introduction server)
     {
         introduction_ = std::move(server);
-        if (auto why = owner_->meet(*this, introduction_); why.error)
+        if (auto why = owner_->check_server(*this, introduction_); why.error)
             return cut(std::move(why));
         if (!owner_)
             return;
@@ -357,28 +359,29 @@ private:
     database& database_;
     bool const listens_;
     std::chrono::milliseconds const patience_;
-    sql::session::owner* owner_;  ///< null after the end
+    stores::kit::session::owner* owner_;  ///< null after the end
     std::shared_ptr<wire> const wire_;
     state state_ = state::down;
     std::uint64_t life_ = 0;  ///< of the present connection, or the next
     std::deque<clock::time_point> asked_;
-    sql::introduction introduction_;
+    stores::kit::introduction introduction_;
     std::optional<node_reply> why_;  ///< it is being cut
 };
 
-std::shared_ptr<node> database::make_node(process& p, config const& settings, std::shared_ptr<redis::group> const&)
+std::shared_ptr<node> database::make_node(process& p, config const& settings,
+                                          std::shared_ptr<stores::redis::group> const&)
 {
     auto make_session = [this, &p, patience = settings.node_timeout](asio::any_io_executor on, std::size_t i,
-                                                                     sql::session::owner& o) {
+                                                                     stores::kit::session::owner& o) {
         return std::make_shared<database_session>(world(), p, *this, std::move(on), i == 0, patience, o);
     };
-    return sql::make_database_node({.name = "table://" + name,
-                                    .kind = "table",
-                                    .connections = 1 + world().random.below(3),
-                                    .timeout = settings.node_timeout,
-                                    .make_session = std::move(make_session),
-                                    .seed = static_cast<std::uint32_t>(world().random.roll())},
-                                   settings, {.claim = [](auto&, auto&) { return std::string(); }});
+    return stores::kit::make_database_node({.name = "table://" + name,
+                                            .kind = "table",
+                                            .connections = 1 + world().random.below(3),
+                                            .timeout = settings.node_timeout,
+                                            .make_session = std::move(make_session),
+                                            .seed = static_cast<std::uint32_t>(world().random.roll())},
+                                           settings, {.claim = [](auto&, auto&) { return std::string(); }});
 }
 
 }  // namespace

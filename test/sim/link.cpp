@@ -28,46 +28,46 @@ struct part {
 };
 
 // Where a batch may be torn: between operations, and between the reading of what is to be tracked and the script.
-std::vector<part> parts_of(redis::batch const& b)
+std::vector<part> parts_of(stores::redis::batch const& b)
 {
     std::vector<part> all;
     for (auto const& e : b.entries) {
         auto const& c = e.operation->command();
         if (e.tracked_from != 0 && e.tracked_from < e.answer)
             all.push_back({e.answer, std::string(c.value)});
-        all.push_back({e.answer + redis::commands_for(c), std::string(c.value)});
+        all.push_back({e.answer + stores::redis::commands_for(c), std::string(c.value)});
     }
     if (all.empty())
         all.push_back({b.request.commands(), {}});
     return all;
 }
 
-class link final : public redis::link, wire::owner, public std::enable_shared_from_this<link> {
+class link final : public stores::redis::link, wire::owner, public std::enable_shared_from_this<link> {
 public:
     link(world& w, process& p, server& s) : world_(w), process_(p), server_(s), wire_(std::make_shared<wire>(w, p, s))
     {
     }
 
-    void start(std::shared_ptr<detail::runtime> const& by, listener& l) override
+    void start(std::shared_ptr<runtime::runtime> const& by, listener& l) override
     {
         listener_ = &l;
         wire_->start(by->strand(), *this);
     }
 
-    void open(std::shared_ptr<redis::batch> greeting) override
+    void open(std::shared_ptr<stores::redis::batch> greeting) override
     {
         listener_->connecting();
         greeting_ = std::move(greeting);
         wire_->open();
     }
 
-    void keep() override
+    void server_accepted() override
     {
         world_.tell("{} and {} are connected", process_.name(), server_.name);
         process_.contact_changed(server_);
     }
 
-    void send(std::shared_ptr<redis::batch> const& b) override
+    void send(std::shared_ptr<stores::redis::batch> const& b) override
     {
         for (auto const& e : b->entries)
             process_.checks_sending(e.operation->command(), server_);
@@ -100,7 +100,7 @@ private:
         auto const greeting = std::exchange(greeting_, {});
         if (!there)
             return failed("no connection");
-        inbox_ = redis::inbox();
+        inbox_ = stores::redis::inbox();
         unread_.clear();
         inbox_.expect(greeting);
         transmit(greeting, test::take_commands(greeting->request.bytes()), {}, std::make_shared<bool>(false));
@@ -120,7 +120,7 @@ private:
     }
 
     // @p value: of the operation. @p lost: whether the batch, of which this is a part, has been told of as lost.
-    void transmit(std::shared_ptr<redis::batch> const& b, std::vector<command> commands, std::string value,
+    void transmit(std::shared_ptr<stores::redis::batch> const& b, std::vector<command> commands, std::string value,
                   std::shared_ptr<bool> const& lost)
     {
         auto carry_out = [self = shared_from_this(), commands = std::move(commands), value,
@@ -151,15 +151,15 @@ private:
         for (auto const piece : {first, bytes.substr(first.size())}) {
             unread_ += piece;
             std::string_view rest = unread_;
-            for (auto e = inbox_.next(rest); e != redis::inbox::event::none; e = inbox_.next(rest))
+            for (auto e = inbox_.next(rest); e != stores::redis::inbox::event::none; e = inbox_.next(rest))
                 handle(e);
             unread_.erase(0, unread_.size() - rest.size());
         }
     }
 
-    void handle(redis::inbox::event e)
+    void handle(stores::redis::inbox::event e)
     {
-        using event = redis::inbox::event;
+        using event = stores::redis::inbox::event;
         if (e == event::answered)
             return answered(inbox_.take_answered());
         if (e != event::changed)
@@ -170,7 +170,7 @@ private:
     }
 
     // What has been read is handed out a little later.
-    void answered(std::shared_ptr<redis::batch> const& b)
+    void answered(std::shared_ptr<stores::redis::batch> const& b)
     {
         auto const hand_out = [self = shared_from_this(), b] { self->listener_->answered(b); };
         if (wire_->pushes_first())
@@ -185,18 +185,19 @@ private:
     process& process_;
     server& server_;
     std::shared_ptr<wire> const wire_;
-    std::shared_ptr<redis::batch> greeting_;
-    redis::inbox inbox_;
+    std::shared_ptr<stores::redis::batch> greeting_;
+    stores::redis::inbox inbox_;
     std::string unread_;
     listener* listener_ = nullptr;  ///< null after the end
 };
 
 }  // namespace
 
-std::shared_ptr<node> server::make_node(process& p, config const& settings, std::shared_ptr<redis::group> const& group)
+std::shared_ptr<node> server::make_node(process& p, config const& settings,
+                                        std::shared_ptr<stores::redis::group> const& group)
 {
-    return redis::make_redis_node(redis::parse_url("redis://" + name), settings, group,
-                                  std::make_shared<link>(world_, p, *this));
+    return stores::redis::make_redis_node(net::parse_url("redis://" + name), settings, group,
+                                          std::make_shared<link>(world_, p, *this));
 }
 
 }  // namespace redlock::sim

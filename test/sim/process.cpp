@@ -30,10 +30,10 @@ process*& current_process() noexcept
 namespace {
 
 /// What the manager takes from the world.
-class sim_runtime final : public detail::runtime {
+class sim_runtime final : public runtime::runtime {
 public:
     sim_runtime(world& w, process& p, asio::any_io_executor executor)
-        : runtime(detail::strand(std::move(executor))), world_(w), process_(p)
+        : runtime::runtime(redlock::runtime::strand(std::move(executor))), world_(w), process_(p)
     {
     }
 
@@ -128,13 +128,13 @@ void process::begin_manager()
     std::vector<std::shared_ptr<node>> nodes;
     auto const executor = context_.get_executor();
     auto const runtime = std::make_shared<sim_runtime>(world_, *this, executor);
-    auto const group = std::make_shared<redis::group>(runtime);
+    auto const group = std::make_shared<stores::redis::group>(runtime);
     for (auto& s : world_.servers) {
         auto node = s->make_node(*this, settings_, group);
         settings_.nodes.push_back(node->name());
         nodes.push_back(std::make_shared<watched_node>(std::move(node), *this, *s));
     }
-    auto const state = detail::manager_state::make(executor, runtime, settings_, std::move(nodes));
+    auto const state = locks::manager_state::make(executor, runtime, settings_, std::move(nodes));
     state_ = state;
     locks_ = std::make_unique<lock_manager>(detail::access::make_manager<lock_manager>(state));
 }
@@ -342,7 +342,7 @@ clock::time_point process::asked_for(resource_set const& wanted)
     return last;
 }
 
-bool process::owns(detail::lock_table::entry const& e) const
+bool process::owns(stores::memory::lock_table::entry const& e) const
 {
     return core::owner_in(e.value) == name_ && !world_.was_left(e.value);
 }

@@ -60,11 +60,11 @@ public:
     void after(clock::duration d, std::function<void()> what);
 
     // For the checks.
-    bool in_touch_for(clock::duration) const;           ///< with all servers, which are well
-    bool holds(resource_set const&);                    ///< one of them
-    bool is_first_for(resource_set const&);             ///< whether nobody else here may stand before who wants several
-    clock::time_point asked_for(resource_set const&);   ///< the last time, for one of them
-    bool owns(detail::lock_table::entry const&) const;  ///< whether it is its key
+    bool in_touch_for(clock::duration) const;          ///< with all servers, which are well
+    bool holds(resource_set const&);                   ///< one of them
+    bool is_first_for(resource_set const&);            ///< whether nobody else here may stand before who wants several
+    clock::time_point asked_for(resource_set const&);  ///< the last time, for one of them
+    bool owns(stores::memory::lock_table::entry const&) const;  ///< whether it is its key
     void wants(std::string const& resource);
     void is_done_with(std::string const& resource);
     void checks_submission(node_operation const&);
@@ -139,7 +139,7 @@ private:
     asio::io_context context_{1};
     std::unique_ptr<asio::executor_work_guard<asio::io_context::executor_type>> work_;
     std::unique_ptr<lock_manager> locks_;
-    std::weak_ptr<detail::manager_state> state_;
+    std::weak_ptr<locks::manager_state> state_;
 };
 
 /// The process whose clocks the code that is running sees; null: the real ones.

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 class group;
 }
 
@@ -231,9 +231,9 @@ public:
     virtual bool tells_of_promotions() const { return false; }
 
     /// The shipped node, on a simulated network.
-    virtual std::shared_ptr<node> make_node(process&, config const&, std::shared_ptr<redis::group> const&);
+    virtual std::shared_ptr<node> make_node(process&, config const&, std::shared_ptr<stores::redis::group> const&);
 
-    detail::lock_table keys;
+    stores::memory::lock_table keys;
     std::set<std::string, std::less<>> scripts;  ///< by their digests
 
     std::string life_mark;          ///< its life marker, which is there from the beginning; empty: there is none
@@ -246,7 +246,7 @@ public:
             late_.emplace(value);
     }
 
-    bool came_late(detail::lock_table::entry const& e) const { return late_.contains(e.value); }
+    bool came_late(stores::memory::lock_table::entry const& e) const { return late_.contains(e.value); }
 
 private:
     sim::world& world_;

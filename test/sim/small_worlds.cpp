@@ -171,7 +171,7 @@ public:
     }
 
     plan const& the_plan;
-    std::vector<detail::lock_table> tables;
+    std::vector<stores::memory::lock_table> tables;
     clock::time_point const begin;
 
 private:
@@ -184,8 +184,8 @@ private:
                 nodes.push_back(std::make_shared<planned_node>(w, n, i));
                 settings.nodes.push_back(nodes.back()->name());
             }
-            state = detail::manager_state::make(w.context.get_executor(), std::make_shared<virtual_runtime>(w),
-                                                std::move(settings), std::move(nodes));
+            state = locks::manager_state::make(w.context.get_executor(), std::make_shared<virtual_runtime>(w),
+                                               std::move(settings), std::move(nodes));
             locks.emplace(detail::access::make_manager<lock_manager>(state));
             state->quorum.nodes.set_met();
         }
@@ -228,7 +228,7 @@ private:
 
         small_world& world;
         std::size_t const number;
-        std::shared_ptr<detail::manager_state> state;
+        std::shared_ptr<locks::manager_state> state;
         std::optional<lock_manager> locks;
         asio::cancellation_signal cancel;
         lock held;

@@ -12,11 +12,11 @@ namespace redlock::test {
 
 namespace {
 
-namespace json = etcd_v3::json;
-using etcd_v3::base64;
-using etcd_v3::bytes;
-using etcd_v3::number;
-using etcd_v3::text;
+namespace json = stores::etcd::json;
+using stores::etcd::base64;
+using stores::etcd::bytes;
+using stores::etcd::number;
+using stores::etcd::text;
 
 constexpr int invalid_argument = 3, not_found = 5;
 
@@ -69,7 +69,7 @@ etcd_gateway::object etcd_gateway::carry_out(std::string_view path, std::string 
 etcd_gateway::object etcd_gateway::grant(object const& asked)
 {
     auto const id = fmt::to_string(++last_lease_);
-    std::chrono::seconds const ttl(number(asked, "TTL"));
+    std::chrono::seconds const ttl(stores::etcd::number(asked, "TTL"));
     leases_[id] = {ttl, time(), time() + ttl};
     note(id, "is granted");
     return {{"header", header()}, {"ID", id}, {"TTL", fmt::to_string(ttl.count())}};
@@ -77,7 +77,7 @@ etcd_gateway::object etcd_gateway::grant(object const& asked)
 
 etcd_gateway::object etcd_gateway::revoke(object const& asked)
 {
-    auto const id = std::string(text(asked, "ID"));
+    auto const id = std::string(stores::etcd::text(asked, "ID"));
     if (!leases_.contains(id))
         throw refused{"etcdserver: requested lease not found", not_found};
     end(id);
@@ -157,15 +157,16 @@ etcd_gateway::object etcd_gateway::carry_out(object const& transaction, values& 
 
 bool etcd_gateway::judge(object const& condition) const
 {
-    auto const found = values_.find(bytes(condition, "key"));
-    auto const target = text(condition, "target"), result = text(condition, "result");
+    auto const found = values_.find(stores::etcd::bytes(condition, "key"));
+    auto const target = stores::etcd::text(condition, "target"), result = stores::etcd::text(condition, "result");
     if (target == "CREATE")
-        return (found == values_.end() ? 0 : found->second.created) == number(condition, "create_revision");
+        return (found == values_.end() ? 0 : found->second.created)
+               == stores::etcd::number(condition, "create_revision");
     if (target == "MOD")
-        return (found == values_.end() ? 0 : found->second.changed) == number(condition, "mod_revision");
+        return (found == values_.end() ? 0 : found->second.changed) == stores::etcd::number(condition, "mod_revision");
     if (found == values_.end())
         return false;
-    auto const order = found->second.bytes.compare(bytes(condition, "value"));
+    auto const order = found->second.bytes.compare(stores::etcd::bytes(condition, "value"));
     return result == "LESS" ? order < 0 : result == "GREATER" ? order > 0 : order == 0;
 }
 
@@ -178,7 +179,7 @@ etcd_gateway::object etcd_gateway::step(object const& what, values& after)
     if (name == "request_range")
         return {{"response_range", range(arguments, after)}};
     if (name == "request_delete_range") {
-        auto const deleted = after.erase(bytes(arguments, "key"));
+        auto const deleted = after.erase(stores::etcd::bytes(arguments, "key"));
         return {{"response_delete_range", {{"deleted", fmt::to_string(deleted)}}}};
     }
     put(arguments, after);
@@ -187,12 +188,12 @@ etcd_gateway::object etcd_gateway::step(object const& what, values& after)
 
 void etcd_gateway::put(object const& asked, values& after)
 {
-    auto const key = bytes(asked, "key");
+    auto const key = stores::etcd::bytes(asked, "key");
     auto const there = after.find(key);
-    bool const as_it_is = etcd_v3::is_true(asked, "ignore_value");
+    bool const as_it_is = stores::etcd::is_true(asked, "ignore_value");
     if (as_it_is && there == after.end())
         throw refused{"etcdserver: key not found", invalid_argument};
-    auto const lease = std::string(text(asked, "lease"));
+    auto const lease = std::string(stores::etcd::text(asked, "lease"));
     if (!lease.empty() && lease != "0" && !leases_.contains(lease))
         throw refused{"etcdserver: requested lease not found", not_found};
     auto& v = after[key];
@@ -200,24 +201,26 @@ void etcd_gateway::put(object const& asked, values& after)
         v.created = revision_;
     v.changed = revision_;
     if (!as_it_is)
-        v.bytes = bytes(asked, "value");
-    if (!etcd_v3::is_true(asked, "ignore_lease"))
+        v.bytes = stores::etcd::bytes(asked, "value");
+    if (!stores::etcd::is_true(asked, "ignore_lease"))
         v.lease = lease == "0" ? std::string() : lease;
 }
 
 etcd_gateway::object etcd_gateway::range(object const& asked, values const& in) const
 {
-    auto const first = bytes(asked, "key"), last = bytes(asked, "range_end");
+    auto const first = stores::etcd::bytes(asked, "key"), last = stores::etcd::bytes(asked, "range_end");
     auto const begin = in.lower_bound(first);
     auto const end = last.empty() ? in.upper_bound(first) : in.lower_bound(last);
     json::array found;
-    for (auto at = begin; at != end && (number(asked, "limit") == 0 || std::ssize(found) < number(asked, "limit"));
+    for (auto at = begin;
+         at != end
+         && (stores::etcd::number(asked, "limit") == 0 || std::ssize(found) < stores::etcd::number(asked, "limit"));
          ++at) {
-        object one{{"key", base64(at->first)},
+        object one{{"key", stores::etcd::base64(at->first)},
                    {"create_revision", fmt::to_string(at->second.created)},
                    {"mod_revision", fmt::to_string(at->second.changed)}};
-        if (!etcd_v3::is_true(asked, "keys_only"))
-            one["value"] = base64(at->second.bytes);
+        if (!stores::etcd::is_true(asked, "keys_only"))
+            one["value"] = stores::etcd::base64(at->second.bytes);
         if (!at->second.lease.empty())
             one["lease"] = at->second.lease;
         found.push_back(std::move(one));
@@ -257,19 +260,21 @@ void etcd_gateway::commit(values after)
 void etcd_gateway::hear(std::weak_ptr<void const> const& from, std::string const& message, told tell)
 {
     auto const said = json::parse(message).as_object();
-    if (auto const& asked = etcd_v3::object(said, "create_request"); !asked.empty()) {
-        watches_.push_back({from, number(asked, "watch_id"), bytes(asked, "key"), tell});
-        tell(json::serialize(object{
-            {"result",
-             {{"header", header()}, {"watch_id", fmt::to_string(number(asked, "watch_id"))}, {"created", true}}}}));
-        auto const since = number(asked, "start_revision");
+    if (auto const& asked = stores::etcd::object(said, "create_request"); !asked.empty()) {
+        watches_.push_back({from, stores::etcd::number(asked, "watch_id"), stores::etcd::bytes(asked, "key"), tell});
+        tell(json::serialize(object{{"result",
+                                     {{"header", header()},
+                                      {"watch_id", fmt::to_string(stores::etcd::number(asked, "watch_id"))},
+                                      {"created", true}}}}));
+        auto const since = stores::etcd::number(asked, "start_revision");
         for (auto const& [key, revision] : deleted_) {
             if (since > 0 && revision >= since && key == watches_.back().key)
                 tell_of(key, revision, watches_.back());
         }
-    } else if (auto const& ended = etcd_v3::object(said, "cancel_request"); !ended.empty()) {
+    } else if (auto const& ended = stores::etcd::object(said, "cancel_request"); !ended.empty()) {
         std::erase_if(watches_, [&](auto& w) {
-            return w.id == number(ended, "watch_id") && !w.from.owner_before(from) && !from.owner_before(w.from);
+            return w.id == stores::etcd::number(ended, "watch_id") && !w.from.owner_before(from)
+                   && !from.owner_before(w.from);
         });
     } else {
         tell(json::serialize(object{{"result", {{"header", header()}}}}));
@@ -278,7 +283,8 @@ void etcd_gateway::hear(std::weak_ptr<void const> const& from, std::string const
 
 void etcd_gateway::tell_of(std::string const& key, std::int64_t revision, watch const& w) const
 {
-    object const event{{"type", "DELETE"}, {"kv", {{"key", base64(key)}, {"mod_revision", fmt::to_string(revision)}}}};
+    object const event{{"type", "DELETE"},
+                       {"kv", {{"key", stores::etcd::base64(key)}, {"mod_revision", fmt::to_string(revision)}}}};
     w.tell(json::serialize(object{
         {"result", {{"header", header()}, {"watch_id", fmt::to_string(w.id)}, {"events", json::array{event}}}}}));
 }

@@ -20,7 +20,7 @@ namespace redlock::test {
 /// for a majority.
 class etcd_gateway {
 public:
-    using object = etcd_v3::json::object;
+    using object = stores::etcd::json::object;
     using told = std::function<void(std::string const&)>;
 
     virtual ~etcd_gateway() = default;

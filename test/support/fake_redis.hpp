@@ -212,11 +212,12 @@ private:
             return all;
         }
         if (name == "SCRIPT") {
-            auto const known = std::find_if(redis::all_scripts.begin(), redis::all_scripts.end(),
+            auto const known = std::find_if(stores::redis::all_scripts.begin(), stores::redis::all_scripts.end(),
                                             [&](auto& s) { return c.back() == s.source; });
-            return bulk_string(known == redis::all_scripts.end() ? std::string(40, '0') : std::string(known->sha1));
+            return bulk_string(known == stores::redis::all_scripts.end() ? std::string(40, '0')
+                                                                         : std::string(known->sha1));
         }
-        if (name == "EVALSHA" && c[1] == redis::life_script.sha1)
+        if (name == "EVALSHA" && c[1] == stores::redis::life_script.sha1)
             return life();
         if (name == "PING")
             return "+PONG\r\n";

@@ -15,12 +15,12 @@ namespace redlock::test {
 /// An inbox that waits for the replies to some batches, and what it tells when bytes come in pieces.
 class inbox_reader {
 public:
-    explicit inbox_reader(redis::resp::limits l = {}) : inbox_(l) {}
+    explicit inbox_reader(stores::redis::resp::limits l = {}) : inbox_(l) {}
 
     /// The replies to a batch of @p commands come next.
     void expect(std::size_t commands)
     {
-        batches.push_back(std::make_shared<redis::batch>());
+        batches.push_back(std::make_shared<stores::redis::batch>());
         for (; commands > 0; --commands)
             batches.back()->request.push("PING");
         inbox_.expect(batches.back());
@@ -31,7 +31,7 @@ public:
         if (ended)
             return;
         unread_.add(piece, [&](std::string_view& bytes) {
-            for (auto e = inbox_.next(bytes); e != redis::inbox::event::none; e = inbox_.next(bytes)) {
+            for (auto e = inbox_.next(bytes); e != stores::redis::inbox::event::none; e = inbox_.next(bytes)) {
                 note(e);
                 if (ended)
                     break;
@@ -44,13 +44,13 @@ public:
 
     /// "answered N" with the position of the batch, "changed KEY", "changed" for any key, "malformed" or "unasked".
     std::vector<std::string> events;
-    std::deque<std::shared_ptr<redis::batch>> batches;  ///< those that were expected, in their order
-    bool ended = false;                                 ///< nothing more can be read
+    std::deque<std::shared_ptr<stores::redis::batch>> batches;  ///< those that were expected, in their order
+    bool ended = false;                                         ///< nothing more can be read
 
 private:
-    void note(redis::inbox::event e)
+    void note(stores::redis::inbox::event e)
     {
-        using event = redis::inbox::event;
+        using event = stores::redis::inbox::event;
         if (e == event::answered) {
             auto const answered = inbox_.take_answered();
             std::size_t i = 0;
@@ -66,7 +66,7 @@ private:
         }
     }
 
-    redis::inbox inbox_;
+    stores::redis::inbox inbox_;
     unread_bytes unread_;
 };
 

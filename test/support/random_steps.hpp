@@ -122,7 +122,7 @@ inline void do_random_steps(std::function<std::shared_ptr<node>()> make, std::fu
     bool const all = r == repertoire::all;
     testing::client client({.make = std::move(make)});
     random_steps steps(r);
-    detail::lock_table model;
+    stores::memory::lock_table model;
     auto const now = clock::now();  // nothing expires meanwhile
     int const count = all ? pick(2'000, 20'000) : pick(1'000, 4'000);
     std::size_t granted_sets = 0, grown = 0, wanted = 0, handed_on = 0, raised = 0;

@@ -12,18 +12,30 @@
 
 namespace redlock::test::replies {
 
-using redlock::redis::resp::type;
-using redis::reply;
+using redlock::stores::redis::resp::type;
+using stores::redis::reply;
 
-inline reply text(std::string t) { return {.type = type::blob_string, .text = std::move(t), .elements = {}}; }
-inline reply word(std::string t) { return {.type = type::simple_string, .text = std::move(t), .elements = {}}; }
-inline reply number(int n) { return {.type = type::number, .text = std::to_string(n), .elements = {}}; }
-inline reply nothing() { return {.type = type::null, .text = {}, .elements = {}}; }
-inline reply refused(std::string words)
+inline stores::redis::reply text(std::string t)
 {
-    return {.type = type::simple_error, .text = std::move(words), .elements = {}};
+    return {.type = stores::redis::resp::type::blob_string, .text = std::move(t), .elements = {}};
 }
-inline reply list(type t, std::vector<std::string> all) { return {.type = t, .text = {}, .elements = std::move(all)}; }
+inline stores::redis::reply word(std::string t)
+{
+    return {.type = stores::redis::resp::type::simple_string, .text = std::move(t), .elements = {}};
+}
+inline stores::redis::reply number(int n)
+{
+    return {.type = stores::redis::resp::type::number, .text = std::to_string(n), .elements = {}};
+}
+inline stores::redis::reply nothing() { return {.type = stores::redis::resp::type::null, .text = {}, .elements = {}}; }
+inline stores::redis::reply refused(std::string words)
+{
+    return {.type = stores::redis::resp::type::simple_error, .text = std::move(words), .elements = {}};
+}
+inline stores::redis::reply list(stores::redis::resp::type t, std::vector<std::string> all)
+{
+    return {.type = t, .text = {}, .elements = std::move(all)};
+}
 
 /// A version of a server: how it differs from Redis 7.0.
 struct version {
@@ -36,7 +48,9 @@ struct version {
     std::string memory = "maxmemory:0\r\nmaxmemory_policy:noeviction\r\n";
     std::string persistence = "loading:0\r\naof_enabled:0\r\n";
     /// In place of the usual answer.
-    std::function<std::optional<reply>(command const&)> answer = [](command const&) { return std::nullopt; };
+    std::function<std::optional<stores::redis::reply>(command const&)> answer = [](command const&) {
+        return std::nullopt;
+    };
 };
 
 /// What it answers to a greeting.
@@ -44,9 +58,9 @@ struct server : version {
     explicit server(version v) : version(std::move(v)) {}
 
     /// To all that is asked.
-    std::vector<reply> answers(redis::request const& asked)
+    std::vector<stores::redis::reply> answers(stores::redis::request const& asked)
     {
-        std::vector<reply> all;
+        std::vector<stores::redis::reply> all;
         for (auto const& c : take_commands(asked.bytes())) {
             auto const special = answer(c);
             all.push_back(special ? *special : usual(c));
@@ -55,14 +69,14 @@ struct server : version {
     }
 
 private:
-    reply usual(command const& c)
+    stores::redis::reply usual(command const& c)
     {
         auto const& name = c[0];
         if (name == "HELLO")
-            return list(type::map, {"server", "redis", "version", version::number, "proto", "3", "id", "7", "mode",
-                                    mode, "role", role, "modules", ""});
+            return list(stores::redis::resp::type::map, {"server", "redis", "version", version::number, "proto", "3",
+                                                         "id", "7", "mode", mode, "role", role, "modules", ""});
         if (name == "INFO")
-            return {.type = type::verbatim_string,
+            return {.type = stores::redis::resp::type::verbatim_string,
                     .text = "txt:"
                             + (c[1] == "server"
                                    ? "redis_version:" + version::number + "\r\nrun_id:abc\r\nuptime_in_seconds:42\r\n"
@@ -70,17 +84,18 @@ private:
                                                   : persistence),
                     .elements = {}};
         if (name == "CONFIG")
-            return list(type::map, {"no-appendfsync-on-rewrite", "no", "appendfsync", "everysec"});
+            return list(stores::redis::resp::type::map, {"no-appendfsync-on-rewrite", "no", "appendfsync", "everysec"});
         if (name == "COMMAND")
             return deletions.empty()
                        ? refused("ERR Unknown subcommand or wrong number of arguments for 'LIST'. Try COMMAND HELP.")
-                       : list(type::array, deletions);
+                       : list(stores::redis::resp::type::array, deletions);
         if (name == "SCRIPT")
-            return text(std::string(std::find_if(redis::all_scripts.begin(), redis::all_scripts.end(), [&](auto& s) {
-                                        return s.source == c[2];
-                                    })->sha1));
-        if (name == "EVALSHA" && c[1] == redis::life_script.sha1)
-            return list(type::array, {"abc 0 - f00d", "42000"});
+            return text(std::string(
+                std::find_if(stores::redis::all_scripts.begin(), stores::redis::all_scripts.end(), [&](auto& s) {
+                    return s.source == c[2];
+                })->sha1));
+        if (name == "EVALSHA" && c[1] == stores::redis::life_script.sha1)
+            return list(stores::redis::resp::type::array, {"abc 0 - f00d", "42000"});
         if (name == "SET")
             return set(c);
         if (name == "GET")
@@ -88,13 +103,13 @@ private:
         if (name == "ZADD" && !zadd_gt)
             return refused("ERR syntax error");
         if (name == "ZINCRBY")
-            return {.type = type::real, .text = "2", .elements = {}};
+            return {.type = stores::redis::resp::type::real, .text = "2", .elements = {}};
         if (name == "CLIENT" || name == "SELECT")
             return word("OK");
         return replies::number(1);
     }
 
-    reply set(command const& c)
+    stores::redis::reply set(command const& c)
     {
         bool const get = c.back() == "GET";
         if (get && !set_get)

@@ -25,33 +25,34 @@ inline std::string bulk_string(std::string_view text)
 }
 
 /// Appends the bytes that become @p r when they are read.
-inline void append_reply(std::string& to, redis::reply const& r)
+inline void append_reply(std::string& to, stores::redis::reply const& r)
 {
     constexpr std::string_view marks = "_+-:_$!=#,(*%~>";  // in the order of the types
-    using redis::resp::type;
+    using stores::redis::resp::type;
     auto const mark = marks[static_cast<std::size_t>(r.type)];
     switch (r.type) {
-    case type::blob_string:
-    case type::blob_error:
-    case type::verbatim_string:
+    case stores::redis::resp::type::blob_string:
+    case stores::redis::resp::type::blob_error:
+    case stores::redis::resp::type::verbatim_string:
         return append_bulk_string(to, r.text, mark);
-    case type::array:
-    case type::map:
-    case type::set:
-    case type::push:
+    case stores::redis::resp::type::array:
+    case stores::redis::resp::type::map:
+    case stores::redis::resp::type::set:
+    case stores::redis::resp::type::push:
         to += mark;
-        to.append(fmt::format_int(r.elements.size() / (r.type == type::map ? 2 : 1)).c_str()).append("\r\n");
+        to.append(fmt::format_int(r.elements.size() / (r.type == stores::redis::resp::type::map ? 2 : 1)).c_str())
+            .append("\r\n");
         for (auto const& e : r.elements)
             append_bulk_string(to, e);
         return;
-    case type::none:
-    case type::null:
-    case type::simple_string:
-    case type::simple_error:
-    case type::number:
-    case type::boolean:
-    case type::real:
-    case type::big_number:
+    case stores::redis::resp::type::none:
+    case stores::redis::resp::type::null:
+    case stores::redis::resp::type::simple_string:
+    case stores::redis::resp::type::simple_error:
+    case stores::redis::resp::type::number:
+    case stores::redis::resp::type::boolean:
+    case stores::redis::resp::type::real:
+    case stores::redis::resp::type::big_number:
         to += mark;
         to.append(r.text).append("\r\n");
         return;

@@ -10,22 +10,22 @@
 namespace redlock::test {
 
 /// A way to one server, which the test walks.
-struct scripted_link : redis::link {
-    void start(std::shared_ptr<detail::runtime> const&, listener& l) override { told = &l; }
-    void open(std::shared_ptr<redis::batch> b) override
+struct scripted_link : stores::redis::link {
+    void start(std::shared_ptr<runtime::runtime> const&, listener& l) override { told = &l; }
+    void open(std::shared_ptr<stores::redis::batch> b) override
     {
         ++opened;
         asked = std::move(b);
         told->connecting();
     }
-    void keep() override { kept = true; }
-    void send(std::shared_ptr<redis::batch> const& b) override { asked = b; }
+    void server_accepted() override { kept = true; }
+    void send(std::shared_ptr<stores::redis::batch> const& b) override { asked = b; }
     void cut() override { ++cuts; }
     void close() override { closed = true; }
     void abandon() override { closed = true; }
 
     /// The answers to what it was asked last.
-    void says(std::vector<redis::reply> all)
+    void says(std::vector<stores::redis::reply> all)
     {
         auto const b = std::exchange(asked, {});
         for (auto& r : all)
@@ -41,7 +41,7 @@ struct scripted_link : redis::link {
     }
 
     listener* told = nullptr;
-    std::shared_ptr<redis::batch> asked;
+    std::shared_ptr<stores::redis::batch> asked;
     int opened = 0, cuts = 0;
     bool kept = false, closed = false;
 };

@@ -141,10 +141,10 @@ private:
     std::uint64_t last_event_ = 0;
 };
 
-class virtual_runtime final : public detail::runtime {
+class virtual_runtime final : public runtime::runtime {
 public:
     explicit virtual_runtime(virtual_world& world)
-        : runtime(detail::strand(asio::any_io_executor(world.context.get_executor()))), world_(world)
+        : runtime(redlock::runtime::strand(asio::any_io_executor(world.context.get_executor()))), world_(world)
     {
     }
 
@@ -184,7 +184,7 @@ private:
 };
 
 /// A lock server in virtual time that does what the test says.
-class scripted_server : public detail::lock_table {
+class scripted_server : public stores::memory::lock_table {
 public:
     explicit scripted_server(virtual_world& world) : world_(world) {}
 
@@ -250,7 +250,7 @@ public:
         identity = {.durable = false, .restarted = true, .began = world_.now};
     }
 
-    entry* find(std::string const& key) { return lock_table::find(key, world_.now); }
+    entry* find(std::string const& key) { return stores::memory::lock_table::find(key, world_.now); }
 
     std::size_t count(node_command::kind what) const
     {
@@ -264,7 +264,7 @@ public:
                             c.keys.size()});
         if (refusal)
             return {.untouched = true, .error = refusal};
-        auto r = lock_table::carry_out(c, world_.now, tombstone, who);
+        auto r = stores::memory::lock_table::carry_out(c, world_.now, tombstone, who);
         if (counts_by != 0 && c.what == node_command::kind::acquire && !c.is_shared() && r.vote == vote::granted
             && c.fence != 0)
             r.fence = counters[c.key()] += counts_by;
@@ -473,8 +473,8 @@ public:
             settings.nodes.push_back(nodes.back()->name());
         }
         auto runtime = std::make_shared<virtual_runtime>(*this);
-        auto state = detail::manager_state::make(context.get_executor(), std::move(runtime), std::move(settings),
-                                                 std::move(nodes));
+        auto state = locks::manager_state::make(context.get_executor(), std::move(runtime), std::move(settings),
+                                                std::move(nodes));
         return std::make_unique<lock_manager>(detail::access::make_manager<lock_manager>(state));
     }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 using namespace redlock;
-using namespace redlock::redis;
+using namespace redlock::stores::redis;
 
 BOOST_AUTO_TEST_SUITE(batches)
 
@@ -15,9 +15,9 @@ namespace {
 
 void hand_in(batch& b, std::initializer_list<std::string_view> map, bool whole)
 {
-    b.take({.type = resp::type::map});
+    b.take({.type = stores::redis::resp::type::map});
     for (auto const& text : map)
-        b.take({.type = resp::type::blob_string, .depth = 1, .text = text});
+        b.take({.type = stores::redis::resp::type::blob_string, .depth = 1, .text = text});
     if (whole)
         b.end_reply();
 }

@@ -22,19 +22,19 @@ bool mentions(std::string const& text, std::string const& a, std::string const& 
 
 BOOST_AUTO_TEST_CASE(the_defaults_are_good)
 {
-    BOOST_TEST(detail::check(good()) == "");
-    BOOST_TEST(detail::check(acquire_options{}, good()) == "");
-    BOOST_TEST(detail::check({.wait = wait_forever}, good()) == "");
+    BOOST_TEST(locks::check(good()) == "");
+    BOOST_TEST(locks::check(acquire_options{}, good()) == "");
+    BOOST_TEST(locks::check({.wait = wait_forever}, good()) == "");
 }
 
 BOOST_AUTO_TEST_CASE(each_broken_field_is_named_with_its_value_and_limit)
 {
-    BOOST_TEST(mentions(detail::check(config()), "nodes", "empty"));
-    BOOST_TEST(mentions(detail::check({.nodes = std::vector<std::string>(100, "x")}), "nodes", "100", "99"));
+    BOOST_TEST(mentions(locks::check(config()), "nodes", "empty"));
+    BOOST_TEST(mentions(locks::check({.nodes = std::vector<std::string>(100, "x")}), "nodes", "100", "99"));
 
     auto const check = [](config c) {
         c.nodes = {"redis://localhost"};
-        return detail::check(c);
+        return locks::check(c);
     };
     BOOST_TEST(mentions(check({.node_timeout = 0ms}), "node_timeout", "0 ms", "1 to 60000"));
     BOOST_TEST(mentions(check({.connect_timeout = 61s}), "connect_timeout", "61000", "60000"));
@@ -51,23 +51,23 @@ BOOST_AUTO_TEST_CASE(each_broken_field_is_named_with_its_value_and_limit)
 BOOST_AUTO_TEST_CASE(each_broken_option_is_named_with_its_value_and_limit)
 {
     auto const c = good();
-    BOOST_TEST(mentions(detail::check({.ttl = 19ms}, c), "ttl", "19 ms", "20 ms"));
-    BOOST_TEST(mentions(detail::check({.ttl = 60'001ms}, c), "ttl", "60001", "max_ttl, which is 60000"));
-    BOOST_TEST(mentions(detail::check({.ttl = 50ms}, c), "ttl is 50 ms", "node_timeout, which is 50 ms"));
-    BOOST_TEST(mentions(detail::check({.wait = -1ms}, c), "wait", "-1"));
-    BOOST_TEST(mentions(detail::check({.max_hold = -5ms}, c), "max_hold", "-5"));
-    BOOST_TEST(mentions(detail::check({.max_hold = 19ms}, c), "max_hold", "20"));
-    BOOST_TEST(detail::check({.max_hold = 20ms}, c).empty());
+    BOOST_TEST(mentions(locks::check({.ttl = 19ms}, c), "ttl", "19 ms", "20 ms"));
+    BOOST_TEST(mentions(locks::check({.ttl = 60'001ms}, c), "ttl", "60001", "max_ttl, which is 60000"));
+    BOOST_TEST(mentions(locks::check({.ttl = 50ms}, c), "ttl is 50 ms", "node_timeout, which is 50 ms"));
+    BOOST_TEST(mentions(locks::check({.wait = -1ms}, c), "wait", "-1"));
+    BOOST_TEST(mentions(locks::check({.max_hold = -5ms}, c), "max_hold", "-5"));
+    BOOST_TEST(mentions(locks::check({.max_hold = 19ms}, c), "max_hold", "20"));
+    BOOST_TEST(locks::check({.max_hold = 20ms}, c).empty());
     BOOST_TEST(
-        mentions(detail::check("stock", {.mode = mode(77)}, c), "mode is 77", "exclusive, shared or upgradeable"));
-    BOOST_TEST(mentions(detail::check({.renew = renewal(7)}, c), "renew is 7", "none or automatic"));
-    BOOST_TEST(detail::check("stock", {.mode = mode::shared}, c).empty());
-    BOOST_TEST(detail::check("stock", {.mode = mode::shared, .passes_writers = true}, c).empty());
-    BOOST_TEST(mentions(detail::check("stock", {.passes_writers = true}, c), "passes_writers is true", "exclusive"));
+        mentions(locks::check("stock", {.mode = mode(77)}, c), "mode is 77", "exclusive, shared or upgradeable"));
+    BOOST_TEST(mentions(locks::check({.renew = renewal(7)}, c), "renew is 7", "none or automatic"));
+    BOOST_TEST(locks::check("stock", {.mode = mode::shared}, c).empty());
+    BOOST_TEST(locks::check("stock", {.mode = mode::shared, .passes_writers = true}, c).empty());
+    BOOST_TEST(mentions(locks::check("stock", {.passes_writers = true}, c), "passes_writers is true", "exclusive"));
     BOOST_TEST(
-        mentions(detail::check(resource_set{"a", "b"}, {.mode = mode::shared}, c), "mode is shared", "2 resources"));
+        mentions(locks::check(resource_set{"a", "b"}, {.mode = mode::shared}, c), "mode is shared", "2 resources"));
     auto const any_of = [&](std::size_t count, acquire_options o = {}) {
-        return detail::check(detail::selection::any_of(slots("s", count)), o, c);
+        return locks::check(detail::selection::any_of(slots("s", count)), o, c);
     };
     BOOST_TEST(any_of(1) == "");
     BOOST_TEST(any_of(64) == "");
@@ -75,22 +75,22 @@ BOOST_AUTO_TEST_CASE(each_broken_option_is_named_with_its_value_and_limit)
     BOOST_TEST(mentions(any_of(65), "65 resources", "1 to 64"));
     BOOST_TEST(mentions(any_of(2, {.mode = mode::shared}), "mode is shared", "for oneself"));
     BOOST_TEST(mentions(any_of(1, {.mode = mode::shared}), "mode is shared", "for oneself"));
-    BOOST_TEST(detail::check(slots("s", 256), {}, c) == "");
-    BOOST_TEST(mentions(detail::check(slots("s", 257), {}, c), "257 resources", "1 to 256"));
-    BOOST_TEST(mentions(detail::check("stock", {.ttl = 19ms}, c), "ttl", "19 ms"));
-    BOOST_TEST(mentions(detail::check_resource("", "lock:"), "resource", "empty", "512"));
-    BOOST_TEST(mentions(detail::check_resource(std::string(513, 'r'), "lock:"), "resource", "513", "512"));
-    BOOST_TEST(detail::check_resource(std::string(512, '\0'), "lock:") == "");
-    BOOST_TEST(mentions(detail::check_resource("a:=fence", "lock:"), "resource", ":=fence"));
-    BOOST_TEST(mentions(detail::check_resource("=turn", "lock:"), "resource", ":=turn"));  // the prefix is a part of
-                                                                                           // the key
-    BOOST_TEST(detail::check_resource("=turn", "") == "");
-    BOOST_TEST(detail::check_resource("{a}:fence", "lock:") == "");
+    BOOST_TEST(locks::check(slots("s", 256), {}, c) == "");
+    BOOST_TEST(mentions(locks::check(slots("s", 257), {}, c), "257 resources", "1 to 256"));
+    BOOST_TEST(mentions(locks::check("stock", {.ttl = 19ms}, c), "ttl", "19 ms"));
+    BOOST_TEST(mentions(locks::check_resource("", "lock:"), "resource", "empty", "512"));
+    BOOST_TEST(mentions(locks::check_resource(std::string(513, 'r'), "lock:"), "resource", "513", "512"));
+    BOOST_TEST(locks::check_resource(std::string(512, '\0'), "lock:") == "");
+    BOOST_TEST(mentions(locks::check_resource("a:=fence", "lock:"), "resource", ":=fence"));
+    BOOST_TEST(mentions(locks::check_resource("=turn", "lock:"), "resource", ":=turn"));  // the prefix is a part of
+                                                                                          // the key
+    BOOST_TEST(locks::check_resource("=turn", "") == "");
+    BOOST_TEST(locks::check_resource("{a}:fence", "lock:") == "");
 }
 
 BOOST_AUTO_TEST_CASE(each_broken_option_of_an_election_is_named_with_its_value_and_limit)
 {
-    auto const check = [](elect_options const& o) { return detail::check(o, good()); };
+    auto const check = [](elect_options const& o) { return locks::check(o, good()); };
     BOOST_TEST(check({}) == "");
     BOOST_TEST(check({.pause_min = 1ms, .pause_max = 1ms, .stable = 0ms, .at_least = 10s}) == "");
     BOOST_TEST(mentions(check({.lock = {.ttl = 61s}}), "lock.ttl", "61000", "60000"));
@@ -110,28 +110,28 @@ BOOST_AUTO_TEST_CASE(check_of_a_duration_beyond_a_hundred_years_names_field_valu
     auto const c = good();
     constexpr std::chrono::milliseconds longest = std::chrono::hours(24) * 36'525,
                                         endless = std::chrono::milliseconds::max();
-    BOOST_TEST(detail::check({.wait = longest, .max_hold = longest}, c) == "");
-    BOOST_TEST(detail::check(elect_options{.stable = longest}, c) == "");
-    BOOST_TEST(mentions(detail::check({.wait = longest + 1ms}, c), "wait is 3155760000001 ms", "0 to 3155760000000 ms",
+    BOOST_TEST(locks::check({.wait = longest, .max_hold = longest}, c) == "");
+    BOOST_TEST(locks::check(elect_options{.stable = longest}, c) == "");
+    BOOST_TEST(mentions(locks::check({.wait = longest + 1ms}, c), "wait is 3155760000001 ms", "0 to 3155760000000 ms",
                         "or wait_forever"));
-    BOOST_TEST(mentions(detail::check({.wait = endless - 1ms}, c), "wait is", "3155760000000"));
-    BOOST_TEST(mentions(detail::check({.max_hold = endless}, c), "max_hold is 9223372036854775807 ms",
+    BOOST_TEST(mentions(locks::check({.wait = endless - 1ms}, c), "wait is", "3155760000000"));
+    BOOST_TEST(mentions(locks::check({.max_hold = endless}, c), "max_hold is 9223372036854775807 ms",
                         "20 to 3155760000000 ms", "or 0"));
-    BOOST_TEST(mentions(detail::check(elect_options{.stable = endless}, c), "stable is 9223372036854775807 ms",
+    BOOST_TEST(mentions(locks::check(elect_options{.stable = endless}, c), "stable is 9223372036854775807 ms",
                         "0 to 3155760000000 ms"));
     BOOST_TEST(
-        mentions(detail::check(elect_options{.lock = {.max_hold = endless}}, c), "lock.max_hold", "3155760000000"));
-    BOOST_TEST(mentions(detail::check(elect_options{.pause_min = endless}, c), "pause_min", "pause_max"));
-    BOOST_TEST(mentions(detail::check(elect_options{.at_least = endless}, c), "at_least", "lock.ttl"));
-    BOOST_TEST(mentions(detail::check_wait(endless - 1ms), "wait", "3155760000000"));
+        mentions(locks::check(elect_options{.lock = {.max_hold = endless}}, c), "lock.max_hold", "3155760000000"));
+    BOOST_TEST(mentions(locks::check(elect_options{.pause_min = endless}, c), "pause_min", "pause_max"));
+    BOOST_TEST(mentions(locks::check(elect_options{.at_least = endless}, c), "at_least", "lock.ttl"));
+    BOOST_TEST(mentions(locks::check_wait(endless - 1ms), "wait", "3155760000000"));
 }
 
 BOOST_AUTO_TEST_CASE(check_of_a_ticket_with_an_unknown_mode_names_it)
 {
     lock_ticket const t{.resources = "stock", .token = "t", .mode = mode(9)};
-    BOOST_TEST(mentions(detail::check(t, good()), "ticket.mode is 9", "exclusive or shared"));
+    BOOST_TEST(mentions(locks::check(t, good()), "ticket.mode is 9", "exclusive or shared"));
     lock_ticket const known{.resources = "stock", .token = "t"};
-    BOOST_TEST(mentions(detail::check(known, {.mode = mode(9)}, good()), "mode is 9", "ticket"));
+    BOOST_TEST(mentions(locks::check(known, {.mode = mode(9)}, good()), "mode is 9", "ticket"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

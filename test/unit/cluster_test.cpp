@@ -20,7 +20,7 @@
 #include <vector>
 
 using namespace redlock;
-using namespace redlock::redis;
+using namespace redlock::stores::redis;
 using namespace redlock::test;
 using namespace redlock::test::replies;
 using namespace std::chrono_literals;
@@ -29,12 +29,12 @@ BOOST_AUTO_TEST_SUITE(cluster)
 
 namespace {
 
-place const asked{"10.0.0.9", "7009"};
+net::place const asked{"10.0.0.9", "7009"};
 
 std::string owner_of(cluster_map const& m, std::uint16_t slot)
 {
     auto const* const p = m.owner(slot);
-    return p ? to_string(*p) : "nobody";
+    return p ? net::to_string(*p) : "nobody";
 }
 
 std::string const redis_6 =
@@ -77,7 +77,9 @@ BOOST_AUTO_TEST_CASE(the_members_tell_who_has_which_slots)
     BOOST_TEST(m.owners().size() == 3u);
 
     BOOST_TEST(
-        !read_cluster({.type = type::verbatim_string, .text = "txt:" + redis_7, .elements = {}}, asked, m).error);
+        !read_cluster({.type = stores::redis::resp::type::verbatim_string, .text = "txt:" + redis_7, .elements = {}},
+                      asked, m)
+             .error);
     BOOST_TEST(owner_of(m, 8191) == "10.0.0.1:6379");
     BOOST_TEST(owner_of(m, 8192) == "[fe80::1]:6379");  // one that may have failed has its slots until another one gets
                                                         // them
@@ -118,8 +120,8 @@ BOOST_AUTO_TEST_CASE(a_redirection_says_where_a_slot_is)
     auto const to = read_redirection("MOVED 3999 127.0.0.1:6381");
     BOOST_TEST_REQUIRE(to.has_value());
     BOOST_TEST(to->slot == 3999);
-    BOOST_TEST(to_string(to->to) == "127.0.0.1:6381");
-    BOOST_TEST(to_string(read_redirection("MOVED 0 ::1:7")->to) == "[::1]:7");
+    BOOST_TEST(net::to_string(to->to) == "127.0.0.1:6381");
+    BOOST_TEST(net::to_string(read_redirection("MOVED 0 ::1:7")->to) == "[::1]:7");
     BOOST_TEST(read_redirection("MOVED 0 :7")->to.host == "");
     for (auto const* words : {"", "MOVED", "MOVED 1", "MOVED 16384 h:1", "MOVED -1 h:1", "MOVED 1 h:0", "MOVED 1 h",
                               "ASK 3999 127.0.0.1:6381", "CLUSTERDOWN The cluster is down",
@@ -165,7 +167,8 @@ auto const noon = redlock::clock::time_point(100h);
 struct read_record {
     read_record& says(std::string ranges, std::string age, std::string const& tag = "{0}", slot_set const& vouched = {})
     {
-        std::vector<reply> const answers{text("sha"), list(type::array, {std::move(ranges), std::move(age)})};
+        std::vector<reply> const answers{text("sha"),
+                                         list(stores::redis::resp::type::array, {std::move(ranges), std::move(age)})};
         BOOST_TEST(!record.read(answers, tag, vouched, 70s, now).error);
         now += 1min;
         return *this;
@@ -226,9 +229,11 @@ BOOST_AUTO_TEST_CASE(read_of_an_answer_that_does_not_help_changes_nothing)
 {
     read_record r;
     r.says("0-5:0", "100000");
-    for (auto const& answer : {refused("MOVED 3 h:1"), word("OK"), list(type::array, {"0-1:0"}),
-                               list(type::array, {"0-1:0", "x"}), list(type::array, {"0-x:0", "1"}),
-                               list(type::array, {"0-1", "1"}), list(type::array, {"16384-16384:0", "1"})}) {
+    for (auto const& answer :
+         {refused("MOVED 3 h:1"), word("OK"), list(stores::redis::resp::type::array, {"0-1:0"}),
+          list(stores::redis::resp::type::array, {"0-1:0", "x"}),
+          list(stores::redis::resp::type::array, {"0-x:0", "1"}), list(stores::redis::resp::type::array, {"0-1", "1"}),
+          list(stores::redis::resp::type::array, {"16384-16384:0", "1"})}) {
         std::vector<reply> const answers{text("sha"), answer};
         BOOST_TEST(r.record.read(answers, "{0}", {}, 70s, noon).error.failed(), answer.text);
     }
@@ -237,7 +242,7 @@ BOOST_AUTO_TEST_CASE(read_of_an_answer_that_does_not_help_changes_nothing)
 
 BOOST_AUTO_TEST_CASE(ask_of_a_record_names_what_is_vouched_for)
 {
-    redis::request r;
+    stores::redis::request r;
     auto vouched = only(16'383);
     for (auto const s : {5u, 6u, 7u, 9u})
         vouched.set(s);
@@ -296,7 +301,8 @@ struct two_masters {
                 for (auto const& b : std::exchange(link->looks, {})) {
                     vouched[where] = take_commands(b->request.bytes())[1].back();
                     b->put(text(std::string(slots_script.sha1)));
-                    b->put(list(type::array, {slots[where], std::to_string(70'000 + (clock->now() - begin) / 1ms)}));
+                    b->put(list(stores::redis::resp::type::array,
+                                {slots[where], std::to_string(70'000 + (clock->now() - begin) / 1ms)}));
                     link->told->answered(b);
                     more = true;
                 }
@@ -353,9 +359,9 @@ struct two_masters {
         v.mode = "cluster";
         v.answer = [=](command const& c) -> std::optional<reply> {
             if (c[0] == "EVALSHA" && c[1] == tenure_script.sha1)
-                return list(type::array, {"id", age});
+                return list(stores::redis::resp::type::array, {"id", age});
             if (c[0] == "INFO" && c[1] == "server")
-                return reply{.type = type::verbatim_string,
+                return reply{.type = stores::redis::resp::type::verbatim_string,
                              .text = "txt:redis_version:7.0.15\r\nrun_id:" + where + "\r\nuptime_in_seconds:42\r\n",
                              .elements = {}};
             return std::nullopt;
@@ -379,7 +385,7 @@ struct two_masters {
     void connect(std::string const& age_of_b = "70000")
     {
         auto const o = put({}, {});
-        seed().says({list(type::map, {"server", "redis"}), text(nodes())});
+        seed().says({list(stores::redis::resp::type::map, {"server", "redis"}), text(nodes())});
         pass();
         greet("a:1", "70000");
         BOOST_TEST(o->answers == 0);
@@ -403,10 +409,10 @@ struct two_masters {
                                                                                              ///< them
     std::map<std::string, std::string> vouched;  ///< what they were told last
     std::shared_ptr<redlock::node> node = make_cluster_node(
-        parse_url("redis-cluster://s"), {.nodes = {}, .node_timeout = 10s, .max_ttl = 60s},
-        std::make_shared<redis::group>(detail::make_manual_runtime(context.get_executor(), clock)),
-        [this](url const& u) {
-            bool const is_master = u.topology == topology::member;
+        net::parse_url("redis-cluster://s"), {.nodes = {}, .node_timeout = 10s, .max_ttl = 60s},
+        std::make_shared<stores::redis::group>(runtime::make_manual_runtime(context.get_executor(), clock)),
+        [this](net::url const& u) {
+            bool const is_master = u.topology == net::topology::member;
             auto const l = links[is_master ? u.host + ':' + u.port : "seed"] = std::make_shared<member_link>();
             l->told_apart = is_master;
             return l;
@@ -619,7 +625,8 @@ BOOST_FIXTURE_TEST_CASE(a_slot_without_a_master_and_a_cluster_that_nobody_tells_
     BOOST_TEST(release->answers == 0);
 
     pass(1s);
-    seed().says({list(type::map, {"server", "redis"}), text("x a:1@2 master - 0 0 1 connected 0-5060\n")});
+    seed().says(
+        {list(stores::redis::resp::type::map, {"server", "redis"}), text("x a:1@2 master - 0 0 1 connected 0-5060\n")});
     pass();
     BOOST_TEST((release->reply.error == errc::wrong_cluster_node));
     BOOST_TEST(release->reply.text == "no master has its slot, 5061");

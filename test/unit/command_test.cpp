@@ -22,10 +22,10 @@
 
 using namespace redlock;
 using namespace std::string_view_literals;
-using redis::deletion;
-using redis::encoder;
-using redis::manner;
-using redis::tracked;
+using stores::redis::deletion;
+using stores::redis::encoder;
+using stores::redis::manner;
+using stores::redis::tracked;
 using kind = node_command::kind;
 using handovers = node_command::handovers;
 
@@ -48,7 +48,7 @@ std::string text_of(std::integral auto number) { return std::to_string(number); 
 template <class... Args>
 void check_same(std::string_view name, Args const&... args)
 {
-    redis::request actual;
+    stores::redis::request actual;
     actual.push(name, args...);
 
     BOOST_TEST(actual.bytes() == as_resp({text_of(name), text_of(args)...}));
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(many_short_arguments_are_encoded)
 BOOST_AUTO_TEST_CASE(commands_follow_each_other_in_a_request)
 {
     std::string const large(600, 'z');
-    redis::request actual;
+    stores::redis::request actual;
     std::string all;
     for (int i = 0; i < 3; ++i) {
         all += expected("SET", "key", large, i) + expected("PING");
@@ -135,9 +135,9 @@ BOOST_AUTO_TEST_CASE(commands_follow_each_other_in_a_request)
 BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
 {
     using namespace std::chrono_literals;
-    encoder e;
-    auto const encoded = [&](kind k, manner how = {}, std::uint64_t fence = 0, bool heal = false, bool contends = false,
-                             bool turn = false) {
+    stores::redis::encoder e;
+    auto const encoded = [&](kind k, stores::redis::manner how = {}, std::uint64_t fence = 0, bool heal = false,
+                             bool contends = false, bool turn = false) {
         test_command o(k, "key", "value", 5s);
         o.contender = contends ? "me" : "";
         o.handed_on = !turn ? handovers::unsaid : k == kind::acquire ? handovers::follow : handovers::end;
@@ -156,13 +156,13 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
                == expected("SET", "key", "value", "NX", "PX", "5000")
                       + expected("ZADD", counter, "GT", "CH", "7", "token"));
     auto const contend_as = [&](char const* turn) {
-        return expected("EVALSHA", redis::contend_script.sha1, "3", "key", "key:=wanted:{key}", "key:=turn:{key}",
-                        "value", "5000", "me", "1000", turn);
+        return expected("EVALSHA", stores::redis::contend_script.sha1, "3", "key", "key:=wanted:{key}",
+                        "key:=turn:{key}", "value", "5000", "me", "1000", turn);
     };
     auto const contend = contend_as("0");
     BOOST_TEST(encoded(kind::acquire, {}, 0, false, true, true) == contend_as("1"));
     BOOST_TEST(encoded(kind::acquire, {}, 0, false, true) == contend);
-    BOOST_TEST(encoded(kind::acquire, {.tracks = tracked::script}, 0, false, true)
+    BOOST_TEST(encoded(kind::acquire, {.tracks = stores::redis::tracked::script}, 0, false, true)
                == expected("CLIENT", "CACHING", "YES") + contend);
     BOOST_TEST(encoded(kind::acquire, {}, 7, false, true)
                == contend + expected("ZADD", counter, "GT", "CH", "7", "token"));
@@ -170,37 +170,41 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
                == expected("ZADD", counter, "GT", "7", "token") + expected("ZINCRBY", counter, "1", "token"));
     // Without healing no key is named that older access lists do not know.
     BOOST_TEST(encoded(kind::extend)
-               == expected("EVALSHA", redis::extend_script.sha1, "1", "key", "value", "5000", "0"));
+               == expected("EVALSHA", stores::redis::extend_script.sha1, "1", "key", "value", "5000", "0"));
     BOOST_TEST(encoded(kind::extend, {}, 0, true)
-               == expected("EVALSHA", redis::extend_script.sha1, "2", "key", tombstone, "value", "5000", "1"));
-    BOOST_TEST(encoded(kind::release) == expected("EVALSHA", redis::release_script.sha1, "1", "key", "value"));
-    BOOST_TEST(encoded(kind::release, {.by = deletion::delifeq}) == expected("DELIFEQ", "key", "value"));
-    BOOST_TEST(encoded(kind::release, {.by = deletion::delex}) == expected("DELEX", "key", "IFEQ", "value"));
-    for (auto const by : {deletion::script, deletion::delifeq, deletion::delex})
+               == expected("EVALSHA", stores::redis::extend_script.sha1, "2", "key", tombstone, "value", "5000", "1"));
+    BOOST_TEST(encoded(kind::release) == expected("EVALSHA", stores::redis::release_script.sha1, "1", "key", "value"));
+    BOOST_TEST(encoded(kind::release, {.by = stores::redis::deletion::delifeq}) == expected("DELIFEQ", "key", "value"));
+    BOOST_TEST(encoded(kind::release, {.by = stores::redis::deletion::delex})
+               == expected("DELEX", "key", "IFEQ", "value"));
+    for (auto const by :
+         {stores::redis::deletion::script, stores::redis::deletion::delifeq, stores::redis::deletion::delex})
         BOOST_TEST(encoded(kind::release, {.by = by}, 0, false, false, true)
-                   == expected("EVALSHA", redis::release_script.sha1, "2", "key", "key:=turn:{key}", "value"));
-    for (auto const by : {deletion::script, deletion::delifeq, deletion::delex})
-        BOOST_TEST(encoded(kind::release, {.by = by, .tombstone = true})
-                   == expected("EVALSHA", redis::tombstone_script.sha1, "2", "key", tombstone, "value", "600000"));
-    BOOST_TEST(encoded(kind::inspect) == expected("EVALSHA", redis::inspect_script.sha1, "1", "key"));
+                   == expected("EVALSHA", stores::redis::release_script.sha1, "2", "key", "key:=turn:{key}", "value"));
+    for (auto const by :
+         {stores::redis::deletion::script, stores::redis::deletion::delifeq, stores::redis::deletion::delex})
+        BOOST_TEST(
+            encoded(kind::release, {.by = by, .tombstone = true})
+            == expected("EVALSHA", stores::redis::tombstone_script.sha1, "2", "key", tombstone, "value", "600000"));
+    BOOST_TEST(encoded(kind::inspect) == expected("EVALSHA", stores::redis::inspect_script.sha1, "1", "key"));
 }
 
 BOOST_AUTO_TEST_CASE(a_script_is_loaded_first_if_so_wished)
 {
-    encoder e;
+    stores::redis::encoder e;
     test_command const o(kind::release, "key", "value");
 
     auto const& r = e.encode(o, {.load_script = true});
 
     BOOST_TEST(r.bytes()
-               == expected("SCRIPT", "LOAD", redis::release_script.source)
-                      + expected("EVALSHA", redis::release_script.sha1, "1", "key", "value"));
+               == expected("SCRIPT", "LOAD", stores::redis::release_script.source)
+                      + expected("EVALSHA", stores::redis::release_script.sha1, "1", "key", "value"));
     BOOST_TEST(r.commands() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(acquire_of_several_keys_reads_what_is_tracked_first)
 {
-    encoder e;
+    stores::redis::encoder e;
     std::vector<std::string> const keys{"a", "b"};
     node_command c{.what = kind::acquire,
                    .watch = true,
@@ -208,7 +212,7 @@ BOOST_AUTO_TEST_CASE(acquire_of_several_keys_reads_what_is_tracked_first)
                    .value = "value",
                    .contender = "me",
                    .ttl = std::chrono::seconds(5)};
-    auto const first_words = [&](manner how) {
+    auto const first_words = [&](stores::redis::manner how) {
         std::vector<std::string> all;
         e.forget();
         for (auto const& words : test::take_commands(e.encode(c, how).bytes()))
@@ -220,20 +224,22 @@ BOOST_AUTO_TEST_CASE(acquire_of_several_keys_reads_what_is_tracked_first)
     for (bool const any : {false, true}) {
         c.any = any;
         BOOST_TEST((first_words({}) == std::vector<std::string>{"EVALSHA"}));
-        BOOST_TEST((first_words({.tracks = tracked::script}) == std::vector<std::string>{"CLIENT", "EVALSHA"}));
-        BOOST_TEST((first_words({.load_script = true, .tracks = tracked::keys})
+        BOOST_TEST(
+            (first_words({.tracks = stores::redis::tracked::script}) == std::vector<std::string>{"CLIENT", "EVALSHA"}));
+        BOOST_TEST((first_words({.load_script = true, .tracks = stores::redis::tracked::keys})
                     == std::vector<std::string>{"SCRIPT", "CLIENT", "EXISTS", "EVALSHA"}));
         e.forget();
-        BOOST_TEST(
-            e.encode(c, {.tracks = tracked::keys}).bytes().starts_with(expected("CLIENT", "CACHING", "YES") + exists));
+        BOOST_TEST(e.encode(c, {.tracks = stores::redis::tracked::keys})
+                       .bytes()
+                       .starts_with(expected("CLIENT", "CACHING", "YES") + exists));
     }
 }
 
 // Access lists judge the names of keys, also of those that are not used.
 BOOST_AUTO_TEST_CASE(a_shared_lock_names_its_tombstone_only_to_heal_and_to_leave_it)
 {
-    encoder e;
-    auto const names_it = [&](test_command& o, manner how) {
+    stores::redis::encoder e;
+    auto const names_it = [&](test_command& o, stores::redis::manner how) {
         o.mode = redlock::mode::shared;
         e.forget();
         return e.encode(o, how).bytes().find(":=gone") != std::string_view::npos;
@@ -248,24 +254,24 @@ BOOST_AUTO_TEST_CASE(a_shared_lock_names_its_tombstone_only_to_heal_and_to_leave
 
 BOOST_AUTO_TEST_CASE(an_upgrade_and_a_downgrade_are_scripts)
 {
-    encoder e;
+    stores::redis::encoder e;
     test_command upgrade(kind::upgrade, "key", "value", std::chrono::seconds(5)),
         downgrade(kind::downgrade, "key", "value");
     upgrade.mode = downgrade.mode = redlock::mode::shared;
-    auto const plain = expected("EVALSHA", redis::upgrade_script.sha1, "3", "key", "key:=shared:{key}",
+    auto const plain = expected("EVALSHA", stores::redis::upgrade_script.sha1, "3", "key", "key:=shared:{key}",
                                 "key:=wanted:{key}", "value", "5000", "", "1000");
     BOOST_TEST(e.encode(upgrade, {}).bytes() == plain);
     upgrade.fence = 7;
     e.forget();
     BOOST_TEST(e.encode(upgrade, {}).bytes() == plain + expected("ZADD", "key:=fence:{key}", "GT", "CH", "7", "token"));
-    BOOST_TEST(redis::commands_for(upgrade) == 2u);
+    BOOST_TEST(stores::redis::commands_for(upgrade) == 2u);
     BOOST_TEST(e.encode(downgrade, {}).bytes()
-               == expected("EVALSHA", redis::downgrade_script.sha1, "2", "key", "key:=shared:{key}", "value"));
+               == expected("EVALSHA", stores::redis::downgrade_script.sha1, "2", "key", "key:=shared:{key}", "value"));
     test_command extend(kind::extend, "key", "value", std::chrono::seconds(5));
     extend.mode = redlock::mode::shared;
     auto const extended = [&](char const* alone) {
-        return expected("EVALSHA", redis::extend_shared_script.sha1, "2", "key", "key:=shared:{key}", "value", "5000",
-                        "0", alone);
+        return expected("EVALSHA", stores::redis::extend_shared_script.sha1, "2", "key", "key:=shared:{key}", "value",
+                        "5000", "0", alone);
     };
     BOOST_TEST(e.encode(extend, {}).bytes() == extended("0"));
     extend.alone = true;
@@ -275,12 +281,12 @@ BOOST_AUTO_TEST_CASE(an_upgrade_and_a_downgrade_are_scripts)
 
 BOOST_AUTO_TEST_CASE(who_does_not_wait_any_more_is_taken_out_of_each_list)
 {
-    encoder e;
+    stores::redis::encoder e;
     redlock::resource_set const keys{"a", "b"};
     redlock::node_command const c{.what = kind::withdraw, .keys = keys.names(), .contender = "me"};
     BOOST_TEST(e.encode(c, {}).bytes()
                == expected("HDEL", "a:=wanted:{a}", "me") + expected("HDEL", "b:=wanted:{b}", "me"));
-    BOOST_TEST(redis::commands_for(c) == 2u);
+    BOOST_TEST(stores::redis::commands_for(c) == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(whatever_differs_is_encoded_anew)
@@ -294,16 +300,17 @@ BOOST_AUTO_TEST_CASE(whatever_differs_is_encoded_anew)
                                  {kind::extend, key(1), value(1), 2s},  {kind::raise, key(1), value(1), 2s},
                                  {kind::release, key(1), value(1), 2s}, {kind::release, key(1), value(0), 2s},
                                  {kind::inspect, key(1), {}, 0s},       {kind::inspect, key(0), {}, 0s}};
-    encoder used;
-    auto const check = [&](test_command const& o, manner how) {
-        encoder fresh;
+    stores::redis::encoder used;
+    auto const check = [&](test_command const& o, stores::redis::manner how) {
+        stores::redis::encoder fresh;
         BOOST_TEST(used.encode(o, how).bytes() == fresh.encode(o, how).bytes());
         BOOST_TEST(used.encode(o, how).commands() == fresh.encode(o, how).commands());
-        auto const script = how.load_script && redis::script_for(o, how);
-        BOOST_TEST(used.encode(o, how).commands() == redis::commands_for(o) + script);
+        auto const script = how.load_script && stores::redis::script_for(o, how);
+        BOOST_TEST(used.encode(o, how).commands() == stores::redis::commands_for(o) + script);
     };
     for (auto& o : operations) {
-        for (auto by : {deletion::script, deletion::delifeq, deletion::delex}) {
+        for (auto by :
+             {stores::redis::deletion::script, stores::redis::deletion::delifeq, stores::redis::deletion::delex}) {
             for (bool load : {false, true, true})
                 check(o, {.by = by, .load_script = load});
             check(o, {.by = by, .tombstone = true});
@@ -322,7 +329,7 @@ BOOST_AUTO_TEST_CASE(whatever_differs_is_encoded_anew)
 
 BOOST_AUTO_TEST_CASE(an_operation_where_a_forgotten_one_was_is_encoded_anew)
 {
-    encoder e;
+    stores::redis::encoder e;
     test_command o(kind::acquire, "key1", "value", std::chrono::seconds(1));
     e.encode(o, {});
     o.name = "key2";
@@ -335,7 +342,7 @@ BOOST_AUTO_TEST_CASE(an_operation_where_a_forgotten_one_was_is_encoded_anew)
 BOOST_AUTO_TEST_CASE(an_operation_without_key_and_value_is_encoded)
 {
     test_command const o(kind::acquire, {}, {});
-    encoder e;
+    stores::redis::encoder e;
     BOOST_TEST(e.encode(o, {}).bytes() == expected("SET", "", "", "NX", "PX", "0"));
     e.encode(test_command(kind::acquire, "key", "value"), {});
 
@@ -347,10 +354,10 @@ BOOST_AUTO_TEST_CASE(an_operation_without_key_and_value_is_encoded)
 namespace {
 
 // Sends one operation, and throws afterwards if it is told to.
-class test_outbox final : public redis::sender::outbox {
+class test_outbox final : public stores::redis::sender::outbox {
 public:
     bool begin_sending(clock::time_point) override { return true; }
-    bool send(std::size_t i, clock::time_point, encoder& e) override
+    bool send(std::size_t i, clock::time_point, stores::redis::encoder& e) override
     {
         if (i > 0)
             return false;
@@ -371,8 +378,8 @@ public:
 BOOST_AUTO_TEST_CASE(a_sending_that_failed_leaves_nothing_for_the_next_one)
 {
     boost::asio::io_context context;
-    auto const runtime = detail::make_system_runtime(context.get_executor());
-    auto const sender = std::make_shared<redis::sender>();
+    auto const runtime = runtime::make_system_runtime(context.get_executor());
+    auto const sender = std::make_shared<stores::redis::sender>();
     auto const outbox = std::make_shared<test_outbox>();
     test_command o(kind::acquire, "key1", "value");
     outbox->command = &o;

@@ -24,7 +24,7 @@ namespace {
 
 /// Keeps all that was sent on the present connection.
 struct recording_link final : scripted_link {
-    void send(std::shared_ptr<redis::batch> const& b) override { sent.push_back(b); }
+    void send(std::shared_ptr<stores::redis::batch> const& b) override { sent.push_back(b); }
     void greets(replies::server server = replies::server({})) { says(server.answers(asked->request)); }
     void ends()
     {
@@ -32,30 +32,30 @@ struct recording_link final : scripted_link {
         scripted_link::ends();
     }
 
-    std::vector<std::shared_ptr<redis::batch>> sent;
+    std::vector<std::shared_ptr<stores::redis::batch>> sent;
 };
 
-struct fixture : redis::connection::owner {
+struct fixture : stores::redis::connection::owner {
     fixture()
     {
-        c.start(detail::make_manual_runtime(context.get_executor(), clock));
+        c.start(runtime::make_manual_runtime(context.get_executor(), clock));
         c.open();
     }
 
-    node_reply meet(redis::introduction const&) override { return refusal; }
+    node_reply check_server(stores::redis::introduction const&) override { return refusal; }
     void connected(server_identity const& server) override
     {
         ++connections;
         met = server;
     }
     void disconnected() override { ++disconnections; }
-    void answered(redis::batch&) override {}
+    void answered(stores::redis::batch&) override {}
     void change_read(std::string_view) override {}
     void changed(std::string_view) override {}
     void log(log_level, std::string const& what) const override { last_line = what; }
 
     /// Answers what was sent last.
-    void answers_look(std::function<std::optional<redis::reply>(command const&)> answer = [](command const&) {
+    void answers_look(std::function<std::optional<stores::redis::reply>(command const&)> answer = [](command const&) {
         return std::nullopt;
     })
     {
@@ -89,8 +89,8 @@ struct fixture : redis::connection::owner {
     server_identity met;
     int connections = 0, disconnections = 0;
     mutable std::string last_line;
-    redis::connection c{
-        redis::parse_url("redis://s"), {.nodes = {}, .node_timeout = 50ms, .connect_timeout = 1s}, *this, link};
+    stores::redis::connection c{
+        net::parse_url("redis://s"), {.nodes = {}, .node_timeout = 50ms, .connect_timeout = 1s}, *this, link};
 };
 
 }  // namespace
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(numbers_of_connections_are_given_anew_by_a_server_that_has_
 {
     link->greets();
     replies::version restarted;
-    restarted.answer = [](command const& asked) -> std::optional<redis::reply> {
+    restarted.answer = [](command const& asked) -> std::optional<stores::redis::reply> {
         if (asked[0] == "INFO" && asked[1] == "server")
             return replies::text("redis_version:7.0.15\r\nrun_id:another\r\nuptime_in_seconds:1\r\n");
         return std::nullopt;
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(look_at_a_server_without_the_script_loads_it)
     BOOST_TEST(link->cuts == 0);
     BOOST_TEST_REQUIRE(link->sent.size() == 2u);
     BOOST_TEST((take_commands(link->sent.back()->request.bytes()).at(0)
-                == command{"SCRIPT", "LOAD", std::string(redis::life_script.source)}));
+                == command{"SCRIPT", "LOAD", std::string(stores::redis::life_script.source)}));
 }
 
 BOOST_AUTO_TEST_CASE(look_without_permission_for_the_life_marker_is_told_once)

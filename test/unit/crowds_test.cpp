@@ -2,8 +2,8 @@
 // object.
 
 #include "locks/held_lock.hpp"
-#include "locks/holdings.hpp"
-#include "locks/scope.hpp"
+#include "locks/held_locks.hpp"
+#include "locks/scope_state.hpp"
 #include "locks/waiters.hpp"
 #include "support/virtual_world.hpp"
 
@@ -30,7 +30,7 @@ constexpr std::size_t few = 100;  // looks at each object: enough for N log N, n
 
 std::size_t looks = 0;
 
-struct counted_waiter final : detail::waiter {
+struct counted_waiter final : locks::waiter {
     explicit counted_waiter(redlock::mode m, std::string holds = {}, bool several = false)
         : mode(m), holds(std::move(holds)), several(several)
     {
@@ -53,7 +53,7 @@ struct counted_waiter final : detail::waiter {
     redlock::mode const mode;
     std::string const holds;
     bool const several;
-    std::optional<detail::waiters::place> place{};
+    std::optional<locks::waiters::place> place{};
     static inline counted_waiter* last_woken = nullptr;
 };
 
@@ -66,7 +66,7 @@ struct queue_of_waiters {
         BOOST_TEST(looks < few * crowd);
     }
 
-    detail::waiters::place& enter(redlock::mode m, std::string holds = {}, bool several = false)
+    locks::waiters::place& enter(redlock::mode m, std::string holds = {}, bool several = false)
     {
         auto& w = waiters.emplace_back(m, std::move(holds), several);
         return w.place.emplace(all, std::span<std::string const>(name), w);
@@ -86,12 +86,12 @@ struct queue_of_waiters {
     }
 
     std::vector<std::string> const name{"stock"};
-    detail::waiters all{32};
+    locks::waiters all{32};
     std::deque<counted_waiter> waiters;
 };
 
-struct counted_observer final : detail::queue_observer {
-    void met(error_code, detail::round const*) noexcept override
+struct counted_observer final : locks::queue_observer {
+    void met(error_code, quorum::round const*) noexcept override
     {
         ++looks;
         ++times;
@@ -214,10 +214,10 @@ BOOST_FIXTURE_TEST_CASE(observer_that_observes_again_is_told_again, queue_of_wai
 
 BOOST_AUTO_TEST_CASE(turns_in_a_scope_wake_each_a_few_times)
 {
-    auto const scope = std::make_shared<detail::scope_state>(nullptr);
+    auto const scope = std::make_shared<locks::scope_state>(nullptr);
     std::size_t woken = 0;
     std::deque<resource_set> names;
-    std::deque<detail::scope_state::turn> turns;
+    std::deque<locks::scope_state::turn> turns;
     for (std::size_t i = 0; i < crowd; ++i)
         turns.emplace_back(*scope, names.emplace_back(number(i)), [&] { ++woken; });
 
@@ -231,29 +231,32 @@ BOOST_AUTO_TEST_CASE(turns_in_a_scope_wake_each_a_few_times)
 namespace {
 
 /// A shared lock that nobody may join, and which is held until it is given back.
-struct counted_holding final : detail::holding {
-    counted_holding(detail::group_counters& in, redlock::mode m)
-        : holding(detail::lock_origin{1, in, {}}, "stock"),
-          given(std::make_shared<detail::grant>(detail::key_list{"lock:stock"}, "token", 1, m))
+struct counted_holding final : locks::held_lock_entry {
+    counted_holding(locks::group_counters& in, redlock::mode m)
+        : locks::held_lock_entry(locks::lock_origin{1, in, {}}, "stock"),
+          given(std::make_shared<quorum::grant>(quorum::key_list{"lock:stock"}, "token", 1, m))
     {
     }
 
     bool held() const noexcept override { return ++looks, is_held; }
     clock::time_point valid_until() const noexcept override { return ++looks, clock::time_point(1h); }
-    std::shared_ptr<detail::grant> const& grant() const noexcept override { return given; }
+    std::shared_ptr<quorum::grant> const& grant() const noexcept override { return given; }
     std::chrono::milliseconds longest_ttl() const noexcept override { return 1s; }
     redlock::mode mode() const noexcept override { return ++looks, given->mode; }
     bool let_go() override { return false; }
     bool is_detached() const noexcept override { return false; }
     bool is_wanted() const noexcept override { return ++looks, wanted; }
-    std::shared_ptr<detail::stake> join(acquire_options const&, clock::time_point) override { return ++looks, nullptr; }
+    std::shared_ptr<locks::handle_state> join(acquire_options const&, clock::time_point) override
+    {
+        return ++looks, nullptr;
+    }
     void may_be_gone(std::size_t) override { ++looks; }
     void others_changed() override { ++looks; }
     bool keeps_readers_out() const noexcept override { return ++looks, keeps_out; }
     void told_to_stop() noexcept override {}
     void abandon() override {}
 
-    std::shared_ptr<detail::grant> const given;
+    std::shared_ptr<quorum::grant> const given;
     bool is_held = true;
     bool wanted = false;
     bool keeps_out = false;
@@ -264,14 +267,14 @@ struct held_by_many {
     {
         auto node = std::make_shared<scripted_node>(w, *w.servers.front(), "server");
         config settings{.nodes = {"server"}};
-        state = detail::manager_state::make(w.context.get_executor(), std::make_shared<virtual_runtime>(w),
-                                            std::move(settings), {std::move(node)});
+        state = locks::manager_state::make(w.context.get_executor(), std::make_shared<virtual_runtime>(w),
+                                           std::move(settings), {std::move(node)});
         looks = 0;
     }
     ~held_by_many()
     {
         for (auto const& h : added)
-            state->holdings.remove(*h);
+            state->held_locks.remove(*h);
         BOOST_TEST(looks < few * crowd);
     }
 
@@ -279,21 +282,21 @@ struct held_by_many {
     {
         auto h = std::make_shared<counted_holding>(in, m);
         h->wanted = wanted;
-        state->holdings.add(h);
+        state->held_locks.add(h);
         return *added.emplace_back(std::move(h));
     }
 
-    bool is_held(redlock::mode m) { return state->holdings.held_until(name, m).has_value(); }
+    bool is_held(redlock::mode m) { return state->held_locks.held_until(name, m).has_value(); }
 
     void set_free(counted_holding& h)
     {
         h.is_held = false;
-        state->holdings.set_free(h, clock::time_point());
+        state->held_locks.set_free(h, clock::time_point());
     }
 
     lock_world w{1};
-    std::shared_ptr<detail::manager_state> state;
-    detail::group_counters in;
+    std::shared_ptr<locks::manager_state> state;
+    locks::group_counters in;
     std::vector<std::string> const name{"stock"};
     std::deque<std::shared_ptr<counted_holding>> added;
 };
@@ -302,7 +305,7 @@ struct held_by_many {
 
 BOOST_FIXTURE_TEST_CASE(holdings_that_share_a_name_are_looked_at_a_few_times, held_by_many)
 {
-    auto const& all = state->holdings;
+    auto const& all = state->held_locks;
     for (std::size_t i = 0; i < crowd; ++i) {
         add();
         BOOST_TEST_REQUIRE(!all.join("stock", {}, clock::time_point(), true));
@@ -313,7 +316,7 @@ BOOST_FIXTURE_TEST_CASE(holdings_that_share_a_name_are_looked_at_a_few_times, he
         BOOST_TEST_REQUIRE(!is_held(mode::shared));
         BOOST_TEST_REQUIRE(!all.held_alone("stock"));
         BOOST_TEST_REQUIRE(!all.upgrade_waits("stock"));
-        state->holdings.changed(core::watched::readers, 0, "stock");
+        state->held_locks.changed(core::watched::readers, 0, "stock");
         set_free(*added[i]);
     }
     BOOST_TEST(!is_held(mode::exclusive));
@@ -326,13 +329,13 @@ BOOST_FIXTURE_TEST_CASE(holdings_know_who_keeps_readers_out, held_by_many)
     BOOST_TEST(!is_held(mode::shared));
 
     upgraded.keeps_out = true;
-    state->holdings.changed_mode(upgraded);
+    state->held_locks.changed_mode(upgraded);
     add();
     BOOST_TEST(is_held(mode::shared));
-    BOOST_TEST(state->holdings.upgrade_waits("stock"));
+    BOOST_TEST(state->held_locks.upgrade_waits("stock"));
     upgraded.keeps_out = false;
     BOOST_TEST(!is_held(mode::shared));
-    state->holdings.changed_mode(upgraded);
+    state->held_locks.changed_mode(upgraded);
     BOOST_TEST(is_held(mode::exclusive));
     for (auto const& h : added)
         set_free(*h);
@@ -345,12 +348,12 @@ BOOST_FIXTURE_TEST_CASE(holdings_that_are_exclusive_replace_those_that_share, he
     add(mode::shared, true);
     add();
     auto& alone = add(mode::exclusive);
-    BOOST_TEST(state->holdings.held_alone("stock"));
+    BOOST_TEST(state->held_locks.held_alone("stock"));
     set_free(*added[0]);
     set_free(*added[1]);
     BOOST_TEST(is_held(mode::exclusive));
     auto& reader = add();
-    BOOST_TEST(!state->holdings.held_alone("stock"));
+    BOOST_TEST(!state->held_locks.held_alone("stock"));
     set_free(alone);
     BOOST_TEST(is_held(mode::exclusive));
     set_free(reader);

@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_SUITE(databases)
 namespace {
 
 /// Connects at once, and is as it is told to be.
-class scripted_session final : public sql::session, public std::enable_shared_from_this<scripted_session> {
+class scripted_session final : public stores::kit::session, public std::enable_shared_from_this<scripted_session> {
 public:
     scripted_session(asio::any_io_executor e, std::int64_t id, owner& o)
         : executor_(std::move(e)), owner_(&o), server_{.backend = {id, ""}, .started = "once", .durable = true}
@@ -37,7 +37,7 @@ public:
         if (is_away)
             return;
         asio::post(executor_, [self = shared_from_this()] {
-            self->owner_->meet(*self, self->server_);
+            self->owner_->check_server(*self, self->server_);
             self->up_ = true;
             self->owner_->up(*self);
         });
@@ -54,11 +54,11 @@ public:
 
     bool up() const noexcept override { return up_; }
     bool busy() const noexcept override { return up_; }
-    sql::introduction const& server() const noexcept override { return server_; }
+    stores::kit::introduction const& server() const noexcept override { return server_; }
     std::optional<clock::time_point> waiting_since() const override { return std::nullopt; }
     void carry_out(node_command const&, bool, std::function<void(node_reply)>) override { ++carried_out; }
-    void end(sql::backend const&, std::function<void(bool)> done) override { done(false); }
-    void look(std::function<void(bool)>) override {}
+    void end(stores::kit::backend const&, std::function<void(bool)> done) override { done(false); }
+    void ask_durability(std::function<void(bool)>) override {}
     void clean() override {}
 
     bool is_away = false;
@@ -67,7 +67,7 @@ public:
 private:
     asio::any_io_executor const executor_;
     owner* const owner_;
-    sql::introduction const server_;
+    stores::kit::introduction const server_;
     bool up_ = false;
 };
 
@@ -75,7 +75,7 @@ struct two_connections {
     asio::io_context context;
     std::vector<std::shared_ptr<scripted_session>> sessions;
     test::counted_operations connects;
-    std::shared_ptr<redlock::node> const node = sql::make_database_node(
+    std::shared_ptr<redlock::node> const node = stores::kit::make_database_node(
         {.name = "table://a",
          .kind = "table",
          .connections = 2,
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(watches_answered_after_a_change_tells_of_it_once)
     test::counted_operations of;
     auto const one = of.make({.what = node_command::kind::acquire}, 1),
                other = of.make({.what = node_command::kind::acquire}, 2);
-    sql::watches w;
+    stores::kit::watches w;
     node_reply const denied{.vote = vote::denied, .remaining = std::chrono::seconds(1)};
     w.sent(one->command());
     w.sent(other->command());

@@ -12,7 +12,7 @@
 #include <vector>
 
 using namespace redlock;
-using namespace redlock::redis;
+using namespace redlock::stores::redis;
 using namespace redlock::test::replies;
 using namespace std::chrono_literals;
 using test::command;
@@ -23,8 +23,8 @@ namespace {
 
 introduction greets(server s, std::string address = "redis://s", config c = {.nodes = {}, .fencing = true})
 {
-    greeting const g(parse_url(address), c);
-    redis::request r;
+    greeting const g(net::parse_url(address), c);
+    stores::redis::request r;
     g.ask(r, "0123456789abcdef");
     auto const answers = s.answers(r);
     BOOST_TEST(answers.size() == r.commands());
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_sentinels_have_named_is_asked_since_when_it_i
         return greets(server(v), "redis-sentinel://s/m");
     };
     BOOST_TEST(!greets(server(redis_7_0)).tenure.has_value());
-    auto const i = greeted(list(type::array, {"8c7b", "61000"}));
+    auto const i = greeted(list(stores::redis::resp::type::array, {"8c7b", "61000"}));
     BOOST_TEST(i.refusal.error == error_code());
     BOOST_TEST_REQUIRE(i.tenure.has_value());
     BOOST_TEST(i.tenure->id == "8c7b");
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_sentinels_have_named_is_asked_since_when_it_i
     // Who must not ask cannot know what the server may have forgotten.
     BOOST_TEST((greeted(refused("NOPERM this user has no permissions to run the 'info' command")).refusal.error
                 == errc::permission_denied));
-    BOOST_TEST((greeted(list(type::array, {})).refusal.error == errc::unexpected_reply));
+    BOOST_TEST((greeted(list(stores::redis::resp::type::array, {})).refusal.error == errc::unexpected_reply));
 }
 
 BOOST_AUTO_TEST_CASE(ask_of_a_server_that_stands_alone_reads_its_life_marker)
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(ask_of_a_server_that_keeps_no_life_marker_says_why_and_goes
     };
     BOOST_TEST((greeted(refused("NOPERM No permissions to access a key")) == errc::permission_denied));
     BOOST_TEST((greeted(nothing()) == errc::unexpected_reply));
-    BOOST_TEST((greeted(list(type::array, {"a b", "1"})) == errc::unexpected_reply));
+    BOOST_TEST((greeted(list(stores::redis::resp::type::array, {"a b", "1"})) == errc::unexpected_reply));
 }
 
 BOOST_AUTO_TEST_CASE(ask_of_a_server_that_stands_alone_reads_the_settings_of_others)
@@ -132,7 +132,8 @@ BOOST_AUTO_TEST_CASE(ask_of_a_server_that_stands_alone_reads_the_settings_of_oth
     auto v = redis_7_0;
     v.answer = [](command const& c) {
         bool const asks = c[0] == "EVALSHA" && c[1] == life_script.sha1;
-        return asks ? std::optional(list(type::array, {"abc 0 - f00d", "42000", "max_ttl=5000", "max_ttl=7000"}))
+        return asks ? std::optional(
+                   list(stores::redis::resp::type::array, {"abc 0 - f00d", "42000", "max_ttl=5000", "max_ttl=7000"}))
                     : std::nullopt;
     };
     auto const i = greets(server(v));
@@ -172,11 +173,11 @@ BOOST_AUTO_TEST_CASE(differences_of_a_client_that_is_stricter_are_left_out)
 
 BOOST_AUTO_TEST_CASE(a_member_of_a_cluster_is_tried_in_one_of_its_own_slots)
 {
-    auto where = parse_url("redis://s");
-    where.topology = topology::member;
+    auto where = net::parse_url("redis://s");
+    where.topology = net::topology::member;
     where.tag = "{3}";
     greeting const g(where, {.nodes = {}, .fencing = true});
-    redis::request r;
+    stores::redis::request r;
     g.ask(r, "0123456789abcdef");
     for (auto const& c : test::take_commands(r.bytes())) {
         for (auto const& word : c)
@@ -186,8 +187,9 @@ BOOST_AUTO_TEST_CASE(a_member_of_a_cluster_is_tried_in_one_of_its_own_slots)
     member.mode = "cluster";
     for (auto* v : {&member, &alone})
         v->answer = [](command const& c) {
-            return c[0] == "EVALSHA" && c[1] == tenure_script.sha1 ? std::optional(list(type::array, {"8c7b", "1"}))
-                                                                   : std::nullopt;
+            return c[0] == "EVALSHA" && c[1] == tenure_script.sha1
+                       ? std::optional(list(stores::redis::resp::type::array, {"8c7b", "1"}))
+                       : std::nullopt;
         };
     BOOST_TEST(g.read(server(member).answers(r)).refusal.error == error_code());
     BOOST_TEST((g.read(server(alone).answers(r)).refusal.error == errc::unsupported_server));

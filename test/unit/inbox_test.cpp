@@ -20,7 +20,7 @@ using test::inbox_reader;
 using test::invalidation_of;
 using lines = std::vector<std::string>;
 
-constexpr redis::resp::limits narrow{.text = 32, .elements = 12};
+constexpr stores::redis::resp::limits narrow{.text = 32, .elements = 12};
 
 // With a batch for each of @p commands.
 inbox_reader read_replies(std::vector<std::size_t> const& commands, test::pieces const& bytes)
@@ -124,19 +124,19 @@ BOOST_AUTO_TEST_CASE(next_puts_replies_into_the_batch_down_to_the_second_level)
 
 BOOST_AUTO_TEST_CASE(take_waiting_after_a_broken_reply_returns_its_batch_and_later_ones)
 {
-    redis::inbox in;
-    std::vector<std::shared_ptr<redis::batch>> batches;
+    stores::redis::inbox in;
+    std::vector<std::shared_ptr<stores::redis::batch>> batches;
     for (int i = 0; i < 3; ++i) {
-        batches.push_back(std::make_shared<redis::batch>());
+        batches.push_back(std::make_shared<stores::redis::batch>());
         batches.back()->request.push("PING");
         batches.back()->request.push("PING");
         in.expect(batches.back());
     }
 
     std::string_view bytes = "+a\r\n+b\r\n+c\r\n$-1zzz\r\n+e\r\n";
-    BOOST_TEST((in.next(bytes) == redis::inbox::event::answered));
+    BOOST_TEST((in.next(bytes) == stores::redis::inbox::event::answered));
     BOOST_TEST((in.take_answered() == batches[0]));
-    BOOST_TEST((in.next(bytes) == redis::inbox::event::malformed));
+    BOOST_TEST((in.next(bytes) == stores::redis::inbox::event::malformed));
 
     auto const waiting = in.take_waiting();
     BOOST_TEST_REQUIRE(waiting.size() == 2u);

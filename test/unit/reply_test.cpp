@@ -4,15 +4,15 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace redlock;
-using redis::interpret_error;
-using redlock::redis::resp::type;
+using stores::redis::interpret_error;
+using redlock::stores::redis::resp::type;
 using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(replies)
 
 namespace {
 
-redis::reply make(type t, std::string text, std::vector<std::string> elements = {})
+stores::redis::reply make(stores::redis::resp::type t, std::string text, std::vector<std::string> elements = {})
 {
     return {t, std::move(text), std::move(elements)};
 }
@@ -22,52 +22,55 @@ node_command question(kind what, std::uint64_t fence = 0, bool heal = false)
     return {.what = what, .heal = heal, .fence = fence};
 }
 
-node_reply answer(kind what, redis::reply const& r, std::uint64_t fence = 0, bool heal = false)
+node_reply answer(kind what, stores::redis::reply const& r, std::uint64_t fence = 0, bool heal = false)
 {
-    return redis::interpret(question(what, fence, heal), {&r, 1});
+    return stores::redis::interpret(question(what, fence, heal), {&r, 1});
 }
 
-node_reply answer_of_two(kind what, redis::reply const& first, redis::reply const& second, std::uint64_t fence)
+node_reply answer_of_two(kind what, stores::redis::reply const& first, stores::redis::reply const& second,
+                         std::uint64_t fence)
 {
-    redis::reply const both[] = {first, second};
-    return redis::interpret(question(what, fence), both);
+    stores::redis::reply const both[] = {first, second};
+    return stores::redis::interpret(question(what, fence), both);
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(what_servers_answer_becomes_a_vote)
 {
-    BOOST_TEST((answer(kind::acquire, make(type::simple_string, "OK")).vote == vote::granted));
-    BOOST_TEST((answer(kind::acquire, make(type::null, "")).vote == vote::denied));
+    BOOST_TEST((answer(kind::acquire, make(stores::redis::resp::type::simple_string, "OK")).vote == vote::granted));
+    BOOST_TEST((answer(kind::acquire, make(stores::redis::resp::type::null, "")).vote == vote::denied));
     for (auto k : {kind::extend, kind::release}) {
-        BOOST_TEST((answer(k, make(type::number, "1")).vote == vote::granted));
-        BOOST_TEST((answer(k, make(type::number, "0")).vote == vote::denied));
+        BOOST_TEST((answer(k, make(stores::redis::resp::type::number, "1")).vote == vote::granted));
+        BOOST_TEST((answer(k, make(stores::redis::resp::type::number, "0")).vote == vote::denied));
     }
-    auto const r = answer(kind::inspect, make(type::array, "", {"value", "1234"}));
+    auto const r = answer(kind::inspect, make(stores::redis::resp::type::array, "", {"value", "1234"}));
     BOOST_TEST((r.vote == vote::granted));
     BOOST_TEST(r.text == "value");
     BOOST_TEST(r.remaining.count() == 1234);
-    BOOST_TEST((answer(kind::inspect, make(type::null, "")).vote == vote::denied));
+    BOOST_TEST((answer(kind::inspect, make(stores::redis::resp::type::null, "")).vote == vote::denied));
 }
 
 // The other way round: what was there before.
 BOOST_AUTO_TEST_CASE(the_answer_to_an_acquisition_that_checks_the_type)
 {
-    auto const answered = [](redis::reply const& r) {
-        return redis::interpret(question(kind::acquire), {&r, 1}, {}, true);
+    auto const answered = [](stores::redis::reply const& r) {
+        return stores::redis::interpret(question(kind::acquire), {&r, 1}, {}, true);
     };
-    BOOST_TEST((answered(make(type::null, "")).vote == vote::granted));
-    BOOST_TEST((answered(make(type::blob_string, "the value of another")).vote == vote::denied));
-    BOOST_TEST((answered(make(type::blob_string, "")).vote == vote::denied));
-    BOOST_TEST((answered(make(type::simple_error, "WRONGTYPE no")).error == errc::wrong_type));
+    BOOST_TEST((answered(make(stores::redis::resp::type::null, "")).vote == vote::granted));
+    BOOST_TEST((answered(make(stores::redis::resp::type::blob_string, "the value of another")).vote == vote::denied));
+    BOOST_TEST((answered(make(stores::redis::resp::type::blob_string, "")).vote == vote::denied));
+    BOOST_TEST((answered(make(stores::redis::resp::type::simple_error, "WRONGTYPE no")).error == errc::wrong_type));
     for (auto const& odd :
-         {make(type::simple_string, "OK"), make(type::number, "1"), make(type::boolean, "f"), make(type::array, "")}) {
+         {make(stores::redis::resp::type::simple_string, "OK"), make(stores::redis::resp::type::number, "1"),
+          make(stores::redis::resp::type::boolean, "f"), make(stores::redis::resp::type::array, "")}) {
         BOOST_TEST((answered(odd).vote == vote::unknown));
         BOOST_TEST((answered(odd).error == errc::unexpected_reply));
         BOOST_TEST(!answered(odd).untouched);
     }
     // Neither is an answer to the other question.
-    BOOST_TEST((answer(kind::acquire, make(type::blob_string, "x")).error == errc::unexpected_reply));
+    BOOST_TEST(
+        (answer(kind::acquire, make(stores::redis::resp::type::blob_string, "x")).error == errc::unexpected_reply));
 }
 
 BOOST_AUTO_TEST_CASE(an_error_in_a_script_that_is_cut_short_is_none_that_we_know)
@@ -75,35 +78,36 @@ BOOST_AUTO_TEST_CASE(an_error_in_a_script_that_is_cut_short_is_none_that_we_know
     for (auto const* text : {"ERR Error running script",
                              "ERR Error running script @user_script:", "ERR Error running script @user_script:1:",
                              "ERR Error running script @user_script:1: ", "ERR Error running script @user_script:1: -"})
-        BOOST_TEST((interpret_error(text).error == errc::server_error));
+        BOOST_TEST((stores::redis::interpret_error(text).error == errc::server_error));
 }
 
 // The gaps would tell it.
 BOOST_AUTO_TEST_CASE(words_in_which_a_short_password_may_be_are_left_out)
 {
-    auto const words = redis::presentable("WRONGPASS invalid username-password pair", {"a"});
+    auto const words = net::presentable("WRONGPASS invalid username-password pair", {"a"});
     BOOST_TEST(words.find("WRONGP") == std::string::npos);
     BOOST_TEST(words.find("left out") != std::string::npos);
-    BOOST_TEST(redis::presentable("WRONGPASS invalid username-password pair", {"zz"})
+    BOOST_TEST(net::presentable("WRONGPASS invalid username-password pair", {"zz"})
                == "WRONGPASS invalid username-password pair");
 }
 
 BOOST_AUTO_TEST_CASE(a_key_of_another_type_is_not_ours)
 {
     for (auto k : {kind::extend, kind::release})
-        BOOST_TEST((answer(k, make(type::simple_error, "WRONGTYPE no")).vote == vote::denied));
-    BOOST_TEST((answer(kind::inspect, make(type::simple_error, "WRONGTYPE no")).error == errc::wrong_type));
+        BOOST_TEST((answer(k, make(stores::redis::resp::type::simple_error, "WRONGTYPE no")).vote == vote::denied));
+    BOOST_TEST((answer(kind::inspect, make(stores::redis::resp::type::simple_error, "WRONGTYPE no")).error
+                == errc::wrong_type));
 }
 
 BOOST_AUTO_TEST_CASE(who_watches_hears_of_others_and_for_how_long_it_is_denied)
 {
     auto q = question(kind::acquire);
     q.contender = "me";
-    auto const answered = [&](redis::reply const& r) { return redis::interpret(q, {&r, 1}); };
-    BOOST_TEST((answered(make(type::number, "1")).vote == vote::granted));
-    BOOST_TEST(!answered(make(type::number, "1")).wanted);
-    BOOST_TEST((answered(make(type::number, "2")).vote == vote::granted));
-    BOOST_TEST(answered(make(type::number, "2")).wanted);
+    auto const answered = [&](stores::redis::reply const& r) { return stores::redis::interpret(q, {&r, 1}); };
+    BOOST_TEST((answered(make(stores::redis::resp::type::number, "1")).vote == vote::granted));
+    BOOST_TEST(!answered(make(stores::redis::resp::type::number, "1")).wanted);
+    BOOST_TEST((answered(make(stores::redis::resp::type::number, "2")).vote == vote::granted));
+    BOOST_TEST(answered(make(stores::redis::resp::type::number, "2")).wanted);
     struct {
         char const *lock, *handovers;
         bool handed_on;
@@ -114,14 +118,16 @@ BOOST_AUTO_TEST_CASE(who_watches_hears_of_others_and_for_how_long_it_is_denied)
                          {"-1", "-2", false, -1},
                          {"-1", "7", true, 7}};
     for (auto const& d : denials) {
-        auto const denied = answered(make(type::array, "", {d.lock, d.handovers}));
+        auto const denied = answered(make(stores::redis::resp::type::array, "", {d.lock, d.handovers}));
         BOOST_TEST((denied.vote == vote::denied));
         BOOST_TEST(denied.handed_on == d.handed_on);
         BOOST_TEST(denied.remaining.count() == d.remaining);
     }
     for (auto const& odd :
-         {make(type::number, "0"), make(type::number, "3"), make(type::simple_string, "OK"), make(type::null, ""),
-          make(type::array, "", {"soon", "1"}), make(type::array, "", {"1"}), make(type::array, "", {"1", "2", "3"})})
+         {make(stores::redis::resp::type::number, "0"), make(stores::redis::resp::type::number, "3"),
+          make(stores::redis::resp::type::simple_string, "OK"), make(stores::redis::resp::type::null, ""),
+          make(stores::redis::resp::type::array, "", {"soon", "1"}), make(stores::redis::resp::type::array, "", {"1"}),
+          make(stores::redis::resp::type::array, "", {"1", "2", "3"})})
         BOOST_TEST((answered(odd).error == errc::unexpected_reply));
 }
 
@@ -131,23 +137,26 @@ BOOST_AUTO_TEST_CASE(who_wants_any_of_several_hears_which_it_has_or_for_how_long
     auto q = question(kind::acquire, 77);
     q.any = true;
     q.keys = keys;
-    auto const answered = [&](redis::reply const& r) { return redis::interpret(q, {&r, 1}); };
+    auto const answered = [&](stores::redis::reply const& r) { return stores::redis::interpret(q, {&r, 1}); };
     for (std::uint32_t n = 0; n < 12; ++n) {
-        auto const won = answered(make(type::number, std::to_string(n)));
+        auto const won = answered(make(stores::redis::resp::type::number, std::to_string(n)));
         BOOST_TEST((won.vote == vote::granted));
         BOOST_TEST(won.chosen == n / 4);
         BOOST_TEST(won.wanted == (n % 2 == 1));
         BOOST_TEST(won.fence == (n % 4 >= 2 ? 77u : 0u));
     }
-    auto const denied = answered(make(type::array, "", {"321", "-2", "-1", "-2", "4321", "1000"}));
+    auto const denied = answered(make(stores::redis::resp::type::array, "", {"321", "-2", "-1", "-2", "4321", "1000"}));
     BOOST_TEST((denied.vote == vote::denied));
     using std::chrono::milliseconds;
     BOOST_TEST((denied.taken
                 == decltype(denied.taken){
                     {0, milliseconds(321), false}, {1, milliseconds(-1), false}, {2, milliseconds(1000), true}}));
-    for (auto const& odd : {make(type::number, "12"), make(type::number, "-1"), make(type::simple_string, "OK"),
-                            make(type::null, ""), make(type::array, "", {"1", "2"}),
-                            make(type::array, "", {"1", "2", "3", "4", "5", "soon"}), make(type::array, "")})
+    for (auto const& odd :
+         {make(stores::redis::resp::type::number, "12"), make(stores::redis::resp::type::number, "-1"),
+          make(stores::redis::resp::type::simple_string, "OK"), make(stores::redis::resp::type::null, ""),
+          make(stores::redis::resp::type::array, "", {"1", "2"}),
+          make(stores::redis::resp::type::array, "", {"1", "2", "3", "4", "5", "soon"}),
+          make(stores::redis::resp::type::array, "")})
         BOOST_TEST((answered(odd).error == errc::unexpected_reply));
 }
 
@@ -155,8 +164,9 @@ BOOST_AUTO_TEST_CASE(who_watches_and_proposes_hears_of_both)
 {
     auto q = question(kind::acquire, 77);
     q.contender = "me";
-    redis::reply const both[] = {make(type::number, "2"), make(type::number, "1")};
-    auto const r = redis::interpret(q, both);
+    stores::redis::reply const both[] = {make(stores::redis::resp::type::number, "2"),
+                                         make(stores::redis::resp::type::number, "1")};
+    auto const r = stores::redis::interpret(q, both);
     BOOST_TEST((r.vote == vote::granted));
     BOOST_TEST(r.wanted);
     BOOST_TEST(r.fence == 77u);
@@ -164,15 +174,16 @@ BOOST_AUTO_TEST_CASE(who_watches_and_proposes_hears_of_both)
 
 BOOST_AUTO_TEST_CASE(with_fencing_the_second_answer_tells_whether_the_proposal_was_taken)
 {
-    auto const ok = make(type::simple_string, "OK");
-    auto const taken = answer_of_two(kind::acquire, ok, make(type::number, "1"), 77);
+    auto const ok = make(stores::redis::resp::type::simple_string, "OK");
+    auto const taken = answer_of_two(kind::acquire, ok, make(stores::redis::resp::type::number, "1"), 77);
     BOOST_TEST((taken.vote == vote::granted));
     BOOST_TEST(taken.fence == 77u);
-    auto const outbid = answer_of_two(kind::acquire, ok, make(type::number, "0"), 77);
+    auto const outbid = answer_of_two(kind::acquire, ok, make(stores::redis::resp::type::number, "0"), 77);
     BOOST_TEST((outbid.vote == vote::granted));
     BOOST_TEST(outbid.fence == 0u);
     for (auto const* changed : {"0", "1"}) {
-        auto const denied = answer_of_two(kind::acquire, make(type::null, ""), make(type::number, changed), 77);
+        auto const denied = answer_of_two(kind::acquire, make(stores::redis::resp::type::null, ""),
+                                          make(stores::redis::resp::type::number, changed), 77);
         BOOST_TEST((denied.vote == vote::denied));
         BOOST_TEST(denied.fence == 0u);
     }
@@ -180,25 +191,28 @@ BOOST_AUTO_TEST_CASE(with_fencing_the_second_answer_tells_whether_the_proposal_w
 
 BOOST_AUTO_TEST_CASE(a_key_that_is_set_stays_to_be_released_whatever_became_of_the_proposal)
 {
-    auto const ok = make(type::simple_string, "OK");
-    auto const forbidden = answer_of_two(kind::acquire, ok, make(type::simple_error, "NOPERM no"), 77);
+    auto const ok = make(stores::redis::resp::type::simple_string, "OK");
+    auto const forbidden =
+        answer_of_two(kind::acquire, ok, make(stores::redis::resp::type::simple_error, "NOPERM no"), 77);
     BOOST_TEST((forbidden.vote == vote::unknown));
     BOOST_TEST((forbidden.error == errc::permission_denied));
     BOOST_TEST(!forbidden.untouched);
     for (auto const& odd :
-         {make(type::number, "2"), make(type::simple_string, "OK"), make(type::null, ""), make(type::real, "1")}) {
+         {make(stores::redis::resp::type::number, "2"), make(stores::redis::resp::type::simple_string, "OK"),
+          make(stores::redis::resp::type::null, ""), make(stores::redis::resp::type::real, "1")}) {
         auto const strange = answer_of_two(kind::acquire, ok, odd, 77);
         BOOST_TEST((strange.error == errc::unexpected_reply));
         BOOST_TEST(!strange.untouched);
     }
-    BOOST_TEST(
-        answer_of_two(kind::acquire, make(type::simple_error, "LOADING"), make(type::number, "1"), 77).untouched);
+    BOOST_TEST(answer_of_two(kind::acquire, make(stores::redis::resp::type::simple_error, "LOADING"),
+                             make(stores::redis::resp::type::number, "1"), 77)
+                   .untouched);
 }
 
 BOOST_AUTO_TEST_CASE(a_raised_counter_is_a_whole_number_in_range)
 {
-    auto const counter = [](std::string text, type t = type::real) {
-        return answer_of_two(kind::raise, make(type::number, "0"), make(t, std::move(text)), 77);
+    auto const counter = [](std::string text, stores::redis::resp::type t = stores::redis::resp::type::real) {
+        return answer_of_two(kind::raise, make(stores::redis::resp::type::number, "0"), make(t, std::move(text)), 77);
     };
     BOOST_TEST((counter("1").vote == vote::granted));
     BOOST_TEST(counter("1795000000123456").fence == 1'795'000'000'123'456u);
@@ -206,46 +220,58 @@ BOOST_AUTO_TEST_CASE(a_raised_counter_is_a_whole_number_in_range)
     BOOST_TEST(counter("9007199254740991").fence == 9'007'199'254'740'991u);
     for (auto const* odd : {"0", "-1", "9007199254740992", "1.5", "", "inf", "nan", "1 ", "many"})
         BOOST_TEST((counter(odd).error == errc::unexpected_reply));
-    BOOST_TEST((counter("7", type::blob_string).error == errc::unexpected_reply));
-    BOOST_TEST((counter("WRONGTYPE no", type::simple_error).error == errc::wrong_type));
+    BOOST_TEST((counter("7", stores::redis::resp::type::blob_string).error == errc::unexpected_reply));
+    BOOST_TEST((counter("WRONGTYPE no", stores::redis::resp::type::simple_error).error == errc::wrong_type));
 }
 
 BOOST_AUTO_TEST_CASE(a_healed_key_counts_as_denied)
 {
-    auto const r = answer(kind::extend, make(type::number, "2"), 0, true);
+    auto const r = answer(kind::extend, make(stores::redis::resp::type::number, "2"), 0, true);
     BOOST_TEST((r.vote == vote::denied));
     BOOST_TEST(r.healed);
-    BOOST_TEST(!answer(kind::extend, make(type::number, "1"), 0, true).healed);
+    BOOST_TEST(!answer(kind::extend, make(stores::redis::resp::type::number, "1"), 0, true).healed);
 }
 
 BOOST_AUTO_TEST_CASE(the_answers_to_an_upgrade)
 {
-    auto const r = answer(kind::upgrade, make(type::array, "", {"1234"}));
+    auto const r = answer(kind::upgrade, make(stores::redis::resp::type::array, "", {"1234"}));
     BOOST_TEST((r.vote == vote::denied));
     BOOST_TEST(r.ours == 1u);
     BOOST_TEST(r.remaining.count() == 1234);
-    BOOST_TEST((answer(kind::upgrade, make(type::number, "1")).vote == vote::granted));
-    auto const gone = answer(kind::upgrade, make(type::number, "0"));
+    BOOST_TEST((answer(kind::upgrade, make(stores::redis::resp::type::number, "1")).vote == vote::granted));
+    auto const gone = answer(kind::upgrade, make(stores::redis::resp::type::number, "0"));
     BOOST_TEST((gone.vote == vote::denied));
     BOOST_TEST(gone.ours == 0u);
-    BOOST_TEST((answer(kind::upgrade, make(type::simple_error, "WRONGTYPE no")).vote == vote::denied));
-    BOOST_TEST(answer_of_two(kind::upgrade, make(type::number, "1"), make(type::number, "1"), 7).fence == 7u);
-    BOOST_TEST(answer_of_two(kind::upgrade, make(type::number, "1"), make(type::number, "0"), 7).fence == 0u);
-    BOOST_TEST((answer_of_two(kind::upgrade, make(type::array, "", {"1234"}), make(type::number, "1"), 7).vote
+    BOOST_TEST(
+        (answer(kind::upgrade, make(stores::redis::resp::type::simple_error, "WRONGTYPE no")).vote == vote::denied));
+    BOOST_TEST(answer_of_two(kind::upgrade, make(stores::redis::resp::type::number, "1"),
+                             make(stores::redis::resp::type::number, "1"), 7)
+                   .fence
+               == 7u);
+    BOOST_TEST(answer_of_two(kind::upgrade, make(stores::redis::resp::type::number, "1"),
+                             make(stores::redis::resp::type::number, "0"), 7)
+                   .fence
+               == 0u);
+    BOOST_TEST((answer_of_two(kind::upgrade, make(stores::redis::resp::type::array, "", {"1234"}),
+                              make(stores::redis::resp::type::number, "1"), 7)
+                    .vote
                 == vote::denied));
 
     auto extend = question(kind::extend);
     extend.alone = true;
-    auto const reads = make(type::number, "2");
-    BOOST_TEST((redis::interpret(extend, {&reads, 1}).vote == vote::denied));
-    BOOST_TEST(!redis::interpret(extend, {&reads, 1}).healed);
+    auto const reads = make(stores::redis::resp::type::number, "2");
+    BOOST_TEST((stores::redis::interpret(extend, {&reads, 1}).vote == vote::denied));
+    BOOST_TEST(!stores::redis::interpret(extend, {&reads, 1}).healed);
 }
 
 BOOST_AUTO_TEST_CASE(anything_else_is_unknown_and_cleaned_up)
 {
-    redis::reply const odd[] = {make(type::simple_string, "PONG"), make(type::number, "2"),
-                                make(type::blob_string, "OK"),     make(type::array, "", {"a", "b", "c"}),
-                                make(type::map, "", {"a", "b"}),   make(type::array, "", {"value", "soon"})};
+    stores::redis::reply const odd[] = {make(stores::redis::resp::type::simple_string, "PONG"),
+                                        make(stores::redis::resp::type::number, "2"),
+                                        make(stores::redis::resp::type::blob_string, "OK"),
+                                        make(stores::redis::resp::type::array, "", {"a", "b", "c"}),
+                                        make(stores::redis::resp::type::map, "", {"a", "b"}),
+                                        make(stores::redis::resp::type::array, "", {"value", "soon"})};
     for (auto const& o : odd) {
         for (auto k :
              {kind::acquire, kind::raise, kind::extend, kind::release, kind::inspect, kind::upgrade, kind::downgrade}) {
@@ -285,7 +311,7 @@ BOOST_AUTO_TEST_CASE(rule_13_each_refusal_has_an_error_of_its_own_and_leaves_not
         {"ERR Error running script (call to f_1): @user_script:1: WRONGTYPE Operation against a key", errc::wrong_type},
     };
     for (auto const& [text, error] : refusals) {
-        auto const r = interpret_error(text);
+        auto const r = stores::redis::interpret_error(text);
         BOOST_TEST((r.vote == vote::unknown));
         BOOST_TEST((r.error == error), text);
         BOOST_TEST(r.untouched, text);
@@ -294,12 +320,12 @@ BOOST_AUTO_TEST_CASE(rule_13_each_refusal_has_an_error_of_its_own_and_leaves_not
 
 BOOST_AUTO_TEST_CASE(an_error_that_is_not_understood_may_have_left_a_key)
 {
-    auto const r = interpret_error("ERR something new");
+    auto const r = stores::redis::interpret_error("ERR something new");
     BOOST_TEST((r.error == errc::server_error));
     BOOST_TEST(!r.untouched);
     BOOST_TEST(r.text == "ERR something new");
     // What an older server quotes in a script's error is no refusal of its own.
-    auto const quoting = interpret_error(
+    auto const quoting = stores::redis::interpret_error(
         "ERR Error running script (call to f_1): @user_script:1: cannot do '@user_script: 1: -OOM all'");
     BOOST_TEST((quoting.error == errc::server_error));
     BOOST_TEST(!quoting.untouched);
@@ -307,19 +333,19 @@ BOOST_AUTO_TEST_CASE(an_error_that_is_not_understood_may_have_left_a_key)
 
 BOOST_AUTO_TEST_CASE(rule_14_what_a_server_quotes_of_our_command_is_not_repeated)
 {
-    auto const r =
-        interpret_error("ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'hunter2' ");
+    auto const r = stores::redis::interpret_error(
+        "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'hunter2' ");
     BOOST_TEST(r.text.find("hunter2") == std::string::npos);
     BOOST_TEST(r.text == "ERR unknown command 'HELLO'");
     BOOST_TEST(r.untouched);
-    BOOST_TEST(interpret_error("ERR \x1b[31m\r\n" + std::string(1000, 'x')).text.size() <= 160u);
-    BOOST_TEST(interpret_error("ERR \x1b[31m\r\n").text == "ERR ?[31m??");
+    BOOST_TEST(stores::redis::interpret_error("ERR \x1b[31m\r\n" + std::string(1000, 'x')).text.size() <= 160u);
+    BOOST_TEST(stores::redis::interpret_error("ERR \x1b[31m\r\n").text == "ERR ?[31m??");
 }
 
 BOOST_AUTO_TEST_CASE(what_a_server_quotes_of_our_secrets_is_left_out)
 {
     auto const shown = [](std::string_view text) {
-        return redis::presentable(text, {"hunt%r\"2\n\xc3\xa9", "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1"});
+        return net::presentable(text, {"hunt%r\"2\n\xc3\xa9", "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1"});
     };
     for (std::string_view const quoted : {"hunt%r\"2\n\xc3\xa9", "hunt%r\\\"2\\n\\xc3\\xa9", "hunt%25r%222%0a%C3%A9",
                                           "%68%75%6e%74%25%72%22%32%0A%C3%A9", "HUNT%R\"2\n\xc3\xa9", "hunt%r\"2???",
@@ -336,16 +362,17 @@ BOOST_AUTO_TEST_CASE(what_a_server_quotes_of_our_secrets_is_left_out)
     }
     BOOST_TEST(shown("ERR the hunter is not there") == "ERR the hunter is not there");
     BOOST_TEST(shown(std::string(150, 'x') + "hunt%r\"2\n\xc3\xa9").substr(150) == "***");  // before it is cut off
-    BOOST_TEST(redis::presentable("ERR \\\\\\\\\\\\\\\\", {"\\\\\\\\\\\\\\"}).find("\\\\\\\\") == std::string::npos);
+    BOOST_TEST(net::presentable("ERR \\\\\\\\\\\\\\\\", {"\\\\\\\\\\\\\\"}).find("\\\\\\\\") == std::string::npos);
 
     auto q = question(kind::acquire, 7);
     q.value = "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1";
-    redis::reply const replies[] = {make(type::simple_string, "OK"),
-                                    make(type::simple_error, "ERR pw=sesame 5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1")};
-    BOOST_TEST(redis::interpret(q, replies, "sesame").text == "ERR pw=*** ***");
-    BOOST_TEST(redis::interpret(q, {replies + 1, 1}, "sesame").text == "ERR pw=*** ***");
+    stores::redis::reply const replies[] = {
+        make(stores::redis::resp::type::simple_string, "OK"),
+        make(stores::redis::resp::type::simple_error, "ERR pw=sesame 5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1")};
+    BOOST_TEST(stores::redis::interpret(q, replies, "sesame").text == "ERR pw=*** ***");
+    BOOST_TEST(stores::redis::interpret(q, {replies + 1, 1}, "sesame").text == "ERR pw=*** ***");
     q.what = kind::raise;
-    BOOST_TEST(redis::interpret(q, replies, "sesame").text == "ERR pw=*** ***");
+    BOOST_TEST(stores::redis::interpret(q, replies, "sesame").text == "ERR pw=*** ***");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

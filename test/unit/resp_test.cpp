@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-using namespace redlock::redis;
+using namespace redlock::stores::redis;
 
 BOOST_AUTO_TEST_SUITE(parser)
 
@@ -22,7 +22,7 @@ using namespace std::string_literals;
 using redlock::test::each_split;
 using redlock::test::pieces;
 
-constexpr resp::limits small{.text = 32, .elements = 12};
+constexpr redlock::stores::redis::resp::limits small{.text = 32, .elements = 12};
 
 std::string repeat_bytes(std::size_t times, std::string_view bytes)
 {
@@ -33,7 +33,7 @@ std::string repeat_bytes(std::size_t times, std::string_view bytes)
 }
 
 // A dot for each level, the mark of the type, and the text: "*; .:7; .$a." The full stop ends a reply.
-std::string in_short(resp::element const& e, bool at_end)
+std::string in_short(redlock::stores::redis::resp::element const& e, bool at_end)
 {
     constexpr std::string_view marks = "?+-:_$!=#,(*%~>";
     auto const mark = marks[static_cast<std::size_t>(e.type)];
@@ -41,16 +41,16 @@ std::string in_short(resp::element const& e, bool at_end)
 }
 
 // The elements that @p p finds, and a "malformed" if there is one.
-std::vector<std::string> read_elements(pieces const& all, resp::limits l = small)
+std::vector<std::string> read_elements(pieces const& all, redlock::stores::redis::resp::limits l = small)
 {
-    using step = resp::parser::step;
-    resp::parser p(l);
+    using step = redlock::stores::redis::resp::parser::step;
+    redlock::stores::redis::resp::parser p(l);
     redlock::test::unread_bytes unread;
     std::vector<std::string> found;
     bool malformed = false;
     for (auto piece = all.begin(); piece != all.end() && !malformed; ++piece) {
         unread.add(*piece, [&](std::string_view& bytes) {
-            resp::element e;
+            redlock::stores::redis::resp::element e;
             auto done = p.next(bytes, e);
             for (; done == step::element; done = p.next(bytes, e))
                 found.push_back(in_short(e, p.at_end()));
@@ -304,7 +304,7 @@ BOOST_AUTO_TEST_CASE(next_gives_the_same_elements_however_replies_are_split)
 // With the limits that connections have.
 BOOST_AUTO_TEST_CASE(next_with_usual_limits_bounds_texts_lines_and_counts)
 {
-    resp::limits const usual;
+    redlock::stores::redis::resp::limits const usual;
     auto const text = repeat_bytes(usual.text, "x");
     auto const nulls = repeat_bytes(usual.elements, "_\r\n");
     auto const count = std::to_string(usual.elements);
@@ -325,10 +325,11 @@ BOOST_AUTO_TEST_CASE(next_with_replies_to_locks_allocates_nothing)
     auto const all = "+OK\r\n_\r\n:1\r\n$36\r\n01234567-89ab-cdef-0123-456789abcdef\r\n|1\r\n+k\r\n+v\r\n"
                      "-NOSCRIPT No matching script.\r\n,7\r\n"
                      + tokens + ">2\r\n$10\r\ninvalidate\r\n*1\r\n$10\r\nlock:stock\r\n";
-    resp::parser p;
+    redlock::stores::redis::resp::parser p;
     std::size_t elements = 0;
     auto const read = [&](std::string_view& bytes) {
-        for (resp::element e; p.next(bytes, e) == resp::parser::step::element;)
+        for (redlock::stores::redis::resp::element e;
+             p.next(bytes, e) == redlock::stores::redis::resp::parser::step::element;)
             ++elements;
     };
     redlock::test::failing_memory::in = 1;  // the next allocation throws

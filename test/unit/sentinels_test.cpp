@@ -15,19 +15,22 @@
 #include <vector>
 
 using namespace redlock;
-using namespace redlock::redis;
+using namespace redlock::stores::redis;
 using namespace redlock::test;
 using namespace redlock::test::replies;
 using namespace std::chrono_literals;
 
 namespace {
 
-reply at(std::string host, std::string port) { return list(type::array, {std::move(host), std::move(port)}); }
+reply at(std::string host, std::string port)
+{
+    return list(stores::redis::resp::type::array, {std::move(host), std::move(port)});
+}
 
 struct fixture : link::listener {
     fixture()
     {
-        way->start(detail::make_manual_runtime(context.get_executor(), clock), *this);
+        way->start(runtime::make_manual_runtime(context.get_executor(), clock), *this);
         way->open(greeting);
     }
     ~fixture() { way->abandon(); }
@@ -45,19 +48,19 @@ struct fixture : link::listener {
     asio::io_context context;
     std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
     std::map<std::string, std::shared_ptr<scripted_link>> links;
-    std::vector<url> urls;
+    std::vector<net::url> urls;
     std::shared_ptr<batch> greeting = std::make_shared<batch>();
-    std::shared_ptr<redis::link> way =
-        make_sentinel_link(parse_url("redis-sentinel://:pw@s1,s2:7/stock?db=3&sentinel_user=u&sentinel_password=spw"),
-                           {.nodes = {}, .connect_timeout = 1s}, [this](url const& u) {
-                               urls.push_back(u);
-                               return links[u.host + ':' + u.port] = std::make_shared<scripted_link>();
-                           });
+    std::shared_ptr<stores::redis::link> way = make_sentinel_link(
+        net::parse_url("redis-sentinel://:pw@s1,s2:7/stock?db=3&sentinel_user=u&sentinel_password=spw"),
+        {.nodes = {}, .connect_timeout = 1s}, [this](net::url const& u) {
+            urls.push_back(u);
+            return links[u.host + ':' + u.port] = std::make_shared<scripted_link>();
+        });
     int connects = 0, answers = 0;
     std::vector<node_reply> ends;
 };
 
-reply const hello = list(type::map, {"server", "redis"});
+reply const hello = list(stores::redis::resp::type::map, {"server", "redis"});
 
 }  // namespace
 
@@ -65,9 +68,9 @@ BOOST_FIXTURE_TEST_SUITE(sentinels, fixture)
 
 BOOST_AUTO_TEST_CASE(an_answer_is_an_address_or_says_why_not)
 {
-    place p;
+    net::place p;
     BOOST_TEST(!read_master(at("10.0.0.1", "6379"), "stock", p).error);
-    BOOST_TEST((p == place{"10.0.0.1", "6379"}));
+    BOOST_TEST((p == net::place{"10.0.0.1", "6379"}));
     BOOST_TEST(!read_master(at("fe80::1", "7"), "stock", p).error);
     BOOST_TEST(!read_master(at("db.example", "65535"), "stock", p).error);
     auto const fails = [&](reply const& r, errc e, std::string_view words) {
@@ -81,7 +84,7 @@ BOOST_AUTO_TEST_CASE(an_answer_is_an_address_or_says_why_not)
     BOOST_TEST(fails(refused("NOPERM User x has no permissions to run the 'sentinel|get-master-addr-by-name' command"),
                      errc::permission_denied, "NOPERM"));
     for (auto const& r : {at("", "6379"), at("a b", "6379"), at("h", "0"), at("h", "65536"), at("h", "6x"),
-                          list(type::array, {"h"}), word("OK")})
+                          list(stores::redis::resp::type::array, {"h"}), word("OK")})
         BOOST_TEST(fails(r, errc::unexpected_reply, ""));
 }
 
@@ -147,7 +150,7 @@ BOOST_AUTO_TEST_CASE(one_that_says_nothing_is_given_up)
 BOOST_AUTO_TEST_CASE(the_connection_ends_when_another_master_is_named)
 {
     to("s1:26379").says({hello, at("m", "1")});
-    way->keep();
+    way->server_accepted();
     BOOST_TEST(to("m:1").kept);
     pass(1s);
     to("s1:26379").says({at("m", "1")});

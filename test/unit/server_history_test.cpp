@@ -5,12 +5,12 @@
 #include <utility>
 
 using namespace redlock;
-using namespace redlock::redis;
+using namespace redlock::stores::redis;
 using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(server_histories)
 
-using redis::server_history;
+using stores::redis::server_history;
 
 namespace {
 

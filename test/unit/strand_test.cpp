@@ -24,14 +24,17 @@
 #include <vector>
 
 namespace asio = boost::asio;
-using redlock::detail::strand;
+using redlock::runtime::strand;
 using redlock::test::witness;
 
 BOOST_AUTO_TEST_SUITE(strands)
 
 namespace {
 
-strand make(auto const& executor) { return strand(asio::any_io_executor(executor)); }
+redlock::runtime::strand make(auto const& executor)
+{
+    return redlock::runtime::strand(asio::any_io_executor(executor));
+}
 
 // Not an io_context's executor as the strand sees it, although it is one.
 asio::any_io_executor without_short_cut(asio::io_context& context)
@@ -71,7 +74,7 @@ struct busy_counter {
 };
 
 // Posts from outside and from the strand, dispatches, and counts: 16 chains of `length`, two functions for each link.
-void start_chains(strand const& s, asio::any_io_executor outside, busy_counter& counter, int length)
+void start_chains(redlock::runtime::strand const& s, asio::any_io_executor outside, busy_counter& counter, int length)
 {
     struct chain {
         void next(int left) const
@@ -86,7 +89,7 @@ void start_chains(strand const& s, asio::any_io_executor outside, busy_counter& 
                 asio::post(outside, [c = *this, left] { asio::dispatch(c.s, [c, left] { c.next(left - 1); }); });
         }
 
-        strand s;
+        redlock::runtime::strand s;
         asio::any_io_executor outside;
         busy_counter& counter;
     };
@@ -96,7 +99,7 @@ void start_chains(strand const& s, asio::any_io_executor outside, busy_counter& 
 
 // The strand is gone when the loop begins: it may be what keeps it running.
 template <class Context>
-void never_two_at_once(std::function<strand()> const& make_one, Context& context)
+void never_two_at_once(std::function<redlock::runtime::strand()> const& make_one, Context& context)
 {
     busy_counter counter;
     start_chains(make_one(), context.get_executor(), counter, 600);
@@ -112,7 +115,7 @@ struct on_a_loop {
     std::vector<int> ran;
     int alive = 0;
     asio::io_context context;
-    strand s = make(context.get_executor());
+    redlock::runtime::strand s = make(context.get_executor());
 
     auto note(int number)
     {
@@ -477,7 +480,7 @@ BOOST_FIXTURE_TEST_CASE(what_an_abandoned_strand_is_given_is_destroyed, on_a_loo
 BOOST_FIXTURE_TEST_CASE(what_a_destroyed_function_posts_to_an_abandoned_strand_is_destroyed, on_a_loop)
 {
     struct posts_at_its_end {
-        posts_at_its_end(strand on, int& alive) : s(std::move(on)), w(alive) {}
+        posts_at_its_end(redlock::runtime::strand on, int& alive) : s(std::move(on)), w(alive) {}
         posts_at_its_end(posts_at_its_end&& other) : s(other.s), w(other.w), last(std::exchange(other.last, false)) {}
         ~posts_at_its_end()
         {
@@ -486,7 +489,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_destroyed_function_posts_to_an_abandoned_strand_i
         }
         void operator()() {}
 
-        strand s;
+        redlock::runtime::strand s;
         witness w;
         bool last = true;
     };
@@ -528,7 +531,7 @@ BOOST_AUTO_TEST_CASE(a_context_that_goes_destroys_what_waits)
 
 BOOST_FIXTURE_TEST_CASE(a_function_may_destroy_the_last_strand, on_a_loop)
 {
-    auto s = std::make_unique<strand>(make(context.get_executor()));
+    auto s = std::make_unique<redlock::runtime::strand>(make(context.get_executor()));
     int ran = 0;
     asio::post(*s, [&] {
         s.reset();
@@ -543,7 +546,7 @@ BOOST_FIXTURE_TEST_CASE(a_function_may_destroy_the_last_strand, on_a_loop)
 
 BOOST_FIXTURE_TEST_CASE(an_inline_function_may_destroy_the_last_strand, on_a_loop)
 {
-    auto s = std::make_unique<strand>(make(context.get_executor()));
+    auto s = std::make_unique<redlock::runtime::strand>(make(context.get_executor()));
     int ran = 0;
     asio::post(context, [&] {
         s->execute([&] {
@@ -583,7 +586,7 @@ BOOST_FIXTURE_TEST_CASE(functions_may_be_movable_only, on_a_loop)
 
 BOOST_FIXTURE_TEST_CASE(copies_are_equal_and_type_erasure_keeps_them, on_a_loop)
 {
-    strand const copy = s;
+    redlock::runtime::strand const copy = s;
     auto const other = make(context.get_executor());
     BOOST_TEST((copy == s));
     BOOST_TEST((s != other));
@@ -592,8 +595,8 @@ BOOST_FIXTURE_TEST_CASE(copies_are_equal_and_type_erasure_keeps_them, on_a_loop)
 
     asio::any_io_executor const erased = s;
 
-    BOOST_REQUIRE(erased.target<strand>() != nullptr);
-    BOOST_TEST((*erased.target<strand>() == s));
+    BOOST_REQUIRE(erased.target<redlock::runtime::strand>() != nullptr);
+    BOOST_TEST((*erased.target<redlock::runtime::strand>() == s));
     bool ran = false;
     asio::post(asio::bind_executor(erased, [&] { ran = s.running_in_this_thread(); }));
     context.run();

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-using namespace redlock::detail;
+using namespace redlock::runtime;
 using redlock::test::witness;
 
 BOOST_AUTO_TEST_SUITE(flows_of_operations)
@@ -22,9 +22,9 @@ struct outcome {
 };
 
 template <class T>
-void start(task<T> steps, outcome& to)
+void start(redlock::runtime::task<T> steps, outcome& to)
 {
-    begin(std::move(steps), [&to](std::exception_ptr failure, T result) {
+    redlock::runtime::begin(std::move(steps), [&to](std::exception_ptr failure, T result) {
         ++to.calls;
         to.result = static_cast<int>(result);
         try {
@@ -36,20 +36,20 @@ void start(task<T> steps, outcome& to)
     });
 }
 
-auto wait_in(suspended& place)
+auto wait_in(redlock::runtime::suspended& place)
 {
-    return suspend_into(place, [] {});
+    return redlock::runtime::suspend_into(place, [] {});
 }
 
-task<int> constant(int value) { co_return value; }
+redlock::runtime::task<int> constant(int value) { co_return value; }
 
-task<int> waits(suspended& place, int value)
+redlock::runtime::task<int> waits(redlock::runtime::suspended& place, int value)
 {
     co_await wait_in(place);
     co_return value;
 }
 
-task<void> throws_after_a_wait(suspended& place)
+redlock::runtime::task<void> throws_after_a_wait(redlock::runtime::suspended& place)
 {
     co_await wait_in(place);
     throw std::runtime_error("thrown");
@@ -59,11 +59,11 @@ task<void> throws_after_a_wait(suspended& place)
 struct waiting_place {
     int alive = 0;
     outcome o;
-    suspended place;
+    redlock::runtime::suspended place;
 };
 
 // Depth tasks that wait for each other, each with a local and a parameter to be destroyed.
-task<int> nested(suspended& place, int depth, witness parameter)
+task<int> nested(redlock::runtime::suspended& place, int depth, witness parameter)
 {
     witness const local(*parameter.alive);
     if (depth > 0) {
@@ -156,7 +156,7 @@ BOOST_FIXTURE_TEST_CASE(a_result_need_not_be_copyable, waiting_place)
 
 BOOST_FIXTURE_TEST_CASE(a_flow_waits_many_times_in_the_same_place, waiting_place)
 {
-    auto const steps = [](suspended& p) -> task<int> {
+    auto const steps = [](redlock::runtime::suspended& p) -> task<int> {
         int sum = 0;
         for (int i = 0; i < 10; ++i)
             sum += co_await waits(p, i);
@@ -174,7 +174,7 @@ BOOST_FIXTURE_TEST_CASE(a_flow_waits_many_times_in_the_same_place, waiting_place
 
 BOOST_FIXTURE_TEST_CASE(an_exception_of_a_nested_flow_reaches_whoever_awaits_it, waiting_place)
 {
-    auto const steps = [](suspended& p) -> task<int> {
+    auto const steps = [](redlock::runtime::suspended& p) -> task<int> {
         try {
             co_await throws_after_a_wait(p);
         } catch (std::runtime_error const&) {
@@ -192,7 +192,7 @@ BOOST_FIXTURE_TEST_CASE(an_exception_of_a_nested_flow_reaches_whoever_awaits_it,
 
 BOOST_FIXTURE_TEST_CASE(an_exception_that_nobody_catches_is_the_outcome, waiting_place)
 {
-    auto const steps = [](suspended& p, witness) -> task<int> {
+    auto const steps = [](redlock::runtime::suspended& p, witness) -> task<int> {
         co_await throws_after_a_wait(p);
         co_return 2;
     };
@@ -208,7 +208,7 @@ BOOST_FIXTURE_TEST_CASE(an_exception_that_nobody_catches_is_the_outcome, waiting
 BOOST_FIXTURE_TEST_CASE(destroyed_while_suspended_the_whole_chain_goes_exactly_once, waiting_place)
 {
     {
-        suspended inner;
+        redlock::runtime::suspended inner;
         start(nested(inner, 20, witness(alive)), o);
         BOOST_TEST(alive >= 2 * 21);
     }
@@ -225,7 +225,7 @@ BOOST_FIXTURE_TEST_CASE(destroyed_while_suspended_the_whole_chain_goes_exactly_o
 
 BOOST_FIXTURE_TEST_CASE(what_is_called_at_the_end_goes_with_a_destroyed_chain, waiting_place)
 {
-    begin(waits(place, 1), [w = witness(alive)](std::exception_ptr, int) {});
+    redlock::runtime::begin(waits(place, 1), [w = witness(alive)](std::exception_ptr, int) {});
     BOOST_TEST(alive == 1);
 
     place.destroy();
@@ -251,7 +251,7 @@ BOOST_FIXTURE_TEST_CASE(the_place_may_belong_to_the_flow_that_waits_in_it, waiti
     struct owner {
         explicit owner(int& count) : w(count) {}
         witness w;
-        suspended place;
+        redlock::runtime::suspended place;
     };
     auto const steps = [](std::shared_ptr<owner> self) -> task<int> {
         co_await wait_in(self->place);
@@ -275,8 +275,10 @@ BOOST_FIXTURE_TEST_CASE(the_place_may_belong_to_the_flow_that_waits_in_it, waiti
 BOOST_FIXTURE_TEST_CASE(what_cannot_start_to_wait_continues_with_the_exception, waiting_place)
 {
     outcome caught, uncaught;
-    auto const failing = [](suspended& p) { return suspend_into(p, [] { throw std::runtime_error("no start"); }); };
-    auto const catches = [](auto wait, suspended& p) -> task<int> {
+    auto const failing = [](redlock::runtime::suspended& p) {
+        return redlock::runtime::suspend_into(p, [] { throw std::runtime_error("no start"); });
+    };
+    auto const catches = [](auto wait, redlock::runtime::suspended& p) -> task<int> {
         try {
             co_await wait(p);
         } catch (std::runtime_error const&) {
@@ -284,7 +286,7 @@ BOOST_FIXTURE_TEST_CASE(what_cannot_start_to_wait_continues_with_the_exception, 
         }
         co_return 2;
     };
-    auto const does_not = [](auto wait, suspended& p) -> task<int> {
+    auto const does_not = [](auto wait, redlock::runtime::suspended& p) -> task<int> {
         co_await wait(p);
         co_return 2;
     };
@@ -302,8 +304,8 @@ BOOST_FIXTURE_TEST_CASE(what_cannot_start_to_wait_continues_with_the_exception, 
 BOOST_FIXTURE_TEST_CASE(start_is_called_with_the_flow_in_its_place, waiting_place)
 {
     bool there = false;
-    auto const steps = [](suspended& p, bool& t) -> task<int> {
-        co_await suspend_into(p, [&] { t = static_cast<bool>(p); });
+    auto const steps = [](redlock::runtime::suspended& p, bool& t) -> task<int> {
+        co_await redlock::runtime::suspend_into(p, [&] { t = static_cast<bool>(p); });
         co_return 1;
     };
 
@@ -316,8 +318,8 @@ BOOST_FIXTURE_TEST_CASE(start_is_called_with_the_flow_in_its_place, waiting_plac
 
 BOOST_AUTO_TEST_CASE(whoever_resumes_may_be_gone_when_it_returns)
 {
-    auto place = std::make_unique<suspended>();
-    auto const steps = [](std::unique_ptr<suspended>& p) -> task<int> {
+    auto place = std::make_unique<redlock::runtime::suspended>();
+    auto const steps = [](std::unique_ptr<redlock::runtime::suspended>& p) -> task<int> {
         co_await wait_in(*p);
         p.reset();
         co_return 1;

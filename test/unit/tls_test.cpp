@@ -10,7 +10,7 @@
 #include <string>
 
 using namespace redlock;
-using namespace redlock::redis;
+using namespace redlock::stores::redis;
 
 BOOST_AUTO_TEST_SUITE(tls)
 
@@ -19,9 +19,9 @@ namespace {
 // Which address, or else which name, the certificate of the server at @p address must have.
 std::string verified_name(std::string_view address)
 {
-    auto const u = parse_url(address);
+    auto const u = net::parse_url(address);
     BOOST_TEST_REQUIRE(u.wrong.empty());
-    auto context = tls_settings(u, {}).context();
+    auto context = net::tls_settings(u, {}).context();
     auto* const parameters = SSL_CTX_get0_param(context.native_handle());
     if (std::unique_ptr<char, void (*)(char*)> const ip(X509_VERIFY_PARAM_get1_ip_asc(parameters),
                                                         [](char* p) { OPENSSL_free(p); });

@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_SUITE(tracking_of_several_keys)
 
 namespace {
 
-reply const forbidden = refused("NOPERM this user has no permissions to run the 'exists' command");
+stores::redis::reply const forbidden = refused("NOPERM this user has no permissions to run the 'exists' command");
 
 // A node that is connected, and tells what has changed.
 struct connected_node {
@@ -56,7 +56,7 @@ struct connected_node {
         return words;
     }
 
-    void reads(reply r) { link->asked->put(std::move(r)); }
+    void reads(stores::redis::reply r) { link->asked->put(std::move(r)); }
     void reads_tracked(int taken)
     {
         reads(word("OK"));
@@ -71,17 +71,17 @@ struct connected_node {
     void hands_out() { link->told->answered(std::exchange(link->asked, {})); }
 
     // The key with this number is taken.
-    static reply denied(std::string number = "0", std::string turn = "-2")
+    static stores::redis::reply denied(std::string number = "0", std::string turn = "-2")
     {
-        return list(type::array, {"0", std::move(number), "5000", std::move(turn)});
+        return list(stores::redis::resp::type::array, {"0", std::move(number), "5000", std::move(turn)});
     }
 
     asio::io_context context;
     std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
     std::shared_ptr<scripted_link> link = std::make_shared<scripted_link>();
-    std::shared_ptr<redlock::node> node = redis::make_redis_node(
-        redis::parse_url("redis://s"), {.nodes = {}},
-        std::make_shared<redis::group>(detail::make_manual_runtime(context.get_executor(), clock)), link);
+    std::shared_ptr<redlock::node> node = stores::redis::make_redis_node(
+        net::parse_url("redis://s"), {.nodes = {}},
+        std::make_shared<stores::redis::group>(runtime::make_manual_runtime(context.get_executor(), clock)), link);
     std::shared_ptr<asked_operation> asked;
     std::vector<std::string> changed;
 };

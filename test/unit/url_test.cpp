@@ -2,75 +2,76 @@
 
 #include <boost/test/unit_test.hpp>
 
-using namespace redlock::redis;
+using namespace redlock::net;
 
 BOOST_AUTO_TEST_SUITE(urls)
 
 BOOST_AUTO_TEST_CASE(what_is_left_out_has_a_default)
 {
-    auto const u = parse_url("redis://cache.example");
+    auto const u = redlock::net::parse_url("redis://cache.example");
     BOOST_TEST(u.wrong == "");
     BOOST_TEST(u.host == "cache.example");
     BOOST_TEST(u.port == "6379");
     BOOST_TEST(u.user == "");
     BOOST_TEST(u.password == "");
     BOOST_TEST(u.database == 0);
-    BOOST_TEST((u.transport == transport::tcp));
-    BOOST_TEST(parse_url("10.0.0.1:7000").name() == "redis://10.0.0.1:7000");
-    BOOST_TEST(parse_url("Cache").name() == "redis://cache:6379");
+    BOOST_TEST((u.transport == redlock::net::transport::tcp));
+    BOOST_TEST(redlock::net::parse_url("10.0.0.1:7000").name() == "redis://10.0.0.1:7000");
+    BOOST_TEST(redlock::net::parse_url("Cache").name() == "redis://cache:6379");
 }
 
 BOOST_AUTO_TEST_CASE(all_parts_are_understood)
 {
-    auto const u = parse_url("rediss://us%40er:p%3Ass@[::1]:7000/3");
+    auto const u = redlock::net::parse_url("rediss://us%40er:p%3Ass@[::1]:7000/3");
     BOOST_TEST(u.wrong == "");
-    BOOST_TEST((u.transport == transport::tls));
+    BOOST_TEST((u.transport == redlock::net::transport::tls));
     BOOST_TEST(u.host == "::1");
     BOOST_TEST(u.port == "7000");
     BOOST_TEST(u.user == "us@er");
     BOOST_TEST(u.password == "p:ss");
     BOOST_TEST(u.database == 3);
     BOOST_TEST(u.name() == "rediss://[::1]:7000");
-    BOOST_TEST((parse_url("valkeys://h").transport == transport::tls));
-    BOOST_TEST((parse_url("valkey://h").transport == transport::tcp));
-    BOOST_TEST(parse_url("redis://:secret@h").password == "secret");
-    BOOST_TEST(parse_url("redis://h/").wrong == "");
+    BOOST_TEST((redlock::net::parse_url("valkeys://h").transport == redlock::net::transport::tls));
+    BOOST_TEST((redlock::net::parse_url("valkey://h").transport == redlock::net::transport::tcp));
+    BOOST_TEST(redlock::net::parse_url("redis://:secret@h").password == "secret");
+    BOOST_TEST(redlock::net::parse_url("redis://h/").wrong == "");
 }
 
 BOOST_AUTO_TEST_CASE(unix_sockets_and_memory_servers)
 {
-    auto const u = parse_url("unix:///run/redis.sock?db=2");
-    BOOST_TEST((u.transport == transport::unix_socket));
+    auto const u = redlock::net::parse_url("unix:///run/redis.sock?db=2");
+    BOOST_TEST((u.transport == redlock::net::transport::unix_socket));
     BOOST_TEST(u.path == "/run/redis.sock");
     BOOST_TEST(u.database == 2);
     BOOST_TEST(u.name() == "unix:///run/redis.sock");
-    BOOST_TEST(parse_url("memory://a").name() == "memory://a");
+    BOOST_TEST(redlock::net::parse_url("memory://a").name() == "memory://a");
 }
 
 BOOST_AUTO_TEST_CASE(a_unix_socket_may_need_user_and_password_too)
 {
-    auto const u = parse_url("unix://us%40er:p%2Fss@/run/a@b.sock?db=2");
+    auto const u = redlock::net::parse_url("unix://us%40er:p%2Fss@/run/a@b.sock?db=2");
     BOOST_TEST(u.wrong == "");
-    BOOST_TEST((u.transport == transport::unix_socket));
+    BOOST_TEST((u.transport == redlock::net::transport::unix_socket));
     BOOST_TEST(u.user == "us@er");
     BOOST_TEST(u.password == "p/ss");
     BOOST_TEST(u.path == "/run/a@b.sock");
     BOOST_TEST(u.database == 2);
     BOOST_TEST(u.name() == "unix:///run/a@b.sock");
-    BOOST_TEST(parse_url("unix://:pw@/s").password == "pw");
-    BOOST_TEST(parse_url("unix:///a@/s").path == "/a@/s");
-    BOOST_TEST(parse_url("unix://u:pa@/ss@/s").wrong.find("%40") != std::string::npos);  // "ss" could be a part of the
-                                                                                         // password
-    BOOST_TEST(parse_url("unix://user@/s").wrong.find("password") != std::string::npos);
+    BOOST_TEST(redlock::net::parse_url("unix://:pw@/s").password == "pw");
+    BOOST_TEST(redlock::net::parse_url("unix:///a@/s").path == "/a@/s");
+    BOOST_TEST(redlock::net::parse_url("unix://u:pa@/ss@/s").wrong.find("%40") != std::string::npos);  // "ss" could be
+                                                                                                       // a part of the
+                                                                                                       // password
+    BOOST_TEST(redlock::net::parse_url("unix://user@/s").wrong.find("password") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(sentinels_and_the_name_of_what_they_watch)
 {
-    auto const u = parse_url(
+    auto const u = redlock::net::parse_url(
         "redis-sentinel://us%40er:p%3Ass@S1,[::1]:7000,10.0.0.3/stock?db=2&sentinel_user=w&sentinel_password=s%26t");
     BOOST_TEST(u.wrong == "");
-    BOOST_TEST((u.topology == topology::sentinel));
-    BOOST_TEST((u.asked == std::vector<place>{{"s1", "26379"}, {"::1", "7000"}, {"10.0.0.3", "26379"}}));
+    BOOST_TEST((u.topology == redlock::net::topology::sentinel));
+    BOOST_TEST((u.asked == std::vector<redlock::net::place>{{"s1", "26379"}, {"::1", "7000"}, {"10.0.0.3", "26379"}}));
     BOOST_TEST(u.service == "stock");
     BOOST_TEST(u.user == "us@er");
     BOOST_TEST(u.password == "p:ss");
@@ -79,12 +80,12 @@ BOOST_AUTO_TEST_CASE(sentinels_and_the_name_of_what_they_watch)
     BOOST_TEST(u.sentinel_password == "s&t");
     BOOST_TEST(u.name() == "redis-sentinel://s1:26379,[::1]:7000,10.0.0.3:26379/stock");
     BOOST_TEST(u.of({"h", "7"}).name() == "redis://h:7");
-    BOOST_TEST(parse_url("valkey-sentinel://h/m").name() == "redis-sentinel://h:26379/m");
-    BOOST_TEST(parse_url("rediss-sentinel://h/m").name() == "rediss-sentinel://h:26379/m");
-    BOOST_TEST((parse_url("valkeys-sentinel://h/m").transport == transport::tls));
+    BOOST_TEST(redlock::net::parse_url("valkey-sentinel://h/m").name() == "redis-sentinel://h:26379/m");
+    BOOST_TEST(redlock::net::parse_url("rediss-sentinel://h/m").name() == "rediss-sentinel://h:26379/m");
+    BOOST_TEST((redlock::net::parse_url("valkeys-sentinel://h/m").transport == redlock::net::transport::tls));
 
     auto const says = [](std::string_view text, std::string_view words) {
-        return parse_url(text).wrong.find(words) != std::string::npos;
+        return redlock::net::parse_url(text).wrong.find(words) != std::string::npos;
     };
     for (auto const* text :
          {"redis-sentinel://h", "redis-sentinel://h/", "redis-sentinel://h/a b", "redis-sentinel://h/?db=1"})
@@ -100,22 +101,23 @@ BOOST_AUTO_TEST_CASE(sentinels_and_the_name_of_what_they_watch)
 
 BOOST_AUTO_TEST_CASE(members_of_a_cluster)
 {
-    auto const u = parse_url("redis-cluster://us%40er:pw@H1,[::1]:7000");
+    auto const u = redlock::net::parse_url("redis-cluster://us%40er:pw@H1,[::1]:7000");
     BOOST_TEST(u.wrong == "");
-    BOOST_TEST((u.topology == topology::cluster));
-    BOOST_TEST((u.asked == std::vector<place>{{"h1", "6379"}, {"::1", "7000"}}));
+    BOOST_TEST((u.topology == redlock::net::topology::cluster));
+    BOOST_TEST((u.asked == std::vector<redlock::net::place>{{"h1", "6379"}, {"::1", "7000"}}));
     BOOST_TEST(u.user == "us@er");
     BOOST_TEST(u.name() == "redis-cluster://h1:6379,[::1]:7000");
-    BOOST_TEST(parse_url("valkeys-cluster://h").name() == "rediss-cluster://h:6379");
+    BOOST_TEST(redlock::net::parse_url("valkeys-cluster://h").name() == "rediss-cluster://h:6379");
     for (auto const* text : {"redis-cluster://h/1", "redis-cluster://h?db=1", "redis-cluster://h,g#x"})
-        BOOST_TEST(parse_url(text).wrong.find("members of a cluster are all that it names") != std::string::npos);
-    BOOST_TEST(parse_url("redis-cluster://").wrong.find("host") != std::string::npos);
-    BOOST_TEST(parse_url("redis-cluster://u:hunter2@h,g/1").wrong.find("hunter2") == std::string::npos);
+        BOOST_TEST(redlock::net::parse_url(text).wrong.find("members of a cluster are all that it names")
+                   != std::string::npos);
+    BOOST_TEST(redlock::net::parse_url("redis-cluster://").wrong.find("host") != std::string::npos);
+    BOOST_TEST(redlock::net::parse_url("redis-cluster://u:hunter2@h,g/1").wrong.find("hunter2") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(broken_urls_say_why)
 {
-    auto const wrong = [](std::string_view text) { return parse_url(text).wrong; };
+    auto const wrong = [](std::string_view text) { return redlock::net::parse_url(text).wrong; };
     BOOST_TEST(wrong("http://h").find("scheme") != std::string::npos);
     BOOST_TEST(wrong("redis://").find("host") != std::string::npos);
     BOOST_TEST(wrong("").find("host") != std::string::npos);
@@ -178,12 +180,12 @@ BOOST_AUTO_TEST_CASE(rule_14_no_password_in_a_message_or_name)
                              "redis-sentinel://a:1,b:2/m?sentinel_password=hunter2%",
                              "redis-sentinel://u:hunter2/m",
                              "redis-sentinel://a/m?password=hunter2"}) {
-        auto const u = parse_url(text);
+        auto const u = redlock::net::parse_url(text);
         BOOST_TEST(u.wrong != "");
         BOOST_TEST(u.wrong.find("hunter2") == std::string::npos);
     }
-    BOOST_TEST(parse_url("redis://user:hunter2@h").name().find("hunter2") == std::string::npos);
-    BOOST_TEST(parse_url("redis://user:hunter2@h").name().find("user") == std::string::npos);
+    BOOST_TEST(redlock::net::parse_url("redis://user:hunter2@h").name().find("hunter2") == std::string::npos);
+    BOOST_TEST(redlock::net::parse_url("redis://user:hunter2@h").name().find("user") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

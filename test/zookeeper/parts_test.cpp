@@ -23,20 +23,20 @@
 #include <vector>
 
 using namespace redlock;
-using namespace redlock::zk;
+using namespace redlock::stores::zookeeper;
 using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(parts)
 
 namespace {
 
-using waiting = leases::pending_queue<leases::operation>;
+using waiting = stores::kit::pending_queue<stores::kit::operation>;
 
 struct waiting_for_zookeeper : test::counted_operations {
     static constexpr std::size_t few = 8;  // looks at each
 
     waiting w;
-    leases::finished over;
+    stores::kit::finished over;
 };
 
 }  // namespace
@@ -101,20 +101,20 @@ BOOST_AUTO_TEST_CASE(what_may_have_been_done_is_told_from_what_was_not)
 
 BOOST_AUTO_TEST_CASE(an_ensemble_that_goes_back_has_forgotten)
 {
-    leases::history h;
-    h.meet("one", 10, clock::now());
+    stores::kit::history h;
+    h.note_connection("one", 10, clock::now());
     h.heard(20);
     h.heard(15);
-    h.meet("one", 21, clock::now());
+    h.note_connection("one", 21, clock::now());
     BOOST_TEST(!h.identity().restarted);
 
     h.heard(40);
-    h.meet("one", 30, clock::now());
+    h.note_connection("one", 30, clock::now());
     BOOST_TEST((h.identity().restarted && !h.identity().durable));
 
-    leases::history other;
-    other.meet("one", 10, clock::now());
-    other.meet("two", 50, clock::now());
+    stores::kit::history other;
+    other.note_connection("one", 10, clock::now());
+    other.note_connection("two", 50, clock::now());
     BOOST_TEST(other.identity().restarted);
 }
 
@@ -142,20 +142,20 @@ BOOST_AUTO_TEST_CASE(what_is_about_one_key_goes_one_after_the_other)
                                          "v");
     };
     waiting w;
-    leases::finished over;
+    stores::kit::finished over;
     auto const first = acquire({"a", "b"}), second = acquire({"b"}), third = acquire({"b", "c"}),
                fourth = acquire({"c"}), fifth = acquire({"d"});
     for (auto const& r : {first, second, third, fourth, fifth})
         w.add(r);
 
     // The third was before the fourth.
-    BOOST_TEST((w.take(clock::now(), over) == std::vector<leases::operation>{first, fifth}));
+    BOOST_TEST((w.take(clock::now(), over) == std::vector<stores::kit::operation>{first, fifth}));
     BOOST_TEST(w.take(clock::now(), over).empty());
     w.free(*first);
-    BOOST_TEST((w.take(clock::now(), over) == std::vector<leases::operation>{second}));
+    BOOST_TEST((w.take(clock::now(), over) == std::vector<stores::kit::operation>{second}));
     second->is_withdrawn = third->is_withdrawn = true;
     w.free(*second);
-    BOOST_TEST((w.take(clock::now(), over) == std::vector<leases::operation>{fourth}));
+    BOOST_TEST((w.take(clock::now(), over) == std::vector<stores::kit::operation>{fourth}));
     BOOST_TEST(over.size() == 1u);
 }
 

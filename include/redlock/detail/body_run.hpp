@@ -50,26 +50,32 @@ concept lock_body =
     std::move_constructible<F> && std::invocable<F&, Lock&> && detail::is_awaitable<std::invoke_result_t<F&, Lock&>>;
 
 namespace detail {
-
 using acquire_handler = completion<void(reported_error, lock_handle)>;
+}
+
+namespace locks {
 
 /// @param explains whether the error comes with its report
-REDLOCK_API void start_acquire(std::shared_ptr<manager_state>, selection, acquire_options, acquire_handler,
-                               bool explains);
+REDLOCK_API void start_acquire(std::shared_ptr<manager_state>, detail::selection, acquire_options,
+                               detail::acquire_handler, bool explains);
 
 /// The same in a scope.
 REDLOCK_API void start_acquire_in_scope(std::shared_ptr<scope_state>, resource_set resources, acquire_options,
-                                        acquire_handler, bool explains);
+                                        detail::acquire_handler, bool explains);
+
+}  // namespace locks
+
+namespace detail {
 
 /// Where a lock comes from: a manager, or a scope of it.
 struct lock_source {
-    lock_source(std::shared_ptr<manager_state> m = {}, std::shared_ptr<scope_state> s = {}) noexcept
+    lock_source(std::shared_ptr<locks::manager_state> m = {}, std::shared_ptr<locks::scope_state> s = {}) noexcept
         : manager(std::move(m)), scope(std::move(s))
     {
     }
 
-    std::shared_ptr<manager_state> manager;
-    std::shared_ptr<scope_state> scope;  ///< null: none
+    std::shared_ptr<locks::manager_state> manager;
+    std::shared_ptr<locks::scope_state> scope;  ///< null: none
 };
 
 /** A body that runs under a lock: all of it that does not depend on types.
@@ -102,7 +108,7 @@ private:
     template <class Completion, class F>
     Completion on_strand(F);
     void acquired(reported_error, lock_handle);
-    void wait_ended(stake const&, error_code);
+    void wait_ended(locks::handle_state const&, error_code);
     void released(error_code);
     std::exception_ptr failure_of(error_code, std::string_view why) const;
 
@@ -154,7 +160,7 @@ inline bool is_cancellation(std::exception_ptr const& failure)
 }
 
 /// Why no body can run any more, if so: the execution context is gone, or this is a fork of its process.
-REDLOCK_API std::exception_ptr end_of(manager_state const&, selection const&, acquire_options const&);
+REDLOCK_API std::exception_ptr end_of(locks::manager_state const&, selection const&, acquire_options const&);
 
 template <class F, class Lock>
 using body_result = typename std::invoke_result_t<F&, Lock&>::value_type;
@@ -248,7 +254,7 @@ struct initiate_body {
     lock_source source;
 
     using executor_type = asio::any_io_executor;
-    executor_type get_executor() const noexcept { return executor_of(source.manager); }
+    executor_type get_executor() const noexcept { return locks::executor_of(source.manager); }
 
     template <class Handler>
     void operator()(Handler&& handler, selection selected, acquire_options options, F body) const

@@ -18,16 +18,20 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 class manager_state;
 class scope_state;
-class stake;
+class handle_state;
 
 // Where the handlers of an operation belong that have no executor of their own.
 REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<manager_state> const&) noexcept;
 REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<scope_state> const&) noexcept;
-REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<stake> const&) noexcept;
+REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<handle_state> const&) noexcept;
+
+}  // namespace redlock::locks
+
+namespace redlock::inline v0::detail {
 
 // The type-erased executor as what the user knows it to be.
 template <class Executor>
@@ -50,7 +54,7 @@ struct initiation {
     Start start;
 
     using executor_type = asio::any_io_executor;
-    executor_type get_executor() const noexcept { return executor_of(object); }
+    executor_type get_executor() const noexcept { return locks::executor_of(object); }
 
     template <class Handler, class... Args>
     void operator()(Handler&& handler, Args&&... args) const

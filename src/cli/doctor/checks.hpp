@@ -22,17 +22,17 @@ enum class subject : std::uint8_t {
 /// One question about one node.
 struct check {
     std::string_view what;
-    reply node_facts::*needs;                              ///< what it reads; nothing that is known without asking
-    std::string_view command;                              ///< that asks for it, as access lists name it
-    std::string_view field;                                ///< without which it is not known; empty: any answer will do
-    findings (*judge)(node_facts const&, demands const&);  ///< called if what it needs is known
+    reply node_facts::*needs;                            ///< what it reads; nothing that is known without asking
+    std::string_view command;                            ///< that asks for it, as access lists name it
+    std::string_view field;                              ///< without which it is not known; empty: any answer will do
+    findings (*run)(node_facts const&, demands const&);  ///< called if what it needs is known
     subject about = subject::server;
 };
 
 /// One question about all nodes.
 struct check_of_all {
     std::string_view what;
-    findings (*judge)(std::vector<node_facts> const&, demands const&);
+    findings (*run)(std::vector<node_facts> const&, demands const&);
 };
 
 // A group that begins behind another one is for who has let us in.
@@ -50,7 +50,7 @@ std::vector<std::string_view> names_of_checks();
 std::vector<std::string_view> checks_about(node_facts const&);
 
 /// @param skipped  names of checks that are left out
-findings judge(std::vector<node_facts> const&, demands const&, std::vector<std::string> const& skipped = {});
+findings diagnose(std::vector<node_facts> const&, demands const&, std::vector<std::string> const& skipped = {});
 
 /// Whether a line that mends this node must be run by somebody who may change settings and users.
 bool needs_administrator(node_facts const&, demands const&);

@@ -216,7 +216,7 @@ asio::awaitable<bool> speaks_other_transport(server_place const& place, redlock:
     co_return answer.what != reply::kind::silence;
 }
 
-asio::awaitable<node_facts> look_at(std::string url, std::string password, redlock::config c, demands d)
+asio::awaitable<node_facts> gather(std::string url, std::string password, redlock::config c, demands d)
 {
     node_facts f{.name = name_of(url), .is_server = is_server(url)};
     if (!f.is_server) {
@@ -241,11 +241,11 @@ asio::awaitable<node_facts> look_at(std::string url, std::string password, redlo
 
 }  // namespace
 
-asio::awaitable<std::vector<node_facts>> look_at_all(redlock::config c, demands d)
+asio::awaitable<std::vector<node_facts>> gather_all(redlock::config c, demands d)
 {
     auto const executor = co_await asio::this_coro::executor;
     auto const start = [&](std::size_t i) {
-        return asio::co_spawn(executor, look_at(c.nodes[i], d.call.nodes[i].password, c, d), asio::deferred);
+        return asio::co_spawn(executor, gather(c.nodes[i], d.call.nodes[i].password, c, d), asio::deferred);
     };
     std::vector<decltype(start(0))> looks;
     for (std::size_t i = 0; i < c.nodes.size(); ++i)

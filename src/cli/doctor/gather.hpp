@@ -17,7 +17,7 @@ namespace redlock::cli::doctor {
     It writes a few keys that begin with the prefix and the name of the probe, and deletes them.
     @throws std::invalid_argument if a node's address, or another setting, is broken
 */
-asio::awaitable<std::vector<node_facts>> look_at_all(redlock::config, demands);
+asio::awaitable<std::vector<node_facts>> gather_all(redlock::config, demands);
 
 /// Locks on one node alone, by the library: acquires, extends, waits, releases, and what else `demands::used` says.
 /// @throws std::invalid_argument if the settings are broken

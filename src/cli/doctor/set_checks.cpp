@@ -142,7 +142,7 @@ findings same_settings(nodes const& all, demands const& d)
         }
     }
     findings found;
-    for (auto const& [name, values] : redis::values_of(lines)) {
+    for (auto const& [name, values] : stores::redis::values_of(lines)) {
         // This tool is strict by default, and programs are automatic: both are as safe as the automatic ones.
         bool const is_usual = name == "restart_guard" && std::ranges::find(values, "off") == values.end();
         if (values.size() > 1)

@@ -4,11 +4,11 @@
 
 #include <utility>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 namespace {
 
-using leases::refuse;
+using kit::refuse;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -19,14 +19,14 @@ constexpr std::size_t prefix_max = 256;
 void read_option(std::string_view name, std::string_view value, etcd_options& o)
 {
     if (name == "timeout") {
-        o.timeout = leases::read_duration(name, value);
+        o.timeout = kit::read_duration(name, value);
     } else if (name == "session") {
-        auto const session = leases::read_duration(name, value);
+        auto const session = kit::read_duration(name, value);
         o.session = std::chrono::duration_cast<seconds>(session);
         if (o.session != session)
-            refuse(fmt::format("session is {} ms, but must be whole seconds", session.count()));
+            kit::refuse(fmt::format("session is {} ms, but must be whole seconds", session.count()));
     } else {
-        refuse("what follows '?' must be session or timeout, such as session=10s&timeout=1s");
+        kit::refuse("what follows '?' must be session or timeout, such as session=10s&timeout=1s");
     }
 }
 
@@ -34,15 +34,15 @@ void read_option(std::string_view name, std::string_view value, etcd_options& o)
 
 void check(etcd_options const& o)
 {
-    leases::check_range("session", o.session.count(), session_min.count(), session_max.count(), "s");
-    leases::check_range("timeout", o.timeout.count(), 1, timeout_max.count(), "ms");
+    kit::check_range("session", o.session.count(), session_min.count(), session_max.count(), "s");
+    kit::check_range("timeout", o.timeout.count(), 1, timeout_max.count(), "ms");
     if (o.prefix.size() > prefix_max)
-        refuse(fmt::format("prefix has {} bytes, but must have at most {}", o.prefix.size(), prefix_max));
+        kit::refuse(fmt::format("prefix has {} bytes, but must have at most {}", o.prefix.size(), prefix_max));
 }
 
 address parse_address(std::string_view url, etcd_options defaults)
 {
-    auto read = leases::read_location(url, {.scheme = "etcd://", .port = "2379", .path = "prefix"});
+    auto read = kit::read_location(url, {.scheme = "etcd://", .port = "2379", .path = "prefix"});
     address a{.members = std::move(read.members),
               .user = std::move(read.user),
               .password = std::move(read.password),
@@ -53,9 +53,9 @@ address parse_address(std::string_view url, etcd_options defaults)
     for (auto const& [name, value] : read.parameters)
         read_option(name, value, a.options);
     check(a.options);
-    a.name = leases::to_string(a.tls ? "etcds://" : "etcd://", a.members)
+    a.name = kit::to_string(a.tls ? "etcds://" : "etcd://", a.members)
              + (a.options.prefix.empty() ? "" : "/" + a.options.prefix);
     return a;
 }
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

@@ -6,11 +6,11 @@
 
 #include <string_view>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
-using leases::member;
+using kit::member;
 
-using address = leases::address<etcd_options>;
+using address = kit::address<etcd_options>;
 
 /// @throws std::invalid_argument saying what is wrong with @p url, without secrets
 address parse_address(std::string_view url, etcd_options defaults);
@@ -18,4 +18,4 @@ address parse_address(std::string_view url, etcd_options defaults);
 /// @throws std::invalid_argument naming the option, the value and the limit
 void check(etcd_options const&);
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 namespace http = boost::beast::http;
 
@@ -34,7 +34,7 @@ constexpr std::string_view asks_for_port =
 http::request<http::string_body> make_request(server const& s, std::string_view path, std::string_view token)
 {
     http::request<http::string_body> r(http::verb::post, path, 11);
-    r.set(http::field::host, to_string(s.member));
+    r.set(http::field::host, net::to_string(s.member));
     r.set(http::field::content_type, "application/json");
     if (!token.empty())
         r.set(http::field::authorization, token);
@@ -47,9 +47,9 @@ std::vector<std::shared_ptr<server const>> servers_of(address const& a, config c
 {
     std::vector<std::shared_ptr<server const>> all;
     for (auto const& m : a.members) {
-        redis::url host;
+        net::url host;
         host.host = m.host;
-        auto certificates = a.tls ? redis::tls_settings(host, c.tls) : redis::tls_settings();
+        auto certificates = a.tls ? net::tls_settings(host, c.tls) : net::tls_settings();
         all.push_back(
             std::make_shared<server>(server{m, a.password, a.tls, std::move(certificates), c.connect_timeout}));
     }
@@ -146,7 +146,7 @@ asio::awaitable<node_reply> http_channel::connect(asio::ip::tcp::endpoint where)
     if (!server_->tls)
         co_return node_reply{};
     auto& tls = wire_->begin_tls(server_->certificates.context());
-    if (!redis::is_address(server_->member.host))  // a server name is no address (RFC 6066)
+    if (!net::is_address(server_->member.host))  // a server name is no address (RFC 6066)
         SSL_set_tlsext_host_name(tls.native_handle(), server_->member.host.c_str());
     limit(server_->connect_timeout);
     auto const [failed] = co_await tls.async_handshake(asio::ssl::stream_base::client, as_result);
@@ -241,15 +241,15 @@ answer http_channel::interpret(unsigned status, std::string_view body)
         return {{},
                 {.untouched = !answered_,
                  .error = errc::unexpected_reply,
-                 .text = redis::without(words, server_->password) + hint}};
+                 .text = net::without(words, server_->password) + hint}};
     }
     answered_ = true;
     auto& content = said.get_object();
     if (status == 200 && !content.if_contains("error"))
         return {std::move(content), {}};
     auto why = refusal(content);
-    why.text = redis::without(std::move(why.text), server_->password);
+    why.text = net::without(std::move(why.text), server_->password);
     return {{}, std::move(why)};
 }
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

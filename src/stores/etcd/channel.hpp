@@ -24,16 +24,16 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
 
 /// A member, and how to come to it.
 struct server {
-    etcd_v3::member member;
+    etcd::member member;
     std::string password{};  ///< to keep out of what is told
     bool tls = false;
-    redis::tls_settings certificates{};
+    net::tls_settings certificates{};
     std::chrono::milliseconds connect_timeout{};
 };
 
@@ -94,7 +94,7 @@ private:
 
     asio::any_io_executor executor_;
     std::shared_ptr<server const> const server_;
-    std::optional<etcd_v3::wire> wire_;
+    std::optional<etcd::wire> wire_;
     std::optional<asio::ip::basic_resolver<asio::ip::tcp, asio::any_io_executor>> resolver_;
     timer limit_;
     bool closed_ = false;
@@ -114,4 +114,4 @@ struct surroundings {
     std::minstd_rand::result_type seed = std::random_device()();
 };
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

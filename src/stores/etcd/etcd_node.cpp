@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 namespace {
 
@@ -25,9 +25,9 @@ using kind = node_command::kind;
 std::int64_t revision_of(json::object const& answer) { return number(object(answer, "header"), "revision"); }
 
 /// Transactions to an etcd cluster.
-class etcd_driver final : public leases::driver, public link::owner {
+class etcd_driver final : public kit::driver, public link::owner {
 public:
-    etcd_driver(leases::lease_node& n, std::shared_ptr<address const> a, config const& c, surroundings outside)
+    etcd_driver(kit::lease_node& n, std::shared_ptr<address const> a, config const& c, surroundings outside)
         : node_(n),
           address_(std::move(a)),
           outside_(std::move(outside)),
@@ -47,13 +47,13 @@ public:
         link_ = running;
         auto why = co_await running->run();
         if (servers_.size() > 1)
-            why.text = to_string(server->member) + ": " + why.text;
+            why.text = net::to_string(server->member) + ": " + why.text;
         co_return why;
     }
 
-    void add(leases::operation o) override { outbox_.add(std::move(o)); }
+    void add(kit::operation o) override { outbox_.add(std::move(o)); }
     void send() override { link_->wake(); }
-    void refuse(node_reply const& why, bool all, leases::finished& over) override { outbox_.refuse(why, all, over); }
+    void refuse(node_reply const& why, bool all, kit::finished& over) override { outbox_.refuse(why, all, over); }
 
     void tidy() override
     {
@@ -69,7 +69,7 @@ public:
         fail(outbox_.take_under_way(), {.error = errc::connection_lost, .text = why.text});
     }
 
-    void close(bool is_idle, leases::finished& over) override
+    void close(bool is_idle, kit::finished& over) override
     {
         if (link_)
             is_idle&& outbox_.idle() && !moves_now_ ? link_->farewell() : link_->close();
@@ -101,15 +101,15 @@ private:
 
     // Of the link
 
-    node_reply meet(json::object const& answer) override
+    node_reply check_server(json::object const& answer) override
     {
-        return node_.meet(std::string(text(object(answer, "header"), "cluster_id")), revision_of(answer));
+        return node_.check_server(std::string(text(object(answer, "header"), "cluster_id")), revision_of(answer));
     }
 
     void up() override
     {
         scope_.lease = session_->lease();
-        node_.up("connected to " + to_string(link_->where().member));
+        node_.up("connected to " + net::to_string(link_->where().member));
     }
 
     void lost() override
@@ -127,9 +127,9 @@ private:
         }
         std::string request;
         if (!move_ || std::exchange(others_next_, false)) {
-            leases::finished over;
+            kit::finished over;
             request = outbox_.next(session_->key(), node_.connection(), scope_, over);
-            leases::complete(std::move(over));
+            kit::complete(std::move(over));
         }
         if (!request.empty() || !move_)
             return request;
@@ -172,7 +172,7 @@ private:
     {
         auto const revision = revision_of(answer);
         node_.heard(revision);
-        leases::finished over;
+        kit::finished over;
         outbox::transactions again;
         std::vector<std::string> changed;
         for (std::size_t i = 0; i < sent.size(); ++i) {
@@ -184,7 +184,7 @@ private:
             }
         }
         outbox_.send_again(std::move(again));
-        leases::complete(std::move(over));
+        kit::complete(std::move(over));
         for (auto const& name : changed)
             node_.tell(name);
     }
@@ -211,7 +211,7 @@ private:
             node_.tell(name);
     }
 
-    leases::lease_node& node_;
+    kit::lease_node& node_;
     std::shared_ptr<address const> const address_;
     surroundings const outside_;
     std::vector<std::shared_ptr<server const>> const servers_;
@@ -229,34 +229,34 @@ private:
 
 std::shared_ptr<node> make_etcd_node(address a, config const& c, store_context context, surroundings outside)
 {
-    leases::lease_settings settings{.name = a.name,
-                                    .kind = "etcd",
-                                    .servers = "cluster",
-                                    .members = a.members.size(),
-                                    .keys_max = keys_max,
-                                    .timeout = a.options.timeout,
-                                    .context = std::move(context),
-                                    .log = leases::logger(c, a.name),
-                                    .seed = outside.seed};
+    kit::lease_settings settings{.name = a.name,
+                                 .kind = "etcd",
+                                 .servers = "cluster",
+                                 .members = a.members.size(),
+                                 .keys_max = keys_max,
+                                 .timeout = a.options.timeout,
+                                 .context = std::move(context),
+                                 .log = kit::logger(c, a.name),
+                                 .seed = outside.seed};
     auto const where = std::make_shared<address const>(std::move(a));
-    return std::make_shared<leases::lease_node>(std::move(settings), [&](leases::lease_node& n) {
+    return std::make_shared<kit::lease_node>(std::move(settings), [&](kit::lease_node& n) {
         return std::make_unique<etcd_driver>(n, where, c, std::move(outside));
     });
 }
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd
 
 namespace redlock::inline v0 {
 
 store etcd(etcd_options options)
 {
     try {
-        etcd_v3::check(options);
+        stores::etcd::check(options);
     } catch (std::invalid_argument const& e) {
         throw std::invalid_argument(std::string("redlock::etcd_options: ") + e.what());
     }
     auto make = [options = std::move(options)](std::string_view url, config const& c, store_context const& context) {
-        return etcd_v3::make_etcd_node(etcd_v3::parse_address(url, options), c, context);
+        return stores::etcd::make_etcd_node(stores::etcd::parse_address(url, options), c, context);
     };
     return {.schemes = {"etcd", "etcds"}, .make = std::move(make)};
 }

@@ -9,8 +9,8 @@
 
 #include <memory>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 std::shared_ptr<node> make_etcd_node(address, config const&, store_context, surroundings = {});
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 namespace {
 
@@ -151,4 +151,4 @@ json::object const& inner(json::object const& transaction, std::size_t i)
     return object(object(transaction, "responses", i), "response_txn");
 }
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

@@ -9,7 +9,7 @@
 
 // The texts of etcd's JSON gateway: https://etcd.io/docs/v3.4/dev-guide/api_grpc_gateway/. Bytes are in base64, 64-bit
 // numbers in quotes, and what is zero, empty or false is left out of answers.
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 std::string base64(std::string_view bytes);
 std::string from_base64(std::string_view text);  ///< nothing, if it is none
@@ -59,4 +59,4 @@ json::object const& found(json::object const& transaction, std::size_t i);
 /// The step @p i was a transaction.
 json::object const& inner(json::object const& transaction, std::size_t i);
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

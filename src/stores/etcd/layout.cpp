@@ -6,7 +6,7 @@
 
 #include <charconv>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 namespace {
 
@@ -84,4 +84,4 @@ std::string raise_to(std::string const& key, std::uint64_t number, std::string_v
 
 bool was_raised(json::object const& step) { return is_true(step, "succeeded") || is_true(inner(step, 0), "succeeded"); }
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

@@ -18,7 +18,7 @@
 // extends it | | `lock:stock:=fence:{lock:stock}` | the counter, in 20 digits | |
 // `lock:stock:=wanted:{lock:stock}/contender` | that somebody has been denied it lately | |
 // `lock:stock:=turn:{lock:stock}` | that a manager hands it on to its own waiters |
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 /// Names, all behind one prefix.
 struct layout {
@@ -51,4 +51,4 @@ std::uint64_t to_counter(std::string_view text);
 std::string raise_to(std::string const& key, std::uint64_t number, std::string_view lease = {});
 bool was_raised(json::object const& step);
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

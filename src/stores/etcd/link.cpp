@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 namespace {
 
@@ -60,7 +60,7 @@ asio::awaitable<node_reply> link::run()
         auto const e = co_await asio::this_coro::executor;
         if (session_->moves())  // on the connection of before
             session_->stay(clock::now());
-        asio::co_spawn(e, keep(self), asio::detached);
+        asio::co_spawn(e, keep_lease_alive(self), asio::detached);
         asio::co_spawn(e, hear(self), asio::detached);
         asio::co_spawn(e, talk(self), asio::detached);
     }
@@ -80,7 +80,7 @@ asio::awaitable<node_reply> link::greet()
     auto opened = co_await open_session();
     if (opened.why.error || !owner_)
         co_return opened.why;
-    why = owner_->meet(opened.content);
+    why = owner_->check_server(opened.content);
     if (why.error || !owner_)
         co_return why;
     co_return co_await open_others();
@@ -170,7 +170,7 @@ asio::awaitable<answer> link::grant(channel& on, std::chrono::milliseconds patie
                   patience);
 }
 
-asio::awaitable<void> link::keep(std::shared_ptr<link> self)
+asio::awaitable<void> link::keep_lease_alive(std::shared_ptr<link> self)
 {
     auto& l = *self;
     while (l.owner_) {
@@ -314,4 +314,4 @@ asio::awaitable<void> link::revoke(std::shared_ptr<link> self)
     self->commands_->close();
 }
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

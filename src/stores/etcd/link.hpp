@@ -14,7 +14,7 @@
 #include <memory>
 #include <string>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 /** What is under way between a node and one member, from the first connection to the end: transactions one after the
     other, what grants the next lease, and what is watched. If one of these ends, all do.
@@ -26,7 +26,7 @@ public:
     class owner {
     public:
         /// The member has answered, with this. @return with an error: why it must not vote
-        virtual node_reply meet(json::object const& answer) = 0;
+        virtual node_reply check_server(json::object const& answer) = 0;
         virtual void up() = 0;
         /// The next transaction to send. Empty: there is none, until @ref wake.
         virtual std::string next() = 0;
@@ -62,7 +62,7 @@ public:
     void farewell();                               ///< the same, and the leases end with it; nothing must be under way
 
 private:
-    static asio::awaitable<void> keep(std::shared_ptr<link>);
+    static asio::awaitable<void> keep_lease_alive(std::shared_ptr<link>);
     static asio::awaitable<void> hear(std::shared_ptr<link>);
     static asio::awaitable<void> talk(std::shared_ptr<link>);
     static asio::awaitable<void> revoke(std::shared_ptr<link>);
@@ -89,4 +89,4 @@ private:
     node_reply why_;
 };
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

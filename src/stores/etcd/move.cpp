@@ -5,18 +5,18 @@
 #include <cstddef>
 #include <utility>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 namespace {
 
-using leases::leased;
+using kit::leased;
 
 constexpr std::size_t keys_of_part = 100;  // etcd --max-txn-ops is 128 if nobody changes it
 
 // What is not there any more, or somebody else's, stays as it is.
-std::string move_one(leased const& l, std::string const& lease, layout const& names)
+std::string move_one(kit::leased const& l, std::string const& lease, layout const& names)
 {
-    if (l.what == leased::kind::wish) {
+    if (l.what == kit::leased::kind::wish) {
         auto const wish = names.wish(l.key, l.who);
         return transaction_text{{is_missing(wish)}, {}, {put_under(wish, lease)}}.step();
     }
@@ -27,14 +27,14 @@ std::string move_one(leased const& l, std::string const& lease, layout const& na
 
 }  // namespace
 
-std::string move::next(session const& s, std::uint32_t connection, layout const& names, leases::expiries const& ours)
+std::string move::next(session const& s, std::uint32_t connection, layout const& names, kit::expiries const& ours)
 {
     auto const some = ours.after(last_ ? &*last_ : nullptr, keys_of_part);
     transaction_text all{{is_equal(s.key(), to_text(connection))}, {put_under(s.key(), s.lease())}, {}};
     done_ = some.size() < keys_of_part;
     for (auto const& l : some) {
         // Whether two rounds have left a value at one key is not known; one transaction must not set a key twice.
-        if (last_ && all.then.size() > 1 && l.what == leased::kind::lock && l.what == last_->what
+        if (last_ && all.then.size() > 1 && l.what == kit::leased::kind::lock && l.what == last_->what
             && l.key == last_->key) {
             done_ = false;
             break;
@@ -45,4 +45,4 @@ std::string move::next(session const& s, std::uint32_t connection, layout const&
     return all.request();
 }
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

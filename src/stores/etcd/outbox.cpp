@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 namespace {
 
@@ -67,4 +67,4 @@ void outbox::send_again(transactions all, bool alone)
     }
 }
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

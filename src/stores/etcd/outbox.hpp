@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 /** What is to be sent, and what is under way.
 
@@ -22,9 +22,9 @@ namespace redlock::etcd_v3 {
 class outbox {
 public:
     using transactions = std::vector<transaction>;
-    using finished = leases::finished;
+    using finished = kit::finished;
 
-    void add(leases::operation o) { queue_.add(std::move(o)); }
+    void add(kit::operation o) { queue_.add(std::move(o)); }
     bool idle() const noexcept { return under_way_.empty(); }
 
     /// The next transaction, on connection number @p connection, if the key @p session still holds that number. Empty:
@@ -40,16 +40,16 @@ public:
     /// Nothing was done for them: they come before all others. @p alone: each by itself.
     void send_again(transactions, bool alone = false);
 
-    /// See @ref leases::pending_queue::refuse.
+    /// See @ref kit::pending_queue::refuse.
     void refuse(node_reply const& trouble, bool all, finished& over) { queue_.refuse(trouble, all, over); }
 
 private:
     void choose(clock::time_point now, finished& over);
     bool has_room_for(transaction const&, std::size_t widest) const;
 
-    leases::pending_queue<transaction> queue_{{.store = "etcd", .keys_max = keys_max}};
+    kit::pending_queue<transaction> queue_{{.store = "etcd", .keys_max = keys_max}};
     transactions under_way_;
     clock::time_point sent_{};
 };
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

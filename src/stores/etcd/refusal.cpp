@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 namespace {
 
@@ -73,4 +73,4 @@ bool is_key_gone(node_reply const& why) { return says(why.text, "key not found")
 
 bool is_token_gone(node_reply const& why) { return names_token(why.text); }
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

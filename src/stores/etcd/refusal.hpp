@@ -4,7 +4,7 @@
 
 #include <redlock/node.hpp>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 /// What @p said says, whose status was not 200, or that holds an "error": why a request was not carried out, or perhaps
 /// was.
@@ -19,4 +19,4 @@ bool is_key_gone(node_reply const& why);
 /// Whether @p why is that whoever we were is not known any more; it is so after a while, or when users change.
 bool is_token_gone(node_reply const& why);
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

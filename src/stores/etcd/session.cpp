@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 void session::begin(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent)
 {
@@ -54,4 +54,4 @@ std::vector<std::string> session::leases() const
     return names;
 }
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 /** The leases under which a node has its keys, over one connection after the other; and a key under the latest.
 
@@ -61,4 +61,4 @@ private:
     std::deque<std::pair<std::string, clock::time_point>> all_;  ///< and when each is over
 };
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

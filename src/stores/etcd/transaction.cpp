@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 namespace {
 
@@ -126,7 +126,7 @@ std::vector<std::string> transaction::to_deny(std::string const& key, bool wants
     if (!c.contends())
         return {};
     std::vector<std::string> steps{get(s.layout.lock(key)), get(s.layout.turn(key))};
-    bool const is_noted = s.ours->ttl({leased::kind::wish, key, std::string(c.contender)}) > milliseconds(0);
+    bool const is_noted = s.ours->ttl({kit::leased::kind::wish, key, std::string(c.contender)}) > milliseconds(0);
     if (wants && !is_noted) {
         auto wish = put(s.layout.wish(key, c.contender), "", s.lease);
         bool const may_be_free = c.has_several_keys() && !c.grows;
@@ -173,7 +173,7 @@ node_reply transaction::denied(json::object const& answer, scope const& s) const
     for (std::size_t i = 0; i < c.keys.size(); ++i) {
         auto const& there = found(of_key(answer, i), 0);
         if (!there.empty() && !(c.grows && to_content(bytes(there, "value")).value == c.value))
-            r.taken.push_back(look_at(of_key(answer, i), i, s));
+            r.taken.push_back(taken_key_of(of_key(answer, i), i, s));
     }
     if (!c.has_several_keys() && !r.taken.empty()) {
         r.remaining = r.taken.front().remaining;
@@ -183,7 +183,7 @@ node_reply transaction::denied(json::object const& answer, scope const& s) const
     return r;
 }
 
-taken_key transaction::look_at(json::object const& answer, std::size_t i, scope const& s) const
+taken_key transaction::taken_key_of(json::object const& answer, std::size_t i, scope const& s) const
 {
     auto const& there = found(answer, 0);
     taken_key k{static_cast<std::uint32_t>(i)};
@@ -303,7 +303,7 @@ transaction_text transaction::extend(scope const& s) const
 // Than what is stored.
 bool transaction::lasts_longer(std::string const& key, scope const& s) const
 {
-    return s.ours->ttl({leased::kind::lock, key, std::string(command().value)}) < command().ttl;
+    return s.ours->ttl({kit::leased::kind::lock, key, std::string(command().value)}) < command().ttl;
 }
 
 transaction_text transaction::release(scope const& s) const
@@ -345,4 +345,4 @@ node_reply transaction::inspected(json::object const& answer, scope const& s) co
     return {.vote = vote::granted, .text = std::move(what.value), .remaining = ttl};
 }
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

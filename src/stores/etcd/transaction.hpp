@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
-using leases::expiries;
-using leases::leased;
+using kit::expiries;
+using kit::leased;
 
 /// So many keys go into one transaction, at the most: `etcd --max-txn-ops` is 128 if nobody changes it, and a key takes
 /// two conditions.
@@ -24,10 +24,10 @@ inline constexpr std::size_t keys_max = 50;
 
 /// What transactions are about.
 struct scope {
-    etcd_v3::layout layout;
+    etcd::layout layout;
     std::string lease{};
     std::chrono::milliseconds session{};  ///< for how long what somebody else has may last, if nobody knows better
-    expiries const* ours = nullptr;
+    kit::expiries const* ours = nullptr;
 };
 
 /** One command on its way: what to ask etcd next, and what the answer says.
@@ -76,7 +76,7 @@ private:
 
     node_reply granted(json::object const& answer) const;
     node_reply denied(json::object const& answer, scope const&) const;
-    taken_key look_at(json::object const& answer, std::size_t i, scope const&) const;
+    taken_key taken_key_of(json::object const& answer, std::size_t i, scope const&) const;
     std::optional<node_reply> grown(json::object const& answer, scope const&);
     std::optional<node_reply> raised(json::object const& answer);
     node_reply released(json::object const& answer) const;
@@ -87,4 +87,4 @@ private:
 
 inline std::shared_ptr<node_operation>& operation_of(transaction& t) { return t.operation; }
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

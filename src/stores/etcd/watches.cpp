@@ -9,7 +9,7 @@
 #include <chrono>
 #include <utility>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 namespace {
 
@@ -93,4 +93,4 @@ void watches::clear()
     names_.clear();
 }
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

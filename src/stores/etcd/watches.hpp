@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 /** What a manager wants to be told of, and what the server watches for that on one connection.
 
@@ -60,4 +60,4 @@ private:
 /// A message to watch for the deletion of @p key after @p revision, as number @p id.
 std::string watch_message(std::string_view key, std::uint64_t id, std::int64_t revision);
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

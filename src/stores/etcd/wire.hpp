@@ -14,7 +14,7 @@
 #include <optional>
 #include <utility>
 
-namespace redlock::etcd_v3 {
+namespace redlock::stores::etcd {
 
 namespace asio = boost::asio;
 
@@ -69,4 +69,4 @@ private:
     std::optional<tls_stream> tls_;
 };
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::stores::etcd

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::sql {
+namespace redlock::stores::kit {
 
 namespace {
 
@@ -104,7 +104,7 @@ connections::place& connections::place_of(session& s)
 
 // From one server to the next
 
-node_reply connections::meet(session& s, introduction const& server)
+node_reply connections::check_server(session& s, introduction const& server)
 {
     auto const other = server.system.empty() ? std::string()
                                              : context_.claim(database_.name, database_.kind + ":" + server.system);
@@ -138,7 +138,7 @@ node_reply connections::meet(session& s, introduction const& server)
     return {};
 }
 
-bool connections::has_backend_of_another(session const& s, sql::backend const& b) const
+bool connections::has_backend_of_another(session const& s, kit::backend const& b) const
 {
     auto const has_it = [&](auto& p) { return p.link.get() != &s && p.link->up() && p.link->server().backend == b; };
     return b.id != 0 && !b.since.empty() && std::any_of(places_.begin(), places_.end(), has_it);
@@ -255,11 +255,11 @@ void connections::look_again_later()
     look_->expires_after(look_every);
     look_->async_wait([this, weak = self_](error_code ec) {
         if (auto const self = weak.lock(); !ec && self && !closed_)
-            look();
+            check_links();
     });
 }
 
-void connections::look()
+void connections::check_links()
 {
     auto const now = clock::now();
     ++looks_;
@@ -276,7 +276,7 @@ void connections::look()
     auto const period = std::min(answering.size(), ask_each_within);
     for (std::size_t i = 0; i < answering.size(); ++i) {
         if (i % period == looks_ % period && answering[i]->up())
-            answering[i]->look([this, &s = *answering[i]](bool durable) { looked_at(s, durable); });
+            answering[i]->ask_durability([this, &s = *answering[i]](bool durable) { durability_told(s, durable); });
     }
     if (closed_)
         return;
@@ -289,7 +289,7 @@ void connections::look()
 }
 
 // The server's settings may change while it is connected. A crash forgets what was not flushed under the last ones.
-void connections::looked_at(session const& s, bool durable)
+void connections::durability_told(session const& s, bool durable)
 {
     if (!closed_ && s.server().started == server_.started)  // otherwise the answer is of the life before
         history_.looked(log_of(durable), clock::now());
@@ -319,4 +319,4 @@ void connections::log(log_level level, std::string const& what) const
         log_(level, database_.name + ": " + what);
 }
 
-}  // namespace redlock::sql
+}  // namespace redlock::stores::kit

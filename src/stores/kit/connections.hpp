@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::sql {
+namespace redlock::stores::kit {
 
 /// What a database node is made of.
 struct database {
@@ -96,11 +96,11 @@ private:
     /// A connection that has ended, whose backend may not know it yet.
     struct ended {
         std::uint32_t number;
-        sql::backend backend;
+        kit::backend backend;
         clock::time_point at;
     };
 
-    node_reply meet(session&, introduction const&) override;
+    node_reply check_server(session&, introduction const&) override;
     void up(session&) override;
     void down(session&, bool was_up, node_reply why) override;
     void notified(std::string_view what, std::int64_t by) override;
@@ -109,15 +109,15 @@ private:
     std::vector<std::shared_ptr<session>> links() const;
     place& place_of(session&);
     void open_others();
-    bool has_backend_of_another(session const&, sql::backend const&) const;
+    bool has_backend_of_another(session const&, kit::backend const&) const;
     void cut_others(session const&, node_reply const& why);
     server_identity identity_of(introduction const&) const;
     void set_trouble(node_reply why);
     bool silent(session const&, clock::time_point now) const;
     clock::duration pause(unsigned failures);
     void look_again_later();
-    void look();
-    void looked_at(session const&, bool durable);
+    void check_links();
+    void durability_told(session const&, bool durable);
     void end_earlier();
     void leave(void (session::*how)());
 
@@ -147,4 +147,4 @@ private:
     unsigned const clean_at_;
 };
 
-}  // namespace redlock::sql
+}  // namespace redlock::stores::kit

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::sql {
+namespace redlock::stores::kit {
 
 namespace {
 
@@ -198,4 +198,4 @@ std::shared_ptr<node> make_database_node(database d, config const& c, store_cont
     return std::make_shared<database_node>(std::move(d), c, std::move(context));
 }
 
-}  // namespace redlock::sql
+}  // namespace redlock::stores::kit

@@ -8,8 +8,8 @@
 
 #include <memory>
 
-namespace redlock::sql {
+namespace redlock::stores::kit {
 
 std::shared_ptr<node> make_database_node(database, config const&, store_context);
 
-}  // namespace redlock::sql
+}  // namespace redlock::stores::kit

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace redlock::sql {
+namespace redlock::stores::kit {
 
 namespace {
 
@@ -20,7 +20,7 @@ constexpr milliseconds timeout_max{60'000};
 
 std::size_t to_count(std::string_view name, std::string_view text)
 {
-    auto const n = redis::to_number(text, 0, std::numeric_limits<long>::max());
+    auto const n = net::to_number(text, 0, std::numeric_limits<long>::max());
     if (!n)
         refuse(fmt::format("{} must be a number", name));
     return static_cast<std::size_t>(*n);
@@ -29,7 +29,7 @@ std::size_t to_count(std::string_view name, std::string_view text)
 milliseconds to_timeout(std::string_view text)
 {
     auto const unit = std::min(text.find_first_not_of("0123456789"), text.size());
-    auto const n = redis::to_number(text.substr(0, unit), 0, timeout_max.count());
+    auto const n = net::to_number(text.substr(0, unit), 0, timeout_max.count());
     if (!n)
         refuse("timeout must be a number and \"ms\" or \"s\", at most a minute, such as timeout=500ms");
     if (text.substr(unit) == "s")
@@ -56,7 +56,7 @@ void check(std::size_t connections, milliseconds timeout)
 {
     if (connections < 1 || connections > connections_max)
         refuse(fmt::format("connections is {}, but must be 1 to {}", connections, connections_max));
-    leases::check_range("timeout", timeout.count(), 1, timeout_max.count(), "ms");
+    kit::check_range("timeout", timeout.count(), 1, timeout_max.count(), "ms");
 }
 
 std::string presentable(std::string text, std::initializer_list<std::string_view> secrets)
@@ -71,4 +71,4 @@ std::string presentable(std::string text, std::initializer_list<std::string_view
     return text;
 }
 
-}  // namespace redlock::sql
+}  // namespace redlock::stores::kit

@@ -9,13 +9,13 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::sql {
+namespace redlock::stores::kit {
 
 // What the options of all databases have in common. Refusals are std::invalid_argument, without secrets.
 
 inline constexpr std::size_t table_max = 40;  ///< names of functions begin with it, and have 63 letters at most
 
-using leases::refuse;
+using kit::refuse;
 
 std::size_t to_count(std::string_view name, std::string_view text);
 std::chrono::milliseconds to_timeout(std::string_view text);
@@ -62,4 +62,4 @@ void check_defaults(Options const& o, void (*check)(Options const&), std::string
 /// @p text without @p secrets, and in one line.
 std::string presentable(std::string text, std::initializer_list<std::string_view> secrets);
 
-}  // namespace redlock::sql
+}  // namespace redlock::stores::kit

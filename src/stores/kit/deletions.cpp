@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::leases {
+namespace redlock::stores::kit {
 
 namespace {
 
@@ -40,7 +40,7 @@ public:
         auto const all = all_.lock();
         if (!all || r.vote != vote::unknown || withdrawn())
             return;
-        all->expiries_->keep(what_, clock::now() + again_after, 0ms);
+        all->expiries_->extend(what_, clock::now() + again_after, 0ms);
         all->plan();
     }
 
@@ -81,4 +81,4 @@ void deletions::stop()
     timer_.cancel();
 }
 
-}  // namespace redlock::leases
+}  // namespace redlock::stores::kit

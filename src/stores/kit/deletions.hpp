@@ -11,7 +11,7 @@
 #include <functional>
 #include <memory>
 
-namespace redlock::leases {
+namespace redlock::stores::kit {
 
 /// Deletes what has expired, by commands like those of a manager.
 class deletions : public std::enable_shared_from_this<deletions> {
@@ -38,4 +38,4 @@ private:
     asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor> timer_;
 };
 
-}  // namespace redlock::leases
+}  // namespace redlock::stores::kit

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace redlock::leases {
+namespace redlock::stores::kit {
 
 namespace {
 
@@ -20,7 +20,7 @@ leased wish_of(std::string const& key, node_command const& c)
 
 }  // namespace
 
-void expiries::keep(leased const& l, clock::time_point until, std::chrono::milliseconds ttl)
+void expiries::extend(leased const& l, clock::time_point until, std::chrono::milliseconds ttl)
 {
     auto const known = known_.emplace(l, entry{until, ttl}).first;
     auto& [key, e] = *known;
@@ -94,13 +94,13 @@ void expiries::note(node_command const& c, node_reply& r, clock::time_point sent
     for (std::size_t i = 0; i < c.keys.size(); ++i) {
         auto const& key = c.keys[i];
         if (may_be_set || (sets && (granted || i < r.ours)))
-            keep(lock_of(key, c), sent + c.ttl, may_be_set ? std::chrono::milliseconds(0) : c.ttl);
+            extend(lock_of(key, c), sent + c.ttl, may_be_set ? std::chrono::milliseconds(0) : c.ttl);
         else if (r.vote != vote::unknown && (c.what == kind::release || c.what == kind::extend || c.grows))
             forget(lock_of(key, c));
         if (c.what == kind::withdraw || (granted && c.contends()))
             forget(wish_of(key, c));
         else if (may_be_set && c.contends())
-            keep(wish_of(key, c), sent + c.ttl, std::chrono::milliseconds(0));
+            extend(wish_of(key, c), sent + c.ttl, std::chrono::milliseconds(0));
     }
     if (c.what == kind::acquire && c.contends() && r.vote == vote::denied)
         note_denied(c, r);
@@ -115,7 +115,7 @@ void expiries::note_denied(node_command const& c, node_reply const& r)
 {
     // Who wins or gives up says so before that.
     auto const wished = [&](std::string const& key, std::chrono::milliseconds remaining) {
-        keep(wish_of(key, c), clock::now() + std::max(remaining, c.ttl) + core::wanted_life, core::wanted_life);
+        extend(wish_of(key, c), clock::now() + std::max(remaining, c.ttl) + core::wanted_life, core::wanted_life);
     };
     if (!c.has_several_keys())
         wished(c.key(), r.remaining);
@@ -123,4 +123,4 @@ void expiries::note_denied(node_command const& c, node_reply const& r)
         wished(c.keys[r.taken[i].index], r.taken[i].remaining);
 }
 
-}  // namespace redlock::leases
+}  // namespace redlock::stores::kit

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::leases {
+namespace redlock::stores::kit {
 
 /// What a node has under its lease and must delete itself when its time is over, because the lease goes on.
 struct leased {
@@ -28,7 +28,7 @@ struct leased {
 class expiries {
 public:
     /// Never shortens. @p ttl: as it is stored, of a wish any; zero: it may not be there.
-    void keep(leased const&, clock::time_point until, std::chrono::milliseconds ttl);
+    void extend(leased const&, clock::time_point until, std::chrono::milliseconds ttl);
     void forget(leased const&);
     void clear();
 
@@ -62,4 +62,4 @@ private:
     std::set<std::pair<clock::time_point, leased const*>, earlier> order_;
 };
 
-}  // namespace redlock::leases
+}  // namespace redlock::stores::kit

@@ -8,13 +8,13 @@
 #include <string>
 #include <utility>
 
-namespace redlock::leases {
+namespace redlock::stores::kit {
 
 /// What was heard of servers that number their changes, and whether they remember that.
 class history {
 public:
     /// There is a new connection. @p change: the latest
-    void meet(std::string id, std::int64_t change, clock::time_point now)
+    void note_connection(std::string id, std::int64_t change, clock::time_point now)
     {
         if (change < change_ || (!id_.empty() && id != id_))  // a backup, or data that was deleted
             identity_ = {.durable = false, .restarted = true, .began = now};
@@ -32,4 +32,4 @@ private:
     server_identity identity_;
 };
 
-}  // namespace redlock::leases
+}  // namespace redlock::stores::kit

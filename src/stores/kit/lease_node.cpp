@@ -11,11 +11,11 @@
 
 #include <utility>
 
-namespace redlock::leases {
+namespace redlock::stores::kit {
 
 namespace {
 
-constexpr std::chrono::seconds look_every{1};
+constexpr std::chrono::seconds flush_every{1};
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void lease_node::submit(operation o)
     flush_soon();
     if (!std::exchange(begun_, true)) {
         asio::co_spawn(executor_, serve(shared_from_this()), asio::detached);
-        asio::co_spawn(executor_, look(shared_from_this()), asio::detached);
+        asio::co_spawn(executor_, run_every_second(shared_from_this()), asio::detached);
     }
 }
 
@@ -110,9 +110,9 @@ asio::awaitable<void> lease_node::serve(std::shared_ptr<lease_node> self)
     }
 }
 
-node_reply lease_node::meet(std::string const& id, std::int64_t change)
+node_reply lease_node::check_server(std::string const& id, std::int64_t change)
 {
-    history_.meet(id, change, clock::now());
+    history_.note_connection(id, change, clock::now());
     auto const other = settings_.context.claim(settings_.name, fmt::format("{}:{}", settings_.kind, id));
     if (other.empty())
         return {};
@@ -197,7 +197,7 @@ void lease_node::tell(std::string const& name)
 }
 
 // Once a second.
-asio::awaitable<void> lease_node::look(std::shared_ptr<lease_node> self)
+asio::awaitable<void> lease_node::run_every_second(std::shared_ptr<lease_node> self)
 {
     for (auto& n = *self; !n.closed_;) {
         n.refuse_all_ = !n.ready();
@@ -207,9 +207,9 @@ asio::awaitable<void> lease_node::look(std::shared_ptr<lease_node> self)
             n.flush();
         if (n.closed_)
             co_return;
-        n.timers_->look.expires_after(look_every);
+        n.timers_->look.expires_after(flush_every);
         co_await n.timers_->look.async_wait(as_result);
     }
 }
 
-}  // namespace redlock::leases
+}  // namespace redlock::stores::kit

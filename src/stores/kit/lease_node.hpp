@@ -26,7 +26,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::leases {
+namespace redlock::stores::kit {
 
 using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
 
@@ -97,13 +97,13 @@ public:
 
     // For the driver.
 
-    std::shared_ptr<leases::expiries> const& expiries() const noexcept { return expiries_; }
+    std::shared_ptr<kit::expiries> const& expiries() const noexcept { return expiries_; }
     std::uint32_t next_connection() noexcept { return members_.next_connection(); }
     std::uint32_t connection() const noexcept { return members_.connection(); }
 
     /// The servers are those with this @p id, and their latest change is this one.
     /// @return with an error: why they must not vote
-    node_reply meet(std::string const& id, std::int64_t change);
+    node_reply check_server(std::string const& id, std::int64_t change);
     void heard(std::int64_t change) { history_.heard(change); }
 
     /// The connection counts, and the servers are fit to vote. @p words: to log
@@ -126,15 +126,15 @@ private:
     };
 
     static asio::awaitable<void> serve(std::shared_ptr<lease_node>);
-    static asio::awaitable<void> look(std::shared_ptr<lease_node>);
+    static asio::awaitable<void> run_every_second(std::shared_ptr<lease_node>);
     void down(node_reply why);
     void flush();
     void let_go();
 
     lease_settings const settings_;
-    leases::members members_;
+    kit::members members_;
     history history_;
-    std::shared_ptr<leases::expiries> const expiries_ = std::make_shared<leases::expiries>();
+    std::shared_ptr<kit::expiries> const expiries_ = std::make_shared<kit::expiries>();
     std::shared_ptr<deletions> deletions_;
     asio::any_io_executor executor_;
     node_events events_;
@@ -146,4 +146,4 @@ private:
     std::unique_ptr<driver> const driver_;
 };
 
-}  // namespace redlock::leases
+}  // namespace redlock::stores::kit

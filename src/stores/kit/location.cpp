@@ -7,16 +7,16 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace redlock::leases {
+namespace redlock::stores::kit {
 
 namespace {
 
-using redis::take;
+using net::take;
 using std::chrono::milliseconds;
 
 std::string decode(std::string_view text, dialect const& d)
 {
-    auto plain = redis::percent_decode(text);
+    auto plain = net::percent_decode(text);
     if (!plain)
         refuse(fmt::format("'%' in user, password or {} must be followed by two hexadecimal digits", d.path));
     return std::move(*plain);
@@ -30,7 +30,7 @@ member read_member(std::string_view text, dialect const& d)
         auto const end = text.find(']');
         m.host = text.substr(1, std::min(end, text.size()) - 1);
         port = text.substr(std::min(end, text.size() - 1) + 1);
-        if (end == text.npos || !redis::is_v6_address(m.host))
+        if (end == text.npos || !net::is_v6_address(m.host))
             refuse("what stands in brackets is no IPv6 address");
     } else {
         auto const colon = std::min(text.find(':'), text.size());
@@ -40,11 +40,11 @@ member read_member(std::string_view text, dialect const& d)
                        [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
         if (m.host.empty())
             refuse("it names no host");
-        if (!redis::is_host_name(m.host))
+        if (!net::is_host_name(m.host))
             refuse("a host is neither a name nor an address; what is special in user and password must be "
                    "percent-encoded");
     }
-    auto const number = port.starts_with(':') ? redis::to_number(port.substr(1), 1, 65'535) : std::nullopt;
+    auto const number = port.starts_with(':') ? net::to_number(port.substr(1), 1, 65'535) : std::nullopt;
     if (!port.empty() && !number)
         refuse("a port must be 1 to 65535");
     m.port = number ? std::to_string(*number) : std::string(d.port);
@@ -56,11 +56,11 @@ location read_parts(std::string_view url, dialect const& d)
     location l;
     url.remove_prefix(std::min(url.find("://") + 3, url.size()));
     auto parameters = url;
-    auto path = take(parameters, "?");
-    auto hosts = take(path, "/");
+    auto path = net::take(parameters, "?");
+    auto hosts = net::take(path, "/");
     if (auto const at = hosts.rfind('@'); at != hosts.npos) {
         auto password = hosts.substr(0, at);
-        l.user = decode(take(password, ":"), d);
+        l.user = decode(net::take(password, ":"), d);
         l.password = decode(password, d);
         if (l.user.empty() || l.password.empty())
             refuse(fmt::format("before '@' must stand a user and a password: {}user:password@host", d.scheme));
@@ -68,11 +68,11 @@ location read_parts(std::string_view url, dialect const& d)
     }
     l.path = decode(path, d);
     do
-        l.members.push_back(read_member(take(hosts, ","), d));
+        l.members.push_back(read_member(net::take(hosts, ","), d));
     while (!hosts.empty());
     while (!parameters.empty()) {
-        auto value = take(parameters, "&");
-        auto const name = take(value, "=");
+        auto value = net::take(parameters, "&");
+        auto const name = net::take(value, "=");
         l.parameters.emplace_back(name, value);
     }
     return l;
@@ -86,7 +86,7 @@ std::string to_string(std::string_view scheme, std::vector<member> const& all)
 {
     std::string text(scheme);
     for (auto const& m : all)
-        text += (&m == &all.front() ? "" : ",") + to_string(m);
+        text += (&m == &all.front() ? "" : ",") + net::to_string(m);
     return text;
 }
 
@@ -103,7 +103,7 @@ location read_location(std::string_view url, dialect const& d)
 milliseconds read_duration(std::string_view name, std::string_view text)
 {
     auto const unit = std::min(text.find_first_not_of("0123456789"), text.size());
-    auto const n = redis::to_number(text.substr(0, unit), 0, 10'000'000);
+    auto const n = net::to_number(text.substr(0, unit), 0, 10'000'000);
     bool const in_seconds = text.substr(unit) == "s";
     if (!n || (!in_seconds && text.substr(unit) != "ms"))
         refuse(fmt::format("{} must be a number and \"ms\" or \"s\", such as {}=2s", name, name));
@@ -116,4 +116,4 @@ void check_range(std::string_view name, long long value, long long least, long l
         refuse(fmt::format("{} is {} {}, but must be {} to {} {}", name, value, unit, least, most, unit));
 }
 
-}  // namespace redlock::leases
+}  // namespace redlock::stores::kit

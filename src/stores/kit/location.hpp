@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::leases {
+namespace redlock::stores::kit {
 
-using member = redis::place;
+using member = net::place;
 
 /// "etcd://one:2379,two:2379"
 std::string to_string(std::string_view scheme, std::vector<member> const&);
@@ -53,4 +53,4 @@ void check_range(std::string_view name, long long value, long long least, long l
 
 [[noreturn]] void refuse(std::string const& what);
 
-}  // namespace redlock::leases
+}  // namespace redlock::stores::kit

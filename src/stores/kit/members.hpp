@@ -9,7 +9,7 @@
 #include <optional>
 #include <random>
 
-namespace redlock::leases {
+namespace redlock::stores::kit {
 
 /// The servers that are one store: which one the node talks to, which one is next, and the number of the connection.
 class members {
@@ -58,4 +58,4 @@ private:
     std::minstd_rand random_;
 };
 
-}  // namespace redlock::leases
+}  // namespace redlock::stores::kit

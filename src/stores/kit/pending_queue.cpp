@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace redlock::leases {
+namespace redlock::stores::kit {
 
 namespace {
 
@@ -45,4 +45,4 @@ std::optional<node_reply> refuse_to_wait(node_operation const& o, node_reply con
     return trouble.error && !deletes ? std::optional(trouble) : std::nullopt;
 }
 
-}  // namespace redlock::leases
+}  // namespace redlock::stores::kit

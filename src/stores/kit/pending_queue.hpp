@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::leases {
+namespace redlock::stores::kit {
 
 using operation = std::shared_ptr<node_operation>;
 
@@ -213,4 +213,4 @@ private:
     entries ready_, blocked_;  ///< whether they are the first in all their queues
 };
 
-}  // namespace redlock::leases
+}  // namespace redlock::stores::kit

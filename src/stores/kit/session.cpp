@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace redlock::sql {
+namespace redlock::stores::kit {
 
 node_reply replaced()
 {
@@ -77,7 +77,7 @@ bool client_session::admit(introduction server)
     server_ = std::move(server);
     limit_.reset();
     auto const life = life_;
-    if (auto refusal = owner_->meet(*this, server_); refusal.error)
+    if (auto refusal = owner_->check_server(*this, server_); refusal.error)
         cut(std::move(refusal));
     if (life != life_)
         return false;
@@ -136,4 +136,4 @@ void client_session::take_down()
     disconnect();
 }
 
-}  // namespace redlock::sql
+}  // namespace redlock::stores::kit

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::sql {
+namespace redlock::stores::kit {
 
 using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
 
@@ -39,7 +39,7 @@ node_reply replaced();
 
 /// What a server says of itself.
 struct introduction {
-    sql::backend backend{};
+    kit::backend backend{};
     std::string system{};       ///< the same for all copies of one database; empty: it does not tell
     std::int64_t timeline = 0;  ///< grows with each promotion
     std::string started{};      ///< when, or another word for one life of the server
@@ -60,7 +60,7 @@ public:
     class owner {
     public:
         /// The server could vote, as far as is known here. @return with an error: why it must not
-        virtual node_reply meet(session&, introduction const&) = 0;
+        virtual node_reply check_server(session&, introduction const&) = 0;
         virtual void up(session&) = 0;
         /// It is not connected; @p was_up: not any more. All that was asked has been answered.
         virtual void down(session&, bool was_up, node_reply why) = 0;
@@ -95,7 +95,7 @@ public:
     virtual void end(backend const&, std::function<void(bool)> done) = 0;
 
     /// Asks whether the server would still remember all if it were killed. @p done: not called if it does not say.
-    virtual void look(std::function<void(bool durable)> done) = 0;
+    virtual void ask_durability(std::function<void(bool durable)> done) = 0;
 
     /// Deletes what nobody needs any more.
     virtual void clean() = 0;
@@ -174,4 +174,4 @@ private:
     introduction server_;
 };
 
-}  // namespace redlock::sql
+}  // namespace redlock::stores::kit

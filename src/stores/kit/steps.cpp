@@ -9,7 +9,7 @@
 #include <chrono>
 #include <iterator>
 
-namespace redlock::sql {
+namespace redlock::stores::kit {
 
 namespace {
 
@@ -214,4 +214,4 @@ node_reply interpret(command const& c, rows const& all, taken_keys (*taken)(cell
     return reply;
 }
 
-}  // namespace redlock::sql
+}  // namespace redlock::stores::kit

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::sql {
+namespace redlock::stores::kit {
 
 /// @p text with @p table in the place of the default's name.
 std::string for_table(std::string_view text, std::string_view table);
@@ -51,4 +51,4 @@ std::int64_t integer(rows const&, std::size_t column);
 /// @p step: what has answered, such as "procedure".
 node_reply interpret(node_command const& command, rows const&, taken_keys (*taken)(cells const&), char const* step);
 
-}  // namespace redlock::sql
+}  // namespace redlock::stores::kit

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace redlock::sql {
+namespace redlock::stores::kit {
 
 namespace {
 
@@ -100,4 +100,4 @@ void watches::clear()
         asked.early.clear();
 }
 
-}  // namespace redlock::sql
+}  // namespace redlock::stores::kit

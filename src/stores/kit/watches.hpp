@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::sql {
+namespace redlock::stores::kit {
 
 /** What a manager wants to be told of. The server tells all connections that listen of everything; and a change may be
     heard of before the answer to the command that asked to be told of it, which must come first.
@@ -39,4 +39,4 @@ private:
     std::size_t tidy_at_ = 1024;
 };
 
-}  // namespace redlock::sql
+}  // namespace redlock::stores::kit

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::stores::memory {
 
 namespace {
 
@@ -220,7 +220,7 @@ node_reply lock_table::acquire(node_command const& c, clock::time_point now, voi
     bool const several = c.has_several_keys();
     for (std::size_t i = 0; i < c.keys.size(); ++i) {
         if (auto const* const e = find(c.keys[i], now); e && !(c.grows && e->value == c.value))
-            r.taken.push_back(look_at(c, i, *e, now));
+            r.taken.push_back(taken_key_of(c, i, *e, now));
     }
     bool const granted = r.taken.empty();
     r.vote = granted ? vote::granted : vote::denied;
@@ -261,7 +261,7 @@ node_reply lock_table::acquire_any(node_command const& c, clock::time_point now,
     for (auto const& key : c.keys) {
         auto const number = static_cast<std::uint32_t>(&key - c.keys.data());
         if (auto const* const e = find(key, now)) {
-            r.taken.push_back(c.contends() ? look_at(c, number, *e, now)
+            r.taken.push_back(c.contends() ? taken_key_of(c, number, *e, now)
                                            : taken_key{number, remaining(*e, now), false});
             continue;
         }
@@ -280,7 +280,7 @@ node_reply lock_table::acquire_any(node_command const& c, clock::time_point now,
 }
 
 // What who is denied is told of a key.
-taken_key lock_table::look_at(node_command const& c, std::size_t key, entry const& e, clock::time_point now) const
+taken_key lock_table::taken_key_of(node_command const& c, std::size_t key, entry const& e, clock::time_point now) const
 {
     taken_key k{static_cast<std::uint32_t>(key), remaining(e, now), false};
     auto const t = handovers.find(c.keys[key]);
@@ -348,4 +348,4 @@ node_reply lock_table::release(node_command const& c, clock::time_point now, voi
     return r;
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::stores::memory

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::detail {
+namespace redlock::stores::memory {
 
 /// The keys of one lock server and what the operations do to them, as a Redis server does it. Time is an argument.
 /// It has a function for each command and each script of the Redis node.
@@ -41,7 +41,7 @@ public:
     std::map<std::string, std::pair<std::map<std::string, bool>, clock::time_point>, std::less<>> wanted;
 
     /// Who shares a lock, by key: until when. Means nothing unless the key holds `core::shared_word`.
-    std::map<std::string, detail::readers, std::less<>> readers;
+    std::map<std::string, memory::readers, std::less<>> readers;
 
     /// Until when a process keeps a lock for its own waiters, by the lock's key.
     std::map<std::string, clock::time_point, std::less<>> handovers;
@@ -73,7 +73,7 @@ private:
     void enter(node_command const&, clock::time_point now);
     bool is_reader(node_command const&, clock::time_point now);
     bool others_want_it_alone(node_command const&, clock::time_point now) const;
-    taken_key look_at(node_command const&, std::size_t key, entry const&, clock::time_point now) const;
+    taken_key taken_key_of(node_command const&, std::size_t key, entry const&, clock::time_point now) const;
     void raise_ttl_or_set(std::string const& key, node_command const&, clock::time_point now);
     void forget_wish(std::string const& key, std::string_view contender, void const* who);
     void note_denied(std::string const& key, node_command const&, clock::time_point now);
@@ -84,4 +84,4 @@ private:
     bool raise_counters(node_command const&);
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::stores::memory

@@ -22,7 +22,7 @@ namespace redlock::inline v0 {
 
 struct memory_server::state {
     mutable std::mutex mutex;
-    detail::lock_table keys;
+    stores::memory::lock_table keys;
     std::shared_ptr<testing::manual_clock> clock;  // empty: the system's
     memory_server::fault fault = memory_server::fault::none;
     std::uint32_t connection = 1;  // of all; another one after a restart
@@ -127,7 +127,8 @@ void memory_server::set(std::string_view key, std::string_view value, std::chron
 {
     std::lock_guard guard(state_->mutex);
     auto const expires = ttl.count() > 0 ? core::later(state_->now(), ttl) : clock::time_point::max();
-    state_->keys.entries.insert_or_assign(std::string(key), detail::lock_table::entry{std::string(value), expires});
+    state_->keys.entries.insert_or_assign(std::string(key),
+                                          stores::memory::lock_table::entry{std::string(value), expires});
     state_->keys.tell(key);
 }
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::stores::memory {
 
 /// The readers of one lock, by their values, and until when each of them reads. There may be thousands.
 class readers {
@@ -20,11 +20,11 @@ public:
     readers(std::initializer_list<std::pair<std::string, clock::time_point>> all)
     {
         for (auto const& [value, end] : all)
-            keep(value, end);
+            add_or_extend(value, end);
     }
 
     /// Adds a reader, or keeps it for longer.
-    void keep(std::string_view value, clock::time_point end)
+    void add_or_extend(std::string_view value, clock::time_point end)
     {
         auto const [known, is_new] = ends_.try_emplace(std::string(value), end);
         if (!is_new && known->second >= end)
@@ -68,4 +68,4 @@ private:
     std::set<std::pair<clock::time_point, std::string>> order_;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::stores::memory

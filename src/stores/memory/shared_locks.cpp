@@ -8,7 +8,7 @@
 #include <chrono>
 #include <tuple>
 
-namespace redlock::inline v0::detail {
+namespace redlock::stores::memory {
 
 namespace {
 
@@ -40,7 +40,7 @@ void lock_table::enter(node_command const& c, clock::time_point now)
     auto& all = readers[c.key()];
     if (!e)
         all.clear();
-    all.keep(c.value, end);
+    all.add_or_extend(c.value, end);
     all.erase_until(now);
     if (!e)
         entries.insert_or_assign(c.key(), entry{std::string(core::shared_word), end});
@@ -68,7 +68,7 @@ node_reply lock_table::share(node_command const& c, clock::time_point now, void 
     }
     node_reply r{.vote = vote::denied};
     r.behind_writer = free_to_share;
-    auto const seen = look_at(c, 0, e ? *e : entry{{}, now}, now);
+    auto const seen = taken_key_of(c, 0, e ? *e : entry{{}, now}, now);
     if (free_to_share) {
         auto& wishes_end = wanted[key].second;
         if (!e && !seen.handed_on)
@@ -169,4 +169,4 @@ node_reply lock_table::release_shared(node_command const& c, clock::time_point n
     return {.vote = ours ? vote::granted : vote::denied};
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::stores::memory

@@ -9,35 +9,35 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::my {
+namespace redlock::stores::mysql {
 
 namespace {
 
-using sql::refuse;
-using sql::take;
+using kit::refuse;
+using kit::take;
 
 constexpr auto form = "it must be mysql://user[:password]@host[:port]/database, and what is special in user and "
                       "password must be percent-encoded";
 
 std::string decode(std::string_view what, std::string_view text)
 {
-    auto plain = redis::percent_decode(text);
+    auto plain = net::percent_decode(text);
     if (!plain || plain->find('\0') != plain->npos)
-        refuse(fmt::format("behind % in the {} must be two hexadecimal digits, and not 00", what));
+        kit::refuse(fmt::format("behind % in the {} must be two hexadecimal digits, and not 00", what));
     return std::move(*plain);
 }
 
 security to_security(std::string_view text)
 {
     if (text != "on" && text != "off" && text != "unverified")
-        refuse("tls must be on, off or unverified");
+        kit::refuse("tls must be on, off or unverified");
     return text == "on" ? security::verified : text == "off" ? security::off : security::unverified;
 }
 
 void read_parameter(std::string_view name, std::string const& value, address& a)
 {
     if (name == "create_table")
-        a.options.create_table = sql::to_switch(name, value);
+        a.options.create_table = kit::to_switch(name, value);
     else if (name == "tls")
         a.tls = to_security(value);
     else if (name == "ssl_ca")
@@ -48,17 +48,18 @@ void read_parameter(std::string_view name, std::string const& value, address& a)
         a.ssl_key = value;
     else if (name == "socket")
         a.socket = value;
-    else if (!sql::read_option(name, value, a.options))
-        refuse("it has a parameter that is none of table, connections, timeout, create_table, tls, ssl_ca, ssl_cert, "
-               "ssl_key and socket");
+    else if (!kit::read_option(name, value, a.options))
+        kit::refuse(
+            "it has a parameter that is none of table, connections, timeout, create_table, tls, ssl_ca, ssl_cert, "
+            "ssl_key and socket");
 }
 
 void read_parameters(std::string_view query, address& a)
 {
     bool says_tls = false;
     while (!query.empty()) {
-        auto value = take(query, '&');
-        auto const name = take(value, '=');
+        auto value = kit::take(query, '&');
+        auto const name = kit::take(value, '=');
         says_tls = says_tls || name == "tls";
         read_parameter(name, decode(name, value), a);
     }
@@ -66,31 +67,31 @@ void read_parameters(std::string_view query, address& a)
     if (has_files && !says_tls)
         a.tls = security::verified;
     if (has_files && a.tls == security::off)
-        refuse("tls is off, but ssl_ca, ssl_cert or ssl_key is there");
+        kit::refuse("tls is off, but ssl_ca, ssl_cert or ssl_key is there");
     if (a.ssl_cert.empty() != a.ssl_key.empty())
-        refuse("of ssl_cert and ssl_key neither is of use without the other");
+        kit::refuse("of ssl_cert and ssl_key neither is of use without the other");
 }
 
 void read_host(std::string_view text, address& a)
 {
     bool const in_brackets = text.starts_with('[');
     if (in_brackets && text.find(']') == text.npos)
-        refuse("behind [ in the host must be ]");
+        kit::refuse("behind [ in the host must be ]");
     if (in_brackets)
         text.remove_prefix(1);
     auto port = text;
-    a.host = take(port, in_brackets ? ']' : ':');
+    a.host = kit::take(port, in_brackets ? ']' : ':');
     if (in_brackets && !port.empty() && !port.starts_with(':'))
-        refuse("behind ] must be the port, or nothing");
+        kit::refuse("behind ] must be the port, or nothing");
     if (in_brackets && !port.empty())
         port.remove_prefix(1);
     if (a.host.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:%") != a.host.npos)
-        refuse(form);  // it may be a part of the password
+        kit::refuse(form);  // it may be a part of the password
     if (text.size() == a.host.size() || port.empty())
         return;
-    auto const number = redis::to_number(port, 1, 65'535);
+    auto const number = net::to_number(port, 1, 65'535);
     if (!number)
-        refuse(fmt::format("behind the host must be a port, 1 to 65535; {}", form));
+        kit::refuse(fmt::format("behind the host must be a port, 1 to 65535; {}", form));
     a.port = static_cast<std::uint16_t>(*number);
 }
 
@@ -100,17 +101,18 @@ std::string name_of(address const& a)
     auto const place = a.socket.empty()
                            ? fmt::format("{}{}{}:{}", in_brackets ? "[" : "", a.host, in_brackets ? "]" : "", a.port)
                            : a.socket;
-    return "mysql://" + place + "/" + a.database + sql::shown_table(a.options);
+    return "mysql://" + place + "/" + a.database + kit::shown_table(a.options);
 }
 
 }  // namespace
 
 void check(mysql_options const& o)
 {
-    sql::check(o.connections, o.timeout);
-    if (o.table.size() > sql::table_max || !sql::is_name(o.table))
-        refuse(fmt::format("table is \"{}\", but must be 1 to {} lower-case letters, digits and _, and no digit first",
-                           o.table, sql::table_max));
+    kit::check(o.connections, o.timeout);
+    if (o.table.size() > kit::table_max || !kit::is_name(o.table))
+        kit::refuse(
+            fmt::format("table is \"{}\", but must be 1 to {} lower-case letters, digits and _, and no digit first",
+                        o.table, kit::table_max));
 }
 
 address parse_address(std::string_view url, mysql_options defaults)
@@ -118,30 +120,30 @@ address parse_address(std::string_view url, mysql_options defaults)
     address a;
     a.options = std::move(defaults);
     url.remove_prefix(std::min(url.find("://") + 3, url.size()));
-    auto rest = take(url, '?');
+    auto rest = kit::take(url, '?');
     auto const at = rest.rfind('@');
     if (at == rest.npos || at == 0 || rest.front() == ':')
-        refuse(fmt::format("it has no user; {}", form));
+        kit::refuse(fmt::format("it has no user; {}", form));
     auto who = rest.substr(0, at);
     if (who.find('/') != who.npos)
-        refuse(form);
+        kit::refuse(form);
     rest.remove_prefix(at + 1);
-    a.user = decode("user", take(who, ':'));
+    a.user = decode("user", kit::take(who, ':'));
     a.password = decode("password", who);
-    read_host(take(rest, '/'), a);
+    read_host(kit::take(rest, '/'), a);
     a.database = decode("database", rest);
     read_parameters(url, a);
     check(a.options);
     if (a.database.empty())
-        refuse(fmt::format("it has no database; {}", form));
+        kit::refuse(fmt::format("it has no database; {}", form));
     if (a.host.empty() == a.socket.empty())
-        refuse(a.host.empty() ? fmt::format("it has no host; {}", form)
-                              : "it has a host and a socket; a socket stands in the place of the host: "
-                                "mysql://user@/database?socket=FILE");
+        kit::refuse(a.host.empty() ? fmt::format("it has no host; {}", form)
+                                   : "it has a host and a socket; a socket stands in the place of the host: "
+                                     "mysql://user@/database?socket=FILE");
     a.name = name_of(a);
     return a;
 }
 
-std::string presentable(std::string text, address const& a) { return sql::presentable(std::move(text), {a.password}); }
+std::string presentable(std::string text, address const& a) { return kit::presentable(std::move(text), {a.password}); }
 
-}  // namespace redlock::my
+}  // namespace redlock::stores::mysql

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::my {
+namespace redlock::stores::mysql {
 
 enum class security { off, verified, unverified };
 
@@ -30,4 +30,4 @@ void check(mysql_options const&);
 /// @p text without the password, and in one line.
 std::string presentable(std::string text, address const&);
 
-}  // namespace redlock::my
+}  // namespace redlock::stores::mysql

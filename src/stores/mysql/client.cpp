@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <utility>
 
-namespace redlock::my {
+namespace redlock::stores::mysql {
 
 namespace {
 
@@ -227,7 +227,7 @@ void client::close()
 void client::abandon()
 {
     closed_ = true;
-    sql::silence(handle_ ? static_cast<int>(mysql_get_socket(handle_.get())) : -1);
+    kit::silence(handle_ ? static_cast<int>(mysql_get_socket(handle_.get())) : -1);
     let_go();
 }
 
@@ -240,4 +240,4 @@ void client::let_go()
     then_ = {};
 }
 
-}  // namespace redlock::my
+}  // namespace redlock::stores::mysql

@@ -16,7 +16,7 @@
 struct st_mysql;
 struct st_mysql_res;
 
-namespace redlock::my {
+namespace redlock::stores::mysql {
 
 namespace asio = boost::asio;
 
@@ -89,4 +89,4 @@ private:
     bool within_call_ = false;
 };
 
-}  // namespace redlock::my
+}  // namespace redlock::stores::mysql

@@ -19,15 +19,15 @@ namespace redlock::inline v0 {
 
 store mysql(mysql_options options)
 {
-    sql::check_defaults(options, &my::check, "mysql_options");
+    stores::kit::check_defaults(options, &stores::mysql::check, "mysql_options");
     auto make = [options = std::move(options)](std::string_view url, config const& settings,
                                                store_context const& context) {
-        auto const where = std::make_shared<my::address const>(my::parse_address(url, options));
+        auto const where = std::make_shared<stores::mysql::address const>(stores::mysql::parse_address(url, options));
         auto make_session = [where, timeout = settings.connect_timeout](asio::any_io_executor e, std::size_t,
-                                                                        sql::session::owner& o) {
-            return std::make_shared<my::session>(std::move(e), where, timeout, o);
+                                                                        stores::kit::session::owner& o) {
+            return std::make_shared<stores::mysql::session>(std::move(e), where, timeout, o);
         };
-        return sql::make_database_node(
+        return stores::kit::make_database_node(
             {where->name, "mysql", where->options.connections, where->options.timeout, make_session}, settings,
             context);
     };
@@ -41,8 +41,9 @@ sql_statement owns(mysql_options const& where, lock_handle const& held, std::str
         keys.push_back(std::string(prefix) + resource);
     if (keys.empty())
         keys.emplace_back();  // the key of no lock
-    return {.text = my::for_table("CALL redlock_owns(UNHEX(?), UNHEX(?))", where.table),
-            .parameters = {sql::in_hex(my::joined({keys.begin(), keys.end()})), sql::in_hex(held.token())}};
+    return {.text = stores::kit::for_table("CALL redlock_owns(UNHEX(?), UNHEX(?))", where.table),
+            .parameters = {stores::kit::in_hex(stores::mysql::joined({keys.begin(), keys.end()})),
+                           stores::kit::in_hex(held.token())}};
 }
 
 }  // namespace redlock

@@ -6,14 +6,14 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::my {
+namespace redlock::stores::mysql {
 
 /// What makes tables and procedures: the text of schema.sql.
 std::string_view schema() noexcept;
 
-using sql::for_table;
+using kit::for_table;
 
 /// The statements of @p text, one by one, as the client program would send them.
 std::vector<std::string> statements_of(std::string_view text);
 
-}  // namespace redlock::my
+}  // namespace redlock::stores::mysql

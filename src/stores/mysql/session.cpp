@@ -15,7 +15,7 @@
 #include <system_error>
 #include <utility>
 
-namespace redlock::my {
+namespace redlock::stores::mysql {
 
 namespace {
 
@@ -50,7 +50,7 @@ std::string with_words(std::string text)
 
 session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds connect_timeout,
                  owner& o)
-    : client_session(std::move(e), connect_timeout, o), address_(std::move(a))
+    : kit::client_session(std::move(e), connect_timeout, o), address_(std::move(a))
 {
 }
 
@@ -100,7 +100,10 @@ void session::connect_next()
     });
 }
 
-std::string session::for_our_table(std::string_view text) const { return for_table(text, address_->options.table); }
+std::string session::for_our_table(std::string_view text) const
+{
+    return kit::for_table(text, address_->options.table);
+}
 
 // The greeting: what a server is asked first, and whether it may vote
 
@@ -114,7 +117,7 @@ void session::refuse_with_grant(answer const& a, std::string_view rights, std::s
         return cut(std::move(why));
     ask("SELECT CURRENT_USER()", [this, why = std::move(why), rights](answer const& account) {
         auto mended = why;
-        mended.text += way_out(rights, address_->database, sql::cell(account.rows, 0));
+        mended.text += way_out(rights, address_->database, kit::cell(account.rows, 0));
         cut(std::move(mended));
     });
 }
@@ -146,11 +149,11 @@ void session::greet()
         if (s.logs_statements)
             return refuse(errc::unsupported_server,
                           "its binary log takes statements; set binlog_format to ROW or MIXED");
-        meet(s);
+        prepare_tables(s);
     });
 }
 
-void session::meet(settings const& s)
+void session::prepare_tables(settings const& s)
 {
     ask(for_our_table("CALL redlock_version()"), [this, s](answer const& a) {
         auto go_on = [this, s] {
@@ -161,7 +164,7 @@ void session::meet(settings const& s)
                                0, go_on);
         if (a.error != 0)
             return refuse_with_grant(a, rights_to_lock);
-        auto const version = sql::cell(a.rows, 0);
+        auto const version = kit::cell(a.rows, 0);
         if (version != schema_version)
             return refuse(errc::unsupported_server,
                           fmt::format(other_version, address_->options.table, version, schema_version));
@@ -188,15 +191,15 @@ void session::introduce(settings const& s, answer const& met)
 {
     auto const from = client_->is_mariadb() ? "information_schema" : "performance_schema";
     request(fmt::format(uptime, from), [this, s, met](answer const& times) {
-        sql::introduction server{.backend = {static_cast<std::int64_t>(client_->id()), {}},
-                                 .system = sql::cell(met.rows, 3),
-                                 .timeline = sql::integer(met.rows, 0),
-                                 .started = s.name + " " + sql::cell(times.rows, 0),
+        kit::introduction server{.backend = {static_cast<std::int64_t>(client_->id()), {}},
+                                 .system = kit::cell(met.rows, 3),
+                                 .timeline = kit::integer(met.rows, 0),
+                                 .started = s.name + " " + kit::cell(times.rows, 0),
                                  .durable = s.durable,
-                                 .forgot = sql::cell(met.rows, 2) == "1",
-                                 .since = sql::cell(met.rows, 0),
-                                 .age = std::chrono::milliseconds(sql::integer(met.rows, 1)),
-                                 .uptime = std::chrono::seconds(sql::integer(times.rows, 1))};
+                                 .forgot = kit::cell(met.rows, 2) == "1",
+                                 .since = kit::cell(met.rows, 0),
+                                 .age = std::chrono::milliseconds(kit::integer(met.rows, 1)),
+                                 .uptime = std::chrono::seconds(kit::integer(times.rows, 1))};
         if (admit(std::move(server)))
             owner_->up(*this);
     });
@@ -225,7 +228,7 @@ session::settings session::read_settings(answer const& a)
     return s;
 }
 
-void session::look(std::function<void(bool)> done)
+void session::ask_durability(std::function<void(bool)> done)
 {
     ask(settings_text, [this, done = std::move(done)](answer const& a) {
         if (a.error != 0)
@@ -278,7 +281,7 @@ void session::carry_out(node_command const& c, bool tombstone, std::function<voi
 }
 
 // Whether there is still such a connection is known only from who asks to end it.
-void session::end(sql::backend const& b, std::function<void(bool)> done)
+void session::end(kit::backend const& b, std::function<void(bool)> done)
 {
     ask(fmt::format("KILL CONNECTION {}", b.id),
         [done = std::move(done)](answer const& a) { done(a.error == no_such_thread); });
@@ -312,4 +315,4 @@ void session::tell_all_lost()
         q.tell({.error = CR_SERVER_LOST, .text = "the connection was lost"});
 }
 
-}  // namespace redlock::my
+}  // namespace redlock::stores::mysql

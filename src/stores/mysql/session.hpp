@@ -18,13 +18,13 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::my {
+namespace redlock::stores::mysql {
 
 /** One connection to a MySQL server. It answers one question after the other; those that come meanwhile wait here.
 
     Used as a std::shared_ptr, on the executor.
 */
-class session final : public sql::client_session {
+class session final : public kit::client_session {
 public:
     session(asio::any_io_executor, std::shared_ptr<address const>, std::chrono::milliseconds connect_timeout, owner&);
     ~session() override;
@@ -32,8 +32,8 @@ public:
     std::optional<clock::time_point> waiting_since() const override { return sent_at_; }
 
     void carry_out(node_command const&, bool tombstone, std::function<void(node_reply)> done) override;
-    void end(sql::backend const&, std::function<void(bool)> done) override;
-    void look(std::function<void(bool durable)> done) override;
+    void end(kit::backend const&, std::function<void(bool)> done) override;
+    void ask_durability(std::function<void(bool durable)> done) override;
     void clean() override;
 
 private:
@@ -54,7 +54,7 @@ private:
     void tell_all_lost() override;
     void connect_next();
     void greet();
-    void meet(settings const&);
+    void prepare_tables(settings const&);
     void introduce(settings const&, answer const&);
     void make_tables(std::shared_ptr<std::vector<std::string> const> statements, std::size_t next,
                      std::function<void()> then);
@@ -73,4 +73,4 @@ private:
     std::optional<clock::time_point> sent_at_;  ///< the first of them
 };
 
-}  // namespace redlock::my
+}  // namespace redlock::stores::mysql

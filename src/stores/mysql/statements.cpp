@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace redlock::my {
+namespace redlock::stores::mysql {
 
 namespace {
 
@@ -35,11 +35,11 @@ std::string joined(std::vector<std::string_view> keys)
 namespace {
 
 // Bytes are written in hexadecimal digits, so that they can be any.
-std::string literal(std::string_view bytes) { return "x'" + sql::in_hex(bytes) + "'"; }
+std::string literal(std::string_view bytes) { return "x'" + kit::in_hex(bytes) + "'"; }
 
-std::string literal(sql::parameter const& p, node_command const& c)
+std::string literal(kit::parameter const& p, node_command const& c)
 {
-    using form = sql::parameter::form;
+    using form = kit::parameter::form;
     if (p.is == form::bytes)
         return literal(p.bytes);
     if (p.is == form::tombstone && !c.is_shared())
@@ -48,13 +48,13 @@ std::string literal(sql::parameter const& p, node_command const& c)
 }
 
 // Such as 0:4711:0,1:815:1
-sql::taken_keys read_taken(sql::cells const& columns)
+kit::taken_keys read_taken(kit::cells const& columns)
 {
-    sql::taken_keys keys;
-    for (std::string_view rest = sql::cell(columns, 4); !rest.empty();) {
-        auto one = sql::take(rest, ',');
-        auto const index = static_cast<std::uint32_t>(sql::to_integer(sql::take(one, ':')));
-        std::chrono::milliseconds const time(sql::to_integer(sql::take(one, ':')));
+    kit::taken_keys keys;
+    for (std::string_view rest = kit::cell(columns, 4); !rest.empty();) {
+        auto one = kit::take(rest, ',');
+        auto const index = static_cast<std::uint32_t>(kit::to_integer(kit::take(one, ':')));
+        std::chrono::milliseconds const time(kit::to_integer(kit::take(one, ':')));
         keys.push_back({index, time, one == "1"});
     }
     return keys;
@@ -64,13 +64,13 @@ sql::taken_keys read_taken(sql::cells const& columns)
 
 std::string put(node_command const& c, bool tombstone, std::string_view table)
 {
-    auto const name = sql::step_of(c);
+    auto const name = kit::step_of(c);
     auto const keys = c.keys.size() == 1 ? as_they_stand(c.keys) : joined({c.keys.begin(), c.keys.end()});
     auto text = fmt::format("CALL {}_{}({}", table, name, literal(keys));
     if (name == "acquire_any")
         text += ", " + literal(as_they_stand(c.keys));
-    for (auto const& p : sql::parameters_of(c, tombstone)) {
-        if (p.is != sql::parameter::form::watch)  // the server does not notify
+    for (auto const& p : kit::parameters_of(c, tombstone)) {
+        if (p.is != kit::parameter::form::watch)  // the server does not notify
             text += ", " + literal(p, c);
     }
     return text + ")";
@@ -78,7 +78,7 @@ std::string put(node_command const& c, bool tombstone, std::string_view table)
 
 node_reply interpret(node_command const& c, answer const& a)
 {
-    return a.error != 0 ? refusal(a) : sql::interpret(c, a.rows, read_taken, "procedure");
+    return a.error != 0 ? refusal(a) : kit::interpret(c, a.rows, read_taken, "procedure");
 }
 
 std::string put_meeting(std::string_view name, std::string_view table)
@@ -170,4 +170,4 @@ node_reply refusal(answer const& a)
     return {.untouched = !a.begun || a.error == deadlock, .error = reason_of(a.error), .text = words_of(a)};
 }
 
-}  // namespace redlock::my
+}  // namespace redlock::stores::mysql

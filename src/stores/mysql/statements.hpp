@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::my {
+namespace redlock::stores::mysql {
 
 // Numbers of errors that somebody decides by.
 inline constexpr unsigned no_such_thread = 1094, no_table = 1146, deadlock = 1213, no_procedure = 1305;
@@ -39,4 +39,4 @@ std::string way_out(std::string_view rights, std::string_view database, std::str
 /// Why no connection could be made, or none of use.
 node_reply why_not(answer const&);
 
-}  // namespace redlock::my
+}  // namespace redlock::stores::mysql

@@ -10,11 +10,11 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::pg {
+namespace redlock::stores::postgresql {
 
 namespace {
 
-using sql::refuse;
+using kit::refuse;
 
 constexpr auto form = "it must be postgresql://[user[:password]@]host[:port]/database, and what is special in user and "
                       "password must be percent-encoded";
@@ -23,27 +23,27 @@ constexpr auto form = "it must be postgresql://[user[:password]@]host[:port]/dat
 bool read_option(std::string_view name, std::string_view value, postgresql_options& o)
 {
     if (name == "notify")
-        o.notify = sql::to_switch(name, value);
+        o.notify = kit::to_switch(name, value);
     else if (name == "prepare")
-        o.prepare = sql::to_switch(name, value);
+        o.prepare = kit::to_switch(name, value);
     else if (name == "session_pooler")
-        o.session_pooler = sql::to_switch(name, value);
+        o.session_pooler = kit::to_switch(name, value);
     else if (name == "application_name")
         o.application_name = value;
     else
-        return sql::read_option(name, value, o);
+        return kit::read_option(name, value, o);
     return true;
 }
 
 // The address without our own parameters, which are read.
 std::string without_options(std::string_view url, postgresql_options& o)
 {
-    std::string rest(sql::take(url, '?'));
+    std::string rest(kit::take(url, '?'));
     char mark = '?';
     while (!url.empty()) {
-        auto const one = sql::take(url, '&');
+        auto const one = kit::take(url, '&');
         auto value = one;
-        auto const name = sql::take(value, '=');
+        auto const name = kit::take(value, '=');
         if (read_option(name, value, o))
             continue;
         (rest += mark) += one;
@@ -62,9 +62,9 @@ auto settings_of(std::string const& url)
         std::string_view const why = words ? words.get() : "";
         constexpr std::string_view unknown = "invalid URI query parameter: ";
         if (!why.starts_with(unknown))
-            refuse(fmt::format("libpq does not take the address; {}", form));
+            kit::refuse(fmt::format("libpq does not take the address; {}", form));
         auto const name = why.substr(unknown.size(), why.find('\n') - unknown.size());
-        refuse(fmt::format("neither libpq nor redlock has the parameter {}", name));
+        kit::refuse(fmt::format("neither libpq nor redlock has the parameter {}", name));
     }
     decltype(address::settings) settings;
     for (auto const* s = known.get(); s->keyword; ++s) {
@@ -86,7 +86,7 @@ std::string name_of(address const& a)
     }
     if (auto const database = a.get("dbname"); !database.empty())
         name += "/" + database;
-    return name + sql::shown_table(a.options);
+    return name + kit::shown_table(a.options);
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ std::vector<std::string> address::list(std::string_view setting) const
     auto const text = get(setting);
     std::vector<std::string> parts;
     for (std::string_view rest = text; !rest.empty();)
-        parts.emplace_back(sql::take(rest, ','));
+        parts.emplace_back(kit::take(rest, ','));
     return parts;
 }
 
@@ -118,13 +118,13 @@ address only(address a, found const& one)
 
 void check(postgresql_options const& o)
 {
-    sql::check(o.connections, o.timeout);
+    kit::check(o.connections, o.timeout);
     std::string_view table = o.table;
     bool const has_schema = table.find('.') != table.npos;
-    if (table.size() > sql::table_max || (has_schema && !sql::is_name(sql::take(table, '.'))) || !sql::is_name(table))
-        refuse(fmt::format("table is \"{}\", but must be at most {} lower-case letters, digits and _, "
-                           "with a schema and a dot before it or without",
-                           o.table, sql::table_max));
+    if (table.size() > kit::table_max || (has_schema && !kit::is_name(kit::take(table, '.'))) || !kit::is_name(table))
+        kit::refuse(fmt::format("table is \"{}\", but must be at most {} lower-case letters, digits and _, "
+                                "with a schema and a dot before it or without",
+                                o.table, kit::table_max));
 }
 
 address parse_address(std::string_view url, postgresql_options defaults)
@@ -132,7 +132,7 @@ address parse_address(std::string_view url, postgresql_options defaults)
     auto const where = url.substr(std::min(url.find("://") + 3, url.size()));
     auto const place = where.substr(0, where.find('?'));
     if (place.find('@', std::min(place.find_first_of("@/"), place.size() - 1) + 1) != place.npos)
-        refuse(form);  // what would be host or database may be a part of the password
+        kit::refuse(form);  // what would be host or database may be a part of the password
     address a;
     a.options = std::move(defaults);
     a.settings = settings_of(without_options(url, a.options));
@@ -147,7 +147,7 @@ address parse_address(std::string_view url, postgresql_options defaults)
 std::string presentable(std::string text, address const& a)
 {
     auto const password = a.get("password"), of_key = a.get("sslpassword");
-    return sql::presentable(std::move(text), {password, of_key});
+    return kit::presentable(std::move(text), {password, of_key});
 }
 
-}  // namespace redlock::pg
+}  // namespace redlock::stores::postgresql

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::pg {
+namespace redlock::stores::postgresql {
 
 /// What an entry of `config::nodes` says.
 struct address {
@@ -41,4 +41,4 @@ void check(postgresql_options const&);
 /// @p text without the passwords that are known, and in one line.
 std::string presentable(std::string text, address const&);
 
-}  // namespace redlock::pg
+}  // namespace redlock::stores::postgresql

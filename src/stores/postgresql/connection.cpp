@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::pg {
+namespace redlock::stores::postgresql {
 
 namespace {
 
@@ -40,13 +40,16 @@ bool is_prepared_already(PGresult const& r)
 
 connection::connection(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds timeout,
                        owner& o)
-    : client_session(std::move(e), timeout, o), address_(std::move(a))
+    : kit::client_session(std::move(e), timeout, o), address_(std::move(a))
 {
 }
 
 connection::~connection() { disconnect(); }
 
-std::string connection::for_our_table(std::string_view text) const { return for_table(text, address_->options.table); }
+std::string connection::for_our_table(std::string_view text) const
+{
+    return kit::for_table(text, address_->options.table);
+}
 
 // Connecting
 
@@ -124,7 +127,7 @@ void connection::flush()
 
 // Before the pipeline
 
-void connection::simple(std::string const& text, std::function<void(PGresult const&)> then)
+void connection::simple_query(std::string const& text, std::function<void(PGresult const&)> then)
 {
     then_ = std::move(then);
     if (PQsendQuery(handle(), text.c_str()) != 1)
@@ -249,7 +252,7 @@ void connection::tell_all_lost()
 
 void connection::go_silent()
 {
-    sql::silence(connection_ ? PQsocket(handle()) : -1);
+    kit::silence(connection_ ? PQsocket(handle()) : -1);
     questions_.clear();
 }
 
@@ -264,4 +267,4 @@ void connection::disconnect()
     connection_.reset();
 }
 
-}  // namespace redlock::pg
+}  // namespace redlock::stores::postgresql

@@ -19,10 +19,10 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::pg {
+namespace redlock::stores::postgresql {
 
 /** A connection of libpq, without its waiting: first one text after the other, then a pipeline of questions. */
-class connection : public sql::client_session {
+class connection : public kit::client_session {
 public:
     ~connection() override;
     std::optional<clock::time_point> waiting_since() const final;
@@ -37,7 +37,7 @@ protected:
     virtual void greet() = 0;  ///< It is connected.
 
     /// One text may hold several statements. @p then gets the first error, or else the last result.
-    void simple(std::string const& text, std::function<void(PGresult const&)> then);
+    void simple_query(std::string const& text, std::function<void(PGresult const&)> then);
 
     bool begin_pipeline();  ///< @return false: it has ended
     bool prepare(statement const&);
@@ -75,4 +75,4 @@ private:
     std::deque<question> questions_;
 };
 
-}  // namespace redlock::pg
+}  // namespace redlock::stores::postgresql

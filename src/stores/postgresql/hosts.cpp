@@ -8,7 +8,7 @@
 #include <chrono>
 #include <utility>
 
-namespace redlock::pg {
+namespace redlock::stores::postgresql {
 
 namespace {
 
@@ -61,7 +61,7 @@ void hosts::told(found const& where, standing s)
     answer_soon();
 }
 
-void hosts::down(sql::session& s, bool, node_reply why)
+void hosts::down(kit::session& s, bool, node_reply why)
 {
     auto* const h = host_of(s);
     if (!h)
@@ -98,7 +98,7 @@ void hosts::answer_if_known()
         tell(where ? &*where : nullptr, why);
 }
 
-hosts::host* hosts::host_of(sql::session const& scout)
+hosts::host* hosts::host_of(kit::session const& scout)
 {
     auto const h = std::find_if(hosts_.begin(), hosts_.end(), [&](auto& one) { return one->scout.get() == &scout; });
     return h != hosts_.end() ? h->get() : nullptr;
@@ -144,7 +144,7 @@ node_reply hosts::why_none() const
 }
 
 // The node may be destroyed after the event loop.
-void hosts::leave(void (sql::session::*how)())
+void hosts::leave(void (kit::session::*how)())
 {
     seekers_.clear();
     followers_.clear();
@@ -154,4 +154,4 @@ void hosts::leave(void (sql::session::*how)())
         ((*h->scout).*how)();
 }
 
-}  // namespace redlock::pg
+}  // namespace redlock::stores::postgresql

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace redlock::pg {
+namespace redlock::stores::postgresql {
 
 /// The answer of one host about itself.
 struct standing {
@@ -28,11 +28,11 @@ struct standing {
 
     Used as a std::shared_ptr, on the executor.
 */
-class hosts final : public sql::session::owner, public std::enable_shared_from_this<hosts> {
+class hosts final : public kit::session::owner, public std::enable_shared_from_this<hosts> {
 public:
     using seeker = std::function<void(found const* primary, node_reply const& why_none)>;
     using teller = std::function<void(standing)>;
-    using scout_maker = std::function<std::shared_ptr<sql::session>(found const&, sql::session::owner&, teller)>;
+    using scout_maker = std::function<std::shared_ptr<kit::session>(found const&, kit::session::owner&, teller)>;
 
     /// @p make_scout makes a connection that asks one host again and again, and tells of its answers.
     hosts(asio::any_io_executor, scout_maker make_scout);
@@ -48,30 +48,30 @@ public:
     /// @p look is called when a primary is on another timeline than before, until it returns false.
     void follow(std::function<bool()> look) { followers_.push_back(std::move(look)); }
 
-    void close() { leave(&sql::session::close); }
-    void abandon() { leave(&sql::session::abandon); }
+    void close() { leave(&kit::session::close); }
+    void abandon() { leave(&kit::session::abandon); }
 
 private:
     struct host {
         found where;
-        std::shared_ptr<sql::session> scout{};
+        std::shared_ptr<kit::session> scout{};
         std::optional<standing> says{};
         node_reply trouble{};  ///< why it says nothing; no error: it has not been heard yet
-        std::optional<sql::timer> retry{};
+        std::optional<kit::timer> retry{};
     };
 
-    node_reply meet(sql::session&, sql::introduction const&) override { return {}; }
-    void up(sql::session&) override {}
-    void down(sql::session&, bool was_up, node_reply why) override;
+    node_reply check_server(kit::session&, kit::introduction const&) override { return {}; }
+    void up(kit::session&) override {}
+    void down(kit::session&, bool was_up, node_reply why) override;
     void notified(std::string_view, std::int64_t) override {}
     void log(log_level, std::string const&) const override {}
 
     void scout(host&);
     void told(found const&, standing);
-    void leave(void (sql::session::*how)());
+    void leave(void (kit::session::*how)());
     void answer_soon();
     void answer_if_known();
-    host* host_of(sql::session const& scout);  ///< null: it is none of ours any more
+    host* host_of(kit::session const& scout);  ///< null: it is none of ours any more
     host* host_at(found const&);
     host const* primary() const;
     node_reply why_none() const;
@@ -83,4 +83,4 @@ private:
     std::vector<std::function<bool()>> followers_;
 };
 
-}  // namespace redlock::pg
+}  // namespace redlock::stores::postgresql

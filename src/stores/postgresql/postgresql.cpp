@@ -22,34 +22,37 @@ namespace {
 // Hosts are asked once a second.
 constexpr std::chrono::milliseconds heard_within{3000};
 
-std::shared_ptr<pg::hosts> make_hosts(asio::any_io_executor executor, std::shared_ptr<pg::address const> where,
-                                      std::chrono::milliseconds timeout)
+std::shared_ptr<stores::postgresql::hosts> make_hosts(asio::any_io_executor executor,
+                                                      std::shared_ptr<stores::postgresql::address const> where,
+                                                      std::chrono::milliseconds timeout)
 {
-    auto make_scout = [executor, where, timeout](pg::found const& host, sql::session::owner& o,
-                                                 pg::hosts::teller tell) {
-        auto const one = std::make_shared<pg::address const>(pg::only(*where, host));
-        return std::make_shared<pg::session>(executor, one, timeout, std::move(tell), o);
+    auto make_scout = [executor, where, timeout](stores::postgresql::found const& host, stores::kit::session::owner& o,
+                                                 stores::postgresql::hosts::teller tell) {
+        auto const one = std::make_shared<stores::postgresql::address const>(stores::postgresql::only(*where, host));
+        return std::make_shared<stores::postgresql::session>(executor, one, timeout, std::move(tell), o);
     };
-    return std::make_shared<pg::hosts>(std::move(executor), std::move(make_scout));
+    return std::make_shared<stores::postgresql::hosts>(std::move(executor), std::move(make_scout));
 }
 
 }  // namespace
 
 store postgresql(postgresql_options options)
 {
-    sql::check_defaults(options, &pg::check, "postgresql_options");
+    stores::kit::check_defaults(options, &stores::postgresql::check, "postgresql_options");
     auto make = [options = std::move(options)](std::string_view url, config const& settings,
                                                store_context const& context) {
-        auto const where = std::make_shared<pg::address const>(pg::parse_address(url, options));
-        auto const all = std::make_shared<std::shared_ptr<pg::hosts>>();  // of the node, which tells its executor later
+        auto const where =
+            std::make_shared<stores::postgresql::address const>(stores::postgresql::parse_address(url, options));
+        auto const all = std::make_shared<std::shared_ptr<stores::postgresql::hosts>>();  // of the node, which tells
+                                                                                          // its executor later
         auto make_session = [where, timeout = settings.connect_timeout, all](asio::any_io_executor e, std::size_t i,
-                                                                             sql::session::owner& o) {
+                                                                             stores::kit::session::owner& o) {
             if (!*all)
                 *all = make_hosts(e, where, timeout);
-            return std::make_shared<pg::session>(std::move(e), where, *all, timeout, i == 0, o);
+            return std::make_shared<stores::postgresql::session>(std::move(e), where, *all, timeout, i == 0, o);
         };
         auto const& o = where->options;
-        return sql::make_database_node(
+        return stores::kit::make_database_node(
             {where->name, "postgresql", o.connections, o.timeout, make_session, heard_within}, settings, context);
     };
     return {.schemes = {"postgresql", "postgres"}, .make = std::move(make)};
@@ -59,11 +62,12 @@ sql_statement owns(postgresql_options const& where, lock_handle const& held, std
 {
     std::string keys;
     for (auto const& resource : held.resources())
-        keys += (keys.empty() ? "" : ",") + fmt::format(R"("\\x{}")", sql::in_hex(std::string(prefix) + resource));
+        keys += (keys.empty() ? "" : ",")
+                + fmt::format(R"("\\x{}")", stores::kit::in_hex(std::string(prefix) + resource));
     if (keys.empty())
         keys = "\"\"";  // the key of no lock
-    return {.text = pg::for_table("SELECT redlock_owns($1::bytea[], $2::bytea)", where.table),
-            .parameters = {"{" + keys + "}", "\\x" + sql::in_hex(held.token())}};
+    return {.text = stores::kit::for_table("SELECT redlock_owns($1::bytea[], $2::bytea)", where.table),
+            .parameters = {"{" + keys + "}", "\\x" + stores::kit::in_hex(held.token())}};
 }
 
 }  // namespace redlock

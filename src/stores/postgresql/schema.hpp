@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace redlock::pg {
+namespace redlock::stores::postgresql {
 
 /// Whether the server would lose nothing that it has confirmed, if it were killed: of a SELECT. `synchronous_commit` is
 /// not in it: the functions switch it on, whatever the session of this or another client has.
@@ -17,6 +17,6 @@ inline constexpr auto schema_version = "3";
 /// What makes tables and functions: the text of schema.sql.
 std::string_view schema() noexcept;
 
-using sql::for_table;
+using kit::for_table;
 
-}  // namespace redlock::pg
+}  // namespace redlock::stores::postgresql

@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::pg {
+namespace redlock::stores::postgresql {
 
 namespace {
 
-using sql::cell;
-using sql::integer;
+using kit::cell;
+using kit::integer;
 
 constexpr int oldest_version = 130'000;
 constexpr auto timeline = "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint";
@@ -73,14 +73,14 @@ void session::close()
 {
     if (hosts_)
         hosts_->close();
-    client_session::close();
+    kit::client_session::close();
 }
 
 void session::abandon()
 {
     if (hosts_)
         hosts_->abandon();
-    client_session::abandon();
+    kit::client_session::abandon();
 }
 
 // Connecting
@@ -144,9 +144,9 @@ void session::refuse_with_grant(node_reply why, std::string const& rights)
 }
 
 // A pooler that shares connections may deliver the answer to another question.
-void session::request(std::string const& text, std::string rights, std::function<void(sql::rows const&)> then)
+void session::request(std::string const& text, std::string rights, std::function<void(kit::rows const&)> then)
 {
-    simple(text, [this, rights = std::move(rights), then = std::move(then)](PGresult const& r) {
+    simple_query(text, [this, rights = std::move(rights), then = std::move(then)](PGresult const& r) {
         if (PQresultStatus(&r) != PGRES_TUPLES_OK)
             return refuse_with_grant(refusal(r), rights);
         if (PQntuples(&r) != 1)
@@ -197,7 +197,7 @@ void session::ask_for_standing()
     });
 }
 
-bool session::is_outdated(sql::introduction const& i) const
+bool session::is_outdated(kit::introduction const& i) const
 {
     return hosts_ && hosts_->is_outdated(i.system, i.timeline);
 }
@@ -210,14 +210,14 @@ void session::follow_hosts()
     hosts_->follow([this, weak = weak_from_this()] {
         auto const self = weak.lock();
         if (self && up() && is_outdated(server()))
-            cut(sql::replaced());
+            cut(kit::replaced());
         return self != nullptr;
     });
 }
 
 void session::make_tables()
 {
-    simple(for_our_table(schema()), [this](PGresult const& made) {
+    simple_query(for_our_table(schema()), [this](PGresult const& made) {
         auto const& table = address_->options.table;
         if (PQresultStatus(&made) == PGRES_FATAL_ERROR) {
             auto why = refusal(made);
@@ -244,23 +244,23 @@ void session::make_ready()
     request(text, for_our_table(table_rights), [this](auto const& rows) { introduce(rows); });
 }
 
-void session::introduce(sql::rows const& rows)
+void session::introduce(kit::rows const& rows)
 {
     auto const& o = address_->options;
     bool const is_shared = is_pooled() && !o.notify && !o.prepare;
-    sql::introduction server{.backend = {is_shared ? 0 : integer(rows, 0), cell(rows, 1), is_pooled()},
-                             .system = cell(rows, 2),
-                             .timeline = integer(rows, 3),
-                             .started = cell(rows, 4),
-                             .durable = cell(rows, 6) == "t",
-                             .forgot = cell(rows, 9) == "t",
-                             .since = cell(rows, 7),
-                             .age = std::chrono::milliseconds(integer(rows, 8)),
-                             .uptime = std::chrono::milliseconds(integer(rows, 5))};
+    kit::introduction server{.backend = {is_shared ? 0 : kit::integer(rows, 0), kit::cell(rows, 1), is_pooled()},
+                             .system = kit::cell(rows, 2),
+                             .timeline = kit::integer(rows, 3),
+                             .started = kit::cell(rows, 4),
+                             .durable = kit::cell(rows, 6) == "t",
+                             .forgot = kit::cell(rows, 9) == "t",
+                             .since = kit::cell(rows, 7),
+                             .age = std::chrono::milliseconds(kit::integer(rows, 8)),
+                             .uptime = std::chrono::milliseconds(kit::integer(rows, 5))};
     if (!begin_pipeline())
         return;
     if (is_outdated(server))
-        return cut(sql::replaced());
+        return cut(kit::replaced());
     if (!admit(std::move(server)))
         return;
     if (o.prepare && !std::ranges::all_of(all_statements(), [this](auto& s) { return prepare(s); }))
@@ -281,7 +281,7 @@ void session::carry_out(node_command const& c, bool tombstone, std::function<voi
     });
 }
 
-void session::end(sql::backend const& b, std::function<void(bool)> done)
+void session::end(kit::backend const& b, std::function<void(bool)> done)
 {
     if (b.id == 0 || b.lent)
         return done(false);
@@ -293,20 +293,20 @@ void session::end(sql::backend const& b, std::function<void(bool)> done)
     });
 }
 
-void session::look(std::function<void(bool)> done)
+void session::ask_durability(std::function<void(bool)> done)
 {
     auto const text = fmt::format("SELECT {0}, redlock_remembers({1}) AND EXISTS (SELECT FROM redlock_timeline WHERE "
                                   "id = {1} AND extract(epoch FROM since)::text = '{2}'), pg_backend_pid()",
                                   is_durable, server().timeline, server().since);
     ask({"", text.c_str()}, {}, [this, done = std::move(done)](PGresult const* r) {
-        auto const rows = r ? rows_of(*r) : sql::rows();
+        auto const rows = r ? rows_of(*r) : kit::rows();
         if (rows.size() != 1)
             return;
-        if (sql::cell(rows, 1) != "t")
+        if (kit::cell(rows, 1) != "t")
             return refuse(errc::unsupported_server, "its tables were emptied, restored or made anew");
-        if (server().backend.id != 0 && server().backend.id != sql::to_integer(sql::cell(rows, 2)))
-            return cut(sql::shared_backend());
-        done(sql::cell(rows, 0) == "t");
+        if (server().backend.id != 0 && server().backend.id != kit::to_integer(kit::cell(rows, 2)))
+            return cut(kit::shared_backend());
+        done(kit::cell(rows, 0) == "t");
     });
 }
 
@@ -315,4 +315,4 @@ void session::clean()
     ask(clean_up, {}, [](PGresult const*) {});
 }
 
-}  // namespace redlock::pg
+}  // namespace redlock::stores::postgresql

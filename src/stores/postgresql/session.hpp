@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace redlock::pg {
+namespace redlock::stores::postgresql {
 
 /** One connection to a PostgreSQL server. Commands are sent as they come, and answered in their order.
 
@@ -32,8 +32,8 @@ public:
     bool notifies() const noexcept override { return listens_; }
 
     void carry_out(node_command const&, bool tombstone, std::function<void(node_reply)> done) override;
-    void end(sql::backend const&, std::function<void(bool)> done) override;
-    void look(std::function<void(bool durable)> done) override;
+    void end(kit::backend const&, std::function<void(bool)> done) override;
+    void ask_durability(std::function<void(bool durable)> done) override;
     void clean() override;
 
 private:
@@ -42,14 +42,14 @@ private:
     void choose(std::vector<found> const& all);
     void greet() override;
     void ask_for_standing();
-    bool is_outdated(sql::introduction const&) const;
+    bool is_outdated(kit::introduction const&) const;
     void follow_hosts();
-    void introduce(sql::rows const&);
+    void introduce(kit::rows const&);
     void make_tables();
     void make_ready();
     bool is_pooled() const;
     void refuse_with_grant(node_reply why, std::string const& rights);
-    void request(std::string const& text, std::string rights, std::function<void(sql::rows const&)> then);
+    void request(std::string const& text, std::string rights, std::function<void(kit::rows const&)> then);
 
     std::shared_ptr<hosts> const hosts_;
     hosts::teller const tell_;  ///< of a scout
@@ -58,4 +58,4 @@ private:
     std::int64_t backend_ = 0;  ///< The number of the server's process.
 };
 
-}  // namespace redlock::pg
+}  // namespace redlock::stores::postgresql

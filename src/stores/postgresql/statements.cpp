@@ -12,7 +12,7 @@
 #include <iterator>
 #include <utility>
 
-namespace redlock::pg {
+namespace redlock::stores::postgresql {
 
 namespace {
 
@@ -35,21 +35,21 @@ constexpr statement steps[] = {
 };
 
 // Three arrays, such as {1,2}
-sql::taken_keys read_taken(sql::cells const& columns)
+kit::taken_keys read_taken(kit::cells const& columns)
 {
     auto const array = [&](std::size_t column) {
-        std::string_view const text = sql::cell(columns, column);
+        std::string_view const text = kit::cell(columns, column);
         return text.size() > 2 ? text.substr(1, text.size() - 2) : std::string_view();
     };
     auto const size = [](std::string_view text) { return text.empty() ? 0 : 1 + std::ranges::count(text, ','); };
     auto indexes = array(4), remaining = array(5), handed_on = array(6);
     if (size(remaining) != size(indexes) || size(handed_on) != size(indexes))
         return {};
-    sql::taken_keys keys;
+    kit::taken_keys keys;
     while (!indexes.empty()) {
-        auto const index = static_cast<std::uint32_t>(sql::to_integer(sql::take(indexes, ',')));
-        milliseconds const time(sql::to_integer(sql::take(remaining, ',')));
-        keys.push_back({index, time, sql::take(handed_on, ',') == "t"});
+        auto const index = static_cast<std::uint32_t>(kit::to_integer(kit::take(indexes, ',')));
+        milliseconds const time(kit::to_integer(kit::take(remaining, ',')));
+        keys.push_back({index, time, kit::take(handed_on, ',') == "t"});
     }
     return keys;
 }
@@ -126,9 +126,9 @@ std::vector<int> parameters::lengths() const
     return all;
 }
 
-sql::rows rows_of(PGresult const& r)
+kit::rows rows_of(PGresult const& r)
 {
-    sql::rows rows;
+    kit::rows rows;
     for (int i = 0; i < PQntuples(&r); ++i) {
         auto& row = rows.emplace_back();
         for (int c = 0; c < PQnfields(&r); ++c)
@@ -146,10 +146,10 @@ std::string prepared_name(statement const& s, std::string_view table)
 
 std::pair<statement const*, parameters> put(node_command const& c, bool tombstone)
 {
-    using form = sql::parameter::form;
+    using form = kit::parameter::form;
     parameters all;
     all.add_bytes(keys_of(c));
-    for (auto const& p : sql::parameters_of(c, tombstone)) {
+    for (auto const& p : kit::parameters_of(c, tombstone)) {
         if (p.is == form::null)
             all.add_null();
         else if (p.is == form::bytes)
@@ -157,16 +157,16 @@ std::pair<statement const*, parameters> put(node_command const& c, bool tombston
         else
             all.add_text(p.is == form::number ? std::to_string(p.number) : p.number != 0 ? "t" : "f");
     }
-    return {std::ranges::find(steps, sql::step_of(c), &statement::name), std::move(all)};
+    return {std::ranges::find(steps, kit::step_of(c), &statement::name), std::move(all)};
 }
 
 node_reply interpret(node_command const& c, PGresult const& answer)
 {
     if (PQresultStatus(&answer) != PGRES_TUPLES_OK)
         return refusal(answer);
-    auto reply = sql::interpret(c, rows_of(answer), read_taken, "function");
+    auto reply = kit::interpret(c, rows_of(answer), read_taken, "function");
     if (c.what == node_command::kind::inspect)
-        reply.text = sql::from_hex(reply.text);
+        reply.text = kit::from_hex(reply.text);
     return reply;
 }
 
@@ -189,4 +189,4 @@ node_reply refusal(PGresult const& answer)
     return {.untouched = undone, .error = undone ? reason_of(state) : errc::connection_lost, .text = std::move(text)};
 }
 
-}  // namespace redlock::pg
+}  // namespace redlock::stores::postgresql

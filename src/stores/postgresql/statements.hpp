@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::pg {
+namespace redlock::stores::postgresql {
 
 using result = std::unique_ptr<PGresult, void (*)(PGresult*)>;
 
@@ -38,7 +38,7 @@ private:
 };
 
 /// The rows of an answer, as text.
-sql::rows rows_of(PGresult const&);
+kit::rows rows_of(PGresult const&);
 
 /// One statement that a session prepares, or sends as text.
 struct statement {
@@ -62,4 +62,4 @@ node_reply interpret(node_command const&, PGresult const&);
 /// Why a statement was not carried out.
 node_reply refusal(PGresult const&);
 
-}  // namespace redlock::pg
+}  // namespace redlock::stores::postgresql

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 namespace {
 
@@ -18,7 +18,7 @@ void batch::clear()
     indexed_ = false;
     by_key_.clear();
     entries.clear();
-    look = {};
+    on_answer = {};
     for (std::size_t i = 0; i <= complete_ && i < replies.size(); ++i) {  // the last may have broken off
         replies[i].text.clear();
         replies[i].elements.clear();
@@ -57,4 +57,4 @@ void batch::take(resp::element const& e)
     }
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

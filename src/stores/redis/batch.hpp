@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /** Commands that travel together, and their replies.
 
@@ -77,9 +77,9 @@ public:
     std::vector<entry> entries;
     std::vector<reply> replies;
     bool keeps_parts = false;
-    std::vector<part> parts;                        ///< of all replies, if they are kept
-    std::function<void(batch const& answer)> look;  ///< of questions that are nobody's operation, if their connection
-                                                    ///< is still there
+    std::vector<part> parts;                             ///< of all replies, if they are kept
+    std::function<void(batch const& answer)> on_answer;  ///< of questions that are nobody's operation, if their
+                                                         ///< connection is still there
     clock::time_point sent;
     std::uint64_t number = 0;      ///< of its sending; the object itself is used again
     std::uint32_t connection = 0;  ///< on which it was sent
@@ -92,4 +92,4 @@ private:
     std::unordered_multimap<std::string_view, std::size_t> by_key_;  ///< the tracked entries, made at the first use
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 namespace {
 
@@ -20,22 +20,22 @@ constexpr auto crc_table = [] {
 }();
 
 // "10.0.0.1:6379", "::1:6379", or ":6379" of a member that does not know its own address.
-std::optional<place> read_place(std::string_view text)
+std::optional<net::place> read_place(std::string_view text)
 {
     auto const colon = text.rfind(':');
     if (colon == text.npos)
         return std::nullopt;
     auto const host = text.substr(0, colon);
-    auto const port = to_number(text.substr(colon + 1), 1, 65'535);
-    if (!port || !(host.empty() || is_host_name(host) || is_v6_address(host)))
+    auto const port = net::to_number(text.substr(colon + 1), 1, 65'535);
+    if (!port || !(host.empty() || net::is_host_name(host) || net::is_v6_address(host)))
         return std::nullopt;
-    return place{std::string(host), std::to_string(*port)};
+    return net::place{std::string(host), std::to_string(*port)};
 }
 
 bool has_flag(std::string_view flags, std::string_view flag)
 {
     while (!flags.empty()) {
-        if (take(flags, ",") == flag)
+        if (net::take(flags, ",") == flag)
             return true;
     }
     return false;
@@ -47,12 +47,12 @@ bool is_master(std::string_view flags)
 }
 
 // "5461", or "5461-10922". What is in brackets is on its way from or to another member, and belongs to where it was.
-bool read_slots(std::string_view text, place const& owner, cluster_map& map)
+bool read_slots(std::string_view text, net::place const& owner, cluster_map& map)
 {
     if (text.starts_with('['))
         return true;
-    auto const first = to_number(take(text, "-"), 0, slot_count - 1);
-    auto const last = text.empty() ? first : to_number(text, 0, slot_count - 1);
+    auto const first = net::to_number(net::take(text, "-"), 0, slot_count - 1);
+    auto const last = text.empty() ? first : net::to_number(text, 0, slot_count - 1);
     if (!first || !last)
         return false;
     for (auto slot = *first; slot <= *last; ++slot)
@@ -61,14 +61,14 @@ bool read_slots(std::string_view text, place const& owner, cluster_map& map)
 }
 
 // id address@bus,… flags master ping pong epoch link slot…
-bool read_member(std::string_view line, place const& asked, cluster_map& map)
+bool read_member(std::string_view line, net::place const& asked, cluster_map& map)
 {
-    take(line, " ");
-    auto address = take(line, " ");
-    auto where = read_place(take(address, "@"));
-    auto const flags = take(line, " ");
+    net::take(line, " ");
+    auto address = net::take(line, " ");
+    auto where = read_place(net::take(address, "@"));
+    auto const flags = net::take(line, " ");
     for (int i = 0; i < 5; ++i)
-        take(line, " ");
+        net::take(line, " ");
     if (!is_master(flags))
         return true;
     if (!where)
@@ -78,7 +78,7 @@ bool read_member(std::string_view line, place const& asked, cluster_map& map)
     if (!has_flag(flags, "fail") && !has_flag(flags, "fail?"))
         map.set_well(*where);
     while (!line.empty()) {
-        if (!read_slots(take(line, " "), *where, map))
+        if (!read_slots(net::take(line, " "), *where, map))
             return false;
     }
     return true;
@@ -98,7 +98,7 @@ std::uint16_t slot_of(std::string_view key) noexcept
     return crc % slot_count;
 }
 
-void cluster_map::set_owner(std::uint16_t slot, place const& p)
+void cluster_map::set_owner(std::uint16_t slot, net::place const& p)
 {
     auto known = std::ranges::find(masters_, p);
     if (known == masters_.end())
@@ -106,9 +106,9 @@ void cluster_map::set_owner(std::uint16_t slot, place const& p)
     owners_[slot] = static_cast<std::uint16_t>(known - masters_.begin());
 }
 
-std::vector<place> cluster_map::owners() const
+std::vector<net::place> cluster_map::owners() const
 {
-    std::vector<place> all;
+    std::vector<net::place> all;
     for (std::uint16_t i = 0; i < masters_.size(); ++i) {
         if (std::ranges::find(owners_, i) != owners_.end())
             all.push_back(masters_[i]);
@@ -117,7 +117,7 @@ std::vector<place> cluster_map::owners() const
 }
 
 // The first number that is there: the same for all who ask, as long as slots do not move.
-std::string cluster_map::tag_of(place const& p) const
+std::string cluster_map::tag_of(net::place const& p) const
 {
     auto const all = owners();
     if (std::ranges::find(all, p) == all.end())
@@ -136,7 +136,7 @@ redis::request ask_for_cluster()
     return r;
 }
 
-node_reply read_cluster(reply const& answer, place const& asked, cluster_map& map)
+node_reply read_cluster(reply const& answer, net::place const& asked, cluster_map& map)
 {
     if (answer.is_error()) {
         auto r = interpret_error(answer.text);
@@ -151,7 +151,7 @@ node_reply read_cluster(reply const& answer, place const& asked, cluster_map& ma
     if (!text.ends_with('\n'))
         return {.error = errc::unexpected_reply, .text = "what it tells of its cluster is not whole"};
     while (!text.empty()) {
-        if (!read_member(take(text, "\n"), asked, read))
+        if (!read_member(net::take(text, "\n"), asked, read))
             return {.error = errc::unexpected_reply, .text = "what it tells of its cluster is not understood"};
     }
     if (read.owners().empty())
@@ -162,13 +162,13 @@ node_reply read_cluster(reply const& answer, place const& asked, cluster_map& ma
 
 std::optional<redirection> read_redirection(std::string_view refusal)
 {
-    if (take(refusal, " ") != "MOVED")
+    if (net::take(refusal, " ") != "MOVED")
         return std::nullopt;
-    auto const slot = to_number(take(refusal, " "), 0, slot_count - 1);
+    auto const slot = net::to_number(net::take(refusal, " "), 0, slot_count - 1);
     auto const to = read_place(refusal);
     if (!slot || !to)
         return std::nullopt;
     return redirection{static_cast<std::uint16_t>(*slot), *to};
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

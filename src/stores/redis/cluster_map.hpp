@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 // What the members of a cluster are asked, and what their answers mean.
 
@@ -27,28 +27,28 @@ public:
     cluster_map() { owners_.fill(nobody); }
 
     /// Null: no member has it.
-    place const* owner(std::uint16_t slot) const noexcept
+    net::place const* owner(std::uint16_t slot) const noexcept
     {
         return owners_[slot] == nobody ? nullptr : &masters_[owners_[slot]];
     }
 
-    void set_owner(std::uint16_t slot, place const&);
+    void set_owner(std::uint16_t slot, net::place const&);
 
     /// Whether it is a master that has not failed, as far as the member that was asked knows.
-    bool is_well(place const& p) const { return std::ranges::find(well_, p) != well_.end(); }
-    void set_well(place const& p) { well_.push_back(p); }
+    bool is_well(net::place const& p) const { return std::ranges::find(well_, p) != well_.end(); }
+    void set_well(net::place const& p) { well_.push_back(p); }
 
     /// Those that have slots.
-    std::vector<place> owners() const;
+    std::vector<net::place> owners() const;
 
     /// A hash tag, with its braces, in one of the slots of @p p. Empty: it has none.
-    std::string tag_of(place const& p) const;
+    std::string tag_of(net::place const& p) const;
 
 private:
     static constexpr std::uint16_t nobody = 0xffff;
 
-    std::vector<place> masters_;
-    std::vector<place> well_;
+    std::vector<net::place> masters_;
+    std::vector<net::place> well_;
     std::array<std::uint16_t, slot_count> owners_;
 };
 
@@ -56,15 +56,15 @@ private:
 redis::request ask_for_cluster();
 
 /// @return with an error: why the answer does not help. @p asked: where it came from.
-node_reply read_cluster(reply const& answer, place const& asked, cluster_map& map);
+node_reply read_cluster(reply const& answer, net::place const& asked, cluster_map& map);
 
 /// Where the server that refuses says that a slot is.
 struct redirection {
     std::uint16_t slot;
-    place to;  ///< without a host: where the server is that says so
+    net::place to;  ///< without a host: where the server is that says so
 };
 
 /// What "MOVED 3999 10.0.0.1:6381" says; nothing: it is something else.
 std::optional<redirection> read_redirection(std::string_view refusal);
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -14,7 +14,7 @@
 #include <optional>
 #include <utility>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 namespace {
 
@@ -23,8 +23,8 @@ constexpr unsigned leaving_asked_max = 3;  // once a second: gossip takes less, 
 
 }  // namespace
 
-cluster_members::cluster_members(url const& cluster, config const& c, std::shared_ptr<group> g, link_factory make_link,
-                                 cluster_map& map, owner& o)
+cluster_members::cluster_members(net::url const& cluster, config const& c, std::shared_ptr<group> g,
+                                 link_factory make_link, cluster_map& map, owner& o)
     : url_(cluster),
       name_(cluster.name()),
       settings_(c),
@@ -35,7 +35,7 @@ cluster_members::cluster_members(url const& cluster, config const& c, std::share
 {
 }
 
-void cluster_members::start(std::shared_ptr<detail::runtime> by, asio::any_io_executor executor,
+void cluster_members::start(std::shared_ptr<runtime::runtime> by, asio::any_io_executor executor,
                             std::weak_ptr<void> self)
 {
     runtime_ = std::move(by);
@@ -72,19 +72,19 @@ cluster_members::member const* cluster_members::find(std::uint32_t number) const
 
 cluster_members::member* cluster_members::of_number(std::uint32_t number) { return const_cast<member*>(find(number)); }
 
-cluster_members::member* cluster_members::of_place(place const& p)
+cluster_members::member* cluster_members::of_place(net::place const& p)
 {
     auto const known = std::ranges::find(members_, p, &member::where);
     return known == members_.end() ? nullptr : &*known;
 }
 
-cluster_members::member* cluster_members::at(place const& p)
+cluster_members::member* cluster_members::at(net::place const& p)
 try {
     if (auto* const known = of_place(p))
         return known;
     number_ = number_ % member_connection::member_max + 1;
     auto where = url_.of(p);
-    where.topology = topology::member;
+    where.topology = net::topology::member;
     where.cluster = name_;
     where.tag = map_.tag_of(p);
     auto const n = make_redis_node(where, settings_, group_, make_link_(where));
@@ -100,18 +100,18 @@ try {
     n->start(executor_, {.connected = connected, .changed = changed});
     return &members_.back();
 } catch (std::exception const& e) {  // certificates that have gone, no memory
-    trouble_ = {.untouched = true, .error = errc::node_unreachable, .text = to_string(p) + ": " + e.what()};
+    trouble_ = {.untouched = true, .error = errc::node_unreachable, .text = net::to_string(p) + ": " + e.what()};
     return nullptr;
 }
 
 // Those that have slots; where all locks have one hash tag, the one that has theirs.
-std::vector<place> cluster_members::wanted() const
+std::vector<net::place> cluster_members::wanted() const
 {
     auto const& p = settings_.prefix;
     if (slot_of(p + 'a') != slot_of(p + 'b'))
         return map_.owners();
     auto const* const one = map_.owner(slot_of(p + 'a'));
-    return one ? std::vector{*one} : std::vector<place>();
+    return one ? std::vector{*one} : std::vector<net::place>();
 }
 
 void cluster_members::tend()
@@ -161,7 +161,7 @@ void cluster_members::follow(cluster_map told)
     map_ = std::move(told);
     tend();
     if (changed)
-        look_at_all();
+        read_records();
     for (auto& m : members_) {
         m.leaving_asked = m.leaving.any() ? m.leaving_asked + 1 : 0;
         if (m.leaving.any())
@@ -212,7 +212,7 @@ void cluster_members::answered(std::uint32_t number, reply const& cluster)
         changed = true;
     }
     if (changed)
-        look_at_all();
+        read_records();
 }
 
 void cluster_members::redirected(std::uint32_t number, redirection const& r)
@@ -222,12 +222,12 @@ void cluster_members::redirected(std::uint32_t number, redirection const& r)
     hand_over(number, r.slot, r.to);
     for (auto* const m : {of_number(number), of_place(r.to)}) {
         if (m)
-            look(*m);
+            read_record(*m);
     }
 }
 
 // A master that is alive has given the slot away.
-void cluster_members::hand_over(std::uint32_t from, std::uint16_t slot, place const& to)
+void cluster_members::hand_over(std::uint32_t from, std::uint16_t slot, net::place const& to)
 {
     auto* const m = of_number(from);
     bool const vouched = m && hands_over(*m, slot);
@@ -239,14 +239,14 @@ void cluster_members::hand_over(std::uint32_t from, std::uint16_t slot, place co
         next->vouched.set(slot);
 }
 
-void cluster_members::look_at_all()
+void cluster_members::read_records()
 {
     for (auto& m : members_)
-        look(m);
+        read_record(m);
 }
 
 // The master answers in the order of the questions, so the record is known before any later grant.
-void cluster_members::look(member& m)
+void cluster_members::read_record(member& m)
 {
     if (!guards() || !m.node->ready())
         return;
@@ -259,11 +259,12 @@ void cluster_members::look(member& m)
     m.looked = runtime_->now();
     m.node->ask(questions, [this, self = self_, number = m.number, tag, vouched = m.vouched](batch const& answer) {
         if (auto const alive = self.lock())
-            looked(number, tag, vouched, answer);
+            record_was_read(number, tag, vouched, answer);
     });
 }
 
-void cluster_members::looked(std::uint32_t number, std::string_view tag, slot_set const& vouched, batch const& answer)
+void cluster_members::record_was_read(std::uint32_t number, std::string_view tag, slot_set const& vouched,
+                                      batch const& answer)
 {
     auto* const m = of_number(number);
     if (!m || !answer.has(slot_record::questions - 1))
@@ -273,7 +274,7 @@ void cluster_members::looked(std::uint32_t number, std::string_view tag, slot_se
     auto const why = m->slots.read({answer.replies.data(), slot_record::questions}, tag, vouched, quarantine(), now);
     if (why.error)
         return log(
-            fmt::format("{}: since when it has its slots could not be asked: {}", to_string(m->where), why.text));
+            fmt::format("{}: since when it has its slots could not be asked: {}", net::to_string(m->where), why.text));
     m->vouched &= ~vouched;
     for (std::uint16_t slot = 0; slot < slot_count; ++slot) {
         bool const has_lost = !m->slots.votes_from(slot) && hands_over(before, slot);
@@ -285,7 +286,7 @@ void cluster_members::looked(std::uint32_t number, std::string_view tag, slot_se
         ask_what_has_left(*m);
     if (auto const until = m->slots.all_vote_from(); until > now && until > before.slots.all_vote_from())
         log(fmt::format("{}: it has slots of another master, and may not know the locks in them; they vote in {} ms",
-                        to_string(m->where), (until - now) / std::chrono::milliseconds(1)));
+                        net::to_string(m->where), (until - now) / std::chrono::milliseconds(1)));
 }
 
 node_reply cluster_members::doubt(std::uint32_t number, std::uint16_t slot)
@@ -295,15 +296,15 @@ node_reply cluster_members::doubt(std::uint32_t number, std::uint16_t slot)
         return {};
     auto const now = runtime_->now();
     if (now < m->votes_from)
-        return {.error = errc::quarantined, .text = to_string(m->where) + " may have forgotten locks"};
+        return {.error = errc::quarantined, .text = net::to_string(m->where) + " may have forgotten locks"};
     auto const from = m->slots.votes_from(slot);
     if (from && now >= *from)
         return {};
     if (now >= m->looked + look_every)  // another manager may have vouched for it
-        look(*m);
+        read_record(*m);
     return {.error = errc::quarantined,
-            .text = fmt::format("{} may not know the locks of slot {}, which was another master's", to_string(m->where),
-                                slot)};
+            .text = fmt::format("{} may not know the locks of slot {}, which was another master's",
+                                net::to_string(m->where), slot)};
 }
 
 // The members tell of their connections and keys
@@ -319,12 +320,12 @@ void cluster_members::connected(std::uint32_t number, server_identity const& ser
     auto const until =
         core::quarantined_until<clock::time_point>(age, 0, settings_.restart_guard, settings_.max_ttl, now);
     if (until > now && until != m->votes_from)
-        log(fmt::format("{}: it may have forgotten locks; its slots vote in {} ms", to_string(m->where),
+        log(fmt::format("{}: it may have forgotten locks; its slots vote in {} ms", net::to_string(m->where),
                         (until - now) / std::chrono::milliseconds(1)));
     m->votes_from = until;
     m->slots.clear();
     m->given_up.reset();
-    look(*m);
+    read_record(*m);
     look_who_is_ready();
     owner_.connected();
 }
@@ -348,4 +349,4 @@ void cluster_members::log(std::string const& what) const
         settings_.log(log_level::warning, name_ + ": " + what);
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

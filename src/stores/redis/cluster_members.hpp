@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /** The masters of a cluster, as far as they are needed: a node for each of them.
 
@@ -40,7 +40,7 @@ public:
 
     struct member {
         std::uint32_t number;
-        place where;
+        net::place where;
         std::string tag;  ///< a hash tag in one of its slots
         std::shared_ptr<server_node> node;
         clock::time_point votes_from = clock::time_point::min();
@@ -54,10 +54,11 @@ public:
     };
 
     /// @p map is kept up to date.
-    cluster_members(url const& cluster, config const&, std::shared_ptr<group>, link_factory, cluster_map& map, owner&);
+    cluster_members(net::url const& cluster, config const&, std::shared_ptr<group>, link_factory, cluster_map& map,
+                    owner&);
 
     /// @p self keeps this alive.
-    void start(std::shared_ptr<detail::runtime>, asio::any_io_executor, std::weak_ptr<void> self);
+    void start(std::shared_ptr<runtime::runtime>, asio::any_io_executor, std::weak_ptr<void> self);
     void close();
     void abandon();
 
@@ -74,7 +75,7 @@ public:
     member const* find(std::uint32_t number) const;
 
     /// It is made if it is not there. Null: it cannot be made, and @ref trouble says why.
-    member* at(place const&);
+    member* at(net::place const&);
     node_reply const& trouble() const noexcept { return trouble_; }
 
     /// A member tells of the cluster. Lets those go that are of no use any more, and makes those that are missing. What
@@ -96,31 +97,31 @@ public:
 private:
     bool guards() const noexcept { return settings_.restart_guard != restart_guard::off; }
     clock::duration quarantine() const;
-    std::vector<place> wanted() const;
+    std::vector<net::place> wanted() const;
     member* of_number(std::uint32_t);
-    member* of_place(place const&);
+    member* of_place(net::place const&);
     void tend();
     bool hands_over(member const&, std::uint16_t slot) const;
     void forget(std::uint16_t slot);
     void ask_what_has_left(member&);
     void answered(std::uint32_t number, reply const& cluster);
-    void hand_over(std::uint32_t from, std::uint16_t slot, place const& to);
-    void look(member&);
-    void look_at_all();
-    void looked(std::uint32_t number, std::string_view tag, slot_set const& vouched, batch const&);
+    void hand_over(std::uint32_t from, std::uint16_t slot, net::place const& to);
+    void read_record(member&);
+    void read_records();
+    void record_was_read(std::uint32_t number, std::string_view tag, slot_set const& vouched, batch const&);
     void connected(std::uint32_t number, server_identity const&);
     void changed(std::string_view key);
     void look_who_is_ready();
     void let_go();
 
-    url const url_;
+    net::url const url_;
     std::string const name_;
     config const settings_;
     std::shared_ptr<redis::group> const group_;
     link_factory const make_link_;
     cluster_map& map_;
     owner& owner_;
-    std::shared_ptr<detail::runtime> runtime_;
+    std::shared_ptr<runtime::runtime> runtime_;
     asio::any_io_executor executor_;
     std::weak_ptr<void> self_;
     std::atomic<bool> ready_{false}, notifies_{false};
@@ -129,4 +130,4 @@ private:
     node_reply trouble_;
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

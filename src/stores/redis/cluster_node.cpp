@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 namespace {
 
@@ -50,7 +50,7 @@ class cluster_node final : public node,
                            cluster_members::owner,
                            public std::enable_shared_from_this<cluster_node> {
 public:
-    cluster_node(url const& cluster, config const& c, std::shared_ptr<group> g, link_factory const& make_link)
+    cluster_node(net::url const& cluster, config const& c, std::shared_ptr<group> g, link_factory const& make_link)
         : name_(cluster.name()),
           group_(std::move(g)),
           members_(cluster, c, group_, make_link, map_, *this),
@@ -73,7 +73,7 @@ public:
     void start(asio::any_io_executor executor, node_events events) override
     {
         events_ = std::move(events);
-        runtime_ = group_->runtime ? group_->runtime : detail::make_system_runtime(executor);
+        runtime_ = group_->runtime ? group_->runtime : runtime::make_system_runtime(executor);
         members_.start(runtime_, std::move(executor), weak_from_this());
         inquiry_.start(runtime_);
     }
@@ -116,9 +116,9 @@ public:
     }
 
 private:
-    static std::vector<url> seeds_of(url const& u)
+    static std::vector<net::url> seeds_of(net::url const& u)
     {
-        std::vector<url> all;
+        std::vector<net::url> all;
         for (auto const& p : u.asked)
             all.push_back(u.of(p));
         return all;
@@ -132,7 +132,7 @@ private:
 
     // Which member has which slots
 
-    node_reply answered(reply const& answer, url const& by) override
+    node_reply answered(reply const& answer, net::url const& by) override
     {
         cluster_map told;
         if (auto why = read_cluster(answer, {by.host, by.port}, told); why.error)
@@ -287,8 +287,8 @@ private:
     cluster_members members_;
     inquiry inquiry_;
     node_events events_;
-    std::shared_ptr<detail::runtime> runtime_;
-    detail::alarm flush_{[this] { flush(); }};
+    std::shared_ptr<runtime::runtime> runtime_;
+    runtime::alarm flush_{[this] { flush(); }};
     bool begun_ = false, closed_ = false;
     bool mapped_ = false;  ///< a member has told which of them has which slots
     node_reply trouble_;   ///< before that: why none has
@@ -298,10 +298,10 @@ private:
 
 }  // namespace
 
-std::shared_ptr<node> make_cluster_node(url const& cluster, config const& c, std::shared_ptr<group> g,
+std::shared_ptr<node> make_cluster_node(net::url const& cluster, config const& c, std::shared_ptr<group> g,
                                         link_factory make_link)
 {
     return std::make_shared<cluster_node>(cluster, c, std::move(g), std::move(make_link));
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

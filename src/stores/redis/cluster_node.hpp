@@ -9,9 +9,9 @@
 
 #include <memory>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /// A cluster as one node: each key's operations go to the master that has its slot, over a node for each of them.
-std::shared_ptr<node> make_cluster_node(url const&, config const&, std::shared_ptr<group>, link_factory);
+std::shared_ptr<node> make_cluster_node(net::url const&, config const&, std::shared_ptr<group>, link_factory);
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /// The connections of all members, in one row of numbers: that of the member, and its own.
 struct member_connection {
@@ -69,4 +69,4 @@ private:
     outcome const then_;
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

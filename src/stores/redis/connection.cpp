@@ -9,7 +9,7 @@
 #include <exception>
 #include <utility>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 namespace {
 
@@ -25,18 +25,18 @@ bool is_forbidden(reply const& r)
 
 }  // namespace
 
-connection::connection(url const& server, config const& c, owner& o, std::shared_ptr<link> l)
+connection::connection(net::url const& server, config const& c, owner& o, std::shared_ptr<link> l)
     : password_(server.password),
       greeting_(server, c),
       node_timeout_(c.node_timeout),
-      greeting_limit_((server.transport == transport::tls ? 3 : 2) * c.connect_timeout),
+      greeting_limit_((server.transport == net::transport::tls ? 3 : 2) * c.connect_timeout),
       owner_(o),
       link_(std::move(l)),
       history_(c.max_ttl)
 {
 }
 
-void connection::start(std::shared_ptr<detail::runtime> r)
+void connection::start(std::shared_ptr<runtime::runtime> r)
 {
     runtime_ = std::move(r);
     link_->start(runtime_, *this);
@@ -89,12 +89,12 @@ void connection::greeted()
     if (!asked_->has(asked_->request.commands() - 1))
         return;  // the connection has ended, or never came about
     auto const server = greeting_.read({asked_->replies.data(), asked_->request.commands()});
-    if (auto refusal = meet(server); refusal.error) {
+    if (auto refusal = check_server(server); refusal.error) {
         refused_ = true;
         set_trouble(std::move(refusal));
         return link_->cut();
     }
-    link_->keep();
+    link_->server_accepted();
     auto const before = std::exchange(lingering_, number_);
     if (++number_ == 0)
         ++number_;
@@ -114,7 +114,7 @@ void connection::greeted()
 }
 
 // @return with an error: why it cannot vote
-node_reply connection::meet(introduction const& server)
+node_reply connection::check_server(introduction const& server)
 {
     if (!server.tells_of_itself)
         return server.refusal;
@@ -130,7 +130,7 @@ node_reply connection::meet(introduction const& server)
         lacks_life(server.no_life);
     if (!history_.same_server())
         client_id_.clear();  // it gives the numbers anew
-    return server.refusal.error ? server.refusal : owner_.meet(server);
+    return server.refusal.error ? server.refusal : owner_.check_server(server);
 }
 
 // The server may still have bytes of the connection before, and carry them out when we have given them up. It ends that
@@ -139,8 +139,8 @@ void connection::end_earlier(std::string const& client_id, std::uint32_t lingeri
 {
     auto const b = take_batch();
     b->request.push("CLIENT", "KILL", "ID", client_id);
-    b->look = [this, lingering_before](batch const& answer) {
-        if (answer.has(0) && answer.replies[0].type == redlock::redis::resp::type::number)
+    b->on_answer = [this, lingering_before](batch const& answer) {
+        if (answer.has(0) && answer.replies[0].type == redlock::stores::redis::resp::type::number)
             lingering_ = lingering_before;
     };
     send(b);
@@ -169,8 +169,8 @@ void connection::answered(std::shared_ptr<batch> const& b)
     if (b == asked_)
         return greeted();
     std::erase(in_flight_, b);
-    if (b->look && up_ && b->connection == number_)
-        b->look(*b);
+    if (b->on_answer && up_ && b->connection == number_)
+        b->on_answer(*b);
     owner_.answered(*b);
     give_back(b);
 }
@@ -232,7 +232,7 @@ void connection::ask_for_a_sign()
         greeting_.ask_for_life(b->request, random_word());
     if (b->request.commands() == 0)
         b->request.push("PING");
-    b->look = [this, asked](batch const& answer) { looked(answer, asked); };
+    b->on_answer = [this, asked](batch const& answer) { looked(answer, asked); };
     send(b);
 }
 
@@ -323,4 +323,4 @@ clock::duration connection::pause()
     return core::reconnection_pause(failures_, fraction);
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

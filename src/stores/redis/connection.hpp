@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /** Keeps a connection to one server, from the first use on: connects, greets, tries again after growing pauses, and
     gives up one on which nothing is answered any more.
@@ -35,7 +35,7 @@ public:
     class owner {
     public:
         /// The server could vote, as far as it is known here. @return with an error: why it must not
-        virtual node_reply meet(introduction const&) = 0;
+        virtual node_reply check_server(introduction const&) = 0;
         virtual void connected(server_identity const&) = 0;
         /// There is no connection. If a @ref trouble is known, all that waits must hear of it.
         virtual void disconnected() = 0;
@@ -51,12 +51,12 @@ public:
         ~owner() = default;
     };
 
-    connection(url const&, config const&, owner&, std::shared_ptr<link>);
+    connection(net::url const&, config const&, owner&, std::shared_ptr<link>);
     ~connection() { link_->abandon(); }
     connection(connection const&) = delete;
     connection& operator=(connection const&) = delete;
 
-    void start(std::shared_ptr<detail::runtime>);
+    void start(std::shared_ptr<runtime::runtime>);
 
     /// Connects, unless it has begun to.
     void open();
@@ -98,7 +98,7 @@ private:
 
     void attempt();
     void greeted();
-    node_reply meet(introduction const&);
+    node_reply check_server(introduction const&);
     void end_earlier(std::string const& client_id, std::uint32_t lingering_before);
     void look_again_later();
     void patience_is_over();
@@ -119,10 +119,10 @@ private:
     clock::duration const greeting_limit_;
     owner& owner_;
     std::shared_ptr<link> const link_;
-    std::shared_ptr<detail::runtime> runtime_;
+    std::shared_ptr<runtime::runtime> runtime_;
 
-    detail::alarm retry_{[this] { attempt(); }};
-    detail::alarm patience_{[this] { patience_is_over(); }};
+    runtime::alarm retry_{[this] { attempt(); }};
+    runtime::alarm patience_{[this] { patience_is_over(); }};
     bool begun_ = false;
     bool up_ = false;
     bool refused_ = false;  ///< this connection's server said, or showed, why it cannot vote
@@ -144,4 +144,4 @@ private:
     std::vector<std::shared_ptr<batch>> spare_;
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -5,7 +5,7 @@
 #include "core/key.hpp"
 #include "stores/redis/request.hpp"
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 namespace {
 
@@ -256,4 +256,4 @@ redis::request const& encoder::encode(node_command const& c, manner how)
     return request_;
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 // How the server deletes a key if it holds a value: newer ones can do so without a script.
 enum class deletion { script, delifeq, delex };
@@ -72,4 +72,4 @@ private:
     script_call call_;
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

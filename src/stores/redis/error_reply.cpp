@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 namespace {
 
@@ -67,7 +67,7 @@ bool is_forbidden_in_script(std::string_view text)
 node_reply interpret_error(std::string_view text, std::initializer_list<std::string_view> secrets)
 {
     node_reply r;
-    r.text = presentable(text, secrets);
+    r.text = net::presentable(text, secrets);
     if (auto const* refusal = find_refusal(text)) {
         r.error = refusal->error;
         r.untouched = true;
@@ -81,4 +81,4 @@ node_reply interpret_error(std::string_view text, std::initializer_list<std::str
     return r;
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -9,12 +9,12 @@
 #include <array>
 #include <charconv>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 namespace {
 
 using namespace std::chrono_literals;
-using redlock::redis::resp::type;
+using redlock::stores::redis::resp::type;
 
 // The replies to the questions that are always asked, in their order. Then come the choice of a database, if there is
 // one, the scripts, and the trial.
@@ -82,7 +82,7 @@ bool is_temporary(error_code ec)
            || ec == errc::node_loading;
 }
 
-greeting::greeting(url const& server, config const& c)
+greeting::greeting(net::url const& server, config const& c)
     : server_(server),
       prefix_(c.prefix),
       fencing_(c.fencing),
@@ -250,7 +250,7 @@ std::vector<std::string> greeting::read_settings(reply const& answer)
 bool greeting::checks_type(std::span<reply const> trial)
 {
     auto const& value = trial[type_trial + 1];  // the answer to GET, after both
-    return trial[0].type == type::null && trial[1].type == type::blob_string && trial[1].text == "trial"
+    return trial[0].type == resp::type::null && trial[1].type == resp::type::blob_string && trial[1].text == "trial"
            && value.text == "trial";
 }
 
@@ -269,7 +269,7 @@ node_reply greeting::refusal_of_welcome(reply const& welcome) const
             .error = errc::unsupported_server,
             .text = "this is a Sentinel; name it as one, with what it calls the master: redis-sentinel://host/name"};
     bool const in_cluster = value_of(welcome.elements, "mode") == "cluster";
-    bool const should_be = server_.topology == topology::member;
+    bool const should_be = server_.topology == net::topology::member;
     if (in_cluster && !should_be)
         return {
             .error = errc::wrong_cluster_node,
@@ -287,15 +287,15 @@ bool greeting::answers_questions(std::span<reply const> replies) const
         auto const& r = replies[i];
         return r.is_error() || ((r.type == shapes) || ...);
     };
-    bool good = replies[hello].type == type::map && !value_of(replies[hello].elements, "role").empty();
+    bool good = replies[hello].type == resp::type::map && !value_of(replies[hello].elements, "role").empty();
     for (auto const info : {server_info, memory_info, persistence_info})
-        good = good && is(info, type::verbatim_string, type::blob_string);
-    good = good && is(log_policy, type::map, type::array) && is(native_commands, type::array)
-           && is(tracking, type::simple_string);
+        good = good && is(info, resp::type::verbatim_string, resp::type::blob_string);
+    good = good && is(log_policy, resp::type::map, resp::type::array) && is(native_commands, resp::type::array)
+           && is(tracking, resp::type::simple_string);
     for (std::size_t i = 0; i < greeted_scripts.size(); ++i)
         good = good
                && (replies[scripts_at() + i].is_error() || replies[scripts_at() + i].text == greeted_scripts[i].sha1);
-    return good && (!selects_database() || is(questions, type::simple_string));
+    return good && (!selects_database() || is(questions, resp::type::simple_string));
 }
 
 // What a server says of itself while it reads its data, or runs a long script, is not what it is like: the log is off
@@ -362,4 +362,4 @@ node_reply greeting::fails_trial(std::span<reply const> replies) const
     return {};
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /// Whether it is a trouble that comes and goes, and that each vote tells of by itself; the server must go on hearing
 /// our releases.
@@ -51,7 +51,7 @@ struct introduction {
 */
 class greeting {
 public:
-    greeting(url const& server, config const& c);
+    greeting(net::url const& server, config const& c);
 
     /// @p life is different for each connection.
     void ask(redis::request&, std::string_view life) const;
@@ -60,7 +60,7 @@ public:
     introduction read(std::span<reply const> replies) const;
 
     /// The server's words that may be shown.
-    std::string shown(std::string_view said) const { return presentable(said, {server_.password}); }
+    std::string shown(std::string_view said) const { return net::presentable(said, {server_.password}); }
 
     /// The questions that are asked again and again: what the log is like.
     static void ask_for_log(redis::request&);
@@ -89,11 +89,11 @@ private:
     node_reply fails_trial(std::span<reply const> replies) const;
     node_reply read_tenure(reply const&, tenure&) const;
     bool selects_database() const noexcept { return server_.database != 0; }
-    bool is_chosen() const noexcept { return server_.topology != topology::server; }
+    bool is_chosen() const noexcept { return server_.topology != net::topology::server; }
     std::size_t scripts_at() const noexcept;
     std::size_t trial_at() const noexcept;
 
-    url const server_;
+    net::url const server_;
     std::string const prefix_;
     bool const fencing_;
     bool const allow_eviction_;
@@ -101,4 +101,4 @@ private:
     std::string const settings_;
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

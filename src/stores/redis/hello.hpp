@@ -3,10 +3,10 @@
 #include "net/url.hpp"
 #include "stores/redis/request.hpp"
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /// The first command on a connection: RESP3, who we are, and our password.
-inline void say_hello(request& to, url const& server)
+inline void say_hello(request& to, net::url const& server)
 {
     if (server.password.empty())
         to.push("HELLO", "3", "SETNAME", "redlock");
@@ -15,4 +15,4 @@ inline void say_hello(request& to, url const& server)
                 "redlock");
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -1,6 +1,6 @@
 #include "stores/redis/inbox.hpp"
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 inbox::event inbox::next(std::string_view& bytes)
 {
@@ -44,4 +44,4 @@ bool inbox::read_push(resp::element const& e)
     return invalidates_ && (all || one);
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /** What a server sends on one connection: the replies to batches, in the order in which these were sent, and pushes
     between them.
@@ -60,4 +60,4 @@ private:
     bool invalidates_ = false;  ///< the push that is being read
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 namespace {
 
@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds ask_every = 1s;
 
 }  // namespace
 
-inquiry::inquiry(std::vector<url> const& servers, redis::request question, config const& c,
+inquiry::inquiry(std::vector<net::url> const& servers, redis::request question, config const& c,
                  link_factory const& make_link, owner& o)
     : question_(std::move(question)), limit_(c.connect_timeout), owner_(o)
 {
@@ -22,7 +22,7 @@ inquiry::inquiry(std::vector<url> const& servers, redis::request question, confi
         servers_.push_back({where, make_link(where)});
 }
 
-void inquiry::start(std::shared_ptr<detail::runtime> r)
+void inquiry::start(std::shared_ptr<runtime::runtime> r)
 {
     runtime_ = std::move(r);
     for (auto& s : servers_)
@@ -88,7 +88,7 @@ void inquiry::answered(std::shared_ptr<batch> const& b)
         return current().link->cut();
     }
     if (!std::exchange(up_, true))
-        current().link->keep();
+        current().link->server_accepted();
     settled();
 }
 
@@ -122,7 +122,7 @@ void inquiry::note(node_reply const& why)
     if (!trouble_.error || trouble_.error == errc::node_unreachable)
         trouble_.error = why.error;
     auto const& where = current().where;
-    trouble_.text += (trouble_.text.empty() ? "" : "; ") + to_string({where.host, where.port}) + ": " + why.text;
+    trouble_.text += (trouble_.text.empty() ? "" : "; ") + net::to_string({where.host, where.port}) + ": " + why.text;
 }
 
 void inquiry::settled()
@@ -131,4 +131,4 @@ void inquiry::settled()
     runtime_->set(again_, runtime_->now() + ask_every);
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /// Makes the way to a server.
-using link_factory = std::function<std::shared_ptr<link>(url const&)>;
+using link_factory = std::function<std::shared_ptr<link>(net::url const&)>;
 
 /** Asks one of several servers the same question, who is who now, from the first time on once a second: the next one
     when one does not answer, or not so that it helps.
@@ -34,7 +34,7 @@ public:
     class owner {
     public:
         /// @return with an error, and words without secrets: why it does not help; the next one is asked
-        virtual node_reply answered(reply const& answer, url const& by) = 0;
+        virtual node_reply answered(reply const& answer, net::url const& by) = 0;
         /// None of them has helped.
         virtual void nobody_knows(node_reply why) = 0;
 
@@ -44,12 +44,12 @@ public:
 
     /// @param servers one at least, with those who we are to them
     /// @param question one command
-    inquiry(std::vector<url> const& servers, redis::request question, config const&, link_factory const&, owner&);
+    inquiry(std::vector<net::url> const& servers, redis::request question, config const&, link_factory const&, owner&);
     ~inquiry() { abandon(); }
     inquiry(inquiry const&) = delete;
     inquiry& operator=(inquiry const&) = delete;
 
-    void start(std::shared_ptr<detail::runtime>);
+    void start(std::shared_ptr<runtime::runtime>);
 
     /// Now, unless that is under way.
     void ask();
@@ -59,7 +59,7 @@ public:
 
 private:
     struct server {
-        url where;
+        net::url where;
         std::shared_ptr<redis::link> link;
     };
 
@@ -79,9 +79,9 @@ private:
     redis::request const question_;
     std::chrono::milliseconds const limit_;
     owner& owner_;
-    std::shared_ptr<detail::runtime> runtime_;
-    detail::alarm again_{[this] { ask(); }};
-    detail::alarm late_{[this] { current().link->cut(); }};
+    std::shared_ptr<runtime::runtime> runtime_;
+    runtime::alarm again_{[this] { ask(); }};
+    runtime::alarm late_{[this] { current().link->cut(); }};
     std::size_t current_ = 0;
     std::size_t failed_ = 0;  ///< of those that were asked this time
     bool asking_ = false;
@@ -90,4 +90,4 @@ private:
     node_reply trouble_;            ///< with those that have failed
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string_view>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /** The way to one server: one connection after another, and what travels on it.
 
@@ -41,13 +41,13 @@ public:
     virtual ~link() = default;
 
     /// Called once, before the others.
-    virtual void start(std::shared_ptr<detail::runtime> const& by, listener& l) = 0;
+    virtual void start(std::shared_ptr<runtime::runtime> const& by, listener& l) = 0;
 
     /// Connects, and sends @p greeting first. Once for each connection, and not before the one before has ended.
     virtual void open(std::shared_ptr<batch> greeting) = 0;
 
     /// The server is accepted: from now on the system does not send again what is given up.
-    virtual void keep() = 0;
+    virtual void server_accepted() = 0;
 
     /// Only between @ref keep and the end of the connection. It is told of once.
     virtual void send(std::shared_ptr<batch> const&) = 0;
@@ -62,4 +62,4 @@ public:
     virtual void abandon() = 0;
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

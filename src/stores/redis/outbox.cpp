@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 namespace {
 
@@ -53,7 +53,7 @@ outbox::outbox(connection& c, std::shared_ptr<sender> s, std::string password)
 {
 }
 
-void outbox::start(std::weak_ptr<outbox> self, std::shared_ptr<detail::runtime> r,
+void outbox::start(std::weak_ptr<outbox> self, std::shared_ptr<runtime::runtime> r,
                    std::function<void(std::string_view)> changed)
 {
     self_ = std::move(self);
@@ -288,4 +288,4 @@ void outbox::abandon()
     runtime_.reset();
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /** What is to be sent to a server, and what is waited for there.
 
@@ -30,7 +30,7 @@ public:
     outbox(connection&, std::shared_ptr<sender>, std::string password);
 
     /// @p self: this. @p changed is told of changes to keys behind the answers that they come after.
-    void start(std::weak_ptr<outbox> self, std::shared_ptr<detail::runtime>,
+    void start(std::weak_ptr<outbox> self, std::shared_ptr<runtime::runtime>,
                std::function<void(std::string_view key)> changed);
 
     void submit(std::shared_ptr<node_operation>);
@@ -78,7 +78,7 @@ private:
     std::shared_ptr<sender> const sender_;
     std::string const password_;
     std::weak_ptr<outbox> self_;
-    std::shared_ptr<detail::runtime> runtime_;
+    std::shared_ptr<runtime::runtime> runtime_;
     std::function<void(std::string_view)> changed_;
     manner manner_;
     bool closed_ = false;
@@ -91,4 +91,4 @@ private:
     std::shared_ptr<batch> batch_;  ///< into which it goes
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -8,17 +8,17 @@
 #include <atomic>
 #include <utility>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 namespace {
 
 /// A Redis server: joins the connection, on which the greeting is exchanged, with the outbox.
 class redis_node final : public server_node, connection::owner, public std::enable_shared_from_this<redis_node> {
 public:
-    redis_node(url const& server, config const& c, std::shared_ptr<redis::group> g, std::shared_ptr<link> l)
+    redis_node(net::url const& server, config const& c, std::shared_ptr<redis::group> g, std::shared_ptr<link> l)
         : name_(server.name()),
           settings_(shared_settings(c)),
-          is_chosen_(server.topology == topology::sentinel),
+          is_chosen_(server.topology == net::topology::sentinel),
           log_(c.log),
           group_(std::move(g)),
           connection_(server, c, *this, std::move(l)),
@@ -37,7 +37,7 @@ public:
     {
         events_ = std::move(events);
         if (!group_->runtime)
-            own_runtime_ = detail::make_system_runtime(std::move(executor));
+            own_runtime_ = runtime::make_system_runtime(std::move(executor));
         auto const& runtime = own_runtime_ ? own_runtime_ : group_->runtime;
         connection_.start(runtime);
         outbox_.start(std::shared_ptr<outbox>(shared_from_this(), &outbox_), runtime,
@@ -54,7 +54,7 @@ public:
     {
         auto const b = connection_.take_batch();
         b->request.append(questions);
-        b->look = std::move(look);
+        b->on_answer = std::move(look);
         connection_.send(b);
     }
 
@@ -78,7 +78,7 @@ public:
     }
 
 private:
-    node_reply meet(introduction const& server) override
+    node_reply check_server(introduction const& server) override
     {
         // A server that may not tell who it is cannot be told from another; the operator chose so.
         if (auto const other = server.run_id.empty() ? std::string() : group_->claim(name_, server.run_id);
@@ -144,7 +144,7 @@ private:
     bool const is_chosen_;  ///< by Sentinels
     std::function<void(log_level, std::string_view)> const log_;
     std::shared_ptr<redis::group> const group_;
-    std::shared_ptr<detail::runtime> own_runtime_;
+    std::shared_ptr<runtime::runtime> own_runtime_;
     std::atomic<bool> ready_{false};
     std::atomic<bool> notifies_{false};
     bool told_that_it_is_silent_ = false;
@@ -156,7 +156,7 @@ private:
 
 }  // namespace
 
-group::group(std::shared_ptr<detail::runtime> r) : sender(std::make_shared<redis::sender>()), runtime(std::move(r)) {}
+group::group(std::shared_ptr<runtime::runtime> r) : sender(std::make_shared<redis::sender>()), runtime(std::move(r)) {}
 
 std::string group::claim(std::string const& name, std::string const& run_id)
 {
@@ -167,10 +167,10 @@ std::string group::claim(std::string const& name, std::string const& run_id)
     return {};
 }
 
-std::shared_ptr<server_node> make_redis_node(url const& server, config const& c, std::shared_ptr<group> g,
+std::shared_ptr<server_node> make_redis_node(net::url const& server, config const& c, std::shared_ptr<group> g,
                                              std::shared_ptr<link> over)
 {
     return std::make_shared<redis_node>(server, c, std::move(g), std::move(over));
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

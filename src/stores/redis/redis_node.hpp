@@ -15,7 +15,7 @@
 #include <set>
 #include <string>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 class sender;
 
@@ -23,7 +23,7 @@ class sender;
 class group {
 public:
     /// Without a runtime each node makes one, on the executor that it is started on.
-    explicit group(std::shared_ptr<detail::runtime> = {});
+    explicit group(std::shared_ptr<runtime::runtime> = {});
 
     /// One server under two addresses must not vote twice: node @p name has met the server @p run_id.
     /// @return the name of the node that met it before; empty: none.
@@ -34,7 +34,7 @@ public:
     bool tells_first(std::string const& words) { return told_.size() < 100 && told_.insert(words).second; }
 
     std::shared_ptr<redis::sender> const sender;
-    std::shared_ptr<detail::runtime> const runtime;
+    std::shared_ptr<runtime::runtime> const runtime;
 
 private:
     std::map<std::string, std::string> names_;  // by run_id
@@ -50,7 +50,7 @@ public:
 };
 
 /// @p over: how it reaches the server.
-std::shared_ptr<server_node> make_redis_node(url const&, config const&, std::shared_ptr<group>,
+std::shared_ptr<server_node> make_redis_node(net::url const&, config const&, std::shared_ptr<group>,
                                              std::shared_ptr<link> over);
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

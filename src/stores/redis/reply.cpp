@@ -11,11 +11,11 @@
 #include <utility>
 #include <version>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 namespace {
 
-using redlock::redis::resp::type;
+using redlock::stores::redis::resp::type;
 
 node_reply unexpected() { return {.error = errc::unexpected_reply, .text = "the answer has an unexpected shape"}; }
 
@@ -39,17 +39,17 @@ bool read_number(std::string_view digits, double& to)
 
 node_reply interpret_set(reply const& r)
 {
-    if (r.type == type::null)
+    if (r.type == resp::type::null)
         return decided(false);
-    return r.type == type::simple_string && r.text == "OK" ? decided(true) : unexpected();
+    return r.type == resp::type::simple_string && r.text == "OK" ? decided(true) : unexpected();
 }
 
 // It answers with what was there before.
 node_reply interpret_set_get(reply const& r)
 {
-    if (r.type == type::blob_string)
+    if (r.type == resp::type::blob_string)
         return decided(false);
-    return r.type == type::null ? decided(true) : unexpected();
+    return r.type == resp::type::null ? decided(true) : unexpected();
 }
 
 // A small number from @p first to @p last, as servers write it: without leading zeros. Nothing: it is something else.
@@ -57,7 +57,7 @@ std::optional<std::uint32_t> number_in(reply const& r, std::uint32_t first, std:
 {
     std::uint32_t n = 0;
     bool const is_padded = r.text.size() > 1 && r.text.front() == '0';
-    bool const is_one = r.type == type::number && !is_padded && read_number(r.text, n) && n >= first && n <= last;
+    bool const is_one = r.type == resp::type::number && !is_padded && read_number(r.text, n) && n >= first && n <= last;
     return is_one ? std::optional(n) : std::nullopt;
 }
 
@@ -79,7 +79,7 @@ std::optional<taken_key> read_taken(reply const& r, std::size_t at, std::uint32_
     return taken_key{index, std::chrono::milliseconds(left), handed_on};
 }
 
-bool is_array_of(reply const& r, std::size_t size) { return r.type == type::array && r.elements.size() == size; }
+bool is_array_of(reply const& r, std::size_t size) { return r.type == resp::type::array && r.elements.size() == size; }
 
 node_reply interpret_taken(reply const& r)
 {
@@ -99,14 +99,14 @@ node_reply interpret_contention(reply const& r)
     return is_array_of(r, 2) ? interpret_taken(r) : unexpected();
 }
 
-node_reply interpret_counter(reply const& r, type expected)
+node_reply interpret_counter(reply const& r, resp::type expected)
 {
     double counter = 0;  // servers may write it with an exponent, and scripts as text
     if (r.type != expected || !read_number(r.text, counter))
         return unexpected();
     if (!(counter >= 1 && counter < static_cast<double>(core::fence_end)))
         return {.error = errc::unexpected_reply,
-                .text = "the fencing counter of this lock is " + presentable(r.text)
+                .text = "the fencing counter of this lock is " + net::presentable(r.text)
                         + " there, and must be below 2^53: another program has written it"};
     auto result = decided(true);
     result.fence = static_cast<std::uint64_t>(counter);
@@ -122,7 +122,7 @@ node_reply interpret_contention_for_several(node_command const& c, reply const& 
         return result;
     }
     auto result = decided(false);
-    if (r.type != type::array || r.elements.size() % 3 != 1 || !read_number(r.elements[0], result.ours))
+    if (r.type != resp::type::array || r.elements.size() % 3 != 1 || !read_number(r.elements[0], result.ours))
         return unexpected();
     for (std::size_t i = 1; i < r.elements.size(); i += 3) {
         std::uint32_t index = 0;
@@ -168,7 +168,7 @@ node_reply interpret_for_several(node_command const& c, reply const& r)
         return result;
     }
     case node_command::kind::raise:
-        return interpret_counter(r, type::blob_string);
+        return interpret_counter(r, resp::type::blob_string);
     case node_command::kind::extend: {
         auto const n = number_in(r, 0, c.heal ? 2 : 1);
         auto result = n ? decided(*n == 1) : unexpected();
@@ -205,10 +205,10 @@ node_reply interpret_proposal(node_command const& c, node_reply granted, reply c
 // The list of who shares it has been entered by now, whatever the counter says.
 node_reply interpret_reading(node_command const& c, node_reply granted, reply const& counter, std::string_view password)
 {
-    if (counter.type == type::null)
+    if (counter.type == resp::type::null)
         return granted;
     auto read = counter.is_error() ? interpret_error(counter.text, {password, c.value})
-                                   : interpret_counter(counter, type::real);
+                                   : interpret_counter(counter, resp::type::real);
     read.untouched = false;
     read.wanted = granted.wanted;
     return read;
@@ -252,7 +252,7 @@ node_reply interpret_upgrade(reply const& r)
 node_reply interpret_inspection(reply const& r)
 {
     long long remaining = 0;
-    if (r.type == type::null)
+    if (r.type == resp::type::null)
         return decided(false);
     if (!is_array_of(r, 2) || !read_number(r.elements[1], remaining))
         return unexpected();
@@ -294,7 +294,7 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
         return compares && refusal.error == errc::wrong_type ? decided(false) : refusal;
     }
     if (c.what == node_command::kind::withdraw)
-        return r.type == type::number ? decided(true) : unexpected();
+        return r.type == resp::type::number ? decided(true) : unexpected();
     if (c.has_several_keys())
         return interpret_for_several(c, r);
     switch (c.what) {
@@ -314,7 +314,7 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
         if (c.is_shared())
             return interpret_minimum(c, r);
         return replies.back().is_error() ? interpret_error(replies.back().text, {password, c.value})
-                                         : interpret_counter(replies.back(), type::real);
+                                         : interpret_counter(replies.back(), resp::type::real);
     case node_command::kind::extend:
         if ((c.heal || c.alone) && number_in(r, 2, 2)) {
             auto result = decided(false);
@@ -340,4 +340,4 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
     return unexpected();
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /// One reply as it came, down to the second level; what lies deeper is of no interest here.
 struct reply {
@@ -35,4 +35,4 @@ std::string_view value_of(std::span<std::string const> names_and_values, std::st
 /// Of a reply to INFO: what stands after @p label, up to any of the characters in @p end. Empty if it is not there.
 std::string_view value_after(std::string_view text, std::string_view label, std::string_view end = "\r\n");
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /// An argument of a command as text; integers are kept in decimal.
 class argument {
@@ -121,4 +121,4 @@ private:
     std::size_t commands_ = 0;
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-namespace redlock::redis::resp {
+namespace redlock::stores::redis::resp {
 
 namespace {
 
@@ -234,4 +234,4 @@ void parser::count_one()
     ended_ = true;
 }
 
-}  // namespace redlock::redis::resp
+}  // namespace redlock::stores::redis::resp

@@ -7,7 +7,7 @@
 #include <string_view>
 
 /// RESP3, the protocol in which a Redis server answers (https://redis.io/docs/latest/develop/reference/protocol-spec/).
-namespace redlock::redis::resp {
+namespace redlock::stores::redis::resp {
 
 enum class type : std::uint8_t {
     none,
@@ -89,4 +89,4 @@ private:
     std::string long_text_;        ///< its beginning
 };
 
-}  // namespace redlock::redis::resp
+}  // namespace redlock::stores::redis::resp

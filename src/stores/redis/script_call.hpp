@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /// A call of a script with any number of keys and arguments. Its memory is used again.
 class script_call {
@@ -43,4 +43,4 @@ private:
     std::size_t keys_ = 0, count_ = 0;
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

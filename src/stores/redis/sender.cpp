@@ -5,9 +5,9 @@
 
 #include <utility>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
-void sender::add(std::weak_ptr<outbox> from, std::shared_ptr<detail::runtime> const& r)
+void sender::add(std::weak_ptr<outbox> from, std::shared_ptr<runtime::runtime> const& r)
 {
     // After all that is due in the event loop, so that whatever it asks for travels along.
     if (due_.empty())
@@ -36,4 +36,4 @@ void sender::run(clock::time_point now)
     sending_.clear();
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

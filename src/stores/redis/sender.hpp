@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /** Lets the outboxes of a manager's nodes send what they were given, side by side, after all that is due in the event
     loop: an operation that goes to all of them is encoded once.
@@ -29,7 +29,7 @@ public:
     };
 
     /// @p from has something to send; all of them live on the strand of @p r.
-    void add(std::weak_ptr<outbox> from, std::shared_ptr<detail::runtime> const& r);
+    void add(std::weak_ptr<outbox> from, std::shared_ptr<runtime::runtime> const& r);
 
 private:
     void run(clock::time_point now);
@@ -39,4 +39,4 @@ private:
     encoder encoder_;
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -9,13 +9,13 @@
 #include <string>
 #include <utility>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 namespace {
 
 class sentinel_link final : public link, link::listener, inquiry::owner {
 public:
-    sentinel_link(url const& server, config const& c, link_factory make_link)
+    sentinel_link(net::url const& server, config const& c, link_factory make_link)
         : server_(server),
           make_link_(std::move(make_link)),
           inquiry_(sentinels_of(server), ask_for_master(server.service), c, make_link_, *this)
@@ -23,7 +23,7 @@ public:
     }
     ~sentinel_link() override { abandon(); }
 
-    void start(std::shared_ptr<detail::runtime> const& by, link::listener& l) override
+    void start(std::shared_ptr<runtime::runtime> const& by, link::listener& l) override
     {
         runtime_ = by;
         listener_ = &l;
@@ -36,7 +36,7 @@ public:
         inquiry_.ask();
     }
 
-    void keep() override { way_->keep(); }
+    void server_accepted() override { way_->server_accepted(); }
     void send(std::shared_ptr<batch> const& b) override { way_->send(b); }
 
     void cut() override
@@ -72,16 +72,16 @@ private:
 
     // What the Sentinels say
 
-    node_reply answered(reply const& answer, url const&) override
+    node_reply answered(reply const& answer, net::url const&) override
     {
-        place master;
+        net::place master;
         auto why = read_master(answer, server_.service, master);
         if (why.error)
             return why;
         if (waiting_) {
             connect(master);
         } else if (way_ && master != master_) {
-            why_left_ = "the Sentinels have another master, " + to_string(master);
+            why_left_ = "the Sentinels have another master, " + net::to_string(master);
             way_->cut();
         }
         return {};
@@ -93,7 +93,7 @@ private:
             listener_->ended({.error = why.error, .text = "no Sentinel tells who the master is: " + why.text});
     }
 
-    void connect(place const& master)
+    void connect(net::place const& master)
     try {
         if (!way_ || master != master_) {
             auto const way = make_link_(server_.of(master));
@@ -132,26 +132,26 @@ private:
         if (!why_left_.empty())
             why.text = std::exchange(why_left_, {});
         else
-            why.text = to_string(master_) + ": " + why.text;
+            why.text = net::to_string(master_) + ": " + why.text;
         listener_->ended(std::move(why));
     }
 
-    url const server_;
+    net::url const server_;
     link_factory const make_link_;
     inquiry inquiry_;
-    std::shared_ptr<detail::runtime> runtime_;
+    std::shared_ptr<runtime::runtime> runtime_;
     link::listener* listener_ = nullptr;  ///< null after the end
     std::shared_ptr<batch> waiting_;      ///< the greeting for the master, as long as it is not known who that is
-    place master_;                        ///< to which there is the way
+    net::place master_;                   ///< to which there is the way
     std::shared_ptr<link> way_;
     std::string why_left_;
 };
 
 }  // namespace
 
-std::vector<url> sentinels_of(url const& u)
+std::vector<net::url> sentinels_of(net::url const& u)
 {
-    std::vector<url> all;
+    std::vector<net::url> all;
     for (auto const& p : u.asked) {
         auto sentinel = u.of(p);
         sentinel.user = u.sentinel_user;
@@ -169,7 +169,7 @@ redis::request ask_for_master(std::string_view service)
     return r;
 }
 
-node_reply read_master(reply const& answer, std::string_view service, place& master)
+node_reply read_master(reply const& answer, std::string_view service, net::place& master)
 {
     if (answer.is_error()) {
         auto r = interpret_error(answer.text);
@@ -177,13 +177,13 @@ node_reply read_master(reply const& answer, std::string_view service, place& mas
             return {.error = errc::unsupported_server, .text = "this is no Sentinel"};
         return r;
     }
-    if (answer.type == redlock::redis::resp::type::null)
+    if (answer.type == redlock::stores::redis::resp::type::null)
         return {.error = errc::node_unreachable, .text = fmt::format("it knows no master by the name \"{}\"", service)};
     if (answer.elements.size() != 2)
         return {.error = errc::unexpected_reply, .text = "it does not tell an address"};
     auto const& host = answer.elements[0];
-    auto const port = to_number(answer.elements[1], 1, 65'535);
-    if (host.empty() || !(is_host_name(host) || is_v6_address(host)) || !port)
+    auto const port = net::to_number(answer.elements[1], 1, 65'535);
+    if (host.empty() || !(net::is_host_name(host) || net::is_v6_address(host)) || !port)
         return {.error = errc::unexpected_reply, .text = "what it tells is no address"};
     master = {host, std::to_string(*port)};
     return {};
@@ -191,9 +191,9 @@ node_reply read_master(reply const& answer, std::string_view service, place& mas
 
 bool is_deposed(reply const& r) noexcept { return r.is_error() && r.text.starts_with("READONLY"); }
 
-std::shared_ptr<link> make_sentinel_link(url const& server, config const& c, link_factory make_link)
+std::shared_ptr<link> make_sentinel_link(net::url const& server, config const& c, link_factory make_link)
 {
     return std::make_shared<sentinel_link>(server, c, std::move(make_link));
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -12,18 +12,18 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 // What Sentinels are asked, and what their answers mean.
 
 /// The Sentinels that @p u names, with who we are to them.
-std::vector<url> sentinels_of(url const& u);
+std::vector<net::url> sentinels_of(net::url const& u);
 
 /// Who is the master of that name?
 redis::request ask_for_master(std::string_view service);
 
 /// @return with an error: why the answer does not help; otherwise @p master is where it listens
-node_reply read_master(reply const& answer, std::string_view service, place& master);
+node_reply read_master(reply const& answer, std::string_view service, net::place& master);
 
 /// Whether the server refuses because it is not the master any more: another one should be asked for.
 bool is_deposed(reply const&) noexcept;
@@ -33,6 +33,6 @@ bool is_deposed(reply const&) noexcept;
     They are asked before each connection, and once a second: as soon as one of them names another server, the
     connection is ended, and so it is when the server says that it is a replica now.
 */
-std::shared_ptr<link> make_sentinel_link(url const&, config const&, link_factory);
+std::shared_ptr<link> make_sentinel_link(net::url const&, config const&, link_factory);
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 log_state read_log_state(std::string_view persistence, std::span<std::string const> policy)
 {
@@ -51,4 +51,4 @@ void server_history::greeted(std::string_view run_id, tenure const& t, clock::ti
                  .began = now - std::clamp<clock::duration>(t.age, {}, age_max) + follow_time};
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 using core::log_state;
 
@@ -71,4 +71,4 @@ private:
     bool was_replica_ = false;   // since it was greeted as a master
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

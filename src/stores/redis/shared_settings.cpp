@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 namespace {
 
@@ -57,7 +57,7 @@ std::vector<std::pair<std::string_view, std::vector<std::string>>> values_of(std
     for (auto const name : names) {
         auto& values = all.emplace_back(name, std::vector<std::string>()).second;
         for (auto const& line : lines) {
-            auto value = presentable(value_in(line, name));
+            auto value = net::presentable(value_in(line, name));
             if (!value.empty() && std::find(values.begin(), values.end(), value) == values.end())
                 values.push_back(std::move(value));
         }
@@ -77,4 +77,4 @@ std::vector<std::string> differences(std::string_view ours, std::string_view the
     return all;
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

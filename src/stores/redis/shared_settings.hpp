@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /// The settings that all clients must have alike: a line of words, such as `max_ttl=60000`.
 std::string shared_settings(config const&);
@@ -20,4 +20,4 @@ std::vector<std::string> differences(std::string_view ours, std::string_view the
 /// The different values of each setting in such lines.
 std::vector<std::pair<std::string_view, std::vector<std::string>>> values_of(std::vector<std::string> const& lines);
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -8,7 +8,7 @@
 #include <charconv>
 #include <string>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 namespace {
 
@@ -64,7 +64,7 @@ node_reply slot_record::read(std::span<reply const> answers, std::string_view ta
     if (tag_ == tag)
         fresh.agree(*this);
     else if (!tag_.empty())
-        fresh.keep(*this, vouched, now + wait);
+        fresh.carry_over(*this, vouched, now + wait);
     *this = std::move(fresh);
     return {};
 }
@@ -74,9 +74,9 @@ bool slot_record::take(std::string_view ranges, std::chrono::milliseconds age, c
                        clock::time_point now)
 {
     while (!ranges.empty()) {
-        auto token = redis::take(ranges, " ");
-        auto const first = to_number(redis::take(token, "-"), 0, slot_count - 1);
-        auto const last = to_number(redis::take(token, ":"), 0, slot_count - 1);
+        auto token = net::take(ranges, " ");
+        auto const first = net::to_number(net::take(token, "-"), 0, slot_count - 1);
+        auto const last = net::to_number(net::take(token, ":"), 0, slot_count - 1);
         auto const since = milliseconds_of(token);
         if (!first || !last || !since)
             return false;
@@ -101,7 +101,7 @@ void slot_record::agree(slot_record const& earlier)
 }
 
 // A record that has just begun takes all slots for those that were there already.
-void slot_record::keep(slot_record const& earlier, slot_set const& vouched, clock::time_point votes_from)
+void slot_record::carry_over(slot_record const& earlier, slot_set const& vouched, clock::time_point votes_from)
 {
     kept_.insert(kept_.end(), earlier.young_.begin(), earlier.young_.end());
     for (std::uint16_t s = 0; s < slot_count; ++s) {
@@ -132,4 +132,4 @@ clock::time_point slot_record::all_vote_from() const
     return from;
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

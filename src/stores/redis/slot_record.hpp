@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 using slot_set = std::bitset<slot_count>;
 
@@ -61,7 +61,7 @@ private:
 
     bool take(std::string_view ranges, std::chrono::milliseconds age, clock::duration wait, clock::time_point now);
     void agree(slot_record const& earlier);
-    void keep(slot_record const& earlier, slot_set const& vouched, clock::time_point votes_from);
+    void carry_over(slot_record const& earlier, slot_set const& vouched, clock::time_point votes_from);
 
     std::string tag_;  ///< empty: it has not been read
     slot_set has_;
@@ -69,4 +69,4 @@ private:
     std::vector<young> kept_;  ///< of earlier records, under tags whose slots have left
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

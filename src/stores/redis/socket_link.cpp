@@ -29,11 +29,11 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 namespace {
 
-using detail::strand;
+using runtime::strand;
 
 constexpr std::size_t changes_max = 4096;  // that are told one by one; of more, one is told for all keys
 
@@ -49,22 +49,22 @@ std::string words_of(std::exception_ptr const& e)
     try {
         std::rethrow_exception(e);
     } catch (std::exception const& thrown) {
-        return presentable(thrown.what());
+        return net::presentable(thrown.what());
     }
 }
 
 class socket_link final : public link, stream::owner, public std::enable_shared_from_this<socket_link> {
 public:
-    socket_link(url const& server, config const& c, resp::limits accepted)
+    socket_link(net::url const& server, config const& c, resp::limits accepted)
         : server_(server),
           connect_timeout_(c.connect_timeout),
-          tls_(is_encrypted() ? tls_settings(server, c.tls) : tls_settings()),
-          name_(is_address(server.host) ? std::string() : server.host),
+          tls_(is_encrypted() ? net::tls_settings(server, c.tls) : net::tls_settings()),
+          name_(net::is_address(server.host) ? std::string() : server.host),
           accepted_(accepted)
     {
     }
 
-    void start(std::shared_ptr<detail::runtime> const& by, listener& l) override
+    void start(std::shared_ptr<runtime::runtime> const& by, listener& l) override
     {
         runtime_ = by;
         listener_ = &l;
@@ -79,7 +79,7 @@ public:
                        });
     }
 
-    void keep() override
+    void server_accepted() override
     {
         kept_ = true;
         if (stream_ && !is_local())  // a command that is given up must not be sent again: a lock would reappear after
@@ -121,10 +121,11 @@ public:
     }
 
 private:
-    bool is_encrypted() const noexcept { return server_.transport == transport::tls; }
-    bool is_local() const noexcept { return server_.transport == transport::unix_socket; }
+    bool is_encrypted() const noexcept { return server_.transport == net::transport::tls; }
+    bool is_local() const noexcept { return server_.transport == net::transport::unix_socket; }
 
-    static asio::awaitable<void, strand> connect(std::shared_ptr<socket_link> self, std::shared_ptr<batch> greeting)
+    static asio::awaitable<void, runtime::strand> connect(std::shared_ptr<socket_link> self,
+                                                          std::shared_ptr<batch> greeting)
     {
         if (!self->listener_)
             co_return;
@@ -151,20 +152,20 @@ private:
         s->write(greeting->request.bytes());
     }
 
-    asio::awaitable<reached, strand> find_address()
+    asio::awaitable<net::reached, runtime::strand> find_address()
     {
-        if (is_local() || is_address(server_.host))
-            co_return reached{.address = server_.host};
+        if (is_local() || net::is_address(server_.host))
+            co_return net::reached{.address = server_.host};
         if (!lookup_ || lookup_->done()) {  // another thread would hang as the one before does
             try {
-                lookup_ = name_lookup::start(server_.host, server_.port);
+                lookup_ = net::name_lookup::start(server_.host, server_.port);
             } catch (std::system_error const& e) {
-                co_return reached{.failure = std::string("no thread to resolve its name on: ") + e.what()};
+                co_return net::reached{.failure = std::string("no thread to resolve its name on: ") + e.what()};
             }
         }
-        auto search = std::make_shared<address_search>(runtime_->strand(), connect_timeout_);
+        auto search = std::make_shared<net::address_search>(runtime_->strand(), connect_timeout_);
         search_ = search;
-        auto find = search->async_find(lookup_, addresses_, asio::use_awaitable_t<strand>());
+        auto find = search->async_find(lookup_, addresses_, asio::use_awaitable_t<runtime::strand>());
         search.reset();  // it is to know us, and not we it: the context may go before it has ended
         co_return co_await std::move(find);
     }
@@ -259,14 +260,15 @@ private:
 
     node_reply failure(error_code ec) const
     {
-        return {.error = errc::node_unreachable, .text = kept_ ? presentable(ec.message()) : failure_to_connect(ec)};
+        return {.error = errc::node_unreachable,
+                .text = kept_ ? net::presentable(ec.message()) : failure_to_connect(ec)};
     }
 
     std::string failure_to_connect(error_code ec) const
     {
         if (ec == asio::error::operation_aborted)
             return "it accepts connections but does not answer";
-        auto const words = presentable(ec.message());
+        auto const words = net::presentable(ec.message());
         if (auto const why = stream_->certificate_failure(); !why.empty())
             return words + ": " + why;
         bool const may_be_the_other = is_encrypted() ? ec.category() == asio::error::get_ssl_category()
@@ -280,18 +282,18 @@ private:
                               : "; does it want TLS on this port? Then its URL begins with rediss://";
     }
 
-    url const server_;
+    net::url const server_;
     std::chrono::milliseconds const connect_timeout_;
-    tls_settings const tls_;
+    net::tls_settings const tls_;
     std::string const name_;  ///< for TLS; an address is no name (RFC 6066)
     resp::limits const accepted_;
-    std::shared_ptr<detail::runtime> runtime_;
+    std::shared_ptr<runtime::runtime> runtime_;
     listener* listener_ = nullptr;  ///< null after the end
-    std::shared_ptr<name_lookup> lookup_;
-    std::weak_ptr<address_search> search_;
-    known_addresses addresses_;
+    std::shared_ptr<net::name_lookup> lookup_;
+    std::weak_ptr<net::address_search> search_;
+    net::known_addresses addresses_;
     std::string address_;  ///< of the connection
-    detail::alarm limit_{[this] { end({.error = errc::node_unreachable, .text = too_late_}); }};
+    runtime::alarm limit_{[this] { end({.error = errc::node_unreachable, .text = too_late_}); }};
     std::string too_late_;            ///< what it means if that rings
     std::shared_ptr<stream> stream_;  ///< null while there is none
     inbox inbox_;
@@ -301,9 +303,9 @@ private:
 
 }  // namespace
 
-std::shared_ptr<link> make_socket_link(url const& server, config const& c, resp::limits accepted)
+std::shared_ptr<link> make_socket_link(net::url const& server, config const& c, resp::limits accepted)
 {
     return std::make_shared<socket_link>(server, c, accepted);
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -8,10 +8,10 @@
 
 #include <memory>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /// Over TCP, TLS or a Unix socket.
 /// @throws std::invalid_argument if the TLS files cannot be used
-std::shared_ptr<link> make_socket_link(url const&, config const&, resp::limits = {});
+std::shared_ptr<link> make_socket_link(net::url const&, config const&, resp::limits = {});
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

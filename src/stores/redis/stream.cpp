@@ -14,14 +14,14 @@
 #include <cstring>
 #include <utility>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 namespace {
 
-using detail::strand;
+using runtime::strand;
 
 constexpr std::size_t read_at_once = 16 * 1024;
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable_t<strand>());
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable_t<runtime::strand>());
 
 template <class F>
 auto recycled(F f)
@@ -31,12 +31,12 @@ auto recycled(F f)
 
 }  // namespace
 
-stream::stream(strand const& on, owner& o, std::size_t rest_max)
+stream::stream(runtime::strand const& on, owner& o, std::size_t rest_max)
     : socket_(on), owner_(&o), space_(rest_max + read_at_once), bytes_(std::make_unique_for_overwrite<char[]>(space_))
 {
 }
 
-asio::awaitable<error_code, strand> stream::connect(endpoint to)
+asio::awaitable<error_code, runtime::strand> stream::connect(endpoint to)
 {
     auto const self = shared_from_this();
     auto [ec] = co_await socket_.async_connect(to, as_result);
@@ -47,7 +47,7 @@ asio::awaitable<error_code, strand> stream::connect(endpoint to)
     co_return ec;
 }
 
-asio::awaitable<error_code, strand> stream::shake_hands(tls_settings const& tls, std::string const& name)
+asio::awaitable<error_code, runtime::strand> stream::shake_hands(net::tls_settings const& tls, std::string const& name)
 {
     auto const self = shared_from_this();
     auto context = tls.context();
@@ -165,4 +165,4 @@ std::string stream::certificate_failure() const
     return verified == X509_V_OK ? std::string() : X509_verify_cert_error_string(verified);
 }
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

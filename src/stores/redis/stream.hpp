@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::redis {
+namespace redlock::stores::redis {
 
 /** The bytes of one connection: over TCP or a Unix socket, with TLS or without.
 
@@ -40,12 +40,12 @@ public:
     };
 
     /// @param rest_max how many bytes the owner may want to have again
-    stream(detail::strand const&, owner&, std::size_t rest_max);
+    stream(runtime::strand const&, owner&, std::size_t rest_max);
 
-    asio::awaitable<error_code, detail::strand> connect(endpoint to);
+    asio::awaitable<error_code, runtime::strand> connect(endpoint to);
 
     /// Behind @ref connect. @p name: of the server, for its certificate; empty: it has none.
-    asio::awaitable<error_code, detail::strand> shake_hands(tls_settings const&, std::string const& name);
+    asio::awaitable<error_code, runtime::strand> shake_hands(net::tls_settings const&, std::string const& name);
 
     /// From now on what comes is handed to the owner.
     void start();
@@ -63,7 +63,7 @@ public:
     std::string certificate_failure() const;
 
 private:
-    using socket = asio::basic_stream_socket<asio::generic::stream_protocol, detail::strand>;
+    using socket = asio::basic_stream_socket<asio::generic::stream_protocol, runtime::strand>;
 
     void read();
     void read_what_is_there();
@@ -80,4 +80,4 @@ private:
     std::string unsent_, leaving_;
 };
 
-}  // namespace redlock::redis
+}  // namespace redlock::stores::redis

@@ -8,7 +8,7 @@
 #include <utility>
 
 // An errand that is to acquire.
-namespace redlock::zk {
+namespace redlock::stores::zookeeper {
 
 using handovers = node_command::handovers;
 using std::chrono::milliseconds;
@@ -78,7 +78,7 @@ asio::awaitable<node_reply> errand::acquire()
         if (is_taken && !c_.grows)
             co_return co_await denied(p.keys[v.step]);
         if (is_taken)
-            co_await look();
+            co_await read_locks();
     }
     co_return too_busy();
 }
@@ -87,7 +87,7 @@ asio::awaitable<node_reply> errand::granted(std::vector<std::shared_ptr<pending>
 {
     node_reply r{.vote = vote::granted};
     for (auto const& key : c_.keys) {
-        if (s_.ours->knows({leased::kind::wish, key, std::string(c_.contender)}))
+        if (s_.ours->knows({kit::leased::kind::wish, key, std::string(c_.contender)}))
             s_.server->remove(s_.layout.wish(key, c_.contender));
         if (c_.handed_on == handovers::end)
             end_handovers(key);
@@ -111,7 +111,7 @@ asio::awaitable<node_reply> errand::denied(std::size_t refused)
     if (!c_.contends())
         co_return r;
     co_await wish(c_.keys[refused]);
-    co_await look();
+    co_await read_locks();
     for (std::size_t i = 0; i < c_.keys.size(); ++i) {
         if (i != refused && (is_free(i) || (c_.grows && is_ours(i))))
             continue;
@@ -142,7 +142,7 @@ taken_key errand::taken(std::size_t key) const
 }
 
 // What is there, and to be told of its end: of the hand-overs', or else of the lock's.
-asio::awaitable<void> errand::look()
+asio::awaitable<void> errand::read_locks()
 {
     std::vector<std::shared_ptr<pending>> locks, turns;
     for (auto const& key : c_.keys) {
@@ -172,7 +172,7 @@ asio::awaitable<void> errand::look()
 
 asio::awaitable<void> errand::wish(std::string const& key)
 {
-    if (s_.ours->ttl({leased::kind::wish, key, std::string(c_.contender)}) > milliseconds(0))
+    if (s_.ours->ttl({kit::leased::kind::wish, key, std::string(c_.contender)}) > milliseconds(0))
         co_return;  // it is noted
     auto const path = s_.layout.wish(key, c_.contender);
     auto noted = co_await answer_of(s_.server->create(path, {}, ZOO_EPHEMERAL));
@@ -183,4 +183,4 @@ asio::awaitable<void> errand::wish(std::string const& key)
     }
 }
 
-}  // namespace redlock::zk
+}  // namespace redlock::stores::zookeeper

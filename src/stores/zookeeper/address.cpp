@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::zk {
+namespace redlock::stores::zookeeper {
 
 namespace {
 
-using leases::refuse;
+using kit::refuse;
 using std::chrono::milliseconds;
 
 constexpr milliseconds timeout_max{60'000};
@@ -20,10 +20,10 @@ void read_option(std::string_view name, std::string_view value, zookeeper_option
     bool const is_word = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == name.npos;  // else it may be a part
                                                                                               // of a password
     if (name != "timeout" && name != "session")
-        refuse(fmt::format(
+        kit::refuse(fmt::format(
             "{} is none of its parameters: what follows '?' must be session or timeout, such as session=10s&timeout=1s",
             is_word ? fmt::format("\"{}\"", name) : "what stands there"));
-    (name == "timeout" ? o.timeout : o.session) = leases::read_duration(name, value);
+    (name == "timeout" ? o.timeout : o.session) = kit::read_duration(name, value);
 }
 
 // As ZooKeeper itself does.
@@ -42,21 +42,21 @@ void check_path(std::string_view path)
             return;
         rest.remove_prefix(end + 1);
     }
-    refuse("the chroot must be a path such as /shop/locks, without a '/' at its end, \".\" or \"..\"");
+    kit::refuse("the chroot must be a path such as /shop/locks, without a '/' at its end, \".\" or \"..\"");
 }
 
 }  // namespace
 
 void check(zookeeper_options const& o)
 {
-    leases::check_range("session", o.session.count(), session_min.count(), session_max.count(), "ms");
-    leases::check_range("timeout", o.timeout.count(), 1, timeout_max.count(), "ms");
+    kit::check_range("session", o.session.count(), session_min.count(), session_max.count(), "ms");
+    kit::check_range("timeout", o.timeout.count(), 1, timeout_max.count(), "ms");
     check_path(o.chroot);
 }
 
 address parse_address(std::string_view url, zookeeper_options defaults)
 {
-    auto read = leases::read_location(url, {.scheme = "zookeeper://", .port = "2181", .path = "chroot"});
+    auto read = kit::read_location(url, {.scheme = "zookeeper://", .port = "2181", .path = "chroot"});
     address a{.members = std::move(read.members),
               .user = std::move(read.user),
               .password = std::move(read.password),
@@ -66,8 +66,8 @@ address parse_address(std::string_view url, zookeeper_options defaults)
     for (auto const& [name, value] : read.parameters)
         read_option(name, value, a.options);
     check(a.options);
-    a.name = leases::to_string("zookeeper://", a.members) + a.options.chroot;
+    a.name = kit::to_string("zookeeper://", a.members) + a.options.chroot;
     return a;
 }
 
-}  // namespace redlock::zk
+}  // namespace redlock::stores::zookeeper

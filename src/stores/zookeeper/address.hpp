@@ -6,11 +6,11 @@
 
 #include <string_view>
 
-namespace redlock::zk {
+namespace redlock::stores::zookeeper {
 
-using leases::member;
+using kit::member;
 
-using address = leases::address<zookeeper_options>;
+using address = kit::address<zookeeper_options>;
 
 /// @throws std::invalid_argument saying what is wrong with @p url, without secrets
 address parse_address(std::string_view url, zookeeper_options defaults);
@@ -18,4 +18,4 @@ address parse_address(std::string_view url, zookeeper_options defaults);
 /// @throws std::invalid_argument naming the option, the value and the limit
 void check(zookeeper_options const&);
 
-}  // namespace redlock::zk
+}  // namespace redlock::stores::zookeeper

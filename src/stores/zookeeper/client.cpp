@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace redlock::zk {
+namespace redlock::stores::zookeeper {
 
 namespace {
 
@@ -247,4 +247,4 @@ asio::awaitable<void> client::leave(std::shared_ptr<client> self)
     self->close(ZCLOSING);
 }
 
-}  // namespace redlock::zk
+}  // namespace redlock::stores::zookeeper

@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::zk {
+namespace redlock::stores::zookeeper {
 
 using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
 
@@ -173,4 +173,4 @@ private:
     std::string words_;
 };
 
-}  // namespace redlock::zk
+}  // namespace redlock::stores::zookeeper

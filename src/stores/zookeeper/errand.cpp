@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::zk {
+namespace redlock::stores::zookeeper {
 
 namespace {
 
@@ -180,7 +180,7 @@ asio::awaitable<node_reply> errand::extend()
     for (std::size_t i = 0; i < c_.keys.size(); ++i) {
         auto const& key = c_.keys[i];
         p.add({step::kind::check, s_.layout.holder(key, c_.value)}, plan::role::lock, i);
-        if (s_.ours->ttl({leased::kind::lock, key, std::string(c_.value)}) < c_.ttl)
+        if (s_.ours->ttl({kit::leased::kind::lock, key, std::string(c_.value)}) < c_.ttl)
             p.add({step::kind::set, s_.layout.lock(key), to_text(content{std::string(c_.value), c_.ttl})},
                   plan::role::lock, i);
     }
@@ -258,4 +258,4 @@ node_reply errand::withdraw()
     return {.vote = vote::granted};
 }
 
-}  // namespace redlock::zk
+}  // namespace redlock::stores::zookeeper

@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
-namespace redlock::zk {
+namespace redlock::stores::zookeeper {
 
-using leases::expiries;
-using leases::leased;
+using kit::expiries;
+using kit::leased;
 
 /// So many keys go into one transaction, at the most: a server takes a megabyte if nobody changes that.
 inline constexpr std::size_t keys_max = 100;
@@ -39,11 +39,11 @@ struct knowledge {
 /// What errands are about.
 struct scope {
     std::shared_ptr<client> server;
-    zk::layout layout;
+    zookeeper::layout layout;
     std::string session{};                ///< the node of this session
     int version = 0;                      ///< that it must have: it changes with each connection
     std::chrono::milliseconds lasting{};  ///< for how long what somebody else has may last, if nobody knows better
-    std::shared_ptr<expiries> ours;
+    std::shared_ptr<kit::expiries> ours;
     std::shared_ptr<knowledge> known;
 };
 
@@ -110,7 +110,7 @@ private:
     asio::awaitable<node_reply> granted(std::vector<std::shared_ptr<pending>> wishes);
     asio::awaitable<node_reply> denied(std::size_t refused);
     taken_key taken(std::size_t key) const;
-    asio::awaitable<void> look();
+    asio::awaitable<void> read_locks();
     asio::awaitable<void> wish(std::string const& key);
     asio::awaitable<bool> look_at_counters();
     std::size_t note_counters(plan const&, std::uint64_t to) const;
@@ -128,4 +128,4 @@ private:
     std::vector<std::string> changed_{};
 };
 
-}  // namespace redlock::zk
+}  // namespace redlock::stores::zookeeper

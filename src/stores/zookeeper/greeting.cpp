@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::zk {
+namespace redlock::stores::zookeeper {
 
 namespace {
 
@@ -72,4 +72,4 @@ asio::awaitable<greeting> greet(std::shared_ptr<client> server, layout l, std::s
     co_return g;
 }
 
-}  // namespace redlock::zk
+}  // namespace redlock::stores::zookeeper

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-namespace redlock::zk {
+namespace redlock::stores::zookeeper {
 
 /// What is learned of an ensemble over a new connection.
 struct greeting {
@@ -26,4 +26,4 @@ struct greeting {
 /// @p fresh_id: what the ensemble gets if it has none
 asio::awaitable<greeting> greet(std::shared_ptr<client>, layout, std::string fresh_id);
 
-}  // namespace redlock::zk
+}  // namespace redlock::stores::zookeeper

@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-namespace redlock::zk {
+namespace redlock::stores::zookeeper {
 
 namespace {
 
@@ -65,4 +65,4 @@ std::uint64_t to_counter(std::string_view text)
     return counter;
 }
 
-}  // namespace redlock::zk
+}  // namespace redlock::stores::zookeeper

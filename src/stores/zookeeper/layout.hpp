@@ -18,7 +18,7 @@
 // `wanted/lock:stock/CONTENDER` | nothing: somebody has been denied it lately | | `sessions/NUMBER` | nothing. Its
 // version is the connection that counts | | `counters/lock:stock` | the counter, in decimal | | `id` | 128 random bits,
 // by which servers of one ensemble know each other |
-namespace redlock::zk {
+namespace redlock::stores::zookeeper {
 
 /// Paths, all below one folder.
 struct layout {
@@ -49,4 +49,4 @@ content to_content(std::string_view text);
 
 std::uint64_t to_counter(std::string_view text);
 
-}  // namespace redlock::zk
+}  // namespace redlock::stores::zookeeper

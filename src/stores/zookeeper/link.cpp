@@ -15,7 +15,7 @@
 #include <string_view>
 #include <utility>
 
-namespace redlock::zk {
+namespace redlock::stores::zookeeper {
 
 namespace {
 
@@ -113,14 +113,14 @@ asio::awaitable<node_reply> link::live(member const& where, asio::ip::tcp::endpo
     auto const g = co_await greet(server, layout_, random_id());
     auto why = g.why;
     if (owner_ && !why.error)
-        why = owner_->meet(g);
+        why = owner_->check_server(g);
     if (!owner_ || why.error) {
         server->close(ZCLOSING);
         co_return why;
     }
     became = outcome::used;
     asio::co_spawn(executor_, beat(shared_from_this(), server), asio::detached);
-    owner_->up(g, fmt::format("connected to {}, with a session of {} ms", to_string(where), timeout_.count()));
+    owner_->up(g, fmt::format("connected to {}, with a session of {} ms", net::to_string(where), timeout_.count()));
     auto const code = co_await server->end();
     co_return refusal(code, server->words());
 }
@@ -166,4 +166,4 @@ void link::abandon()
         server_->abandon();
 }
 
-}  // namespace redlock::zk
+}  // namespace redlock::stores::zookeeper

@@ -19,7 +19,7 @@
 #include <memory>
 #include <string_view>
 
-namespace redlock::zk {
+namespace redlock::stores::zookeeper {
 
 /// What connections are made with.
 struct link_settings {
@@ -39,7 +39,7 @@ public:
         /// @return its number
         virtual std::uint32_t next_connection() = 0;
         /// @return with an error: why the servers must not vote
-        virtual node_reply meet(greeting const&) = 0;
+        virtual node_reply check_server(greeting const&) = 0;
         /// The connection counts, and the servers are fit to vote. @p words: to log
         virtual void up(greeting const&, std::string_view words) = 0;
         /// The latest change of the servers.
@@ -62,7 +62,7 @@ public:
     std::shared_ptr<client> const& server() const noexcept { return server_; }
     clientid_t const& session() const noexcept { return session_; }
 
-    zk::layout const& names() const noexcept { return layout_; }
+    zookeeper::layout const& names() const noexcept { return layout_; }
 
     /// Of the session, as the servers want it.
     std::chrono::milliseconds timeout() const noexcept { return timeout_; }
@@ -92,4 +92,4 @@ private:
     uses uses_;
 };
 
-}  // namespace redlock::zk
+}  // namespace redlock::stores::zookeeper

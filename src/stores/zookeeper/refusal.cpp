@@ -7,7 +7,7 @@
 #include <utility>
 #include <zookeeper/zookeeper.h>
 
-namespace redlock::zk {
+namespace redlock::stores::zookeeper {
 
 namespace {
 
@@ -60,4 +60,4 @@ node_reply refusal(int code, std::string_view words)
     return {.untouched = untouched, .error = reason_of(code), .text = std::move(text)};
 }
 
-}  // namespace redlock::zk
+}  // namespace redlock::stores::zookeeper

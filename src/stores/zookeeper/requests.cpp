@@ -7,7 +7,7 @@
 #include <utility>
 
 // What is asked, and what the library brings back.
-namespace redlock::zk {
+namespace redlock::stores::zookeeper {
 
 namespace {
 
@@ -107,7 +107,7 @@ std::shared_ptr<pending> client::ask(std::shared_ptr<pending> p, Call call)
     if (auto const code = in_library([&] { return call(t.get()); }); code == ZOK)
         static_cast<void>(t.release());  // comes back with the answer
     else
-        zk::arrive(t.release(), {.code = code});
+        zookeeper::arrive(t.release(), {.code = code});
     prepare_soon();
     return p;
 }
@@ -166,4 +166,4 @@ std::shared_ptr<pending> client::sync(std::string const& path)
                [&](ticket const* t) { return zoo_async(handle_, path.c_str(), on_name, t); });
 }
 
-}  // namespace redlock::zk
+}  // namespace redlock::stores::zookeeper

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <deque>
 
-namespace redlock::zk {
+namespace redlock::stores::zookeeper {
 
 /** When a session was used, and until when that certainly keeps it.
 
@@ -41,4 +41,4 @@ private:
     std::deque<clock::time_point> all_{clock::time_point()};
 };
 
-}  // namespace redlock::zk
+}  // namespace redlock::stores::zookeeper

@@ -16,16 +16,16 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::zk {
+namespace redlock::stores::zookeeper {
 
 namespace {
 
 using kind = node_command::kind;
 
 /// Errands to a ZooKeeper ensemble.
-class zookeeper_driver final : public leases::driver, public link::owner {
+class zookeeper_driver final : public kit::driver, public link::owner {
 public:
-    zookeeper_driver(leases::lease_node& n, address a, link_settings s)
+    zookeeper_driver(kit::lease_node& n, address a, link_settings s)
         : node_(n), address_(std::move(a)), settings_(std::move(s))
     {
         scope_.ours = n.expiries();
@@ -38,24 +38,24 @@ public:
             link_ = std::make_shared<link>(co_await asio::this_coro::executor, address_, settings_, *this);
         auto const where = address_.members[member];
         auto why = co_await link_->visit(where);
-        why.text = to_string(where) + ": " + why.text;
+        why.text = net::to_string(where) + ": " + why.text;
         co_return why;
     }
 
-    void add(leases::operation o) override { waiting_.add(std::move(o)); }
+    void add(kit::operation o) override { waiting_.add(std::move(o)); }
 
     void send() override
     {
-        leases::finished over;
+        kit::finished over;
         for (auto const& o : waiting_.take(clock::now(), over)) {
             o->mark_sent(node_.connection());
             under_way_.insert(o);
             asio::co_spawn(link_->get_executor(), carry_out(node_.shared_from_this(), *this, o), asio::detached);
         }
-        leases::complete(std::move(over));
+        kit::complete(std::move(over));
     }
 
-    void refuse(node_reply const& why, bool all, leases::finished& over) override { waiting_.refuse(why, all, over); }
+    void refuse(node_reply const& why, bool all, kit::finished& over) override { waiting_.refuse(why, all, over); }
 
     void disconnected(node_reply const&) override
     {
@@ -63,7 +63,7 @@ public:
         told_later_.clear();
     }
 
-    void close(bool is_idle, leases::finished& over) override
+    void close(bool is_idle, kit::finished& over) override
     {
         if (link_)
             link_->close(is_idle && under_way_.empty());
@@ -93,7 +93,7 @@ private:
     // Of the link
 
     std::uint32_t next_connection() override { return node_.next_connection(); }
-    node_reply meet(greeting const& g) override { return node_.meet(g.id, g.zxid); }
+    node_reply check_server(greeting const& g) override { return node_.check_server(g.id, g.zxid); }
     void heard(std::int64_t zxid) override { node_.heard(zxid); }
 
     void up(greeting const& g, std::string_view words) override
@@ -126,8 +126,7 @@ private:
 
     // Sending
 
-    static asio::awaitable<void> carry_out(std::shared_ptr<leases::lease_node> self, zookeeper_driver& d,
-                                           leases::operation o)
+    static asio::awaitable<void> carry_out(std::shared_ptr<kit::lease_node> self, zookeeper_driver& d, kit::operation o)
     {
         auto& n = *self;
         auto const sent = clock::now();
@@ -158,49 +157,49 @@ private:
         }
     }
 
-    leases::lease_node& node_;
+    kit::lease_node& node_;
     address const address_;
     link_settings const settings_;
     scope scope_;
     std::shared_ptr<link> link_;
-    leases::pending_queue<leases::operation> waiting_{{.store = "ZooKeeper", .keys_max = keys_max}};
-    std::set<leases::operation> under_way_;
+    kit::pending_queue<kit::operation> waiting_{{.store = "ZooKeeper", .keys_max = keys_max}};
+    std::set<kit::operation> under_way_;
     std::set<std::string> told_later_;  ///< what has changed since an operation under way was sent
 };
 
 std::shared_ptr<node> make_zookeeper_node(address a, config const& c, store_context context)
 {
-    leases::lease_settings settings{.name = a.name,
-                                    .kind = "zookeeper",
-                                    .servers = "ensemble",
-                                    .members = a.members.size(),
-                                    .keys_max = keys_max,
-                                    .timeout = a.options.timeout,
-                                    .context = std::move(context),
-                                    .log = leases::logger(c, a.name)};
+    kit::lease_settings settings{.name = a.name,
+                                 .kind = "zookeeper",
+                                 .servers = "ensemble",
+                                 .members = a.members.size(),
+                                 .keys_max = keys_max,
+                                 .timeout = a.options.timeout,
+                                 .context = std::move(context),
+                                 .log = kit::logger(c, a.name)};
     auto const first = static_cast<std::ptrdiff_t>(settings.seed % a.members.size());  // another one for each client
     std::rotate(a.members.begin(), a.members.begin() + first, a.members.end());
     link_settings const of_link{c.connect_timeout, c.drift_factor, settings.log};
-    return std::make_shared<leases::lease_node>(std::move(settings), [&](leases::lease_node& n) {
+    return std::make_shared<kit::lease_node>(std::move(settings), [&](kit::lease_node& n) {
         return std::make_unique<zookeeper_driver>(n, std::move(a), of_link);
     });
 }
 
 }  // namespace
 
-}  // namespace redlock::zk
+}  // namespace redlock::stores::zookeeper
 
 namespace redlock::inline v0 {
 
 store zookeeper(zookeeper_options options)
 {
     try {
-        zk::check(options);
+        stores::zookeeper::check(options);
     } catch (std::invalid_argument const& e) {
         throw std::invalid_argument(std::string("redlock::zookeeper_options: ") + e.what());
     }
     auto make = [options = std::move(options)](std::string_view url, config const& c, store_context const& context) {
-        return zk::make_zookeeper_node(zk::parse_address(url, options), c, context);
+        return stores::zookeeper::make_zookeeper_node(stores::zookeeper::parse_address(url, options), c, context);
     };
     return {.schemes = {"zookeeper"}, .make = std::move(make)};
 }

@@ -15,7 +15,7 @@ namespace redlock::sim::gallery {
 
 namespace {
 
-using entry = detail::lock_table::entry;
+using entry = stores::memory::lock_table::entry;
 using std::chrono::milliseconds;
 
 constexpr clock::time_point never = clock::time_point::max();
@@ -186,7 +186,7 @@ private:
         });
     }
 
-    decltype(detail::lock_table::entries) replica_;
+    decltype(stores::memory::lock_table::entries) replica_;
 };
 
 class durable_server : public server {

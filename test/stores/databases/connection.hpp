@@ -17,7 +17,7 @@
 namespace redlock::test {
 
 /// One connection by itself, with an owner who waits for what it wants to know.
-struct connection final : sql::session::owner {
+struct connection final : stores::kit::session::owner {
     explicit connection(std::string const& url, bool welcome = true)
         : is_welcome(welcome), link(this_store::make_session(context.get_executor(), url, *this))
     {
@@ -37,19 +37,19 @@ struct connection final : sql::session::owner {
     }
 
     /// What the server says of itself.
-    sql::introduction const& said() const { return link->server(); }
+    stores::kit::introduction const& said() const { return link->server(); }
 
     /// Whether the server would remember.
     bool is_durable()
     {
         std::optional<bool> told;
-        link->look([&](bool durable) { told = durable; });
+        link->ask_durability([&](bool durable) { told = durable; });
         run_to([&] { return told.has_value(); });
         return *told;
     }
 
     /// Ends an earlier connection: asks again until it is known to be gone.
-    void end(sql::backend const& earlier)
+    void end(stores::kit::backend const& earlier)
     {
         for (bool gone = false, asked = false; !gone; asked = false) {
             link->end(earlier, [&](bool is_gone) {
@@ -60,12 +60,12 @@ struct connection final : sql::session::owner {
         }
     }
 
-    node_reply meet(sql::session&, sql::introduction const&) override
+    node_reply check_server(stores::kit::session&, stores::kit::introduction const&) override
     {
         return is_welcome ? node_reply{} : node_reply{.untouched = true, .error = errc::duplicate_node};
     }
-    void up(sql::session&) override { is_up = true; }
-    void down(sql::session&, bool was, node_reply) override
+    void up(stores::kit::session&) override { is_up = true; }
+    void down(stores::kit::session&, bool was, node_reply) override
     {
         is_up = false;
         is_over = true;
@@ -77,7 +77,7 @@ struct connection final : sql::session::owner {
     asio::io_context context;
     bool const is_welcome;
     bool is_up = false, is_over = false, was_up = false;
-    std::shared_ptr<sql::session> const link;
+    std::shared_ptr<stores::kit::session> const link;
 };
 
 }  // namespace redlock::test

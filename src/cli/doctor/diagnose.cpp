@@ -56,7 +56,7 @@ bool is_about(check const& c, node_facts const& f)
 findings examine(check const& c, node_facts const& f, demands const& d)
 {
     if (!c.needs)
-        return c.judge(f, d);
+        return c.run(f, d);
     auto const& told = f.*c.needs;
     if (told.failed())
         return {unread(f, d, told, c.what, c.command)};
@@ -64,10 +64,10 @@ findings examine(check const& c, node_facts const& f, demands const& d)
         return {{.level = level::unknown,
                  .why = fmt::format("the answer to {} does not contain {}", in_capitals(c.command), c.field),
                  .mend = fmt::format("{} {}", f.place.client(), by_hand(c.command))}};
-    return c.judge(f, d);
+    return c.run(f, d);
 }
 
-findings judge(node_facts const& f, demands const& d, std::vector<std::string> const& skipped)
+findings diagnose(node_facts const& f, demands const& d, std::vector<std::string> const& skipped)
 {
     findings all;
     for (auto const group : groups()) {
@@ -110,15 +110,15 @@ std::vector<std::string_view> checks_about(node_facts const& f)
     return names;
 }
 
-findings judge(std::vector<node_facts> const& nodes, demands const& d, std::vector<std::string> const& skipped)
+findings diagnose(std::vector<node_facts> const& nodes, demands const& d, std::vector<std::string> const& skipped)
 {
     findings all;
     for (auto const& f : nodes)
-        std::ranges::move(judge(f, d, skipped), std::back_inserter(all));
+        std::ranges::move(diagnose(f, d, skipped), std::back_inserter(all));
     for (auto const& c : checks_of_all) {
         if (std::ranges::find(skipped, c.what) != skipped.end())
             continue;
-        for (auto& one : c.judge(nodes, d)) {
+        for (auto& one : c.run(nodes, d)) {
             one.what = c.what;
             all.push_back(std::move(one));
         }
@@ -129,7 +129,7 @@ findings judge(std::vector<node_facts> const& nodes, demands const& d, std::vect
 bool needs_administrator(node_facts const& f, demands const& d)
 {
     auto const client = f.place.admin_client();
-    return std::ranges::any_of(judge(f, d, {}),
+    return std::ranges::any_of(diagnose(f, d, {}),
                                [&](finding const& found) { return found.mend.find(client) != found.mend.npos; });
 }
 

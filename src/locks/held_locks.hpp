@@ -25,9 +25,9 @@
 #include <unordered_map>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
-class stake;
+class handle_state;
 
 /// The acquisition that has won a lock.
 struct lock_origin {
@@ -41,7 +41,7 @@ class sharer : public boost::intrusive::list_base_hook<boost::intrusive::tag<sha
                                                        boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {};
 
 /// A lock that was handed out and not given back; it keeps itself while it is among the @ref holdings.
-class holding : public boost::intrusive::list_base_hook<>, private sharer {
+class held_lock_entry : public boost::intrusive::list_base_hook<>, private sharer {
 public:
     using boost::intrusive::list_base_hook<>::is_linked;
 
@@ -51,7 +51,7 @@ public:
 
     virtual bool held() const noexcept = 0;
     virtual clock::time_point valid_until() const noexcept = 0;
-    virtual std::shared_ptr<detail::grant> const& grant() const noexcept = 0;
+    virtual std::shared_ptr<quorum::grant> const& grant() const noexcept = 0;
     virtual std::chrono::milliseconds longest_ttl() const noexcept = 0;
     virtual redlock::mode mode() const noexcept = 0;
     virtual bool let_go() = 0;                      ///< @return false if it was let go before
@@ -59,7 +59,7 @@ public:
     virtual bool is_wanted() const noexcept = 0;    ///< somebody waited to have it alone when it was acquired
     /// One more handle, if it is shared and may be joined by somebody with these @p options, who asked for it when it
     /// was @p called: null if not.
-    virtual std::shared_ptr<stake> join(acquire_options const& options, clock::time_point called) = 0;
+    virtual std::shared_ptr<handle_state> join(acquire_options const& options, clock::time_point called) = 0;
     virtual void may_be_gone(std::size_t node) = 0;       ///< so says a node of one of its keys
     virtual void others_changed() = 0;                    ///< of those who share it some have come or gone
     virtual bool keeps_readers_out() const noexcept = 0;  ///< of this manager
@@ -67,27 +67,28 @@ public:
     virtual void abandon() = 0;                           ///< the execution context goes
 
 protected:
-    holding(lock_origin const& by, resource_set names) : number(by.number), resources(std::move(names)), count(by.count)
+    held_lock_entry(lock_origin const& by, resource_set names)
+        : number(by.number), resources(std::move(names)), count(by.count)
     {
     }
-    ~holding() = default;
+    ~held_lock_entry() = default;
 
 private:
-    friend class holdings;
-    std::shared_ptr<holding> kept_;
+    friend class held_locks;
+    std::shared_ptr<held_lock_entry> kept_;
 };
 
 /// The locks that a manager has handed out. On the strand, except where it says otherwise.
-class holdings {
+class held_locks {
 public:
     /// @param released is called when one was given away and needs no more care than its clean-up
-    holdings(detail::waiters&, detail::cleaner&, event_log&, std::function<void()> released);
+    held_locks(locks::waiters&, quorum::cleaner&, runtime::event_log&, std::function<void()> released);
 
-    void add(std::shared_ptr<holding>);
-    void set_free(holding&, clock::time_point now);  ///< it is not held any more
-    void remove(holding&);                           ///< it was given back
+    void add(std::shared_ptr<held_lock_entry>);
+    void set_free(held_lock_entry&, clock::time_point now);  ///< it is not held any more
+    void remove(held_lock_entry&);                           ///< it was given back
     /// Nobody wants it any more: releases it in the background, unless that was done before, or it was detached.
-    void give_away(holding&) noexcept;
+    void give_away(held_lock_entry&) noexcept;
 
     /// Until when one of @p resources is held by this manager itself, and not to be had in this @ref mode, the last of
     /// them; nothing if none is.
@@ -100,14 +101,14 @@ public:
     bool upgrade_waits(std::string_view resource) const;
 
     /// One more handle on what this manager shares already; null if there is nothing that may be joined.
-    std::shared_ptr<stake> join(std::string const& resource, acquire_options const&, clock::time_point called,
-                                bool passes) const;
+    std::shared_ptr<handle_state> join(std::string const& resource, acquire_options const&, clock::time_point called,
+                                       bool passes) const;
 
     /// This has changed @p what of the lock of @p resource on @p node.
     void changed(core::watched what, std::size_t node, std::string_view resource);
 
     /// Call this when @ref holding::keeps_readers_out of @p h may have changed.
-    void changed_mode(holding& h);
+    void changed_mode(held_lock_entry& h);
 
     /// Who holds a lock is told to stop. Until they have, or it is over, nobody else may have it.
     void tell_to_stop() noexcept;
@@ -127,7 +128,7 @@ private:
 
     /// The locks on one resource: one that is exclusive, or several that share it. A shared lock has one resource.
     struct holders {
-        holding* alone = nullptr;
+        held_lock_entry* alone = nullptr;
         sharers keep_out;        ///< locks that may keep out readers of this manager: at most one, as a rule
         sharers others;          ///< the latest first
         std::size_t wanted = 0;  ///< how many of the shared locks have @ref holding::is_wanted
@@ -137,23 +138,23 @@ private:
 
     using by_resource =
         std::unordered_map<std::string_view, holders, std::hash<std::string_view>, std::equal_to<std::string_view>,
-                           recycler<std::pair<std::string_view const, holders>>>;
+                           detail::recycler<std::pair<std::string_view const, holders>>>;
 
     holders const* find(std::string_view resource) const;
-    static holding& holding_of(sharer const&) noexcept;
+    static held_lock_entry& entry_of(sharer const&) noexcept;
     template <class Condition>
-    static holding* who_keeps_out(holders const&, Condition);
-    void add_to(std::string const& resource, holding&);
-    bool erase_from(std::string const& resource, holding&) noexcept;
+    static held_lock_entry* who_keeps_out(holders const&, Condition);
+    void add_to(std::string const& resource, held_lock_entry&);
+    bool erase_from(std::string const& resource, held_lock_entry&) noexcept;
     void name_after(by_resource::iterator, std::string_view) noexcept;
 
-    detail::waiters& waiters_;
-    detail::cleaner& cleaner_;
-    event_log& log_;
+    locks::waiters& waiters_;
+    quorum::cleaner& cleaner_;
+    runtime::event_log& log_;
     std::function<void()> const released_;
-    boost::intrusive::list<holding> all_;
+    boost::intrusive::list<held_lock_entry> all_;
     by_resource held_;
     std::atomic<std::size_t> held_now_{0};
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

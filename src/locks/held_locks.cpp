@@ -1,11 +1,11 @@
-#include "locks/holdings.hpp"
+#include "locks/held_locks.hpp"
 
 #include "runtime/counter.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 namespace {
 
@@ -13,12 +13,12 @@ constexpr std::size_t seen_max = 8;  // so many of the locks that share a resour
 
 }  // namespace
 
-holdings::holdings(detail::waiters& w, detail::cleaner& c, event_log& log, std::function<void()> released)
+held_locks::held_locks(locks::waiters& w, quorum::cleaner& c, runtime::event_log& log, std::function<void()> released)
     : waiters_(w), cleaner_(c), log_(log), released_(std::move(released))
 {
 }
 
-void holdings::add(std::shared_ptr<holding> h)
+void held_locks::add(std::shared_ptr<held_lock_entry> h)
 {
     try {
         for (auto const& resource : h->resources)
@@ -29,13 +29,13 @@ void holdings::add(std::shared_ptr<holding> h)
         throw;
     }
     all_.push_back(*h);
-    bump<std::size_t>(held_now_, 1);
-    bump(h->count[&lock_stats::acquired]);
+    runtime::bump<std::size_t>(held_now_, 1);
+    runtime::bump(h->count[&lock_stats::acquired]);
     h->kept_ = std::move(h);
 }
 
 // The nodes have granted @p h. So an earlier lock that excludes it was forgotten by the nodes, and is removed here.
-void holdings::add_to(std::string const& resource, holding& h)
+void held_locks::add_to(std::string const& resource, held_lock_entry& h)
 {
     auto const [it, is_new] = held_.try_emplace(resource);
     auto& there = it->second;
@@ -54,7 +54,7 @@ void holdings::add_to(std::string const& resource, holding& h)
 }
 
 // The map's key is a view of the name in one of the holdings there. @return whether @p h was there
-bool holdings::erase_from(std::string const& resource, holding& h) noexcept
+bool held_locks::erase_from(std::string const& resource, held_lock_entry& h) noexcept
 {
     auto const it = held_.find(resource);
     if (it == held_.end() || (it->second.alone != &h && !h.sharer::is_linked()))
@@ -69,24 +69,24 @@ bool holdings::erase_from(std::string const& resource, holding& h) noexcept
     if (there.empty()) {
         held_.erase(it);
     } else if (it->first.data() == resource.data()) {
-        name_after(it, holding_of(there.keep_out.empty() ? there.others.front() : there.keep_out.front())
-                           .resources.names()
-                           .front());
+        name_after(
+            it,
+            entry_of(there.keep_out.empty() ? there.others.front() : there.keep_out.front()).resources.names().front());
     }
     return true;
 }
 
 // Replaces the key by @p name: the same text, in a holding that stays.
-void holdings::name_after(by_resource::iterator it, std::string_view name) noexcept
+void held_locks::name_after(by_resource::iterator it, std::string_view name) noexcept
 {
     auto node = held_.extract(it);
     node.key() = name;
     held_.insert(std::move(node));
 }
 
-void holdings::set_free(holding& h, clock::time_point now)
+void held_locks::set_free(held_lock_entry& h, clock::time_point now)
 {
-    bump<std::size_t>(held_now_, -1);
+    runtime::bump<std::size_t>(held_now_, -1);
     for (auto const& resource : h.resources) {
         if (!erase_from(resource, h))
             continue;
@@ -101,13 +101,13 @@ void holdings::set_free(holding& h, clock::time_point now)
     }
 }
 
-void holdings::remove(holding& h)
+void held_locks::remove(held_lock_entry& h)
 {
     all_.erase(all_.iterator_to(h));
     h.kept_.reset();
 }
 
-void holdings::give_away(holding& h) noexcept
+void held_locks::give_away(held_lock_entry& h) noexcept
 {
     auto const keep = h.kept_;
     if (!h.let_go())
@@ -122,30 +122,33 @@ void holdings::give_away(holding& h) noexcept
     }
 }
 
-holdings::holders const* holdings::find(std::string_view resource) const
+held_locks::holders const* held_locks::find(std::string_view resource) const
 {
     auto const it = held_.find(resource);
     return it == held_.end() ? nullptr : &it->second;
 }
 
-holding& holdings::holding_of(sharer const& s) noexcept { return static_cast<holding&>(const_cast<sharer&>(s)); }
+held_lock_entry& held_locks::entry_of(sharer const& s) noexcept
+{
+    return static_cast<held_lock_entry&>(const_cast<sharer&>(s));
+}
 
 // Returns the first that meets the condition, or null.
 template <class Condition>
-holding* holdings::who_keeps_out(holders const& there, Condition is_it)
+held_lock_entry* held_locks::who_keeps_out(holders const& there, Condition is_it)
 {
     if (there.alone)
         return is_it(*there.alone) ? there.alone : nullptr;
-    auto const it = std::ranges::find_if(there.keep_out, [&](auto& s) { return is_it(holding_of(s)); });
-    return it == there.keep_out.end() ? nullptr : &holding_of(*it);
+    auto const it = std::ranges::find_if(there.keep_out, [&](auto& s) { return is_it(entry_of(s)); });
+    return it == there.keep_out.end() ? nullptr : &entry_of(*it);
 }
 
 // Thousands may share a resource, so this looks at a few. The waiter looks again when those have ended.
-std::optional<clock::time_point> holdings::held_until(std::span<std::string const> resources,
-                                                      redlock::mode wanted) const
+std::optional<clock::time_point> held_locks::held_until(std::span<std::string const> resources,
+                                                        redlock::mode wanted) const
 {
     std::optional<clock::time_point> until;
-    auto const see = [&](holding const& h) { until = std::max(until, std::optional(h.valid_until())); };
+    auto const see = [&](held_lock_entry const& h) { until = std::max(until, std::optional(h.valid_until())); };
     for (auto const& resource : resources) {
         auto const* const there = find(resource);
         if (!there)
@@ -158,7 +161,7 @@ std::optional<clock::time_point> holdings::held_until(std::span<std::string cons
         auto left = seen_max;
         for (auto it = there->others.begin(); wanted == mode::exclusive && left > 0 && it != there->others.end();
              ++it) {
-            if (auto const& h = holding_of(*it); h.held()) {
+            if (auto const& h = entry_of(*it); h.held()) {
                 see(h);
                 --left;
             }
@@ -167,7 +170,7 @@ std::optional<clock::time_point> holdings::held_until(std::span<std::string cons
     return until;
 }
 
-bool holdings::held_alone(resource_set const& resources) const
+bool held_locks::held_alone(resource_set const& resources) const
 {
     return std::any_of(resources.begin(), resources.end(), [this](auto& resource) {
         auto const* const there = find(resource);
@@ -175,7 +178,7 @@ bool holdings::held_alone(resource_set const& resources) const
     });
 }
 
-bool holdings::upgrade_waits(std::string_view resource) const
+bool held_locks::upgrade_waits(std::string_view resource) const
 {
     auto const* const there = find(resource);
     return there && who_keeps_out(*there, [](auto& h) {
@@ -184,21 +187,21 @@ bool holdings::upgrade_waits(std::string_view resource) const
 }
 
 // If none of the latest can be joined, the caller acquires a lock of its own, which is then the latest.
-std::shared_ptr<stake> holdings::join(std::string const& resource, acquire_options const& options,
-                                      clock::time_point called, bool passes) const
+std::shared_ptr<handle_state> held_locks::join(std::string const& resource, acquire_options const& options,
+                                               clock::time_point called, bool passes) const
 {
     auto const* const there = find(resource);
     if (!there || (!passes && there->wanted > 0) || upgrade_waits(resource))
         return nullptr;
     auto left = seen_max;
     for (auto it = there->others.begin(); left > 0 && it != there->others.end(); ++it, --left) {
-        if (auto more = holding_of(*it).join(options, called))
+        if (auto more = entry_of(*it).join(options, called))
             return more;
     }
     return nullptr;
 }
 
-void holdings::changed(core::watched what, std::size_t node, std::string_view resource)
+void held_locks::changed(core::watched what, std::size_t node, std::string_view resource)
 {
     auto const* const there = find(resource);
     if (!there || (what != core::watched::lock && what != core::watched::readers))
@@ -210,10 +213,10 @@ void holdings::changed(core::watched what, std::size_t node, std::string_view re
         return false;
     });
     for (auto it = there->others.begin(); what == core::watched::lock && it != there->others.end(); ++it)
-        holding_of(*it).may_be_gone(node);
+        entry_of(*it).may_be_gone(node);
 }
 
-void holdings::changed_mode(holding& h)
+void held_locks::changed_mode(held_lock_entry& h)
 {
     auto const it = held_.find(h.resources.names().front());
     if (it == held_.end() || !h.sharer::is_linked())
@@ -222,7 +225,7 @@ void holdings::changed_mode(holding& h)
     (h.keeps_readers_out() ? it->second.keep_out : it->second.others).push_front(h);
 }
 
-void holdings::tell_to_stop() noexcept
+void held_locks::tell_to_stop() noexcept
 {
     for (auto it = all_.begin(); it != all_.end();) {
         auto const h = (it++)->kept_;
@@ -230,7 +233,7 @@ void holdings::tell_to_stop() noexcept
     }
 }
 
-void holdings::abandon()
+void held_locks::abandon()
 {
     while (!all_.empty()) {
         auto const h = std::exchange(all_.front().kept_, nullptr);
@@ -240,4 +243,4 @@ void holdings::abandon()
     held_.clear();
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

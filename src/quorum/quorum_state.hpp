@@ -6,15 +6,15 @@
 #include <array>
 #include <chrono>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::quorum {
 
 using contender_name = std::array<char, 16>;
 
 /// What the rounds of one manager have in common. On the strand.
-struct quorum {
-    detail::runtime& runtime;
+struct quorum_state {
+    runtime::runtime& runtime;
     config const& settings;
-    member_counters<stats>& count;
+    runtime::member_counters<stats>& count;
     contender_name const contender;  ///< by which the nodes know this manager among those that want a lock
     node_set nodes;
     bool closed = false;  ///< nothing is asked any more
@@ -26,4 +26,4 @@ struct quorum {
     }
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::quorum

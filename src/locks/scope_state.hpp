@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 /// What a scope knows of the locks that its owner holds, which it does not keep; and who asks for more in it: one at a
 /// time, because who waits for two at once has no order in which it takes them. On the manager's strand.
@@ -93,4 +93,4 @@ private:
     std::multimap<std::string, std::function<void()>> observers_;
 };
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks

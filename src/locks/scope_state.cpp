@@ -1,10 +1,10 @@
-#include "locks/scope.hpp"
+#include "locks/scope_state.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <set>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v0::locks {
 
 std::shared_ptr<scope_state> make_scope(std::shared_ptr<manager_state> m)
 {
@@ -15,7 +15,7 @@ asio::any_io_executor executor_of(std::shared_ptr<scope_state> const& s) noexcep
 
 void scope_state::add(lock_handle const& won)
 {
-    auto const& s = access::stake_of(won);
+    auto const& s = detail::access::handle_of(won);
     auto handles = std::make_shared<scope_share>(shared_from_this());
     forget_others();
     for (auto const& name : s->lock.resources)
@@ -65,7 +65,7 @@ scope_state::possession scope_state::look_at(resource_set const& names)
         auto const [it, is_new] = seen.try_emplace(l.get(), false);
         if (is_new) {
             if (auto more = l->another(known->second.handles.lock())) {
-                all.handles.push_back(access::make_handle(std::move(more)));
+                all.handles.push_back(detail::access::make_handle(std::move(more)));
                 it->second = true;
             }
         }
@@ -114,4 +114,4 @@ void scope_state::turn::leave() noexcept
     all_.turns_.erase(at_);
 }
 
-}  // namespace redlock::detail
+}  // namespace redlock::locks
