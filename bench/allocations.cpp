@@ -1,5 +1,5 @@
-// Counts what is allocated, by standing in for the C library's functions in this program. operator new alone would miss
-// what asks for aligned memory, as Boost.Asio does.
+// Counts allocations: the functions here replace those of the C library in this program. A replaced operator new would
+// miss aligned memory, which Boost.Asio requests with aligned_alloc.
 
 #include "allocations.hpp"
 

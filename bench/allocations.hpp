@@ -5,15 +5,15 @@
 
 namespace redlock::bench {
 
-/// What this program has taken from the heap so far, through whichever function.
+/// Heap use of this program since its start, by all allocating functions.
 struct heap {
     std::uint64_t allocations = 0;
-    std::uint64_t bytes = 0;       ///< as asked for
-    std::uint64_t live_bytes = 0;  ///< as handed out, and not given back
-    std::uint64_t peak_bytes = 0;  ///< the most of these since @ref reset_peak
+    std::uint64_t bytes = 0;       ///< requested
+    std::uint64_t live_bytes = 0;  ///< usable size of the blocks that are not freed yet
+    std::uint64_t peak_bytes = 0;  ///< highest `live_bytes` since @ref reset_peak
 };
 
-/// For a program in which one thread allocates.
+/// Not thread-safe: only one thread may allocate.
 heap heap_now() noexcept;
 void reset_peak() noexcept;
 

@@ -18,8 +18,8 @@ enum outcome : int { measured, failed, stopped };
 
 outcome tell(std::string const& text, outcome how)
 {
-    return std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0 ? how : stopped;  // otherwise the parent
-                                                                                               // has gone
+    // If writing fails, the parent has ended.
+    return std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0 ? how : stopped;
 }
 
 outcome measure_and_tell(std::function<std::vector<result>()> const& measure)
@@ -37,7 +37,7 @@ outcome measure_and_tell(std::function<std::vector<result>()> const& measure)
 
 std::vector<result> apart(std::function<std::vector<result>()> const& measure)
 {
-    // By SIGTERM its destructors stop the servers.
+    // On SIGTERM the child throws, so its destructors stop the servers.
     testbed::process child([&] { return measure_and_tell(measure); },
                            {.piped = true, .when_alone = SIGTERM, .is_over = was_interrupted});
     auto const text = child.read();

@@ -7,9 +7,9 @@
 
 namespace redlock::bench {
 
-/** Calls @p measure in a process of its own, so that what one measurement does to the heap is nobody else's.
+/** Calls @p measure in a process of its own, so that each measurement begins with a fresh heap.
 
-    @throws std::runtime_error with the message of what it threw; interrupted if it was
+    @throws std::runtime_error with the message of the exception that @p measure threw; interrupted after a signal
 */
 std::vector<result> apart(std::function<std::vector<result>()> const& measure);
 

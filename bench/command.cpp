@@ -18,7 +18,7 @@ namespace {
 using steady = std::chrono::steady_clock;
 using words = std::vector<std::string>;
 
-// Beside us, as it is installed, or where it is built.
+// The installed tool is in the folder of this program, a built one in src/cli.
 std::string tool()
 {
     auto const here = std::filesystem::read_symlink("/proc/self/exe").parent_path();

@@ -17,7 +17,7 @@ namespace redlock::bench {
 
 namespace {
 
-// What one process has counted, in memory that all of them share.
+// The counters of one process, in shared memory.
 struct part {
     std::uint64_t cycles, violations, failed, rounds;
     double cpu_seconds;
@@ -33,7 +33,7 @@ struct shared_results {
 void measure(config const& settings, work w, std::size_t processes, shared_results& all, part& mine)
 {
     load l(settings);
-    l.run({.clients = 1, .duration = std::chrono::milliseconds(100)});  // connects
+    l.run({.clients = 1, .duration = std::chrono::milliseconds(100)});  // connects to the nodes
     ++all.ready;
     while (all.ready < processes) {
         throw_if_interrupted();

@@ -8,11 +8,11 @@
 
 namespace redlock::bench {
 
-/** Several processes that want the same lock, each with a load of its own.
+/** Runs the load in several processes that compete for the same locks.
 
-    @param w of all of them together: `clients` is a multiple of @p processes, and `one_key` is set
-    @param more gets the smallest and the largest share of a process, in percent, and rounds per lock
-    @throws std::runtime_error if one of them fails; interrupted if it was
+    @param w  the work of all processes together: `clients` is a multiple of @p processes; `one_key` or `slots` is set
+    @param more  gets the smallest and the largest share of a process in percent, and the rounds per lock
+    @throws std::runtime_error if a process fails; interrupted after a signal
 */
 sample run_crowd(config const&, work w, std::size_t processes, std::map<std::string, double>& more);
 

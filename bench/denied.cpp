@@ -20,8 +20,8 @@ namespace {
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
-// One manager holds all names. Another one waits for them, and asks again, with tracking, whenever all of them have
-// changed.
+// One manager holds all names, and another waits for them. After each change of all names the waiter begins a new round
+// with client tracking.
 class denied_waiter : two_managers {
 public:
     denied_waiter(fleet const& servers, std::size_t names, std::size_t length)
@@ -35,16 +35,16 @@ public:
     }
 
     /// A cycle is a round of the waiter.
-    /// @param server_ms  set to how long a server carries out the commands of one: the median of rounds and servers,
-    ///                   because the system may take the processor from a server meanwhile
+    /// @param server_ms  gets the time that a server needs for the commands of a round. It is the median over rounds
+    ///                   and servers, because the system may take the processor from a server meanwhile
     sample run(std::chrono::milliseconds duration, double& server_ms)
     {
         auto held = acquire(holder_, names_, {.ttl = lock_ttl});
         bool done = false;
-        acquire_options const patient{.ttl = lock_ttl, .wait = wait_forever};
-        waiter_.async_acquire(names_, patient, [&](error_code, lock) { done = true; });
+        acquire_options const waiting{.ttl = lock_ttl, .wait = wait_forever};
+        waiter_.async_acquire(names_, waiting, [&](error_code, lock) { done = true; });
         auto const first = waiter_.stats().rounds;
-        run_until([&] { return waiter_.stats().rounds >= first + 2; });  // the first does not track
+        run_until([&] { return waiter_.stats().rounds >= first + 2; });  // the first round does not track
         std::vector<double> costs;
         sample s;
         auto const begun = steady::now();
@@ -53,7 +53,7 @@ public:
             auto after = before;
             while (!std::ranges::equal(before, after, std::ranges::less(), &work::scripts, &work::scripts)) {
                 throw_if_interrupted();
-                touch_all();  // again, if it came before the answer to a round
+                touch_all();  // repeated: a change before the answer to a round does not count
                 context_.run_for(10ms);
                 after = server_work();
             }
@@ -71,7 +71,7 @@ public:
 private:
     static constexpr std::chrono::milliseconds lock_ttl = 300s;
 
-    // The waiter asks again when all of them have changed.
+    // Changes all lock keys; then the waiter begins a new round.
     void touch_all()
     {
         auto const* const script = "for i = 1, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[1]) end";
@@ -87,7 +87,7 @@ private:
         double scripts = 0, ms = 0;
     };
 
-    /// The work that each server has done for the waiter.
+    /// The scripts and the time that each server has spent on the waiter.
     std::vector<work> server_work()
     {
         std::vector<work> all;
@@ -98,7 +98,7 @@ private:
                 return std::strtod(std::string(stores::redis::value_after(line, name, ",")).c_str(), nullptr);
             };
             work w{.scripts = figure("evalsha", "calls=")};
-            for (auto const* const command : {"evalsha", "exists", "client|caching"})  // calls of scripts are in theirs
+            for (auto const* const command : {"evalsha", "exists", "client|caching"})  // evalsha includes its calls
                 w.ms += figure(command, "usec=") / 1e3;
             all.push_back(w);
         }
@@ -113,7 +113,7 @@ private:
 
 std::vector<result> denied(options const& o, progress const& p)
 {
-    need_own_servers(o, "denied", "what others do there would count");
+    need_own_servers(o, "denied", "commands of other clients would be counted");
     std::vector<result> results;
     for (std::size_t names : {64, 256}) {
         for (std::size_t length : {24, 200}) {

@@ -34,7 +34,7 @@ std::string base64(std::string_view text)
 
 class gateway {
 public:
-    std::size_t number = 0;  ///< a part of its keys
+    std::size_t number = 0;  ///< part of the names of its keys
 
     explicit gateway(std::uint16_t port) : socket_(context_)
     {

@@ -8,7 +8,7 @@
 
 namespace redlock::bench {
 
-/// The transactions of a lock and its release as raw requests, one for each: a thread for each connection, which waits.
+/// Sends the transactions of a lock and its release as raw requests. Each connection has a thread that waits.
 sample run_etcd_floor(std::uint16_t port, std::size_t connections, std::chrono::milliseconds);
 
 }  // namespace redlock::bench

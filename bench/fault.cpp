@@ -21,10 +21,10 @@ struct fault {
     std::string began, ended;  // for the timeline
     void (testbed::local_server::*begin)();
     void (testbed::local_server::*end)();
-    bool keeps_counters;  ///< the server's own
+    bool keeps_counters;  ///< the server's counters survive the fault
 };
 
-// Cycles per second in the slices from @p from to @p to, without the first, in which things change.
+// Cycles per second in the slices from @p from to @p to, without the first slice, which contains the change.
 std::vector<double> rates(sample const& s, milliseconds from, milliseconds to)
 {
     std::vector<double> rates;
@@ -39,7 +39,7 @@ double mean(std::vector<double> const& v)
     return v.empty() ? 0 : std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
 }
 
-// The lowest of what is left when single slices are smoothed out: a dip, not a hiccup.
+// The lowest mean of four consecutive slices: a single slow slice does not count.
 double lowest_of_four(std::vector<double> const& v)
 {
     double lowest = mean(v);
@@ -48,7 +48,7 @@ double lowest_of_four(std::vector<double> const& v)
     return lowest;
 }
 
-// Cycles per second count while the fault lasts; the floor ran without one.
+// Measures the library before, during and after the fault. The floor runs without a fault.
 void measure(laboratory& lab, load& l, fault const& f, std::size_t clients, round& r, timeline& time)
 {
     auto& server = *lab.servers().own(lab.servers().size() - 1);
@@ -68,7 +68,7 @@ void measure(laboratory& lab, load& l, fault const& f, std::size_t clients, roun
         returned = std::chrono::steady_clock::now();
         return false;
     });
-    // Votes from before the fault may still come in: what counts is a vote for a question asked after the return.
+    // Late votes from before the fault do not count. This waits for a vote of a round that began after the return.
     w.events.emplace_back(2 * third + 1ms, [&] {
         if (votes() == votes_at_return)
             return true;
@@ -96,7 +96,7 @@ void measure(laboratory& lab, load& l, fault const& f, std::size_t clients, roun
 
 std::vector<result> with_fault(fault const& f, options const& o, progress const& p)
 {
-    need_own_servers(o, f.scenario, "it breaks one");
+    need_own_servers(o, f.scenario, "it stops or kills a server");
     if (o.count < 3)
         throw std::runtime_error(fmt::format(
             "{}: --count is {}, but with fewer than 3 nodes there is no lock while one is away", f.scenario, o.count));
@@ -112,7 +112,7 @@ std::vector<result> with_fault(fault const& f, options const& o, progress const&
         },
         [&](round& r) {
             measure(lab, l, f, clients, r, time);
-            l.run({.clients = clients, .duration = 300ms});  // the next round begins with all nodes well
+            l.run({.clients = clients, .duration = 300ms});  // before the next round, all nodes vote again
         });
     auto r = lab.conclude(rounds, f.scenario, {}, clients);
     r.time = time;

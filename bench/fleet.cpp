@@ -115,15 +115,15 @@ std::string fleet::version()
 
 fleet::counters fleet::count()
 {
-    // What a client sends for its locks. The servers count what a script calls, too: each `contend` one SET, and one of
-    // the two others. Who chooses from several locks calls these for each of them, so that fewer SETs may be left than
-    // were sent, but not less than none.
+    // These commands are sent for locks. The servers also count the calls of scripts: each `contend` calls SET, and
+    // HSET or HDEL, so those calls are subtracted from the SETs. An acquisition of any one of several locks calls HSET
+    // or HDEL for each lock, so the difference may be too low.
     constexpr std::array sent{"evalsha", "eval", "delifeq", "delex", "zadd", "zincrby", "client|caching", "exists"};
     constexpr std::array called{"hset", "hdel"};
     counters sum;
     for (std::size_t i = 0; i < size(); ++i) {
         if (own(i) && own(i)->pid() <= 0)
-            continue;  // it was killed
+            continue;  // the server is killed
         try {
             auto const info = observers_[i]->ask({"INFO", "everything"});
             auto const calls = [&](auto const* name) {
@@ -139,7 +139,7 @@ fleet::counters fleet::count()
             sum.reads += number<std::uint64_t>(stores::redis::value_after(info, "total_reads_processed:"));
             sum.cpu_seconds += number<double>(stores::redis::value_after(info, "used_cpu_sys:"))
                                + number<double>(stores::redis::value_after(info, "used_cpu_user:"));
-        } catch (std::runtime_error const&) {  // it was killed since, and is there again
+        } catch (std::runtime_error const&) {  // the server was restarted, so the connection broke
             observers_[i] = observe(addresses_[i]);
         }
     }

@@ -12,32 +12,32 @@
 
 namespace redlock::bench {
 
-/// Opens a blocking connection and says who we are. @throws std::runtime_error naming the node
+/// Opens a blocking connection and authenticates. @throws std::runtime_error naming the node
 int connect_to(net::url const& node);
 
-/// The servers that are measured: our own, which go with this object, or those of somebody else.
+/// The servers that are measured. The fleet starts and stops its own; servers given by URL it leaves running.
 class fleet {
 public:
-    /// Starts @p count servers. @throws std::runtime_error with their log
+    /// Starts @p count servers. @throws std::runtime_error with the log of a server that does not start
     fleet(std::size_t count, std::string const& program);
 
-    /// @throws std::runtime_error naming the URL that is not one, or cannot be reached
+    /// @throws std::runtime_error naming the URL that is invalid or cannot be reached
     explicit fleet(std::vector<std::string> urls);
 
     std::size_t size() const noexcept { return urls_.size(); }
     std::vector<std::string> const& urls() const noexcept { return urls_; }
     std::vector<net::url> const& addresses() const noexcept { return addresses_; }
 
-    /// Its own server @p i; null if it is somebody else's.
+    /// Its own server @p i; null if the servers were given by URL.
     testbed::local_server* own(std::size_t i) { return own_.empty() ? nullptr : own_[i].get(); }
 
     /// "Redis 7.0.15"
     std::string version();
 
-    /// Over all nodes, since they were started.
+    /// Sums over all nodes since their start.
     struct counters {
-        std::uint64_t commands = 0;  ///< of locks
-        std::uint64_t reads = 0;     ///< system calls
+        std::uint64_t commands = 0;  ///< for locks
+        std::uint64_t reads = 0;     ///< read system calls
         double cpu_seconds = 0;
     };
     counters count();

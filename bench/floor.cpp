@@ -27,7 +27,7 @@ namespace {
 using steady = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t nobodys = 0;  // the steps of a client begin at 1
+constexpr std::uint32_t no_step = 0;  // no client waits for the replies; the steps of a client begin at 1
 
 struct expected {
     std::uint32_t client;
@@ -49,7 +49,7 @@ struct client {
     std::string unlock_command;
     std::string extend_command;
     bool locking = true;
-    std::uint32_t step = 0;    // what is answered too late belongs to an older one
+    std::uint32_t step = 0;    // late replies have an older number
     std::size_t missing = 0;   // replies until this step is over
     steady::time_point due{};  // the intended start
     steady::time_point called{};
@@ -100,11 +100,11 @@ public:
         end_ = begin_ + work_.duration;
         for (std::size_t i = 0; i < clients_.size(); ++i) {
             clients_[i].due = begin_ + share() * static_cast<int>(i);
-            line_up(i, begin_);
+            schedule_cycle(i, begin_);
         }
         auto const cpu = own_cpu_seconds();
         while (running_ > 0 || !later_.empty())
-            turn();
+            poll_once();
         result_.client_cpu_seconds = own_cpu_seconds() - cpu;
         result_.seconds = std::chrono::duration<double>(std::max(steady::now(), end_) - begin_).count();
         if (work_.extend)
@@ -114,7 +114,7 @@ public:
     }
 
 private:
-    // How long after one client the next one starts.
+    // The interval between the starts of two clients.
     steady::duration share() const
     {
         return work_.rate > 0
@@ -137,22 +137,22 @@ private:
         client.ask({"SCRIPT", "LOAD", std::string(stores::redis::extend_script.source)});
     }
 
-    // For nobody to wait for.
+    // Sends a command of each client, and reads all replies.
     void to_all(std::string client::*command)
     {
         for (std::size_t i = 0; i < clients_.size(); ++i)
-            send(i, clients_[i].*command, nobodys);
+            send(i, clients_[i].*command, no_step);
         answer_all();
     }
 
-    // Who closes a connection before it has read everything makes the server forget what it has not yet carried out.
+    // Reads all replies. If a client closes a connection earlier, the server drops commands that it has not executed.
     void answer_all()
     {
         while (std::any_of(servers_.begin(), servers_.end(), [](auto& s) { return !s.waiting.empty(); }))
-            turn();
+            poll_once();
     }
 
-    void turn()
+    void poll_once()
     {
         flush();
         epoll_event events[32];
@@ -168,8 +168,8 @@ private:
         }
         while (!later_.empty() && later_.top().first <= now) {
             auto const i = later_.top().second;
-            later_.pop();  // first: it may line up again
-            ring(i, now);
+            later_.pop();  // before on_timer(), which may push to later_
+            on_timer(i, now);
         }
     }
 
@@ -195,16 +195,16 @@ private:
             throw std::runtime_error("a server has closed its connection");
         for (char c : std::string_view(buffer, static_cast<std::size_t>(size))) {
             if (c != '\n')
-                continue;  // each reply is one line
+                continue;  // a reply is one line
             auto const [i, step] = s.waiting.front();
             s.waiting.pop_front();
             auto& task = clients_[i];
-            if (step != nobodys && step == task.step && --task.missing == 0)
-                step_over(i, now);
+            if (step != no_step && step == task.step && --task.missing == 0)
+                end_step(i, now);
         }
     }
 
-    void step_over(std::size_t i, steady::time_point now)
+    void end_step(std::size_t i, steady::time_point now)
     {
         auto& c = clients_[i];
         if (c.locking && !work_.extend) {
@@ -214,21 +214,21 @@ private:
                 return later_.push({now + work_.hold, i});
             return step(i);
         }
-        cycle_over(i, now);
+        end_cycle(i, now);
     }
 
-    // A time has come: the hold is over, or the next cycle begins.
-    void ring(std::size_t i, steady::time_point now)
+    // A time of later_ is due: the hold is over, or the next cycle begins.
+    void on_timer(std::size_t i, steady::time_point now)
     {
         auto& c = clients_[i];
         if (work_.hold > 0us && !c.locking) {
-            send(i, c.unlock_command, nobodys);
-            return cycle_over(i, now);
+            send(i, c.unlock_command, no_step);
+            return end_cycle(i, now);
         }
         start_cycle(i, now);
     }
 
-    void cycle_over(std::size_t i, steady::time_point now)
+    void end_cycle(std::size_t i, steady::time_point now)
     {
         auto& c = clients_[i];
         ++result_.cycles;
@@ -236,11 +236,11 @@ private:
         c.locking = true;
         --running_;
         c.due += share() * static_cast<int>(clients_.size());
-        line_up(i, now);
+        schedule_cycle(i, now);
     }
 
-    // For its next cycle. One whose time would come after the end is none: at a low rate it could be hours away.
-    void line_up(std::size_t i, steady::time_point now)
+    // Schedules the next cycle of a client. Cycles scheduled after the end of the run are dropped.
+    void schedule_cycle(std::size_t i, steady::time_point now)
     {
         auto const due = clients_[i].due;
         if (std::max(now, due) >= end_)

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int sub_bits = 7;  // 128 buckets for each power of two
 
-// The leading eight bits of a value tell it apart within its power of two; how many follow them chooses the power.
+// The leading eight bits of a value choose the bucket within its power of two; the number of further bits is the power.
 constexpr std::size_t bucket_of(std::uint64_t value) noexcept
 {
     int const dropped = std::max(static_cast<int>(std::bit_width(value)) - (sub_bits + 1), 0);
@@ -60,7 +60,7 @@ std::chrono::duration<double, std::nano> histogram::mean() const noexcept
 
 nanoseconds histogram::at(double share) const noexcept
 {
-    // 0.07 * 100 is a little more than 7 to a computer; that must not lead to the eighth value.
+    // In floating point, 0.07 * 100 is a little above 7. nextafter keeps ceil from returning 8.
     auto const wanted = std::ceil(std::nextafter(share * static_cast<double>(count_), 0));
     auto const rank = std::clamp(wanted, 1.0, std::max(static_cast<double>(count_), 1.0));
     double seen = 0;
@@ -88,7 +88,7 @@ std::vector<std::pair<double, double>> histogram::curve() const
     if (count_ == 0)
         return points;
     auto const n = static_cast<double>(count_);
-    auto const steps = 10 * std::log10(n) - 0.01;  // of ten values the tenth step is the maximum already
+    auto const steps = 10 * std::log10(n) - 0.01;  // with ten values, the tenth step is the maximum
     for (int i = 0; i < steps; ++i) {
         auto const share = 1 - std::pow(10, -i / 10.0);
         points.emplace_back(share, in_microseconds(at(share)));

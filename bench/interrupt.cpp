@@ -14,7 +14,7 @@ void note_interrupts()
 {
     struct sigaction action = {};
     action.sa_handler = [](int) { noted = 1; };
-    ::sigaction(SIGINT, &action, nullptr);  // without SA_RESTART: what waits is to look
+    ::sigaction(SIGINT, &action, nullptr);  // no SA_RESTART: blocking calls return, and the callers check
     ::sigaction(SIGTERM, &action, nullptr);
 }
 

@@ -8,7 +8,7 @@ struct interrupted : std::runtime_error {
     interrupted() : std::runtime_error("stopped") {}
 };
 
-/// From now on SIGINT and SIGTERM are only noted, so that servers and their folders go in good order.
+/// Makes SIGINT and SIGTERM only set a flag, so that destructors can stop the servers and delete their folders.
 void note_interrupts();
 bool was_interrupted() noexcept;
 

@@ -12,7 +12,7 @@ namespace redlock::bench {
 
 namespace {
 
-// Of the time of all processors together. The system counts it in steps of 10 ms.
+// Share of the time of all processors together. The system counts it in steps of 10 ms.
 constexpr double tolerated_share = 0.05;
 constexpr int attempts_max = 3;
 

@@ -15,36 +15,35 @@
 
 namespace redlock::bench {
 
-/// How long a node's vote is waited for: ten thousand at once are not answered within the 50 ms that suit a server.
+/// The `node_timeout` for so many clients: a server needs more than 50 ms for ten thousand requests at once.
 std::chrono::milliseconds node_timeout(std::size_t clients);
 
-/// @throws std::runtime_error if the options name servers of somebody else; it tells @p why that does not go
+/// @throws std::runtime_error with the reason @p why if the options name existing servers
 void need_own_servers(options const&, std::string const& scenario, std::string const& why = {});
 
-/// Where the measurements of a scenario are made: its servers, and what is read off them.
+/// Measures a scenario: has its servers, reads their counters, and repeats disturbed rounds.
 class laboratory {
 public:
-    /// @p count servers of our own, unless @ref options::nodes names others.
+    /// Starts @p count servers, unless @ref options::nodes names existing ones.
     laboratory(options const&, progress, std::size_t count);
 
     fleet& servers() noexcept { return servers_; }
     options const& settings() const noexcept { return options_; }
 
-    /// The servers' end of it @p runs; a process of ours that is not a server may be named in @p helper.
-    /// Adds what the servers have done meanwhile.
+    /// Calls @p runs, and adds the servers' counters for this time to its sample.
     sample observe(std::function<sample()> const& runs);
 
-    /** Measures in rounds: first @p floor, if there is one, then @p library. Rounds in which other processes took the
-        processors are repeated, twice at most.
+    /** Measures in rounds: first @p floor, if there is one, then @p library. A round in which other processes used the
+        processors is repeated, at most twice.
     */
     std::vector<round> rounds(std::string const& what, std::function<sample()> const& floor,
                               std::function<void(round&)> const& library);
 
-    /// What came of rounds. @param has_floor  whether they had one
+    /// The result of the rounds. @param has_floor  whether the rounds measured a floor
     result conclude(std::vector<round> const&, std::string scenario, std::string variant, std::size_t clients,
                     bool has_floor = true) const;
 
-    /// A process of ours that is neither this one nor one of the servers, and its children.
+    /// Counts the processor time of @p helper and its children as ours. It is neither this process nor a server.
     void count_in(pid_t helper) { helper_ = helper; }
 
 private:

@@ -18,9 +18,9 @@ namespace redlock::bench {
 namespace {
 
 constexpr auto token = asio::as_tuple(asio::deferred);
-constexpr int only_one = 1'000'000;  // weighs more than all that may share a lock
+constexpr int only_one = 1'000'000;  // the weight of an exclusive holder, above that of all readers
 
-// What this process has used since.
+// Measures what this process uses from now on.
 class meter {
 public:
     void read(sample& to) const
@@ -45,7 +45,7 @@ public:
 
 config settings_for(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout, bool fencing)
 {
-    // A killed server is to vote again as soon as it can: what is measured is how soon.
+    // Without the restart guard, a restarted server votes at once; the scenario `killed` measures how soon.
     return {.nodes = std::move(nodes),
             .node_timeout = node_timeout,
             .fencing = fencing,
@@ -85,30 +85,30 @@ sample load::run(work const& w)
         asio::co_spawn(context_, happen(at, what), asio::detached);
     run_until_idle();
     used.read(now_);
-    now_.seconds = std::max(now_.seconds, std::chrono::duration<double>(w.duration).count());  // the last may begin
-                                                                                               // earlier
+    // At a low rate, the last cycle may end before the duration is over.
+    now_.seconds = std::max(now_.seconds, std::chrono::duration<double>(w.duration).count());
     return std::move(now_);
 }
 
-// As a server would, with run(): to ask the loop for one handler at a time costs a tenth of a lock.
+// Uses run(), as servers do. Calls of run_one() would cost a tenth of the time of a lock.
 void load::run_until_idle()
 {
-    look_out();
+    poll_interrupts();
     while (running_ > 0)
         context_.run();
     context_.restart();
     throw_if_interrupted();
 }
 
-// Notices an interrupt while the loop runs.
-void load::look_out()
+// Ends the run after a signal.
+void load::poll_interrupts()
 {
     if (was_interrupted())
-        end_ = begin_;  // each client ends with its cycle
-    look_out_.expires_after(std::chrono::milliseconds(100));
-    look_out_.async_wait([this](error_code ec) {
+        end_ = begin_;  // each client ends after its cycle
+    interrupt_timer_.expires_after(std::chrono::milliseconds(100));
+    interrupt_timer_.async_wait([this](error_code ec) {
         if (!ec)
-            look_out();
+            poll_interrupts();
     });
 }
 
@@ -136,13 +136,13 @@ asio::awaitable<void> load::client(std::size_t number, work const& w)
     acquire_options options{.ttl = w.ttl,
                             .wait = w.one_key || w.slots > 0 ? wait_forever : std::chrono::milliseconds(0)};
     std::bernoulli_distribution reads(w.readers);
-    // A cycle whose time would come after the end is none: at a low rate it could be hours away.
+    // Cycles scheduled after the end of the run are dropped.
     for (; std::max(steady::now(), due) < end_; due += every(static_cast<double>(w.clients))) {
         if (w.rate > 0 && due > steady::now()) {
             pause.expires_at(due);
             co_await pause.async_wait(token);
         }
-        // From when it should have begun: otherwise a stall would hide the cycles that it kept from beginning.
+        // Latency counts from the intended start; otherwise a stall would hide the cycles that it delayed.
         auto const begun = w.rate > 0 ? due : steady::now();
         bool const shares = w.readers > 0 && reads(random_);
         options.mode = shares ? mode::shared : mode::exclusive;
@@ -211,10 +211,10 @@ asio::awaitable<void> load::happen(std::chrono::milliseconds at, std::function<b
     one_less();
 }
 
-std::chrono::nanoseconds load::until(std::function<bool()> look, std::chrono::milliseconds patience)
+std::chrono::nanoseconds load::until(std::function<bool()> done, std::chrono::milliseconds timeout)
 {
     auto const begin = steady::now();
-    while (!look() && steady::now() < begin + patience)
+    while (!done() && steady::now() < begin + timeout)
         context_.run_one_for(std::chrono::milliseconds(1));
     return steady::now() - begin;
 }
@@ -243,8 +243,8 @@ sample load::hold(std::size_t count, std::chrono::milliseconds ttl, std::chrono:
     for (std::size_t i = 0; i < at_once; ++i)
         asio::co_spawn(context_, take(held, i, at_once, count, ttl), asio::detached);
     run_until_idle();
-    context_.run_for(std::chrono::milliseconds(100));  // late votes
-    if (!std::exchange(has_held_, true))               // later rounds use the memory again
+    context_.run_for(std::chrono::milliseconds(100));  // for late votes
+    if (!std::exchange(has_held_, true))               // later rounds reuse the memory
         more["bytes_per_held_lock"] = static_cast<double>(heap_now().live_bytes - before_all.live_bytes)
                                       / static_cast<double>(count);
 
@@ -262,8 +262,8 @@ sample load::hold(std::size_t count, std::chrono::milliseconds ttl, std::chrono:
     more["held_at_the_end"] =
         static_cast<double>(std::count_if(held.begin(), held.end(), [](auto& l) { return l.held(); }));
 
-    held.clear();  // gives all back
-    // What is being given back one by one goes on while the votes come in.
+    held.clear();  // releases all locks
+    // The releases end when their votes have arrived.
     until([this] { return stats().held == 0 && stats().cleaning == 0; }, std::chrono::seconds(10));
     return std::move(now_);
 }

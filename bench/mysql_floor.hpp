@@ -9,9 +9,9 @@
 namespace redlock::bench {
 
 #ifdef REDLOCK_HAS_MYSQL
-/// The calls of a lock and its release, by the client library as it comes: a thread for each connection, which waits.
+/// Calls the procedures of a lock and its release with the blocking client library. Each connection has a thread.
 sample run_mysql_floor(std::uint16_t port, std::size_t connections, std::chrono::milliseconds);
-#else  // nobody calls it
+#else  // never called
 inline sample run_mysql_floor(std::uint16_t, std::size_t, std::chrono::milliseconds) { return {}; }
 #endif
 

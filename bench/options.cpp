@@ -19,31 +19,35 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr char about[] =
-    R"(Measures locks on Redis servers, which it starts itself, and in the same rounds the floor: a raw client that sends
-the same commands and only counts the replies. Absolute times do not travel; ratios to the floor do.
+    R"(Measures locks on Redis servers, which it starts itself. In the same rounds it measures the floor: a raw client
+that sends the same commands and only counts the replies. Times differ between machines; ratios to the floor differ
+little.
 
-Scenarios (uncontended and stalled, if none is named; "all" is each of them):
+Scenarios (default: uncontended and stalled; "all": each of them):
   uncontended  each client locks and unlocks a key of its own                     (256 clients, and 1)
-  contended    all want the same key and hold it for --hold                       (32 clients)
-  crowded      the same by four processes, each with a quarter of the clients     (32 clients)
-  woken        another process gives a lock up that one waits for, or keeps it        (1 waiter, and 32)
+  contended    all clients compete for one key and hold it for --hold             (32 clients)
+  crowded      contended, with the clients in four processes                      (32 clients)
+  woken        another process releases a lock that clients wait for, or keeps it    (1 waiter, and 32)
   renew        --locks locks are held and renewed
-  stalled      one node is stopped for the middle third of the time, and goes on  (256 clients)
-  killed       the same; it is killed, and started again without what it knew     (256 clients)
-  distant      each node is --rtt away; then one of them is 200 ms away           (1 client)
+  stalled      one node is stopped for the middle third of the time              (256 clients)
+  killed       one node is killed instead, and started again without its data     (256 clients)
+  distant      each node has the round trip time --rtt; then one has 200 ms       (1 client)
   fenced       uncontended with fencing; its floor is the library without it      (256 clients, and 1)
   observed     uncontended with an observer that does nothing; its floor is the library without it  (256 clients, and 1)
   sets         uncontended with 2, 5 and 20 names at once; its floor is the library with one  (256 clients)
-               ten of twenty names at once, where others want each; its floor takes one after the other
-  denied       64 and 256 names of 24 and 200 bytes are waited for; each round is denied  (1 waiter)
-  shared       all share one lock, but one in twenty, who has it alone for --hold; its floor is all alone  (64 clients, and 24)
-               the same, at fixed times: five times as many as one after the other, or --rate     (64 clients)
-  slots        all want any one of eight locks and hold it for --hold (5 ms), in one process and in four; its floor are
-               eight clients, each with a lock of its own                          (32 clients)
-  stores       uncontended on a PostgreSQL server; its floor is pgbench with the same functions, on as many connections  (64 clients, and 1)
+               ten of twenty names at once, while others lock each name; its floor locks one after the other
+  denied       a client waits for 64 and 256 names of 24 and 200 bytes; each round is denied  (1 waiter)
+  shared       19 of 20 cycles share one lock, the others hold it exclusively, for --hold; in its floor, all cycles are
+               exclusive                                                           (64 clients, and 24)
+               the same at fixed times: five times the rate of exclusive cycles, or --rate         (64 clients)
+  slots        all clients compete for any one of eight locks and hold it for --hold (5 ms), in one process and in four;
+               its floor has eight clients, each with a lock of its own            (32 clients)
+  stores       uncontended on a PostgreSQL server; its floor is pgbench with the same functions, on as many connections
+               (64 clients, and 1)
                the same on a MariaDB server; its floor is the client library with a thread for each connection
-               one lock that four processes want                                  (32 clients)
-  command      "redlock run" with a command that does nothing; its floor is a redis-cli PING to each node, one after the other
+               one lock for which four processes compete                          (32 clients)
+  command      "redlock run" with a command that does nothing; its floor is a redis-cli PING to each node, one after the
+               other
   orders       redlock_shop, whose orders hold a lock for their item; its floor has none  (64 clients, and 1)
   scale        1 to 9 nodes, 1 to 10000 clients)";
 
@@ -74,16 +78,16 @@ options parse(std::vector<std::string> arguments)
     line.add_option("SCENARIO", o.scenarios)->take_all();
 
     line.option_defaults()->group("What is measured");
-    line.add_nodes(o.nodes, "servers that are there already; keys \"lock:bench…\" are set on them and removed",
-                   "$REDLOCK_NODES, unless --count or --server is there");
-    line.add_number("--count", o.count, 1, 9,
-                    "or so many of our own, an odd number; for servers that are there already, use --nodes");
-    line.add_text("--server", "PROGRAM", o.server, "their program (redis-server, or $REDLOCK_SERVER)");
+    line.add_nodes(o.nodes, "existing servers; keys \"lock:bench…\" are set on them and removed",
+                   "$REDLOCK_NODES, unless --count or --server is given");
+    line.add_number("--count", o.count, 1, 9, "number of servers to start, odd; for existing servers, use --nodes");
+    line.add_text("--server", "PROGRAM", o.server,
+                  "program of the servers to start (redis-server, or $REDLOCK_SERVER)");
     line.add_number("--clients", o.clients, 1, 10'000, "at a time");
     line.add_number("--rate", o.rate, 0, 1'000'000,
-                    "cycles per second; latency counts from the intended start; 0: as many as go");
+                    "cycles per second; latency counts from the intended start; 0: as many as possible");
     line.add_duration("--hold", hold, 0ms, 10s,
-                      "in the critical section of `contended` and, if given, of `uncontended`");
+                      "time in the critical section of `contended` and, if given, of `uncontended`");
     line.add_duration("--rtt", o.rtt, 0ms, 1s, "of `distant`");
     line.add_number("--locks", o.locks, 1, 100'000, "of `renew`");
     line.add_duration("--ttl", o.ttl, 500ms, 1min, "of `renew`");
@@ -91,14 +95,14 @@ options parse(std::vector<std::string> arguments)
     line.add_number("--rounds", o.rounds, 1, 100, "medians are shown");
     line.add_duration("--duration", o.duration, 100ms, 1min, "of each measurement");
     line.add_numbers("--pin", "CPU", o.pin, 0, 1023,
-                     "keeps everything on these processors; one gives the steadiest ratios");
-    line.option_defaults()->group("What comes of it, besides the table");
+                     "runs everything on these processors; one gives the steadiest ratios");
+    line.option_defaults()->group("Output, besides the table");
     line.add_text("--json", "FILE", o.json, "all figures, and the machine");
     line.add_text("--csv", "FILE", o.csv, "all figures, for a spreadsheet");
     line.add_text("--plot", "FILE.svg", o.plot,
                   "rates and latencies, drawn by gnuplot; with --compare, what has changed, too");
     line.option_defaults()->group("Instead");
-    line.add_option("--compare", compared, "two runs: what is faster and slower in the second")
+    line.add_option("--compare", compared, "compares two runs: shows what is faster and slower in the second")
         ->type_name("BEFORE.json AFTER.json");
     line.read(std::move(arguments));
 

@@ -10,12 +10,12 @@ namespace redlock::bench {
 
 struct options {
     std::vector<std::string> scenarios;
-    std::vector<std::string> nodes;  ///< URLs; empty: servers of our own
+    std::vector<std::string> nodes;  ///< URLs; empty: start servers
     std::size_t count = 5;
     std::string server;
-    std::size_t clients = 0;  ///< 0: what suits the scenario
+    std::size_t clients = 0;  ///< 0: the default of the scenario
     double rate = 0;
-    std::optional<std::chrono::microseconds> hold;  ///< 1 ms where one is needed
+    std::optional<std::chrono::microseconds> hold;  ///< default: chosen by the scenario
     std::chrono::microseconds rtt{1000};
     std::size_t locks = 10'000;
     std::chrono::milliseconds ttl{10'000};
@@ -26,7 +26,7 @@ struct options {
     std::string before, after;  ///< of --compare
 };
 
-/// What is written into results: the command, without users and passwords.
+/// The command line for result files, without users and passwords.
 std::string command_line(std::vector<std::string> const& arguments);
 
 /// @throws cli::early_exit

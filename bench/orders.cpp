@@ -25,7 +25,7 @@ namespace http = boost::beast::http;
 using tcp = asio::ip::tcp;
 using steady = std::chrono::steady_clock;
 
-// Beside this program when it is installed; elsewhere in the build folder.
+// The installed shop is in the folder of this program; a built one has its own folder.
 std::string shop_program()
 {
     auto const here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
@@ -33,10 +33,10 @@ std::string shop_program()
         if (std::filesystem::exists(path))
             return path.string();
     }
-    throw std::runtime_error("orders: redlock_shop is not there; it is built if SQLite is (libsqlite3-dev)");
+    throw std::runtime_error("orders: redlock_shop is not found; install libsqlite3-dev and build it");
 }
 
-// One buyer: an order after the other, on one connection.
+// A buyer sends one order after the other on one connection.
 asio::awaitable<void> buy(std::uint16_t port, std::size_t number, steady::time_point end, sample& s)
 {
     constexpr std::array items{"cappuccino", "croissant", "espresso", "lemonade"};
@@ -69,7 +69,8 @@ sample sell(laboratory& lab, std::size_t clients, std::vector<std::string> const
         nodes += (nodes.empty() ? "" : ",") + u;
     std::vector<std::string> options{"--port", "0", "--stock", "1000000", "--threads", "1", "--timeout", "60000"};
     options.insert(options.end(), more.begin(), more.end());
-    testbed::service shop(shop_program(), options, {"REDLOCK_NODES=" + nodes});  // arguments are no place for passwords
+    // The URLs may contain passwords, so they are in the environment, not in the arguments.
+    testbed::service shop(shop_program(), options, {"REDLOCK_NODES=" + nodes});
     lab.count_in(shop.pid());
     sample s;
     asio::io_context context(1);

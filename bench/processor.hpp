@@ -7,20 +7,20 @@
 
 namespace redlock::bench {
 
-/// Restricts this process, and what it starts from now on, to @p processors.
-/// @throws std::runtime_error naming --pin if that cannot be
+/// Restricts this process, and the processes that it starts from now on, to @p processors.
+/// @throws std::runtime_error naming --pin if the system refuses
 void pin_to(std::vector<int> const& processors);
 
-/// Those that this process may use.
+/// The processors that this process may use.
 std::vector<int> processors_in_use();
 
-/// What this process has used so far; what process @p pid has, 0 if it is gone.
+/// Processor time of this process so far; of process @p pid, 0 if it has ended.
 double own_cpu_seconds();
 double cpu_seconds_of(pid_t pid);
-double cpu_seconds_of_family(pid_t pid);  ///< and what its children have
-double cpu_seconds_of_the_dead();         ///< those that this process has started, and outlived
+double cpu_seconds_of_family(pid_t pid);  ///< including its children
+double cpu_seconds_of_the_dead();         ///< children of this process that have ended
 
-/// What was done on @p processors since the machine started, by whomever, and what its host took away.
+/// Busy time of @p processors since the machine started, of all processes, including time that its host has stolen.
 double busy_seconds(std::vector<int> const& processors);
 
 /// For result files: "processor", "cores", "kernel", "compiler", "date".

@@ -1,4 +1,4 @@
-// How fast the library is, as a ratio to what the same commands cost at the least, measured in the same run.
+// Measures the library's speed as a ratio to the floor: the minimal cost of the same commands, in the same run.
 
 #include "cli/early_exit.hpp"
 #include "fleet.hpp"
@@ -32,7 +32,7 @@ run read(std::string const& file)
     return from_json(std::string(std::istreambuf_iterator<char>(in), {}), file);
 }
 
-// Opened before anything is measured: minutes of work must not end at a mistyped path.
+// An output file. It is opened before the measurements, so that a wrong path fails at once.
 class output {
 public:
     explicit output(std::string path) : path_(std::move(path))

@@ -11,7 +11,7 @@
 
 namespace redlock::bench {
 
-/// What one measurement of the library, or of the floor, has counted.
+/// The counters of one run of the library or of the floor.
 struct sample {
     std::uint64_t cycles = 0;
     double seconds = 0;
@@ -25,7 +25,7 @@ struct sample {
     histogram acquire, cycle, wait;
     std::map<std::string, std::uint64_t> failures;
     std::uint64_t violations = 0;
-    std::vector<std::uint64_t> slices;  ///< cycles that ended in each @ref slice from the beginning on
+    std::vector<std::uint64_t> slices;  ///< cycles that ended in each @ref slice since the beginning
 
     static constexpr std::chrono::milliseconds slice{50};
 
@@ -33,7 +33,7 @@ struct sample {
     double each(double total) const { return cycles > 0 ? total / static_cast<double>(cycles) : 0; }
 };
 
-/// One round: the library, and the floor right before it.
+/// One round: the floor, then the library.
 struct round {
     sample library;
     sample floor;
@@ -43,7 +43,7 @@ struct round {
 
 double median(std::vector<double> values);
 
-/// Medians over @p rounds, of which there is at least one. @p has_floor: the rounds' floors were measured.
+/// Medians over @p rounds, at least one. @p has_floor: the rounds have measured their floors.
 result summarise(std::vector<round> const& rounds, bool has_floor);
 
 }  // namespace redlock::bench

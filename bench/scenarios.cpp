@@ -23,7 +23,7 @@ result measure_uncontended(laboratory& lab, std::string const& scenario, std::si
     auto const& o = lab.settings();
     auto const hold = o.hold.value_or(0us);
     load l(lab.servers().urls(), node_timeout(clients));
-    l.run({.clients = clients, .duration = 200ms});  // connects, and warms up
+    l.run({.clients = clients, .duration = 200ms});  // connects to the nodes, and warms up
     auto const rounds = lab.rounds(
         fmt::format("{}, nodes: {}, clients: {}", scenario, lab.servers().size(), clients),
         [&] {
@@ -38,7 +38,7 @@ result measure_uncontended(laboratory& lab, std::string const& scenario, std::si
     return lab.conclude(rounds, scenario, variant, clients);
 }
 
-// Each in a process of its own, whatever the one before has done to the heap.
+// Measures in a process of its own, so that each measurement begins with a fresh heap.
 void add_uncontended(std::vector<result>& to, options const& o, progress const& p, std::string const& scenario,
                      std::size_t nodes, std::size_t clients)
 {
@@ -62,7 +62,7 @@ std::vector<result> uncontended(options const& o, progress const& p)
     return results;
 }
 
-// The floor of one lock that all want: what it is held for, and one round trip in between.
+// The floor is one client that locks and unlocks the same key: the hold time plus one round trip.
 std::vector<result> measure_contended(std::string const& scenario, options const& o, progress const& p,
                                       std::size_t processes)
 {
@@ -143,7 +143,7 @@ result measure_distant(laboratory& lab, testbed::proxy& network, std::string con
 
 std::vector<result> distant(options const& o, progress const& p)
 {
-    need_own_servers(o, "distant", "what is far away already needs no help");
+    need_own_servers(o, "distant", "it adds delays to connections on loopback");
     laboratory lab(o, p, o.count);
     std::vector<testbed::proxy::target> targets;
     for (std::size_t i = 0; i < lab.servers().size(); ++i)
@@ -167,7 +167,7 @@ std::vector<result> scale(options const& given, progress const& p)
 {
     need_own_servers(given, "scale");
     auto o = given;
-    o.rounds = std::min<std::size_t>(o.rounds, 3);  // many small measurements: the line through them is what counts
+    o.rounds = std::min<std::size_t>(o.rounds, 3);  // few rounds, because the trend over all sizes counts
     std::vector<result> results;
     for (std::size_t nodes : {1, 3, 5, 7, 9})
         add_uncontended(results, o, p, "scale", nodes, 256);
@@ -176,7 +176,7 @@ std::vector<result> scale(options const& given, progress const& p)
     return results;
 }
 
-// The cost of an option: the floor is the library itself, without it.
+// Measures the cost of an option. The floor is the library without the option.
 result measure_option(laboratory& lab, std::string const& scenario, std::string const& variant, std::size_t clients,
                       config with)
 {

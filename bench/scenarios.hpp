@@ -11,42 +11,42 @@ namespace redlock::bench {
 
 std::vector<std::string> scenario_names();
 
-/// Called with what is being measured, before each measurement.
+/// Called with a description before each round.
 using progress = std::function<void(std::string const& what)>;
 
-/// @throws std::runtime_error if a scenario cannot be run, or a server fails
+/// @throws std::runtime_error if the scenario cannot run, or a server fails
 std::vector<result> run_scenario(std::string const& name, options const&, progress const&);
 
-// Each scenario has a file of its name.
+// A scenario is in the file of its name, unless its comment names another file.
 
-/// Measures how long a command takes to start under a lock, beside one redis-cli for each node.
+/// Measures `redlock run` with a command that does nothing. The floor is one redis-cli PING for each node.
 std::vector<result> command_under_lock(options const&, progress const&);
 
 /// Measures the servers' work for each denied round of a waiting acquisition of many names.
 std::vector<result> denied(options const&, progress const&);
 
-/// In fault.cpp: one of the servers is stopped for the middle third of the time, then it goes on.
+/// In fault.cpp: one server is stopped for the middle third of the time.
 std::vector<result> stalled(options const&, progress const&);
 
-/// In fault.cpp: one of the servers is killed after a third of the time, and started again, empty, after two.
+/// In fault.cpp: one server is killed after a third of the time, and started again without data after two thirds.
 std::vector<result> killed(options const&, progress const&);
 
-/// The order service of docs/examples/shop under load: orders hold a lock; the floor is the same without locks.
+/// Measures the order service of docs/examples/shop, whose orders hold a lock. The floor is the service without locks.
 std::vector<result> orders(options const&, progress const&);
 
-/// Measures the cost of several resources at once, and the wait of such a set while others want its resources.
+/// Measures the cost of several resources at once, and the wait for a set while others lock its resources.
 std::vector<result> sets(options const&, progress const&);
 
-/// One lock that nearly all clients share, and a few want alone.
+/// Measures one lock with many readers and few writers.
 std::vector<result> shared(options const&, progress const&);
 
-/// A semaphore of eight, which many clients want.
+/// Measures a semaphore with eight permits under contention, in slots.cpp.
 std::vector<result> slots_of_a_semaphore(options const&, progress const&);
 
-/// Locks in other stores than Redis, each beside its own native client. Stores whose servers are not here are left out.
+/// Measures the other stores; the floor is a native client. Stores without an installed server are left out.
 std::vector<result> stores(options const&, progress const&);
 
-/// Measures how soon a waiter has a lock that another client gives up, and the cost of waiting for a held lock.
+/// In wake.cpp: measures the time from a release to the next holder, and the cost of waiting for a held lock.
 std::vector<result> woken(options const&, progress const&);
 
 }  // namespace redlock::bench

@@ -22,11 +22,11 @@ using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 constexpr auto token = asio::as_tuple(asio::deferred);
 
-// What they cost: the floor is the library itself, with one name a lock.
+// Measures the cost of a set. The floor is the library with one name per lock.
 result measure_cost(laboratory& lab, std::size_t clients, std::size_t names)
 {
     auto const& o = lab.settings();
-    auto const timeout = node_timeout(clients * names);  // each name is a key to be set
+    auto const timeout = node_timeout(clients * names);  // each name is a key
     load one(lab.servers().urls(), timeout), several(lab.servers().urls(), timeout);
     work const single{.clients = clients, .duration = o.duration, .hold = o.hold.value_or(0us), .rate = o.rate};
     auto set = single;
@@ -48,15 +48,15 @@ constexpr std::size_t names_in_all = 20, names_wanted = 10, single_processes = 4
 constexpr auto hold = 5ms;
 constexpr double load_of_singles = 0.9;
 
-// How who wants several comes to them.
+// How the client that wants several names acquires them.
 enum class manner {
-    not_at_all,   // the singles are alone
-    in_sequence,  // one lock after the other, in the order of the names, as multi-locks of other libraries do
+    not_at_all,   // only single names are locked
+    in_sequence,  // one lock after the other in the order of the names, like multi-locks of other libraries
     as_set,
 };
 
-// Managers that know of each other only through the servers, as if they were processes: one wants ten of twenty names
-// together, four want each of them alone, so that each is held for nine tenths of the time.
+// Five managers that stand for processes: they communicate only through the servers. One acquires ten of twenty names
+// together. Four lock each name alone, so that a name is held for nine tenths of the time.
 class overlap {
 public:
     explicit overlap(fleet const& servers)
@@ -77,7 +77,7 @@ public:
         }
     }
 
-    // A cycle is a set that was held. @p singles: how long those who wanted one name waited.
+    // A cycle is a held set. @p singles gets the waits for single names.
     sample run(manner how, std::chrono::milliseconds duration, histogram& singles)
     {
         sample s;
@@ -102,7 +102,7 @@ public:
     }
 
 private:
-    // Acquisitions of the same name by all are as far apart as the load says, if they need not wait.
+    // The pauses are random, with a mean that gives the load `load_of_singles` if no acquisition waits.
     asio::awaitable<void> take_one(lock_manager& by, std::string name, histogram& waits, std::size_t seed)
     {
         asio::steady_timer timer(context_);
@@ -157,7 +157,7 @@ private:
     }
 
     asio::io_context context_{1};
-    std::deque<lock_manager> managers_;  // the last wants several
+    std::deque<lock_manager> managers_;  // the last one acquires several names
     std::vector<std::string> names_;
     steady::time_point end_;
     std::size_t running_ = 0;

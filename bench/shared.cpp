@@ -11,11 +11,12 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr double readers = 0.95;
-constexpr double paced = 5;  // times what comes one after the other: of writers alone a quarter of what there is time
-                             // for
+// The rate at fixed times, as a multiple of the floor's. One cycle in twenty is a writer, so writers alone need a
+// quarter of the time.
+constexpr double paced = 5;
 
-// The floor is the library itself, where each cycle has the lock alone. @p at_once: who has ended begins again;
-// otherwise cycles begin at fixed times.
+// The floor is the library with exclusive cycles only. @p at_once: a client begins its next cycle at once; false:
+// cycles begin at fixed times.
 result measure(laboratory& lab, std::size_t clients, bool at_once)
 {
     auto const& o = lab.settings();

@@ -15,8 +15,8 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t permits = 8;
 
-// The floor: each lock is taken by a client of its own, which holds it, and then releases and locks it again in one
-// round trip. Ideal would be no time at all in between.
+// The floor has a client for each permit, which releases its key and locks it again in one round trip.
+// The ideal of `rate_to_ideal` is a sequence of holders without pauses.
 result measure(options const& o, progress const& p, std::size_t processes)
 {
     laboratory lab(o, p, o.count);

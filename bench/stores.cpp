@@ -28,7 +28,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds patience(5000);
+constexpr milliseconds usual_timeout(5000);
 
 /// A store with a server of its own.
 struct subject {
@@ -39,7 +39,7 @@ struct subject {
     std::function<sample(std::size_t clients, std::size_t connections, milliseconds)> run_floor;
 };
 
-config settings_of(subject const& s, std::size_t connections, milliseconds timeout = patience)
+config settings_of(subject const& s, std::size_t connections, milliseconds timeout = usual_timeout)
 {
     return {.nodes = {s.url},
             .stores = {s.store.make({.connections = connections, .timeout = timeout})},
@@ -62,7 +62,7 @@ result measure_uncontended(laboratory& lab, subject const& s, std::size_t client
                         clients);
 }
 
-// One lock that all want, by four processes.
+// Four processes compete for one lock.
 result measure_crowded(laboratory& lab, subject const& s)
 {
     auto const& o = lab.settings();
@@ -77,20 +77,20 @@ result measure_crowded(laboratory& lab, subject const& s)
     return lab.conclude(rounds, "stores", s.name + ", one lock that four processes want", clients, false);
 }
 
-constexpr std::size_t renewed_max = 1000;  // locks: each renewal is a commit
+constexpr std::size_t renewed_max = 1000;  // locks; each renewal is a commit
 
 result measure_renewed(laboratory& lab, subject const& s)
 {
     auto const& o = lab.settings();
     auto const count = std::min(o.locks, renewed_max);
-    load l(settings_of(s, 4, std::min(patience, o.ttl / 4)));
+    load l(settings_of(s, 4, std::min(usual_timeout, o.ttl / 4)));
     auto const rounds = lab.rounds(fmt::format("stores, {}, {} renewed locks", s.name, count), {}, [&](round& r) {
         r.library = lab.observe([&] { return l.hold(count, o.ttl, std::max(o.duration, o.ttl), r.more); });
     });
     return lab.conclude(rounds, "stores", fmt::format("{}, {} renewed locks", s.name, count), 1, false);
 }
 
-// Beside its own round trips: a cycle of the floor is two of them.
+// Compares the wake-up with a round trip of the store; a cycle of the floor is two round trips.
 result measure_woken(laboratory& lab, subject const& s)
 {
     auto const& o = lab.settings();
@@ -114,7 +114,7 @@ void measure(laboratory& lab, subject const& s, std::vector<result>& results)
     results.push_back(measure_woken(lab, s));
 }
 
-// What a lock and its release are there, asked for by PostgreSQL's own benchmark.
+// The statements of a lock and its release, for PostgreSQL's benchmark pgbench.
 constexpr auto cycle = R"(\set k random(1, 1000000)
 SELECT * FROM redlock_acquire(ARRAY[decode(md5(cast(:k AS text)), 'hex')], 'a value of the usual length, of about 50 bytes', 10000, 0, NULL, false, false, false);
 SELECT redlock_release(ARRAY[decode(md5(cast(:k AS text)), 'hex')], 'a value of the usual length, of about 50 bytes', false, false);
@@ -141,14 +141,15 @@ sample run_pgbench(testbed::postgres_server const& s, std::size_t connections, m
     result.cycles = static_cast<std::uint64_t>(std::atof(said.c_str() + at + label.size()));
     return result;
 }
-// Measures a store with a server of its own, if both are here.
+// Measures a store if its client library is linked and its server is installed.
 template <class Server, class Floor>
 void measure_store(options const& o, progress const& p, std::vector<result>& results, char const* store,
                    bool has_server, std::string const& name, char const* floor, Floor run_floor)
 {
     auto const* const linked = cli::find_store(store);
     if (!linked || !has_server)
-        return p(fmt::format("stores: {} is left out, its {} is not here", name, linked ? "server" : "client library"));
+        return p(
+            fmt::format("stores: {} is left out: its {} is not installed", name, linked ? "server" : "client library"));
     laboratory lab(o, p, 1);
     Server const server;
     measure(lab,
@@ -181,7 +182,7 @@ std::vector<result> stores(options const& o, progress const& p)
                                         [](auto& s, std::size_t, auto connections, auto duration) {
                                             return run_etcd_floor(s.port(), connections, duration);
                                         });
-    // One session, however many clients: its connections are one.
+    // All clients share one session, because the library has one connection, too.
     measure_store<testbed::zookeeper_server>(o, p, results, "zookeeper", !testbed::zookeeper_class_path().empty(),
                                              "ZooKeeper",
                                              "its client library with the same transactions, in one session",

@@ -11,7 +11,7 @@
 
 namespace redlock::bench {
 
-/// Each client carries out cycles in a thread of its own, until @p duration is over.
+/// Runs cycles of each client in a thread of its own until @p duration is over.
 /// @param cycle  gets the client and a random number below a million
 template <class Client, class Cycle>
 sample run_threads(std::vector<Client>& clients, std::chrono::milliseconds duration, Cycle cycle)

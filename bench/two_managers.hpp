@@ -14,7 +14,7 @@
 
 namespace redlock::bench {
 
-/// A holder and a waiter, which know of each other only through the servers, as if they were processes.
+/// A holder and a waiter that stand for two processes: they communicate only through the servers.
 class two_managers {
 public:
     explicit two_managers(config const&);
@@ -36,7 +36,7 @@ protected:
     lock_manager holder_, waiter_;
 };
 
-/// A connection of our own to each server.
+/// Opens a blocking connection to each server.
 std::vector<std::unique_ptr<testbed::plain_client>> connect_to_all(fleet const&);
 
 }  // namespace redlock::bench

@@ -22,15 +22,15 @@ namespace {
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
-class neighbours : two_managers {
+class holder_and_waiter : two_managers {
 public:
-    explicit neighbours(config const& c) : two_managers(c) {}
-    explicit neighbours(fleet const& servers)
+    explicit holder_and_waiter(config const& c) : two_managers(c) {}
+    explicit holder_and_waiter(fleet const& servers)
         : two_managers({.nodes = servers.urls()}), foreign_(connect_to_all(servers))
     {
     }
 
-    // A cycle: it is held, waited for, and given up, by its holder or by a foreign client's DEL.
+    // In a cycle, a waiter waits for a held lock. The holder releases it, or a foreign client deletes its keys.
     sample wake(std::chrono::milliseconds duration, bool by_foreign_client)
     {
         sample s;
@@ -48,7 +48,7 @@ public:
                     ++s.failures[ec.message()];
             });
             run_until([&] { return waiter_.stats().rounds >= asked + 2; });
-            context_.run_for(2ms);  // it has been denied, and sleeps
+            context_.run_for(2ms);  // the waiter has been denied, and sleeps
             auto const free = steady::now();
             if (by_foreign_client) {
                 for (auto& c : foreign_)
@@ -66,7 +66,7 @@ public:
         return s;
     }
 
-    // A cycle is a second of one waiter. What the holder's renewals cost is not counted.
+    // A cycle is a second of one waiter. Commands of the holder's renewals are not counted.
     sample idle(laboratory& lab, std::size_t waiters, std::chrono::milliseconds duration)
     {
         auto const ttl = lab.settings().ttl;
@@ -82,7 +82,7 @@ public:
                                           ++s.failures["waiters that did not wait to the end"];
                                   }));
         }
-        run_for(100ms);  // all have been denied
+        run_for(100ms);  // by now, all waiters have been denied
         auto const renewals = holder_.stats().renewals;
         auto const begun = steady::now();
         s.commands = lab.observe([&] { return run_for(duration), sample(); }).commands;
@@ -101,16 +101,16 @@ private:
 };
 
 result measure(laboratory& lab, std::string const& variant, std::size_t clients,
-               std::function<sample(neighbours&)> const& what)
+               std::function<sample(holder_and_waiter&)> const& what)
 {
-    neighbours n(lab.servers());
+    holder_and_waiter n(lab.servers());
     return lab.conclude(lab.rounds("woken, " + variant, {}, [&](round& r) { r.library = what(n); }), "woken", variant,
                         clients, false);
 }
 
 }  // namespace
 
-sample wake(config const& c, std::chrono::milliseconds duration) { return neighbours(c).wake(duration, false); }
+sample wake(config const& c, std::chrono::milliseconds duration) { return holder_and_waiter(c).wake(duration, false); }
 
 std::vector<result> woken(options const& o, progress const& p)
 {

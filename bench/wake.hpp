@@ -8,7 +8,8 @@
 
 namespace redlock::bench {
 
-/// A holder gives up, and a waiter of another manager has the lock, over and over; `acquire` is what that takes.
+/// Repeats a hand-over from a holder to a waiter of another manager. `acquire` is the time from the release to the
+/// lock.
 sample wake(config const&, std::chrono::milliseconds duration);
 
 }  // namespace redlock::bench

@@ -61,7 +61,7 @@ private:
     zhandle_t* const handle_;
 };
 
-/// Locks and unlocks as long as it may.
+/// Locks and unlocks until @p is_over is true.
 class locker {
 public:
     locker(session& s, std::size_t number, bool const& is_over)

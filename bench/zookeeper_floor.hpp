@@ -9,9 +9,9 @@
 namespace redlock::bench {
 
 #ifdef REDLOCK_HAS_ZOOKEEPER
-/// The transactions of a lock and its release, by the client library as it comes: so many at once, in one session.
+/// Sends the transactions of a lock and its release with ZooKeeper's client library. All clients share one session.
 sample run_zookeeper_floor(std::uint16_t port, std::size_t clients, std::chrono::milliseconds);
-#else  // nobody calls it
+#else  // never called
 inline sample run_zookeeper_floor(std::uint16_t, std::size_t, std::chrono::milliseconds) { return {}; }
 #endif
 

@@ -10,7 +10,7 @@ namespace redlock::inline v0 {
 
 namespace {
 
-// No default case: an enumerator without text is a warning.
+// There is no default case, so that the compiler warns about an enumerator without a text.
 char const* text_of(errc e) noexcept
 {
     switch (e) {

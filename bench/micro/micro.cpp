@@ -1,4 +1,4 @@
-// What single decisions cost.
+// Measures the cost of single decisions.
 
 #include "micro/micro.hpp"
 
@@ -34,7 +34,7 @@ using benchmark::DoNotOptimize;
 using benchmark::State;
 using redlock::clock;
 
-/// Repeats @p work, which tells whether it did what the benchmark is named after.
+/// Repeats @p work, which returns whether its result is right.
 template <class Work>
 void repeat(State& state, Work work)
 {
@@ -48,7 +48,7 @@ void repeat(State& state, Work work)
     redlock::bench::count_allocations_since(before, state);
 }
 
-/// A value that the compiler does not know.
+/// Hides the value from the optimizer.
 template <class T>
 T unknown(T value)
 {
@@ -73,7 +73,7 @@ void tally(State& state)
         std::size_t asked = 0;
         for (; votes.verdict() == core::verdict::open; ++asked) {
             votes.grant();
-            DoNotOptimize(votes);  // or the compiler would count by itself
+            DoNotOptimize(votes);  // otherwise the compiler would compute the result
         }
         return votes.verdict() == core::verdict::won && asked == nodes / 2 + 1;
     });
@@ -91,7 +91,7 @@ void pause_after(State& state)
 
 using alarm = core::alarm<clock::time_point>;
 
-/// A schedule in which alarms are set, an hour from now, for random times.
+/// A schedule with alarms at random times, an hour from now.
 struct crowd {
     explicit crowd(State const& state)
     {
@@ -133,7 +133,7 @@ void schedule_ring(State& state)
     });
 }
 
-/// As when a lock was extended and is lost later now.
+/// Moves an alarm, as an extension of a lock does.
 void schedule_move(State& state)
 {
     crowd c(state);

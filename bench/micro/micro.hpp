@@ -10,12 +10,12 @@
 
 namespace redlock::bench {
 
-/// Shows how many allocations an iteration of @p state has made, given @ref allocations before the first.
+/// Sets the counter "allocations" per iteration. @p before: @ref allocations before the first iteration.
 inline void count_allocations_since(std::size_t before, ::benchmark::State& state)
 {
     auto const allocated = static_cast<double>(allocations() - before);
     auto const each = allocated / static_cast<double>(std::max<::benchmark::IterationCount>(state.iterations(), 1));
-    state.counters["allocations"] = std::round(each * 100) / 100;  // the framework's own one is nobody's
+    state.counters["allocations"] = std::round(each * 100) / 100;  // rounding removes the framework's own allocation
 }
 
 }  // namespace redlock::bench

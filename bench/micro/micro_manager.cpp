@@ -1,4 +1,4 @@
-// What single operations of a manager cost without a network.
+// Measures the cost of single operations of a manager without a network.
 
 #include "micro/micro.hpp"
 
@@ -28,7 +28,7 @@ using benchmark::State;
 
 constexpr auto tuple = asio::as_tuple(asio::deferred);
 
-/// A manager on nodes in this process: all that an operation costs but the network. What the nodes cost is included.
+/// A manager with nodes in this process. The cost of an operation includes the nodes, but no network.
 struct world {
     explicit world(State& s, redlock::config c = {}) : state(s), settings(std::move(c))
     {
@@ -40,7 +40,7 @@ struct world {
         locks = std::make_unique<redlock::lock_manager>(context, settings);
     }
 
-    /// Runs @p user, a coroutine that repeats something, and whatever it leaves to the background.
+    /// Runs the coroutine @p user, and the background work that it starts, to the end.
     template <class User>
     void run(User user)
     {
@@ -52,7 +52,7 @@ struct world {
         context.run();
         for (auto const& n : nodes) {
             if (n->size() != left_behind)
-                state.SkipWithError("keys on the nodes that should not be there, or none that should");
+                state.SkipWithError("a node has an unexpected number of keys");
         }
     }
 
@@ -61,10 +61,10 @@ struct world {
     redlock::config settings;
     std::vector<std::shared_ptr<redlock::memory_server>> nodes;
     std::unique_ptr<redlock::lock_manager> locks;
-    std::size_t left_behind = 0;  ///< keys, on each node
+    std::size_t left_behind = 0;  ///< expected keys on each node
 };
 
-/// Repeats @p work, a coroutine which tells whether it did what the benchmark is named after.
+/// Repeats the coroutine @p work, which returns whether its result is right.
 template <class Work>
 asio::awaitable<void> repeat_async(world& w, Work work)
 {
@@ -104,14 +104,14 @@ void acquire_and_release_grouped(State& state)
     acquire_and_release_in(w, {.group = "checkout"});
 }
 
-/// By an observer that does nothing.
+/// With an observer that does nothing.
 void acquire_and_release_observed(State& state)
 {
     world w(state, {.observer = std::make_shared<redlock::observer>()});
     acquire_and_release_in(w, {});
 }
 
-/// The cost of a scrape by Prometheus while many locks are held: the second argument.
+/// A scrape by Prometheus while locks are held; the second argument is their number.
 void scrape(State& state)
 {
     world w(state);

@@ -21,7 +21,7 @@ std::vector<std::size_t> widths_of(std::vector<std::vector<std::string>> const& 
     return widths;
 }
 
-/// To the column at which the next cell begins.
+/// Pads @p line up to @p column, where the next cell begins.
 void pad_to(std::string& line, std::size_t column)
 {
     if (auto const at = width(line); at < column)

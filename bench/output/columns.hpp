@@ -6,11 +6,11 @@
 
 namespace redlock::bench {
 
-/** Lines up rows of cells for a terminal.
+/** Aligns rows of cells for a terminal.
 
-    Columns are as wide as they need to be; empty ones take no room. A row of a single cell is a line of its own,
-    an empty one a blank line. A left-aligned cell of more than 20 characters breaks its line, so that the columns after
-    it stay where they are.
+    A column is as wide as its widest cell; an empty column has no width. A row with one cell is a line of text, and an
+    empty row is a blank line. After a left-aligned cell of more than 20 characters, the row continues on a new line, so
+    that the later columns stay aligned.
 
     @param alignment one character per column, l or r.
 */

@@ -4,9 +4,9 @@
 
 namespace redlock::bench {
 
-/** A header and one line per result, quoted as RFC 4180 says, with plain line feeds.
+/** Writes a header and one line per result, quoted according to RFC 4180, with plain line feeds.
 
-    What is absent is empty. Curves and timelines are in JSON only.
+    Absent figures are empty cells. Curves and timelines are in JSON only.
 */
 std::string to_csv(run const& r);
 

@@ -14,7 +14,7 @@
 
 namespace redlock::bench {
 
-// The fields of the file, in its order.
+// The fields of the file, in the order of the file.
 BOOST_DESCRIBE_STRUCT(percentiles, (), (p50, p90, p99, p999, max, mean))
 BOOST_DESCRIBE_STRUCT(timeline::mark, (), (at_seconds, what))
 BOOST_DESCRIBE_STRUCT(timeline, (), (slice_seconds, cycles_per_second, marks))
@@ -37,14 +37,14 @@ struct first_field {
 };
 BOOST_DESCRIBE_STRUCT(first_field, (), (schema))
 
-/// Shares near 1 differ in their last digits only, so they keep more of them than other figures.
+/// Shares near 1 differ in their last digits only, so they get more digits than other figures.
 std::string number(double value)
 {
     auto const text = plain(value, value > 0.99 && value < 1 ? 9 : 5);
     return text.empty() ? "null" : text;
 }
 
-/// Opens up the outer @p levels, one member to a line; what lies deeper stays on the line of its name.
+/// Prints the outer @p levels with one member per line; deeper values stay on the line of their name.
 void print(std::string& out, json::value const& value, std::size_t levels, std::size_t indent = 0)
 {
     bool first = true;
@@ -79,7 +79,7 @@ void print(std::string& out, json::value const& value, std::size_t levels, std::
     }
 }
 
-/// Where a value was found, which is what a message has to say.
+/// The place of a value, for error messages.
 struct place {
     std::string_view file;
     std::string path;
@@ -96,7 +96,7 @@ struct place {
     }
 };
 
-// Boost.JSON converts what is single; its messages for more than that do not tell what was wrong where.
+// Boost.JSON converts only single values: its errors for objects and arrays do not name the wrong field.
 template <class T>
 void read_single(json::value const& from, T& to, place const& at, std::string_view expected)
 {
@@ -179,7 +179,7 @@ void read(json::value const& from, T& to, place const& at)
 json::value parse(std::string_view text, std::string_view file)
 {
     json::parse_options options;
-    options.allow_invalid_utf8 = true;  // the message of a failure may quote what a server said
+    options.allow_invalid_utf8 = true;  // an error message may quote a server
     json::parser parser({}, options);
     boost::system::error_code ec;
     auto const used = parser.write_some(text.data(), text.size(), ec);

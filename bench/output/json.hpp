@@ -6,16 +6,16 @@
 
 namespace redlock::bench {
 
-/** A run as a file that later versions read, too.
+/** Writes a run as JSON. Later versions of the program can read it.
 
-    Figures keep five significant digits; what is absent, or no finite number, is null.
+    Figures keep five significant digits. Absent figures and those that are not finite are null.
 */
 std::string to_json(run const& r);
 
-/** Reads what @ref to_json wrote. Fields it does not know are ignored.
+/** Reads the output of @ref to_json. Unknown fields are ignored.
 
     @param file_name for the messages.
-    @throws std::runtime_error naming file, field and what was expected there.
+    @throws std::runtime_error naming the file, the field and the expected type.
 */
 run from_json(std::string_view text, std::string_view file_name);
 

@@ -19,7 +19,7 @@ namespace redlock::bench {
 
 namespace {
 
-// In pixels. Each result has a row, in which the library is drawn above the floor.
+// Sizes in pixels. Each result has a row, with the library above the floor.
 constexpr double margin = 16, title_line = 17, panel_title = 62, heading = 34, row_height = 46, from_middle = 10,
                  axis = 34;
 constexpr double panel = 330, text_column = 190, gap = 20, character = 6.6;
@@ -27,7 +27,7 @@ constexpr std::size_t name_columns = 44;
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-// Begins with options of the terminal.
+// The first line has the options of the terminal.
 constexpr char style[] = R"(noenhanced background rgb 'white' font 'sans-serif,12'
 set encoding utf8
 set border 1 lc rgb '#888888'
@@ -39,7 +39,7 @@ set style fill solid 1 noborder
 half_bar = 8
 )";
 
-// Columns of $library and $floor: y, rate, its least and greatest; p50, p99, maximum; text.
+// Columns of $library and $floor: y, rate, lowest rate, highest rate, p50, p99, maximum, text.
 constexpr char rates[] = R"(set format x '%.0s %c'
 plot $library using 2:1:(from):2:($1 - half_bar):($1 + half_bar) with boxxyerror lc rgb '#0072b2' title 'redlock', \
     $floor using 2:1:(from):2:($1 - half_bar):($1 + half_bar) with boxxyerror lc rgb '#bbbbbb' title 'floor', \
@@ -48,7 +48,7 @@ plot $library using 2:1:(from):2:($1 - half_bar):($1 + half_bar) with boxxyerror
 unset label
 )";
 
-// For data without a line, or gnuplot 5.4 crashes; above all that is drawn.
+// An invisible line for empty data, because gnuplot 5.4 crashes without any. Its y is outside the picture.
 constexpr char nothing[] = "-1 NaN NaN NaN NaN NaN NaN \"\"\n";
 
 constexpr char latencies[] = R"(set format x '%.0s %cs'
@@ -65,14 +65,14 @@ unset label
 unset logscale x
 )";
 
-// Columns of $changes: y, ratio, its least and greatest; text.
+// Columns of $changes: y, ratio, lowest ratio, highest ratio, text.
 constexpr char changes[] = R"(set format x '%g'
 set arrow from 1, graph 0 to 1, graph 1 nohead lc rgb '#888888'
 plot $changes using 2:1:3:4 with xerrorbars pt 7 ps 0.8 lc rgb '#0072b2' title 'rounds', \
     $changes using (to):1:5 with labels left offset 1, 0 notitle
 )";
 
-/// In single quotes gnuplot expands nothing: no command, macro or escape.
+/// Quotes text for gnuplot, which expands no command, macro or escape in single quotes.
 std::string literal(std::string_view text)
 {
     std::string out = "'";
@@ -89,7 +89,7 @@ std::string literal(std::vector<std::string> const& lines)
     return fmt::format("{}", fmt::join(all, ".\"\\n\"."));
 }
 
-/// Lines of at most @p columns, unless a word is longer.
+/// Breaks text into lines of at most @p columns; a longer word has a line of its own.
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns)
 {
     std::vector<std::string> lines(1);
@@ -109,7 +109,7 @@ std::string coordinate(double value)
     return text.empty() ? "NaN" : text;
 }
 
-/// The values that an axis has to show.
+/// The range of an axis.
 struct extent {
     double low = std::numeric_limits<double>::infinity(), high = 0;
 
@@ -130,10 +130,10 @@ struct extent {
     }
 };
 
-/// The results as lines of data for gnuplot, and the text beside them. y counts pixels from the top.
+/// The results as data for gnuplot, and their labels. y counts pixels from the top.
 struct lines_of_data {
     std::string library, floor, changes, names;
-    std::size_t columns = 0;  ///< of the longest name
+    std::size_t columns = 0;  ///< width of the longest name
     double height = 0;
     extent rates, latencies, ratios;
 
@@ -166,7 +166,7 @@ struct lines_of_data {
         auto const name = wrapped(label(r) + violations, name_columns);
         for (auto const& l : name)
             columns = std::max(columns, width(l));
-        // The label of a tic would be a format, and cut.
+        // gnuplot would treat the label of a tic as a format, and cut it.
         names += fmt::format("set label {} at graph 0, first {} right offset -1, 0\n", literal(name),
                              y - static_cast<double>(name.size() - 1) * title_line / 2);
         height += row_height;
@@ -199,7 +199,7 @@ lines_of_data lines_of(run const& r, run const* before)
     return all;
 }
 
-// Of the machine.
+// A property of the machine.
 std::string entry(run const& r, std::string const& name)
 {
     auto const found = r.machine.find(name);

@@ -6,18 +6,18 @@
 
 namespace redlock::bench {
 
-/** A gnuplot script that draws a run as SVG on its standard output.
+/** Returns a gnuplot script that writes a run as SVG to the standard output.
 
-    The script needs no other file. Text of the run stays text, whatever is in it.
+    The script needs no other file. Text of the run is quoted, so it cannot contain commands.
 
-    @param before  if given, a panel shows by how much each result differs from the same one in this run
+    @param before  if given, a panel shows how each result differs from the same measurement in this run
 */
 std::string to_plot(run const& r, run const* before = nullptr);
 
-/// @throws std::runtime_error if gnuplot is not installed, with the way out
+/// @throws std::runtime_error if gnuplot is not installed; its message says how to install it
 void need_gnuplot();
 
-/// Runs gnuplot on a script. @return what it draws
+/// Runs gnuplot on a script. @return the picture
 /// @throws std::runtime_error if gnuplot fails
 std::string drawn(std::string const& script);
 

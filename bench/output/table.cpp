@@ -30,7 +30,7 @@ std::vector<std::string> latency_row(result const& r, percentiles const& p)
     std::vector<std::string> row = {std::to_string(r.nodes), std::to_string(r.clients), r.variant};
     for (double us : {p.p50, p.p90, p.p99, p.p999, p.max})
         row.push_back(measured(p) ? duration(us) : "-");
-    row.resize(row.size() + 2);  // for the cycle's ratios to the floor
+    row.resize(row.size() + 2);  // two cells for the ratios of a cycle to the floor
     return row;
 }
 
@@ -71,7 +71,7 @@ std::string latency_table(scenario const& s)
     return columns(all, "rrlrrrrrrr");
 }
 
-/// What has to be told of a single result, below its label; empty if nothing has.
+/// Violations, failures and further figures of a result, below its label; empty if there are none.
 std::string remarks(result const& r)
 {
     std::string text;

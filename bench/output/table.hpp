@@ -4,13 +4,13 @@
 
 namespace redlock::bench {
 
-/// A run for a terminal of 100 columns.
+/// Formats a run as a table for a terminal of 100 columns.
 std::string to_table(run const& r);
 
-/** What changed between two runs, for a terminal of 100 columns.
+/** Compares two runs, for a terminal of 100 columns.
 
-    Results belong together when scenario, variant, nodes and clients are the same. A ratio that moved by less than the
-    larger of the two spreads is marked so; between different machines only ratios can be compared, which is said first.
+    It compares results with the same scenario, variant, nodes and clients. A change of a ratio within the larger of the
+    two spreads is marked. If the machines differ, a warning says that only ratios can be compared.
 */
 std::string to_comparison(run const& before, run const& after);
 

@@ -29,7 +29,7 @@ double rounded(double value, int digits)
 {
     auto const text = fmt::format("{:.{}g}", value, digits);
     double nearest = value;
-    std::from_chars(text.data(), text.data() + text.size(), nearest);  // unlike strtod, of no locale
+    std::from_chars(text.data(), text.data() + text.size(), nearest);  // unlike strtod, independent of the locale
     return nearest;
 }
 
@@ -162,7 +162,7 @@ result const* find_like(run const& in, result const& r)
 
 rate_change change_of(result const& before, result const& after)
 {
-    auto const spread = std::max(before.spread, after.spread);  // of the ratio, or where there is none, of cycles/s
+    auto const spread = std::max(before.spread, after.spread);  // of the ratio; without a floor, of cycles/s
     if (before.ratio_to_floor && after.ratio_to_floor)
         return {"ratio to floor", *before.ratio_to_floor, *after.ratio_to_floor, spread};
     return {"cycles/s", before.cycles_per_second, after.cycles_per_second, spread};

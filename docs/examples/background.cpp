@@ -1,4 +1,4 @@
-// Jobs that may be lost: a queue in this process. Each job waits for its lock, and the number of jobs is limited.
+// A queue in this process, for jobs that may be lost. Each job waits for its lock, and the number of jobs is limited.
 
 #include <redlock.hpp>
 

@@ -1,4 +1,4 @@
-// Callbacks instead of coroutines: every asynchronous function takes both.
+// Callbacks instead of coroutines: each asynchronous function takes any completion token.
 
 #include <redlock.hpp>
 

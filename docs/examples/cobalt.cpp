@@ -1,5 +1,5 @@
-// Boost.Cobalt: the library's operations are awaited with use_op. Compiled only: it needs the library Boost.Cobalt to
-// link.
+// Boost.Cobalt: a coroutine awaits the library's operations with use_op. The example is only compiled, because linking
+// needs the library Boost.Cobalt.
 
 #include <redlock.hpp>
 

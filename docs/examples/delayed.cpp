@@ -1,4 +1,4 @@
-// Delayed jobs in one Redis: a job waits in a sorted set until it is due. Then it goes through a stream, from which a
+// Delayed jobs in one Redis: a job waits in a sorted set until it is due. Then it moves to a stream, from which a
 // group of workers reads. Each job is done at least once.
 
 #include <redlock.hpp>
@@ -28,7 +28,7 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 //[scripts
-// KEYS: a sorted set of the jobs that are not due yet, by time; a stream of those that are due.
+// KEYS: a sorted set of the jobs that are not due yet, by time; a stream of the jobs that are due.
 // ARGV: the worker; the milliseconds after which a worker that has not finished its job counts as dead.
 // Returns the ID of a job in the stream, and the job.
 constexpr char const* take = R"(
@@ -141,7 +141,7 @@ asio::awaitable<void> print(std::map<std::string, int>& printed, std::string lab
 }
 
 //[worker
-// May run twice for a job: the work must be idempotent or fenced.
+// A job may be tried twice, so the work must be idempotent or fenced.
 asio::awaitable<bool> try_it(redlock::lock_manager& locks, delayed_jobs& jobs, job j,
                              std::map<std::string, int>& printed)
 {
@@ -149,7 +149,7 @@ asio::awaitable<bool> try_it(redlock::lock_manager& locks, delayed_jobs& jobs, j
     auto work = [&](redlock::lock&) { return print(printed, j.label); };
     std::string why;
     try {
-        // The attempt ends before the minute is over after which another worker takes the job.
+        // After a minute, another worker takes the job. max_hold ends this attempt before that.
         redlock::acquire_options const how{
             .ttl = 5s, .renew = redlock::renewal::automatic, .max_hold = 40s, .report = &report};
         co_await locks.with_lock("printer:3", how, work);
@@ -163,7 +163,7 @@ asio::awaitable<bool> try_it(redlock::lock_manager& locks, delayed_jobs& jobs, j
     if (later > 0ms && j.attempts < 20)
         co_await jobs.come_back(j, later);
     else
-        co_await jobs.done(j);  // it would never succeed
+        co_await jobs.done(j);  // the job would never succeed
     co_return false;
 }
 //]
@@ -196,7 +196,7 @@ asio::awaitable<bool> run(std::string socket)
         if (!done && ++failed == 3)
             somebody_else = {};
     }
-    co_await dead.come_back(*left_behind, 0ms);  // too late: another worker has finished it
+    co_await dead.come_back(*left_behind, 0ms);  // too late: another worker has finished the job
     auto const none = co_await jobs.next();
     dead.close();
     jobs.close();

@@ -1,4 +1,4 @@
-// Leader election: several processes run the same program, and one of them at a time is the scheduler.
+// Leader election: several processes run the same program. At most one of them is the scheduler at a time.
 
 #include <redlock.hpp>
 
@@ -25,7 +25,7 @@ void show(std::string const& process, redlock::election_event const& e)
 }
 //]
 
-int jobs_done = 0;  // by all processes
+int jobs_done = 0;  // of all processes
 
 bool has_disk(std::string const& process) { return process != "a"; }
 
@@ -91,6 +91,6 @@ int main(int argc, char** argv)
         asio::co_spawn(context, run(*locks, process),
                        [](std::exception_ptr e) { e ? std::rethrow_exception(e) : void(); });
     context.run();
-    // A real server may still keep the lock of the report from an earlier run. Then nobody writes the report.
+    // A real server may still have the lock of the report from an earlier run. Then no process writes the report.
     return ended == 2 && jobs_done == 10 && (reports == 1 || argc > 1) ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// A holder that stood still for too long finds the gate closed: fencing tokens, and a gate at the resource.
+// Fencing tokens, and a gate at the resource: the gate refuses a holder that was paused for too long.
 
 #include <redlock.hpp>
 
@@ -20,19 +20,19 @@ using namespace std::chrono_literals;
 
 //[shelf
 struct shelf {
-    redlock::fence_gate gate;  // beside what it guards
+    redlock::fence_gate gate;  // stored beside the data that it protects
     int pieces = 5;
 };
 //]
 
 //[sell_one
-// False: superseded by a later holder; nothing was sold.
+// Returns false if a later holder has superseded this one. Then nothing was sold.
 asio::awaitable<bool> sell_one(redlock::lock_manager& locks, shelf& goods, asio::awaitable<void> wrap_it_up)
 {
     redlock::lock held = co_await locks.async_acquire("stock:hair-dryer", {.ttl = 200ms, .wait = 10s});
     std::uint64_t const token = held.fencing_token();
 
-    if (!goods.gate.enter(token))  // first enter, then read
+    if (!goods.gate.enter(token))  // enter the gate before reading
         co_return false;
     int left = 0;
     if (!goods.gate.run(token, [&] { left = goods.pieces; }))
@@ -46,7 +46,7 @@ asio::awaitable<bool> sell_one(redlock::lock_manager& locks, shelf& goods, asio:
 
 asio::awaitable<void> at_once() { co_return; }
 
-// Stands for a process that is stopped, or swapped out, or in a debugger.
+// Stands for a process that is paused, swapped out, or in a debugger.
 asio::awaitable<void> stand_still(asio::steady_timer& until)
 {
     co_await until.async_wait(asio::as_tuple(asio::deferred));

@@ -16,7 +16,7 @@ asio::awaitable<void> sell(redlock::lock_manager& locks)
         std::cout << "nobody else is here, and " << --stock << " are left\n";
         co_return;
     });
-    co_await locks.async_shutdown();  // its connections are work: without this, run() does not return
+    co_await locks.async_shutdown();  // closes the connections; without it, run() does not return
 }
 
 int main()

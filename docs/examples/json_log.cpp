@@ -1,4 +1,4 @@
-// Each event of a manager as a JSON object in a line.
+// Writes each event of a manager as a line with a JSON object.
 
 #include <redlock.hpp>
 

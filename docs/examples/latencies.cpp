@@ -1,4 +1,4 @@
-// How long locks are waited for and held, and how far the nodes are: of the last minute, say.
+// Prints how long clients wait for locks and hold them, and the round trips to the nodes, in the last minute.
 
 #include <redlock.hpp>
 

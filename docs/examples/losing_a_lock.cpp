@@ -1,4 +1,4 @@
-// A lock is lost. The manager tells its holder before the validity ends.
+// The manager notifies the holder of a lost lock before the validity ends.
 
 #include <redlock.hpp>
 
@@ -16,7 +16,7 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using redlock::memory_server;
 
-// Changes two of the three memory nodes. On real servers it does nothing; there the lock is lost because of max_hold.
+// Changes two of the three memory nodes. With real servers it has no effect; then max_hold ends the lock.
 void set_majority(memory_server& a, memory_server& b, memory_server::fault f) { a.set_fault(f), b.set_fault(f); }
 
 //[lost

@@ -1,4 +1,4 @@
-// Traces of an HTTP handler: spans of its lock, as children of its own span.
+// Traces an HTTP handler: the spans of its lock are children of its own span.
 
 #include <redlock.hpp>
 #include <redlock/opentelemetry.hpp>
@@ -32,7 +32,7 @@ asio::awaitable<void> handle_order(redlock::lock_manager& locks)
 }
 //]
 
-// Without a collector: all spans as text.
+// Prints all spans as text, so that the example needs no collector.
 std::ostringstream& print_spans()
 {
     static std::ostringstream text;

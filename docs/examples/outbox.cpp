@@ -1,6 +1,6 @@
-// Jobs that must not be lost: a table in the database that they are about (the outbox pattern). A worker takes a job
-// that is due, tries to acquire the lock, and puts the job back if it fails. This is SQLite; docs/later.md has also
-// PostgreSQL.
+// The outbox pattern, for jobs that must not be lost: a table of jobs in the database of the data. A worker takes a job
+// that is due, tries to acquire the lock, and puts the job back if it fails. The example uses SQLite; docs/later.md
+// also has PostgreSQL.
 
 #include <redlock.hpp>
 
@@ -133,7 +133,8 @@ public:
         db_.run("CREATE TABLE IF NOT EXISTS printed (label TEXT NOT NULL)");
     }
 
-    // Call it in the transaction that makes the job necessary: both the order and its label, or neither.
+    // Call it in the transaction that makes the job necessary. Then both the order and its label are stored, or
+    // neither.
     void put(std::string const& printer, std::string const& label)
     {
         database::statement(db_, "INSERT INTO jobs (printer, label) VALUES (?, ?)", printer, label).step();
@@ -154,7 +155,7 @@ public:
         return j;
     }
 
-    // @return false if another worker has taken the job since
+    // Returns false if another worker has taken the job since.
     bool postpone(job const& j, std::chrono::milliseconds later)
     {
         return db_.changes_a_row("UPDATE jobs SET run_at = julianday('now') + ? / 86400000.0"
@@ -162,14 +163,14 @@ public:
                                  later.count(), j.id, j.attempts);
     }
 
-    // The job is never due again. It is kept for people to look at.
+    // The job is never due again. It stays in the table, so that operators can look at it.
     bool set_aside(job const& j)
     {
         return db_.changes_a_row("UPDATE jobs SET run_at = NULL WHERE id = ? AND attempts = ?", j.id, j.attempts);
     }
 
-    // Writes the result and deletes the job, in one transaction.
-    // @return false if another worker has taken the job since; then it does neither
+    // Writes the result and deletes the job in one transaction.
+    // Returns false, and does neither, if another worker has taken the job since.
     bool done(job const& j)
     {
         database::transaction t(db_);
@@ -202,7 +203,7 @@ asio::awaitable<bool> try_it(redlock::lock_manager& locks, outbox& jobs, job j)
     };
     std::string why;
     try {
-        // It does not wait for the lock, because other jobs are due. The attempt ends before the minute is over.
+        // The worker does not wait for the lock, because other jobs are due. It must finish before the minute is over.
         redlock::acquire_options const how{
             .ttl = 5s, .renew = redlock::renewal::automatic, .max_hold = 40s, .report = &report};
         co_await locks.with_lock("printer:" + j.printer, how, work);
@@ -214,7 +215,7 @@ asio::awaitable<bool> try_it(redlock::lock_manager& locks, outbox& jobs, job j)
     if (later > 0ms && j.attempts < 20)
         jobs.postpone(j, later);
     else
-        jobs.set_aside(j);  // it would never succeed
+        jobs.set_aside(j);  // the job would never succeed
     std::cerr << "job " << j.id << ": " << why << '\n';
     co_return false;
 }
@@ -242,11 +243,11 @@ bool a_late_worker_is_refused(std::string const& path)
 }
 
 struct day {
-    redlock::lock somebody_else;  // holds a printer until a job has failed for this reason
+    redlock::lock somebody_else;  // holds a printer until a job has failed because of it
     int failed = 0;
 };
 
-// Until there is nothing left to do.
+// Works until no job is left.
 asio::awaitable<void> work(redlock::lock_manager& locks, std::string path, day& today)
 {
     outbox jobs(path);

@@ -1,5 +1,5 @@
-// A node of your own: locks in something that is not Redis. Here it is a table in this process; think of one in your
-// database.
+// A node of your own, for a store other than Redis. Here the store is a table in this process; yours may be a table in
+// your database.
 
 #include <redlock.hpp>
 #include <redlock/testing/node_suite.hpp>
@@ -24,7 +24,7 @@ using redlock::node_reply;
 using redlock::vote;
 
 //[table
-// What others have, too: who holds what, until when. Each call is atomic, and asks the store's own clock.
+// The store: the holder and the end of each lock. Each call is atomic, and reads the store's own clock.
 class lock_table {
 public:
     node_reply carry_out(node_command const& c)
@@ -57,7 +57,7 @@ public:
             return {.vote = vote::granted,
                     .text = row->second.value,
                     .remaining = std::chrono::ceil<std::chrono::milliseconds>(row->second.expires - now)};
-        default:  // `can` keeps them away
+        default:  // `can` refuses these commands
             return {.error = redlock::errc::unsupported};
         }
     }
@@ -80,7 +80,7 @@ public:
     std::string const& name() const noexcept override { return name_; }
     bool ready() const noexcept override { return open_; }
 
-    // No tokens, one key at a time, and one holder.
+    // This node draws no tokens, locks one key at a time, and has no shared locks.
     bool can(node_command const& c) const noexcept override
     {
         return c.fence == 0 && !c.has_several_keys() && !c.is_shared();
@@ -92,7 +92,7 @@ public:
         events_ = std::move(events);
         asio::post(executor_, [self = shared_from_this()] {
             if (self->open_)
-                self->events_.connected({});  // one that never forgets
+                self->events_.connected({});  // the identity of a store that never loses data
         });
     }
 
@@ -135,7 +135,7 @@ private:
         waiting_.pop_front();
         if (o->withdrawn() || redlock::clock::now() > o->not_after)
             return o->complete({.untouched = true, .error = redlock::errc::node_unreachable});
-        o->mark_sent(1);  // before anything can have an effect
+        o->mark_sent(1);  // call it before the command can have an effect
         o->complete(table_->carry_out(o->command()));
     }
 

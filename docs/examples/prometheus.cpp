@@ -1,4 +1,4 @@
-// An HTTP handler answers Prometheus.
+// An HTTP handler that answers a scrape of Prometheus.
 
 #include <redlock.hpp>
 #include <redlock/prometheus.hpp>
@@ -14,7 +14,7 @@
 namespace asio = boost::asio;
 
 //[handler
-// The field Content-Type, and the body of the response. accept: that field of the request, if it has one.
+// Returns the field Content-Type and the body of the response. accept: the field Accept of the request; may be empty.
 std::pair<std::string, std::string> metrics(redlock::lock_manager const& locks, std::string_view accept)
 {
     auto const format = redlock::metrics_format_for(accept);

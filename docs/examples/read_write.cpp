@@ -54,7 +54,7 @@ asio::awaitable<int> raise_all(redlock::lock_manager& locks, price_list& list)
         }
         co_return 0;
     };
-    // Waits for the reports that run now. Reports that begin later wait for this.
+    // Waits for the reports that run now. Reports that begin later wait for this change.
     co_return co_await locks.with_lock("prices", {.ttl = 5s, .wait = 30s}, write);
 }
 //]
@@ -68,9 +68,9 @@ asio::awaitable<bool> correct(redlock::lock_manager& locks, price_list& list)
     // If the upgrade succeeds, no writer has changed the price since it was read.
     auto const [ec] = co_await lock.async_upgrade(asio::as_tuple(asio::deferred));
     if (ec)
-        co_return false;  // others read, too: release the lock and start again
+        co_return false;  // there are other readers: release the lock and start again
     list.prices["tea"] = 100;
-    co_await lock.async_downgrade();  // others may read again
+    co_await lock.async_downgrade();  // other readers may read again
     co_return list.prices["tea"] > 0;
 }
 //]
@@ -91,7 +91,7 @@ int main(int argc, char** argv)
         asio::co_spawn(context, std::move(work), [&](std::exception_ptr failure, int sum) {
             if (failure)
                 std::rethrow_exception(failure);
-            torn += sum % 30 != 0;  // no report sees some prices before a change and some after it
+            torn += sum % 30 != 0;  // a report must not mix prices before and after a change
             if (++served == 40) {
                 here.async_shutdown([](redlock::error_code) {});
                 elsewhere.async_shutdown([](redlock::error_code) {});

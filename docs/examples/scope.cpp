@@ -1,4 +1,4 @@
-// Re-entrant locks: each layer acquires the locks that it needs, and a request does not wait for itself.
+// Re-entrant locks: each layer acquires the locks that it needs, and a request never waits for its own locks.
 
 #include <redlock.hpp>
 
@@ -30,7 +30,7 @@ struct shop {
 };
 
 //[scope
-// Knows nothing of orders. The caller may already hold the lock of the item.
+// This function does not know orders. The caller may already hold the lock of the item.
 asio::awaitable<bool> take_one(redlock::lock_scope owner, shop& db, std::string item)
 {
     auto const take = [&](redlock::lock&) -> asio::awaitable<bool> {
@@ -44,11 +44,11 @@ asio::awaitable<bool> take_one(redlock::lock_scope owner, shop& db, std::string 
 
 asio::awaitable<bool> order_both(redlock::lock_manager& locks, shop& db)
 {
-    redlock::lock_scope const owner(locks);  // one request; pass the scope to all that works for it
+    redlock::lock_scope const owner(locks);  // for one request; pass the scope down the call stack
     auto const order = [&](redlock::lock&) -> asio::awaitable<bool> {
         if (co_await db.read("lamp") == 0 || co_await db.read("table") == 0)
             co_return false;
-        bool const lamp = co_await take_one(owner, db, "lamp");  // the scope holds the lock already: no wait
+        bool const lamp = co_await take_one(owner, db, "lamp");  // no wait: the scope holds the lock already
         bool const table = co_await take_one(owner, db, "table");
         db.sold += lamp && table;
         co_return (lamp && table);

@@ -1,4 +1,4 @@
-// One lock, several parts of the work: each part has a handle, and the last handle releases the lock.
+// Several parts of the work share one lock: each part has a handle, and the last handle releases the lock.
 
 #include <redlock.hpp>
 

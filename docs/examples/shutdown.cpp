@@ -1,5 +1,5 @@
-// A service that stops at SIGTERM or SIGINT: it accepts no more jobs, finishes those that run, and releases all locks.
-// With addresses as arguments it runs until it gets a signal. Without arguments it sends the signal to itself.
+// A service that stops at SIGTERM or SIGINT: it accepts no more jobs, finishes the running ones, and releases all
+// locks. With addresses as arguments, it runs until it gets a signal. Without arguments, it sends the signal to itself.
 
 #include <redlock.hpp>
 

@@ -1,4 +1,4 @@
-// A semaphore: at most three mails at a time go through a relay.
+// A semaphore with three permits: at most three mails at a time use a relay.
 
 #include <redlock.hpp>
 
@@ -18,7 +18,7 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 struct relay {
-    std::map<std::string, int> connections;  // how many mails use each of them now, by name
+    std::map<std::string, int> connections;  // by name: the number of mails that use it now
     int in_use = 0, most_in_use = 0, sent = 0, refused = 0;
 
     asio::awaitable<void> send_over(std::string connection)

@@ -1,4 +1,4 @@
-// Stackful coroutines: asio::spawn. Compiled only: it needs the library Boost.Context to link.
+// Stackful coroutines with asio::spawn. The example is only compiled, because linking needs the library Boost.Context.
 
 #include <redlock.hpp>
 

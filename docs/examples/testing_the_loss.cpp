@@ -1,4 +1,4 @@
-// How to test a loss, a long hold and a quarantine with a clock that the test sets, in no time.
+// Tests a loss, a long hold and a quarantine with a manual clock, which takes no real time.
 
 #include <redlock.hpp>
 
@@ -67,7 +67,7 @@ int main()
         f.a->set_fault(memory_server::fault::unreachable);
         f.b->set_fault(memory_server::fault::unreachable);
         f.clock->advance(f.context, 5s);
-        expect("importing", f.one.state);  // renewals fail, and the manager tries again
+        expect("importing", f.one.state);  // the renewals fail, and the manager retries them
         f.clock->advance(f.context, 5s);
         expect("stopped", f.one.state);  // before the validity ends
     }
@@ -99,7 +99,7 @@ int main()
         redlock::lock held;
         f.locks.async_acquire("report", [&](redlock::error_code, redlock::lock l) { held = std::move(l); });
         f.clock->advance(f.context, 0s);
-        redlock::testing::lose(held);  // stands for any reason
+        redlock::testing::lose(held);  // simulates a loss for any reason
         f.clock->advance(f.context, 0s);
         expect("lost", held.held() ? "held" : "lost");
     }

@@ -1,4 +1,4 @@
-// A lock that outlives its process: one process acquires it, another one resumes and releases it.
+// A lock that stays when its process ends: one process acquires it, another process resumes and releases it.
 
 #include <redlock.hpp>
 
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 asio::awaitable<std::string> begin_import(redlock::lock_manager& locks)
 {
     auto held = co_await locks.async_acquire("import", {.ttl = 30s});
-    redlock::lock_ticket const ticket = held.detach();  // the lock stays until its ttl is over; nobody renews it
+    redlock::lock_ticket const ticket = held.detach();  // the lock stays until its ttl is over, without renewal
     co_return ticket.token;
 }
 //]
@@ -45,7 +45,7 @@ asio::awaitable<bool> is_over(redlock::lock_manager& locks, std::string token)
     co_return ec == redlock::errc::lost;
 }
 
-// Stands for a process: it has its own manager, and nothing of it is left when it returns.
+// Stands for a process: it has its own manager, which is destroyed when the function returns.
 template <class F>
 auto in_a_process(std::vector<std::string> const& nodes, F f)
 {
@@ -64,7 +64,7 @@ int main(int argc, char** argv)
     std::vector<std::string> nodes(argv + 1, argv + argc);
     if (nodes.empty())
         nodes = {"memory://a", "memory://b", "memory://c"};
-    // The nodes exist for longer than any of the managers.
+    // These pointers keep the memory nodes alive between the managers.
     auto const a = redlock::memory_server::at("a"), b = redlock::memory_server::at("b"),
                c = redlock::memory_server::at("c");
 

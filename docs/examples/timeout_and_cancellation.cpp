@@ -1,4 +1,4 @@
-// How an acquisition fails: its wait is over, it is cancelled, or too few nodes answer.
+// Acquisitions that fail: the wait is over, the caller cancels it, or too few nodes answer.
 
 #include <redlock.hpp>
 

@@ -1,4 +1,4 @@
-// Several resources under one lock: forty transfers between accounts, in all directions, without a deadlock.
+// One lock on several resources: forty transfers between accounts, in all directions, without a deadlock.
 
 #include <redlock.hpp>
 

@@ -1,4 +1,4 @@
-// How to test code that locks without a server: memory servers and their faults.
+// Tests code that locks, without a real server: memory servers and their faults.
 
 #include <redlock.hpp>
 

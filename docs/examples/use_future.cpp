@@ -1,4 +1,4 @@
-// For a thread that blocks: the manager runs on its own thread, and operations return futures.
+// For threads that block: the manager runs on a thread of its own, and operations return futures.
 
 #include <redlock.hpp>
 
@@ -20,7 +20,7 @@ bool write_report(redlock::lock_manager& locks)
     try {
         redlock::acquire_options const options{.ttl = 1s, .renew = redlock::renewal::automatic};
         redlock::lock held = locks.async_acquire("nightly-report", options, asio::use_future).get();
-        while (held.held()) {                    // checked before each step
+        while (held.held()) {                    // check before each step of the work
             std::this_thread::sleep_for(100ms);  // one step of the work
             if (locks.stats().renewals >= 2)     // ends this example
                 break;
@@ -30,7 +30,7 @@ bool write_report(redlock::lock_manager& locks)
     } catch (redlock::system_error const& e) {
         if (e.code() != redlock::errc::contended)
             throw;
-        return false;  // another process writes it
+        return false;  // another process writes the report
     }
 }
 //]

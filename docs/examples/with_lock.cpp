@@ -38,10 +38,10 @@ struct shop {
 asio::awaitable<bool> sell_one(redlock::lock_manager& locks, shop& db)
 {
     auto sell = [&db](redlock::lock&) -> asio::awaitable<bool> {
-        int const left = co_await db.read();  // nobody else is here ...
+        int const left = co_await db.read();  // no other buyer holds the lock now
         if (left == 0)
             co_return false;
-        co_await db.write(left - 1);  // ... and if the lock is lost, this coroutine is cancelled
+        co_await db.write(left - 1);  // if the lock is lost, the library cancels this coroutine
         co_return true;
     };
     co_return co_await locks.with_lock("stock:hair-dryer", {.ttl = 5s, .wait = 10s}, sell);

@@ -1,4 +1,4 @@
-// redlock acl: what a user of locks must be allowed.
+// redlock acl: prints the access list that a user of locks needs.
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
@@ -17,7 +17,7 @@ namespace redlock::cli {
 
 namespace {
 
-// One argument at the prompt of redis-cli, where a backslash is one.
+// Quotes an argument for the prompt of redis-cli, where a backslash is an ordinary character.
 std::string argument(std::string const& text)
 {
     if (text.find_first_of(" '\"") == text.npos)

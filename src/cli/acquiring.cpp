@@ -35,7 +35,7 @@ asio::awaitable<acquired> ask(lock_manager& locks, how_to_acquire const& how)
     co_return acquired{std::move(held), status_of(report), report.message + ways_out(report.nodes)};
 }
 
-// Returns the locks that are held now. The look takes one round trip, at most `config::node_timeout`.
+// Returns those of @p keys that are held. It takes one round trip, at most `config::node_timeout`.
 asio::awaitable<std::vector<lock_info>> look_at_holders(lock_manager& locks, std::vector<std::string> const& keys)
 {
     std::vector<decltype(locks.async_inspect(keys.front(), asio::deferred))> asked;
@@ -71,7 +71,7 @@ std::string names_of(how_to_acquire const& how, settings const& s)
     return all;
 }
 
-// Tells on a terminal who holds the locks. Never ends.
+// Prints the holders of the locks regularly, if standard error is a terminal. Ends only by cancellation.
 asio::awaitable<void> tell_holders(lock_manager& locks, how_to_acquire const& how, settings const& s)
 {
     if (s.quiet || !::isatty(STDERR_FILENO))
@@ -89,8 +89,8 @@ asio::awaitable<void> tell_holders(lock_manager& locks, how_to_acquire const& ho
     }
 }
 
-// Tells which nodes are missing for a majority, once they have been missing for `config::connect_timeout`. It ends
-// when time does not mend that.
+// Prints the nodes that are missing for a majority, after they have been missing for `config::connect_timeout`. Ends
+// when waiting cannot help.
 asio::awaitable<void> watch_quorum(how_to_acquire const& how, settings const& s, std::string_view command)
 {
     if (how.at_once)
@@ -117,7 +117,7 @@ asio::awaitable<void> watch_quorum(how_to_acquire const& how, settings const& s,
     watch.changed = {};
 }
 
-// Names the locks that were waited for, and why they could not be acquired. Another signal ends the look at holders.
+// Names the awaited locks and the reason why they were not acquired. A second signal skips the question for holders.
 asio::awaitable<std::string> awaited_locks(lock_manager& locks, how_to_acquire const& how, settings const& s,
                                            asio::signal_set& signals)
 {
@@ -133,7 +133,7 @@ asio::awaitable<std::string> awaited_locks(lock_manager& locks, how_to_acquire c
     co_return text.empty() ? names_of(how, s) : text;
 }
 
-// Names the holders of denied locks: "x is held by web-3:4121, ttl 7 s". Empty if nobody holds them any more.
+// Names the holders of denied locks: "x is held by web-3:4121, ttl 7 s". Empty if no lock is held any more.
 asio::awaitable<std::string> denied_locks(lock_manager& locks, how_to_acquire const& how)
 {
     std::string text;
@@ -213,7 +213,7 @@ boost::json::array json_of(std::span<std::string const> keys)
 asio::awaitable<acquired> acquire(lock_manager& locks, how_to_acquire const& how, settings const& s,
                                   asio::signal_set& signals, std::string_view command)
 {
-    int number = 0;  // a signal counts even if the lock was won at the same moment
+    int number = 0;  // a signal counts even if the lock was acquired at the same time
     auto const begun = clock::now();
     auto outcome = co_await (ask(locks, how) || wait_for_end(signals, number) || tell_holders(locks, how, s)
                              || watch_quorum(how, s, command));

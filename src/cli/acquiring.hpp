@@ -19,14 +19,14 @@
 
 namespace redlock::cli {
 
-/// How a command acquires its locks: its options for that.
+/// The options of a command that acquires locks.
 struct how_to_acquire {
     std::vector<std::string> keys{};
     std::chrono::milliseconds ttl{10'000};
     std::chrono::milliseconds wait{0};
     std::chrono::milliseconds max_hold{0};
     bool at_once = false;
-    bool is_limited = false;  ///< by @ref wait
+    bool is_limited = false;  ///< whether @ref wait limits the time
     bool shared = false;
     bool passes_writers = false;
     bool fencing = false;
@@ -34,38 +34,38 @@ struct how_to_acquire {
     std::shared_ptr<quorum_watch> watch = std::make_shared<quorum_watch>();
 
     void add_to(command_line&);
-    void add_to(config&) const;  ///< before the manager is made
+    void add_to(config&) const;  ///< call it before the manager is created
     acquire_options options(attempt_report&) const;
 };
 
-/// How an acquisition has ended.
+/// The result of an acquisition.
 struct acquired {
-    lock held{};  ///< empty: it failed
+    lock held{};  ///< empty: the acquisition failed
     int status = 0;
-    std::string message{};  ///< for people, if it failed: one line that begins with "redlock"
+    std::string message{};  ///< for people, if the acquisition failed: one line that begins with "redlock"
     std::chrono::milliseconds waited{0};
 };
 
-/// The next of @p signals that ends a program: SIGHUP, SIGINT, SIGQUIT or SIGTERM. Others are ignored.
-/// @p number is 0 until then.
+/// Waits for the next of @p signals that ends a program: SIGHUP, SIGINT, SIGQUIT or SIGTERM. Ignores the others.
+/// @param number  0 until such a signal arrives, and then its number
 asio::awaitable<void> wait_for_end(asio::signal_set& signals, int& number);
 
-/// Tells people @p why, unless the settings say quiet. @return @p status
+/// Prints @p why to standard error, unless `settings::quiet`. @return @p status
 int refuse(int status, std::string const& why, settings const&);
 
-/// When the lock ends if nobody renews it, in milliseconds since 1970.
+/// When the lock expires without a renewal, in milliseconds since 1970.
 std::int64_t deadline_of(lock const&);
 
-/// Names of locks as JSON.
+/// The names of locks as a JSON array.
 boost::json::array json_of(std::span<std::string const> keys);
 
-/** Acquires what @p how says, and tells people what it waits for, unless the settings say quiet.
+/** Acquires the locks of @p how. Unless `settings::quiet`, prints to standard error what it waits for.
 
-    On a terminal a wait of more than a second names the holder, every ten seconds. If too few nodes vote for longer
-    than `config::connect_timeout`, a line names the missing nodes.
+    On a terminal, if the wait takes more than a second, it prints the holder, and again every ten seconds. If too few
+    nodes vote for longer than `config::connect_timeout`, it prints the missing nodes.
 
-    If time does not bring a majority, the wait ends at once: see @ref lasting_status_of. If one of @p signals ends the
-    wait, the status is 128 and the signal.
+    If waiting cannot bring a majority, the wait ends immediately: see @ref lasting_status_of. If one of @p signals ends
+    the wait, the status is 128 + the signal.
 
     @param command  for the messages, such as "run"
 */

@@ -1,4 +1,4 @@
-// redlock break: takes a lock away from whoever has it.
+// redlock break: takes a lock away from its holder.
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
@@ -35,9 +35,10 @@ struct order {
     bool yes = false;
 };
 
-constexpr std::int64_t no_key = -2;  // as PTTL tells it, which a client of the library may ask, unlike EXISTS
+// The answer of PTTL for a missing key. The access list of a client permits PTTL, but not EXISTS.
+constexpr std::int64_t no_key = -2;
 
-/// What has become of it on one node.
+/// The result on one node.
 struct deletion {
     std::string name{};
     bool answered = false;
@@ -45,7 +46,7 @@ struct deletion {
     std::string error{};
 };
 
-// Only what the operator has seen, whoever has the lock by now.
+// The values that the operator has seen. Only they are deleted, because another client may hold the lock by now.
 std::vector<std::string> seen_in(lock_answer const& seen)
 {
     std::vector<std::string> tokens;
@@ -58,13 +59,13 @@ std::vector<std::string> seen_in(lock_answer const& seen)
     for (auto const& r : seen.readers)
         tokens.push_back(r.value);
     if (tokens.empty())
-        tokens.emplace_back();  // shared by nobody that a node can name: it is nobody's then, and goes
+        tokens.emplace_back();  // a shared lock without readers: the empty token deletes it
     std::ranges::sort(tokens);
     tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
     return tokens;
 }
 
-// The release of one who shares it is that of one who has it alone, too. The tombstone keeps the old holder from
+// The script that releases a shared lock also releases an exclusive one. The tombstone stops the old holder from
 // setting the key again.
 questions to_delete(std::vector<std::string> const& tokens, std::string const& at)
 {
@@ -97,7 +98,7 @@ asio::awaitable<std::vector<deletion>> delete_seen(servers& all, std::vector<std
     std::vector<deletion> deletions;
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto& d = deletions.emplace_back(deletion{.name = all.name(i), .answered = true});
-        auto const replies = std::span(told[i].replies).subspan(1);  // behind that which loads the script
+        auto const replies = std::span(told[i].replies).subspan(1);  // without the reply of SCRIPT LOAD
         d.deleted = was_nobodys && replies.front().number().value_or(no_key) != no_key
                     && replies.back().number() == no_key;
         for (auto const& reply : replies.subspan(1, replies.size() - 2)) {
@@ -111,7 +112,7 @@ asio::awaitable<std::vector<deletion>> delete_seen(servers& all, std::vector<std
     co_return deletions;
 }
 
-// @throws early_exit if that is not allowed
+// Whether the operator confirms it. @throws early_exit if the options forbid it, or nobody can confirm it
 bool may_break(order const& o)
 {
     if (!o.token.empty() || (o.force && o.yes))
@@ -121,14 +122,14 @@ bool may_break(order const& o)
                                       "--token, or say --force --yes");
     if (!::isatty(STDIN_FILENO) || !::isatty(STDERR_FILENO))
         throw early_exit(wrong_usage,
-                         "redlock break: nothing was deleted. Nobody can be asked here: say --force --yes");
+                         "redlock break: nothing was deleted. There is no terminal to confirm it: say --force --yes");
     remark("\nThe holder goes on until it notices. Break the lock? [y/N] ");
     std::string answer;
     std::getline(std::cin, answer);
     return answer == "y" || answer == "yes";
 }
 
-// Whether as many have answered as decide.
+// Whether a majority has answered.
 bool is_known(std::vector<deletion> const& deletions)
 {
     return static_cast<std::size_t>(std::ranges::count(deletions, true, &deletion::answered))
@@ -164,12 +165,12 @@ void tell(std::vector<deletion> const& deletions, lock_answer const& seen, setti
             remark(fmt::format("redlock break: {}: {}\n", printable(d.name), printable(d.error)));
     }
     if (deleted > 0)
-        remark("redlock break: whoever had it goes on until it notices: at its next renewal, about a third of its ttl "
+        remark("redlock break: the old holder goes on until it notices: at its next renewal, about a third of its ttl "
                "from now; without renewal, never.\n"
-               "Until then two may be at work. Only a resource that refuses old fencing tokens is safe from the first "
-               "one.\n");
+               "Until then two clients may work at the same time. Only a resource that refuses old fencing tokens is "
+               "safe from the old holder.\n");
     else if (is_known(deletions))
-        remark("redlock break: nobody has what was to be deleted: the lock has ended, or has changed hands\n");
+        remark("redlock break: the lock has expired or was released, or another client holds it now\n");
 }
 
 int status_of(std::vector<deletion> const& deletions)
@@ -180,8 +181,8 @@ int status_of(std::vector<deletion> const& deletions)
     return std::ranges::any_of(deletions, &deletion::deleted) ? done : no;
 }
 
-// While somebody thought about the answer servers may have closed their connections: the question that finds out is not
-// answered.
+// Connects again. While the operator thought about the answer, servers may have closed their connections, and the first
+// question on a closed connection fails.
 asio::awaitable<void> wake(servers& all, std::string at)
 {
     questions ttl;
@@ -200,10 +201,10 @@ asio::awaitable<int> look_and_break(servers& all, order const& o, settings const
                              [](auto const& n) { return n.state > lock_state::free && n.error.empty(); }))
         throw early_exit(
             no,
-            "redlock break: what is there is no string, so it is no lock. If you know what it is, delete it with DEL");
+            "redlock break: the key is not a string, so it is not a lock. If you know what it is, delete it with DEL");
     if (o.token.empty() && !seen.readers_hidden.empty())
         throw early_exit(is_refused(seen.readers_hidden) ? no_permission : no_quorum,
-                         "redlock break: nothing was deleted, as it cannot be seen who shares it: "
+                         "redlock break: nothing was deleted, because a node does not list the readers: "
                              + printable(seen.readers_hidden));
     if (!may_break(o))
         throw early_exit(no, "redlock break: nothing was deleted");

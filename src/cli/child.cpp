@@ -37,7 +37,7 @@ std::vector<int> open_files()
 
 std::string name_of(std::string const& setting) { return setting.substr(0, setting.find('=') + 1); }
 
-// Words for exec: of strings that stay where they are.
+// The arguments for exec. They point into @p words, which must not change.
 std::vector<char*> pointers_to(std::vector<std::string>& words)
 {
     std::vector<char*> all;
@@ -112,10 +112,10 @@ child::child(options const& o, inheritance const& given) : our_group_(::getpgrp(
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (has_group_)
         guardian_.emplace();
-    int tells[2];  // why there is no command; its end closes when there is one
+    int tells[2];  // the child writes the error of exec; a successful exec closes the pipe
     if (::pipe2(tells, O_CLOEXEC) != 0)
         throw std::system_error(errno, std::generic_category(), "pipe");
-    // After the fork nothing is allocated: a thread that resolves names may have had the allocator then.
+    // The child allocates nothing: another thread, which resolves names, may have locked the allocator at the fork.
     auto words = o.words;
     auto environment = environment_with(o.environment);
     auto const argv = pointers_to(words), envp = pointers_to(environment);
@@ -135,7 +135,7 @@ child::child(options const& o, inheritance const& given) : our_group_(::getpgrp(
         throw std::system_error(fork_error, std::generic_category(), "fork");
     }
     if (has_group_)
-        ::setpgid(pid_, pid_);  // as it does itself: whoever comes first
+        ::setpgid(pid_, pid_);  // both parent and child call it, because either may run first
     ssize_t told;
     do
         told = ::read(tells[0], &error, sizeof error);
@@ -155,7 +155,7 @@ child::~child()
     pass_foreground(pid_, our_group_);
 }
 
-// Returns the number that @p tell has afterwards: it is moved if the command is given a file under its number.
+// Returns the new number of @p tell, which is moved if the command needs its number for the file that it is given.
 int child::give(options const& o, int tell) noexcept
 {
     if (o.gives < 0)
@@ -171,7 +171,7 @@ void child::become(char* const* words, char* const* environment, inheritance con
 {
     if (has_group_) {
         ::setpgid(0, 0);
-        guardian_->guard_us();  // before its pipe can lose its number to the file that the command is given
+        guardian_->guard_us();  // before give(), which may replace the guardian's pipe
         pass_foreground(our_group_, ::getpid());
     }
     tell = give(o, tell);
@@ -182,7 +182,8 @@ void child::become(char* const* words, char* const* environment, inheritance con
     ::_exit(failed);
 }
 
-// If it is still there to be passed on. Who is not in the foreground would be stopped for asking.
+// Does nothing unless the group @p from is in the foreground. SIGTTOU is blocked, because the kernel would stop a
+// background process that calls tcsetpgrp.
 void child::pass_foreground(pid_t from, pid_t to) noexcept
 {
     if (!has_terminal_ || ::tcgetpgrp(terminal) != from)
@@ -204,14 +205,14 @@ void child::signal(int s) noexcept
         ::kill(pid_, s);
 }
 
-void child::hand_on(int s) noexcept
+void child::forward(int s) noexcept
 {
     bool const is_of_keyboard = s == SIGINT || s == SIGQUIT || s == SIGTSTP || s == SIGWINCH;
     if (has_group_ || !is_of_keyboard || ::tcgetpgrp(terminal) != our_group_)
         signal(s);
 }
 
-// If somebody has stopped the command by SIGSTOP, we continue, and renew its lock: it may be woken without us.
+// SIGSTOP does not count as a stop: this process goes on and renews the lock, because anyone may continue the command.
 void child::check_children() noexcept
 {
     int status = 0;
@@ -240,7 +241,7 @@ int child::status() const noexcept
 
 int child::signal_that_ended_it() const noexcept { return WIFSIGNALED(wait_status_) ? WTERMSIG(wait_status_) : 0; }
 
-// Once the group is gone its number may be that of another group.
+// The answer is remembered, because the number of a group may be reused once the group is gone.
 bool child::is_gone() noexcept
 {
     is_gone_ = is_gone_ || (has_ended_ && (!has_group_ || (::kill(-pid_, 0) != 0 && errno == ESRCH)));
@@ -255,7 +256,7 @@ void child::stop_with_it() noexcept
     struct sigaction stops = {}, before = {};
     stops.sa_handler = SIG_DFL;
     ::sigaction(SIGTSTP, &stops, &before);
-    ::raise(SIGTSTP);  // unlike SIGSTOP, it stops nobody who is left alone with it
+    ::raise(SIGTSTP);  // not SIGSTOP: the kernel ignores SIGTSTP where no shell could continue this process
     ::sigaction(SIGTSTP, &before, nullptr);
 }
 

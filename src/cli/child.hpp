@@ -11,23 +11,24 @@
 
 namespace redlock::cli {
 
-/// What we were given when we were started, for those whom we start.
+/// The signal dispositions, signal mask and open files with which this process was started. Child processes get the
+/// same.
 class inheritance {
 public:
-    /// The first call must come before anything is changed, and any file opened.
+    /// The first call records the state. It must come before this process changes signals or opens files.
     static inheritance const& ours();
 
-    /// In a child: signals as they were.
+    /// Restores the signals. Only a child calls this.
     void restore() const noexcept;
 
-    /// What has been opened since is not for a child.
+    /// Sets close-on-exec on all files that were opened since the start.
     void keep_files_ours() const;
 
-    /// The lowest number that no file of a child has, after that. Not every shell takes one of two digits for a
-    /// descriptor.
+    /// The lowest file descriptor that a child does not have after @ref keep_files_ours. It is the lowest because some
+    /// shells do not accept descriptors with two digits.
     static int unused_file() noexcept;
 
-    /// Whether a signal was ignored, as nohup(1) has it: it is for a child as well.
+    /// Whether this process was started with the signal ignored, for example by nohup(1).
     bool ignores(int signal) const noexcept;
 
 private:
@@ -42,25 +43,27 @@ private:
     std::vector<int> files_;
 };
 
-/** A command that we run, and all that it starts, as long as that stays in its process group.
+/** A command that this process runs, with all processes of the command's process group.
 
-    The command has a group of its own, unless it stays in ours: then only the command itself is reached. On a terminal
-    its group has the foreground if ours had. If we end, even by SIGKILL, the kernel kills the command and a guardian
-    kills its group. A group that is ours has no guardian, because that would kill our callers, too. We become the
-    parent of the group's orphans, so that we know when the last has ended.
+    - The command has its own process group. With `options::in_our_group` it stays in the group of this process, and
+      signals reach only the command itself.
+    - If this process group is the foreground group of a terminal, the command's group becomes the foreground group.
+    - If this process ends, even by SIGKILL, the kernel kills the command, and a guardian kills the command's group.
+      With `options::in_our_group` there is no guardian, because it would also kill the callers of this process.
+    - This process becomes the parent of the group's orphans, so it learns when the last of them ends.
 */
 class child final : public supervised {
 public:
     struct options {
         std::vector<std::string> words{};        ///< the command and its arguments
-        std::vector<std::string> environment{};  ///< "NAME=value", on top of ours
-        int gives = -1, as = -1;                 ///< a file of ours that it has, too, by which number
+        std::vector<std::string> environment{};  ///< "NAME=value", added to the environment of this process
+        int gives = -1, as = -1;                 ///< a file of this process, and its descriptor in the command
         bool in_our_group = false;
     };
 
     /// @throws cannot_run
     child(options const&, inheritance const&);
-    ~child();  ///< SIGKILL, unless it has ended
+    ~child();  ///< sends SIGKILL unless the command and its group have ended
     child(child const&) = delete;
     child& operator=(child const&) = delete;
 
@@ -69,7 +72,7 @@ public:
     };
 
     void signal(int) noexcept override;
-    void hand_on(int) noexcept override;
+    void forward(int) noexcept override;
     void check_children() noexcept override;
     bool has_ended() const noexcept override { return has_ended_; }
     bool was_stopped() noexcept override;
@@ -77,10 +80,10 @@ public:
     void stop_with_it() noexcept override;
     void go_on() noexcept override;
 
-    int status() const noexcept;                ///< its exit status, or 128 and the signal that has ended it
+    int status() const noexcept;                ///< its exit status, or 128 + the signal that has ended it
     int signal_that_ended_it() const noexcept;  ///< 0: none
 
-    /// Whether Ctrl-C has ended it, of which nobody else has heard: it had the terminal for itself.
+    /// Whether Ctrl-C has ended the command while its group was in the foreground: this process got no SIGINT then.
     bool was_interrupted_alone() const noexcept { return was_interrupted_alone_; }
 
 private:
@@ -96,7 +99,7 @@ private:
     bool has_terminal_ = false;
     bool has_ended_ = false;
     bool was_stopped_ = false;
-    bool got_interrupt_ = false;  // from us
+    bool got_interrupt_ = false;  // from this process
     bool was_interrupted_alone_ = false;
     bool is_gone_ = false;
     int wait_status_ = 0;

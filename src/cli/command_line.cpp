@@ -25,10 +25,10 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t longest_name = 512;
 
-// Options of some commands that may stand in the environment and in the file, too.
+// Options of some commands that may also be set in the environment and in the file.
 constexpr std::array<std::string_view, 5> shared_options{"--ttl", "--wait", "--grace", "--at-least", "--output"};
 
-// An option that all commands have, or null.
+// The option of that name, if every command has it; otherwise null.
 CLI::Option const* global_option(CLI::App const& app, std::string const& name)
 {
     auto const* const o = app.get_option_no_throw(name);
@@ -64,7 +64,7 @@ bool is_yes(std::string_view text)
     return !text.empty() && text != "0" && text != "false" && text != "no" && text != "off";
 }
 
-// The first line, so that a file may end with one; it may have been written on Windows.
+// The first line of a file, without the end of the line (LF or CR LF).
 std::string first_line_of(std::string const& path)
 {
     std::ifstream file(path);
@@ -81,7 +81,7 @@ std::string first_line_of(std::string const& path)
 std::string variable_of(std::string_view option)
 {
     if (option == "--url")
-        return "REDLOCK_URLS";  // as it holds several
+        return "REDLOCK_URLS";  // plural: the variable may contain several
     std::string name = "REDLOCK_";
     for (char const c : option.substr(2))
         name += c == '-' ? '_' : static_cast<char>(c - ('a' <= c && c <= 'z' ? 'a' - 'A' : 0));
@@ -205,7 +205,7 @@ settings command_line::read(std::vector<std::string> arguments)
     return settings_;
 }
 
-// As if they had been given first: if an option is given twice, the later one counts.
+// Puts the defaults before the given arguments. If an option is given twice, the last value counts.
 void command_line::parse(std::vector<configured> const& defaults, std::vector<std::string> given)
 {
     std::vector<std::string> all;
@@ -223,7 +223,7 @@ void command_line::parse(std::vector<configured> const& defaults, std::vector<st
             auto const option = d.text.substr(0, end), value = d.text.substr(end + 1);
             bool const is_named = has(why, fmt::format("{} is \"{}\"", option, value));
             if (is_named || has(why, fmt::format("{}: {} not in ", option, value)))
-                throw early_exit(wrong_configuration, fmt::format("{} (it stands in {})", why, d.where));
+                throw early_exit(wrong_configuration, fmt::format("{} (it is set in {})", why, d.where));
         }
         throw;
     }
@@ -274,7 +274,7 @@ std::vector<command_line::configured> command_line::from_file(std::string const&
 {
     std::ifstream file(path);
     file.peek();
-    if (file.bad() || !file.is_open())  // such as a folder, which opens
+    if (file.bad() || !file.is_open())  // bad: it is a folder
         refuse_configuration(fmt::format("{} cannot be read", path));
     std::vector<configured> all;
     try {
@@ -286,10 +286,10 @@ std::vector<command_line::configured> command_line::from_file(std::string const&
                 refuse_configuration(
                     fmt::format("{}: sections such as [{}] are not known", path, item.parents.front()));
             if (!known && !is_shared)
-                refuse_configuration(fmt::format("{}: \"{}\" cannot stand in a file", path, item.name));
+                refuse_configuration(fmt::format("{}: \"{}\" cannot be set in a file", path, item.name));
             check_values(path, item.name, item.inputs);
             if (is_shared && !get_option_no_throw(option))
-                continue;  // it is for other commands
+                continue;  // an option of other commands
             if (option == "--url") {
                 urls_in_file_.insert(urls_in_file_.end(), item.inputs.begin(), item.inputs.end());
                 continue;
@@ -307,7 +307,7 @@ std::vector<command_line::configured> command_line::from_file(std::string const&
     return all;
 }
 
-// A comment behind a value would become a part of it: CLI11 takes blanks for separators.
+// CLI11 splits values at blanks, so a comment after a value would become a part of the value.
 void command_line::check_values(std::string const& path, std::string const& name,
                                 std::vector<std::string> const& values) const
 {

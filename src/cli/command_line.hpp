@@ -10,48 +10,49 @@
 
 namespace redlock::cli {
 
-/** The command line of one command: its own options and arguments, and the options that all commands have.
+/** The command line of one command: its own options and arguments, and the options that every command has.
 
-    Each of the latter, and --ttl, --wait, --grace and --at-least, may stand in the environment, as REDLOCK_ and its
-    name in capitals, or in a file ($REDLOCK_CONFIG, --config). The command line comes first, then the environment, then
-    the file.
+    Options that every command has, and --ttl, --wait, --grace and --at-least, may also be set in two other places: an
+    environment variable (REDLOCK_ and the name in capitals) and a configuration file ($REDLOCK_CONFIG, --config). The
+    command line has priority over the environment, and the environment over the file.
 */
 class command_line : public option_parser {
 public:
-    /// @param command  "status"
-    /// @param about    what it does
-    /// @param notes    end the help
+    /// @param command  its name, such as "status"
+    /// @param about    what the command does
+    /// @param notes    the last paragraphs of the help
     command_line(std::string const& command, std::string about, std::string notes = {});
 
-    /// Names of locks, one at least.
+    /// The names of one or more locks.
     void add_keys(std::vector<std::string>& into);
 
     /// The name of one lock.
     void add_key(std::string& into);
 
-    /// --ttl: at most --max-ttl, which the default is cut to.
+    /// --ttl, at most --max-ttl. The default is reduced to --max-ttl.
     void add_ttl(std::chrono::milliseconds& into, std::string const& about);
 
-    /// The nodes of another set than that of `--url`, with commas between them. `--password-file` is for them, too.
+    /// An option that names another set of nodes than `--url`, separated by commas. `--password-file` applies to both.
     void add_urls(std::string const& option, std::vector<std::string>& into, std::string const& about);
 
-    /// `--output` takes `prometheus`, too.
+    /// `--output` also accepts `prometheus`.
     void may_print_for_prometheus();
 
-    /// Otherwise it is an error if none is named.
+    /// The command works without nodes. Without this call, @ref read throws if no node is given.
     void may_do_without_nodes();
 
-    /// It asks nobody: neither the environment nor a file counts, and none can be wrong.
+    /// The command asks no server. The environment and the configuration file are not read, so they cannot be invalid.
     void is_about_ourselves();
 
-    /// The addresses as they were named, in the order of settings::locks.nodes: without what --password-file adds.
+    /// The addresses as the user gave them, in the order of settings::locks.nodes, without the password of
+    /// --password-file.
     std::vector<std::string> const& named_nodes() const noexcept { return named_; }
 
     /// @throws early_exit
     settings read(std::vector<std::string> arguments);
 
 private:
-    /// An option, and where it stands: "$REDLOCK_TTL".
+    /// An option, and the place where the user has set it: "$REDLOCK_TTL".
     struct configured {
         std::string text, where;
     };
@@ -74,11 +75,11 @@ private:
     std::string restart_guard_ = "strict";
 };
 
-/// Where an option may stand in the environment: REDLOCK_NODE_TIMEOUT for "--node-timeout".
+/// The environment variable of an option: REDLOCK_NODE_TIMEOUT for "--node-timeout".
 std::string variable_of(std::string_view option);
 
-/// The options that all commands have and that take a value, such as "--prefix": where a command begins behind them
-/// must be known.
+/// Whether an option that every command has takes a value, as "--prefix" does. `redlock` needs this to find the command
+/// after such options.
 bool takes_value(std::string const& global_option);
 
 }  // namespace redlock::cli

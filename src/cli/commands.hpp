@@ -13,11 +13,11 @@ using arguments = std::vector<std::string>;
 struct command {
     std::string_view name;
     std::string_view takes;  ///< for the list of commands: "KEY…"
-    std::string_view about;  ///< empty: it is not for people, so nothing lists it
+    std::string_view about;  ///< empty: help and completion do not list the command
     int (*run)(arguments);   ///< @return the exit status. @throws early_exit
 };
 
-/// In the order of the help.
+/// All commands, in the order of the help.
 std::span<command const> commands();
 
 int run(arguments);

@@ -1,4 +1,4 @@
-// redlock completion: what completes the words of its command line in a shell. No script asks a lock server.
+// redlock completion: prints scripts that complete the command line in a shell. The scripts ask no lock server.
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
@@ -30,7 +30,7 @@ std::vector<std::string> names_of(command_text const& c)
     return all;
 }
 
-// The options that all have: those of any command that has options.
+// The options that every command has, taken from the first command with options.
 std::vector<option_text> options_everywhere(std::vector<command_text> const& commands)
 {
     std::vector<option_text> all;
@@ -40,7 +40,7 @@ std::vector<option_text> options_everywhere(std::vector<command_text> const& com
     return all;
 }
 
-// Of a description, what fits into a line.
+// The beginning of a description, up to the first semicolon, colon or full stop.
 std::string_view begin_of(std::string_view about)
 {
     for (auto const* const end : {"; ", ": ", ". "})
@@ -48,7 +48,7 @@ std::string_view begin_of(std::string_view about)
     return about;
 }
 
-// What follows an option of bash's @p command, or of all commands.
+// The bash code that completes the value of an option. @p command  "*": the option of every command
 std::string bash_values(std::string_view command, option_text const& o)
 {
     if (o.value.empty())
@@ -85,7 +85,7 @@ bool is_among(std::vector<option_text> const& all, option_text const& o)
     return std::ranges::find(all, o.names, &option_text::names) != all.end();
 }
 
-// A command has an option of all commands with values of its own.
+// Removes an option of every command from the list, because the command @p c has its own values for it.
 std::string zsh_removal(command_text const& c, option_text const& o)
 {
     std::string line = fmt::format("    ({})", c.name);
@@ -127,14 +127,14 @@ std::string for_bash(std::vector<command_text> const& commands)
         for (auto const& o : c.options)
             values += o.is_global ? "" : bash_values(c.name, o);
     }
-    return fmt::format(R"(# What completes the words of redlock in bash.
+    return fmt::format(R"(# Completions of redlock for bash.
 _redlock()
 {{
     local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} command= key= options operands words= i
     COMPREPLY=()
     for ((i = 1; i < COMP_CWORD; ++i)); do
         case $command:${{COMP_WORDS[i]}} in
-        *:--|run:[!-]*)  # the key; or, behind a key or "--", somebody else's command
+        *:--|run:[!-]*)  # the key; or, after a key or "--", the command to run
             if [[ -n $key || ${{COMP_WORDS[i]}} == -- ]]; then break; fi
             key=yes ;;
         run:-k|run:--key) key=yes; ((++i)) ;;
@@ -147,7 +147,7 @@ _redlock()
         if declare -F _command_offset >/dev/null; then _command_offset $i; else COMPREPLY=($(compgen -c -- "$cur")); fi
         return
     fi
-    # bash takes --output=json for three words.
+    # bash splits --output=json into three words.
     if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=${{COMP_WORDS[COMP_CWORD-2]}}; fi
     case $command:$prev in
 {}    esac
@@ -182,7 +182,7 @@ std::string for_zsh(std::vector<command_text> const& commands)
                                      c.choices.empty() ? " " : fmt::format("({})", fmt::join(c.choices, " ")))));
     }
     return fmt::format(R"(#compdef redlock
-# What completes the words of redlock in zsh.
+# Completions of redlock for zsh.
 _redlock() {{
     local curcontext=$curcontext state line dashes
     typeset -A opt_args
@@ -192,7 +192,7 @@ _redlock() {{
     commands=(
 {}    )
     dashes=${{words[(i)--]}}
-    if (( dashes < CURRENT )); then  # behind it is somebody else's command
+    if (( dashes < CURRENT )); then  # the command to run follows
         shift $dashes words
         (( CURRENT -= dashes ))
         _normal
@@ -206,7 +206,7 @@ _redlock() {{
     esac
     case $words[1] in
 {}    esac
-    case $words[1] in  # those with other values than elsewhere
+    case $words[1] in  # options with other values than in other commands
 {}    esac
     _arguments $all $own
 }}
@@ -217,7 +217,7 @@ _redlock "$@"
 
 std::string for_fish(std::vector<command_text> const& commands)
 {
-    std::string text = "# What completes the words of redlock in fish.\ncomplete -c redlock -f\n";
+    std::string text = "# Completions of redlock for fish.\ncomplete -c redlock -f\n";
     for (auto const& o : options_everywhere(commands))
         text += fish_option("", o);
     for (auto const& c : commands) {

@@ -25,7 +25,7 @@ questions scores_of(std::vector<std::string> const& keys)
     return all;
 }
 
-// A score is a double, perhaps with an exponent. 0: it is no token.
+// A score is a double, and a server may write it with an exponent. Returns 0 if it is no token.
 std::uint64_t token_in(std::string const& text)
 {
     double value = 0;
@@ -71,7 +71,7 @@ asio::awaitable<bool> counter_move::next()
     co_return !has_failed();
 }
 
-// Reads a page of each old node that has more.
+// Reads a page of keys from each old node whose scan is not complete.
 asio::awaitable<void> counter_move::find_more()
 {
     for (auto& n : nodes_)
@@ -81,7 +81,7 @@ asio::awaitable<void> counter_move::find_more()
             continue;
         if (!key.starts_with(prefix_))
             foreign_ = key;
-        else if (met_.insert(fingerprint_of(key)).second)
+        else if (seen_.insert(fingerprint_of(key)).second)
             found_.push_back(std::move(key));
     }
 }
@@ -142,7 +142,7 @@ asio::awaitable<void> counter_move::raise(std::vector<std::string> const& keys,
     }
 }
 
-// 0: it has none, or the node is in trouble now.
+// Returns 0 if the node has no such counter, or if the answer is an error, which it notes as n.trouble.
 std::uint64_t counter_move::counter_of(moving_node& n, std::string const& key, reply const& r)
 {
     if (r.what == reply::kind::nothing)

@@ -15,34 +15,35 @@ namespace redlock::cli {
 /// A node of the old set of nodes, of the new one, or of both.
 struct moving_node : scan_place {
     bool is_old = false, is_new = false;
-    std::size_t raised = 0;  ///< counters; of a dry run, those that would be
+    std::size_t raised = 0;  ///< number of raised counters; in a dry run, of counters to raise
 };
 
-/** Raises the counters of fencing tokens on every node of a new set to the highest that the old set has.
+/** Raises each fencing token counter on every node of the new set to its highest value in the old set.
 
-    The old nodes are scanned at the same time, a page of each at once. A counter that one of them has is asked of all
-    nodes. The new nodes whose counter is lower raise it by comparison, and are asked again. A counter is never lowered,
-    so all of it can be repeated. This remembers @ref fingerprint_of for each counter.
+    The old nodes are scanned at the same time, page by page. For each counter found, all nodes are asked for its value.
+    New nodes with a lower value raise it by compare-and-set, and are asked again. A counter is never lowered, so the
+    move can be repeated. The move keeps a @ref fingerprint_of for each counter in memory.
 */
 class counter_move {
 public:
     /// @param nodes     one for each server
-    /// @param dry_run   only reads
+    /// @param dry_run   only read, and raise nothing
     counter_move(servers&, std::vector<moving_node> nodes, std::string prefix, bool dry_run);
 
-    /// Asks each node for a counter that nobody has. @ref has_failed tells whether enough have answered.
+    /// Asks each node for a counter that does not exist. @ref has_failed tells whether enough nodes have answered.
     asio::awaitable<void> greet();
 
     /// Moves some counters. @return false: there are no more, or it has failed
     asio::awaitable<bool> next();
 
-    /// Whether no majority of the old set, or not every node of the new set, has answered everything.
+    /// Whether too many nodes have failed. A majority of the old set and each node of the new set must answer every
+    /// question.
     bool has_failed() const;
 
     std::vector<moving_node> const& nodes() const noexcept { return nodes_; }
     std::size_t counters() const noexcept { return counters_; }
 
-    /// A key of a counter that has another prefix. Empty: there is none.
+    /// The key of a counter with another prefix; empty: none was found.
     std::string const& foreign() const noexcept { return foreign_; }
 
 private:
@@ -56,8 +57,8 @@ private:
     std::string const prefix_;
     bool const dry_run_;
     std::vector<moving_node> nodes_;
-    std::vector<std::string> found_;  // and not moved yet
-    fingerprints met_;
+    std::vector<std::string> found_;  // keys of counters that are not moved yet
+    fingerprints seen_;
     std::size_t counters_ = 0;
     std::string foreign_;
 };

@@ -44,7 +44,7 @@ option_text describe(CLI::Option const& o)
     return text;
 }
 
-// One that does not read its options by a command_line has none.
+// A command that does not use a command_line has no options in its description.
 command_text describe(command const& c)
 {
     command_text text;

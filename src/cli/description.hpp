@@ -12,33 +12,33 @@ class App;
 
 namespace redlock::cli {
 
-/// The heading of the options that all commands have.
+/// The heading of the options that every command has.
 inline constexpr char global_group[] = "Options of all commands";
 
 /// One option of a command.
 struct option_text {
     std::vector<std::string> names;    ///< "--output", "-o"
-    std::string value;                 ///< what kind: "FILE"; empty: it takes none
-    std::vector<std::string> choices;  ///< all that its value can be; empty: anything
+    std::string value;                 ///< the word for its value: "FILE"; empty: it takes no value
+    std::vector<std::string> choices;  ///< the possible values; empty: any text
     std::string about;
-    bool is_global = false;  ///< all commands have it
+    bool is_global = false;  ///< every command has it
 };
 
-/// What a command line consists of, for manual pages and completions.
+/// The options and arguments of a command, for manual pages and completions.
 struct command_text {
     std::string name;
     std::string takes;                 ///< "KEY…"
-    std::vector<std::string> choices;  ///< all that it can take; empty: anything
-    std::string line;                  ///< of the list of commands
+    std::vector<std::string> choices;  ///< the possible arguments; empty: any text
+    std::string line;                  ///< its line in the list of commands
     std::string about;
     std::string notes;
     std::vector<option_text> options;
 };
 
-/// All that are for people, in the order of the help.
+/// The descriptions of all commands that the help lists, in its order.
 std::vector<command_text> describe_all();
 
-/// How a command is asked for that: it reads this as its options, and throws.
+/// The argument that makes a command throw its @ref description.
 inline constexpr char describe_option[] = "--describe";
 class description : public early_exit {
 public:

@@ -1,4 +1,4 @@
-// redlock doctor: what is wrong with the nodes, and how to mend it.
+// redlock doctor: checks the nodes, and prints the command that fixes each problem.
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
@@ -40,11 +40,12 @@ using std::chrono::milliseconds;
 struct how_to_look {
     doctor::demands demands{};
     std::vector<std::string> skipped{};
-    std::vector<std::pair<std::string, std::string>> labels{};  ///< of metrics
-    milliseconds pause{0};                                      ///< zero: once
+    std::vector<std::pair<std::string, std::string>> labels{};  ///< the labels of all metrics
+    milliseconds pause{0};                                      ///< between two looks; zero: look once
 };
 
-// The clock of each server is compared with what it showed in the look before: the longer the time, the more exact.
+// The clock check compares two times of a server. With the time of the previous look, the interval is longer and the
+// result more exact.
 void remember_clocks(std::vector<doctor::node_facts>& now, std::vector<doctor::node_facts> const& before)
 {
     for (std::size_t i = 0; i < std::min(now.size(), before.size()); ++i) {
@@ -79,7 +80,7 @@ asio::awaitable<int> examine(settings const& s, how_to_look how)
     }
 }
 
-// What is thrown on one side of || would wait for the other.
+// Catches an exception, because one that leaves an operand of || would be thrown only after the other operand ends.
 asio::awaitable<int> keep_exception(asio::awaitable<int> looking, std::exception_ptr& thrown)
 {
     try {
@@ -90,7 +91,7 @@ asio::awaitable<int> keep_exception(asio::awaitable<int> looking, std::exception
     co_return failed;
 }
 
-// A signal ends a watch.
+// Looks once, or repeatedly until a signal arrives.
 asio::awaitable<int> look_until_told(settings const& s, how_to_look const& how)
 {
     asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
@@ -115,7 +116,7 @@ int run(settings const& s, how_to_look const& how)
     }
 }
 
-// "--watch" may stand alone: it is the only option whose value may be left out.
+// Adds the default value to a "--watch" without a value. No other option has an optional value.
 void complete_watch(arguments& given)
 {
     for (std::size_t i = 0; i < given.size(); ++i) {

@@ -17,12 +17,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// SIGKILL is sent again, because a process that was about to fork may have a child now. The guardian does not wait for
-// the end of the group: dead processes whose parent does not wait for them keep the group for ever.
+// The guardian sends SIGKILL several times, because a process of the group may fork a child after the first one. It
+// does not wait for the end of the group: zombies that nobody waits for keep a group for ever.
 constexpr int kills = 50;
 constexpr auto kill_every = 20ms;
 
-// Allocates nothing: another thread may have had the allocator when we were forked.
+// Allocates nothing: another thread may have locked the allocator at the fork.
 [[noreturn]] void wait_and_kill(int hears, int tells) noexcept
 {
     ::prctl(PR_SET_NAME, "lock-guardian");

@@ -1,4 +1,4 @@
-// redlock hold: holds locks for whoever sits at the other end of its input, or sends it a signal.
+// redlock hold: holds locks until its input ends or a signal arrives.
 
 #include "cli/acquiring.hpp"
 #include "cli/child.hpp"
@@ -29,8 +29,8 @@ namespace {
 
 using namespace asio::experimental::awaitable_operators;
 
-// What is written there is of no interest. An input that cannot be waited for, such as a file, never ends. In the
-// background of a terminal, the input is for others, and reading it must not stop the renewal of a lock.
+// Waits for the end of standard input, and ignores its contents. An input that cannot be waited for, such as a file,
+// never ends. SIGTTIN is ignored, because a process that is stopped in the background cannot renew the lock.
 asio::awaitable<void> end_of_input()
 {
     auto const executor = co_await asio::this_coro::executor;
@@ -55,7 +55,7 @@ asio::awaitable<void> end_of_input()
 asio::awaitable<int> hold_until_told(lock_manager& locks, how_to_acquire const& how, settings const& s)
 {
     asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM);
-    if (!inheritance::ours().ignores(SIGHUP))  // as nohup(1) has it
+    if (!inheritance::ours().ignores(SIGHUP))  // nohup(1) ignores it
         ends.add(SIGHUP);
     auto got = co_await acquire(locks, how, s, ends, "hold");
     if (!got.held)

@@ -30,7 +30,8 @@ constexpr lasting_cause unknown_host{wrong_configuration, "correct the name of t
 
 }  // namespace
 
-// Every store resolves names with Asio and passes its words on; a name server that does not answer has other words.
+// Compares messages: every store resolves names with Asio and passes on its message. If the name server does not
+// answer, the message is different.
 bool is_unknown_host(node_report const& n)
 {
     auto const words = error_code(boost::asio::error::host_not_found).message();
@@ -91,7 +92,7 @@ exit_status status_of(error_code ec)
     return ec == errc::unsupported ? wrong_configuration : failed;
 }
 
-// The caller should not try again if time does not mend it.
+// If waiting cannot help, the status tells the caller not to try again.
 exit_status status_of(attempt_report const& r)
 {
     auto const status = status_of(r.outcome);

@@ -1,4 +1,4 @@
-// redlock list: the locks that are there.
+// redlock list: lists all locks.
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
@@ -25,7 +25,7 @@ struct question {
     bool tokens = false;
 };
 
-/// Prints locks as they are found, in a table, or as documents.
+/// Prints locks while the scan finds them, as a table or as JSON.
 class listing {
 public:
     listing(settings const& s, bool tokens) : settings_(s), tokens_(tokens) {}
@@ -35,11 +35,11 @@ public:
         print(settings_.output == format::table ? rows(locks) : documents(locks));
     }
 
-    /// After the last.
+    /// Call it after the last lock.
     void end(lock_scan const& scan, servers const& all)
     {
         if (settings_.output == format::table)
-            print(rows({}));  // of none, the header
+            print(rows({}));  // prints the header if there was no lock
         if (settings_.output != format::json)
             return;
         boost::json::array nodes;
@@ -56,7 +56,7 @@ public:
 private:
     static constexpr std::string_view separator = ",";
 
-    // Columns are as wide as those of the first locks need, or wider: nobody knows what is still to come.
+    // The first locks determine the widths of the columns. Columns grow later, because the other locks are unknown.
     std::string rows(std::vector<lock_view> const& locks)
     {
         for (auto const& l : locks)
@@ -83,7 +83,7 @@ private:
 
     settings const& settings_;
     bool const tokens_;
-    std::string_view before_ = R"({"schema":1,"locks":[)";  // what stands before the next lock of one document
+    std::string_view before_ = R"({"schema":1,"locks":[)";  // text before the next lock of the JSON document
     table table_{{"KEY", "HOLDER", "TTL", "NODES", "STATE", tokens_ ? "TOKEN" : ""}};
 };
 
@@ -96,7 +96,7 @@ int status_of(lock_scan const& scan, servers const& all, settings const& s)
             remark(fmt::format("redlock list: {} has not told of all its locks: {}\n", printable(all.name(i)),
                                printable(scan.trouble(i))));
     }
-    if (scan.complete() >= all.size() / 2 + 1)  // every lock that a majority has is on one of them
+    if (scan.complete() >= all.size() / 2 + 1)  // each lock with a majority is on one of these servers
         return done;
     return refused ? no_permission : no_quorum;
 }

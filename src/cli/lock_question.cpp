@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Its clock, by which readers end.
+// The server's clock. The list of readers has their ends by that clock.
 std::optional<milliseconds> time_of(reply const& time)
 {
     if (time.elements.size() != 2)
@@ -22,12 +22,12 @@ std::optional<milliseconds> time_of(reply const& time)
     return seconds && micros ? std::optional(milliseconds(*seconds * 1000 + *micros / 1000)) : std::nullopt;
 }
 
-// A score is a double, which a server may write with an exponent.
+// The end of a reader: a score is a double, and a server may write it with an exponent.
 std::optional<milliseconds> end_of(reply const& score)
 {
     double value = 0;
     auto const [end, ec] = std::from_chars(score.text.data(), score.text.data() + score.text.size(), value);
-    constexpr double never = 1e15;  // or infinite, if somebody else has written it
+    constexpr double never = 1e15;  // another client may have written infinity
     return ec == std::errc() ? std::optional(milliseconds(static_cast<std::int64_t>(std::clamp(value, -never, never))))
                              : std::nullopt;
 }
@@ -63,11 +63,11 @@ asio::awaitable<lock_answer> ask_about(servers& all, std::string prefix, std::st
     lock_answer answer;
     std::vector<node_view> nodes;
     std::map<std::string, reader_view> readers;
-    std::map<std::string, bool> wishes;  // by process: to have it alone
+    std::map<std::string, bool> wants_alone;  // by process; false: it wants to share the lock
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto const& r = told[i].replies;
         nodes.push_back(view_of(all.name(i), r[0], r[1]));
-        if (nodes.back().state == lock_state::shared) {  // otherwise the list means nothing
+        if (nodes.back().state == lock_state::shared) {  // otherwise the list of readers is not valid
             count_readers(readers, r[4], r[3]);
             if (r[3].failed() || r[4].failed())
                 answer.readers_hidden = (r[3].failed() ? r[3] : r[4]).text;
@@ -76,7 +76,7 @@ asio::awaitable<lock_answer> ask_about(servers& all, std::string prefix, std::st
             continue;
         answer.waiting.emplace();
         for (std::size_t w = 0; w + 1 < r[2].elements.size(); w += 2)
-            wishes[r[2].elements[w].text] |= r[2].elements[w + 1].text != "r";
+            wants_alone[r[2].elements[w].text] |= r[2].elements[w + 1].text != "r";
     }
     answer.lock = lock_view_of(std::move(key), std::move(nodes));
     for (auto& [value, reader] : readers) {
@@ -84,7 +84,7 @@ asio::awaitable<lock_answer> ask_about(servers& all, std::string prefix, std::st
         reader.value = value;
         answer.readers.push_back(std::move(reader));
     }
-    for (auto const& [process, alone] : wishes)
+    for (auto const& [process, alone] : wants_alone)
         ++(alone ? answer.waiting->alone : answer.waiting->shared);
     co_return answer;
 }

@@ -9,16 +9,16 @@
 
 namespace redlock::cli {
 
-/// "lock:jobs is held by web-3:4121 on 3 of 3 nodes, ttl 7.5 s": what is known of a lock, in a sentence.
+/// The state of a lock in a sentence: "lock:jobs is held by web-3:4121 on 3 of 3 nodes, ttl 7.5 s".
 std::string sentence_of(lock_view const&, std::string const& prefix);
 
-/// The sentence, who waits and who shares, and a table of the nodes. @param tokens  whether it is to hold the values
+/// The sentence, the waiting processes, the readers, and a table of the nodes. @param tokens  also print the values
 std::string text_of(lock_answer const&, settings const&, bool tokens);
 
-/// The fields of the lock, and nodes, waiting, readers.
+/// The fields of the lock, and the fields nodes, waiting, readers.
 boost::json::object json_of(lock_answer const&, bool tokens);
 
-/// Whether who has not answered refuses the password or a command: then the configuration is to be mended.
+/// Whether a server refuses the password or a command. If so, the user must correct the configuration.
 bool is_refused(std::string_view error);
 bool is_refused(lock_view const&);
 

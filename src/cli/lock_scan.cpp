@@ -13,7 +13,9 @@ namespace redlock::cli {
 namespace {
 
 constexpr std::size_t keys_at_once = 500;
-constexpr char value_end[] = "511";  // no value of ours is as long, and one of somebody else's may be half a gigabyte
+// The last byte to read of a value. Values of this library are shorter; another client's may have half a gigabyte.
+constexpr char value_end[] = "511";
+// The key that a manager uses while it connects, to find out what it is permitted. It is no lock.
 constexpr std::string_view trial = "=trial";
 
 }  // namespace
@@ -23,7 +25,7 @@ std::uint64_t fingerprint_of(std::string_view text) { return std::hash<std::stri
 void scan_place::take(reply const& page, std::vector<std::string>& keys)
 {
     if (page.what != reply::kind::list || page.elements.size() != 2) {
-        trouble = page.failed() ? page.text : "what it answers to SCAN is not understood";
+        trouble = page.failed() ? page.text : "its answer to SCAN has an unknown form";
         is_scanned = true;
         return;
     }
@@ -60,7 +62,7 @@ asio::awaitable<std::vector<lock_view>> lock_scan::next()
     while (locks.empty()) {
         while (found_.empty() && !std::ranges::all_of(nodes_, &scan_place::is_scanned)) {
             for (auto& key : co_await scan_on(servers_, nodes_, pattern_)) {
-                if (is_lock(key) && met_.insert(fingerprint_of(key)).second)
+                if (is_lock(key) && seen_.insert(fingerprint_of(key)).second)
                     found_.push_back(std::move(key));
             }
         }
@@ -95,8 +97,7 @@ asio::awaitable<std::vector<lock_view>> lock_scan::read_locks(std::vector<std::s
     std::vector<lock_view> locks;
     for (std::size_t k = 0; k < keys.size(); ++k) {
         auto lock = view_of(keys[k], told, k * questions_each);
-        bool const is_trial = lock.has == lock_state::foreign && lock.key.starts_with(trial);  // of a manager that
-                                                                                               // connects
+        bool const is_trial = lock.has == lock_state::foreign && lock.key.starts_with(trial);
         if (lock.is_there() && !is_trial)
             locks.push_back(std::move(lock));
     }
@@ -110,7 +111,7 @@ lock_view lock_scan::view_of(std::string const& key, std::vector<answers> const&
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         auto const& replies = told[i].replies;
         nodes.push_back(cli::view_of(servers_.name(i), replies[at], replies[at + 1]));
-        if (what_ == tells::waiting)  // each node knows those that it has denied, so the one that knows most is nearest
+        if (what_ == tells::waiting)  // a node counts only processes that it has denied; take the highest count
             waiting = std::max(waiting, replies[at + 2].number().value_or(0));
     }
     auto lock = lock_view_of(key.substr(prefix_.size()), std::move(nodes));

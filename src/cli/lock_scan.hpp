@@ -15,23 +15,23 @@
 
 namespace redlock::cli {
 
-/// Texts that were seen, each as 64 bits: @ref fingerprint_of. With a million different texts, two are taken for one in
-/// one of 37 million runs.
+/// The hashes of texts that were seen: @ref fingerprint_of. With a million texts, the probability of a collision is one
+/// in 37 million.
 using fingerprints = boost::unordered_flat_set<std::uint64_t>;
 
 std::uint64_t fingerprint_of(std::string_view text);
 
-/// How far the scan of one server is.
+/// The progress of the scan of one server.
 struct scan_place {
     std::string cursor = "0";
     bool is_scanned = false;
-    std::string trouble{};  ///< why the server was not asked to the end; empty if it was
+    std::string trouble{};  ///< why the scan of the server failed; empty if it did not
 
-    /// The answer to SCAN.
+    /// Reads the answer to SCAN, and appends its keys to @p keys.
     void take(reply const& page, std::vector<std::string>& keys);
 };
 
-/// Asks each server that has more keys for a page of them, all at the same time. @return the keys
+/// Asks each server whose scan is not complete for a page of keys, all servers at the same time. @return the keys
 /// @param nodes  one for each server, derived from scan_place
 template <class Node>
 asio::awaitable<std::vector<std::string>> scan_on(servers& all, std::vector<Node>& nodes, std::string pattern)
@@ -50,29 +50,29 @@ asio::awaitable<std::vector<std::string>> scan_on(servers& all, std::vector<Node
     co_return keys;
 }
 
-/// Takes away some of @p found: as many as a question may be about.
+/// Removes keys from @p found and returns them: at most as many as one question may name.
 std::vector<std::string> take_some(std::vector<std::string>& found);
 
-/** All locks on the servers, a few at a time, each once and in no order.
+/** Finds all locks on the servers, a few at a time. Each lock comes once; the order is arbitrary.
 
-    The nodes are scanned at the same time. When one node names a lock, all nodes are asked about it, so the lock is
-    complete at once. Locks that come or go during the scan may be there or not, as SCAN has it.
+    All nodes are scanned at the same time. If one node has a lock, all nodes are asked about it, so each
+    @ref lock_view is complete. SCAN may miss locks that are set or deleted during the scan.
 */
 class lock_scan {
 public:
     enum class tells : std::uint8_t { holders, waiting };
 
-    /// @param glob  which names, without the prefix: "jobs/*", as of SCAN
-    /// @param what  whether how many wait is asked, too
+    /// @param glob  a pattern of SCAN for the names without the prefix: "jobs/*"
+    /// @param what  `waiting`: also count the processes that wait for each lock
     lock_scan(servers&, std::string prefix, std::string_view glob, tells what = tells::holders);
 
-    /// @return some locks; none: that was all
+    /// @return some locks; none: the scan is complete
     asio::awaitable<std::vector<lock_view>> next();
 
-    /// Why a server could not be asked to the end; empty if it could.
+    /// Why the scan of a server failed; empty if it did not.
     std::string const& trouble(std::size_t server) const { return nodes_[server].trouble; }
 
-    /// How many servers have been asked to the end.
+    /// How many servers were scanned completely.
     std::size_t complete() const;
 
 private:
@@ -84,8 +84,8 @@ private:
     std::string const prefix_, pattern_;
     tells const what_;
     std::vector<scan_place> nodes_;
-    std::vector<std::string> found_;  // and not looked at yet
-    fingerprints met_;
+    std::vector<std::string> found_;  // keys that no question has named yet
+    fingerprints seen_;
 };
 
 }  // namespace redlock::cli

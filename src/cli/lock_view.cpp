@@ -25,7 +25,7 @@ boost::json::value json_of_ttl(std::optional<milliseconds> ttl)
     return ttl ? boost::json::value(ttl->count()) : boost::json::value(nullptr);
 }
 
-// What is no label is none.
+// An owner without a label is null.
 boost::json::value json_of_owner(std::string_view owner)
 {
     return owner.empty() ? boost::json::value(nullptr) : boost::json::value(valid_utf8(owner));
@@ -85,7 +85,7 @@ lock_view lock_view_of(std::string key, std::vector<node_view> nodes)
         for (auto const* n : who)
             ends.push_back(n->ttl.value_or(no_end));
         std::ranges::sort(ends, std::greater());
-        // It keeps its majority until so many keys have gone that fewer than a majority are left.
+        // The lock has a majority until fewer than a majority of the keys are left.
         auto const last = l.votes >= majority ? ends[majority - 1] : ends.front();
         l.ttl = last == no_end ? std::nullopt : std::optional(last);
     }
@@ -108,7 +108,8 @@ lock_view view_of(lock_info const& info)
             view.state = !n.locked ? lock_state::free : n.mode == mode::shared ? lock_state::shared : lock_state::held;
         if (n.locked && n.remaining.count() >= 0)
             view.ttl = n.remaining;
-        view.value = n.owner;  // nothing tells two values of one owner apart, but the library's own judgement
+        // Inspection returns no values, so two values of one owner look equal here. The use of info.locked corrects it.
+        view.value = n.owner;
     }
     auto l = lock_view_of(info.resource, std::move(nodes));
     for (auto& n : l.nodes)

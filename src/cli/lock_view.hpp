@@ -16,65 +16,65 @@
 
 namespace redlock::cli {
 
-/// What a lock is as far as the nodes tell, or what a node has at the key of one.
+/// The state of a lock according to all nodes, or of the key of a lock on one node.
 enum class lock_state : std::uint8_t {
-    unknown,  ///< too few have answered to tell
+    unknown,  ///< too few nodes have answered
     free,
-    partial,  ///< some nodes have a value, and no majority the same one: it is being acquired, given back, or left
-              ///< behind
+    /// Some nodes have a value, but no value has a majority: a client acquires or releases it, or has left it behind.
+    partial,
     held,
     shared,
-    foreign,  ///< by something else than this library: whoever it is leaves no label
+    foreign,  ///< held by a client that does not use this library, and so leaves no label
 };
 
 /// "unknown", "free", …
 std::string_view to_string(lock_state);
 
-/// What one node has at the key of a lock.
+/// The state of a lock's key on one node.
 struct node_view {
     std::string name{};
     lock_state state = lock_state::unknown;
     std::string owner{};
-    std::string value{};                             ///< as far as it was asked for
-    std::optional<std::chrono::milliseconds> ttl{};  ///< of what it has; nothing: it has no end
-    std::string error{};  ///< why it is unknown; or, of a foreign one, why it has no value: it is no string
+    std::string value{};                             ///< perhaps cut off: GETRANGE asks for a part
+    std::optional<std::chrono::milliseconds> ttl{};  ///< nothing: the key does not expire
+    std::string error{};  ///< unknown: why; foreign: why there is no value, if the key is no string
 };
 
-/// A lock, as all nodes together tell of it: old the moment it is made.
+/// A lock according to all nodes. It may be outdated as soon as it is made.
 struct lock_view {
     std::string key{};
     lock_state state = lock_state::unknown;
-    lock_state has = lock_state::free;  ///< what most of the nodes have that have anything: held, shared or foreign
-    std::string owner{};                ///< of that; empty: it leaves no label
+    lock_state has = lock_state::free;  ///< the most frequent state of the nodes: held, shared or foreign; else free
+    std::string owner{};                ///< of the lock in that state; empty: it leaves no label
     std::string value{};
-    std::size_t votes = 0;                           ///< how many nodes have that
-    std::optional<std::chrono::milliseconds> ttl{};  ///< for how long a majority will, or of a partial one anybody;
-                                                     ///< nothing: for ever
+    std::size_t votes = 0;  ///< how many nodes have that owner and value
+    /// How long a majority will have it; if the state is partial, how long any node will. Nothing: for ever.
+    std::optional<std::chrono::milliseconds> ttl{};
     std::vector<node_view> nodes{};
-    std::size_t waiting = 0;  ///< processes that wait for it, where that was asked
+    std::size_t waiting = 0;  ///< processes that wait for the lock, if the servers were asked for it
 
     bool is_there() const noexcept { return votes > 0; }
 };
 
-/// What a server has answered to GET, or GETRANGE, and PTTL.
+/// @param value  the server's answer to GET or GETRANGE
+/// @param ttl    the server's answer to PTTL
 node_view view_of(std::string name, reply const& value, reply const& ttl);
 
-/// What the nodes together tell.
+/// Combines the answers of all nodes.
 lock_view lock_view_of(std::string key, std::vector<node_view> nodes);
 
-/// The same, as the library has judged it.
+/// Converts the result of `lock_manager::async_inspect`.
 lock_view view_of(lock_info const&);
 
-/// Who has it, for people: "web-3:4121", "a client without a name"; nothing if nobody has. @param has  held, shared or
-/// foreign
+/// The holder, for people: "web-3:4121", "a client without a name"; empty if @p has is free.
 std::string holder_of(lock_state has, std::string_view owner);
 
-/// "7.5 s", "for ever"; nothing if nobody has it.
+/// "7.5 s", "for ever"; empty if @p has is free.
 std::string ttl_of(lock_state has, std::optional<std::chrono::milliseconds>);
 
-/// key, state, owner, ttl_ms, votes, nodes: how many there are.
+/// The fields key, state, owner, ttl_ms, votes, and of: the number of nodes.
 boost::json::object json_of(lock_view const&);
-/// name, state, owner, ttl_ms, error
+/// The fields name, state, owner, ttl_ms, error.
 boost::json::object json_of(node_view const&);
 
 }  // namespace redlock::cli

@@ -1,4 +1,4 @@
-// redlock man: the manual pages, as roff. They are made when the tool is installed.
+// redlock man: prints the manual pages as roff. The installation of the tool runs it.
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
@@ -38,7 +38,8 @@ constexpr std::pair<int, std::string_view> statuses[]{
     {by_signal, "And the number of a signal: the signal ended the command, or the wait."},
 };
 
-// Text for roff. What begins with '-' is to be copied to a command line, so its hyphens are minus signs.
+// Escapes a text for roff. In a word that begins with '-', hyphens become minus signs, so that users can copy the
+// option to a command line.
 std::string roff(std::string_view text)
 {
     std::string escaped;
@@ -74,7 +75,7 @@ std::string begin_of_page(std::string name, std::string_view line)
                        name, roff(line));
 }
 
-// "KEY… [--] CMD…": what is in capitals is to be replaced.
+// The operands of a command, such as "KEY… [--] CMD…", in italics.
 std::string operands(std::string_view takes) { return takes.empty() ? "" : fmt::format(" \\fI{}\\fR", roff(takes)); }
 
 std::string options(command_text const& c, bool global)
@@ -96,7 +97,7 @@ std::string options(command_text const& c, bool global)
     return text;
 }
 
-// Each line a paragraph; that of the exit status stands by itself.
+// Each line becomes a paragraph. @p status  return only the line of the exit status; false: only the others
 std::string notes(std::string_view all, bool status)
 {
     constexpr std::string_view of_status = "Status: ";

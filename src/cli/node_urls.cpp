@@ -14,8 +14,7 @@ namespace {
 constexpr std::string_view blanks = " \t\r";
 constexpr std::array<std::string_view, 6> single{"redis", "rediss", "valkey", "valkeys", "unix", "memory"};
 
-// Whether what follows behind a comma is another host of this URL, unless it is a URL itself:
-// redis-sentinel://one,two/name.
+// Whether the URL may have several hosts, separated by commas: redis-sentinel://one,two/name.
 bool may_have_several_hosts(std::string_view url)
 {
     auto const mark = url.find("://");

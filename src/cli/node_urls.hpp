@@ -7,24 +7,24 @@
 
 namespace redlock::cli {
 
-/// The URLs in @p text, separated by commas, blanks or ends of lines, without the lines that begin with '#'. Behind a
-/// comma there may also be another host of a URL that can have several, such as redis-sentinel://one,two/name.
+/// Splits @p text into URLs at commas, blanks and ends of lines. Lines that begin with '#' are ignored. A comma is not
+/// a separator between the hosts of one URL, such as redis-sentinel://one,two/name.
 std::vector<std::string> split_urls(std::string_view text);
 
-/// The URLs in a file.
-/// @throws std::runtime_error if it cannot be read, or has none
+/// @throws std::runtime_error if the file cannot be read, or contains no URL
 std::vector<std::string> urls_in_file(std::string const& path);
 
-/// The value of a variable of the environment; empty if it is not set.
+/// The value of an environment variable; empty if it is not set.
 std::string in_environment(char const* variable);
 
 /// The URLs in $REDLOCK_NODES; none if it is not set.
 std::vector<std::string> urls_in_environment();
 
-/// How many columns of a terminal UTF-8 takes: "…" takes one, and three bytes.
+/// How many columns of a terminal a UTF-8 text takes. Example: "…" has three bytes and takes one column.
 std::size_t width_of(std::string_view text);
 
-/// An argument that was not understood, for a message: without what may be a URL, which may hold a password.
+/// An invalid argument as a message may quote it. Everything that may be a URL is removed, because a URL may contain a
+/// password.
 std::string without_urls(std::string_view argument);
 
 }  // namespace redlock::cli

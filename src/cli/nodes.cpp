@@ -1,4 +1,4 @@
-// redlock nodes: what is to be done when the set of nodes changes.
+// redlock nodes: moves fencing token counters when the set of nodes changes.
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t progress_every = 50'000;
 
-/// What the operator wants.
+/// The options of `redlock nodes move`.
 struct move_order {
     std::vector<std::string> from{}, to{};
     bool stopped = false;
@@ -38,7 +38,7 @@ struct move_order {
 struct move_sets {
     std::vector<std::string> urls{};
     std::vector<moving_node> nodes{};
-    std::vector<std::string> goes{}, comes{};  ///< names
+    std::vector<std::string> goes{}, comes{};  ///< the names of nodes that are only in the old set, or in the new one
 };
 
 std::string place_in_words(std::string const& url)
@@ -46,7 +46,7 @@ std::string place_in_words(std::string const& url)
     return is_server(url) ? fmt::format("{}/{}", name_of(url), place_of(url).database) : url;
 }
 
-// Where the nodes of a set are. @throws early_exit if it names a node twice
+// The places of the nodes of a set. @throws early_exit if the set has a node twice
 std::vector<std::string> places_of(std::vector<std::string> const& urls, std::string_view option)
 {
     std::vector<std::string> places;
@@ -82,7 +82,7 @@ move_sets join(move_order const& o)
     return all;
 }
 
-// @throws early_exit if clients that run could not change from one set to the other
+// @throws early_exit if the change is not safe while clients run
 void check_difference(move_sets const& sets, move_order const& o)
 {
     auto const difference = sets.goes.size() + sets.comes.size();
@@ -150,10 +150,11 @@ void tell_of_trouble(counter_move const& m, servers const& all)
         remark("redlock nodes: a majority of the old set has answered, which is enough. With a larger fence_quorum and "
                "nodes that forget, all must\n");
     else if (std::ranges::any_of(m.nodes(), [](auto const& n) { return n.is_new && !n.trouble.empty(); }))
-        remark("redlock nodes: not done. Every node of the new set must answer: mend it, or leave it out of the set, "
-               "and run this again\n");
+        remark("redlock nodes: not done. Every node of the new set must answer: repair it, or leave it out of the "
+               "set, and run this again\n");
     else
-        remark("redlock nodes: not done. A majority of the old set must answer: mend its nodes, and run this again\n");
+        remark("redlock nodes: not done. A majority of the old set must answer: repair its nodes, and run this "
+               "again\n");
 }
 
 void advise(counter_move const& m, move_order const& o)
@@ -233,7 +234,7 @@ int nodes(arguments given)
         line.refuse("name both sets: --from URL,… --to URL,…");
     auto const sets = join(o);
     s.locks.nodes = sets.urls;
-    // A node that is left out fails the move, so it gets longer to answer.
+    // A node that does not answer in time fails the move, so the timeout is longer.
     s.locks.node_timeout = std::max(s.locks.node_timeout, std::chrono::milliseconds(5000));
     return with_servers(s, "nodes", [&](servers& all) {
         check_difference(sets, o);

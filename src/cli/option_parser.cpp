@@ -28,7 +28,7 @@ constexpr std::size_t first_column = 21, last_column = 120;
 constexpr std::pair<std::string_view, double> units[]{{"", 1e6},   {"us", 1e3},   {"ms", 1e6},  {"s", 1e9},
                                                       {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
 
-// The number that @p text begins with, and what follows.
+// The number at the beginning of @p text, and the rest of @p text.
 template <class Number>
 std::pair<std::optional<Number>, std::string_view> begin_of(std::string_view text)
 {
@@ -48,7 +48,7 @@ std::string in_words(std::chrono::nanoseconds ns)
     return ms < 1000 ? fmt::format("{}ms", ms) : fmt::format("{}s", ms / 1000);
 }
 
-// Lines of words, each but the first behind the column @p indent.
+// Breaks @p text into lines. All lines but the first begin at the column @p indent.
 std::string paragraph(std::string_view text, std::size_t indent)
 {
     std::string lines;
@@ -82,7 +82,7 @@ std::string names_of(CLI::Option const& o)
 
 }  // namespace
 
-// The versions of CLI11 differ in how they lay it out, and break the lines of tables.
+// Replaces the help of CLI11, whose layout depends on its version, and which breaks the lines of tables.
 std::string option_parser::help_text() const
 {
     auto text = fmt::format("usage: {} [OPTION]…", get_name());
@@ -120,7 +120,7 @@ int early_exit::tell() const
 {
     auto const text = std::string(what()) + '\n';
     auto* const stream = status_ == 0 ? stdout : stderr;
-    std::fwrite(text.data(), 1, text.size(), stream);  // if nobody can hear it, the status must do
+    std::fwrite(text.data(), 1, text.size(), stream);  // if this fails, the caller still gets the status
     std::fflush(stream);
     return status_;
 }
@@ -130,7 +130,7 @@ option_parser::option_parser(std::string program, std::string about, std::string
 {
     footer(std::move(notes));
     formatter_fn([this](CLI::App const*, std::string const&, CLI::AppFormatMode) { return help_text(); });
-    set_help_flag();  // those of ours come last
+    set_help_flag();  // read() adds --help again, so that it comes last
     option_defaults()->group(own_group)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
@@ -247,7 +247,7 @@ void option_parser::read(std::vector<std::string> arguments)
     set_help_flag("--help,-h", "this text");
     set_version_flag("--version", fmt::format("{} {}", get_name(), REDLOCK_VERSION_STRING), "the version");
     try {
-        std::ranges::reverse(arguments);  // as CLI11 wants them
+        std::ranges::reverse(arguments);  // CLI11 expects the reverse order
         parse(std::move(arguments));
     } catch (CLI::CallForHelp const&) {
         auto text = help();

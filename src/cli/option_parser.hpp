@@ -11,25 +11,26 @@
 
 namespace redlock::cli {
 
-/** The arguments of a tool: CLI11, and what all of ours have in common.
+/** The command line parser of all tools of this project, based on CLI11.
 
-    Of an option that is given twice, the later one counts. What a variable has before is its default, which the help
-    names.
+    If an option is given twice, the last value counts. The value of a variable before the parsing is its default, which
+    the help names.
 */
 class option_parser : public CLI::App {
     using nanoseconds = std::chrono::nanoseconds;
 
 public:
-    /// @param notes  end the help
+    /// @param notes  the last paragraphs of the help
     option_parser(std::string program, std::string about, std::string notes = {});
 
-    /// A number of at least @p low and at most @p high.
+    /// A number from @p low to @p high.
     template <class Number>
     CLI::Option* add_number(std::string const& option, Number& into, std::type_identity_t<Number> low,
                             std::type_identity_t<Number> high, std::string const& about);
 
-    /// A duration such as "250ms", "30s" or "2min"; without a unit, milliseconds, unless @ref require_units was called.
-    /// @param range  what the help says in place of "@p low to @p high"; empty: that
+    /// A duration such as "250ms", "30s" or "2min". A number without a unit is in milliseconds, unless
+    /// @ref require_units was called.
+    /// @param range  the range in the help; empty: "@p low to @p high"
     template <class Duration>
     CLI::Option* add_duration(std::string const& option, Duration& into, nanoseconds low, nanoseconds high,
                               std::string const& about, std::string const& range = {})
@@ -38,17 +39,17 @@ public:
                                [&into](auto ns) { into = std::chrono::duration_cast<Duration>(ns); });
     }
 
-    /// Sets the text behind the options in the usage line of the help: "KEY CMD…".
+    /// Sets the text after the options in the usage line of the help: "KEY CMD…".
     void set_operands(std::string text) { operands_ = std::move(text); }
 
-    /// A duration without a unit is refused from now on.
+    /// From now on, a duration without a unit is an error.
     void require_units() { needs_units_ = true; }
 
-    /// Anything but nothing. @param kind  what it is, for the help: "FILE"
+    /// A text that is not empty. @param kind  the word for it in the help: "FILE"
     CLI::Option* add_text(std::string const& option, std::string const& kind, std::string& into,
                           std::string const& about);
 
-    /// Some, with commas between them.
+    /// A list, separated by commas.
     CLI::Option* add_numbers(std::string const& option, std::string const& kind, std::vector<int>& into, int low,
                              int high, std::string const& about);
     CLI::Option* add_list(std::string const& option, std::string const& kind, std::vector<std::string>& into,

@@ -26,13 +26,13 @@ struct outer_lock {
     std::string start{}, mode{}, key{}, nodes{};
 };
 
-// The time when a process started, in ticks since the system started, so that another process with its number is not
-// taken for it. "ended" if only its parent has not noticed the end. "unknown" if the system does not tell.
+// The start time of a process, in ticks since the system started. It tells the process from a later one with the same
+// number. "ended": the process is a zombie. "unknown": /proc does not tell.
 std::string start_of(pid_t process)
 {
     std::ifstream file(fmt::format("/proc/{}/stat", process));
     std::string text{std::istreambuf_iterator<char>(file), {}};
-    text.erase(0, text.rfind(')') + 1);  // the name before may contain anything
+    text.erase(0, text.rfind(')') + 1);  // the program name in parentheses may contain any character
     std::istringstream words(text);
     std::vector<std::string> const fields{std::istream_iterator<std::string>(words), {}};
     constexpr std::size_t state = 0, start = 19;

@@ -22,11 +22,11 @@ namespace redlock::cli {
 namespace {
 
 struct character {
-    std::size_t size;  // in bytes; 0: it is none of UTF-8
+    std::size_t size;  // in bytes; 0: invalid UTF-8
     char32_t code;
 };
 
-// What @p text, which is not empty, begins with.
+// The first character of @p text, which must not be empty.
 character character_at(std::string_view text)
 {
     auto const first = static_cast<unsigned char>(text.front());
@@ -44,13 +44,13 @@ character character_at(std::string_view text)
             return {};
         code = code << 6 | (static_cast<unsigned char>(c) & 0x3f);
     }
-    bool const is_short = (size == 3 && code < 0x800) || (size == 4 && code < 0x10000);  // its shortest form alone
-                                                                                         // counts
+    // UTF-8 permits only the shortest form of a character.
+    bool const is_short = (size == 3 && code < 0x800) || (size == 4 && code < 0x10000);
     bool const is_none = (code >= 0xd800 && code < 0xe000) || code > 0x10ffff;
     return is_short || is_none ? character() : character{size, code};
 }
 
-// Controls, and what changes the direction of what stands behind it.
+// Control characters, and characters that change the direction of the text that follows.
 bool acts_on_a_terminal(char32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
@@ -122,7 +122,7 @@ std::string printable(std::string_view text)
 
 void say(std::string_view line) noexcept
 {
-    std::array<char, PIPE_BUF> text;  // for which there is room in a pipe that has any
+    std::array<char, PIPE_BUF> text;  // a pipe that poll reports as writable has room for PIPE_BUF bytes
     auto const size = std::min(line.size(), text.size() - 1);
     *std::copy_n(line.data(), size, text.data()) = '\n';
     pollfd room{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
@@ -157,7 +157,7 @@ std::string escaped(std::string_view text, std::string_view special)
 void print(std::string const& text)
 {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-        throw std::system_error(errno, std::generic_category(), "what was found could not be written");
+        throw std::system_error(errno, std::generic_category(), "the result could not be written");
 }
 
 }  // namespace redlock::cli

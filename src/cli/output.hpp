@@ -9,17 +9,18 @@
 
 namespace redlock::cli {
 
-/// Lines in columns, each as wide as what is in it.
+/// Lines of columns. Each column is as wide as its widest cell.
 class table {
 public:
     explicit table(std::vector<std::string> header);
 
     void add(std::vector<std::string> line);
 
-    /// @param bold  whether the header is to stand out, on a terminal
+    /// @param bold  print the header in bold, for a terminal
     std::string text(bool bold) const;
 
-    /// Of a long one, what was added since the last call, and the header with the first. Columns never become narrower.
+    /// The lines that were added since the last call; the first call begins with the header. Columns never become
+    /// narrower.
     std::string take_text(bool bold);
 
 private:
@@ -28,31 +29,31 @@ private:
     bool has_header_ = true;  // before the lines
 };
 
-/// One document in one line. Each begins with "schema": 1, which grows when a field changes its meaning or goes.
+/// One JSON document in one line. It begins with "schema": 1. The number grows when a field is removed or changes its
+/// meaning.
 std::string json_line(boost::json::object const& fields);
 void print_json(boost::json::object const& fields);
 
-/// "250 ms", "7.5 s", "3 min", "2 h"; for people.
+/// A duration for people: "250 ms", "7.5 s", "3 min", "2 h".
 std::string in_words(std::chrono::milliseconds);
 
-/// What a server or a user has written, for a terminal: what is not printable, and what is no UTF-8, is escaped.
+/// Makes a text from a server or user safe for a terminal: escapes unprintable characters and invalid UTF-8.
 std::string printable(std::string_view text);
 
-/// The same for JSON: what is no UTF-8 is replaced by U+FFFD.
+/// Makes a text from a server or user valid for JSON: replaces invalid UTF-8 by U+FFFD.
 std::string valid_utf8(std::string_view text);
 
-/// @p text with a backslash before each of @p special.
+/// @p text with a backslash before each character of @p special.
 std::string escaped(std::string_view text, std::string_view special);
 
-/// Says something to people, on the standard error stream: a line. It never waits for whoever should read it, as a lock
-/// is renewed, and a command stopped, by the thread that says so: what does not fit into a full pipe is left out.
+/// Writes a line for people to standard error. It never blocks, because the same thread renews locks and stops the
+/// command. Text that does not fit into a full pipe is lost.
 void say(std::string_view line) noexcept;
 
-/// What is said to people beside what is printed, and may be of any length. Where it cannot be written, what is under
-/// way goes on all the same.
+/// Writes a text of any length for people to standard error. It may block. Write errors are ignored.
 void remark(std::string_view text) noexcept;
 
-/// Prints what has been found.
+/// Writes a result to standard output.
 /// @throws std::system_error if it cannot be written
 void print(std::string const& text);
 

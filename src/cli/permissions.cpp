@@ -25,8 +25,8 @@ constexpr bool database(uses const& u) { return u.database; }
 constexpr bool doctor(uses const& u) { return u.doctor; }
 constexpr bool times(uses const& u) { return u.shared || u.doctor; }
 
-// In the order of the trials: what is tried on a key that holds a string changes nothing, and SET has made it one. All
-// versions from Redis 6 on know these.
+// In the order of the tests: SET sets the key to a string, so the later commands change nothing. All versions since
+// Redis 6 have these commands.
 constexpr std::array all{
     permission{"hello", always, true, "no connection is opened", ""},
     permission{"set", always, true, "nothing is acquired", "SET KEY trial NX PX 1000"},
@@ -45,24 +45,25 @@ constexpr std::array all{
                "a script deletes keys where a command could, and each connection leaves a line in ACL LOG",
                "COMMAND LIST FILTERBY PATTERN del*"},
     permission{"zadd", counts, true, "no fencing token is drawn, and nothing is shared", "ZADD KEY 1 token"},
-    permission{"zincrby", fencing, true, "no fencing token is drawn where two come at once", "ZINCRBY KEY 1 token"},
+    permission{"zincrby", fencing, true, "no fencing token is drawn if two clients acquire at the same time",
+               "ZINCRBY KEY 1 token"},
     permission{"zscore", scores, true, "nothing is shared", "ZSCORE KEY token"},
     permission{"zrem", shared, true, "nothing is shared", "ZREM KEY token"},
     permission{"zcard", shared, true, "nothing is shared", "ZCARD KEY"},
     permission{"zremrangebyscore", shared, true, "nothing is shared", "ZREMRANGEBYSCORE KEY 0 0"},
     permission{"time", times, true, "nothing is shared", "TIME"},
     permission{"hgetall", queues, false, "readers pass writers that wait", "HGETALL KEY"},
-    permission{"client|tracking", waiting, false, "who waits asks now and then", "CLIENT TRACKING OFF"},
-    permission{"client|caching", waiting, false, "who waits asks now and then", "CLIENT CACHING YES"},
-    permission{"hset", waiting, false, "processes get their turns by chance", "HSET KEY trial 1"},
-    permission{"hdel", waiting, false, "processes get their turns by chance", "HDEL KEY trial"},
-    permission{"hlen", waiting, false, "processes get their turns by chance", "HLEN KEY"},
-    permission{"sadd", waiting, false, "processes get their turns by chance", "SADD KEY 1"},
-    permission{"srem", waiting, false, "processes get their turns by chance", "SREM KEY 1"},
-    permission{"sismember", waiting, false, "processes get their turns by chance", "SISMEMBER KEY 1"},
+    permission{"client|tracking", waiting, false, "waiters poll instead of being notified", "CLIENT TRACKING OFF"},
+    permission{"client|caching", waiting, false, "waiters poll instead of being notified", "CLIENT CACHING YES"},
+    permission{"hset", waiting, false, "the order of waiting processes is random", "HSET KEY trial 1"},
+    permission{"hdel", waiting, false, "the order of waiting processes is random", "HDEL KEY trial"},
+    permission{"hlen", waiting, false, "the order of waiting processes is random", "HLEN KEY"},
+    permission{"sadd", waiting, false, "the order of waiting processes is random", "SADD KEY 1"},
+    permission{"srem", waiting, false, "the order of waiting processes is random", "SREM KEY 1"},
+    permission{"sismember", waiting, false, "the order of waiting processes is random", "SISMEMBER KEY 1"},
     permission{"select", database, true, "a database other than 0 cannot be used", ""},
-    permission{"scan", scans, true, "keys are not looked at", ""},
-    permission{"type", doctor, true, "keys are not looked at", ""},
+    permission{"scan", scans, true, "keys are not checked", ""},
+    permission{"type", doctor, true, "keys are not checked", ""},
     permission{"memory|usage", doctor, true, "the memory of counters is not known", ""},
     permission{"slowlog|get", doctor, true, "slow commands are not seen", ""},
     permission{"pubsub|numsub", doctor, true, "Sentinels are not seen", ""},

@@ -9,43 +9,44 @@ namespace redlock::cli {
 
 class option_parser;
 
-/// What locks are used for, beyond being acquired, extended and released.
+/// The features that need more permissions than acquiring, extending and releasing a lock.
 struct uses {
     bool fencing = false;
-    bool waiting = false;  ///< being told when a lock goes, and turns
+    bool waiting = false;  ///< notifications when a lock is released, and turns
     bool shared = false;
-    bool sets = false;      ///< several at once: needs no permission of its own
-    bool database = false;  ///< other than 0
-    bool doctor = false;    ///< what `redlock doctor` reads
-    bool move = false;      ///< what `redlock nodes move` reads and raises
+    bool sets = false;      ///< several locks at once; needs no additional permission
+    bool database = false;  ///< a database other than 0
+    bool doctor = false;    ///< `redlock doctor`
+    bool move = false;      ///< `redlock nodes move`
 
-    /// "--fencing" and so on.
+    /// Adds an option for each feature, such as "--fencing".
     void add_to(option_parser&);
 };
 
-/// A command that a user of locks must be allowed, and how to find out whether it is.
+/// A command that a user of locks must be permitted to run, and how to test the permission.
 struct permission {
-    std::string_view name;  ///< as access lists name it: "script|load"
+    std::string_view name;  ///< its name in access lists: "script|load"
     bool (*is_needed)(uses const&);
-    bool is_vital;             ///< without it there are no locks of that kind; otherwise they are less good
+    bool is_vital;             ///< false: without it locks of that kind work, but with a disadvantage
     std::string_view without;  ///< what does not work without it
-    std::string_view trial;  ///< words that change nothing but KEY, which holds a string then; empty: others ask for it
+    /// The test: a command that changes nothing but KEY, which contains a string then. Empty: other tests cover it.
+    std::string_view trial;
 
     std::vector<std::string> question(std::string const& key) const;
 };
 
 std::span<permission const> permissions();
 
-/// The names of what is needed, each with a plus before it: "+set +get".
+/// The rules of an access list that permit the needed commands: "+set +get".
 std::string rules_for(uses const&);
 
-/// The pattern of all keys that begin with @p prefix, in the words of SCAN and of access lists.
+/// A pattern for SCAN and for access lists that matches all keys that begin with @p prefix.
 std::string pattern_of(std::string_view prefix);
 
-/// A word for a shell, in single quotes.
+/// @p word in single quotes for a shell.
 std::string shell_quoted(std::string_view word);
 
-/// A word of a command for redis-cli or a shell, quoted only if it has to be.
+/// @p word as an argument for redis-cli or a shell, quoted only if needed.
 std::string shell_word(std::string_view word);
 
 }  // namespace redlock::cli

@@ -1,4 +1,4 @@
-// redlock demo, redlock bench: the programs that are installed beside this one.
+// redlock demo, redlock bench: run programs that are installed in the same folder.
 
 #include "cli/commands.hpp"
 #include "cli/description.hpp"
@@ -20,7 +20,7 @@ namespace redlock::cli {
 
 namespace {
 
-// The folder of this program; empty if the system does not tell.
+// The folder of this program; empty if it is unknown.
 std::string own_folder()
 {
     char path[PATH_MAX];

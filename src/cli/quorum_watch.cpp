@@ -18,10 +18,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t tries = 3;
-// At first a node tries to connect again after 10 to 80 ms, so each look that counts sees a later try.
+// A node first tries to connect again after 10 to 80 ms. So looks with this distance see different tries.
 constexpr clock::duration between_tries = 200ms;
 
-// Another address may lead to another server later: Sentinels, a cluster or a list of hosts.
+// Whether the address of @p node always means the same server. Sentinels, a cluster or a list of hosts do not.
 bool names_one_server(std::string_view node)
 {
     auto const is_in_name = [node](std::string_view part) { return node.find(part) != node.npos; };
@@ -63,7 +63,7 @@ void quorum_watch::note_node(node_report const& n, clock::time_point now)
     } else if (h.unknown_host == 0 || now >= h.look_again) {
         h.looked = h.unknown_host == 0 ? now : h.looked;
         ++h.unknown_host;
-        h.look_again = now + std::max(between_tries, h.looked - begun_);  // as long as the first try took
+        h.look_again = now + std::max(between_tries, h.looked - begun_);  // at least the duration of the first try
     }
 }
 
@@ -74,7 +74,8 @@ std::optional<exit_status> quorum_watch::lasting_status() const
     return lasting_status_of(nodes_, [this](auto& n) { return lasts(n); });
 }
 
-// A node that has voted was a primary. It may become the primary again.
+// Whether the cause of a missing vote is lasting. A read-only node that has voted before was the primary, and may
+// become the primary again.
 bool quorum_watch::lasts(node_report const& n) const
 {
     auto const& h = histories_.find(n.name)->second;

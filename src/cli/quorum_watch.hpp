@@ -18,10 +18,10 @@
 
 namespace redlock::cli {
 
-/** Watches one acquisition, as its `config::observer`: whether a majority of the nodes votes, and why not.
+/** A `config::observer` of one acquisition: it finds out whether a majority of the nodes votes, and if not, why.
 
     @par Thread safety
-    None: one thread runs the manager and asks the watch.
+    None: one thread runs the manager and calls this.
 */
 class quorum_watch final : public observer {
 public:
@@ -29,7 +29,7 @@ public:
     void round_decided(events::round_decided const&) override;
     void node_quarantined(events::node_quarantined const&) override;
 
-    std::function<void()> changed{};  ///< is called after each round, if it is set
+    std::function<void()> changed{};  ///< called after each round; may be empty
 
     /// Whether too few nodes voted in the latest round.
     bool lacks_quorum() const;
@@ -39,24 +39,24 @@ public:
     /// The time since which every round had too few votes.
     clock::time_point since() const noexcept { return since_; }
 
-    /// The status to end with if time does not mend it.
+    /// The exit status if waiting cannot help; nothing if it may help.
     std::optional<exit_status> lasting_status() const;
 
     /// "too few nodes answer: NAME (WHY), …"
     std::string missing_nodes() const;
 
-    /// Whether a node is missing now for a cause that was not told before. Each node and cause is told once.
+    /// Whether a missing node has a cause that was not reported before. Each pair of node and cause is reported once.
     bool has_news() const;
-    std::string news() const;  ///< as @ref missing_nodes, with these nodes alone
-    void set_told();
+    std::string news() const;  ///< like @ref missing_nodes, but only nodes with a new cause
+    void set_told();           ///< records that the current news was reported
 
     std::vector<node_report> const& nodes() const noexcept { return nodes_; }
 
 private:
     struct history {
         bool has_voted = false;
-        std::size_t unknown_host = 0;              ///< looks at which the resolver knew no such host
-        clock::time_point looked{}, look_again{};  ///< the first such look; from when on the next one counts
+        std::size_t unknown_host = 0;              ///< how many looks found that the resolver knows no such host
+        clock::time_point looked{}, look_again{};  ///< the first such look; the earliest time of the next one
         clock::time_point quarantined_until{};
     };
     using cause = std::pair<std::string, error_code>;  ///< a node, and why it is missing

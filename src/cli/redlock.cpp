@@ -32,25 +32,27 @@ std::string help()
     return text + "\nredlock COMMAND --help prints its options, and those of all commands.";
 }
 
-// Who started us may have closed a standard file, which another would get the number of, or blocked signals that we
-// wait for. A command that we run has both as they were.
+// Undoes what a parent process may have done. If it has closed a standard file, another file would get its number. If
+// it has blocked signals, this process would wait for them in vain. The command of `redlock run` inherits both as they
+// were; see `inheritance`.
 void begin()
 {
     inheritance::ours();
     for (int const file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-        if (::fcntl(file, F_GETFD) < 0)  // the lowest number that is free; to use it is an error as before: a token is
-                                         // not printed to nobody
+        // open() returns the lowest free number: this one. The access mode makes its use an error, so a token that
+        // nobody can read is not printed with success.
+        if (::fcntl(file, F_GETFD) < 0)
             ::open("/dev/null", (file == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
     }
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    std::signal(SIGPIPE, SIG_IGN);  // whoever reads what we print may stop doing so
+    std::signal(SIGPIPE, SIG_IGN);  // the reader of the output may close it
 }
 
 int run_command(arguments given)
 {
-    // Options of all commands may stand before the command.
+    // Options that every command has may come before the command.
     auto word = given.begin();
     while (word != given.end() && word->starts_with('-') && *word != "--help" && *word != "-h" && *word != "--version")
         word += takes_value(*word) && word + 1 != given.end() ? 2 : 1;
@@ -76,7 +78,7 @@ int main(int count, char** words)
         return e.tell();
     } catch (std::system_error const& e) {
         if (e.code() == std::errc::broken_pipe)
-            return by_signal + SIGPIPE;  // whoever reads has seen enough
+            return by_signal + SIGPIPE;  // the reader has closed the output
         say(std::string("redlock: ") + e.what());
         return failed;
     } catch (std::exception const& e) {

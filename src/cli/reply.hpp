@@ -8,14 +8,14 @@
 
 namespace redlock::cli {
 
-/// What a server has answered.
+/// The answer of a server to one command.
 struct reply {
     enum class kind : std::uint8_t {
-        nothing,  ///< a null
-        text,     ///< a string, a number, a truth value
-        list,     ///< of a map: names and values in turn
-        error,    ///< in the server's own words, without secrets
-        silence,  ///< there was no answer, and why
+        nothing,  ///< null
+        text,     ///< a string, a number or a Boolean
+        list,     ///< a list, or a map as names and values in turn
+        error,    ///< text: the server's message, without secrets
+        silence,  ///< there was no answer; text: why
     };
 
     kind what = kind::nothing;
@@ -24,10 +24,10 @@ struct reply {
 
     bool failed() const noexcept { return what == kind::error || what == kind::silence; }
 
-    /// The number that it is; nothing if it is none.
+    /// The text as a number; nothing if it is not a number.
     std::optional<std::int64_t> number() const;
 
-    /// Of a list of names and values, or of the lines of an INFO. Empty: there is no such field.
+    /// The value of a field, in a list of names and values or in the lines of INFO. Empty: there is no such field.
     std::string field(std::string_view name) const;
 };
 

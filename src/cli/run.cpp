@@ -52,9 +52,9 @@ struct run_options {
     bool has_grace = false, skip_busy = false, no_renew = false, foreground = false;
 };
 
-/// Variables that list the locks of this run and of the runs around it, with the prefix, one a line.
+/// Variables that list the locks of this run and of outer runs, with the prefix, one in a line.
 constexpr auto held_keys = "REDLOCK_KEYS";
-constexpr auto shared_keys = "REDLOCK_SHARED_KEYS";  // those of them that are shared
+constexpr auto shared_keys = "REDLOCK_SHARED_KEYS";  // only the shared locks
 
 std::vector<std::string> node_names(settings const& s)
 {
@@ -64,7 +64,7 @@ std::vector<std::string> node_names(settings const& s)
     return names;
 }
 
-/// How it has ended, for people and for --status-fd.
+/// The result of a run, for people and for --status-fd.
 struct ending {
     std::string reason{};
     int status = failed;
@@ -72,7 +72,7 @@ struct ending {
     milliseconds waited{0}, held{0};
 };
 
-// Writes how the run has ended to --status-fd.
+// Writes the result of the run to --status-fd.
 void tell(ending const& e, run_options const& o)
 {
     if (o.status_fd < 0)
@@ -88,7 +88,7 @@ void tell(ending const& e, run_options const& o)
     [[maybe_unused]] auto const written = ::write(o.status_fd, line.data(), line.size());
 }
 
-// The reason of a run that had no lock.
+// The field "reason" of a run that did not get its lock.
 std::string reason_of(int status)
 {
     static std::map<int, char const*> const reasons{{busy, "busy"},
@@ -116,8 +116,8 @@ public:
         co_return e.status;
     }
 
-    /// At the very end: whom Ctrl-C has ended ends by SIGINT, by which a shell knows that its script is not to go on.
-    /// Where only the command has got it, all of our group get it now.
+    /// If Ctrl-C has ended the command, this process ends by SIGINT, too, so that a shell ends its script. If only the
+    /// command's group got the SIGINT, this sends it to the group of this process. Call it last.
     void end_by_interrupt() const
     {
         if (interrupted_ == interrupt::none)
@@ -140,7 +140,7 @@ private:
         if (!got.held)
             co_return not_acquired(got);
         if (!given_.ignores(SIGTSTP))
-            signals.add(SIGTSTP);  // until now it has stopped us
+            signals.add(SIGTSTP);  // before there is a command, SIGTSTP stops this process
         if (settings_.verbose)
             say(fmt::format("{} acquired after {}", names(got.held), in_words(got.waited)));
         auto const begun = clock::now();
@@ -180,8 +180,8 @@ private:
                            .in_our_group = options_.foreground},
                           given_);
             ::close(lost[0]);
-            auto const care = std::make_shared<supervisor>(signals, held, command, supervision(close_lost));
-            bool const kept = co_await care->run();
+            auto const watcher = std::make_shared<supervisor>(signals, held, command, supervision(close_lost));
+            bool const kept = co_await watcher->run();
             e = {.reason = !kept                                 ? "lost"
                            : command.signal_that_ended_it() != 0 ? "signal"
                                                                  : "exited",
@@ -208,19 +208,19 @@ private:
         return {.ttl = how.ttl,
                 .max_hold = how.max_hold,
                 .grace = options_.has_grace ? options_.grace : default_grace(how.ttl),
-                .patience = options_.no_renew ? 0ms : settings_.locks.node_timeout,
+                .renewal_timeout = options_.no_renew ? 0ms : settings_.locks.node_timeout,
                 .then = policy(),
                 .lost = std::move(lost),
                 .say = [this](std::string const& text) { say(text); }};
     }
 
-    // Keeps the lock for --at-least: if clocks differ, a schedule that starts a little later finds the lock taken.
-    // Returns false if the lock was held when the command ended, and is lost before the time is over.
+    // Keeps the lock for --at-least, so that a schedule of a machine whose clock is a little late finds the lock held.
+    // Returns false if the lock was held when the command ended, but is lost before --at-least ends.
     asio::awaitable<bool> stay(lock& held, clock::time_point until, asio::signal_set& signals)
     {
         if (until <= clock::now())
             co_return true;
-        // Only the servers know whether the keys were deleted under the command. An extension asks them.
+        // An extension asks the servers whether somebody has deleted the keys while the command ran.
         if (options_.how.renew == renewal::automatic) {
             auto const [ec] = co_await held.async_extend(options_.how.ttl, as_result);
             if (ec == errc::not_held || ec == errc::lost)
@@ -244,8 +244,8 @@ private:
         } else if (ec == errc::not_held && e.reason != "lost" && policy() != on_lost::warn) {
             e.reason = "lost";
             e.status = lock_lost;
-            e.message = fmt::format("redlock run: {} was not held any more when the command had ended: it may not have "
-                                    "been alone",
+            e.message = fmt::format("redlock run: {} was not held any more when the command ended: another client may "
+                                    "have held it meanwhile",
                                     what);
         }
     }
@@ -343,8 +343,8 @@ void check_words(command_line const& line, run_options const& o)
                         without_urls(others.front()), shell_word(o.key), fmt::join(others, " -k ")));
 }
 
-// A run would wait for ever for a run around it that holds the same key on the same nodes. A shared run inside of a
-// shared run passes writers that wait: they wait for the outer run, and the outer run waits for this one.
+// If an outer run holds the same key on the same nodes, this run would wait for it for ever. A shared run inside a
+// shared run passes waiting writers, because they wait for the outer run, and the outer run waits for this one.
 void check_nesting(run_options& o, settings const& s)
 {
     if (in_environment(outer_runs_variable).empty())
@@ -379,7 +379,7 @@ int run_with(command_line const& line, run_options& o, settings s)
         o.words = {"/bin/sh", "-c", o.shell_command};
     if (o.status_fd >= 0 && !is_writable(o.status_fd))
         line.refuse(fmt::format("--status-fd is {}, but must be open for writing", o.status_fd));
-    if (o.status_fd > STDERR_FILENO)  // the command has the standard files in any case
+    if (o.status_fd > STDERR_FILENO)  // the command always gets the standard files
         ::fcntl(o.status_fd, F_SETFD, FD_CLOEXEC);
     check_nesting(o, s);
     o.how.renew = o.no_renew ? renewal::none : renewal::automatic;

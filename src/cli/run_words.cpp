@@ -17,12 +17,12 @@ bool is_option(std::string_view word) { return word.size() > 1 && word.front() =
 
 struct option_word {
     bool names_key = false;
-    bool takes_next = false;  ///< its value is the next word
+    bool takes_next = false;  ///< the next word is its value
 };
 
 bool takes_value(CLI::Option const& o) { return o.get_items_expected_max() > 0; }
 
-// "--ttl", "--ttl=5s", "-t", "-t5s", or several letters of which the last may take a value: "-nt".
+// Reads "--ttl", "--ttl=5s", "-t", "-t5s", or several letters, such as "-nt"; only the last may have a value.
 option_word read_option(std::string const& word, CLI::App const& options)
 {
     if (word.starts_with(mark)) {
@@ -63,7 +63,7 @@ run_words split_words(arguments given, CLI::App const& options)
         if (!is_option(*word)) {
             if (has_key)
                 break;
-            has_key = *word != mark;  // a "--" before the key says that the key may look like an option
+            has_key = *word != mark;  // after a "--", the key may look like an option
             if (!has_key && word + 1 != given.end()) {
                 ++word;
                 has_key = true;

@@ -9,24 +9,24 @@
 
 namespace redlock::cli {
 
-/// The words behind "redlock run".
+/// The arguments of "redlock run".
 struct run_words {
-    arguments ours{};     ///< options, and the key
-    arguments command{};  ///< the command and its arguments, which @ref command_line must not read
+    arguments ours{};     ///< the options of `redlock run`, and the key
+    arguments command{};  ///< the command and its arguments, which @ref command_line must not parse
 };
 
-/** Finds where the command begins, as flock(1) and env(1) do: at the second word that is neither an option nor its
-    value.
+/** Finds where the command begins. flock(1) and env(1) use the same rule.
 
-    The first word is the key. If --key names the keys, the command begins at the first word. A "--" right before the
-    command is dropped; every later one is an argument of the command.
-    @param options  those of `redlock run`
+    Words that are options or their values do not count. The first other word is the key, and the command begins at the
+    second one. With --key, the command begins at the first one. A "--" immediately before the command is removed; every
+    later one is an argument of the command.
+    @param options  the options of `redlock run`
 */
 run_words split_words(arguments given, CLI::App const& options);
 
-/** The words before a "--", if the first of them is no program: the line was meant to name several locks.
+/** Detects a command line that names several locks before a "--" instead of using --key.
 
-    Empty: @p command is a command.
+    @return the words before the "--", if the first of them is not a program; empty: @p command is a command
 */
 std::vector<std::string> names_before_mark(std::vector<std::string> const& command);
 

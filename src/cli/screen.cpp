@@ -19,7 +19,7 @@ constexpr std::string_view other_screen = "\033[?1049h\033[?25l", own_screen = "
 constexpr std::string_view home = "\033[H", rest_of_line = "\033[K", rest_of_screen = "\033[J", bold = "\033[1m",
                            plain = "\033[0m";
 
-// The first columns of a line.
+// The part of @p text that fits into @p columns.
 std::string_view begin_of(std::string_view text, std::size_t columns)
 {
     std::size_t end = 0;
@@ -56,7 +56,7 @@ void screen::enter()
     print(std::string(other_screen));
 }
 
-// A destructor calls it: what cannot be written is not.
+// The destructor calls it, so write errors are ignored.
 void screen::leave() const
 {
     std::fwrite(own_screen.data(), 1, own_screen.size(), stdout);
@@ -71,7 +71,7 @@ void screen::show(std::vector<screen_line> lines)
     redraw();
 }
 
-// In one piece, and over what is there: nothing flickers.
+// One write replaces the old text without clearing the screen first, so the screen does not flicker.
 void screen::redraw() const
 {
     auto const size = size_of_terminal();
@@ -87,7 +87,7 @@ void screen::redraw() const
     print(text.append(rest_of_screen));
 }
 
-void screen::stand_aside()
+void screen::suspend()
 {
     leave();
     ::raise(SIGSTOP);

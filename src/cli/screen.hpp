@@ -7,7 +7,7 @@
 
 namespace redlock::cli {
 
-/// The whole terminal, which is as it was when this goes. Keys come at once, and are not shown.
+/// Takes over the whole terminal. The destructor restores it. Keys arrive without Enter and are not echoed.
 class screen {
 public:
     explicit screen(bool has_color);
@@ -15,12 +15,12 @@ public:
     screen(screen const&) = delete;
     screen& operator=(screen const&) = delete;
 
-    /// Shows as many of the lines, and as much of each, as there is room for.
-    /// @throws std::system_error if that cannot be written
+    /// Shows the lines. Lines and ends of lines that do not fit the terminal are cut off.
+    /// @throws std::system_error if the terminal cannot be written to
     void show(std::vector<screen_line>);
 
-    void redraw() const;  ///< the terminal has another size
-    void stand_aside();   ///< stops the process, as Ctrl-Z does, and comes back with it
+    void redraw() const;  ///< after the size of the terminal has changed
+    void suspend();       ///< stops the process like Ctrl-Z; returns when the process is continued
 
 private:
     void enter();

@@ -30,10 +30,10 @@ namespace {
 
 using stores::redis::resp::type;
 
-// An answer may be as long as a list of thousands of keys, or a value that is no lock.
+// Answers may be long: a list of thousands of keys, or the value of a key that is no lock.
 constexpr stores::redis::resp::limits accepted{.text = 1024 * 1024, .elements = 4 * 1024 * 1024};
 
-// The next reply: a part, and, of an aggregate, those behind it that are deeper.
+// Takes the next reply from @p parts. The elements of an aggregate are the deeper parts that follow it.
 reply take(std::span<stores::redis::batch::part>& parts)
 {
     auto& head = parts.front();
@@ -77,7 +77,7 @@ struct server::connection final : stores::redis::link::listener {
         link->start(runtime, *this);
     }
 
-    // On the strand, and what it tells comes back there.
+    // Runs @p f on the strand, where the link also calls its listener.
     template <class F>
     void on_link(F f)
     {
@@ -93,7 +93,7 @@ struct server::connection final : stores::redis::link::listener {
         return b;
     }
 
-    // The connection is not used any more: the next question opens another one.
+    // Ends the use of the connection. The next question opens another one.
     void give_up()
     {
         is_greeted = false;
@@ -102,7 +102,7 @@ struct server::connection final : stores::redis::link::listener {
             on_link([this] { link->cut(); });
     }
 
-    // The event loop tells first what has become of the connection while the program waited for a person.
+    // Lets the event loop notice first whether the connection has ended while the program waited for a person.
     asio::awaitable<void> catch_up()
     {
         for (int turn = 0; is_open && turn < 3; ++turn)
@@ -113,7 +113,7 @@ struct server::connection final : stores::redis::link::listener {
         }
     }
 
-    // @return as many answers as there are commands; if none comes, silence to each
+    // @return one answer for each command; if the last one is missing, `silence` for each
     asio::awaitable<std::vector<reply>> exchange(std::shared_ptr<stores::redis::batch> b,
                                                  std::chrono::milliseconds limit)
     {
@@ -145,8 +145,8 @@ struct server::connection final : stores::redis::link::listener {
             auto& text = answers.back().text;
             if (!answers.back().failed())
                 continue;
-            commands -= !text.starts_with("WRONGTYPE");  // the server has refused the command before it carried it out
-            text = net::without(std::move(text), where.password);  // an error may quote our words
+            commands -= !text.starts_with("WRONGTYPE");  // other errors: the server has not executed the command
+            text = net::without(std::move(text), where.password);  // an error may quote the command
         }
         co_return answers;
     }
@@ -171,12 +171,12 @@ struct server::connection final : stores::redis::link::listener {
     ask_limits const limits;
     std::string const name;
     std::shared_ptr<stores::redis::link> const link;
-    asio::steady_timer answer_comes;  ///< or the time for it is over
+    asio::steady_timer answer_comes;  ///< expires at the timeout; an answer cancels it
     std::shared_ptr<stores::redis::batch> waits_for;
     bool is_open = false;
     bool is_greeted = false;
-    bool is_cut = false;  ///< it ends soon
-    std::string why;      ///< the latest connection has ended
+    bool is_cut = false;  ///< the connection was told to end
+    std::string why;      ///< why the latest connection has ended
     std::string trouble;
     std::int64_t commands = 0;
 };
@@ -210,7 +210,8 @@ asio::awaitable<std::vector<reply>> server::ask_all(std::vector<std::vector<std:
     auto const c = connection_;
     co_await c->catch_up();
     if (!c->is_greeted) {
-        // The greeting goes alone: a server that refuses the user would answer the questions as to the default user.
+        // The greeting is sent alone. Otherwise a server that refuses the user would answer the questions as the
+        // default user.
         auto const greeted = co_await c->exchange(c->greeting(), c->limits.connect);
         auto const refused = std::ranges::find_if(greeted, &reply::failed);
         if (refused != greeted.end()) {

@@ -19,37 +19,39 @@ namespace asio = boost::asio;
 
 /// How long a server may take.
 struct ask_limits {
-    std::chrono::milliseconds connect;  ///< to be connected to, and to answer the greeting
-    std::chrono::milliseconds answer;   ///< to answer questions that go on one trip
+    std::chrono::milliseconds connect;  ///< to connect, and to answer the greeting
+    std::chrono::milliseconds answer;   ///< to answer the questions of one round trip
 };
 
-/** One Redis or Valkey server, for the questions of its operators. Locks use the library instead.
+/** A connection to one Redis or Valkey server, for the questions of operators. Locks use the library instead.
 
-    The first question connects. If the connection has ended, the next question connects again. One thread uses it.
+    The first question connects. If the connection has ended, the next question connects again. Only one thread may use
+    an object of this class.
 */
 class server {
 public:
-    /// @param url  one of `config::nodes` that leads to a server: see @ref is_server
-    /// @throws std::invalid_argument naming the file that cannot be used
+    /// @param url  an entry of `config::nodes` for which @ref is_server is true
+    /// @throws std::invalid_argument if a file for TLS cannot be used; the message names the file
     server(asio::any_io_executor, std::string const& url, redlock::config const&, ask_limits);
     ~server();
     server(server const&) = delete;
     server& operator=(server const&) = delete;
 
-    /// Its address, without user and password.
+    /// The address, without user and password.
     std::string const& name() const noexcept;
 
-    /// One question at a time.
+    /// Asks one question. Await the answer before the next call.
     asio::awaitable<reply> ask(std::vector<std::string> words);
 
-    /// Several questions on one trip. @return as many answers
+    /// Asks several questions in one round trip. @return as many answers
     asio::awaitable<std::vector<reply>> ask_all(std::vector<std::vector<std::string>> questions);
 
-    /// Why the last question had no answer, if the server could not be connected to or did not answer in time. Empty:
-    /// it had one, or its connection has ended, and the next question opens another one.
+    /// Why the last question failed, if connecting failed or the answer timed out. Empty: the question was answered, or
+    /// the connection has ended; then the next question connects again.
     std::string const& trouble() const noexcept;
 
-    /// How many of our commands the server has carried out. Commands without an answer count, refused ones do not.
+    /// How many commands of this object the server has executed. Commands without an answer count; refused commands do
+    /// not.
     std::int64_t commands() const noexcept;
 
 private:
@@ -57,11 +59,10 @@ private:
     std::shared_ptr<connection> const connection_;
 };
 
-/// Whether an entry of `config::nodes` leads to one Redis or Valkey server, and not to Sentinels, a cluster, or another
-/// store.
+/// Whether an entry of `config::nodes` is one Redis or Valkey server. Sentinels, a cluster and other stores are not.
 bool is_server(std::string const& url);
 
-/// The address for people.
+/// The address for messages, without user and password.
 std::string name_of(std::string const& url);
 
 }  // namespace redlock::cli

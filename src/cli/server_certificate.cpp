@@ -1,6 +1,6 @@
 #include "cli/server_certificate.hpp"
 
-#include "net/tls.hpp"
+#include "net/tls_settings.hpp"
 #include "net/url.hpp"
 #include "runtime/as_result.hpp"
 #include "runtime/within.hpp"
@@ -45,7 +45,7 @@ server_certificate read(SSL* connection)
 
 }  // namespace
 
-// By a connection of its own: one that goes on in spite of what is wrong.
+// Uses its own connection, without verification: it continues although the certificate may be invalid.
 asio::awaitable<server_certificate> certificate_of(std::string url, redlock::config const& c)
 {
     auto const where = net::parse_url(url);
@@ -68,7 +68,8 @@ asio::awaitable<server_certificate> certificate_of(std::string url, redlock::con
     if (refused)
         co_return server_certificate{.unread = refused.message()};
     auto const seen = read(stream.native_handle());
-    // A server that is left before it has taken us in may count us as refused: whether it answers does not matter.
+    // If the client disconnects too early, the server may log it as refused. So wait until the server answers a
+    // command; the answer does not matter.
     std::array<char, 64> bytes{"QUIT\r\n"};
     co_await within(limit, asio::async_write(stream, asio::buffer(bytes.data(), std::strlen(bytes.data())), as_result));
     co_await within(limit, stream.async_read_some(asio::buffer(bytes), as_result));

@@ -11,18 +11,18 @@ namespace redlock::cli {
 
 namespace asio = boost::asio;
 
-/// What a server with TLS shows.
+/// The certificate of a server with TLS.
 struct server_certificate {
     std::chrono::sys_seconds begins{};
     std::chrono::sys_seconds ends{};
-    std::string complaint{};  ///< why it is not trusted; empty: it is
-    std::string unread{};     ///< not empty: why nothing of it is known
+    std::string complaint{};  ///< why it is not trusted; empty: it is trusted
+    std::string unread{};     ///< why it could not be read; empty: it was read
 };
 
-/** Looks at the certificate, also at one that is not trusted.
+/** Reads the certificate of a server, even if it is not trusted.
 
-    @param url  one of `config::nodes` that leads to a server, by TLS
-    @throws std::invalid_argument naming the file that cannot be used
+    @param url  an entry of `config::nodes` for a server with TLS
+    @throws std::invalid_argument if a file for TLS cannot be used; the message names the file
 */
 asio::awaitable<server_certificate> certificate_of(std::string url, redlock::config const& c);
 

@@ -36,7 +36,7 @@ std::string server_place::admin_client() const
     return user == default_user ? client() : client_of({default_user, std::string(password_in_environment)});
 }
 
-// redis-cli takes the password from the environment: all users of a machine can read the arguments of a process.
+// redis-cli gets the password by the environment, because all users of a machine can read the arguments of a process.
 std::string server_place::client_of(server_user const& u) const
 {
     auto line = u.password.empty() ? std::string() : fmt::format("REDISCLI_AUTH={} ", u.password);

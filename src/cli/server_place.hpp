@@ -9,38 +9,40 @@
 
 namespace redlock::cli {
 
-/// A user of a server, as a shell gives it to redis-cli.
+/// A user of a server, as a shell command line passes it to redis-cli.
 struct server_user {
     std::string name = "default";
-    std::string password{};  ///< a word of a shell that stands for it, never the password itself; empty: there is none
+    std::string password{};  ///< a shell word that expands to the password, never the password; empty: no password
 };
 
-/// The word that reads a password from the first line of @p file. @param ends_in_cr  the line was written on Windows
+/// The shell word that expands to the first line of @p file.
+/// @param ends_in_cr  the line ends with CR LF, so the word must remove the CR
 std::string password_in(std::string const& file, bool ends_in_cr = false);
 
-/// The word that takes a password from the environment. If it is not there, the shell says so and runs nothing.
+/// The shell word that expands to $REDISCLI_AUTH. If the variable is not set, the shell prints an error and runs
+/// nothing.
 inline constexpr std::string_view password_in_environment = "\"${REDISCLI_AUTH:?set it to the password}\"";
 
-/// Where a server is, for its operators.
+/// The address of a server, in the form that operators need.
 struct server_place {
-    std::string host{};  ///< empty: @ref socket
+    std::string host{};  ///< empty: the server has a @ref socket instead
     std::string port{};
     std::string socket{};
-    std::string user{};  ///< "default", if the address names none
+    std::string user{};  ///< "default" if the address names no user
     int database = 0;
     bool has_tls = false;
-    tls_options tls{};                           ///< the files that this takes
+    tls_options tls{};                           ///< files of certificates and keys
     std::string password{};                      ///< see server_user::password
     std::optional<server_user> administrator{};  ///< the user who may change settings and users, if it is known
 
-    /// "redis-cli -h 10.0.0.1 -p 6379", to put a command behind it. The user of the address runs it.
+    /// The start of a shell command, as the user of the address: "redis-cli -h 10.0.0.1 -p 6379".
     std::string client() const;
 
-    /// The same for somebody who may change settings and users. If nobody is known, the default user runs it and the
-    /// password comes from the environment.
+    /// Like @ref client, but as the @ref administrator. If it is not known, the command runs as the default user, with
+    /// the password in the environment.
     std::string admin_client() const;
 
-    /// "redis://user@10.0.0.1:6379/2", without the password.
+    /// The address without the password: "redis://user@10.0.0.1:6379/2".
     std::string url() const;
 
     /// "10.0.0.1:6379", or "[::1]:6379".
@@ -53,26 +55,27 @@ private:
     std::string client_of(server_user const&) const;
 };
 
-/// @param url  one of `config::nodes` that leads to a server: see @ref is_server
+/// @param url  an entry of `config::nodes` for which @ref is_server is true
 server_place place_of(std::string const& url, tls_options const& tls = {});
 
-/// Whether one of `config::nodes` holds a password.
+/// Whether an entry of `config::nodes` contains a password.
 bool has_password(std::string const& url);
 
-/// @p url without its passwords, with its user. "URL" for a store whose URLs are not known here, if it may hold one.
+/// @p url with its user, but without passwords. Returns "URL" if the scheme is unknown and the text may contain a
+/// password.
 std::string without_password(std::string const& url);
 
-/// One of `config::nodes`.
+/// An entry of `config::nodes`.
 struct named_node {
     std::string name{};              ///< without user and password
     int database = 0;                ///< of Redis or Valkey
     bool ends_with_session = false;  ///< see `node_limits::ends_with_session`
 };
 
-/// The nodes of @p settings, without a connection. A URL that is wrong is left out: the manager refuses it.
+/// The nodes of @p settings, without connecting to them. Invalid URLs are skipped, because the manager refuses them.
 std::vector<named_node> named_nodes(config const& settings);
 
-/// Text as a part of a URL.
+/// @p text percent-encoded as a part of a URL.
 std::string percent_encoded(std::string_view text);
 
 }  // namespace redlock::cli

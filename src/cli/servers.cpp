@@ -22,7 +22,7 @@ namespace redlock::cli {
 
 namespace {
 
-constexpr std::chrono::milliseconds answer_min(1000);  // node_timeout is for one vote; a page of SCAN may take longer
+constexpr std::chrono::milliseconds answer_min(1000);  // node_timeout is meant for a vote; SCAN may take longer
 
 }  // namespace
 

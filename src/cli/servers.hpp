@@ -15,55 +15,57 @@
 
 namespace redlock::cli {
 
-/// What is asked on one trip: commands, each with its words.
+/// The commands that are sent to a server in one round trip. Each command is a list of words.
 using questions = std::vector<std::vector<std::string>>;
 
 /// As many replies as there were questions.
 struct answers {
     std::vector<reply> replies{};
-    std::chrono::microseconds took{0};  ///< the trip, and the connection if there was none
+    std::chrono::microseconds took{0};  ///< the round trip, with the time to connect if there was no connection
 };
 
-/// All Redis and Valkey servers of the settings, which are asked at the same time.
+/// All Redis and Valkey servers of the settings. Questions go to all of them at the same time.
 class servers {
 public:
-    /// @param command  "list": for the message
-    /// @throws early_exit  one of the nodes is no such server, or a file for TLS cannot be used
+    /// @param command  for messages, such as "list"
+    /// @throws early_exit if a node is not a Redis or Valkey server, or a file for TLS cannot be used
     servers(asio::any_io_executor, settings const&, std::string_view command);
 
     std::size_t size() const noexcept { return all_.size(); }
     std::string const& name(std::size_t i) const { return all_[i]->name(); }
 
-    /// How many of our commands a server has carried out: see @ref server::commands.
+    /// See @ref server::commands.
     std::int64_t commands(std::size_t i) const { return all_[i]->commands(); }
 
     /** Asks each server its own questions, all at the same time.
 
-        Connecting to a server takes at most `config::connect_timeout`, and its answer `config::node_timeout`, at least
-        a second. A server that takes longer is left out: later questions to it have silence as answer at once.
+        The timeout for connecting is `config::connect_timeout`. The timeout for an answer is `config::node_timeout`,
+        but at least one second. If a server exceeds a timeout, it is left out: all later questions to it are answered
+        with `reply::kind::silence` immediately.
 
-        @return the answers, when each server has answered or has failed to
+        @return the answers, after each server has answered or failed
     */
     asio::awaitable<std::vector<answers>> ask(std::vector<questions> each);
 
     /// Asks all servers the same questions.
     asio::awaitable<std::vector<answers>> ask_all(questions);
 
-    /// Asks servers again that were left out.
+    /// Later questions go to all servers again.
     void include_all() { left_out_.assign(all_.size(), std::string()); }
 
 private:
     asio::awaitable<answers> ask_one(std::size_t i, questions what);
 
     std::vector<std::unique_ptr<server>> all_;
-    std::vector<std::string> left_out_;  // why; empty: it is asked
+    std::vector<std::string> left_out_;  // the reason; empty: the server is not left out
 };
 
 /// Whether all nodes are Redis or Valkey servers.
 bool are_servers(settings const&);
 
-/// Runs @p body with the servers. @return what it returns @throws early_exit, as the constructor; whatever @p body
-/// throws
+/// Runs @p body with the servers. @return its result
+/// @throws early_exit like the constructor of @ref servers
+/// @throws any exception of @p body
 int with_servers(settings const&, std::string_view command, std::function<asio::awaitable<int>(servers&)> const& body);
 
 }  // namespace redlock::cli

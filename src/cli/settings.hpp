@@ -7,24 +7,24 @@
 
 namespace redlock::cli {
 
-/// How what a command has found is printed.
+/// The output format of a command.
 enum class format : std::uint8_t { table, json, jsonl, prometheus };
 
 enum class when : std::uint8_t { automatically, always, never };
 
-/// What all commands have in common.
+/// The values of the options that every command has.
 struct settings {
-    redlock::config locks;  ///< with passwords
+    redlock::config locks;  ///< contains passwords
     format output = format::table;
     when color = when::automatically;
     bool verbose = false;
     bool quiet = false;
 
-    /// Whether a stream is to have colours: as said, or if it is a terminal and $NO_COLOR is empty.
+    /// Whether to print colours to a file descriptor. `automatically`: if it is a terminal and $NO_COLOR is empty.
     bool has_color(int descriptor) const;
 };
 
-/// @p url with @p password, unless it has one.
+/// Adds @p password to @p url, unless the URL contains one.
 std::string with_password(std::string const& url, std::string const& password);
 
 }  // namespace redlock::cli

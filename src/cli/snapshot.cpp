@@ -24,7 +24,8 @@ std::optional<double> per_second(double count, steady_clock::duration passed)
     return seconds > 0 ? std::optional(count / seconds) : std::nullopt;
 }
 
-// The first question connects, so the second one measures the round trip. Users of `list` may ask PTTL, but not PING.
+// The first question connects, so the second one measures the round trip. It is PTTL because the access list of a user
+// of locks does not permit PING.
 asio::awaitable<std::vector<node_sample>> ask_nodes(servers& all, std::string prefix)
 {
     questions ttl, statistics;
@@ -152,7 +153,7 @@ std::vector<screen_line> lines_of(snapshot const& s)
                    n.round_trip.count() > 0 ? fmt::format("{:.2f} ms", static_cast<double>(n.round_trip.count()) / 1000)
                                             : "-",
                    fmt::format("{}/{}", n.votes, s.with_majority()), rate(n.commands_per_second)});
-    table locks({"KEY", "WAITING", "STATE", "NODES", "TTL", "HOLDER"});  // what may be long comes last: lines are cut
+    table locks({"KEY", "WAITING", "STATE", "NODES", "TTL", "HOLDER"});  // HOLDER is last, because lines are cut off
     for (auto const& l : s.first)
         locks.add({printable(l.key), std::to_string(l.waiting), std::string(to_string(l.state)),
                    fmt::format("{}/{}", l.votes, l.nodes.size()), ttl_of(l.has, l.ttl), holder_of(l.has, l.owner)});

@@ -16,27 +16,27 @@
 
 namespace redlock::cli {
 
-/// What one server was like.
+/// The state of one server in a snapshot.
 struct node_sample {
     std::string name{};
-    std::string trouble{};  ///< empty: it has answered
+    std::string trouble{};  ///< why it has not answered; empty: it has
     std::chrono::microseconds round_trip{0};
-    std::size_t votes = 0;                        ///< how many of the locks that a majority has are there
-    std::optional<std::int64_t> commands{};       ///< carried out since it started; nothing: it does not say
-    std::int64_t own_commands = 0;                ///< those of ours among them, since we connected first
-    std::optional<double> commands_per_second{};  ///< of others, since the snapshot before
+    std::size_t votes = 0;                        ///< how many of the locks with a majority it has
+    std::optional<std::int64_t> commands{};       ///< executed since the server started; nothing: unknown
+    std::int64_t own_commands = 0;                ///< of these, the commands of this process
+    std::optional<double> commands_per_second{};  ///< of other clients, since the previous snapshot
 };
 
-/// How all locks were at a moment, as far as can be told when they are looked at one after the other.
+/// The state of all locks. They are read one after the other, so it is not exactly the state at one time.
 struct snapshot {
     std::chrono::steady_clock::time_point taken{};
     std::vector<node_sample> nodes{};
-    std::array<std::size_t, 6> locks{};       ///< how many, by @ref lock_state
-    std::size_t waiting = 0;                  ///< processes that wait for one of them; who waits for two counts twice
-    std::vector<lock_view> first{};           ///< those that most wait for, and then by name
-    fingerprints holds{};                     ///< who has what
-    std::optional<double> new_per_second{};   ///< holds that were not there at the snapshot before …
-    std::optional<double> gone_per_second{};  ///< … and those that were, and are no more
+    std::array<std::size_t, 6> locks{};       ///< number of locks by @ref lock_state
+    std::size_t waiting = 0;                  ///< waiting processes, summed over all locks
+    std::vector<lock_view> first{};           ///< the locks with the most waiting processes, then by name
+    fingerprints holds{};                     ///< pairs of lock and holder
+    std::optional<double> new_per_second{};   ///< holds that the previous snapshot does not have
+    std::optional<double> gone_per_second{};  ///< holds that only the previous snapshot has
 
     std::size_t in(lock_state s) const { return locks[static_cast<std::size_t>(s)]; }
     std::size_t with_majority() const
@@ -45,20 +45,20 @@ struct snapshot {
     }
 };
 
-/// What is to be looked at.
+/// The locks that a snapshot reads, and the number of rows that it keeps.
 struct view_range {
     std::string prefix{};
     std::string glob = "*";
-    std::size_t rows = 50;  ///< of @ref snapshot::first
+    std::size_t rows = 50;  ///< size of @ref snapshot::first
 };
 
-/// @param before  to compare with, or null
+/// @param before  the previous snapshot, to compute the rates, or null
 asio::awaitable<snapshot> take_snapshot(servers&, view_range, snapshot const* before);
 
-/// nodes, locks, waiting, rates and first
+/// The fields nodes, locks, waiting, rates and first.
 boost::json::object json_of(snapshot const&);
 
-/// Lines of a text, without their ends; those of headers are bold.
+/// A line of the screen without its line end. Headers are bold.
 struct screen_line {
     std::string text;
     bool bold = false;

@@ -1,4 +1,4 @@
-// redlock status: who has a lock.
+// redlock status: shows who holds a lock.
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
@@ -36,7 +36,8 @@ int tell(lock_answer const& answer, question const& q, settings const& s, bool i
     return is_refused ? no_permission : no_quorum;
 }
 
-// Of what is no server by itself the library asks. It cannot tell who shares a lock, and who waits.
+// Asks by the library, if a node is not a single Redis or Valkey server. The library does not tell who shares the lock
+// and who waits for it.
 asio::awaitable<int> inspect(lock_manager& locks, question const& q, settings const& s)
 {
     auto [ec, info] = co_await locks.async_inspect(q.key, asio::as_tuple(asio::use_awaitable));

@@ -10,7 +10,7 @@
 
 namespace redlock::cli {
 
-/// Options that a program may set for each store. Without a value, the default of the store counts.
+/// Options that a program may set for each store. An option without a value has the default of the store.
 struct store_settings {
     std::optional<std::size_t> connections{};
     std::optional<std::chrono::milliseconds> timeout{};
@@ -22,13 +22,13 @@ struct linked_store {
     store (*make)(store_settings const&);
 };
 
-/// The stores that this build has. CMake writes the list.
+/// The stores of this build. CMake generates the list.
 std::vector<linked_store> const& linked_stores();
 
-/// @return null if this build does not have it
+/// @return null if this build does not have the store
 linked_store const* find_store(std::string_view name);
 
-/// All of them, with their defaults.
+/// All stores of this build, with their default options.
 std::vector<store> known_stores();
 
 }  // namespace redlock::cli

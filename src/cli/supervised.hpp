@@ -2,30 +2,30 @@
 
 namespace redlock::cli {
 
-/// What a supervisor needs of a command: @ref child, or what a test puts in its place.
+/// The interface of a command for the supervisor: implemented by @ref child, and by a fake in tests.
 class supervised {
 public:
-    /// To all of it.
+    /// Sends a signal to the command and its process group.
     virtual void signal(int) noexcept = 0;
 
-    /// The same with a signal that we got; unless it was the terminal's, which has sent it to all of the group that we
-    /// share.
-    virtual void hand_on(int) noexcept = 0;
+    /// Forwards a signal that this process got. If the command shares the group of this process, a signal of the
+    /// terminal is not forwarded, because the terminal has sent it to the whole group.
+    virtual void forward(int) noexcept = 0;
 
-    /// Takes note of what has ended or was stopped. After each SIGCHLD.
+    /// Collects the children that have ended or were stopped. Call it after each SIGCHLD.
     virtual void check_children() noexcept = 0;
 
     virtual bool has_ended() const noexcept = 0;
-    virtual bool was_stopped() noexcept = 0;  ///< by its terminal, since it was asked last
+    virtual bool was_stopped() noexcept = 0;  ///< whether its terminal has stopped it since the last call
 
-    /// Whether neither it nor anybody in its group is there any more.
+    /// Whether the command and all processes of its group have ended.
     virtual bool is_gone() noexcept = 0;
 
-    /// Stops us, too, as Ctrl-Z has stopped it; returns when we go on. At once if there is no shell that could make us
-    /// go on.
+    /// After Ctrl-Z has stopped the command: stops this process, too. Returns when this process is continued, or
+    /// immediately if there is no shell that could continue it.
     virtual void stop_with_it() noexcept = 0;
 
-    /// It goes on; in the foreground if we are.
+    /// Continues the command, in the foreground if this process is in the foreground.
     virtual void go_on() noexcept = 0;
 
 protected:

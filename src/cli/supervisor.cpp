@@ -18,7 +18,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For processes that the command has left behind in its group: their end is a SIGCHLD only if their parent has ended.
+// How often to look for the end of other processes of the command's group. They send SIGCHLD to this process only if
+// their parent has ended.
 constexpr auto look_every = 500ms, look_often = 20ms;
 
 std::chrono::milliseconds margin_of(std::chrono::milliseconds ttl)
@@ -40,7 +41,7 @@ supervisor::supervisor(asio::signal_set& signals, lock& l, supervised& c, option
       time_to_work_(options_.max_hold > 0ms ? std::min(options_.ttl, options_.max_hold) : options_.ttl),
       margin_(margin_of(time_to_work_)),
       grace_(std::min(options_.grace, (time_to_work_ - margin_) / 2)),
-      patience_(std::min(options_.patience, margin_)),
+      renewal_timeout_(std::min(options_.renewal_timeout, margin_)),
       signals_(signals),
       wake_(signals.get_executor())
 {
@@ -50,14 +51,14 @@ asio::awaitable<bool> supervisor::run()
 {
     listen();
     watch();
-    child_.check_children();  // it may have ended before we listened
+    child_.check_children();  // the command may have ended before listen()
     while (!child_.is_gone()) {
         act();
         if (child_.is_gone())
             break;
         if (arrived_.empty())
             co_await sleep(std::clamp<clock::duration>(next_step() - now(), 1ms, 1h));
-        pass_on_signals();
+        forward_signals();
         child_.check_children();
     }
     is_over_ = true;
@@ -103,11 +104,11 @@ void supervisor::watch()
     }));
 }
 
-void supervisor::pass_on_signals()
+void supervisor::forward_signals()
 {
     for (int const s : std::exchange(arrived_, {})) {
         if (s != SIGCHLD && s != SIGCONT)
-            child_.hand_on(s);
+            child_.forward(s);
         else if (s == SIGCONT && !is_killed_)
             child_.go_on();
     }
@@ -117,7 +118,7 @@ void supervisor::act()
 {
     if (child_.was_stopped()) {
         child_.stop_with_it();
-        // Nobody has renewed the lock while we were stopped. A command that has lost it does not continue.
+        // The lock was not renewed while this process was stopped. If the lock is lost, the command must not continue.
         if (held_.held() || options_.then == on_lost::warn)
             child_.go_on();
         else
@@ -138,10 +139,11 @@ void supervisor::act()
                                 in_words(std::chrono::duration_cast<std::chrono::milliseconds>(hard_end() - at))));
 }
 
-// After a pause of this process there is less time than usual, or none: then the renewal takes some of the grace.
+// After a pause of this process there is less time before the soft end, or none. Then the renewal uses some of the
+// grace.
 void supervisor::renew(clock::time_point at)
 {
-    wait_until_ = std::min(std::max(soft_end(), at + patience_), hard_end());
+    wait_until_ = std::min(std::max(soft_end(), at + renewal_timeout_), hard_end());
     held_.async_extend(options_.ttl, asio::bind_executor(wake_.get_executor(), [self = shared_from_this()](error_code) {
                            self->wait_until_ = {};
                            self->wake_.cancel();
@@ -162,7 +164,7 @@ void supervisor::stop_softly(std::string const& why)
     kill_at_ = now() + (stops ? grace_ : clock::duration());
     if (stops) {
         child_.signal(SIGTERM);
-        child_.signal(SIGCONT);  // what stands still cannot stop
+        child_.signal(SIGCONT);  // a stopped process handles SIGTERM only after it is continued
     }
     tell_loss();
     options_.say(fmt::format("{} {}; {}", fmt::join(held_.resources(), ", "), why,
@@ -175,7 +177,7 @@ void supervisor::kill(std::string const& why)
         return stop_softly(why);
     child_.signal(SIGKILL);
     if (std::exchange(is_killed_, true))
-        return;  // again, as a process that was about to fork has a child now
+        return;  // SIGKILL was sent again, because a process may have forked a child since the last time
     tell_loss();
     options_.say(fmt::format("{} {}; the command is killed", fmt::join(held_.resources(), ", "), why));
 }
@@ -184,11 +186,11 @@ clock::time_point supervisor::now() const { return options_.test_clock ? options
 
 clock::time_point supervisor::hard_end() const { return held_.valid_until() - margin_; }
 
-bool supervisor::renews() const { return patience_ > 0ms && !is_told_; }
+bool supervisor::renews() const { return renewal_timeout_ > 0ms && !is_told_; }
 
 clock::time_point supervisor::last_renewal() const
 {
-    return (options_.then == on_lost::term ? soft_end() : hard_end()) - (renews() ? patience_ : 0ms);
+    return (options_.then == on_lost::term ? soft_end() : hard_end()) - (renews() ? renewal_timeout_ : 0ms);
 }
 
 clock::time_point supervisor::next_step() const

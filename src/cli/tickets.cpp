@@ -1,4 +1,4 @@
-// redlock acquire, renew, release: locks for scripts, which go from one process to the next as a token.
+// redlock acquire, renew, release: locks for scripts. A token passes a lock from one process to the next.
 
 #include "cli/acquiring.hpp"
 #include "cli/commands.hpp"
@@ -26,9 +26,9 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-constexpr auto ttl_of_scripts = 60s;  // nobody renews it
+constexpr auto ttl_of_scripts = 60s;  // long, because these locks are not renewed automatically
 
-// How the caller goes on: lines for eval, or a document.
+// Prints what the caller needs to renew and release: lines for eval, or JSON.
 void print_held(lock const& held, milliseconds ttl, settings const& s)
 {
     auto const deadline = deadline_of(held);
@@ -45,7 +45,8 @@ void print_held(lock const& held, milliseconds ttl, settings const& s)
                       held.fencing_token(), ttl.count(), deadline));
 }
 
-// Before anything is acquired or printed: another process cannot use a lock that ends with the session of this one.
+// Refuses nodes that end a lock with the session of its process, because another process cannot use such a lock. It is
+// called before anything is acquired or printed.
 void check_nodes(std::string const& command, settings const& s)
 {
     for (auto const& n : named_nodes(s.locks)) {
@@ -57,7 +58,7 @@ void check_nodes(std::string const& command, settings const& s)
     }
 }
 
-// The lock is printed before it is detached: if nobody reads its token, it is released.
+// The token is printed before the lock is detached. If printing fails, the lock is released.
 asio::awaitable<int> acquire_and_leave(lock_manager& locks, how_to_acquire const& how, settings const& s)
 {
     asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
@@ -92,7 +93,7 @@ asio::awaitable<int> give_back(lock_manager& locks, lock_ticket const& ticket, s
                      s);
 }
 
-/// What renew and release are about.
+/// The arguments of renew and release.
 struct ticket_arguments {
     std::vector<std::string> words;
     bool shared = false;

@@ -1,4 +1,4 @@
-// redlock top: what the nodes and the locks are like, again and again.
+// redlock top: shows the state of nodes and locks, and updates it regularly.
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
@@ -50,7 +50,7 @@ asio::awaitable<void> key_q()
     co_await wait_for_ever();
 }
 
-// @return the signal that is to end us
+// @return the signal that ends the program
 asio::awaitable<int> signal_to_end(screen& shown)
 {
     asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
@@ -62,14 +62,14 @@ asio::awaitable<int> signal_to_end(screen& shown)
         if (ec || (number != SIGTSTP && number != SIGWINCH))
             co_return number;
         if (number == SIGTSTP)
-            shown.stand_aside();
+            shown.suspend();
         else
             shown.redraw();
     }
 }
 
-// Never ends. It rests for as long as it has looked, at the least, so that servers with many keys have other things to
-// do, too.
+// Ends only by cancellation. The pause is at least as long as a snapshot takes, so that the scan of many keys does not
+// keep the servers busy all the time.
 asio::awaitable<void> keep_looking(servers& all, display const& q, screen& shown)
 {
     asio::steady_timer timer(co_await asio::this_coro::executor);

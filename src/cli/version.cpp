@@ -1,4 +1,4 @@
-// redlock version: of the tool, and what it can lock in.
+// redlock version: prints the version and the stores of this build.
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"

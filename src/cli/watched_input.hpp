@@ -10,16 +10,16 @@ namespace redlock::cli {
 
 namespace asio = boost::asio;
 
-/** Something that can be read when standard input can. Wait for it, and then read from standard input.
+/** Returns a descriptor (an epoll) that is readable when standard input is. Wait for it, then read standard input.
 
-    Other programs share the input, so it must stay as it is. Asio of Boost 1.81 makes a descriptor non-blocking when it
-    waits for it, and the others would fail to read.
+    Asio of Boost 1.81 makes a descriptor non-blocking when it waits for it. Other programs share standard input, and
+    their reads would fail.
 
-    @param ec the reason if the input cannot be waited for; a file is such an input
+    @param ec  set if the input cannot be waited for, for example if it is a file
 */
 asio::posix::stream_descriptor watched_input(asio::any_io_executor const&, error_code& ec);
 
-/// Ends if it is cancelled.
+/// Waits until it is cancelled.
 asio::awaitable<void> wait_for_ever();
 
 }  // namespace redlock::cli

@@ -10,10 +10,11 @@
 
 namespace redlock::cli {
 
-/** Runs @p body with a manager of its own, which is stopped after it.
+/** Creates a lock manager, runs @p body with it, and then stops it.
 
-    @return what @p body returns
-    @throws early_exit if the settings are broken; whatever @p body throws
+    @return the result of @p body
+    @throws early_exit if the settings are invalid
+    @throws any exception of @p body
 */
 int with_locks(settings const&, std::function<asio::awaitable<int>(lock_manager&)> const& body);
 

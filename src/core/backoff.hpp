@@ -7,7 +7,7 @@
 
 namespace redlock::core {
 
-/// A part of @p whole, drawn by the random @p bits: from zero to all of it.
+/// A random part of @p whole, from zero to all of it. @p bits are random.
 inline std::chrono::nanoseconds part_of(std::chrono::nanoseconds whole, std::uint64_t bits) noexcept
 {
     auto const fraction = static_cast<double>(bits >> 11) * 0x1.0p-53;  // 0 <= fraction < 1
@@ -15,10 +15,10 @@ inline std::chrono::nanoseconds part_of(std::chrono::nanoseconds whole, std::uin
         static_cast<std::chrono::nanoseconds::rep>(static_cast<double>(whole.count()) * fraction));
 }
 
-/** The pause after lost round number @p round (from 1), drawn by the random @p bits.
+/** The pause after lost round number @p round (from 1). @p bits are random.
 
-    Uniform between a quarter and the whole of a ceiling that doubles from 16 ms to 256 ms. The randomness takes
-    apart contenders that split the votes between them; the lower bound keeps a pause above a round trip.
+    Uniform between a quarter and the whole of a ceiling, which doubles from 16 ms to 256 ms. The jitter separates
+    contenders that split the votes. The lower bound keeps the pause above a round trip.
 */
 inline std::chrono::nanoseconds pause_after(std::size_t round, std::uint64_t bits) noexcept
 {
@@ -28,12 +28,14 @@ inline std::chrono::nanoseconds pause_after(std::size_t round, std::uint64_t bit
     return ceiling / 4 + part_of(ceiling * 3 / 4, bits);
 }
 
-/** The pause of a contender that nobody will notify, drawn by the random @p bits. It was @p denied so often (from 1),
-    the latest @p unchanged times because of the same holder.
+/** How long a contender pauses if no node will notify it. @p bits are random.
+
+    @param denied how often the contender was denied (from 1)
+    @param unchanged how often in a row, up to now, the same holder was the reason
 
     Uniform between a quarter and the whole of a ceiling. The ceiling is 64 ms divided by @p denied, from 4 to 24 ms, so
-    that who has waited longest asks most often. It doubles while the same holder keeps the lock, up to 256 ms: asking
-    often is of no use then, and costs the server.
+    the contender that has waited longest asks most often. It doubles while the same holder keeps the lock, up to 256
+    ms: frequent requests are useless then, and cost server time.
 */
 inline std::chrono::nanoseconds pause_after_denial(std::size_t denied, std::size_t unchanged,
                                                    std::uint64_t bits) noexcept
@@ -45,16 +47,17 @@ inline std::chrono::nanoseconds pause_after_denial(std::size_t denied, std::size
     return ceiling / 4 + part_of(ceiling * 3 / 4, bits);
 }
 
-/// Between which times a pause is drawn.
+/// The bounds of a random pause.
 struct pause_range {
     std::chrono::milliseconds least;
     std::chrono::milliseconds most;
 };
 
-/** How long a candidate pauses whose body has failed @p failures times in a row (from 1): between half and the whole of
-    a ceiling that doubles with each of them, from twice @p min on up to @p max; never below @p min.
+/** How long a candidate pauses after @p failures failures of its body in a row (from 1).
 
-    The randomness takes apart candidates that have failed together, as they do when what the body needs is away.
+    Uniform between half and the whole of a ceiling, never below @p min. The ceiling doubles with each failure, from
+    twice @p min up to @p max. The jitter separates candidates that failed together, for example because of the same
+    outage.
 */
 inline pause_range pause_after_failure(std::size_t failures, std::chrono::milliseconds min,
                                        std::chrono::milliseconds max) noexcept
@@ -68,9 +71,10 @@ inline pause_range pause_after_failure(std::size_t failures, std::chrono::millis
 /// The longest pause between two attempts to connect to a server.
 constexpr std::chrono::milliseconds reconnection_pause_max{500};
 
-/** The pause after @p failures attempts in a row to connect: between half and the whole of a ceiling that doubles from
-    10 ms to half a second, by a random @p fraction (0 <= fraction < 1), so that those whose server went at the same
-    moment do not come back in step.
+/** The pause after @p failures failed attempts in a row to connect.
+
+    Between half and the whole of a ceiling, which doubles from 10 ms to half a second. @p fraction is random, from 0 to
+    below 1. The jitter separates clients that lost their server at the same moment.
 */
 inline std::chrono::nanoseconds reconnection_pause(std::size_t failures, double fraction) noexcept
 {
@@ -79,12 +83,14 @@ inline std::chrono::nanoseconds reconnection_pause(std::size_t failures, double 
     return duration_cast<nanoseconds>(ceiling * (0.5 + fraction / 2));
 }
 
-/** How long a contender that has been woken waits before it asks.
+/** How long a contender waits before it asks, after a node has notified it.
 
-    Others were woken at the same moment. Who has been denied more often, because it came earlier, asks earlier; and who
-    asks first at all nodes has the votes of all. So it is between half and the whole of what a round takes, divided by
-    how often it was @p denied (1 to 8), and doubled for each of the latest @p races: rounds in which the votes were
-    split. At most sixteen times what a round takes, and 256 ms.
+    Other contenders were notified at the same moment. If one asks first at all nodes, it gets all votes. So a contender
+    that was denied more often, because it came earlier, must ask earlier.
+
+    Uniform between half and the whole of a ceiling. The ceiling is @p round_trip divided by @p denied (1 to 8). It
+    doubles for each of the latest @p races, which are rounds whose votes were split. At most 16 round trips, and 256
+    ms.
 */
 inline std::chrono::nanoseconds delay_after(std::size_t denied, std::size_t races, std::chrono::nanoseconds round_trip,
                                             std::uint64_t bits) noexcept
@@ -99,12 +105,12 @@ inline std::chrono::nanoseconds delay_after(std::size_t denied, std::size_t race
 
 inline constexpr std::chrono::milliseconds retry_min{1'000}, retry_max{60'000};
 
-/** How much later to try again after attempt number @p attempt (from 1), drawn by the random @p bits: for who does not
-    wait meanwhile.
+/** How long a caller that does not wait pauses before it tries again, after attempt number @p attempt (from 1). @p bits
+    are random.
 
-    What was @p told, if that is more than zero; otherwise a second, doubled with each further attempt. In both cases a
-    second at the least and a minute at the most, and up to a quarter on top: who failed at the same moment comes back
-    at different ones, and not before what was told.
+    The pause is @p told if that is more than zero, otherwise a second that doubles with each attempt. It is at least a
+    second and at most a minute. Jitter adds up to a quarter: callers that failed together come back at different
+    moments, and not before @p told.
 */
 inline std::chrono::milliseconds retry_after(std::chrono::milliseconds told, std::size_t attempt,
                                              std::uint64_t bits) noexcept

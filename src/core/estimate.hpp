@@ -9,21 +9,22 @@
 
 namespace redlock::core {
 
-/// What a waiter knows of the nodes after a lost round: from when on what it wants may be free on a quorum of them.
+/// After a lost round: when a quorum of the nodes may grant what a waiter wants.
 template <class TimePoint>
 class estimate {
 public:
-    /// Nothing is known of any node: none is expected to grant. @p any: of several keys one is enough, the same on all.
+    /// At first no node is expected to grant. @p any: any one of several keys suffices, if it is the same key on a
+    /// quorum.
     estimate(std::size_t nodes, std::size_t quorum, bool any = false)
         : free_at_(nodes, TimePoint::max()), quorum_(quorum), any_(any)
     {
     }
 
-    /// It is free on @p node then at the latest.
+    /// @p node will grant at @p at or earlier.
     void expect(std::size_t node, TimePoint at) { free_at_[node] = std::min(free_at_[node], at); }
 
-    /// Of several keys number @p key is. A node is expected to grant when all are of which that was said; or when any
-    /// is.
+    /// Key number @p key will be free on @p node at @p at or earlier. The node is expected to grant when all its known
+    /// keys are free, or with `any` when one of them is.
     void expect(std::size_t node, std::size_t key, TimePoint at)
     {
         taken_.resize(free_at_.size());
@@ -35,7 +36,7 @@ public:
             known->second = std::min(known->second, at);
     }
 
-    /// When it may be free on a quorum. The maximum: that is not known.
+    /// When a quorum may grant. The maximum: that is unknown.
     TimePoint free_at() const { return any_ ? any_free_at() : all_free_at(); }
 
 private:
@@ -51,7 +52,7 @@ private:
         return on_a_quorum(std::move(each));
     }
 
-    // Different keys on different nodes are of no use.
+    // A quorum must have the same key free.
     TimePoint any_free_at() const
     {
         std::map<std::size_t, std::vector<TimePoint>> by_key;
@@ -75,7 +76,7 @@ private:
     }
 
     std::vector<TimePoint> free_at_;
-    std::vector<std::vector<taken>> taken_;  // by node; empty: it was never said
+    std::vector<std::vector<taken>> taken_;  // by node; empty: no key is known
     std::size_t quorum_;
     bool any_;
 };

@@ -8,27 +8,27 @@
 
 namespace redlock::core {
 
-/// Tokens stay below: every number up to here is exact in a server's scores, and in most languages' arithmetic.
+/// Tokens are below 2^53: a server's scores and the numbers of most languages are exact up to there.
 inline constexpr std::uint64_t fence_end = std::uint64_t(1) << 53;
 
-/// For how long a tombstone stays: longer than a connection or a server that stands still keeps a request, usually.
+/// How long a tombstone stays. A paused connection or server rarely keeps a request for longer.
 inline constexpr std::chrono::milliseconds tombstone_life = std::chrono::minutes(10);
 
-/** The tokens that a client proposes: the wall clock in microseconds, in steps of 16. They never go back.
+/** The tokens that a client proposes: the wall clock in microseconds, in steps of 16. They never decrease.
 
-    Proposals within one step are equal, so that no rate of proposals gets ahead of the clock. Tokens stay unique all
-    the same: a node takes only what is higher than its counter. A second proposal for one resource within a step costs
-    a second round.
+    Proposals within one step are equal, so proposals never get ahead of the clock, at any rate. Tokens are unique
+    nevertheless: a node takes a number only if it is higher than its counter. A second proposal for the same resource
+    within a step costs a second round.
 
-    Where no counter has forgotten, the clock decides nothing but how often a proposal is too low, and may be wrong.
-    Where one has, it keeps tokens growing. The low bits say who proposes: two equal proposals to nodes that forgot
-    would be two equal tokens.
+    If no node has lost its counter, a wrong clock only makes proposals too low, which costs rounds. If a node has lost
+    its counter, the clock keeps the tokens increasing. The low bits are the client's own: equal proposals to nodes
+    without counters would become equal tokens.
 */
 class fence_clock {
 public:
-    /// @param lead_max how far it may get ahead of the wall clock. Half of max_ttl leaves as much for clocks to differ:
-    /// a node that has forgotten is out of quarantine only when any client proposes more than what was given out
-    /// before.
+    /// @param lead_max how far proposals may get ahead of the wall clock. Half of max_ttl leaves the other half for the
+    /// difference between clocks. When a node without counters leaves quarantine, each client must propose more than
+    /// all earlier tokens.
     constexpr fence_clock(std::uint8_t who, std::chrono::microseconds lead_max) noexcept
         : last_(step + who % step), lead_max_(static_cast<std::uint64_t>(lead_max.count()))
     {
@@ -42,9 +42,9 @@ public:
         return last_ = std::max(time - time % step + who, last_);
     }
 
-    /// A counter has come this far. Another client's clock is ahead of ours: we keep up with it, unless it is too far
-    /// ahead, or every resource would follow the worst clock of all.
-    /// @return false: it is too far ahead
+    /// A counter is at @p counter, so another client's clock is ahead of ours. The proposals follow that clock, but at
+    /// most `lead_max`: otherwise one wrong clock would affect all resources.
+    /// @return false if the counter is too far ahead
     constexpr bool learn(std::uint64_t counter, std::uint64_t wall_clock) noexcept
     {
         if (counter <= wall_clock)
@@ -57,18 +57,16 @@ public:
 
 private:
     static constexpr std::uint64_t step = 16;
-    static constexpr std::uint64_t year_2200 = 7'258'118'400'000'000;  // a clock beyond that is broken; tokens last
-                                                                       // until 2255
+    // A later time is a broken clock; tokens last until 2255.
+    static constexpr std::uint64_t year_2200 = 7'258'118'400'000'000;
 
     std::uint64_t last_;
     std::uint64_t lead_max_;
     std::uint64_t lead_ = 0;
 };
 
-/** What the nodes' counters, each raised for the same grant, make the token: the highest number that @p needed of them
-    have come to, or 0 if there is none. Of one that suffices alone any number will do that its counter has not had
-    before.
-*/
+/// The token that the nodes' counters make: the highest number that @p needed of them have reached. 0 if there is none.
+/// Each counter was raised for the same grant. If @p needed is 1, any number is correct that is new to its counter.
 template <class Counters>
 constexpr std::uint64_t common_counter(Counters counters, std::size_t needed)
 {
@@ -80,7 +78,7 @@ constexpr std::uint64_t common_counter(Counters counters, std::size_t needed)
     return 0;
 }
 
-/// The highest of the nodes' counters, and how many of them have come exactly so far.
+/// The highest of the nodes' counters, and how many counters are equal to it.
 class fence_tally {
 public:
     constexpr void add(std::uint64_t counter) noexcept

@@ -5,11 +5,12 @@
 
 namespace redlock::core {
 
-/// How often who wants several locks asks for all or nothing. If it was denied each time it keeps what it can get, in
-/// their order, and grows: or whoever wants one of them only would be there first for ever.
+/// How many rounds an acquisition of several locks asks for all or nothing. If other clients held a lock each time, the
+/// acquisition then grows: it keeps the keys that it gets, in their order. Otherwise clients that want one of these
+/// locks could starve it.
 inline constexpr std::size_t all_or_nothing = 3;
 
-/// When who grows asks again at the latest, so that what it has kept stays: after a third of the ttl.
+/// When a growing acquisition must ask again to keep its keys: after a third of the ttl.
 template <class TimePoint>
 TimePoint growth_due(TimePoint asked, std::chrono::milliseconds ttl) noexcept
 {

@@ -9,16 +9,15 @@
 
 namespace redlock::core {
 
-/// For how long the nodes remember, after the end of a lock, who was denied it; and that a process keeps one for its
-/// own waiters: whoever else waits looks again then at the latest.
+/// How long nodes remember, after the end of a lock, which clients they denied it to. They remember for the same time
+/// that a process hands the lock over to its own waiters. Other waiters ask again when this time is over.
 inline constexpr std::chrono::milliseconds wanted_life = std::chrono::seconds(1);
 
-/// For how long at most a manager yields, where others did not come.
+/// The longest time that a manager yields if no other client takes the lock.
 inline constexpr std::chrono::milliseconds yield_max{500};
 
-/** How long a manager yields a lock to others, so that each of those it has woken asks first: longer than any @ref
-    delay_after of theirs, as far as their round trips are like ours.
-*/
+/// How long a manager yields a lock, so that every notified client asks first. The time is longer than any
+/// @ref delay_after of these clients, if their round trips are like ours.
 inline std::chrono::nanoseconds yield_time(std::chrono::nanoseconds round_trip, std::uint64_t bits) noexcept
 {
     using namespace std::chrono;
@@ -26,17 +25,17 @@ inline std::chrono::nanoseconds yield_time(std::chrono::nanoseconds round_trip, 
     return unit * 17 + part_of(unit * 4, bits);
 }
 
-/** A batch of hand-overs: a lock that others want, too, goes from one waiter of a manager to the next.
+/** A batch of hand-overs: the lock goes from one waiter of a manager to the next, although other managers want it.
 
-    Who was waiting in this manager when it was learned that others wait elsewhere comes first, up to a limit; then the
-    manager yields.
+    The batch contains the waiters that were in the queue when the manager learned of the others, up to a limit. After
+    them the manager yields.
 */
 class handovers {
 public:
-    /// @param waiting in this manager, now
+    /// @param waiting the waiters in this manager's queue now
     handovers(std::size_t waiting, std::size_t limit) noexcept : left_(std::min(waiting, limit)) {}
 
-    /// The lock is given back. @return whether the next one of this manager may have it at once
+    /// Call it when the lock is released. Returns whether the next waiter of this manager gets it immediately.
     bool next() noexcept { return left_ > 0 && left_-- > 0; }
 
 private:

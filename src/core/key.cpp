@@ -47,7 +47,7 @@ std::string_view owner_in(std::string_view token) noexcept
 
 namespace {
 
-// What a cluster hashes: the text between the first braces, if there is any, or else all of it.
+// A cluster hashes the text between the first braces, if there is any, or else the whole key.
 bool has_hash_tag(std::string_view key) noexcept
 {
     auto const open = key.find('{');
@@ -62,7 +62,8 @@ constexpr std::string_view fence_mark = ":=fence", tombstone_mark = ":=gone", wa
                            session_mark = ":=session", tenure_mark = ":=tenure", life_mark = ":=life",
                            settings_mark = ":=settings";
 
-// What stands before the mark is the lock's key, so two locks never share one. The tag behind it is for a cluster.
+// The text before the mark is the lock's key, so two locks never share such a key. The tag after it puts the key into
+// the slot of the lock's key.
 void put(std::string& to, std::string_view key, std::string_view mark)
 {
     to.assign(key).append(mark);
@@ -156,7 +157,7 @@ std::string settings_key(std::string_view prefix) { return std::string(prefix).a
 
 namespace {
 
-// The lock's key if @p key is that and the mark; otherwise nothing.
+// The lock's key if @p key consists of it and the mark; otherwise empty.
 std::string_view lock_of(std::string_view key, std::string_view mark) noexcept
 {
     auto const end = key.find(mark);

@@ -14,63 +14,64 @@ std::array<char, 16> in_hex(std::uint64_t bits) noexcept;
 /// A lock's value on the servers: 128 random bits, which make it unique, and a label for operators.
 std::string make_token(std::uint64_t high, std::uint64_t low, std::string_view owner);
 
-/// Whether it has the form of @ref make_token; otherwise a client of another kind wrote it.
+/// Whether the text has the form of @ref make_token. If not, another kind of client wrote it.
 bool is_token(std::string_view) noexcept;
 
-/// The label in @p token, or nothing if a client of another kind wrote it.
+/// The label in @p token. Empty if another kind of client wrote the token.
 std::string_view owner_in(std::string_view token) noexcept;
 
-// A lock's other keys. Each begins with the lock's own, so that whoever may use that may use these, is in the same slot
-// of a cluster, and holds a mark that no lock's key holds, so that none of them is ever the key of another lock.
+// A lock's other keys. Each begins with the lock's key, so an access list for the lock's key covers it, and is in the
+// same slot of a cluster. Each contains a mark that no lock's key contains, so it is never the key of another lock.
 
-/// The first of the marks that is in @p key; empty if there is none. With a mark it cannot be a lock's key.
+/// The first mark in @p key; empty if there is none. A key with a mark cannot be a lock's key.
 std::string_view mark_in(std::string_view key) noexcept;
 
-/// The key of the counter that fencing tokens for the lock at @p key are drawn from.
+/// The key of the counter for the fencing tokens of the lock at @p key.
 std::string fence_key(std::string_view key);
-void put_fence_key(std::string& to, std::string_view key);  ///< the same, in memory that is there
+void put_fence_key(std::string& to, std::string_view key);  ///< writes the key into an existing string
 
-/// The key that forbids to set @p key to @p token any more.
+/// The key of the tombstone: while it exists, the node does not set @p key to @p token.
 std::string tombstone_key(std::string_view key, std::string_view token);
 void put_tombstone_key(std::string& to, std::string_view key, std::string_view token);
 
-/// The key under which those are listed that have been denied @p key lately.
+/// The key of the list of clients that were denied @p key lately.
 std::string wanted_key(std::string_view key);
 void put_wanted_key(std::string& to, std::string_view key);
 
-/// The key that is there while one process keeps the lock at @p key for its own waiters.
+/// The key that exists while a process hands the lock at @p key over to its own waiters.
 std::string handovers_key(std::string_view key);
 void put_handovers_key(std::string& to, std::string_view key);
 
-/// The key of the list of who shares the lock at @p key, and until when.
+/// The key of the list of readers of the lock at @p key, and when each of them expires.
 std::string readers_key(std::string_view key);
 void put_readers_key(std::string& to, std::string_view key);
 
-/// The key of the lock whose holder may wait until it has the lock at @p key alone.
+/// The key of the lock that gives the right to wait for an upgrade of the lock at @p key.
 std::string upgrade_key(std::string_view key);
 
 /// Returns the part before the mark of such a key: the name or key of the lock. Returns any other text unchanged.
 std::string_view without_upgrade_mark(std::string_view name) noexcept;
 
-/// The key of a client's session in a store that has such: behind the prefix of all locks, and no lock's either.
+/// The key of a client's session, in a store that has sessions. It follows the prefix of all locks, and is no lock's
+/// key.
 std::string session_key(std::string_view prefix, std::string_view session);
 
-/// The key that tells since when a server is known to be the master that others have made it: likewise.
+/// The key that tells since when a server is known to be the elected master. It is no lock's key.
 std::string tenure_key(std::string_view prefix);
 
-/// The key of a server's life marker, which is lost with the locks: likewise.
+/// The key of a server's life marker, which is lost together with the locks. It is no lock's key.
 std::string life_key(std::string_view prefix);
 
-/// The key of the settings that the clients of a server have: likewise.
+/// The key of the settings that all clients of a server must share. It is no lock's key.
 std::string settings_key(std::string_view prefix);
 
-/// What the lock's key holds while it is shared. No value of ours begins like this.
+/// The value of a lock's key while readers share the lock. No token begins like this.
 inline constexpr std::string_view shared_word = ":=shared";
 
-/// What nodes notify of: the lock itself, the hand-overs of a process, who wants it, and who shares it.
+/// The kinds of keys that nodes notify of: the lock, its hand-overs, the clients that want it, its readers.
 enum class watched : std::uint8_t { lock, handovers, wishes, readers };
 
-/// Which of them @p key is, and of which lock.
+/// The kind of @p key, and the key of its lock.
 std::pair<watched, std::string_view> what_changed(std::string_view key) noexcept;
 
 }  // namespace redlock::core

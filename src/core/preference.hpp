@@ -9,14 +9,13 @@
 
 namespace redlock::core {
 
-/** In which order a manager asks for some resources of which it wants any.
+/** The order in which a manager asks for several resources when any one of them suffices.
 
-    What it had last comes first. So managers keep to resources of their own as long as there are enough of them, and
-    nodes that hear of two at the same moment do not give each of them a part of the votes. At first it begins at a
-    place of its own.
+    The resource that the manager had last comes first, so each manager tends to use resources of its own, and managers
+    rarely split the votes. Each manager begins at a different place.
 
-    Nodes that differ in what is free choose different ones. Then the first that any of them has chosen comes last: so
-    what is free on a quorum has less before it with each round, until all choose it.
+    If different resources are free on the nodes, the nodes choose different ones. Then the first one chosen moves to
+    the end. Each round this leaves fewer resources in front of one that is free on a quorum, until all nodes choose it.
 */
 class preference {
 public:
@@ -26,7 +25,7 @@ public:
         std::rotate(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(begin % count), order_.end());
     }
 
-    /// The numbers from 0 on, each once.
+    /// The indices from 0 on, each once.
     std::span<std::uint32_t const> order() const noexcept { return order_; }
 
     void had(std::uint32_t number)

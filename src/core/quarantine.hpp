@@ -10,13 +10,13 @@
 
 namespace redlock::core {
 
-/// What is known of one node's server.
+/// The facts that are known about the server of a node.
 template <class TimePoint>
 struct node_age {
     bool known = false;
     bool durable = false;
     bool restarted = false;
-    TimePoint began{};  ///< at the latest
+    TimePoint began{};  ///< the latest possible start
 };
 
 /// Whether the server of node @p n may have forgotten locks that are still valid.
@@ -33,21 +33,22 @@ bool is_old(node_age<TimePoint> const& n, std::chrono::milliseconds max_ttl, Tim
     return n.known && !is_young(n, max_ttl, now);
 }
 
-/// Whether node @p n shows that its set was there before: its server is old, or took the place of an earlier one.
+/// Whether node @p n shows that its set existed before: its server is old, or has replaced an earlier server.
 template <class TimePoint>
 bool shows_earlier_set(node_age<TimePoint> const& n, std::chrono::milliseconds max_ttl, TimePoint now) noexcept
 {
     return is_old(n, max_ttl, now) || (n.known && n.restarted);
 }
 
-/** Until when node @p i does not vote: a node that has forgotten a lock would grant it again, so it waits until every
-    lock that it may have forgotten is over. That is Redis' "delayed restart", done by the client.
+/** Until when node @p i does not vote. If its server has forgotten a lock, it would grant that lock again. So the node
+    waits until every lock has expired that its server may have forgotten. This is the "delayed restart" of the Redlock
+    description, done by the client.
 
-    A set that is young as a whole is taken for newly started, unless told to be strict: a majority is known to be
-    young, and no node is known to be old or restarted. One such node shows that the set was there before, and that the
-    young ones have restarted, together or one after the other.
+    If the whole set is young, it counts as newly started, except with `restart_guard::strict`. A set is young if a
+    majority of its nodes is known to be young and no node is known to be old or restarted. One such node shows that the
+    set existed before, so the young servers must have restarted.
 
-    @return a time that is over, if it votes
+    @return a time in the past if the node votes
 */
 template <class TimePoint>
 TimePoint quarantined_until(std::span<node_age<TimePoint> const> nodes, std::size_t i, restart_guard guard,

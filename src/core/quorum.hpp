@@ -8,11 +8,11 @@
 
 namespace redlock::core {
 
-/// The smallest number of nodes of which two groups always share one: ⌊n/2⌋ + 1.
+/// The smallest size at which any two groups of nodes share a node: ⌊n/2⌋ + 1.
 constexpr std::size_t majority(std::size_t nodes) noexcept { return nodes / 2 + 1; }
 
-/// What each of a quorum of those who say @p each has at the least: the least of the @p quorum greatest. @p each is
-/// reordered, and of not fewer than @p quorum.
+/// The largest value that at least @p quorum elements of @p each reach. Reorders @p each, which must have at least
+/// @p quorum elements.
 template <class T>
 T of_a_quorum(std::span<T> each, std::size_t quorum) noexcept
 {
@@ -21,7 +21,8 @@ T of_a_quorum(std::span<T> each, std::size_t quorum) noexcept
     return *last;
 }
 
-/// Which number comes most often in @p each, and how often. Of several the least; nothing: 0, and never.
+/// The most frequent number in @p each, and how often it occurs. A tie goes to the smallest number. Both are 0 if
+/// @p each is empty.
 struct most_frequent {
     std::uint32_t number = 0;
     std::size_t times = 0;
@@ -45,18 +46,18 @@ enum class verdict : std::uint8_t {
 
 /** Counts the votes of one round.
 
-    Of the configured nodes, never of those that can be reached: two partitions must not both win.
+    A quorum is of all configured nodes, not of the reachable ones. Otherwise two partitions could both win.
 */
 class tally {
 public:
     constexpr explicit tally(std::size_t nodes) noexcept : tally(nodes, majority(nodes)) {}
 
-    /// @p quorum: a majority at the least.
+    /// @p quorum must be at least a majority.
     constexpr tally(std::size_t nodes, std::size_t quorum) noexcept : nodes_(nodes), quorum_(quorum) {}
 
     constexpr void grant() noexcept { grant(granted_ + 1); }
-    /// Of those who want any of several: one more has granted, and @p same of all that have, one and the same. Only
-    /// these count.
+    /// For an acquisition of any one of several keys: one more node has granted. @p same nodes have chosen the most
+    /// frequent key; only these count.
     constexpr void grant(std::size_t same) noexcept
     {
         ++grants_;
@@ -69,18 +70,18 @@ public:
     {
         if (granted_ >= quorum_)
             return verdict::won;
-        // Ties end here: with two against two of four, no vote is left that could make a quorum.
+        // A tie ends here: with two against two of four, no remaining vote can make a quorum.
         return against() > nodes_ - quorum_ ? verdict::lost : verdict::open;
     }
 
-    /// Whether denials alone make a quorum impossible, whatever the silent nodes would say.
+    /// Whether the denials alone prevent a quorum, regardless of the nodes that have not answered.
     constexpr bool refused() const noexcept { return denied_ > nodes_ - quorum_; }
 
-    /// Of a lost round: whether it was other holders that prevented the win. Otherwise it was the nodes: those that are
-    /// missing leave no quorum, whatever the others say.
+    /// For a lost round: whether other holders were the reason. Otherwise so many votes are missing that no quorum was
+    /// possible.
     constexpr bool contended() const noexcept { return missed_ <= nodes_ - quorum_; }
 
-    /// Of a lost round: whether it would not be, had @p of those that are missing granted.
+    /// For a lost round: whether it would not be lost if @p of missing nodes had granted.
     constexpr bool lost_for_want_of(std::size_t of) const noexcept { return against() - of <= nodes_ - quorum_; }
 
     constexpr std::size_t granted() const noexcept { return granted_; }
@@ -92,7 +93,7 @@ private:
     std::size_t nodes_;
     std::size_t quorum_;
     std::size_t grants_ = 0;
-    std::size_t granted_ = 0;  // of these, the same
+    std::size_t granted_ = 0;  // the grants that count: all, or those with the same key
     std::size_t denied_ = 0;
     std::size_t missed_ = 0;
 };

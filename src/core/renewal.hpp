@@ -6,9 +6,11 @@
 
 namespace redlock::core {
 
-/// When a lock that was acquired or extended at @p started is due for renewal: after about a third of its ttl.
-/// The random @p bits spread the renewals of locks that were acquired together by a tenth of that, over moments that
-/// all locks with this ttl share: those of one moment travel together, which makes them several times cheaper.
+/// When to renew a lock that was acquired or extended at @p started: after about a third of its ttl.
+///
+/// The random @p bits spread the renewals of locks that were acquired together over a tenth of that time. The times are
+/// rounded to moments that all locks with this ttl share. Renewals of the same moment are sent in one batch, which
+/// makes them several times cheaper.
 template <class TimePoint>
 TimePoint renewal_due(TimePoint started, std::chrono::milliseconds ttl, std::uint64_t bits) noexcept
 {
@@ -21,7 +23,7 @@ TimePoint renewal_due(TimePoint started, std::chrono::milliseconds ttl, std::uin
     return due - std::chrono::nanoseconds(due.time_since_epoch()) % moment;
 }
 
-/// When to try again after a renewal failed at @p now: a failure is no loss while validity lasts.
+/// When to try again after a renewal failed at @p now. The lock is not lost while its validity lasts.
 template <class TimePoint>
 TimePoint renewal_retry(TimePoint now, std::chrono::milliseconds ttl) noexcept
 {

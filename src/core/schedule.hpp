@@ -12,7 +12,7 @@ namespace redlock::core {
 template <class TimePoint>
 class schedule;
 
-/// A call at a point in time. Belongs to whom it calls; withdraws itself when destroyed.
+/// A call at a point in time. Its owner is the object that it calls. The destructor clears the alarm.
 template <class TimePoint>
 class alarm {
 public:
@@ -43,13 +43,13 @@ private:
     alarm* after_ = nullptr;
 };
 
-/** The alarms that are set; one timer serves them all. Time is an argument.
+/** The alarms that are set; one timer serves them all. The current time is an argument.
 
-    Most alarms are cleared long before they would ring, and most come in the order of their times, such as the
-    deadlines of rounds that are equally patient. These stand in line, in one of a few lanes, where to come and to go
-    touches nothing but the neighbours; a binary heap has the others.
+    Most alarms are cleared long before they ring. Most also arrive in the order of their times, such as the deadlines
+    of rounds with equal timeouts. These alarms are in a few sorted lists, called lanes, where insertion and removal are
+    cheap. A binary heap has the others.
 
-    Alarms for the same moment ring in no particular, but in a reproducible order.
+    Alarms for the same moment ring in an unspecified but reproducible order.
 */
 template <class TimePoint>
 class schedule {
@@ -59,7 +59,7 @@ public:
     schedule& operator=(schedule const&) = delete;
     ~schedule() { clear(); }
 
-    /// Sets @p a, or moves it if it is set already.
+    /// Sets @p a. If it is already set, moves it.
     void set(alarm<TimePoint>& a, TimePoint at)
     {
         a.clear();
@@ -82,11 +82,11 @@ public:
         return a ? std::optional(a->at_) : std::nullopt;
     }
 
-    /// Rings what is due at @p now. An alarm may set, clear and destroy any alarm, itself included.
+    /// Rings the alarms that are due at @p now. An alarm may set, clear and destroy any alarm, including itself.
     void ring_until(TimePoint now)
     {
         for (auto* a = earliest(); a && a->at_ <= now; a = earliest()) {
-            auto ring = a->ring_;  // a copy: the alarm may go while it rings
+            auto ring = a->ring_;  // a copy: the alarm may be destroyed while it rings
             a->clear();
             ring();
         }
@@ -108,7 +108,7 @@ private:
         alarm<TimePoint>* last = nullptr;
     };
 
-    // The lane whose last comes closest before it: far-off alarms do not stand in the way of near ones.
+    // Returns the lane whose last alarm is closest before @p at, so distant alarms do not block the lane for near ones.
     std::size_t find_lane(TimePoint at) const noexcept
     {
         auto found = alarm<TimePoint>::in_heap;

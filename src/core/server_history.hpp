@@ -11,35 +11,38 @@
 
 namespace redlock::core {
 
-/// The state of a server's append-only log, as the server tells it.
+/// The state of a server's append-only log, as the server reports it.
 struct log_state {
-    /// It holds every key: it is on, and no rewrite is under way or due. Until the first rewrite after it was switched
-    /// on has ended, a server that is killed comes back empty; later ones look the same.
+    /// The log has every key: it is on, and no rewrite is under way or scheduled. Until the first rewrite after it was
+    /// switched on has ended, a killed server restarts empty. Later rewrites cannot be distinguished from the first
+    /// one.
     bool complete = false;
     bool synced = false;      ///< Each write is on the disk before it is answered.
-    bool from_start = false;  ///< It was never rewritten in this life of the server, so it was on when that began.
+    bool from_start = false;  ///< It was not rewritten in this life of the server, so it was on when that life began.
 };
 
 /// The state of a server's keys. It does not depend on the log.
 struct key_state {
-    bool forgot = false;                             ///< Keys that the client could know are lost.
-    std::optional<std::chrono::milliseconds> age{};  ///< So old are the keys; nobody knows whether there were others
-                                                     ///< before.
+    bool forgot = false;  ///< The server has lost keys that the client knew.
+    /// The keys are this old. It is unknown whether there were keys before.
+    std::optional<std::chrono::milliseconds> age{};
 };
 
-/** What one client has seen of the lives of a server. A life lasts from a start of the server to the next one, and has
-    a name.
+/** The history of a server, as one client has seen it. A life lasts from one start of the server to the next, and has a
+    name.
 
-    A restart is without loss only if the log was durable at the last look at the life before, and was read when the
-    new one began. A log that is switched on later does not bring back what the server has forgotten.
+    A restart loses nothing only if two conditions are met. The log was durable when the client last looked at the
+    earlier life, and the server has read the log at the restart. A log that is switched on later does not restore what
+    the server has forgotten.
 */
 class server_history {
 public:
-    /// @param max_ttl the longest life of a lock
+    /// @param max_ttl the longest ttl of a lock
     explicit server_history(std::chrono::milliseconds max_ttl) : max_ttl_(max_ttl) {}
 
-    /// A new connection. @p life is empty if the server does not tell it: then it may have restarted, until it does.
-    /// @param uptime as the server counts it: seconds that have begun may be counted as whole ones
+    /// Call it for each new connection. If the server does not report its @p life, that is empty, and the server counts
+    /// as restarted.
+    /// @param uptime the server's own figure, which may be rounded up to whole seconds
     void greeted(std::string_view life, std::chrono::milliseconds uptime, log_state log, clock::time_point now,
                  key_state const& keys = {})
     {
@@ -53,19 +56,19 @@ public:
         bool const named = !life.empty();
         bool const was_durable = durable_now_ && !first && remembers;
         if (!same_server_)
-            synced_since_ = named ? clock::time_point() : now;  // without a name it may be the life before
+            synced_since_ = named ? clock::time_point() : now;  // without a name it may be the same life
         looked(log, now);
         bool const is_durable = named && durable_now_ && log.from_start;
-        // Locks that the life before had forgotten are over a max_ttl after it began. The client knows nothing of a
-        // life that it has not seen.
+        // The locks that the earlier life had forgotten have expired max_ttl after it began. A life that the client has
+        // not seen is unknown.
         bool const had_all = identity_.durable || now - identity_.began >= max_ttl_;
-        bool const is_as_before = was_durable && is_durable && !had_all;  // it remembers what the life before did, no
-                                                                          // more and no less
+        // It remembers the same locks as the earlier life, no more and no less.
+        bool const is_as_before = was_durable && is_durable && !had_all;
         if (!is_as_before) {
             identity_.restarted = !first;
             identity_.durable = is_durable && remembers && (first || (was_durable && had_all));
-            // An uptime follows the server's wall clock, which may jump. A restart that the client saw is timed by its
-            // own.
+            // The uptime follows the server's wall clock, which may jump. So the client dates a restart that it saw by
+            // its own clock.
             auto age = std::clamp<std::chrono::milliseconds>(uptime - std::chrono::seconds(1), {}, age_max);
             if (keys.age)
                 age = std::clamp(*keys.age, {}, age);
@@ -77,7 +80,7 @@ public:
         }
     }
 
-    /// The server was asked again on the same connection.
+    /// Call it when the server was asked again on the same connection.
     void looked(log_state log, clock::time_point now)
     {
         if (!log.synced)
@@ -88,7 +91,7 @@ public:
 
     server_identity const& identity() const noexcept { return identity_; }
 
-    /// Whether the latest connection met the same life of the server as the one before.
+    /// Whether the latest connection reached the same life of the server as the one before.
     bool same_server() const noexcept { return same_server_; }
 
 protected:
@@ -96,15 +99,15 @@ protected:
 
     bool is_of(std::string_view life) const noexcept { return !life.empty() && life == life_; }
 
-    std::string life_;  // the last that was told
+    std::string life_;  // the latest life that the server reported
     server_identity identity_;
     bool same_server_ = false;
 
 private:
     std::chrono::milliseconds max_ttl_;
-    server_identity known_;             // the one of that life
-    bool durable_now_ = false;          // it would remember all, if it were killed at the last look
-    clock::time_point synced_since_{};  // what was written before may be missing on the disk
+    server_identity known_;             // the identity of that life
+    bool durable_now_ = false;          // at the last look: the server would lose nothing if it were killed
+    clock::time_point synced_since_{};  // earlier writes may be missing on the disk
 };
 
 }  // namespace redlock::core

@@ -9,9 +9,9 @@ namespace redlock::core {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/** How much clocks may disagree during @p ttl: ttl * factor + 2 ms.
+/** How much clocks may differ during @p ttl: ttl * factor + 2 ms.
 
-    The 2 ms stand for the servers' expiry precision; see "Safety arguments" in
+    The 2 ms allow for the precision of the servers' expiry; see "Safety arguments" in
     https://redis.io/docs/latest/develop/use/patterns/distributed-locks/.
 */
 inline nanoseconds drift(milliseconds ttl, double factor) noexcept
@@ -20,14 +20,14 @@ inline nanoseconds drift(milliseconds ttl, double factor) noexcept
            + milliseconds(2);
 }
 
-/// Until when a lock with @p ttl is certain, if nothing was sent before @p started.
+/// Until when a lock with @p ttl is certainly valid, if nothing was sent before @p started.
 template <class TimePoint>
 TimePoint valid_until(TimePoint started, milliseconds ttl, double drift_factor) noexcept
 {
     return started + ttl - drift(ttl, drift_factor);
 }
 
-/// @p d after @p from; the end of time if that is later, and @p from if @p d is negative.
+/// @p from plus @p d, at most the maximum. Returns @p from if @p d is negative.
 template <class TimePoint>
 TimePoint later(TimePoint from, milliseconds d) noexcept
 {
@@ -35,21 +35,21 @@ TimePoint later(TimePoint from, milliseconds d) noexcept
     return d < milliseconds(0) ? from : d < room ? from + d : TimePoint::max();
 }
 
-/// Zero if it is over; rounded up otherwise, so that what is not over is not zero.
+/// Zero if the time is over; otherwise rounded up, so never zero.
 template <class TimePoint>
 milliseconds time_left(TimePoint until, TimePoint now) noexcept
 {
     return until <= now ? milliseconds(0) : std::chrono::ceil<milliseconds>(until - now);
 }
 
-/// Until when a lock may be held that was asked for at @p started. @p max_hold of zero: there is no limit.
+/// Until when a lock may be held that was requested at @p started. @p max_hold of zero: no limit.
 template <class TimePoint>
 TimePoint hold_until(TimePoint started, milliseconds max_hold) noexcept
 {
     return max_hold > milliseconds(0) ? later(started, max_hold) : TimePoint::max();
 }
 
-/// For how long a lock can be held at the most unless it is extended.
+/// The longest time that a lock can be held without an extension.
 inline milliseconds time_to_work(milliseconds ttl, milliseconds max_hold) noexcept
 {
     return max_hold > milliseconds(0) ? std::min(ttl, max_hold) : ttl;
@@ -57,7 +57,7 @@ inline milliseconds time_to_work(milliseconds ttl, milliseconds max_hold) noexce
 
 /** How long before the end of its validity a lock counts as lost, so that its user has time to stop.
 
-    At least 50 ms or a twentieth of the ttl, as long as that leaves four fifths of the ttl to work in.
+    The margin is 50 ms or a twentieth of the ttl, whichever is longer. At most a fifth of the ttl.
 */
 inline milliseconds stop_margin(milliseconds ttl) noexcept
 {

@@ -6,10 +6,10 @@
 
 namespace redlock::core {
 
-/** How long who was denied a lock waits for it: until it may be free on a quorum, or until it asks anyway.
+/** How long a waiter that was denied a lock waits: until the lock may be free on a quorum, or until it asks anyway.
 
-    A round is decided without the nodes that answer late, so twice it looks whether they have said something since:
-    when as much time as the round took has passed twice more, and when the nodes' time is over.
+    A round is decided without the nodes that answer late, so the waiter looks at late answers twice. The first look
+    comes after two more durations of the round, the second at the nodes' timeout.
 */
 template <class TimePoint>
 class wait_plan {
@@ -19,7 +19,7 @@ public:
     enum class action { ask, look, sleep };
     struct step {
         action what;
-        TimePoint until;  ///< to sleep, unless woken
+        TimePoint until;  ///< for a sleep: when it ends, unless a node notifies earlier
 
         friend bool operator==(step const&, step const&) = default;
     };
@@ -29,7 +29,7 @@ public:
     {
     }
 
-    /// What comes next, if the lock may be free at @p free_at, as far as is known now.
+    /// The next step. @p free_at is when the lock may be free, as far as is known.
     step next(TimePoint now, TimePoint free_at)
     {
         auto const end = std::min(free_at, ask_anyway_);

@@ -54,7 +54,7 @@ bool act::watch_until(std::function<bool()> const& condition, std::chrono::milli
     while (!condition()) {
         if (steady::now() >= deadline)
             return false;
-        all_ended();  // throws if one has failed
+        all_ended();  // throws if a process has failed
         progress_.show(*shop_, servers_.states());
         sleep_unless_interrupted(5ms);
     }

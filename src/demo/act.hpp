@@ -14,32 +14,32 @@
 
 namespace redlock::demo {
 
-/// One act of the play: a shop, the processes of its buyers, and somebody who watches.
+/// One act of the demonstration: a shop, the processes of its buyers, and the display of their progress.
 class act {
 public:
-    /// The shop has so many of each of @p kinds of items, 1 to 20.
+    /// The shop begins with @p first_delivery pieces of each of @p kinds items; kinds: 1 to 20.
     act(progress& p, servers& s, std::int64_t first_delivery, std::size_t kinds = 1);
 
-    /// Starts a process of buyers, who wait for the doors to open.
+    /// Starts a process of buyers. They wait for open_doors().
     testbed::process& admit(crowd const& c);
 
-    /// @p c says how all buyers come, who then come from either process in turn.
+    /// Divides the buyers of @p c between two processes; their arrivals alternate.
     void admit_in_two_processes(crowd c);
 
     void open_doors();
     void close_doors();
 
-    /// Shows the progress until @p condition is true, or @p limit is over. Whether it became true.
+    /// Shows the progress until @p condition is true, or @p limit is over. Returns whether it became true.
     /// @throws interrupted, or std::runtime_error if a process of buyers fails
     bool watch_until(std::function<bool()> const& condition, std::chrono::milliseconds limit);
 
     void watch_for(std::chrono::milliseconds duration);
 
-    /// How many pieces are sold within @p duration, and until the first one is, but not for ever. Not those under way.
+    /// Counts the pieces sold within @p duration. If none is sold, it waits for the first one, for at most 10 s.
     std::int64_t sales(std::chrono::milliseconds duration);
 
-    /// Until all buyers' processes have ended.
-    /// @throws std::runtime_error if nothing happens any more
+    /// Shows the progress until all buyers' processes have ended.
+    /// @throws std::runtime_error if nothing happens for 30 s
     void watch_to_the_end();
 
     void claim_that_books_are_right();
@@ -55,7 +55,7 @@ private:
     progress& progress_;
     servers& servers_;
     shop_pointer shop_;
-    std::list<testbed::process> processes_;  // after the shop: they go first
+    std::list<testbed::process> processes_;  // declared after the shop, so destroyed before it
     steady::time_point opened_;
     steady::time_point ended_;
 };

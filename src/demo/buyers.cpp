@@ -30,7 +30,7 @@ using asio::awaitable;
 using steady = std::chrono::steady_clock;
 using order = std::vector<std::size_t>;  // the numbers of its items
 
-/// Counts up, and down again on every way out.
+/// Increments a counter, and decrements it in the destructor.
 class presence {
 public:
     explicit presence(shop::number& n) : number_(n) { ++number_; }
@@ -53,7 +53,7 @@ public:
     void run()
     {
         asio::co_spawn(context_, all(), [this](std::exception_ptr e) { end(e); });
-        // Not run(): buyers who are at home when the shop closes need not be told.
+        // run() would wait for the timers of buyers who are at home when the shop closes.
         while (!ended_)
             context_.run_one();
         if (failure_)
@@ -78,7 +78,7 @@ private:
             co_await pause(2ms);
         while (trying_ > 0)
             co_await pause(2ms);
-        // What cannot be released by now runs out with its ttl.
+        // Locks that cannot be released now expire after their ttl.
         if (locks_)
             co_await locks_->async_shutdown(asio::as_tuple(asio::use_awaitable));
     }
@@ -94,7 +94,7 @@ private:
         } while (crowd_.come_again && !shop_.closed);
     }
 
-    /// Tries until the buyer was served or sent away, or the shop has closed.
+    /// Tries until the buyer is served or sent away, or the shop closes.
     awaitable<void> visit()
     {
         presence const waiting(shop_.waiting);
@@ -107,7 +107,7 @@ private:
                 co_await buy(o, came);
                 done = true;
             } catch (system_error const& e) {
-                count(e.code());  // and try again; what else it may be ends the process
+                count(e.code());  // then try again; count() throws an unexpected error, which ends the process
             }
         }
         --trying_;
@@ -150,7 +150,7 @@ private:
         co_await locks_->with_lock(names, crowd_.lock, body);
     }
 
-    /// Reads each stock and writes it back a little later: wrong as soon as somebody else does so in between.
+    /// Reads each stock and writes it back a little later. Without a lock, this loses updates of other buyers.
     awaitable<void> sell(order const& o, lock const* held)
     {
         presence const paying(shop_.paying);
@@ -179,7 +179,7 @@ private:
             co_await pause(database_answer_time());
         while (shop_.database_hangs);
 
-        // This process may have stood still since; then the lock, and with it what was read, is out of date.
+        // If this process was paused meanwhile, the lock may be lost, and the stock that was read may be outdated.
         if (held && !held->held())
             throw system_error(errc::lost);
     }
@@ -192,7 +192,7 @@ private:
         }
     }
 
-    /// Half as much or half as long again as the crowd says, as databases do.
+    /// Draws a time between 50 % and 150 % of `database_time`, because the answer times of databases vary.
     std::chrono::microseconds database_answer_time()
     {
         auto const usual = crowd_.database_time.count();
@@ -240,7 +240,7 @@ private:
     std::minstd_rand random_{std::random_device()()};
     steady::time_point opened_;
     std::size_t left_ = 0;    // buyers who will not come again
-    std::size_t trying_ = 0;  // who is in the shop, and not to be left there
+    std::size_t trying_ = 0;  // buyers and accountants who are using a lock now; the process waits for them
     bool ended_ = false;
     std::exception_ptr failure_;
 };

@@ -12,23 +12,23 @@
 
 namespace redlock::demo {
 
-/// Buyers who come to the shop from one process, each of them a coroutine.
+/// The buyers of one process; each buyer is a coroutine.
 struct crowd {
-    std::vector<std::string> nodes{};  ///< the lock servers; empty: they buy without a lock
-    std::vector<store> stores{};       ///< what their addresses mean
-    acquire_options lock{};            ///< how they acquire
+    std::vector<std::string> nodes{};  ///< the lock servers; empty: buyers take no lock
+    std::vector<store> stores{};       ///< the stores whose addresses `nodes` may contain
+    acquire_options lock{};            ///< the options of each acquisition
     std::size_t buyers = 1;
     std::chrono::microseconds first_arrival{0};  ///< after the doors have opened
     std::chrono::microseconds arrival_interval{0};
-    std::chrono::microseconds database_time{0};  ///< from reading the stock to writing it back, more or less
-    bool come_again = false;                     ///< they buy over and over, until the shop closes
-    std::int64_t reorder = 0;                    ///< what a buyer has delivered who finds an item gone; 0: nothing
-    std::size_t accountants = 0;                 ///< who read all books over and over, beside each other
-    std::size_t fewest_items = 1;                ///< Each buyer wants so many different items …
-    std::size_t most_items = 1;                  ///< … or more, up to 10, by chance.
+    std::chrono::microseconds database_time{0};  ///< mean time from reading the stock to writing it
+    bool come_again = false;                     ///< each buyer returns until the shop closes
+    std::int64_t reorder = 0;                    ///< pieces that a buyer orders if an item is sold out; 0: none
+    std::size_t accountants = 0;                 ///< coroutines that read all books again and again
+    std::size_t fewest_items = 1;                ///< different items in an order: a random number from this …
+    std::size_t most_items = 1;                  ///< … to this, at most 10
 };
 
-/// Runs the coroutines until every buyer was served or sent away, or the shop has closed.
+/// Runs the coroutines until every buyer is served or sent away, or the shop closes.
 void run_buyers(shop& s, crowd const& c);
 
 }  // namespace redlock::demo

@@ -1,4 +1,4 @@
-// A flash sale in five acts: what goes wrong without a lock, and what stays right with it while things fail.
+// A flash sale in five acts. It oversells without a lock, and does not with a lock, even while servers fail.
 
 #include "cli/early_exit.hpp"
 #include "demo/act.hpp"
@@ -34,7 +34,7 @@ public:
         : options_(o),
           progress_(p),
           servers_(5, o.server),
-          // So that one act takes about a second, whether few or many are sold.
+          // With this time, one act takes about a second, whether few or many pieces are sold.
           database_time_(
               std::clamp<microseconds>(microseconds(400ms) / std::min<std::size_t>(o.stock, o.buyers), 1ms, 50ms))
     {
@@ -105,12 +105,12 @@ private:
     void while_servers_fail()
     {
         progress_.begin_act("Act 3: with the lock, while servers fail",
-                            "Buyers come again and again. Who finds the stock gone has more delivered.");
+                            "Buyers come again and again. A buyer who finds the stock gone orders more.");
         act a(progress_, servers_, options_.stock);
         crowd const buyers{.nodes = servers_.urls(),
                            .lock = {.ttl = 3s, .wait = 500ms, .renew = redlock::renewal::automatic},
                            .buyers = options_.buyers,
-                           .arrival_interval = database_time_ * 3 / 2,  // leaves the lock some time to change hands
+                           .arrival_interval = database_time_ * 3 / 2,  // the lock needs time to change hands
                            .database_time = database_time_,
                            .come_again = true,
                            .reorder = options_.stock};
@@ -142,20 +142,20 @@ private:
         auto const& books = a.books();
         auto const errors_before = books.no_quorum.load();
         servers_.pause(2);
-        progress_.event("a third was stopped (SIGSTOP)");
-        a.watch_for(300ms);  // whoever had the lock already may finish
+        progress_.event("a third server was stopped (SIGSTOP)");
+        a.watch_for(300ms);  // a buyer that holds the lock already may finish
         auto const sold_before = books.sold();
         a.watch_for(1000ms);
         a.watch_until([&] { return books.no_quorum > errors_before; }, 10s);
         auto const errors = books.no_quorum - errors_before;
         auto const sold = books.sold() - sold_before;
         servers_.resume(2);
-        claim(errors > 0, "two of five are no majority, and the buyers are told so: {} times no_quorum", errors);
-        claim(sold == 0, "nothing is sold then: {} sold", sold);
+        claim(errors > 0, "two of five are no majority: the buyers got no_quorum {} times", errors);
+        claim(sold == 0, "nothing is sold without a majority: {} sold", sold);
 
-        progress_.event("the third goes on (SIGCONT)");
+        progress_.event("the third server was resumed (SIGCONT)");
         auto const sold_after = a.sales(700ms);
-        claim(sold_after > 0, "so do the sales: {} sold", sold_after);
+        claim(sold_after > 0, "sales go on with a majority again: {} sold", sold_after);
     }
 
     void bring_the_two_back(act& a)
@@ -169,14 +169,14 @@ private:
 
     void with_a_stopped_holder()
     {
-        progress_.begin_act("Act 4: a lock holder stands still",
+        progress_.begin_act("Act 4: a lock holder is stopped",
                             "Two buyers want the last hair dryer. The first has the lock, for one second at a time.");
         act a(progress_, servers_, 1);
         auto const& books = a.books();
         crowd const buyer{.nodes = servers_.urls(),
                           .lock = {.ttl = 1s, .wait = 20s, .renew = redlock::renewal::automatic},
                           .database_time = 10ms};
-        a.books().database_hangs = true;  // until the holder stands still
+        a.books().database_hangs = true;  // until the holder is stopped
         auto& holder = a.admit(buyer);
         a.open_doors();
         if (!a.watch_until([&] { return books.paying == 1; }, 20s))
@@ -184,25 +184,25 @@ private:
         holder.pause();
         auto const stopped = std::chrono::steady_clock::now();
         a.books().database_hangs = false;
-        progress_.event("it has read that there is one, and its process is stopped (SIGSTOP)");
+        progress_.event("the first buyer has read that one is left; then its process was stopped (SIGSTOP)");
 
         a.admit(buyer);
         bool const other_sold = a.watch_until([&] { return books.sold() == 1; }, 20s);
         auto const waited = std::chrono::steady_clock::now() - stopped;
-        claim(other_sold, "the second buyer gets the lock when it has run out, and buys: after {:.1f} s",
+        claim(other_sold, "the second buyer gets the lock when the first one's has expired, and buys: after {:.1f} s",
               std::chrono::duration<double>(waited).count());
         a.watch_for(500ms);
-        progress_.event("the first goes on (SIGCONT), and still believes that there is one");
+        progress_.event("the first buyer was resumed (SIGCONT), and still believes that one is left");
         holder.resume();
         a.watch_to_the_end();
 
         auto const r = finish(a, "4 holder stops", 2);
         claim(books.lost > 0 && r.sold == 1 && r.sent_away == 1,
-              "it finds out that it has lost the lock before it sells, and is sent away");
+              "the first buyer notices that it has lost the lock before it sells, and is sent away");
         a.claim_that_books_are_right();
     }
 
-    /// All buyers at nearly the same time: the next comes while those before are still paying.
+    /// All buyers come at nearly the same time: each comes while earlier buyers are still paying.
     crowd rush() const
     {
         auto const interval = std::min<microseconds>(database_time_ / 4, microseconds(2s) / options_.buyers);
@@ -228,7 +228,7 @@ private:
     std::vector<act_result> results_;
 };
 
-/// One line, also of a message that has a log below its first line.
+/// Joins the lines of @p text; a message may have a log below its first line.
 std::string one_line(std::string text)
 {
     while (!text.empty() && text.back() == '\n')
@@ -240,11 +240,11 @@ std::string one_line(std::string text)
 int run(options const& o)
 {
     progress p;
-    // Whatever ends the sale, its processes and folders are gone when the exception arrives here.
+    // When an exception arrives here, destructors have ended all processes and deleted all folders.
     auto const stop = [&p](std::string const& why) {
         try {
             p.erase();
-        } catch (std::exception const&) {  // then nobody reads it
+        } catch (std::exception const&) {  // the output cannot be written
         }
         fmt::print(stderr, "redlock_demo: {}\n", one_line(why));
     };

@@ -11,7 +11,7 @@ struct options {
     std::int64_t stock = 100;
     std::size_t buyers = 1000;
     std::string server;
-    int act = 0;  ///< the only one; 0: all
+    int act = 0;  ///< plays this act only; 0: all
     bool stores = false;
 };
 

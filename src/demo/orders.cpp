@@ -41,7 +41,7 @@ double longest_wait(std::span<orders const> some)
     return std::chrono::duration<double>(std::chrono::microseconds(longest)).count();
 }
 
-// Orders of all sizes come all the time, so one that is starved is not booked while the others are.
+// Orders of all sizes come all the time. A size that starves is not booked, while the other sizes are.
 void fail_two_servers(act& a, progress& p, servers& s)
 {
     s.kill(0);
@@ -70,7 +70,7 @@ void claim_that_nothing_is_half_booked(shop const& s, progress& p)
             fmt::format("nothing is half-booked: {} orders of {} items, and {} are sold", booked, pieces, s.sold()));
 }
 
-// Without a lock they are wrong when something is sold meanwhile: until that was seen.
+// Without a lock, a line is wrong if a buyer sells between its two reads. The act waits until that has happened.
 void claim_that_reports_add_up(act& a, progress& p)
 {
     auto const& with = a.books().lines_under_lock;
@@ -89,8 +89,8 @@ act_result book_orders(progress& p, servers& s)
 {
     p.begin_act("Act 5: orders of several items, while servers fail",
                 "Each is for 3 to 10 of 20 items, and holds the lock on all of them. If one is gone,\n"
-                "nothing is booked, and more of it is delivered. Meanwhile reports read the books of\n"
-                "one item after the other, under a lock that they share, and then without.");
+                "nothing is booked, and more of it is delivered. Meanwhile, reports read the books of\n"
+                "one item after the other, first under a shared lock, then without a lock.");
     act a(p, s, 100, 20);
     auto const& books = a.books();
     crowd const customers{.nodes = s.urls(),
@@ -108,7 +108,7 @@ act_result book_orders(progress& p, servers& s)
     fail_two_servers(a, p, s);
     s.restart(0);
     s.resume(1);
-    p.event("the killed one was started again, empty, and the other goes on");
+    p.event("the killed server was started again, empty; the stopped one was resumed");
     a.sales(700ms);
     claim_that_reports_add_up(a, p);
     a.close_doors();

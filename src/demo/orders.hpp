@@ -5,7 +5,7 @@
 
 namespace redlock::demo {
 
-/// An act: orders of several items, each under one lock of all of them, while two of five servers fail.
+/// Plays an act in which each order has several items and one lock on all of them, while two of five servers fail.
 act_result book_orders(progress& p, servers& s);
 
 }  // namespace redlock::demo

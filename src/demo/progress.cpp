@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int width = 80;  // of everything that is drawn again
+constexpr int width = 80;  // columns of the lines that are redrawn
 
 bool is_set(char const* variable)
 {
@@ -24,14 +24,14 @@ bool is_set(char const* variable)
     return value && *value;
 }
 
-/// Whether lines can be drawn again: on a narrower terminal they would wrap, and could not be taken away.
+/// Whether lines can be redrawn. On a narrower terminal they would wrap, and erase() would leave a part of them.
 bool can_draw()
 {
     auto const* terminal = std::getenv("TERM");
     if (!::isatty(STDOUT_FILENO) || !terminal || std::string_view(terminal) == "dumb")
         return false;
     winsize size{};
-    // A terminal that does not know its width says 0.
+    // A terminal that does not know its width reports 0.
     return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && (size.ws_col == 0 || size.ws_col >= width);
 }
 

@@ -24,10 +24,9 @@ struct act_result {
     double seconds = 0;
 };
 
-/** What the program shows on its standard output.
+/** Writes the progress and the results to the standard output.
 
-    On a terminal: two lines that are drawn again and again, and above them what has happened. Otherwise: plain lines,
-    one each second.
+    A terminal shows events and, below them, two lines that are redrawn. Any other output gets a plain line each second.
 
     @throws std::system_error from any function if the output cannot be written
 */
@@ -36,13 +35,13 @@ public:
     progress();
 
     void begin_act(std::string_view title, std::string_view explanation);
-    void show(shop const& s, std::vector<servers::state> const& states);  ///< As often as you like; draws when due.
+    void show(shop const& s, std::vector<servers::state> const& states);  ///< draws only if its interval is over
     void event(std::string_view text);
     void claim(bool held, std::string_view text);
     void print(std::string_view line);
     void summary(std::vector<act_result> const& results);
-    void conclude();  ///< How many claims held.
-    void erase();     ///< Takes away what would be drawn again.
+    void conclude();  ///< prints how many claims held
+    void erase();     ///< erases the lines that are redrawn
 
     std::size_t claims() const noexcept { return claims_; }
     std::size_t failed_claims() const noexcept { return failed_; }

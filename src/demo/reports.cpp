@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using asio::awaitable;
 
-// Two questions to a database. Wrong if something was sold in between.
+// Stands for two queries to a database. Without a lock, a sale between them makes the sum wrong.
 awaitable<bool> adds_up(shop::item const& i)
 {
     auto const left = i.stock.load();

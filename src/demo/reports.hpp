@@ -9,9 +9,9 @@
 
 namespace redlock::demo {
 
-/// Reads the books of all items, each under a shared lock on it, acquired as @p how says; and then once more without.
-/// Notes which add up.
-/// @throws system_error if a lock cannot be had, or is lost
+/// Reads the books of each item under a shared lock with the options @p how, and then once more without a lock.
+/// Counts the lines that add up and those that do not.
+/// @throws system_error if a lock is not acquired, or is lost
 asio::awaitable<void> report(shop& s, lock_manager& locks, acquire_options how);
 
 }  // namespace redlock::demo

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A full disk would show only as a server that ends without a word: there is no room for its log either.
+/// If the disk is full, a server ends without a message, because it cannot write its log either.
 void check_that_there_is_room()
 {
     testbed::temporary_folder const folder;
@@ -53,7 +53,7 @@ void servers::kill(std::size_t index)
 
 void servers::restart(std::size_t index)
 {
-    // Nobody keeps the port for us in the meantime: another program's connection may have it for a moment.
+    // The port is free while the server is down: another program's connection may use it for a moment.
     for (int attempt = 0;; ++attempt) {
         try {
             at(index).start();

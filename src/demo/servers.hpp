@@ -9,7 +9,7 @@
 
 namespace redlock::demo {
 
-/// The lock servers, and what has been done to them.
+/// The lock servers and their states.
 class servers {
 public:
     enum class state { up, paused, killed };
@@ -21,8 +21,8 @@ public:
     std::vector<state> const& states() const noexcept { return states_; }
 
     void kill(std::size_t index);     ///< SIGKILL
-    void restart(std::size_t index);  ///< again after kill, on the same port, knowing nothing
-    void pause(std::size_t index);    ///< SIGSTOP; returns when it stands still
+    void restart(std::size_t index);  ///< after kill: on the same port, without data
+    void pause(std::size_t index);    ///< SIGSTOP; returns when the server is stopped
     void resume(std::size_t index);   ///< SIGCONT
 
 private:

@@ -40,7 +40,7 @@ std::int64_t shop::sold() const { return sum(*this, &item::sold); }
 
 std::string lock_name(shop::item const& i) { return std::string("stock:") + i.name; }
 
-void shop_demolition::operator()(shop* s) const noexcept { ::munmap(s, sizeof(shop)); }
+void shop_deleter::operator()(shop* s) const noexcept { ::munmap(s, sizeof(shop)); }
 
 shop_pointer build_shop(std::int64_t first_delivery, std::size_t kinds)
 {

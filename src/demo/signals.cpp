@@ -21,7 +21,7 @@ void hold_back_signals()
 {
     auto const set = ending_signals();
     ::sigprocmask(SIG_BLOCK, &set, nullptr);
-    ::signal(SIGPIPE, SIG_IGN);  // whoever reads our output may stop doing so: an error like any other
+    ::signal(SIGPIPE, SIG_IGN);  // a closed standard output is then an error of write
 }
 
 void sleep_unless_interrupted(std::chrono::milliseconds duration)

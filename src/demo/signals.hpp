@@ -4,15 +4,15 @@
 
 namespace redlock::demo {
 
-/// Thrown when the program has been asked to end: by Ctrl-C, by SIGTERM, or because its terminal has gone.
+/// Thrown when a signal asks the program to end: Ctrl-C, SIGTERM, or the hang-up of its terminal.
 struct interrupted {
     int signal;
 };
 
-/** From now on these signals wait until @ref sleep_unless_interrupted takes note of them.
+/** Blocks these signals until @ref sleep_unless_interrupted handles them.
 
-    The program then ends by an exception, and its destructors leave nothing behind. Child processes inherit this: what
-    Ctrl-C sends to all of them is left to the parent.
+    The program then ends by an exception, and its destructors stop all servers and delete all files. Child processes
+    inherit the blocked signals: Ctrl-C reaches all of them, but only the parent reacts.
 */
 void hold_back_signals();
 

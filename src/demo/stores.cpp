@@ -26,10 +26,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What takes part, with the server that is killed.
+// A store of the demonstration, and how its server is killed and started.
 struct store_in_play {
     std::string name;
-    std::string waiters;  ///< how they hear of a release
+    std::string waiters;  ///< how waiters learn of a release
     std::vector<std::string> nodes;
     std::vector<store> stores;
     std::function<void()> kill, start;
@@ -42,14 +42,14 @@ struct line {
     std::int64_t sold_meanwhile;
 };
 
-// Adds a store of which one server is all that there is. @return null if the store or its server is not here
+// Adds a store with a single server. Returns null if the store is not linked, or its server is not installed.
 template <class Server>
 std::shared_ptr<Server> add(std::vector<store_in_play>& all, progress& p, std::string_view store, bool has_server,
                             char const* name, char const* waiters, char const* packages)
 {
     auto const* const linked = cli::find_store(store);
     if (!linked || !has_server) {
-        p.print(fmt::format("{} is left out: its {} is not here (Debian's {})", name,
+        p.print(fmt::format("{} is left out: its {} is not installed (Debian packages: {})", name,
                             linked ? "server" : "client library", packages));
         return {};
     }
@@ -103,13 +103,13 @@ line play_one(progress& p, options const& o, store_in_play const& s)
                        .stores = s.stores,
                        .lock = {.ttl = 2s, .wait = 500ms, .renew = renewal::automatic},
                        .buyers = o.buyers,
-                       .arrival_interval = 2ms,  // leaves the lock some time to change hands
+                       .arrival_interval = 2ms,  // above database_time: the lock needs time to change hands
                        .database_time = 1ms,
                        .come_again = true,
                        .reorder = o.stock};
     a.admit_in_two_processes(buyers);
     a.open_doors();
-    a.sales(1s);  // connects, and makes tables
+    a.sales(1s);  // clients connect, and create tables
     line l{.name = s.name,
            .waiters = s.waiters,
            .rate = static_cast<double>(a.sales(2s)) / 2,

@@ -5,8 +5,8 @@
 
 namespace redlock::demo {
 
-/// The sale over each store that is here, and over some of them together; each is killed and comes back.
-/// @throws std::runtime_error if there is none
+/// Plays the sale over each installed store, and over a mixture of two. Each server is killed and started again.
+/// @throws std::runtime_error if a server does not start
 void play_stores(progress&, options const&);
 
 }  // namespace redlock::demo

@@ -19,7 +19,7 @@ struct acquire_request {
     manager_state& manager;
     detail::selection wanted;
     acquire_options options;
-    bool explains = false;         ///< whether its error has a report
+    bool explains = false;         ///< true: an error carries an `attempt_report`
     std::string holds_up_to = {};  ///< see @ref waiter::holds_up_to
 
     resource_set const& resources() const noexcept { return wanted.resources; }
@@ -40,7 +40,7 @@ struct acquire_request {
         return all;
     }
 
-    /// Whether @p asked asks for @p resource.
+    /// Whether the round @p asked requests @p resource.
     bool is_asked(quorum::round const& asked, std::string_view resource) const
     {
         return std::ranges::any_of(asked.command.keys, [&](auto& key) { return name_of(key) == resource; });

@@ -62,7 +62,7 @@ acquisition::acquisition(acquire_request request, detail::acquire_handler handle
 {
 }
 
-// One waiter per manager and resource asks: the others queue up behind it, first come first served.
+// Only one waiter per manager and resource asks the nodes. The others queue behind it, in the order of their calls.
 runtime::task<error_code> acquisition::run_in_queue(std::shared_ptr<acquisition> self)
 {
     auto& a = *self;
@@ -70,7 +70,7 @@ runtime::task<error_code> acquisition::run_in_queue(std::shared_ptr<acquisition>
     std::optional<waiters::place> place(std::in_place, a.state_->waiters, a.request_.names(), a);
     a.turn_.enter(*place);
     auto const ec = co_await run(self);
-    if (a.leftovers_.growing())  // it gives up
+    if (a.leftovers_.growing())  // it has not acquired the set
         a.leftovers_.clean_up(*a.round_);
     a.turn_.leave();
     place.reset();
@@ -93,13 +93,14 @@ runtime::task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
         auto const now = a.attempt_.asked = a.attempt_.decided = state.now();
         if (auto const outcome = a.end_without_asking(now))
             co_return *outcome;
-        bool const asks_now = a.leftovers_.growing() || now >= a.give_up_at_;  // or what a set keeps would expire
+        bool const asks_now = a.leftovers_.growing() || now >= a.give_up_at_;  // kept keys must not expire
         if (auto const until = asks_now ? std::nullopt : a.turn_.others_first(now)) {
             a.turn_.let_others_pass(a.watch_, false);
             co_await a.sleep(std::min(*until, a.give_up_at_));
             continue;
         }
-        // The first connections take longer than a vote may; later ones are made while the others vote.
+        // Connecting takes longer than a vote may, so the first acquisition waits for a majority. Other nodes connect
+        // while these vote.
         if (!nodes.met() && !a.round_) {
             a.round_ = quorum::round::to_connect(state.quorum);
             co_await a.gather(*a.round_);
@@ -125,12 +126,15 @@ runtime::task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
         }
         a.round_was_in_vain(result.ec);
         if (result.conflict && conflicts++ <= nodes.size() - nodes.quorum())
-            continue;  // nobody holds it: at once, now that we know what to propose, or know a node more
+            // Nobody holds the lock: only the counters disagree. This client asks again without a pause, because its
+            // next proposal is higher, or because it knows the counter of one more node.
+            continue;
         if (a.stopped())
             break;
         if (state.now() >= a.give_up_at_)
             co_return result.ec;
-        // Its ttl may be too short for ever; those behind it are not to share its fate.
+        // The ttl may be too short for this quorum at any time. The waiters behind may ask for a longer one, so they
+        // come first.
         if (a.turn_.place() && result.ec == errc::validity_exhausted) {
             if (a.leftovers_.growing())
                 a.leftovers_.clean_up(*a.round_);
@@ -141,7 +145,7 @@ runtime::task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
     co_return asio::error::operation_aborted;
 }
 
-// It ends with this, and need not ask the nodes, or not any more. Nothing: it goes on.
+// Returns the outcome if the acquisition ends without asking the nodes (again). Returns nothing if it goes on.
 std::optional<error_code> acquisition::end_without_asking(clock::time_point now)
 {
     bool const is_over = now >= give_up_at_;
@@ -172,7 +176,6 @@ std::shared_ptr<quorum::round> acquisition::next_round()
     return next;
 }
 
-// What has become of a round that has just ended.
 error_code acquisition::outcome_of(quorum::round const& r) const
 {
     if (cancelled_)
@@ -236,7 +239,7 @@ void acquisition::round_was_in_vain(error_code ec)
     leftovers_.round_was_in_vain(*round_);
 }
 
-// After a lost round: until the next one may be won, as far as the nodes have told.
+// After a lost round, waits until the next round may win, judging by the nodes' answers.
 runtime::task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> self, error_code lost)
 {
     auto& a = *self;
@@ -257,7 +260,8 @@ runtime::task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> se
             ask_anyway = std::min(ask_anyway, core::growth_due(a.round_->started, a.request_.options.ttl));
         co_await wait_for_change(self, ended, ask_anyway);
         again = state.now();
-        if (a.turn_.another_choice_at(*a.round_, again) > again)  // which nobody else has been told of
+        // Other managers were notified, too, so hold back. A slot that only this manager has freed needs no delay.
+        if (a.turn_.another_choice_at(*a.round_, again) > again)
             again += a.watch_.delay(ended, state.runtime.random()[0]);
     }
     a.watch_.end();

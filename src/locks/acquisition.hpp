@@ -16,20 +16,20 @@
 
 namespace redlock::inline v0::locks {
 
-/// Acquires what may be upgraded: the right to that, which is a lock that one has at a time, and a reader's lock.
+/// Acquires a lock that may be upgraded: first the right to upgrade, which has one owner at a time, then a reader's
+/// lock.
 void start_upgradeable(acquire_request, detail::acquire_handler);
 
 void start_acquire(acquire_request, detail::acquire_handler);
 
-/** One call of `lock_manager::async_acquire`, or of `async_acquire_any`: the flow, which asks its parts for the rest.
-
-    Nine of its functions are the answers of a @ref waiter.
+/** One call of `lock_manager::async_acquire` or `lock_manager::async_acquire_any`. It controls the flow from the queue
+    to the lock; its members do the parts. It answers its manager's queues as a @ref waiter.
 */
 class acquisition final : public waiting_operation<acquisition>, public waiter {
 public:
     acquisition(acquire_request, detail::acquire_handler, lock_handle right_to_upgrade = {});
 
-    /// What it asks for has been checked. @p right_to_upgrade: the lock is held with it.
+    /// The request must have been checked. @p right_to_upgrade is held as long as the lock.
     static void start(acquire_request, detail::acquire_handler, lock_handle right_to_upgrade = {});
 
     void cancel(asio::cancellation_type) override;
@@ -49,10 +49,10 @@ public:
     void may_be_free(std::size_t node, std::string_view resource) override;
 
 private:
-    /// What a second round has come to: the token is in the grant, unless the nodes' counters disagree.
+    /// The result of a second round. If the nodes' counters agree, the grant has the token.
     struct drawn {
         error_code ec;
-        bool conflict = false;  ///< they have gone beyond what was proposed, each to another number
+        bool conflict = false;  ///< the nodes' counters are beyond the proposal, and differ
     };
 
     static runtime::task<error_code> run_in_queue(std::shared_ptr<acquisition>);
@@ -75,13 +75,13 @@ private:
     detail::acquire_handler done_;
     lock_handle right_to_upgrade_;
     attempt attempt_;
-    clock::time_point const give_up_at_;  ///< no round is started later
+    clock::time_point const give_up_at_;  ///< no round starts later
     local_turn turn_;
     token_draw draw_;
     round_builder builder_;
     leftovers leftovers_;
     free_watch watch_;
-    std::shared_ptr<quorum::round> round_;  ///< the latest, or that of the waiter before it in the queue
+    std::shared_ptr<quorum::round> round_;  ///< the latest round, of this acquisition or of the waiter before it
     lock_handle won_;
 };
 

@@ -1,4 +1,4 @@
-// What is told of an acquisition: its rounds, and its end.
+// The reports and events of an acquisition.
 
 #include "core/validity.hpp"
 #include "locks/acquisition.hpp"
@@ -12,7 +12,7 @@ namespace redlock::inline v0::locks {
 
 namespace {
 
-// Of several resources the first that somebody else has, as far as a node has told.
+// Returns the first of several resources that a node reported as taken; empty: none, or only one is enough.
 std::string_view first_taken(acquire_request const& request, quorum::round const* asked)
 {
     if (!asked || request.wants_any())
@@ -23,7 +23,7 @@ std::string_view first_taken(acquire_request const& request, quorum::round const
                                      : request.name_of(b->command().keys[b->reply.taken.front().index]);
 }
 
-// For how long others have it, as far as this manager or the nodes have told.
+// Returns how long others keep the lock, as far as this manager or the nodes know; 0: unknown.
 std::chrono::milliseconds remaining(acquire_request const& request, local_turn const& turn, quorum::round const* asked)
 {
     auto const now = request.manager.now();
@@ -64,7 +64,7 @@ void acquisition::complete(error_code ec)
 {
     turn_.leave();  // the task has destroyed the place
     try {
-        if (leftovers_.unsettled())  // the task has failed, out of memory
+        if (leftovers_.unsettled())  // the task failed, out of memory
             leftovers_.clean_up(*round_);
     } catch (...) {  // the keys stay until their ttl is over
     }
@@ -74,7 +74,7 @@ void acquisition::complete(error_code ec)
     detail::reported_error outcome(ec);
     give_reports(outcome, request_.options.report, request_.explains, [&] { return report(ec); });
     watch_.end();
-    round_.reset();  // here, on the strand: the last who knows us may be a thread of the user's
+    round_.reset();  // on the strand, because a thread of the user may drop the last reference to this
     done_(std::move(outcome), std::move(won_));
 }
 

@@ -18,7 +18,7 @@ void attempt::begins() noexcept
     asked = decided = called;
 }
 
-// No look at the clock, but for who was cancelled: the others end when it is known how it stands.
+// Reads the clock only for a cancelled acquisition. In all other cases, the time of the outcome is known.
 void attempt::ends(error_code ec) noexcept
 {
     if (number_ == 0)
@@ -61,7 +61,7 @@ void attempt::tell_begin(bool any, bool resumes, std::size_t ahead, std::shared_
                     std::move(alive));
 }
 
-void attempt::tell_round(quorum::round const& r, std::size_t how_many_eth, error_code outcome,
+void attempt::tell_round(quorum::round const& r, std::size_t number_of_round, error_code outcome,
                          std::shared_ptr<void const> alive) const noexcept
 try {
     struct kept {
@@ -73,13 +73,13 @@ try {
                     {.when = decided,
                      .acquisition = number_,
                      .resources = resources_,
-                     .round = how_many_eth,
+                     .round = number_of_round,
                      .draws_token = r.command.what == node_command::kind::raise,
                      .outcome = outcome,
                      .took = decided - r.started,
                      .nodes = k->nodes},
                     k);
-} catch (...) {  // out of memory: an event less
+} catch (...) {  // out of memory: drop the event
 }
 
 void attempt::tell_win(std::shared_ptr<held_lock const> won, std::size_t rounds) const noexcept

@@ -16,7 +16,7 @@ namespace redlock::inline v0::locks {
 
 class held_lock;
 
-/// What is counted and told of an acquisition, or of what goes on with one. On the strand.
+/// The statistics, events and report of one acquisition or resumption. On the strand.
 class attempt {
 public:
     attempt(manager_state& s, resource_set const& resources, acquire_options const& options)
@@ -25,27 +25,27 @@ public:
     }
 
     clock::time_point const called;
-    clock::time_point asked;    ///< when the latest round began
-    clock::time_point decided;  ///< when it was decided; or, of both, when it turned out that none is needed
+    clock::time_point asked;    ///< when the latest round began; without a round: as @ref decided
+    clock::time_point decided;  ///< when the outcome was known
 
     void begins() noexcept;
 
-    void ends(error_code) noexcept;  ///< unless it has never begun
+    void ends(error_code) noexcept;  ///< does nothing if it has not begun
 
-    /// For the caller, but for the message. @p asked: the latest round, if there was one.
+    /// The report for the caller, without a message. @p asked: the latest round, or null.
     attempt_report report(error_code, quorum::round const* asked, std::size_t rounds) const;
 
-    /// Its group's. It has begun.
+    /// The counters of its group. Call this only after @ref begins.
     group_counters& count() const noexcept { return *count_; }
     lock_origin origin() const noexcept { return {number_, *count_, decided}; }
 
-    /// The lock that it wins has it, too. 0: it has not begun.
+    /// The number of the acquisition; the lock that it wins has the same number. 0: it has not begun.
     std::uint64_t number() const noexcept { return number_; }
 
-    // If there is an observer. What is @p alive has what the constructor was given.
+    // Call these only if there is an observer. @p alive keeps the constructor's arguments alive.
 
     void tell_begin(bool any, bool resumes, std::size_t ahead, std::shared_ptr<void const> alive) noexcept;
-    void tell_round(quorum::round const& decided_now, std::size_t how_many_eth, error_code outcome,
+    void tell_round(quorum::round const& decided_now, std::size_t number_of_round, error_code outcome,
                     std::shared_ptr<void const> alive) const noexcept;
     void tell_end(error_code, lock_handle const& won, std::size_t rounds,
                   std::shared_ptr<void const> alive) const noexcept;

@@ -23,7 +23,7 @@ body_run::body_run(asio::any_io_executor strand) : strand_(std::move(strand)) {}
 
 body_run::~body_run() = default;
 
-// A handler on the strand, which the present cancellation signal reaches.
+// A handler on the strand that the current cancellation signal reaches.
 template <class Completion, class F>
 Completion body_run::on_strand(F f)
 {
@@ -67,9 +67,9 @@ void body_run::acquired(reported_error ec, lock_handle won)
     }
     auto const& handle = access::handle_of(held());
     if (selected_.wants_one_of_several())
-        selected_ = handle->lock.resources;  // that is what it may lose
+        selected_ = handle->lock.resources;  // messages name the resource that was won
     asio::dispatch(handle->lock.state->strand(), [handle] { locks::runs_body(*handle); });
-    // Without the signal: it ends with the lock, and not before.
+    // The cancellation signal does not reach this wait, because it must last until the lock ends.
     start_wait_lost(handle,
                     error_handler(asio::bind_executor(strand_, [self = shared_from_this(), handle](
                                                                    error_code why) { self->wait_ended(*handle, why); }),
@@ -86,8 +86,8 @@ void body_run::spawn_on(asio::any_io_executor const& on, asio::awaitable<void> b
     asio::co_spawn(on, std::move(body), asio::bind_cancellation_slot(slot(), asio::bind_executor(on, end())));
 }
 
-// The lock was lost; or the manager stops: then it keeps the lock until the body has ended; or the body has released
-// the lock.
+// The wait ends if the lock was lost, if the body released the lock, or if the manager stops. A manager that stops
+// keeps the lock until the body has ended.
 void body_run::wait_ended(locks::handle_state const& s, error_code why)
 {
     if (ended_)
@@ -105,7 +105,7 @@ void body_run::ended(std::exception_ptr failure)
     failure_ = std::move(failure);
     auto const handle = access::handle_of(held());
     if (cancelled_) {
-        held() = {};  // at once; the release goes on in the background
+        held() = {};  // the release goes on in the background
         return released({});
     }
     released_itself_ = released_itself_ || (!lost_ && (!handle || handle->given_back()));
@@ -123,7 +123,7 @@ void body_run::released(error_code ec)
 {
     if (failure_ && !(lost_ && is_cancellation(failure_)))
         return complete(std::exchange(failure_, nullptr));
-    // A lock that a majority did not know any more when it was given back protected nothing at the end.
+    // If a majority no longer knew the lock when it was released, it protected nothing at the end of the body.
     auto const why = why_.empty() ? "when it was given back, a majority of the nodes did not have it any more"
                                   : std::string_view(why_);
     complete(lost_ || ec == errc::not_held ? failure_of(errc::lost, why) : nullptr);

@@ -11,13 +11,13 @@
 
 namespace redlock::inline v0::locks {
 
-/// One call about a handle that has parts: the same for each of them, at once.
+/// One call on a handle with parts: the same call on each part, all at once.
 class call_of_parts final : public runtime::shared_operation<call_of_parts> {
 public:
     using call = std::function<void(std::shared_ptr<handle_state>, detail::error_handler)>;
     enum class ends : std::uint8_t { with_all, with_the_first };
 
-    /// Completes with the first error of all; but with a loss, if one of them says that.
+    /// Completes with the first error. If any part reports a loss, completes with the loss.
     static void start(std::shared_ptr<handle_state>, call, detail::error_handler done, ends = ends::with_all);
 
     call_of_parts(std::shared_ptr<handle_state>, detail::error_handler done, ends);

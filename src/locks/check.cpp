@@ -19,17 +19,17 @@ using std::chrono::milliseconds;
 constexpr milliseconds ttl_min{20};
 constexpr milliseconds ttl_max{24 * 60 * 60 * 1000};
 constexpr milliseconds timeout_max{60'000};
-constexpr milliseconds duration_max = std::chrono::hours(24) * 36'525;  // 100 years: any time plus this is another time
+constexpr milliseconds duration_max = std::chrono::hours(24) * 36'525;  // 100 years: cannot overflow a time
 constexpr std::size_t nodes_max = 99;
 constexpr std::size_t resource_max = 512;
-// A server does nothing else while it carries out one call: 0.7 ms for 256 names of 24 bytes that are all taken, and
-// 2.3 ms if each has 500 bytes. So there is no further limit to the bytes of all names.
+// A server does nothing else during one call. A call with 256 taken names takes 0.7 ms if they have 24 bytes each, and
+// 2.3 ms if they have 500. Therefore the total size of the names has no limit of its own.
 constexpr std::size_t resources_max = 256;
-constexpr std::size_t any_max = 64;  // up to 0.2 ms, if all are taken and the server notes who was denied
+constexpr std::size_t any_max = 64;  // up to 0.2 ms, if all are taken and the server notes the client as waiting
 constexpr std::size_t prefix_max = 256;
 constexpr std::size_t owner_max = 256;
 constexpr std::size_t group_max = 64;
-constexpr std::size_t token_max = 512;  // ours have 289 bytes at the most
+constexpr std::size_t token_max = 512;  // the library's own have at most 289 bytes
 
 std::string check_between(std::string_view field, milliseconds value, milliseconds low, milliseconds high)
 {
@@ -72,7 +72,7 @@ std::string check(config const& c)
         return wrong;
     if (auto wrong = check_between("connect_timeout", c.connect_timeout, milliseconds(1), timeout_max); !wrong.empty())
         return wrong;
-    if (!(c.drift_factor >= 0.0 && c.drift_factor <= 0.5))  // refuses NaN, too
+    if (!(c.drift_factor >= 0.0 && c.drift_factor <= 0.5))  // also refuses NaN
         return fmt::format("drift_factor is {}, but must be 0 to 0.5", c.drift_factor);
     if (auto wrong = check_between("max_ttl", c.max_ttl, ttl_min, ttl_max); !wrong.empty())
         return wrong;
@@ -101,7 +101,7 @@ std::string check_resource(std::string_view resource, std::string_view prefix)
     if (resource.size() > resource_max)
         return fmt::format("resource has {} bytes, but must have 1 to {}", resource.size(), resource_max);
     if (resource.find('=') == resource.npos && prefix.find('=') == prefix.npos)
-        return {};  // each mark has one
+        return {};  // each mark contains one
     if (auto const mark = core::mark_in(std::string(prefix).append(resource)); !mark.empty())
         return fmt::format("resource, behind the prefix, holds \"{}\", which marks other keys than locks", mark);
     return {};
@@ -159,12 +159,12 @@ std::string check(detail::selection const& wanted, acquire_options const& o, con
     if (!is_known(o.mode))
         return fmt::format("mode is {}, but must be exclusive, shared or upgradeable", name_of(o.mode));
     if (o.mode == mode::exclusive && o.passes_writers)
-        return "passes_writers is true, but mode is exclusive; only a reader can pass those who wait to write";
+        return "passes_writers is true, but mode is exclusive; only a reader can pass waiting writers";
     if (o.mode != mode::exclusive && wanted.any)
         return fmt::format("mode is {}, but any one of several resources is locked for oneself; share one, by its name",
                            name_of(o.mode));
     if (o.mode != mode::exclusive && resources.size() > 1)
-        return fmt::format("mode is {}, but {} resources are named; share one, or lock all of them for yourself",
+        return fmt::format("mode is {}, but {} resources are named; share one of them, or lock all of them exclusively",
                            name_of(o.mode), resources.size());
     return check(o, c);
 }
@@ -190,7 +190,8 @@ std::string check(elect_options const& o, config const& c)
     if (auto wrong = check(o.lock, c); !wrong.empty())
         return "lock." + wrong;
     if (o.lock.mode != mode::exclusive)
-        return fmt::format("lock.mode is {}, but must be exclusive: one leads", name_of(o.lock.mode));
+        return fmt::format("lock.mode is {}, but must be exclusive, because only one candidate leads",
+                           name_of(o.lock.mode));
     if (auto wrong = check_between("pause_max", o.pause_max, milliseconds(1), ttl_max); !wrong.empty())
         return wrong;
     if (o.pause_min < milliseconds(1) || o.pause_min > o.pause_max)
@@ -199,8 +200,8 @@ std::string check(elect_options const& o, config const& c)
     if (auto wrong = check_duration("stable", o.stable); !wrong.empty())
         return wrong;
     if (o.at_least < milliseconds(0) || o.at_least > o.lock.ttl)
-        return fmt::format("at_least is {} ms, but must be 0 to lock.ttl, which is {} ms, or the key would not outlive "
-                           "the process for so long",
+        return fmt::format("at_least is {} ms, but must be 0 to lock.ttl, which is {} ms, because the key "
+                           "stays for at most that time",
                            o.at_least.count(), o.lock.ttl.count());
     return {};
 }

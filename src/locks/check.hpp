@@ -12,7 +12,7 @@
 
 namespace redlock::inline v0::locks {
 
-// Each check returns what is wrong, naming the field, the value and the limit; empty: all is well.
+// Each check returns the first problem: the field, its value and the limit. Empty: no problem.
 
 std::string check(config const&);
 std::string check_resource(std::string_view resource, std::string_view prefix);

@@ -36,10 +36,11 @@ bool lacks_nodes(error_code ec)
     return ec == errc::no_quorum || ec == errc::quarantined || ec == errc::validity_exhausted;
 }
 
-/** One call of `elect`. All of it runs on one strand of the caller's executor, and so does the body: what the manager's
-    strand knows is posted there, so that the observer is told everything in one place, in order. The manager has only a
-    weak pointer to it. The user's cancellation slot has only a weak pointer, too: it may be destroyed after the
-    strand's execution context.
+/** One call of `elect`. The candidate and the body run on one strand of the caller's executor. The manager's strand
+    posts there what the nodes answer, so the observer gets all events in one place, in order.
+
+    The manager and the user's cancellation slot have only weak pointers to the candidate: the slot may be destroyed
+    after the strand's execution context.
 */
 class candidate final : public detail::cancellable, public std::enable_shared_from_this<candidate> {
 public:
@@ -61,13 +62,13 @@ private:
 
     struct term {
         std::uint64_t fencing_token = 0;
-        std::optional<clock::time_point> began;  ///< nothing: it does not lead
+        std::optional<clock::time_point> began;  ///< empty: it does not lead
         clock::duration lasted{0};
         std::optional<elected> returned;
         std::exception_ptr failure;
     };
 
-    /// A pause, and what the observer is told when it begins.
+    /// A pause, and the event for the observer when the pause begins.
     struct planned_pause {
         core::pause_range range;
         std::optional<election_event> why;
@@ -100,14 +101,14 @@ private:
     detail::completion<void(std::exception_ptr)> done_;
     asio::cancellation_signal signal_;
     std::shared_ptr<queue_observer> listener_;
-    term term_;                 ///< the latest
-    std::size_t failures_ = 0;  ///< in a row
-    kind told_ = kind::ended;   ///< to the observer, at last
+    term term_;                 ///< the latest term
+    std::size_t failures_ = 0;  ///< consecutive failures
+    kind told_ = kind::ended;   ///< the latest event that the observer got
     error_code told_error_;
 };
 
-/// Hears on the manager's strand what the nodes have said to an acquisition that goes on: with a long wait it does not
-/// complete.
+/// Receives, on the manager's strand, what the nodes answered to an acquisition that goes on. With a long wait, the
+/// acquisition does not complete.
 class candidate::listener final : public queue_observer {
 public:
     explicit listener(std::shared_ptr<candidate> const& c)
@@ -123,7 +124,7 @@ public:
                     c && (c->told_ == kind::standing || c->told_ == kind::waiting_for_nodes))
                     c->nodes_have_said(outcome, std::move(message));
             });
-        } catch (...) {  // out of memory: an event less
+        } catch (...) {  // out of memory: drop the event
         }
     }
 
@@ -141,7 +142,7 @@ private:
     }
 
     asio::any_io_executor const strand_;
-    manager_state const& state_;  // who calls
+    manager_state const& state_;  // the caller, so it is alive
     std::string const name_;
     acquire_options const options_;
     std::weak_ptr<candidate> const candidate_;
@@ -163,8 +164,8 @@ void candidate::request_cancel(asio::cancellation_type type)
 
 asio::awaitable<void> candidate::run(std::shared_ptr<candidate> self)
 {
-    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());  // all that the caller's
-                                                                                            // coroutine lets through
+    // Accepts each cancellation type that the caller's coroutine lets through.
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
     co_await asio::this_coro::throw_if_cancelled(false);
     self->listener_ = std::make_shared<listener>(self);
     std::exception_ptr failure;
@@ -183,7 +184,7 @@ asio::awaitable<void> candidate::stand_until_done(std::shared_ptr<candidate> sel
     auto& c = *self;
     for (;;) {
         c.stand();
-        co_await end_if_cancelled(self);  // from within the observer
+        co_await end_if_cancelled(self);  // the observer may have cancelled it
         auto outcome = co_await lead_once(self);
         if (c.done(outcome))
             co_return;
@@ -193,17 +194,14 @@ asio::awaitable<void> candidate::stand_until_done(std::shared_ptr<candidate> sel
     }
 }
 
-// Waits until it is elected, and leads. @return why it could not lead to the end
+// Waits until it is elected, and leads. @return why it could not lead to the end; no error if it did
 asio::awaitable<attempt_report> candidate::lead_once(std::shared_ptr<candidate> self)
 {
     auto body = [self](lock& l) { return run_body(self, l); };
     attempt_report outcome;
     try {
-        auto leading =
-            detail::await_body<lock>(self->state_, self->name_, self->options_.lock, std::move(body));  // named, as
-                                                                                                        // is the
-                                                                                                        // body: g++
-                                                                                                        // 12
+        // g++ 12 needs names for the awaitable and for the body.
+        auto leading = detail::await_body<lock>(self->state_, self->name_, self->options_.lock, std::move(body));
         co_await std::move(leading);
     } catch (lock_error const& e) {
         outcome = e.report();
@@ -223,8 +221,8 @@ asio::awaitable<void> candidate::run_body(std::shared_ptr<candidate> self, lock&
     try {
         c.term_.returned = co_await c.body_(l);
     } catch (...) {
-        c.term_.failure = std::current_exception();  // with_lock is to say whether the lock was lost, whatever the body
-                                                     // throws
+        // Not thrown here: `with_lock` must report a loss, whatever the body throws.
+        c.term_.failure = std::current_exception();
     }
     c.term_.lasted = c.state_->now() - *c.term_.began;
     auto const handle = detail::access::handle_of(l);
@@ -232,7 +230,7 @@ asio::awaitable<void> candidate::run_body(std::shared_ptr<candidate> self, lock&
         asio::dispatch(c.state_->strand(), [handle, d = c.options_.at_least] { handle->lock.stay_for(d); });
 }
 
-// What comes before it stands again; nothing: that at once. Throws what ends it.
+// Returns the pause before the next candidacy; empty: no pause. Throws if the election must end.
 std::optional<candidate::planned_pause> candidate::after_term(attempt_report r)
 {
     if (term_.began && term_.lasted >= options_.stable)
@@ -271,7 +269,8 @@ candidate::planned_pause candidate::failed(std::exception_ptr failure)
 asio::awaitable<void> candidate::pause(std::shared_ptr<candidate> self, planned_pause r)
 {
     co_await end_if_cancelled(self);
-    // If the manager was stopped no pause begins, and a body that threw because of that has not failed.
+    // If the manager has stopped, no pause begins and the observer gets no event: a body that threw because of the stop
+    // has not failed.
     auto begun = [on = self->strand_, weak = self->weak_from_this(),
                   why = std::move(r.why)](std::chrono::milliseconds length) {
         if (!why)
@@ -317,7 +316,7 @@ void candidate::stand()
     });
 }
 
-// That they cannot elect anybody is told once, and so is that they can again.
+// Tells the observer once when the nodes cannot elect anybody, and once when they can again.
 void candidate::nodes_have_said(error_code ec, std::string message)
 {
     if (!lacks_nodes(ec)) {
@@ -359,7 +358,7 @@ void candidate::tell(election_event e) noexcept
     try {
         if (options_.observe)
             options_.observe(std::move(e));
-    } catch (...) {  // as of a log function
+    } catch (...) {  // ignored, like exceptions of a log function
     }
 }
 

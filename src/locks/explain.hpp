@@ -18,26 +18,26 @@
 
 namespace redlock::inline v0::locks {
 
-/// For people: which resources, and what became of them. Without what could disturb a terminal.
+/// Text for people: the resources and what happened to them, without characters that could disturb a terminal.
 std::string about(detail::selection const&, std::string_view what);
 
-/// What to tell a person about an acquisition, or what goes on with one, that ended with the report's `outcome`: @p
-/// what became of it.
-/// @p refused: what is wrong, if nothing was sent. @p taken: see below.
+/// The message about an acquisition or resumption that ended with the report's `outcome`.
+/// @param what what happened
+/// @param refused why nothing was sent; empty: something was
+/// @param taken see below
 std::string explain(quorum::node_set const&, detail::selection const&, std::string_view what, std::string_view refused,
                     attempt_report const&, std::string_view taken = {});
 
-/// The same about an acquisition that ended with `outcome`. Its message is not read. @p taken: which of several
-/// resources somebody else has; empty: that is not known.
+/// The message about an acquisition that ended with the report's `outcome`; the report's own message is not read.
+/// @param taken the resource that somebody else holds; empty: unknown
 std::string explain(config const&, quorum::node_set const&, detail::selection const&, acquire_options const&,
                     attempt_report const&, std::string_view taken = {});
 
-/// Which nodes did not vote, and why; how many of those that did have granted, and how many would have to. Empty if
-/// nobody is missing.
+/// Lists the nodes that did not vote and their errors, and counts the votes. Empty if no node failed.
 std::string missing_votes(std::vector<node_report> const&, std::size_t needed);
 
-/// Gives the caller the reports that it asked for: in @p wanted, and, if the call @p explains, in an error. @p make
-/// makes them.
+/// Gives the caller the reports that it asked for: in @p wanted, and in the error if the call @p explains.
+/// @p make makes a report.
 template <class Make>
 void give_reports(detail::reported_error& outcome, attempt_report* wanted, bool explains, Make make) noexcept
 try {
@@ -45,7 +45,7 @@ try {
         *wanted = make();
     if (outcome && explains)
         outcome.report = std::make_shared<attempt_report const>(wanted ? *wanted : make());
-} catch (...) {  // out of memory: the code must do
+} catch (...) {  // out of memory: the caller gets only the error code
 }
 
 }  // namespace redlock::locks

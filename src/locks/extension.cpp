@@ -9,12 +9,12 @@ namespace redlock::inline v0::locks {
 
 namespace {
 
-constexpr int late_part = 5;  // a renewal is late if less than this part of the validity was left
+constexpr int late_part = 5;  // a renewal is late if less than 1/5 of the validity is left
 
 /// One call of `lock::async_extend`, or one renewal.
 class extension final : public runtime::shared_operation<extension> {
 public:
-    /// @param by a handle that has no parts; null for a renewal
+    /// @param by a handle without parts; null for a renewal
     extension(std::shared_ptr<held_lock> held, std::shared_ptr<handle_state> by, std::chrono::milliseconds ttl,
               detail::error_handler handler)
         : shared_operation(held->state->strand()),
@@ -45,7 +45,7 @@ public:
             round_->end_wait();
     }
 
-    void stop() override {}  // it ends in time
+    void stop() override {}  // it ends soon by itself
 
     void abandon() override
     {
@@ -58,7 +58,7 @@ public:
 private:
     bool is_renewal() const noexcept { return by_ == nullptr; }
 
-    // Whatever has become of the lock, which other handles may have still: who has given back its own holds nothing.
+    // A handle that was given back holds nothing, even if other handles still hold the lock.
     error_code outcome(error_code of_the_lock) const noexcept
     {
         return by_ && by_->given_back() ? make_error_code(errc::not_held) : of_the_lock;
@@ -68,12 +68,13 @@ private:
     std::shared_ptr<handle_state> const by_;
     std::chrono::milliseconds const ttl_;
     bool cancelled_ = false;
-    std::chrono::nanoseconds slack_{0};  // how much validity was left when the nodes had answered
+    std::chrono::nanoseconds slack_{0};  // validity that was left when the nodes had answered
     bool is_late_ = false;
     std::shared_ptr<quorum::round> round_;
 };
 
-// What asked for an upgrade, or was renewed as if it had been granted, may have come to a node after it was taken back.
+// Repeats the downgrade. An upgrade, or a renewal of the upgraded lock, may have reached a node after the first
+// downgrade.
 void share_again(held_lock& held)
 {
     auto const downgrade = detail::make_recycled<quorum::round>(held.state->quorum, node_command::kind::downgrade,
@@ -94,7 +95,8 @@ runtime::task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
         co_return asio::error::operation_aborted;
 
     auto const& grant = held.grant();
-    // What was granted to one who shares it says nothing of one who has it alone meanwhile.
+    // If the form changes during the round, the votes do not count: a vote for a shared lock says nothing about an
+    // exclusive one.
     held_lock::form form;
     do {
         if (auto const ec = self->outcome(held.check()))

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Any client may have given its key any end. The servers tell of it in whole milliseconds.
+// Any client may have set any ttl, so the sum must not overflow. The servers report whole milliseconds, hence the 2 ms.
 clock::time_point end_of(clock::time_point now, std::chrono::milliseconds remaining)
 {
     return remaining.count() < 0 ? clock::time_point::max() : core::later(now + 2ms, remaining);
@@ -32,9 +32,9 @@ void add_votes(quorum::round const& r, clock::time_point now, core::estimate<clo
         if (!b.answered || b.cast() == vote::unknown)
             continue;
         if (b.reply.vote == vote::granted && b.command().any)
-            to.expect(b.node, b.reply.chosen, now);  // what else is free there it does not tell
+            to.expect(b.node, b.reply.chosen, now);  // the node does not report other free keys
         else if (b.reply.vote == vote::granted)
-            to.expect(b.node, now);  // we give it back, or ask again for it
+            to.expect(b.node, now);  // this client releases the grant, or asks for it again
         else if (b.command().has_several_keys())
             for (auto const& k : awaited(b))
                 to.expect(b.node, k.index, end_of(now, k.remaining));
@@ -59,12 +59,12 @@ clock::time_point free_watch::denied(clock::time_point now, std::uint64_t random
         note_holder(now);
     if (will_be_notified())
         return clock::time_point::max();
-    // The lock may go without a word.
+    // Nobody may notify, so ask again after a pause.
     return now + (race ? core::pause_after(rounds, random) : core::pause_after_denial(denied_, unchanged_, random));
 }
 
-// As long as one holder keeps the lock, its end stays where it was. If others have taken it since, the end has moved by
-// about the time that has passed.
+// While one holder keeps the lock, the expected end stays the same. If others have taken the lock since, the expected
+// end has moved by about the time that has passed.
 void free_watch::note_holder(clock::time_point now)
 {
     auto const passed = now - std::exchange(denied_at_, now);
@@ -73,8 +73,8 @@ void free_watch::note_holder(clock::time_point now)
     free_expected_ = free_at();
 }
 
-// Whether a quorum of the nodes will notify when what they have said changes. A node that has granted has no more to
-// say, unless any of several would do: it was not asked to tell what becomes of the others.
+// Whether a quorum of the nodes will notify of changes. A node that granted has nothing more to report. With any of
+// several, it does not report the other keys, so its grant does not count.
 bool free_watch::will_be_notified() const
 {
     auto const notifies = [](quorum::ballot const& b) {
@@ -92,7 +92,7 @@ bool free_watch::needs(std::string_view resource, bool grows) const
     });
 }
 
-// Of several keys the one of @p resource, if the node has said that it is taken.
+// Returns the key of @p resource if the node reported it as taken; otherwise null.
 taken_key const* free_watch::awaited_key(std::size_t node, std::string_view resource) const
 {
     auto const keys = awaited(asked_->ballots[node]);
@@ -124,7 +124,7 @@ bool free_watch::awaits(core::watched of, std::size_t node, std::string_view res
 
 bool free_watch::may_be_free(std::size_t node, std::string_view resource)
 {
-    // What comes before the node's answer to this round happened before, too.
+    // A push that arrives before the node's answer to this round is older than the answer.
     if (!active() || !asked_->ballots[node].answered)
         return false;
     auto const& manager = request_.manager;

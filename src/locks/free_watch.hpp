@@ -17,47 +17,48 @@
 
 namespace redlock::inline v0::locks {
 
-/// Which of several keys have to be free before it makes sense to ask the node again: all that are taken. If the set
-/// grows, the first of them.
+/// The keys that must be free before it makes sense to ask the node again: all taken keys. For a set that grows: the
+/// first taken key.
 std::span<taken_key const> awaited(quorum::ballot const&);
 
-/// Adds what the nodes have said in a lost round: from when on the locks may be free; or one of them, if any is wanted.
+/// Adds what the nodes said in a lost round: when the locks may be free. For any of several, one free lock is enough.
 void add_votes(quorum::round const&, clock::time_point now, core::estimate<clock::time_point>& to);
 
-/// When what an acquisition wants may be free: what the nodes have said and pushed, and how often they have denied.
+/// Estimates when a wanted lock may be free, from the nodes' answers and pushes, and counts the denials.
 class free_watch {
 public:
     /// @param r must outlive this
     explicit free_watch(acquire_request const& r) : request_(r) {}
 
-    /// Watches from @p asked, in which the nodes are asked to notify, until @ref end.
+    /// Watches until @ref end. The round @p asked asks the nodes to notify.
     void begin(std::shared_ptr<quorum::round> asked);
     void end() noexcept { asked_.reset(); }
     bool active() const noexcept { return asked_ != nullptr; }
 
-    // While it is active.
+    // Call the following only while it is active.
 
-    /// Others have won. @return when to ask again if no node notifies; the maximum if a quorum will
+    /// Call this after a round that others won. @return when to ask again if no node notifies; the maximum if a quorum
+    /// will notify
     clock::time_point denied(clock::time_point now, std::uint64_t random, std::size_t rounds);
 
-    /// Reads the votes again: some may have come late.
+    /// Reads the votes again, because late ones may have arrived.
     void read_votes(clock::time_point now) { add_votes(*asked_, now, *estimate_); }
 
     clock::time_point free_at() const { return estimate_->free_at(); }
 
-    /// For how long to hold back when it may be free, so that managers do not ask at the same moment.
+    /// How long to hold back after the lock may be free, so that managers do not all ask at the same moment.
     clock::duration delay(clock::time_point decided, std::uint64_t random) const
     {
         return core::delay_after(denied_, races_, decided - asked_->started, random);
     }
 
-    /// Whether a node has said that @p resource is taken, or, if it @p grows, keeps it for this acquisition.
+    /// Whether a node has denied @p resource, or, for a set that @p grows, keeps it for the set.
     bool needs(std::string_view resource, bool grows) const;
 
     // Pushes: see @ref waiter.
 
     bool awaits(core::watched of, std::size_t node, std::string_view resource) const;
-    bool may_be_free(std::size_t node, std::string_view resource);  ///< @return whether that concerns it
+    bool may_be_free(std::size_t node, std::string_view resource);  ///< @return whether the push matters
 
 private:
     void note_holder(clock::time_point now);
@@ -65,13 +66,13 @@ private:
     taken_key const* awaited_key(std::size_t node, std::string_view resource) const;
 
     acquire_request const& request_;
-    std::shared_ptr<quorum::round> asked_;                       ///< null: it is not active
+    std::shared_ptr<quorum::round> asked_;                       ///< null: inactive
     std::optional<core::estimate<clock::time_point>> estimate_;  ///< of that round
-    std::size_t denied_ = 0;                                     ///< rounds that were lost to a holder
-    std::size_t unchanged_ = 0;                                  ///< the latest of them, if the holder was the same
-    std::size_t races_ = 0;                                      ///< the latest rounds, if they had some of the votes
-    clock::time_point denied_at_{};                              ///< the latest time
-    clock::time_point free_expected_{};                          ///< when it may be free, as was told then
+    std::size_t denied_ = 0;                                     ///< rounds lost to a holder
+    std::size_t unchanged_ = 0;                                  ///< consecutive ones, lost to the same holder
+    std::size_t races_ = 0;                                      ///< consecutive lost rounds with some votes
+    clock::time_point denied_at_{};                              ///< when the latest round was denied
+    clock::time_point free_expected_{};                          ///< when it may be free, as estimated then
 };
 
 }  // namespace redlock::locks

@@ -1,4 +1,4 @@
-// What is counted and told of a lock that is held.
+// The statistics and events of held locks.
 
 #include "locks/held_lock.hpp"
 
@@ -44,10 +44,10 @@ try {
         log.announce(&observer::extension_failed, e, k);
     else
         log.tell(&observer::extension_failed, e, k);
-} catch (...) {  // out of memory: an event less
+} catch (...) {  // out of memory: drop the event
 }
 
-// From then on nobody changes the words.
+// The event views `lost_because()`, which nobody changes after the loss.
 void tell_loss(held_lock const& l, loss reason, clock::time_point now) noexcept
 {
     runtime::bump(l.count[&lock_stats::lost]);

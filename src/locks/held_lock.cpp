@@ -64,14 +64,14 @@ error_code held_lock::check(clock::time_point now)
 
 error_code held_lock::conclude(quorum::round const& extension, clock::time_point now)
 {
-    // A majority that comes when the old validity is over may have been granted to somebody else in between.
+    // If the old validity is over, the votes do not count: somebody else may have held the lock in between.
     if (auto const ec = check(now))
         return ec;
     if (extension.votes.verdict() == core::verdict::won) {
         auto const promised = extension.promised();
         auto const until = validity.after(extension.started, promised);
         if (until <= now) {
-            trouble_ = "the nodes promise it for too short a time";
+            trouble_ = "the validity that the nodes promised is over already";
             return errc::no_quorum;
         }
         if (until > valid_until())
@@ -134,7 +134,7 @@ void held_lock::renew_for(std::chrono::milliseconds ttl)
 
 void held_lock::stay_for(std::chrono::milliseconds d)
 {
-    // The release may have begun on another thread; it comes after this.
+    // Another thread may have begun the release, which reaches the strand after this.
     if (!validity.is(condition::lost) && state->now() < validity.lost_at())
         grant_->stays_until = core::later(started_, d);
 }
@@ -144,7 +144,7 @@ void held_lock::lose(loss reason, std::string_view why)
     auto self = shared_from_this();
     try {
         trouble_ = trouble_.empty() ? std::string(why) : fmt::format("{}; {}", why, trouble_);
-    } catch (...) {  // out of memory: without a word
+    } catch (...) {  // out of memory: no message
     }
     auto const before = validity.give_up(condition::lost);
     if (before == condition::held) {
@@ -163,8 +163,9 @@ void held_lock::lose(loss reason, std::string_view why)
         alarm_.clear();
 }
 
-// When the manager ends nobody gives back what was lost but the holder, who may still be stopping, or has forgotten the
-// handle. And a release that was begun is on its way here, unless it was out of memory.
+// When the manager ends, only the holder gives back a lost lock. It may still be stopping, or it has forgotten the
+// handle, so the alarm waits until the validity is over. The alarm also covers a release that failed for lack of
+// memory.
 void held_lock::give_away_when_over() { state->runtime.set(alarm_, valid_until()); }
 
 void held_lock::told_to_stop() noexcept
@@ -186,7 +187,7 @@ void held_lock::runs_body(handle_state& by)
         set_alarm();
 }
 
-// What comes before the node's answer to the acquisition happened before it, too.
+// A push that arrives before the node's answer to the acquisition is older than the answer.
 void held_lock::may_be_gone(std::size_t node)
 {
     auto const& there = grant_->on(node);
@@ -205,8 +206,8 @@ std::shared_ptr<handle_state> held_lock::another(std::shared_ptr<scope_share> of
     return more->given_back() ? nullptr : more;
 }
 
-// Readers of one manager need no locks of their own, as long as what is left is enough for them. But not for ever: each
-// that comes later may keep it a little longer, and who waits to have it alone is waiting for the last.
+// Readers of one manager share one lock if enough validity is left for them. The number of late readers is limited:
+// each may keep the lock a little longer, and a waiting writer must not starve.
 std::shared_ptr<handle_state> held_lock::join(acquire_options const& options, clock::time_point called)
 {
     bool const is_kept_alike = (options.renew == renewal::automatic) == renewal_.is_automatic();
@@ -214,7 +215,7 @@ std::shared_ptr<handle_state> held_lock::join(acquire_options const& options, cl
     bool const is_limited = validity.is_limited() || options.max_hold.count() != 0;
     bool const comes_later = called > started_;
     bool const has_room = !comes_later || handles.later_joins < state->settings.max_handovers;
-    // Whoever joins it may want to upgrade it.
+    // A reader that joins may want an upgrade, so an upgrade must still be possible.
     bool const may_be_upgraded = held_as.current() == form::as_acquired && !grant_->is_taken_over();
     bool const is_shared = may_be_upgraded && !held_as.is_changing() && mode() != redlock::mode::exclusive;
     if (!is_shared || !has_room || !is_kept_alike || !has_time || is_limited || !held())

@@ -19,9 +19,8 @@ namespace redlock::inline v0::locks {
 
 /** A lock that was won: what its handles and the manager share. It connects its parts, each with a state of its own.
 
-    While it is held it is among the @ref holdings and its alarm is set: for the renewal that is due, and for the moment
-    at which it counts as lost, which waits for nothing and nobody. Of its functions, fourteen are what the holdings ask
-    of each @ref holding.
+    While it is held, it is among the @ref held_locks and its alarm is set. The alarm rings when a renewal is due, and
+    when the lock counts as lost. The loss waits for no reply.
 */
 class held_lock final : public std::enable_shared_from_this<held_lock>, public held_lock_entry {
 public:
@@ -42,10 +41,10 @@ public:
     clock::time_point valid_until() const noexcept override { return validity.until(); }
     redlock::mode mode() const noexcept override { return held_as.mode(); }
     std::shared_ptr<handle_state> first_handle() noexcept { return {shared_from_this(), &handles.first}; }
-    /// One more, which a scope may count; null if the last has been given back.
+    /// One more handle, which a scope may count; null if the last handle has been given back.
     std::shared_ptr<handle_state> another(std::shared_ptr<scope_share> of_scope = {});
     bool is_detached() const noexcept override { return validity.is(condition::detached); }
-    /// Of one that was lost: why, for people. Of one that is held: why the latest extension has failed; on the strand.
+    /// After a loss: its reason, for people. While held: why the latest extension failed; on the strand.
     std::string const& lost_because() const noexcept { return trouble_; }
 
     // On the strand.
@@ -54,25 +53,26 @@ public:
     void may_live_for(std::chrono::milliseconds ttl) noexcept { longest_ttl_ = std::max(longest_ttl_, ttl); }
     void set_alarm();  ///< sets the alarm
     error_code check() { return check(state->now()); }
-    error_code check(clock::time_point now);  ///< an error if it is not held; it may turn out to be lost
-    error_code conclude(quorum::round const& extension, clock::time_point now);  ///< moves the validity, or loses the
-                                                                                 ///< lock, or neither
+    error_code check(clock::time_point now);  ///< an error if it is not held; may find that it is lost
+    /// Evaluates an extension: moves the validity, loses the lock, or does neither.
+    error_code conclude(quorum::round const& extension, clock::time_point now);
     /// @param slack how much validity was left
     void renewed(error_code, std::chrono::nanoseconds slack, bool is_late);
-    /// Whether who asks now for @p ttl finds as much left of it as a lock of its own would have, or, of one that is
-    /// renewed for that anyway and is to be, half.
+    /// Whether the lock lasts as long as a new lock of @p ttl would. If it is renewed for @p ttl anyway, and the caller
+    /// wants renewal, half of that is enough.
     bool lasts_for(std::chrono::milliseconds ttl, renewal) const noexcept;
-    /// From now on it is renewed, for @p ttl at the least.
+    /// Renews the lock from now on, for at least @p ttl.
     void renew_for(std::chrono::milliseconds ttl);
-    /// Its keys stay, whoever gives it back, until @p d after the acquisition began; not of one that is lost.
+    /// Keeps the keys until @p d after the acquisition began, even if the lock is released earlier. Ignored for a lost
+    /// lock.
     void stay_for(std::chrono::milliseconds d);
     void lose(loss, std::string_view why);
     error_code lose_to_refusal();
-    /// `lock_manager::with_lock` runs a body under it, which may need long to stop: the manager's end does not end its
-    /// renewal.
+    /// Notes that `lock_manager::with_lock` runs a body under the lock. The body may need long to stop, so renewals
+    /// continue while the manager ends.
     void runs_body(handle_state& by);
 
-    // To have it alone: held_upgrade.cpp.
+    // Upgrade and downgrade: held_upgrade.cpp.
     error_code begin_upgrade(waiting_upgrade* waits);
     void end_upgrade();
     std::chrono::milliseconds ttl_of_upgrade() const;
@@ -95,24 +95,24 @@ private:
     bool renews() const noexcept;
 
     std::shared_ptr<quorum::grant> const grant_;
-    clock::time_point const started_;  ///< the round that won
+    clock::time_point const started_;  ///< when the round that won began
     renewal_plan renewal_;
     std::chrono::milliseconds longest_ttl_;
-    bool const wanted_;    ///< somebody waited to have it alone when it was won
-    bool free_ = false;    ///< lost or let go
-    std::string trouble_;  ///< whose votes were missing in the latest extension, if it failed; then why it was lost
+    bool const wanted_;    ///< a writer waited when the lock was won
+    bool free_ = false;    ///< lost or given back
+    std::string trouble_;  ///< the missing votes of the latest extension, if it failed; then why the lock was lost
     runtime::alarm alarm_;
 };
 
-/// Begins a renewal, which ends with @ref held_lock::renewed.
+/// Begins a renewal, which ends by calling @ref held_lock::renewed.
 void start_renewal(std::shared_ptr<held_lock>, std::chrono::milliseconds ttl);
 
-// What is counted and told of a held lock: held_events.cpp.
+// The statistics and events of a held lock: held_events.cpp.
 
-/// The lock is still held. @param slack as in `events::extended`
+/// Call this while the lock is held. @param slack as in `events::extended`
 void tell_extension(held_lock const&, error_code, bool automatic, std::chrono::nanoseconds slack) noexcept;
 void tell_loss(held_lock const&, loss, clock::time_point now) noexcept;
-/// Of one that is not lost.
+/// Call this for a lock that is not lost.
 void tell_end(held_lock const&, clock::time_point now) noexcept;
 
 }  // namespace redlock::locks

@@ -1,6 +1,6 @@
 #include "locks/held_locks.hpp"
 
-#include "runtime/counter.hpp"
+#include "runtime/member_counters.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +9,7 @@ namespace redlock::inline v0::locks {
 
 namespace {
 
-constexpr std::size_t seen_max = 8;  // so many of the locks that share a resource are looked at
+constexpr std::size_t examined_max = 8;  // how many locks that share a resource are examined
 
 }  // namespace
 
@@ -34,7 +34,7 @@ void held_locks::add(std::shared_ptr<held_lock_entry> h)
     h->kept_ = std::move(h);
 }
 
-// The nodes have granted @p h. So an earlier lock that excludes it was forgotten by the nodes, and is removed here.
+// The nodes have granted @p h, so they forgot any earlier lock that excludes it. Such a lock is removed here.
 void held_locks::add_to(std::string const& resource, held_lock_entry& h)
 {
     auto const [it, is_new] = held_.try_emplace(resource);
@@ -53,7 +53,7 @@ void held_locks::add_to(std::string const& resource, held_lock_entry& h)
     there.alone = &h;
 }
 
-// The map's key is a view of the name in one of the holdings there. @return whether @p h was there
+// The map's key is a view of the name in one of the held locks. @return whether @p h was there
 bool held_locks::erase_from(std::string const& resource, held_lock_entry& h) noexcept
 {
     auto const it = held_.find(resource);
@@ -76,7 +76,7 @@ bool held_locks::erase_from(std::string const& resource, held_lock_entry& h) noe
     return true;
 }
 
-// Replaces the key by @p name: the same text, in a holding that stays.
+// Replaces the key by @p name: the same text, in a lock that stays.
 void held_locks::name_after(by_resource::iterator it, std::string_view name) noexcept
 {
     auto node = held_.extract(it);
@@ -92,12 +92,12 @@ void held_locks::set_free(held_lock_entry& h, clock::time_point now)
             continue;
         auto const* const others = find(resource);
         if (!others && waiters_.freed(resource, now)) {
-            h.grant()->hands_on = false;  // it is the next one's to end
+            h.grant()->hands_on = false;  // the next holder ends the hand-overs
             if (log_.observed())
                 log_.tell(&observer::handed_over, {.when = now, .lock = h.number, .resource = resource}, h.kept_);
         }
-        if (others)  // no node tells us of what we do ourselves
-            who_keeps_out(*others, [](auto& other) { return other.others_changed(), false; });
+        if (others)  // no node notifies this manager of its own changes
+            find_excluding(*others, [](auto& other) { return other.others_changed(), false; });
     }
 }
 
@@ -114,7 +114,7 @@ void held_locks::give_away(held_lock_entry& h) noexcept
         return;
     try {
         if (h.is_detached())
-            h.grant()->withdraw();  // a key that is set from now on nobody may know of
+            h.grant()->withdraw();  // a key that is set from now on would belong to nobody
         else
             cleaner_.clean_up(h.grant(), h.longest_ttl());
         released_();
@@ -133,9 +133,9 @@ held_lock_entry& held_locks::entry_of(sharer const& s) noexcept
     return static_cast<held_lock_entry&>(const_cast<sharer&>(s));
 }
 
-// Returns the first that meets the condition, or null.
+// Returns the first lock that can exclude readers and meets the condition, or null.
 template <class Condition>
-held_lock_entry* held_locks::who_keeps_out(holders const& there, Condition is_it)
+held_lock_entry* held_locks::find_excluding(holders const& there, Condition is_it)
 {
     if (there.alone)
         return is_it(*there.alone) ? there.alone : nullptr;
@@ -143,7 +143,7 @@ held_lock_entry* held_locks::who_keeps_out(holders const& there, Condition is_it
     return it == there.keep_out.end() ? nullptr : &entry_of(*it);
 }
 
-// Thousands may share a resource, so this looks at a few. The waiter looks again when those have ended.
+// Thousands may share a resource, so this examines only a few. The waiter looks again when those have ended.
 std::optional<clock::time_point> held_locks::held_until(std::span<std::string const> resources,
                                                         redlock::mode wanted) const
 {
@@ -153,12 +153,12 @@ std::optional<clock::time_point> held_locks::held_until(std::span<std::string co
         auto const* const there = find(resource);
         if (!there)
             continue;
-        who_keeps_out(*there, [&](auto& h) {
+        find_excluding(*there, [&](auto& h) {
             if (h.held() && (wanted == mode::exclusive || h.keeps_readers_out()))
                 see(h);
             return false;
         });
-        auto left = seen_max;
+        auto left = examined_max;
         for (auto it = there->others.begin(); wanted == mode::exclusive && left > 0 && it != there->others.end();
              ++it) {
             if (auto const& h = entry_of(*it); h.held()) {
@@ -174,26 +174,27 @@ bool held_locks::held_alone(resource_set const& resources) const
 {
     return std::any_of(resources.begin(), resources.end(), [this](auto& resource) {
         auto const* const there = find(resource);
-        return there && who_keeps_out(*there, [](auto& h) { return h.held() && h.mode() == mode::exclusive; });
+        return there && find_excluding(*there, [](auto& h) { return h.held() && h.mode() == mode::exclusive; });
     });
 }
 
 bool held_locks::upgrade_waits(std::string_view resource) const
 {
     auto const* const there = find(resource);
-    return there && who_keeps_out(*there, [](auto& h) {
+    return there && find_excluding(*there, [](auto& h) {
                return h.held() && h.keeps_readers_out() && h.mode() != mode::exclusive;
            });
 }
 
-// If none of the latest can be joined, the caller acquires a lock of its own, which is then the latest.
+// Examines only the latest locks. If none can be joined, the caller acquires a lock of its own, which is then the
+// latest.
 std::shared_ptr<handle_state> held_locks::join(std::string const& resource, acquire_options const& options,
                                                clock::time_point called, bool passes) const
 {
     auto const* const there = find(resource);
     if (!there || (!passes && there->wanted > 0) || upgrade_waits(resource))
         return nullptr;
-    auto left = seen_max;
+    auto left = examined_max;
     for (auto it = there->others.begin(); left > 0 && it != there->others.end(); ++it, --left) {
         if (auto more = entry_of(*it).join(options, called))
             return more;
@@ -206,7 +207,7 @@ void held_locks::changed(core::watched what, std::size_t node, std::string_view 
     auto const* const there = find(resource);
     if (!there || (what != core::watched::lock && what != core::watched::readers))
         return;
-    who_keeps_out(*there, [&](auto& h) {
+    find_excluding(*there, [&](auto& h) {
         if (what == core::watched::lock)
             h.may_be_gone(node);
         h.others_changed();

@@ -9,7 +9,7 @@
 
 namespace redlock::inline v0::locks {
 
-/// An upgrade under way that waits for others to go.
+/// An upgrade that waits until the other readers have gone.
 class waiting_upgrade {
 public:
     virtual void others_changed() = 0;
@@ -18,13 +18,13 @@ protected:
     ~waiting_upgrade() = default;
 };
 
-/// In which mode a lock is held, and the upgrade under way.
+/// The mode in which a lock is held, and the upgrade under way.
 class held_mode {
 public:
     explicit held_mode(redlock::mode acquired) noexcept : acquired_(acquired) {}
 
-    /// How one that was acquired shared is held. It moves down only: what asks for an upgrade may arrive late, and so
-    /// may what takes it back.
+    /// The form of a lock that was acquired shared. It moves only down, because a request to upgrade may arrive late,
+    /// and so may the request that reverts it.
     enum class form : std::uint8_t { as_acquired, upgraded, downgraded };
 
     // Any thread.
@@ -38,13 +38,13 @@ public:
     bool may_wait_to_be_alone() const noexcept { return right_.held(); }
 
     // On the strand.
-    /// Once, before anybody else knows the lock: it may wait to be alone as long as it has this.
+    /// Gives the lock the right to wait for an upgrade. Call this once, before anybody else knows the lock.
     void may_be_upgraded(lock_handle right) noexcept { right_ = std::move(right); }
     void give_back_right() noexcept;
 
-    /// @param waits null: it does not wait for others. @return false: it must not be upgraded
+    /// @param waits null: the upgrade does not wait for others. @return false: the lock must not be upgraded
     bool begin_upgrade(waiting_upgrade* waits) noexcept;
-    bool end_upgrade() noexcept;  ///< @return whether it has waited in vain
+    bool end_upgrade() noexcept;  ///< @return whether it waited and failed
     bool is_changing() const noexcept { return changing_; }
     void others_changed();
     bool keeps_readers_out() const noexcept { return waits_ || mode() == redlock::mode::exclusive; }
@@ -54,7 +54,7 @@ private:
     std::atomic<form> form_{form::as_acquired};
     bool changing_ = false;
     waiting_upgrade* waits_ = nullptr;
-    lock_handle right_;  // empty: it does not wait to be alone
+    lock_handle right_;  // empty: an upgrade does not wait
 };
 
 }  // namespace redlock::locks

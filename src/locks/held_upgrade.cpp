@@ -1,4 +1,4 @@
-// How a held lock that is shared becomes exclusive, and shared again.
+// The upgrade and the downgrade of a held lock.
 
 #include "locks/held_mode.hpp"
 
@@ -18,7 +18,8 @@ redlock::mode held_mode::mode() const noexcept
     return is_upgradeable() ? mode::upgradeable : mode::shared;
 }
 
-// Before the lock: who is told that it is free, and wants it in the same way, finds this free, too.
+// The right is given back before the lock, so that a waiter that is notified of the free lock finds the right free,
+// too.
 void held_mode::give_back_right() noexcept
 {
     using condition = validity::condition;
@@ -29,8 +30,8 @@ void held_mode::give_back_right() noexcept
         right->lock.state->held_locks.give_away(right->lock);
 }
 
-// A lock that was downgraded is never upgraded again: what took back the first upgrade may arrive late, and would take
-// back the second.
+// A lock that was downgraded is never upgraded again. The request that reverts the first upgrade may arrive late, and
+// would revert the second.
 bool held_mode::begin_upgrade(waiting_upgrade* waits) noexcept
 {
     if (current() != form::as_acquired || changing_)
@@ -70,15 +71,16 @@ void held_lock::end_upgrade()
         state->waiters.shared_again(resources.names().front());
 }
 
-// The nodes shorten nothing; nor does what is counted on.
+// The nodes never shorten a ttl. The upgrade asks for at least the validity that is left, so it does not shorten that
+// either.
 std::chrono::milliseconds held_lock::ttl_of_upgrade() const
 {
     auto const left = std::chrono::ceil<std::chrono::milliseconds>(validity.until() - state->now());
     return std::clamp(left, renewal_.ttl(), std::max(renewal_.ttl(), state->settings.max_ttl));
 }
 
-// The old validity was that of a reader, also where it was longer: only what nodes said to this question is about
-// having it alone.
+// The old validity was that of a reader, even if it was longer. Only the votes of this round say that the lock is
+// exclusive.
 error_code held_lock::conclude_upgrade(quorum::round const& upgrade, std::uint64_t token)
 {
     if (auto const ec = check())
@@ -88,8 +90,9 @@ error_code held_lock::conclude_upgrade(quorum::round const& upgrade, std::uint64
         return errc::validity_exhausted;
     if (token != 0)
         grant_->fence = token;
-    validity.set(upgrade.started, promised);  // first: who sees that it is held alone must not count on more
-    bool const is_upgraded = held_as.change(form::as_acquired, form::upgraded);  // or else it was downgraded meanwhile
+    // Before the form changes: a thread that sees an exclusive lock must not see the reader's validity.
+    validity.set(upgrade.started, promised);
+    bool const is_upgraded = held_as.change(form::as_acquired, form::upgraded);  // false: downgraded meanwhile
     if (is_upgraded) {
         state->held_locks.changed_mode(*this);
         renewal_.upgraded(upgrade.started, promised);

@@ -75,7 +75,7 @@ private:
         for (auto& [value, remaining] : holders) {
             if (remaining.size() < needed)
                 continue;
-            // It keeps its majority until so many keys have gone that fewer than a majority are left.
+            // The lock keeps its majority until fewer than a majority of its keys are left.
             std::sort(remaining.begin(), remaining.end(), std::greater<>());
             info.locked = true;
             info.mode = mode_of(value);

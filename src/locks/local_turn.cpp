@@ -19,8 +19,8 @@ core::history local_turn::history() const
     return h;
 }
 
-// A reader that does not wait is in no queue, but does not pass those that are. And this manager itself may wait for an
-// upgrade.
+// A reader without `wait` is not queued, but yields to queued writers. At the end of a wait, a queued reader is kept
+// out if this manager itself excludes it, for example by an upgrade that waits.
 bool local_turn::keeps_reader_out(bool is_over) const
 {
     auto const& m = request_.manager;
@@ -48,7 +48,7 @@ std::optional<clock::time_point> local_turn::others_first(clock::time_point now)
         history_.queued = true;
         return clock::time_point::max();
     }
-    // As long as this manager itself has the lock, or yields it, the nodes need not be asked.
+    // While this manager itself holds or yields the lock, the nodes need not be asked.
     auto const& m = request_.manager;
     auto const held_until = m.held_locks.held_until(request_.names(), request_.mode_on_nodes());
     auto const until = request_.wants_any() ? kept_from_all(now)
@@ -74,7 +74,8 @@ void local_turn::let_others_pass(free_watch const& watch, bool grows)
         passed_ += place_->let_pass(m.settings.max_handovers - passed_, is_free);
 }
 
-// A set waits on while others have passed it for the rest of its resources.
+// A set keeps waiting when others have passed it for its free resources. It is overtaken only for a resource that it
+// awaits.
 bool local_turn::is_overtaken(quorum::round const& asked) const
 {
     if (!is_behind() || !request_.wants_several())
@@ -84,8 +85,8 @@ bool local_turn::is_overtaken(quorum::round const& asked) const
     });
 }
 
-// If somebody had the lock alone, writers that wait come after this reader, and after all that queue with it: else
-// readers would wait for ever.
+// If a holder excluded this reader, waiting writers come after it and after all readers that queue with it. Otherwise
+// readers could starve.
 void local_turn::denied(quorum::round const& lost, clock::time_point now)
 {
     auto const by_a_holder = [](auto& b) {
@@ -105,7 +106,7 @@ std::optional<clock::time_point> local_turn::kept_from(std::size_t i, clock::tim
     return held_until || !place_ ? held_until : m.waiters.yields_until(name, now);
 }
 
-// Nothing: it may ask for one of them.
+// Returns nothing if the acquisition may ask for one of the resources.
 std::optional<clock::time_point> local_turn::kept_from_all(clock::time_point now) const
 {
     auto first = clock::time_point::max();

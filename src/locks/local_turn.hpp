@@ -15,8 +15,8 @@
 
 namespace redlock::inline v0::locks {
 
-/// Whether an acquisition may ask the nodes, as far as its own manager knows: its place in the queues of the manager,
-/// and what the manager holds, shares, or yields to others.
+/// Whether an acquisition may ask the nodes, as far as its own manager knows. That depends on its place in the
+/// manager's queues, and on the locks that the manager holds, shares or yields.
 class local_turn {
 public:
     /// @param r must outlive this
@@ -27,51 +27,52 @@ public:
     waiters::place* place() const noexcept { return place_; }  ///< null: it does not wait
     bool is_behind() const { return place_ && !place_->first(); }
 
-    /// Whether this manager keeps a reader out although the nodes, which know only the manager, would let it in.
+    /// Whether this manager keeps out a reader that the nodes would let in: the nodes know only the manager.
     bool keeps_reader_out(bool is_over) const;
 
-    /// One more handle on what this manager shares already; null if there is none.
+    /// One more handle on a lock that this manager shares already; null if there is none.
     std::shared_ptr<handle_state> join();
 
-    /// Until when others of this manager, or of other ones, come first; they wake it when they are done. Nothing: it
-    /// may ask the nodes.
+    /// Until when other waiters come first, of this manager or of others. They wake this one when they are done. Empty:
+    /// it may ask the nodes.
     std::optional<clock::time_point> others_first(clock::time_point now);
 
-    /// A set that waits for some of its resources lets those pass that want one of the others; but not for ever.
+    /// While a set waits for some of its resources, single acquisitions of the others may pass it, up to a limit.
     void let_others_pass(free_watch const&, bool grows);
 
-    /// Whether others of its manager come first for what it has @p asked for: the nodes notify them, and not it.
+    /// Whether other waiters of this manager come first for the resources of @p asked. Then pushes wake them, not this
+    /// one.
     bool is_overtaken(quorum::round const& asked) const;
 
-    /// Tells those behind what it has met.
+    /// Tells the waiters behind this one the outcome.
     void tell_those_behind(error_code outcome, std::shared_ptr<quorum::round> asked) const
     {
         if (place_)
             place_->met(outcome, std::move(asked));
     }
 
-    /// A round was lost to others.
+    /// Call this after a round was lost to others.
     void denied(quorum::round const&, clock::time_point now);
 
-    /// Whether it comes before writers that wait.
+    /// Whether this reader passes waiting writers.
     bool passes_writers() const noexcept
     {
         return request_.shares() && (request_.options.passes_writers || (place_ && place_->kept_out() >= called_));
     }
 
-    /// What it has met here, without its rounds.
+    /// The history of this acquisition, without the number of its rounds.
     core::history history() const;
 
-    // If it wants any of several.
+    // For any of several resources.
 
-    /// Until when it does not ask for resource number @p i: others of this manager come first, or have it, and wake it
-    /// when they are done. Or this manager yields it. Nothing: it may ask.
+    /// Until when it does not ask for resource number @p i. Either this manager yields it, or others of this manager
+    /// come first or hold it; these wake this one when they are done. Empty: it may ask.
     std::optional<clock::time_point> kept_from(std::size_t i, clock::time_point now) const;
 
-    /// From when on there is another one than those for which it has @p asked.
+    /// When it may ask for a resource that is not in the round @p asked.
     clock::time_point another_choice_at(quorum::round const& asked, clock::time_point now) const;
 
-    /// Until when this manager itself has the first of them that it has.
+    /// When the first lock ends that this manager itself holds on one of the resources.
     clock::time_point first_held_until() const;
 
 private:
@@ -80,8 +81,8 @@ private:
     acquire_request const& request_;
     clock::time_point const called_;
     waiters::place* place_ = nullptr;
-    core::history history_;   ///< but for its rounds
-    std::size_t passed_ = 0;  ///< how many have come before a set that waits
+    core::history history_;   ///< without the number of rounds
+    std::size_t passed_ = 0;  ///< how many waiters have passed this set
 };
 
 }  // namespace redlock::locks

@@ -82,7 +82,7 @@ asio::any_io_executor executor_of(std::shared_ptr<manager_state> const& s) noexc
 
 namespace {
 
-/// One call of `lock_manager::async_shutdown`: only the wait can be cancelled, not the shutdown.
+/// One call of `lock_manager::async_shutdown`. Cancellation ends only the wait, not the shutdown.
 class shutdown_wait final : public runtime::shared_operation<shutdown_wait> {
 public:
     shutdown_wait(std::shared_ptr<manager_state> s, detail::error_handler handler)

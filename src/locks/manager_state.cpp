@@ -20,19 +20,19 @@ std::string default_owner()
 
 }  // namespace
 
-// Begins the shutdown when the manager is gone, or lets go of its state if the execution context goes first.
-struct manager_state::last_will {
-    explicit last_will(manager_state& s) noexcept : of(&s) {}
-    last_will(last_will&& other) noexcept : of(std::exchange(other.of, nullptr)) {}
-    ~last_will()
+// Begins the shutdown after the manager was destroyed. If the execution context ends first, drops the state.
+struct manager_state::deferred_shutdown {
+    explicit deferred_shutdown(manager_state& s) noexcept : of(&s) {}
+    deferred_shutdown(deferred_shutdown&& other) noexcept : of(std::exchange(other.of, nullptr)) {}
+    ~deferred_shutdown()
     {
         if (of)
-            auto const gone = std::move(of->last_self_);
+            auto const gone = std::move(of->kept_until_shutdown_);
     }
 
     void operator()()
     {
-        auto const self = std::move(std::exchange(of, nullptr)->last_self_);
+        auto const self = std::move(std::exchange(of, nullptr)->kept_until_shutdown_);
         self->shut_down({});
     }
 
@@ -50,7 +50,7 @@ std::shared_ptr<manager_state> manager_state::make(asio::any_io_executor user_ex
                                              std::move(log));
     s->quorum.nodes.start(std::shared_ptr<quorum::node_set>(s, &s->quorum.nodes),
                           [state = s.get()](std::size_t node, std::string_view key) { state->changed(node, key); });
-    s->last_will_ = s->strand().prepare(last_will(*s));
+    s->deferred_shutdown_ = s->strand().prepare(deferred_shutdown(*s));
     runtime::context_guard::watch(user_executor, s, s->strand());
     return s;
 }
@@ -106,7 +106,7 @@ stats manager_state::stats() const
     return s;
 }
 
-// A node notifies that a key has changed, or, without a key, that it may have missed changes.
+// A node notifies that a key has changed. An empty key: the node may have missed changes.
 void manager_state::changed(std::size_t node, std::string_view key)
 {
     if (key.empty())
@@ -128,8 +128,8 @@ void manager_state::shut_down(std::function<void(error_code)> done)
 
 void manager_state::shut_down_in_background() noexcept
 {
-    last_self_ = shared_from_this();
-    strand().execute(std::move(last_will_));
+    kept_until_shutdown_ = shared_from_this();
+    strand().execute(std::move(deferred_shutdown_));
 }
 
 void manager_state::abandon()

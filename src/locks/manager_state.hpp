@@ -4,7 +4,7 @@
 #include "locks/preferences.hpp"
 #include "locks/renewal_log.hpp"
 #include "locks/shutdown.hpp"
-#include "locks/statistics.hpp"
+#include "locks/counters.hpp"
 #include "locks/waiters.hpp"
 #include "quorum/cleaner.hpp"
 #include "quorum/proposals.hpp"
@@ -29,14 +29,13 @@
 
 namespace redlock::inline v0::locks {
 
-/** What a manager, its locks and its operations share: the rooms of the house, and no more than how they are connected.
-
-    All of it lives on the runtime's strand, except where a room says otherwise. It has a data member for each room.
+/** The state that a manager, its locks and its operations share. It has a data member for each part, and only
+    connects them. Everything lives on the runtime's strand, unless the part says otherwise.
 */
 class manager_state final : public runtime::guest_of_context, public std::enable_shared_from_this<manager_state> {
 public:
-    /// Makes one that the execution context tells of its end.
-    /// @param log the function of the config, where the nodes use it, too
+    /// Makes a state that the execution context notifies of its end.
+    /// @param log the event log, if the nodes use it already
     static std::shared_ptr<manager_state> make(asio::any_io_executor user_executor, std::shared_ptr<runtime::runtime>,
                                                config, std::vector<std::shared_ptr<node>>,
                                                std::shared_ptr<runtime::event_log> log = {});
@@ -53,12 +52,13 @@ public:
     bool abandoned() const noexcept { return runtime.abandoned(); }
     redlock::stats stats() const;
 
-    /// A value that no other acquisition sets, of any client.
+    /// A value that no other acquisition of any client uses.
     std::string make_token();
 
-    /// Begins the end, or joins it. Locks are kept until their holders have let go of them, or until they run out.
+    /// Begins the shutdown, or joins it. A lock stays held until its holder gives it back, or until its validity is
+    /// over.
     void shut_down(std::function<void(error_code)> done);
-    /// The same, for nobody who waits, without a need of memory. Any thread; once.
+    /// Begins the shutdown without a handler and without allocating memory. Any thread; call it once.
     void shut_down_in_background() noexcept;
     void abandon() override;
 
@@ -86,10 +86,10 @@ public:
     locks::shutdown shutdown;
 
 private:
-    struct last_will;
-    std::shared_ptr<manager_state> last_self_;  // from the end of the manager until the shutdown begins
-    runtime::strand::prepared last_will_;
-    std::shared_ptr<void> alive_;  // this, while it shuts down: the manager may be gone
+    struct deferred_shutdown;
+    std::shared_ptr<manager_state> kept_until_shutdown_;  // set from the manager's end until the shutdown begins
+    runtime::strand::prepared deferred_shutdown_;
+    std::shared_ptr<void> alive_;  // this, during the shutdown: the manager may be destroyed
 };
 
 }  // namespace redlock::locks

@@ -1,4 +1,4 @@
-// How who shares a lock has it alone for a while, and shares it again.
+// The calls that upgrade and downgrade a shared lock.
 
 #include "core/backoff.hpp"
 #include "core/validity.hpp"
@@ -68,8 +68,8 @@ private:
     clock::time_point const give_up_at_;
     std::shared_ptr<quorum::round> round_;
     std::size_t rounds_ = 0;
-    bool changed_ = false;  ///< who shares it, since the nodes were asked
-    std::string why_;       ///< it was refused
+    bool changed_ = false;  ///< other holders have changed since the nodes were asked
+    std::string why_;       ///< why it was refused
     token_draw draw_;
 };
 
@@ -79,14 +79,14 @@ void mode_change::others_changed()
     wake();
 }
 
-// What has been asked ends in time.
+// A round under way ends soon by itself.
 void mode_change::stop()
 {
     last_round_ = true;
     wake();
 }
 
-// The nodes that have it not count as having said no.
+// Nodes that do not have the key count as denied.
 std::shared_ptr<quorum::round> mode_change::ask(node_command::kind what)
 {
     auto const& grant = held_->grant();
@@ -121,7 +121,7 @@ runtime::task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self
             co_return self->gave_up(ec);
         if (self->why_ = self->refusal(); !self->why_.empty())
             co_return self->gave_up(errc::invalid_argument);
-        // Of several handles one alone cannot know what the others do.
+        // The holders of other handles may still read.
         error_code ec = errc::contended;
         if (!held.handles.count.several())
             ec = co_await have_alone(self);
@@ -134,7 +134,7 @@ runtime::task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self
     }
 }
 
-// Why it must not go on.
+// Returns why the upgrade must end; no error: it goes on.
 error_code mode_change::over() const
 {
     if (by_->given_back())
@@ -145,8 +145,8 @@ error_code mode_change::over() const
                                                                     : make_error_code(asio::error::operation_aborted);
 }
 
-// Those who read it may wait for what comes later in the order of names, and so for what the scope holds of that. Of a
-// scope that gets it meanwhile, too.
+// Another reader may wait for a name that comes later, and that the scope holds: a deadlock. The scope may also get
+// such a name while the upgrade waits.
 std::string mode_change::refusal() const
 {
     auto const& in = by_->of_scope();
@@ -156,9 +156,9 @@ std::string mode_change::refusal() const
     auto const held = in->scope->holds_up_to();
     if (held <= name)
         return {};
-    return fmt::format("to wait for those who share it while the scope holds \"{}\" would deadlock with who shares it "
-                       "and waits for that: "
-                       "upgrade it before you acquire what comes later in the order of names, or do not wait",
+    return fmt::format("waiting for the other readers while the scope holds \"{}\" would deadlock with a reader that "
+                       "waits for that lock: "
+                       "upgrade before you acquire locks that come later in the order of names, or do not wait",
                        std::string_view(runtime::shown_name(std::string_view(held))));
 }
 
@@ -179,7 +179,7 @@ void mode_change::complete(error_code ec)
     done(why_.empty() ? detail::reported_error(ec) : upgrade_refused(held_->resources, why_));
 }
 
-// The nodes have noted that it waits, and keep others from reading.
+// The nodes have noted the upgrade's wish and keep readers out, so it is withdrawn.
 error_code mode_change::gave_up(error_code ec)
 {
     auto& quorum = state_->quorum;
@@ -192,8 +192,8 @@ error_code mode_change::gave_up(error_code ec)
     return ec;
 }
 
-// Where a quorum of the nodes will notify, now and then all the same: a notice may get lost, and nobody tells of a
-// reader whose time is over.
+// Asks now and then even if a quorum of the nodes will notify. A notice may get lost, and no node notifies of a reader
+// whose time is over.
 clock::time_point mode_change::ask_again_at()
 {
     auto& state = *held_->state;
@@ -232,8 +232,8 @@ runtime::task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> s
             co_return errc::no_quorum;
     }
     auto ec = self->by_->given_back() ? make_error_code(errc::not_held) : held.conclude_upgrade(*upgrade, token);
-    if (ec == errc::not_held || ec == asio::error::operation_aborted) {  // nobody wants it any more; the nodes do not
-                                                                         // know that
+    // The lock was given back or downgraded, but the nodes do not know that.
+    if (ec == errc::not_held || ec == asio::error::operation_aborted) {
         held.held_as.change(held_lock::form::as_acquired, held_lock::form::downgraded);
         self->ask(node_command::kind::downgrade)->send();
     }
@@ -259,7 +259,8 @@ error_code mode_change::outcome_of(quorum::round const& upgrade) const
     return upgrade.votes.lost_for_want_of(upgrade.quarantined()) ? errc::quarantined : errc::no_quorum;
 }
 
-// 0: there is none. Nobody else can win the lock meanwhile, but others raise the counters as they ask for it.
+// Returns 0 if there is no token. Nobody else can win the lock meanwhile, but others that ask for it raise the
+// counters.
 runtime::task<std::uint64_t> mode_change::draw_token(std::shared_ptr<mode_change> self,
                                                      std::shared_ptr<quorum::round> upgrade)
 {
@@ -274,14 +275,14 @@ runtime::task<std::uint64_t> mode_change::draw_token(std::shared_ptr<mode_change
     co_return token;
 }
 
-// It is shared from the call on; the nodes are told.
+// The lock is shared from the call on; this operation only tells the nodes.
 runtime::task<error_code> mode_change::downgrade(std::shared_ptr<mode_change> self)
 {
     auto& held = *self->held_;
     auto& state = *held.state;
     state.operations.enter(*self);
     state.held_locks.changed_mode(held);
-    held.others_changed();  // an upgrade that waits has nothing to wait for any more
+    held.others_changed();  // an upgrade that waits ends now
     state.waiters.shared_again(held.resources.names().front());
     if (self->cancelled_ || state.shutdown.closed())
         co_return asio::error::operation_aborted;
@@ -309,7 +310,8 @@ void start_upgrade(std::shared_ptr<handle_state> s, std::chrono::milliseconds wa
 {
     if (auto const ec = check_mode_change(s))
         return done(ec);
-    if (s->lock.grant()->is_taken_over())  // who had it before may have tried, and what takes that back may arrive late
+    // The previous holder may have tried an upgrade, and the request that reverts it may arrive late.
+    if (s->lock.grant()->is_taken_over())
         return done(errc::invalid_argument);
     if (auto const wrong = check_wait(wait); !wrong.empty())
         return done(upgrade_refused(s->lock.resources, wrong));

@@ -13,17 +13,17 @@
 
 namespace redlock::inline v0::locks {
 
-/// In which order a manager asks for resources of which somebody wants any. On the strand.
+/// The order in which a manager asks for resources when any of several is wanted. On the strand.
 class preferences {
 public:
-    /// @param own by which this manager begins at another place than others
+    /// @param own a text of this manager, so that different managers begin at different places
     explicit preferences(std::string_view own) : own_(own) {}
 
-    /// Of sets with the same first name one is remembered.
+    /// Remembers only one of the sets with the same first name.
     core::preference& among(std::span<std::string const> resources)
     {
         if (known_.size() >= known_max)
-            known_.clear();  // each begins again where it began
+            known_.clear();  // each set begins again with its first order
         auto const known = known_.find(resources.front());
         if (known != known_.end() && known->second.order().size() == resources.size())
             return known->second;

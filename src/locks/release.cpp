@@ -23,7 +23,7 @@ public:
     {
         auto& state = *self->state_;
         state.operations.enter(*self);
-        if (!held->let_go())  // its validity was over before this could begin
+        if (!held->let_go())  // its validity ended before the release began
             co_return errc::not_held;
         auto const until = held->grant()->stays_until;
         bool const stays = until && *until > state.now();
@@ -40,7 +40,7 @@ public:
         co_return self->outcome_of(*release);
     }
 
-    /// Of what another process has acquired.
+    /// Releases a lock that another process has acquired.
     static runtime::task<error_code> run(std::shared_ptr<release_operation> self, std::shared_ptr<quorum::grant> taken)
     {
         auto& state = *self->state_;
@@ -72,7 +72,7 @@ public:
             round_->end_wait();
     }
 
-    void stop() override {}  // it ends in time, and well
+    void stop() override {}  // it ends soon by itself
 
     void abandon() override
     {
@@ -89,8 +89,8 @@ private:
             return asio::error::operation_aborted;
         if (release.votes.verdict() == core::verdict::won)
             return {};
-        return release.votes.refused() ? errc::not_held : errc::no_quorum;  // refused: a majority did not have it any
-                                                                            // more
+        // Refused: a majority no longer had the key.
+        return release.votes.refused() ? errc::not_held : errc::no_quorum;
     }
 
     std::shared_ptr<manager_state> const state_;

@@ -8,7 +8,7 @@ namespace redlock::inline v0::locks {
 
 namespace {
 
-// What fails now and then, and is well again at once, is told once in this time.
+// If renewals fail and recover again and again, the log gets at most one pair of lines in this time.
 constexpr std::chrono::seconds at_least{1};
 
 }  // namespace
@@ -34,7 +34,7 @@ void renewal_log::begin_to_fail(std::uint64_t lock, resource_set const& resource
         auto const k = std::make_shared<kept const>(kept{resources, std::string(why)});
         log_.announce(&observer::renewals_failing, {.when = since_, .lock = lock, .resources = k->names, .why = k->why},
                       k);
-    } catch (...) {  // out of memory: an event less
+    } catch (...) {  // out of memory: drop the event
     }
 }
 

@@ -12,10 +12,10 @@
 
 namespace redlock::inline v0::locks {
 
-/** Tells when renewals begin to fail, and when they are well again: two lines, and two events, however many locks there
+/** Reports when renewals begin to fail, and when they succeed again: two lines and two events, however many locks there
     are.
 
-    Each lock keeps a note of whether its latest renewal has failed. All of it on the strand.
+    Each lock keeps a note: whether its latest renewal has failed. On the strand.
 */
 class renewal_log {
 public:
@@ -23,7 +23,7 @@ public:
 
     void failed(bool& note, std::uint64_t lock, resource_set const&, std::string_view why) noexcept;
     void succeeded(bool& note) noexcept;
-    void ended(bool& note, bool lost) noexcept;  ///< the lock is not renewed any more
+    void ended(bool& note, bool lost) noexcept;  ///< the lock is no longer renewed
 
 private:
     void begin_to_fail(std::uint64_t lock, resource_set const&, std::string_view why) noexcept;
@@ -31,8 +31,8 @@ private:
 
     runtime::runtime& runtime_;
     runtime::event_log& log_;
-    std::size_t failing_ = 0;  ///< locks
-    bool told_ = false;        ///< that they fail
+    std::size_t failing_ = 0;  ///< locks whose latest renewal failed
+    bool told_ = false;        ///< the failure was reported
     clock::time_point since_;
     std::uint64_t failures_ = 0;
     std::uint64_t lost_ = 0;

@@ -15,7 +15,7 @@ namespace redlock::inline v0::locks {
 /// When a lock is renewed, and for how long. On the strand.
 class renewal_plan {
 public:
-    /// @param promised by a quorum, of the ttl, in the round that began at @p started
+    /// @param promised the time that a quorum promised in the round that began at @p started
     renewal_plan(runtime::runtime& r, acquire_options const& options, clock::time_point started,
                  std::chrono::milliseconds promised)
         : runtime_(r), ttl_(options.ttl), promised_(promised), automatic_(options.renew == renewal::automatic)
@@ -44,7 +44,7 @@ public:
             due_ = std::min(due_, not_before_);
     }
 
-    /// From now on it is renewed, for @p ttl at the least.
+    /// Renews the lock from now on, for at least @p ttl.
     void renew_for(std::chrono::milliseconds ttl)
     {
         automatic_ = true;
@@ -52,21 +52,22 @@ public:
         plan(runtime_.now());
     }
 
-    /// An extension for @p ttl has won. No node's promise makes renewals come more often than the least ttl would.
+    /// Call this when an extension for @p ttl has won. Short promises do not make renewals more frequent than the least
+    /// ttl.
     void extended(std::chrono::milliseconds promised, std::chrono::milliseconds ttl) noexcept
     {
         if (ttl >= ttl_)
             promised_ = std::clamp(promised, period_min, std::max(ttl_, period_min));
     }
 
-    /// What an upgrade that began at @p started has left of the validity may be less.
+    /// Call this after an upgrade that began at @p started: it may have left less validity.
     void upgraded(clock::time_point started, std::chrono::milliseconds promised)
     {
         if (automatic_)
             due_ = std::min(due_, core::renewal_due(started, promised, runtime_.random()[0]));
     }
 
-    /// A node says that its key is gone.
+    /// Call this when a node says that its key is gone.
     void key_is_gone() noexcept { gone_meanwhile_ = under_way_; }
     void ask_soon() noexcept { due_ = std::min(due_, std::max(runtime_.now(), not_before_)); }
 
@@ -82,9 +83,9 @@ private:
     std::chrono::milliseconds promised_;
     bool automatic_;
     bool under_way_ = false;
-    bool gone_meanwhile_ = false;  // a node has said so
+    bool gone_meanwhile_ = false;  // a node reported a missing key during a renewal
     clock::time_point due_ = clock::time_point::max();
-    clock::time_point not_before_;  // whatever nodes say of the key, it is not renewed again earlier
+    clock::time_point not_before_;  // no renewal begins earlier, even if nodes report a missing key
 };
 
 }  // namespace redlock::locks

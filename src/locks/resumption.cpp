@@ -1,4 +1,4 @@
-// How one goes on with a lock that another process has acquired.
+// Resumes a lock that another process has acquired.
 
 #include "core/backoff.hpp"
 #include "core/validity.hpp"
@@ -33,7 +33,7 @@ public:
     {
     }
 
-    /// What is wrong with the arguments, for people; empty: nothing.
+    /// The problem with the arguments, for people; empty: none.
     std::string wrong() const;
 
     static runtime::task<error_code> run(std::shared_ptr<resumption>);
@@ -52,7 +52,7 @@ private:
     lock_ticket const ticket_;
     acquire_options const options_;
     attempt attempt_;
-    clock::time_point const give_up_at_;  ///< no round is started later
+    clock::time_point const give_up_at_;  ///< no round starts later
     bool const explains_;
     std::shared_ptr<quorum::round> round_;
     std::size_t rounds_ = 0;
@@ -90,7 +90,7 @@ runtime::task<error_code> resumption::run(std::shared_ptr<resumption> self)
             r.hand_out();
             co_return ec;
         }
-        if (ec == errc::lost) {  // so nobody else can hold it
+        if (ec == errc::lost) {  // so no process can hold it
             state.cleaner.clean_up(taken, state.settings.max_ttl);
             co_return ec;
         }
@@ -131,7 +131,7 @@ error_code resumption::outcome() const
 void resumption::hand_out()
 {
     auto const held = detail::make_recycled<held_lock>(state_, attempt_.origin(), ticket_.resources, *round_, options_);
-    held->may_live_for(state_->settings.max_ttl);  // who had it before may have asked for that
+    held->may_live_for(state_->settings.max_ttl);  // the previous holder may have asked for that
     held->set_alarm();
     state_->held_locks.add(held);
     won_ = detail::access::make_handle(held->first_handle());
@@ -155,7 +155,7 @@ void resumption::complete(error_code ec)
         attempt_.tell_end(ec, won_, rounds_, shared_from_this());
     detail::reported_error outcome(ec);
     give_reports(outcome, options_.report, explains_, [&] { return report(ec); });
-    round_.reset();  // here, on the strand: the last who knows us may be a thread of the user's
+    round_.reset();  // on the strand, because a thread of the user may drop the last reference to this
     done(std::move(outcome), std::move(won_));
 }
 

@@ -22,7 +22,7 @@ std::chrono::milliseconds retry_after(attempt_report const& report, std::size_t 
 {
     if (report.outcome == errc::invalid_argument || report.outcome == errc::unsupported)
         return {};
-    std::uint64_t const bits = std::random_device()();  // a generator of our own would be repeated by a fork
+    std::uint64_t const bits = std::random_device()();  // a generator that is kept would repeat itself after a fork
     return core::retry_after(told_by(report), attempt, bits << 32);
 }
 

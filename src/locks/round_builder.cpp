@@ -18,7 +18,8 @@ std::shared_ptr<quorum::round> round_builder::next(std::shared_ptr<quorum::grant
     auto const question = core::question_for(history);
     if (question.contends)
         r->contend(question.more_follow && !request_.wants_several());
-    // Who queues for any of several is rather denied than not: those before it have found the others taken.
+    // An acquisition that queues for any of several is likely to be denied: the waiters before it found the others
+    // taken.
     if (question.watches || (question.contends && r->command.any))
         r->watch();
     if (grows)
@@ -31,8 +32,8 @@ std::shared_ptr<quorum::round> round_builder::next(std::shared_ptr<quorum::grant
     return r;
 }
 
-// A fresh value for each round: a round never meets its own leftovers, nor frees its successor. But one that grows adds
-// to what those before it have kept.
+// Each round has a fresh value: the round never meets keys of an earlier one, and a clean-up never deletes keys of a
+// later one. A set that grows keeps its value, and adds to the keys that earlier rounds kept.
 std::shared_ptr<quorum::round> round_builder::plain(std::shared_ptr<quorum::grant> growing) const
 {
     auto& manager = request_.manager;
@@ -45,7 +46,7 @@ std::shared_ptr<quorum::round> round_builder::plain(std::shared_ptr<quorum::gran
                                                 request_.options.ttl, request_.mode_on_nodes());
 }
 
-// The preferred ones first. If it is kept from all of them it asks all the same: it does not wait, or not any more.
+// Preferred resources come first. If none may be asked for now, it asks for all: it does not wait, or its wait is over.
 quorum::key_list round_builder::choices(clock::time_point now) const
 {
     quorum::key_list all, keys;

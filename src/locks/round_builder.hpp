@@ -13,27 +13,27 @@
 
 namespace redlock::inline v0::locks {
 
-/// What an acquisition asks the nodes next.
+/// Decides what an acquisition asks the nodes next.
 class round_builder {
 public:
-    /// All of them must outlive this.
+    /// The arguments must outlive this.
     round_builder(acquire_request const& r, local_turn const& t, token_draw& d) : request_(r), turn_(t), draw_(d) {}
 
-    /// @param growing what the rounds of a set that grows have kept; null if it does not grow
+    /// @param growing the keys that a set that grows has kept; null if it does not grow
     std::shared_ptr<quorum::round> next(std::shared_ptr<quorum::grant> growing);
 
     std::size_t rounds() const noexcept { return rounds_; }
 
-    /// The latest round was lost to others.
+    /// Call this when the latest round was lost to others.
     void lost_to_others() noexcept { ++lost_; }
 
-    /// Whether a set is to keep from now on what it gets.
+    /// Whether a set should keep what it gets from now on.
     bool should_grow() const noexcept
     {
         return turn_.place() && request_.wants_several() && lost_ >= core::all_or_nothing;
     }
 
-    /// Nodes have chosen of several, but not the same in @p lost, so they differ in what is free.
+    /// Call this when the nodes in @p lost chose different keys: they differ in which keys are free.
     void prefer_others(quorum::round const& lost) const;
 
 private:
@@ -44,7 +44,7 @@ private:
     local_turn const& turn_;
     token_draw& draw_;
     std::size_t rounds_ = 0;
-    std::size_t lost_ = 0;  ///< to others, races included
+    std::size_t lost_ = 0;  ///< rounds lost to others, including races
 };
 
 }  // namespace redlock::locks

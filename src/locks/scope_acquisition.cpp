@@ -56,7 +56,7 @@ private:
     std::string shown_part(lock_handle const&) const;
     void put_together();
 
-    /// Waits for an operation that @p start begins, with the handler that it is given.
+    /// Starts an operation by @p start, which gets the handler, and waits for its end.
     template <class Handler, class Result, class Start>
     auto ask(Result result, Start start)
     {
@@ -77,14 +77,14 @@ private:
     acquire_request const request_;
     clock::time_point const called_;
 
-    std::vector<lock_handle> parts_;  ///< what is held of it
-    resource_set rest_;               ///< what is not
-    detail::reported_error asked_;    ///< what has become of that
-    attempt_report said_;             ///< the same, if there is to be a report
+    std::vector<lock_handle> parts_;  ///< what the scope holds
+    resource_set rest_;               ///< what the scope does not hold
+    detail::reported_error asked_;    ///< the outcome of acquiring @ref rest_
+    attempt_report said_;             ///< the report about that, if the caller wants one
     bool has_asked_ = false;
-    std::string why_;  ///< it failed, if the code alone does not tell
+    std::string why_;  ///< why it failed, if the code alone does not tell
     lock_handle won_;
-    bool asks_ = false;  ///< an operation of its own is under way, which @ref signal_ reaches
+    bool asks_ = false;  ///< waits for another operation, which @ref signal_ cancels
     asio::cancellation_signal signal_;
 };
 
@@ -114,7 +114,7 @@ runtime::task<error_code> scope_acquisition::run(std::shared_ptr<scope_acquisiti
     co_return error_code();
 }
 
-// An earlier acquisition in the scope may acquire what this one wants: then the scope wakes it, too.
+// An earlier acquisition in the scope may acquire the same names. Then the scope wakes this one, too.
 runtime::task<void> scope_acquisition::wait_for_turn(std::shared_ptr<scope_acquisition> self,
                                                      std::optional<scope_state::turn>& turn)
 {
@@ -129,7 +129,7 @@ runtime::task<void> scope_acquisition::wait_for_turn(std::shared_ptr<scope_acqui
     }
 }
 
-// Whatever is held of it stays held meanwhile.
+// The old handles are dropped only after the new ones exist, so that the locks stay held.
 void scope_acquisition::look_what_is_held()
 {
     auto found = scope_->look_at(request_.resources());
@@ -137,29 +137,29 @@ void scope_acquisition::look_what_is_held()
     rest_ = resource_set(std::move(found.rest));
 }
 
-// What is wanted of a lock that is held.
+// Returns the first wanted name of a held lock.
 std::string scope_acquisition::shown_part(lock_handle const& part) const
 {
     auto const is_wanted = [this](auto& name) { return std::ranges::binary_search(request_.resources(), name); };
     return shown(*std::ranges::find_if(part.resources(), is_wanted));
 }
 
-// Why it must not be done, for people; empty if it may.
+// Returns why this acquisition is refused, for people; empty: it is not.
 std::string scope_acquisition::refusal() const
 {
     for (auto const& p : parts_) {
-        bool const is_shared = detail::access::handle_of(p)->lock.grant()->mode == mode::shared;  // if it is upgraded,
-                                                                                                  // not for ever
+        // Shared even if it is upgraded: it may be downgraded.
+        bool const is_shared = detail::access::handle_of(p)->lock.grant()->mode == mode::shared;
         if (is_shared && request_.options.mode != mode::shared
             && (request_.options.mode == mode::exclusive || request_.options.mode != p.mode()))
-            return fmt::format("the scope shares \"{}\", and to wait until nobody else does would deadlock with who "
-                               "waits for the same: "
-                               "give it back first, or take it for yourself from the beginning",
+            return fmt::format("the scope shares \"{}\", and waiting for the other readers would deadlock with a "
+                               "reader that waits in the same way: "
+                               "release the lock first, or acquire it exclusively from the beginning",
                                shown_part(p));
     }
     if (state_->settings.fencing && parts_.size() + (is_complete() ? 0 : 1) > 1)
-        return fmt::format("the scope holds \"{}\" already, with a fencing token of its own, and a handle has one for "
-                           "all: acquire each by itself",
+        return fmt::format("the scope holds \"{}\" already, with a fencing token of its own, and a handle has only "
+                           "one token: acquire each resource by its own call",
                            shown_part(parts_.front()));
     auto const held = scope_->holds_up_to();
     if (is_complete() || request_.options.wait.count() == 0 || held < rest_.names().front())
@@ -191,7 +191,7 @@ runtime::task<error_code> scope_acquisition::acquire_rest(std::shared_ptr<scope_
     co_return a.asked_;
 }
 
-// So that it lasts for as long as a lock of our own would.
+// Extends a held lock, so that it lasts as long as a new lock would.
 runtime::task<error_code> scope_acquisition::make_last(std::shared_ptr<scope_acquisition> self, lock_handle const& part)
 {
     auto& a = *self;
@@ -242,7 +242,7 @@ void scope_acquisition::complete(error_code ec)
 {
     parts_.clear();
     if (ec)
-        won_ = {};  // the nodes had granted it, and then memory ran out
+        won_ = {};  // memory ran out after the nodes had granted it
     auto const elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - called_);
     bool const was_told = has_asked_ && ec == asked_;
     detail::reported_error outcome = was_told ? std::move(asked_) : detail::reported_error(ec);
@@ -265,11 +265,11 @@ void scope_acquisition::complete(error_code ec)
 void start_acquire_in_scope(std::shared_ptr<scope_state> s, resource_set resources, acquire_options options,
                             detail::acquire_handler handler, bool explains)
 {
-    auto& m = *s->manager;  // which a keeps
+    auto& m = *s->manager;  // the operation keeps it
     acquire_request request{m, std::move(resources), options, explains};
     if (m.abandoned() || !check(request.resources(), options, m.settings).empty()
         || !m.quorum.nodes.check_ttl(options.ttl).empty())
-        return start_acquire(std::move(request), std::move(handler));  // which says what is wrong
+        return start_acquire(std::move(request), std::move(handler));  // it reports the problem
     auto a = detail::make_recycled<scope_acquisition>(std::move(s), std::move(request), std::move(handler));
     a->done.on_cancel(a);
     m.operations.run(a, scope_acquisition::run(a));

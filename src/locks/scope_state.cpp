@@ -22,10 +22,10 @@ void scope_state::add(lock_handle const& won)
         known_.insert_or_assign(name, known_lock{s->lock.weak_from_this(), handles});
     s->belongs_to(std::move(handles));
 
-    std::set<turn*> woken;  // each once, however many of the names it wants
+    std::set<turn*> woken;  // each turn once, even if it wants several of the names
     for (auto const& name : s->lock.resources) {
-        auto const [begin, end] = wishes_.equal_range(name);
-        std::transform(begin, end, std::inserter(woken, woken.end()), [](auto& wish) { return wish.second; });
+        auto const [begin, end] = wanted_.equal_range(name);
+        std::transform(begin, end, std::inserter(woken, woken.end()), [](auto& entry) { return entry.second; });
     }
     for (auto* const t : woken)
         t->wake_();
@@ -52,7 +52,7 @@ std::shared_ptr<held_lock> scope_state::known_lock::if_held() const
 scope_state::possession scope_state::look_at(resource_set const& names)
 {
     possession all;
-    std::map<held_lock const*, bool> seen;  // locks that were found, and whether there is a handle on each
+    std::map<held_lock const*, bool> seen;  // each lock that was found, and whether it got a handle
     for (auto const& name : names) {
         auto const known = known_.find(name);
         auto const l = known == known_.end() ? nullptr : known->second.if_held();
@@ -90,9 +90,9 @@ scope_state::turn::turn(scope_state& all, resource_set const& names, std::functi
     : all_(all), wake_(std::move(wake)), at_(all.turns_.insert(all.turns_.end(), this))
 {
     try {
-        wishes_.reserve(names.size());
+        entries_.reserve(names.size());
         for (auto const& name : names)
-            wishes_.push_back(all_.wishes_.emplace(name, this));
+            entries_.push_back(all_.wanted_.emplace(name, this));
     } catch (...) {  // out of memory
         leave();
         throw;
@@ -109,8 +109,8 @@ scope_state::turn::~turn()
 
 void scope_state::turn::leave() noexcept
 {
-    for (auto const& wish : wishes_)
-        all_.wishes_.erase(wish);
+    for (auto const& entry : entries_)
+        all_.wanted_.erase(entry);
     all_.turns_.erase(at_);
 }
 

@@ -16,28 +16,29 @@
 
 namespace redlock::inline v0::locks {
 
-/// What a scope knows of the locks that its owner holds, which it does not keep; and who asks for more in it: one at a
-/// time, because who waits for two at once has no order in which it takes them. On the manager's strand.
+/// The locks that a scope's owner holds, which the scope does not keep, and the acquisitions in the scope. One of them
+/// asks at a time: an owner that waits for two locks at once takes them in no order, and could deadlock. On the
+/// manager's strand.
 class scope_state : public std::enable_shared_from_this<scope_state> {
 public:
     explicit scope_state(std::shared_ptr<manager_state> m) noexcept : manager(std::move(m)) {}
 
     std::shared_ptr<manager_state> const manager;
 
-    /// It was acquired in this scope, and nobody has it yet.
+    /// Call this when a lock was acquired in this scope, before anybody gets the handle.
     void add(lock_handle const&);
 
     /// The part of some names that the scope holds.
     struct possession {
         std::vector<lock_handle> handles;  ///< one more handle on each held lock that has one of the names
-        std::vector<std::string> rest;     ///< the names that no such lock has
+        std::vector<std::string> rest;     ///< names that are not held
     };
     possession look_at(resource_set const& names);
 
-    /// The last, in the order of names, of all that is held; empty if that is nothing.
+    /// The last held name, in the order of names; empty if nothing is held.
     std::string holds_up_to();
 
-    /// A place among those who ask for more; it is left on every path.
+    /// The place of an acquisition in the scope's queue; the destructor removes it.
     class turn {
     public:
         /// @param names must outlive the turn
@@ -56,10 +57,10 @@ public:
         scope_state& all_;
         std::function<void()> const wake_;
         std::list<turn*>::iterator const at_;
-        std::vector<std::multimap<std::string_view, turn*>::iterator> wishes_;
+        std::vector<std::multimap<std::string_view, turn*>::iterator> entries_;
     };
 
-    /// While it lives, calls a function when the scope holds something that comes after a name.
+    /// While it lives, calls a function when the scope gets a name that comes after a given one.
     class observation {
     public:
         /// @param tell must not change the scope
@@ -86,10 +87,10 @@ private:
 
     void forget_others();
 
-    std::map<std::string, known_lock, std::less<>> known_;  // by each of their names; some are not held any more
-    std::size_t forget_at_ = 64;                            // at this size those are dropped
+    std::map<std::string, known_lock, std::less<>> known_;  // by each name; some are no longer held
+    std::size_t forget_at_ = 64;                            // at this size, locks that are no longer held are dropped
     std::list<turn*> turns_;
-    std::multimap<std::string_view, turn*> wishes_;  // the turns, by each name that they want
+    std::multimap<std::string_view, turn*> wanted_;  // by each wanted name
     std::multimap<std::string, std::function<void()>> observers_;
 };
 

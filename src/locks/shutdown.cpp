@@ -34,7 +34,7 @@ void shutdown::go_on()
     auto& r = quorum_.runtime;
     if (!std::exchange(draining_, true))
         r.set(deadline_, r.now() + quorum_.settings.connect_timeout + quorum_.nodes.timeout());
-    // Not at once: we may be called from within a node that is handing out answers.
+    // Not at once: the caller may be a node that is handing out answers.
     if (cleaner_.pending() == 0 && operations_.empty())
         r.set(deadline_, r.now());
 }

@@ -15,25 +15,25 @@
 
 namespace redlock::inline v0::locks {
 
-/** The end of a manager: first nothing new begins; when all locks are gone, what is to be released has a while left for
-    it; then the nodes are closed. On the strand.
+/** The end of a manager, in three steps. No operation begins any more. When all locks are gone, the clean-up gets some
+    time. Then the nodes are closed. On the strand.
 */
 class shutdown {
 public:
-    /// @param alive what the caller of @ref begin keeps there lives until everybody has been told of the end
+    /// @param alive the caller of @ref begin stores an owner there; it is dropped after everybody was told of the end
     shutdown(quorum::quorum_state&, runtime::operations&, locks::held_locks&, quorum::cleaner&, runtime::event_log&,
              std::shared_ptr<void>& alive);
 
     bool open() const noexcept { return phase_ == phase::open; }
     bool closed() const noexcept { return phase_ == phase::closed; }
 
-    /// Begins it, unless it has begun; @p done is called when it is over, if it is set.
+    /// Begins the shutdown, unless it has begun. Calls @p done, if set, at the end.
     void begin(std::function<void(error_code)> done);
 
-    /// Something has ended that it may have waited for.
+    /// Call this when something has ended for which the shutdown may wait.
     void go_on();
 
-    /// The execution context goes: it is over, and nobody is told.
+    /// Call this when the execution context ends: the shutdown is over, and nobody is told.
     void abandon() noexcept;
 
 private:

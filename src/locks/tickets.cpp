@@ -1,4 +1,4 @@
-// How one process leaves a lock to others, which go on with it by a ticket.
+// Detaches a lock: another process resumes it with the ticket.
 
 #include "locks/tickets.hpp"
 
@@ -41,7 +41,7 @@ error_code check_detachment(handle_state const& s)
         return errc::unsupported;
     if (!held.held())
         return errc::lost;
-    // What it has given back on the way may be carried out late, and nobody else would know on which nodes.
+    // A node may carry out an unanswered trim late, and the next holder would not know on which nodes.
     return held.grant()->has_trims_unanswered() ? make_error_code(errc::contended) : error_code();
 }
 
@@ -60,14 +60,14 @@ lock_ticket detach(std::shared_ptr<handle_state> const& s, error_code& ec)
         ec = errc::contended;
         return {};
     }
-    if (!held.validity.detach()) {  // it was lost in this very moment
+    if (!held.validity.detach()) {  // it was lost at this moment
         held.validity.give_up(held_lock::condition::released);
         ec = errc::lost;
         ticket = {};
     }
     try {
         asio::post(held.state->strand(), [s] { s->lock.state->held_locks.give_away(s->lock); });
-    } catch (...) {  // out of memory: that is done when its validity is over
+    } catch (...) {  // out of memory: the alarm does that when the validity is over
     }
     return ticket;
 }

@@ -10,10 +10,10 @@
 
 namespace redlock::inline v0::locks {
 
-/// What another process may have set.
+/// The grant of a ticket: the keys that another process may have set.
 std::shared_ptr<quorum::grant> grant_of(lock_ticket const&, manager_state const&);
 
-/// Which node cannot do what is needed to go on with it, and what, for people; empty if each can.
+/// Which node cannot resume or release the ticket, and why, for people; empty: each node can.
 std::string const& lack(lock_ticket const&, quorum::node_set const&);
 
 }  // namespace redlock::locks

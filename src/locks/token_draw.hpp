@@ -13,33 +13,33 @@
 
 namespace redlock::inline v0::locks {
 
-/** How a client that has won a lock comes to a fencing token.
+/** How a client that has won a lock gets a fencing token.
 
-    The token is a number to which a quorum of the nodes has raised its counter for us. Any later acquisition meets one
-    of these nodes, where its number must be higher. Only nodes that have granted count, so that tokens follow the
-    locks.
+    The token is a number to which a quorum of the nodes has raised its counter for this client. Any later acquisition
+    meets one of these nodes, where its number must be higher. Only nodes that have granted count, so tokens follow the
+    order of the locks.
 
-    A reader takes the number that a quorum of the nodes has. If there is none, it proposes one that it need not have
-    for itself. That is not below any token that was complete before, and below any that is drawn later. A writer draws
-    a number of its own.
+    A reader takes the number that a quorum of the nodes has. If there is none, the reader proposes one, which other
+    readers may get, too. This number is not below any token that was complete before, and below any token that is drawn
+    later. A writer draws a number of its own.
 */
 class token_draw {
 public:
     /// @param of must outlive this, as must the manager
     token_draw(manager_state& m, resource_set const& of) : manager_(m), resources_(of) {}
 
-    /// What the next round proposes: more than any counter that this has seen.
+    /// The proposal of the next round: more than any counter seen so far.
     std::uint64_t propose() { return std::min(std::max(manager_.proposals.next(), highest_ + 1), core::fence_end - 1); }
 
-    /// The number that a quorum has reached in the round that has @p won. 0: none, so a second round is needed.
+    /// The number that a quorum reached in the round @p won. 0: none, so a second round is needed.
     std::uint64_t number_in(quorum::round const& won);
 
-    /// A second round, if another client's clock is ahead of ours, or it asked at the same moment. The nodes that have
-    /// granted @p won count on from what they have, and from a new proposal. @p m: whether it draws a number, or only
-    /// sets the least that there is.
+    /// A second round, needed if another client's clock is ahead, or if both clients asked at the same moment. The
+    /// nodes that granted @p won count on from their counters and from a new proposal.
+    /// @param m a writer draws a number; a reader only sets the least one
     std::shared_ptr<quorum::round> second_round(quorum::round const& won, mode m);
 
-    /// The number that a quorum has reached in that round. 0: the nodes' counters have reached different numbers.
+    /// The number that a quorum reached in the round @p raise. 0: the nodes' counters differ.
     std::uint64_t number_after(quorum::round const& raise);
 
     std::size_t second_rounds() const noexcept { return second_rounds_; }
@@ -49,7 +49,7 @@ private:
 
     manager_state& manager_;
     resource_set const& resources_;
-    std::uint64_t highest_ = 0;  ///< of the nodes' counters, as far as known
+    std::uint64_t highest_ = 0;  ///< the highest counter that a node reported
     std::size_t second_rounds_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// How one acquires what may be upgraded.
+// Acquires a lock that may be upgraded.
 
 #include "core/key.hpp"
 #include "core/validity.hpp"
@@ -21,10 +21,10 @@ namespace redlock::inline v0::locks {
 
 namespace {
 
-// Two readers that both wait to be the last would wait for each other. So who may wait has a lock for that, as any
-// other: one at a time. It is taken first, and given back first. In the order of names it comes immediately before its
-// lock: who holds it, and waits for the lock, must not stand behind a set that waits for somebody who waits for the
-// right.
+// Two readers that both wait to be the last would deadlock. So the right to wait for that is an ordinary lock, with one
+// owner at a time. It is acquired first and given back first. In the order of names, it comes immediately before its
+// lock. The owner of the right waits for the lock, so it must not queue behind a set that waits for the right, directly
+// or not.
 class upgradeable final : public detail::cancellable, public std::enable_shared_from_this<upgradeable> {
 public:
     upgradeable(acquire_request r, detail::acquire_handler handler)
@@ -90,8 +90,8 @@ private:
 
     void is_reader(detail::reported_error ec, lock_handle won)
     {
-        if (!ec && !detail::access::handle_of(won)->lock.held_as.may_wait_to_be_alone()) {  // somebody else may have
-                                                                                            // the right by now
+        // The right may have been lost meanwhile, and somebody else may have it.
+        if (!ec && !detail::access::handle_of(won)->lock.held_as.may_wait_to_be_alone()) {
             won = {};
             ec = detail::reported_error(errc::contended);
         }
@@ -104,11 +104,11 @@ private:
         done(std::move(ec), std::move(won));
     }
 
-    // Both acquisitions make one report.
+    // Joins the reports of both acquisitions.
     attempt_report report(detail::reported_error const& ec)
     {
         attempt_report r = request_.options.report ? std::move(said_) : ec.report ? *ec.report : attempt_report();
-        if (r.outcome != ec || (ec && r.message.empty()))  // neither acquisition has failed
+        if (r.outcome != ec || (ec && r.message.empty()))  // the error is not of an acquisition
             r = {.outcome = ec, .message = about(request_.resources(), "cannot hold") + ": " + ec.message()};
         r.rounds += rounds_;
         r.second_rounds += second_rounds_;
@@ -122,7 +122,7 @@ private:
     clock::time_point const give_up_at_;
     attempt_report said_;            ///< the report of the latest acquisition
     std::size_t rounds_ = 0;         ///< of the first acquisition
-    std::size_t second_rounds_ = 0;  ///< likewise
+    std::size_t second_rounds_ = 0;  ///< of the first acquisition
     bool cancelled_ = false;
     asio::cancellation_signal signal_;
 };

@@ -11,10 +11,10 @@
 
 namespace redlock::inline v0::locks {
 
-/// Until when a lock is valid, when it counts as lost, and whether its holder has it still.
+/// Until when a lock is valid, when it counts as lost, and whether its holder still has it.
 class validity {
 public:
-    /// It moves down only.
+    /// It only moves down: to a later one of these.
     enum class condition : std::uint8_t { held, lost, released, detached };
 
     /// @param max_hold as in `acquire_options`
@@ -41,7 +41,7 @@ public:
         return before;
     }
 
-    /// Leaves the keys to others. @return false if it is not held any more
+    /// Leaves the keys to another process. @return false if the lock is no longer held
     bool detach() noexcept
     {
         auto before = condition::held;
@@ -49,7 +49,7 @@ public:
     }
 
     // On the strand.
-    /// It counts as lost a margin earlier than it ends, so that its holder has time to stop.
+    /// The lock counts as lost some time before its validity ends, so that its holder has time to stop.
     clock::time_point lost_at() const noexcept { return until() - margin_; }
     clock::duration left(clock::time_point now) const noexcept
     {
@@ -60,7 +60,7 @@ public:
     bool is_limited() const noexcept { return hold_until_ != clock::time_point::max(); }  ///< by max_hold
     bool ends_with_max_hold() const noexcept { return until() >= hold_until_; }
 
-    /// Until when a round that has begun at @p started makes it valid, if a quorum promises it for @p promised.
+    /// Until when the lock is valid after a round that began at @p started and in which a quorum promised @p promised.
     clock::time_point after(clock::time_point started, std::chrono::milliseconds promised) const noexcept
     {
         return std::min(core::valid_until(started, promised, drift_factor_), hold_until_);

@@ -29,7 +29,7 @@ public:
 
     std::shared_ptr<handle_state> const by;
     detail::error_handler done;
-    std::shared_ptr<loss_wait> kept;  ///< while it waits
+    std::shared_ptr<loss_wait> kept;  ///< this, while it waits
 };
 
 void handles::add(std::shared_ptr<loss_wait> w)
@@ -46,7 +46,7 @@ std::shared_ptr<loss_wait> handles::take(loss_wait& w) noexcept
     return std::move(w.kept);
 }
 
-// It leaves first: who cannot be told, out of memory, does not keep the others from it.
+// The wait leaves the list first. So if its handler fails, out of memory, the other waits still end.
 void handles::end(loss_wait& w, error_code ec) noexcept
 try {
     take(w)->done(ec);

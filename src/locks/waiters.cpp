@@ -1,6 +1,6 @@
 #include "locks/waiters.hpp"
 
-#include "runtime/counter.hpp"
+#include "runtime/member_counters.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -10,9 +10,8 @@ namespace redlock::inline v0::locks {
 
 // The queue
 
-// Who holds what others wait for must not wait for them. A set waits for names that come after all that its owner
-// holds; so, along a chain of those who wait for each other, what they hold comes later and later, and no chain is a
-// circle.
+// A holder must not wait for a waiter that waits for it. A set waits only for names that come after all that its owner
+// holds. So along a chain of waiters the held names come later and later, and the chain is never a circle.
 waiters::queue::iterator waiters::queue::place_of(waiter const& who)
 {
     auto const holds_less = sets.upper_bound(who.holds_up_to());
@@ -25,7 +24,7 @@ waiters::place::place(waiters& all, std::span<std::string const> resources, wait
     places_.reserve(resources.size());
     try {
         for (auto const& r : resources) {
-            line last{&who};  // first of all: a queue is never empty
+            line last{&who};  // allocated first: a queue is never empty
             auto& q = all.queues_[r];
             auto const behind = q.place_of(who);
             auto const at = last.begin();
@@ -35,7 +34,7 @@ waiters::place::place(waiters& all, std::span<std::string const> resources, wait
             if (who.wants_several())
                 places_.back().set = q.sets.emplace(who.holds_up_to(), at);
             if (q.begin() == at && behind != q.end())
-                (*behind)->wake();  // it was the first
+                (*behind)->wake();  // it was the first until now
             else if (at != q.begin() && (*std::prev(at))->wants_several())
                 q.front()->wake();  // it may let this one pass
         }
@@ -79,7 +78,7 @@ void waiters::place::step_back()
 {
     for (auto& p : places_) {
         bool const was_first = p.first();
-        if (p.set) {  // behind the sets that hold as much
+        if (p.set) {  // behind sets whose owners hold as much
             auto set = p.queue.sets.extract(*p.set);
             p.set = p.queue.sets.insert(std::move(set));
         }
@@ -97,15 +96,15 @@ void waiters::place::got(std::span<std::string const> resources)
     }
 }
 
-// Exclusive waiters keep their order, so sets have the same order in all queues. Afterwards a waiter that holds more
-// than a set is moved in front of that set again.
+// Exclusive waiters keep their order, so sets have the same order in all queues. Afterwards, each waiter whose owner
+// holds more than a set's owner moves in front of that set again.
 void waiters::queue::begin_phase(mode m)
 {
     if (std::exchange(phase, m) == m)
         return;
     bool const shares = m == mode::shared;
     sort([shares](auto* one, auto* other) { return one->shares() == shares && other->shares() != shares; });
-    waiter const* set = nullptr;  // the last set that was seen: it holds least
+    waiter const* set = nullptr;  // the last set seen so far; its owner holds least
     for (auto it = begin(); !sets.empty() && it != end();) {
         auto const who = it++;
         if ((*who)->wants_several())
@@ -117,14 +116,14 @@ void waiters::queue::begin_phase(mode m)
 
 std::size_t waiters::place::let_pass(std::size_t left, std::function<bool(std::string const&)> const& is_free)
 {
-    auto const may_pass = [](waiter const& w) { return !w.wants_several(); };  // or sets would have no order
+    auto const may_pass = [](waiter const& w) { return !w.wants_several(); };  // sets must keep their order
     std::size_t passed = 0;
     for (auto const& p : places_) {
         if (passed == left || !p.first())
             continue;
         auto next = std::next(p.at);
-        for (auto far = left - passed; far > 1 && next != p.queue.end() && !may_pass(**next); --far)  // or it takes
-                                                                                                      // long
+        // The search is limited, because the queue may be long.
+        for (auto far = left - passed; far > 1 && next != p.queue.end() && !may_pass(**next); --far)
             ++next;
         if (next == p.queue.end() || !may_pass(**next) || !is_free(p.resource))
             continue;
@@ -137,9 +136,9 @@ std::size_t waiters::place::let_pass(std::size_t left, std::function<bool(std::s
 
 void waiters::place::met(error_code outcome, std::shared_ptr<quorum::round> asked)
 {
-    // A validity that was too short is its own affair: others may ask for longer.
+    // After a validity that was too short, the others see only contention: they may ask for a longer ttl.
     for (auto const& p : places_) {
-        if (!p.first())  // so it did not ask for this one
+        if (!p.first())  // it did not ask for this resource
             continue;
         p.queue.met = outcome == errc::validity_exhausted ? make_error_code(errc::contended) : outcome;
         p.queue.asked = asked;
@@ -157,7 +156,7 @@ std::size_t waiters::place::ahead() const
 {
     std::size_t most = 0;
     for (auto const& p : places_) {
-        // Walks to both ends at once: most waiters stand near one of them.
+        // Walks to both ends at once, because most waiters are near one of them.
         std::size_t steps = 0;
         auto before = p.at;
         for (auto behind = std::next(p.at); before != p.queue.begin() && behind != p.queue.end(); ++behind, --before)
@@ -181,7 +180,7 @@ waiters::queue const& waiters::place::latest() const
 
 waiters::queue const* waiters::find(std::string_view resource) const
 {
-    if (queues_.empty())  // as a rule
+    if (queues_.empty())  // the usual case
         return nullptr;
     auto const q = queues_.find(resource);
     return q == queues_.end() ? nullptr : &q->second;
@@ -197,7 +196,7 @@ try {
         forget_audiences_at_ = std::max<std::size_t>(64, 2 * audiences_.size());
     }
     audiences_[resource].add(std::move(who));
-} catch (...) {  // out of memory: it is told nothing
+} catch (...) {  // out of memory: the observer gets no events
 }
 
 void waiters::audience::add(std::weak_ptr<queue_observer> who)
@@ -225,7 +224,7 @@ void waiters::audience::tell(error_code what, quorum::round const* asked)
 
 void waiters::tell_observers(std::string const& resource, error_code outcome, quorum::round const* asked) noexcept
 {
-    if (audiences_.empty())  // as a rule
+    if (audiences_.empty())  // the usual case
         return;
     if (auto const a = audiences_.find(resource); a != audiences_.end())
         a->second.tell(outcome, asked);
@@ -273,10 +272,10 @@ void waiters::others_want(std::span<std::string const> resources, clock::duratio
         if (known != shared_.end() && known->second.goes_on())
             continue;
         auto yield = core::yield_time(round_trip, random);
-        if (known != shared_.end() && in_vain)  // they are farther away
+        if (known != shared_.end() && in_vain)  // the others need more time
             yield = std::max(yield, std::min<clock::duration>(2 * known->second.yield, core::yield_max));
         auto const* const q = find(resource);
-        auto const waiting = q ? q->size() - 1 : 0;  // not counting who has it now
+        auto const waiting = q ? q->size() - 1 : 0;  // without the current holder
         if (shared_.size() >= forget_at_) {
             std::erase_if(shared_, [now](auto& s) { return s.second.forgotten_at <= now; });
             forget_at_ = std::max<std::size_t>(1024, 2 * shared_.size());
@@ -288,13 +287,13 @@ void waiters::others_want(std::span<std::string const> resources, clock::duratio
 
 bool waiters::freed(std::string const& resource, clock::time_point now)
 {
-    if (queues_.empty() && shared_.empty())  // as a rule
+    if (queues_.empty() && shared_.empty())  // the usual case
         return false;
     auto const q = queues_.find(resource);
     bool follows = false;
     if (q != queues_.end()) {
-        // Who wants several resources may have to wait for the others of them, or get another one: that is no
-        // hand-over.
+        // A waiter for several resources may have to wait for the others of them. A waiter for any of several may get
+        // another one. Neither is a hand-over.
         auto const next = std::find_if(q->second.begin(), q->second.end(), [](auto* w) { return !w->stopped(); });
         follows = next != q->second.end() && (*next)->takes_over();
     }

@@ -15,10 +15,10 @@
 
 namespace redlock::inline v0::locks {
 
-/** An operation that waits: for the answers of nodes, and for a time.
+/** An operation that waits for the nodes' answers, and for times.
 
-    A cancellation ends either wait at once. But if nodes may have been asked for something, and the caller wants no
-    traces of that, the round that is under way is the last one.
+    A cancellation ends either wait at once. But if nodes may have been asked, and the caller wants no side effects, the
+    operation still finishes the current round.
 */
 template <class Derived>
 class waiting_operation : public runtime::shared_operation<Derived> {
@@ -55,7 +55,7 @@ protected:
 
     bool stopped() const noexcept { return cancelled_ || last_round_ || !state_->shutdown.open(); }
 
-    /// Sleeps until somebody wakes it, at @p until at the latest.
+    /// Sleeps until somebody wakes it, or until @p until.
     auto sleep(clock::time_point until)
     {
         return runtime::suspend_into(sleeper_, [this, until] {
@@ -67,11 +67,11 @@ protected:
     void wake()
     {
         alarm_.clear();
-        if (sleeper_)  // posted, because one that wakes up may wake another, and so on
+        if (sleeper_)  // posted: a chain of wake-ups must not recurse
             asio::post(state_->strand(), [sleeper = std::move(sleeper_)]() mutable { std::move(sleeper).resume(); });
     }
 
-    /// Sends @p r, and waits until it is decided. The caller keeps it until then.
+    /// Sends @p r, and waits until it is decided. The caller keeps @p r until then.
     auto gather(quorum::round& r)
     {
         asking_ = &r;
@@ -80,17 +80,17 @@ protected:
 
     std::shared_ptr<manager_state> const state_;
     bool cancelled_ = false;
-    bool last_round_ = false;  ///< cancelled, unless the present one wins
+    bool last_round_ = false;  ///< cancelled: the current round is the last one
     runtime::suspended sleeper_;
 
 private:
     struct gathering : decltype(std::declval<quorum::round&>().gather()) {
-        ~gathering() { asking = nullptr; }  // also if it could not wait, out of memory
+        ~gathering() { asking = nullptr; }  // also if the wait failed, out of memory
 
         quorum::round*& asking;
     };
 
-    quorum::round* asking_ = nullptr;  ///< while it waits for answers
+    quorum::round* asking_ = nullptr;  ///< set while it waits for answers
     runtime::alarm alarm_;
 };
 

@@ -21,7 +21,7 @@ using asio::ip::tcp;
 
 constexpr std::chrono::milliseconds attempt_delay = 250ms;  // recommended by RFC 8305, section 8
 
-// A thread that is started meanwhile handles no signals: they are the program's.
+// Blocks all signals while a thread is started, so that the program's other threads handle them.
 class no_signals {
 public:
     no_signals()
@@ -77,7 +77,7 @@ void name_lookup::finish(error_code ec, std::vector<tcp::endpoint> found)
         listen(*listener_);
 }
 
-// The mutex is held. As long as it is, the listener is there, and with it the execution context.
+// The caller holds the mutex. While it is held, the listener and its execution context exist.
 void name_lookup::listen(address_search& s)
 {
     listener_ = &s;
@@ -88,7 +88,7 @@ void name_lookup::listen(address_search& s)
             if (auto const search = weak.lock())
                 search->resolved();
         });
-    } catch (...) {  // out of memory: it hears of it when its time is over
+    } catch (...) {  // out of memory: the search continues at its timeout
     }
 }
 
@@ -113,7 +113,7 @@ void known_addresses::note(std::string address, bool is_good)
 
 std::vector<address_attempt> order_of_attempts(std::vector<tcp::endpoint> const& resolved, known_addresses const& known)
 {
-    // The system has sorted them, the better family first (RFC 6724).
+    // The system has sorted the addresses, with the better family first (RFC 6724).
     std::vector<tcp::endpoint> first, second;
     for (auto const& e : resolved)
         (e.protocol() == resolved.front().protocol() ? first : second).push_back(e);
@@ -220,7 +220,7 @@ void address_search::trial::end()
     limit.cancel();
 }
 
-// In one word if it is the same for all.
+// One message if all attempts failed alike.
 std::string address_search::failure() const
 {
     auto const& one = attempts_.front().failure;

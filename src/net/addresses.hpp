@@ -22,15 +22,15 @@ namespace redlock::net {
 
 class address_search;
 
-/** The addresses of a name, which a thread of its own asks the system for.
+/** The addresses of a host name. A separate thread asks the system for them.
 
-    The system's resolver cannot be interrupted, and Asio has one thread for all the names of a context: where one name
-    hung, the nodes behind all others would, too. Whoever does not want to wait any longer lets go, and the thread ends
-    when it can.
+    The system's resolver cannot be interrupted, and Asio has one resolver thread for all names of a context. There, one
+    name without an answer would block the names of all other nodes. A caller that stops waiting just releases the
+    object. The thread ends when the resolver returns.
 */
 class name_lookup {
 public:
-    /// @throws std::system_error if there can be no thread
+    /// @throws std::system_error if no thread can be started
     static std::shared_ptr<name_lookup> start(std::string host, std::string port);
 
     bool done() const;
@@ -38,8 +38,8 @@ public:
 private:
     friend class address_search;
 
-    void listen(address_search&);  ///< it is told, soon
-    void forget();                 ///< whoever listens
+    void listen(address_search&);  ///< notifies the search soon after the result is known
+    void forget();                 ///< removes the listener
     void finish(error_code, std::vector<asio::ip::tcp::endpoint>);
 
     mutable std::mutex mutex_;
@@ -49,62 +49,62 @@ private:
     std::vector<asio::ip::tcp::endpoint> found_;
 };
 
-/// What became of the addresses of a name.
+/// The experience with the addresses of a name.
 struct known_addresses {
-    std::string good;              ///< the server behind it could vote; it is tried first
-    std::vector<std::string> bad;  ///< it took connections, and what was behind it could not vote: tried only when all
-                                   ///< others fail
+    std::string good;  ///< its server could vote; the search tries it first
+    /// They accepted a connection, but the server could not vote; the search tries them only if all others fail.
+    std::vector<std::string> bad;
 
     void note(std::string address, bool is_good);
 };
 
 struct address_attempt {
     asio::ip::tcp::endpoint to;
-    bool last_resort = false;  ///< only when the others have failed
+    bool last_resort = false;  ///< the search tries it only if the others have failed
     error_code failure{};
 };
 
-/// In which order the addresses of a name are tried: what was good, then families in turn (RFC 8305, section 4), then
-/// what was bad, unless everything is.
+/// Sorts the addresses of a name for the search. A good address comes first. Then the families alternate (RFC 8305,
+/// section 4). Bad addresses come last, unless all are bad.
 std::vector<address_attempt> order_of_attempts(std::vector<asio::ip::tcp::endpoint> const& resolved,
                                                known_addresses const&);
 
-/// What was found out of a name.
+/// The result of a search.
 struct reached {
-    std::string address{};  ///< of a server that takes connections; of one that may, if the name has no other. Empty:
-                            ///< there is none.
-    std::string failure{};  ///< then: why
+    /// An address that accepts connections, or the only address of the name, untested. Empty: none.
+    std::string address{};
+    std::string failure{};  ///< the reason, if there is no address
 };
 
-/** Looks for an address of a host that takes connections, so that one black hole among them does not hide the others.
+/** Finds an address of a host that accepts connections, so that one dead address does not delay the others.
 
-    The next attempt begins when one has failed, or a quarter of a second after it began (RFC 8305, section 5); the
-    first that comes about decides, and all are closed again. A single address is not tried: who connects to it will
-    see.
+    The next attempt begins when the latest has failed, or a quarter of a second after it began (RFC 8305, section 5).
+    The first connection decides, and the search closes all connections. A single address is not tried: the caller
+    connects to it anyway.
 
-    On one strand. It lives until its operation has completed.
+    It runs on one strand, and lives until its operation has completed.
 */
 class address_search : public std::enable_shared_from_this<address_search> {
 public:
-    /// @p limit: for the resolution of the name, and for each attempt.
+    /// @param limit the timeout for the name resolution, and for each attempt
     address_search(runtime::strand const&, std::chrono::milliseconds limit);
     ~address_search();
 
-    /// Once. @p token: `void(reached)`.
+    /// Call it once. @p token: `void(reached)`.
     template <class Token>
     auto async_find(std::shared_ptr<name_lookup> name, known_addresses const& known, Token&& token)
     {
         return asio::async_initiate<Token, void(reached)>(
             [](auto handler, std::shared_ptr<address_search> self, std::shared_ptr<name_lookup> lookup,
                known_addresses before) {
-                // Not assigned: in Boost 1.81, the assignment of such a handler calls itself without end.
+                // Not assigned: in Boost 1.81, the assignment of such a handler recurses without end.
                 asio::any_completion_handler<void(reached)>(std::move(handler)).swap(self->done_);
                 self->begin(std::move(lookup), std::move(before));
             },
             token, shared_from_this(), std::move(name), known);
     }
 
-    /// It completes soon, with nothing.
+    /// Completes soon, without a result.
     void cancel();
 
 private:
@@ -130,14 +130,14 @@ private:
 
     runtime::strand strand_;
     std::chrono::milliseconds const limit_;
-    std::shared_ptr<name_lookup> name_;  ///< as long as it is waited for
+    std::shared_ptr<name_lookup> name_;  ///< set while the search waits for the name
     known_addresses known_;
-    timer due_;                                         ///< the end of the resolution; then the next attempt
-    asio::any_completion_handler<void(reached)> done_;  ///< empty: it has completed
+    timer due_;  ///< the timeout of the resolution, then the delay before the next attempt
+    asio::any_completion_handler<void(reached)> done_;  ///< empty: the search has completed
     std::vector<address_attempt> attempts_;
     std::size_t begun_ = 0;
     std::size_t failed_ = 0;
-    std::list<trial> trials_;  ///< a list, because handlers keep references
+    std::list<trial> trials_;  ///< a list, because handlers keep references to its elements
 };
 
 }  // namespace redlock::net

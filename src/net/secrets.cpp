@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t words_max = 160;
 constexpr std::size_t short_secret = 4;
-constexpr std::size_t searched_max = 2048;  // for secrets, which may become shorter
+constexpr std::size_t searched_max = 2048;  // more than words_max, because hidden secrets shorten the text
 
-constexpr std::size_t telling = 4;  // so much of a beginning is not there by chance, if a quotation ends behind it
+constexpr std::size_t beginning_min = 4;  // a match of this length is hardly chance, if the quotation ends there
 constexpr std::size_t long_piece = 8;
 
 unsigned char lower(char c) noexcept { return static_cast<unsigned char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); }
@@ -22,7 +22,7 @@ bool is_printable(char c) noexcept { return c >= 0x20 && c < 0x7f; }
 
 struct character {
     char value;
-    std::size_t length;  // of what it is written with
+    std::size_t length;  // of the encoded form
 };
 
 std::optional<character> hexadecimal(std::string_view text, std::size_t begin)
@@ -35,7 +35,7 @@ std::optional<character> hexadecimal(std::string_view text, std::size_t begin)
     return character{static_cast<char>(value), begin + 2};
 }
 
-// What @p text begins with, if that is an encoded character.
+// The encoded character at the beginning of @p text, if there is one.
 std::optional<character> decode(std::string_view text)
 {
     if (text.front() == '%')
@@ -67,8 +67,8 @@ bool ends_quotation(std::string_view rest)
     return rest.empty() || std::string_view("'\"`.\xe2").find(rest.front()) != std::string_view::npos;
 }
 
-// How much of @p text is the secret, or a telling beginning of it. Each of its characters may be written in another
-// way, and what looks encoded may be meant as it stands, so all ways are followed side by side.
+// How many characters of @p text are the secret, or enough of its beginning. Each character may be encoded in several
+// ways, and text that looks encoded may be literal. So the function follows all interpretations in parallel.
 std::size_t matched(std::string_view text, std::string_view secret)
 {
     std::vector<std::size_t> ends{0}, next;
@@ -90,7 +90,7 @@ std::size_t matched(std::string_view text, std::string_view secret)
         ends.swap(next);
         auto const read = k + 1;
         for (auto const at : ends) {
-            if ((read >= telling && ends_quotation(text.substr(at)))
+            if ((read >= beginning_min && ends_quotation(text.substr(at)))
                 || (read >= long_piece && 2 * read >= secret.size()))
                 piece = at;
         }
@@ -120,12 +120,12 @@ std::string without(std::string text, std::string_view secret)
 
 std::string presentable(std::string_view text, std::initializer_list<std::string_view> secrets)
 {
-    // "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' …" would give the password away.
+    // "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' …" would reveal the password.
     text = text.substr(0, text.find(", with args beginning with"));
     std::string words(text.substr(0, searched_max));
     for (auto const& s : secrets) {
         auto rest = without(words, s);
-        if (rest != words && s.size() < short_secret)  // the gaps would tell it
+        if (rest != words && s.size() < short_secret)  // the gaps would reveal a short password
             return "(its words are left out: the password, which is short, may be in them)";
         words = std::move(rest);
     }

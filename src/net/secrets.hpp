@@ -6,13 +6,12 @@
 
 namespace redlock::net {
 
-/** @p text with `***` wherever @p secret stands in it: as it is, in upper or lower case, percent-encoded, or escaped as
-    in C or JSON; also its beginning, where a quotation ends in the middle of it.
-*/
+/// Replaces @p secret in @p text by `***`. Finds it as it is, in upper or lower case, percent-encoded, or escaped as in
+/// C or JSON. If a quotation breaks off in the middle of the secret, also finds its beginning.
 std::string without(std::string text, std::string_view secret);
 
-/// The server's words as they may be shown: printable, of bounded length, without what it quotes of our command in the
-/// way of Redis, and without @p secrets, in whatever way it quotes these.
+/// The message of a server in a form that may be shown: printable and of bounded length. It contains neither
+/// @p secrets, in any encoding, nor the command that Redis quotes.
 std::string presentable(std::string_view text, std::initializer_list<std::string_view> secrets = {});
 
 }  // namespace redlock::net

@@ -48,8 +48,7 @@ public:
             auto const* const known = std::ranges::find(schemes, rest.substr(0, end), &scheme::name);
             if (known == std::end(schemes))
                 return refuse("its scheme must be redis, rediss, valkey, valkeys, one of these with -sentinel or "
-                              "-cluster, unix or memory, or that of a "
-                              "store in config::stores");
+                              "-cluster, unix or memory, or that of a store in config::stores");
             url_.transport = known->transport;
             url_.topology = known->topology;
             rest.remove_prefix(end + 3);
@@ -83,8 +82,8 @@ private:
             if (!set_credentials(rest.substr(0, at)))
                 return url_;
             rest.remove_prefix(at + 1);
-            if (rest.substr(0, rest.find('?')).find("@/") != std::string_view::npos)  // which may be a part of the
-                                                                                      // password
+            // This "@/" may be a part of the password.
+            if (rest.substr(0, rest.find('?')).find("@/") != std::string_view::npos)
                 return refuse("an '@' in user, password or path of a Unix socket must be written %40");
         }
         auto const question = rest.find('?');
@@ -110,8 +109,8 @@ private:
             return url_;
         if (auto const mark = rest.find_first_of("?#"); mark != std::string_view::npos)
             return refuse(
-                "what follows '?' or '#' has no meaning here: timeouts, TLS and all else are in config, such as "
-                "config::connect_timeout, and a database stands behind a slash: redis://host/2");
+                "'?' and '#' are not allowed: set timeouts and TLS in config, such as config::connect_timeout, and the "
+                "database after a slash: redis://host/2");
         if (auto const slash = rest.find('/'); slash != std::string_view::npos) {
             auto const database = rest.substr(slash + 1);
             if (!database.empty() && !set_database(database))
@@ -135,7 +134,7 @@ private:
             return url_;
         if (url_.service.empty() || !is_host_name(url_.service))
             return refuse(
-                "behind the Sentinels must stand the name by which they know the master, of letters, digits and ._-: "
+                "after the Sentinels, a slash and the name of the master must follow, of letters, digits and ._-: "
                 "redis-sentinel://10.0.0.1,10.0.0.2/mymaster");
         while (!rest.empty()) {
             auto value = take(rest, "&");
@@ -153,9 +152,8 @@ private:
         if (!take_credentials(rest, rest.rfind('@')))
             return url_;
         if (rest.find_first_of("/?#") != std::string_view::npos)
-            return refuse("members of a cluster are all that it names, such as redis-cluster://10.0.0.1,10.0.0.2:7000: "
-                          "a cluster has one database, and "
-                          "all else is in config");
+            return refuse("it must name only members of the cluster, such as redis-cluster://10.0.0.1,10.0.0.2:7000. A "
+                          "cluster has one database, and all other settings are in config");
         set_asked(rest, "6379");
         return url_;
     }
@@ -188,12 +186,11 @@ private:
             refuse("'%' in sentinel_user and sentinel_password must be followed by two hexadecimal digits");
         else
             refuse("what follows '?' must be db, sentinel_user or sentinel_password, such as db=2&sentinel_password=…; "
-                   "user and password of "
-                   "the servers stand before the Sentinels, and all else is in config");
+                   "user and password of the servers stand before the Sentinels; all other settings are in config");
         return url_.wrong.empty();
     }
 
-    // Refuses what is none.
+    // Refuses the URL if @p text is not a host with an optional port.
     std::optional<place> place_in(std::string_view text, std::string_view usual_port)
     {
         auto host = text;
@@ -229,7 +226,7 @@ private:
         return std::nullopt;
     }
 
-    // User and password stand before the '@' at @p at, if there is one.
+    // Reads user and password before the '@' at @p at, if there is one.
     bool take_credentials(std::string_view& rest, std::size_t at)
     {
         if (at == rest.npos)

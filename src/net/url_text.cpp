@@ -55,13 +55,13 @@ std::string shown(std::string_view text)
     } else if (auto const colon = rest.find(':', rest.find(']') == std::string_view::npos ? 0 : rest.find(']'));
                colon != std::string_view::npos && (scheme != "unix://" || rest.front() != '/')) {
         auto const port = rest.substr(colon + 1, rest.find('/', colon) - colon - 1);
-        if (port.size() > 5 || port.find_first_not_of("0123456789") != std::string_view::npos) {  // a password without
-                                                                                                  // '@'?
+        // Perhaps a password without '@'.
+        if (port.size() > 5 || port.find_first_not_of("0123456789") != std::string_view::npos) {
             result += std::string(rest.substr(0, colon + 1)) + "***";
             rest = {};
         }
     }
-    // Behind these, and where a number is expected, anything may have been meant.
+    // The text after these characters, or in place of a number, may contain a secret.
     auto end = rest.find_first_of("?#,;&= \t");
     if (auto const path = rest.find('/');
         scheme != "unix://" && path < end && rest.find_first_not_of("0123456789", path + 1) < end)

@@ -6,21 +6,21 @@
 
 namespace redlock::net {
 
-// What an address is made of, and how it is shown.
+// The parts of an address, and a form of it that may be shown.
 
 std::optional<long> to_number(std::string_view text, long low, long high);
 
-/// Nothing, if a '%' is not followed by two hexadecimal digits.
+/// Returns nothing if a '%' is not followed by two hexadecimal digits.
 std::optional<std::string> percent_decode(std::string_view text);
 
-/// What comes before any of @p marks; the text begins behind it then.
+/// Returns the text before the first of @p marks, and removes it and the mark from @p text.
 std::string_view take(std::string_view& text, std::string_view marks);
 
 bool is_host_name(std::string_view host);
 bool is_v6_address(std::string_view host);
-bool is_address(std::string const& host);  ///< of either family
+bool is_address(std::string const& host);  ///< an IPv4 or IPv6 address
 
-/// The text as it may be shown: without what is, or by a slip of the pen could be, a user's secret.
+/// The text in a form that may be shown: without secrets, and without what may be a secret after a typing error.
 std::string shown(std::string_view text);
 
 }  // namespace redlock::net

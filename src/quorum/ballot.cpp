@@ -1,4 +1,3 @@
-// One node's part in a round.
 
 #include "core/fencing.hpp"
 #include "quorum/round.hpp"
@@ -10,8 +9,8 @@ namespace redlock::inline v0::quorum {
 
 node_command const& ballot::command() const noexcept { return round->command; }
 
-// What belongs to a lock that is being released is not wanted any more, also if it was sent and refused, and would go
-// again. Nor does a trim go again: behind a later round it would take away what that has counted.
+// When a lock is being released, its unsent requests are withdrawn, also those that a node refused and would send
+// again. A trim is never sent twice: after a later round it would delete keys that this round has counted.
 bool ballot::withdrawn() const noexcept
 {
     if (round->trims_)
@@ -49,8 +48,8 @@ void ballot::complete(node_reply r)
         reply = {.error = errc::unexpected_reply};
     if ((what == kind::acquire || what == kind::upgrade)
         && (reply.fence < command().fence || reply.fence >= core::fence_end))
-        reply.fence = 0;  // it is no token, so it was not raised for us
-    // What is no key of the command cannot be one that is taken.
+        reply.fence = 0;  // not a token, so the node did not raise the counter for this round
+    // A reply may name only keys of the command.
     std::erase_if(reply.taken, [this](auto& k) { return k.index >= command().keys.size(); });
     reply.ours = std::min<std::uint32_t>(reply.ours, static_cast<std::uint32_t>(command().keys.size()));
     if (command().any && reply.chosen >= command().keys.size())
@@ -62,11 +61,11 @@ void ballot::complete(node_reply r)
     }
     if (round->surplus_)
         settle();
-    // Of an extension, too: somebody else may have a grant in hand that the node has forgotten.
+    // Extensions, too: a restarted node may have forgotten that another client holds the lock.
     bool const votes = what == kind::acquire || what == kind::raise || command().prolongs();
     bool const has_key = votes && reply.vote == vote::granted;
     bool const part_is_quarantined = votes && reply.vote == vote::unknown
-                                     && reply.error == errc::quarantined;  // the node looked itself
+                                     && reply.error == errc::quarantined;  // the node checked it itself
     quarantined = part_is_quarantined || (has_key && q.nodes.in_quarantine(node));
     revocable = has_key && may_be_taken_away();
     q.nodes.heard(node, what, reply, cast());
@@ -93,15 +92,15 @@ void ballot::took(clock::duration d)
         round->quorum.nodes.took(node, d);
 }
 
-// By what was given back on an earlier connection, and may still arrive.
+// A trim that was sent on an earlier connection may still arrive, and delete the key.
 bool ballot::may_be_taken_away() const
 {
     auto const trimmed_on = round->grant()->trimmed_on(node);
     return trimmed_on != 0 && trimmed_on != sent_on_ && round->quorum.nodes[node].may_still_execute(trimmed_on);
 }
 
-// Of an acquisition that wants any of several: what is not that which it has won goes back. As long as nobody knows
-// what the node has chosen, the release of a lost round names all of them.
+// For an acquisition of any one of several keys: releases a key that is not the one that was won. If it is unknown
+// which key the node has chosen, a lost round's release names all keys, so nothing is reported here.
 void ballot::settle()
 {
     bool const won = round->asked_for_ != nullptr;
@@ -122,8 +121,9 @@ std::uint32_t ballot::unanswered_on() const noexcept
 
 void ballot::stop_waiting()
 {
-    // A won acquisition is still welcome on the nodes that are late, such as one that is just being connected to: each
-    // key more is a failure more that the lock survives. The release withdraws it. But it must be the same key.
+    // If the acquisition is won, it still goes to late nodes, such as one that is connecting. Each further key lets the
+    // lock survive one more node failure. The release withdraws these requests. If the acquisition wanted any one of
+    // several keys, a late node might choose another key, so its request is withdrawn now.
     if (command().what != node_command::kind::acquire || round->votes.verdict() != core::verdict::won || command().any)
         withdraw();
     finish(vote::unknown);

@@ -15,24 +15,24 @@ clock::duration retry_pause(std::uint32_t retries)
     return std::min<clock::duration>(20ms * (1 << std::min<std::uint32_t>(retries, 5)), 500ms);
 }
 
-// Whether a node's answer to a release settles it. @p ttl_was_over: of a request that nobody had carried out, when the
-// release was sent. Its answer may have taken any time.
+// Whether the answer of a node ends its release. @p ttl_was_over: the ttl was over when this attempt was sent. The time
+// of the answer does not matter.
 bool is_settled(ballot const& b, node const& n, bool ttl_was_over)
 {
     auto const& grant = *b.round->grant();
     auto const acquired = grant.on(b.node);
-    if (acquired.repeats != 0)  // a renewal that may set the keys is under way still: it was refused once, and goes
-                                // again
+    // A renewal that may set the keys is still under way: the node refused it once, and sends it again.
+    if (acquired.repeats != 0)
         return false;
-    if (!grant.may_hold(b.node))  // its answer has come meanwhile: it never had the key
+    if (!grant.may_hold(b.node))  // the acquisition's answer has arrived: the node never had the key
         return true;
-    // An acquisition whose answer is unknown and that travelled on another connection: the server may still have its
-    // bytes, and carry them out after the release. We look again until the ttl is over.
+    // The answer of the acquisition is unknown, and it was sent on another connection. The server may still execute it
+    // after this release, so the cleaner asks again until the ttl is over.
     bool const may_come = acquired.is_unknown() && acquired.sent_on != b.sent_on()
                           && n.may_still_execute(acquired.sent_on) && !ttl_was_over;
     switch (b.reply.vote) {
     case vote::granted:
-        return !may_come || !grant.repeated(b.node);  // or else it was a later request's key that has been deleted
+        return !may_come || !grant.repeated(b.node);  // otherwise it may have deleted the key of a later request
     case vote::denied:
         return !may_come;
     case vote::unknown:
@@ -78,7 +78,7 @@ void cleaner::trim(std::shared_ptr<grant> taken, std::span<std::size_t const> ou
     r->send();
 }
 
-// Which one, if the node has said so; otherwise each but the one that was won.
+// Releases the key that the node chose. If that is unknown, releases all keys but the one that was won.
 void cleaner::chose_in_vain(ballot const& b)
 {
     auto const& c = b.command();
@@ -95,7 +95,7 @@ void cleaner::chose_in_vain(ballot const& b)
         surplus->on(b.node) = {.sent_on = b.sent_on(), .answered = true, .vote = b.reply.vote};
         if (!quorum_.closed)
             make_release(surplus, c.ttl)->send();
-    } catch (...) {  // out of memory: the keys stay until their ttl is over
+    } catch (...) {  // out of memory: the keys expire
     }
 }
 
@@ -116,16 +116,16 @@ void cleaner::answered(ballot& b)
         try {
             for (auto const& key : b.command().keys)
                 deleted_(b.node, key);
-        } catch (...) {  // out of memory: they find out by themselves
+        } catch (...) {  // out of memory: the waiters ask again later
         }
     }
     bool const settled = is_settled(b, quorum_.nodes[b.node], b.asked >= ttl_over);
-    // A renewal that is not answered, or not yet, may set a key that was there no more: then it is the tombstone that
-    // is wanted, for as long as any lock may live.
+    // An unanswered renewal may still set a key that had expired. Then the release goes on until the node has its
+    // tombstone, for as long as a lock may live.
     if (b.unanswered_on() != 0 || b.round->grant()->on(b.node).repeats != 0)
         b.not_after = std::max<clock::time_point>(b.not_after, b.round->started + quorum_.settings.max_ttl);
-    // Who stood still while the ttl ended has not looked since: what the server has carried out late meanwhile is there
-    // until it is over once more.
+    // This process was paused when the ttl ended. Meanwhile the server may have executed a late request, whose key
+    // lives for one more ttl.
     if (b.asked < ttl_over && now >= ttl_over)
         b.not_after = std::max<clock::time_point>(b.not_after, now + (ttl_over - b.round->started));
     auto const last_try = b.not_after - quorum_.nodes.timeout();
@@ -137,7 +137,7 @@ void cleaner::answered(ballot& b)
             log_.tell(&observer::keys_left, {.when = now, .keys = 1}, {});
         return settled_();
     }
-    // Not much later than the ttl is over: what the server carried out before, however late, is then deleted, too.
+    // At the end of the ttl, the release is sent again: it deletes the key of a request that the server executed late.
     auto const at = std::min(now + retry_pause(b.retries), now < ttl_over ? ttl_over : last_try);
     try_later(b, now, at);
 }
@@ -167,7 +167,7 @@ void cleaner::ring()
 {
     while (!calls_.empty()) {
         auto const first = calls_.begin()->first;
-        quorum_.runtime.set(alarm_, first);  // before the call, which may fail, out of memory
+        quorum_.runtime.set(alarm_, first);  // before the call, because the call may throw if memory is short
         if (first > quorum_.runtime.now())
             return;
         calls_.extract(calls_.begin()).mapped()();

@@ -16,40 +16,40 @@
 
 namespace redlock::inline v0::quorum {
 
-/** Sees every release through, also those that nobody waits for: until the node confirms that the key is
-    gone, or it must have expired by itself.
+/** Repeats every release until the node confirms that the key is gone, or until the key must have expired.
 
-    Releases that cannot be sent wait in their node; those that failed wait here for their next try.
+    A release that cannot be sent waits in its node. A release that failed waits here for its next attempt.
 */
 class cleaner final : private answer_listener, private surplus_listener {
 public:
-    /// @param settled is called when a release needs no more care
-    /// @param deleted is called when a node has deleted a key of ours: it tells others of that, and not us
+    /// @param settled The cleaner calls it when a release needs no further attempts.
+    /// @param deleted The cleaner calls it when a node has deleted one of our keys. The server does not notify the
+    /// client that deletes a key, so the manager's own waiters hear of it only here.
     cleaner(quorum_state&, runtime::event_log&, std::function<void()> settled,
             std::function<void(std::size_t node, std::string const& key)> deleted);
 
-    /// Prepares to release, on every node that may have them, the keys of a grant.
-    /// @p ttl is the longest time to live that they were ever given. The caller must send or gather the round.
+    /// Prepares the release of a grant's keys on every node that may have them. @p ttl is the longest time to live that
+    /// these keys ever had. The caller must send or gather the round.
     std::shared_ptr<round> make_release(std::shared_ptr<grant>, std::chrono::milliseconds ttl);
 
-    /// The same, sent without waiting: at once, or when the keys need not stay any longer. Of those that stay nobody
-    /// waits for the release; if this ends before, they run out by themselves.
+    /// Releases the keys without waiting: now, or at `grant::stays_until`. A shutdown does not wait for keys that stay;
+    /// they then expire.
     void clean_up(std::shared_ptr<grant>, std::chrono::milliseconds ttl);
 
-    /// Gives back what an acquisition that grows does not keep: on each node the keys from number @p kept on, if it has
-    /// more, of which
-    /// @p ours tells. Seen through by the release that ends it all.
+    /// Releases the keys that a growing acquisition does not keep: on each node the keys from index @p kept on.
+    /// @p ours says how many keys each node has set. Nodes with at most @p kept keys are skipped. The final release
+    /// covers trims that were lost.
     void trim(std::shared_ptr<grant>, std::span<std::size_t const> ours, std::size_t kept,
               std::chrono::milliseconds ttl);
 
-    /// Of an acquisition that wants any of several, when it is decided: gives back what nodes have chosen in vain, or
-    /// will yet.
+    /// Call it when an acquisition of any one of several keys is decided. Releases the keys that nodes have chosen in
+    /// vain, or will choose later.
     void settle(round& decided) { decided.settle(*this); }
 
-    /// Releases that are not confirmed yet, but for those whose time has not come. Any thread.
+    /// The releases that are not confirmed yet, without those that wait for `grant::stays_until`. Any thread.
     std::size_t pending() const noexcept { return pending_.load(std::memory_order_relaxed); }
 
-    /// Gives up.
+    /// Drops all pending releases.
     void stop();
 
 private:
@@ -64,7 +64,7 @@ private:
     std::function<void()> const settled_;
     std::function<void(std::size_t, std::string const&)> const deleted_;
     std::atomic<std::size_t> pending_{0};
-    std::size_t tries_ahead_ = 0;  ///< among the calls
+    std::size_t tries_ahead_ = 0;  ///< attempts that wait in @ref calls_
     std::multimap<clock::time_point, std::function<void()>> calls_;
     runtime::alarm alarm_;
 };

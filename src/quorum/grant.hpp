@@ -15,13 +15,13 @@
 
 namespace redlock::inline v0::quorum {
 
-/// In the order of their bytes, each once.
+/// Sorted by their bytes, each key once.
 using key_list = std::vector<std::string, detail::recycler<std::string>>;
 
-/** What an acquisition may have set: the keys, their value, and the nodes that may have them.
+/** The keys that an acquisition may have set, their value, and the nodes that may have them.
 
-    A held lock keeps this, and not the round of acquisition, which is several times as large: the round notes here what
-    becomes of its requests.
+    A held lock keeps the grant instead of the acquisition's round, which is several times as large. The round records
+    the fate of its requests here.
 */
 class grant {
 public:
@@ -30,23 +30,23 @@ public:
     {
     }
 
-    /// What has become of the acquisition on one node.
+    /// The state of the acquisition on one node.
     struct trace {
-        std::uint32_t sent_on = 0;  ///< the connection; 0: it was never handed to one
-        bool answered = false;      ///< however late
-        bool untouched = false;     ///< the node certainly did not carry it out
-        bool withdrawn = false;     ///< what was not sent yet will not be
+        std::uint32_t sent_on = 0;  ///< the number of the connection; 0: the request was never sent
+        bool answered = false;      ///< the node has answered, perhaps late
+        bool untouched = false;     ///< the node certainly did not execute the request
+        bool withdrawn = false;     ///< a request that was not sent yet must not be sent
         redlock::vote vote = redlock::vote::unknown;
-        std::uint16_t extensions = 0;  ///< sent, and not answered: they may let the key live for another ttl yet
-        std::uint16_t repeats = 0;     ///< what may set a key again, renewals for instance, and is under way: sent, and
-                                       ///< not answered
+        std::uint16_t extensions = 0;  ///< sent and unanswered; each may prolong the key by a ttl
+        /// Sent and unanswered requests that may set the key again, such as renewals.
+        std::uint16_t repeats = 0;
 
-        /// Whether it may have set a key, or do so later.
+        /// Whether the acquisition may have set a key, or may set one later.
         bool may_hold() const noexcept
         {
             return sent_on != 0 && !(answered && (vote == redlock::vote::denied || untouched));
         }
-        /// Whether nobody knows what the node did, or will do.
+        /// Whether it is unknown what the node did or will do.
         bool is_unknown() const noexcept { return sent_on != 0 && !answered_with_a_vote() && !(answered && untouched); }
         bool answered_with_a_vote() const noexcept { return answered && vote != redlock::vote::unknown; }
     };
@@ -56,36 +56,38 @@ public:
     /// Whether the node may have a key now or later.
     bool may_hold(std::size_t node) const noexcept { return on(node).may_hold() || repeated(node); }
 
-    /// Another process has acquired it: each node may have the keys, and may carry out late what that has sent.
+    /// Call it when another process has acquired the lock. Each node may have the keys, and may execute late requests
+    /// of that process.
     void taken_over() noexcept
     {
         taken_over_ = true;
         for (auto& t : traces_)
             t = {.sent_on = 1, .answered = true, .vote = vote::granted};
     }
-    bool is_taken_over() const noexcept { return taken_over_; }  ///< any thread
+    bool is_taken_over() const noexcept { return taken_over_; }  ///< from any thread
 
-    /// What was not sent yet will not be.
+    /// Requests that were not sent yet must not be sent.
     void withdraw() noexcept
     {
         for (auto& t : traces_)
             t.withdrawn = true;
     }
 
-    /// A renewal may set a key on the node again.
+    /// A renewal may set a key on this node again.
     void ask_again(std::size_t node)
     {
-        if (on(node).vote == vote::granted)  // it was the acquisition that set the keys there
+        if (on(node).vote == vote::granted)  // the acquisition itself has set the keys there
             return;
         repeats_.resize(nodes());
         repeats_[node].asked = true;
     }
 
-    /// Rounds of an acquisition that grows may set keys again; @ref sent_again tells on which nodes.
+    /// Call it for an acquisition that grows: its rounds may set keys again. @ref sent_again records the nodes.
     void grow() { repeats_.resize(nodes()); }
     void sent_again(std::size_t node) noexcept { repeats_[node].asked = true; }
 
-    /// What an acquisition that grows gives back on the way: it was sent on @p connection; it was answered.
+    /// A trim releases the keys that an acquisition does not keep while it grows. The first function records that a
+    /// trim was sent on @p connection, the second that the node has answered it.
     void trim_sent(std::size_t node, std::uint32_t connection) noexcept
     {
         ++trims_;
@@ -98,10 +100,11 @@ public:
         if (--repeats_[node].trims == 0)
             repeats_[node].trimmed_on = 0;
     }
-    bool has_trims_unanswered() const noexcept { return trims_.load(std::memory_order_acquire) != 0; }  ///< any thread
+    /// From any thread.
+    bool has_trims_unanswered() const noexcept { return trims_.load(std::memory_order_acquire) != 0; }
 
-    /// The first connection to the node on which such a request is unanswered: what was sent on later ones it may still
-    /// take away. 0: there is none.
+    /// The first connection to the node with an unanswered trim; 0: there is none. The trim may still delete what was
+    /// set on a later connection.
     std::uint32_t trimmed_on(std::size_t node) const noexcept
     {
         return repeats_.empty() ? 0 : repeats_[node].trimmed_on;
@@ -109,13 +112,13 @@ public:
 
     bool repeated(std::size_t node) const noexcept { return !repeats_.empty() && repeats_[node].asked; }
 
-    /// The first connection to the node on which a request that may set a key again is unanswered. 0: there is none.
+    /// The first connection to the node with an unanswered request that may set a key again. 0: there is none.
     std::uint32_t unanswered_on(std::size_t node) const noexcept
     {
         return repeats_.empty() ? 0 : repeats_[node].unanswered_on;
     }
 
-    /// One was sent on @p connection, and its answer got lost.
+    /// A request that may set a key again was sent on @p connection, and its answer was lost.
     void repeat_unanswered(std::size_t node, std::uint32_t connection)
     {
         repeats_.resize(nodes());
@@ -128,22 +131,22 @@ public:
     key_list const keys;
     std::string const value;
     redlock::mode const mode;
-    std::atomic<std::uint64_t> fence{0};  ///< the fencing token, once it is decided; 0: without fencing. Any thread
-    std::optional<clock::time_point> stays_until{};  ///< the keys are kept until then, although nobody needs them any
-                                                     ///< more
-    bool hands_on = false;  ///< more of this process were to follow: the release ends that, unless one does
+    std::atomic<std::uint64_t> fence{0};  ///< the fencing token, once it is decided; 0: no fencing. Any thread
+    /// The cleaner releases the keys at this time, if the lock ends earlier (`elect_options::at_least`).
+    std::optional<clock::time_point> stays_until{};
+    bool hands_on = false;  ///< other waiters of this process were to take over: the release ends the hand-overs
 
 private:
     std::vector<trace, detail::recycler<trace>> traces_;
 
     struct repeat {
-        bool asked = false;               ///< the acquisition had not set the keys, as far as was known
-        std::uint32_t unanswered_on = 0;  ///< the first such connection
+        bool asked = false;               ///< a request may set the keys again; the acquisition may not have set them
+        std::uint32_t unanswered_on = 0;  ///< the first connection with an unanswered request
         std::uint32_t trimmed_on = 0;
-        std::uint32_t trims = 0;  ///< that are unanswered
+        std::uint32_t trims = 0;  ///< unanswered trims
     };
-    std::vector<repeat> repeats_;          ///< by node; empty: nothing to tell
-    std::atomic<std::uint32_t> trims_{0};  ///< that are unanswered, on all nodes
+    std::vector<repeat> repeats_;          ///< by node; empty: there is nothing to record
+    std::atomic<std::uint32_t> trims_{0};  ///< unanswered trims on all nodes
     bool taken_over_ = false;
 };
 

@@ -30,11 +30,11 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
         auto const limits = n->limits();
         if (auto const timeout = std::min(limits.timeout, timeout_max); timeout > timeout_) {
             timeout_ = timeout;
-            patient_ = n->name();
+            slowest_node_ = n->name();
         }
         if (limits.ttl_min > ttl_min_) {
             ttl_min_ = limits.ttl_min;
-            demanding_ = n->name();
+            ttl_min_node_ = n->name();
         }
         if (tickets_lack_.empty() && limits.ends_with_session)
             tickets_lack_ = fmt::format(
@@ -73,10 +73,10 @@ std::string node_set::check_ttl(std::chrono::milliseconds ttl) const
 {
     if (ttl < ttl_min_)
         return fmt::format("ttl is {} ms, but must be {} ms at least for {}", ttl.count(), ttl_min_.count(),
-                           demanding_);
-    if (ttl <= timeout_ && !patient_.empty())
+                           ttl_min_node_);
+    if (ttl <= timeout_ && !slowest_node_.empty())
         return fmt::format("ttl is {} ms, but must be longer than {} ms, for which {} may need to answer", ttl.count(),
-                           timeout_.count(), patient_);
+                           timeout_.count(), slowest_node_);
     return {};
 }
 
@@ -113,32 +113,32 @@ bool node_set::ready() const
            >= quorum_;
 }
 
-// On a new connection there may be another server, or the same after a restart.
+// A new connection may lead to another server, or to the same server after a restart.
 void node_set::connected(std::size_t node, server_identity const& server)
 {
     auto& k = known_[node];
     runtime::bump(k.count[&node_stats::connections]);
     bool const is_first = !k.age.known;
-    if (is_first || k.age.began != server.began || k.age.restarted != server.restarted)  // not a mere reconnection
-        k.trusted = k.told = false;
+    if (is_first || k.age.began != server.began || k.age.restarted != server.restarted)  // the server is a new one
+        k.trusted = k.announced = false;
     k.age = {true, server.durable, server.restarted, server.began};
     if (is_first)
         distrust_new_ones(k.age);
     if (log_.observed())
-        tell_up(node);
+        report_up(node);
     auto const now = runtime_.now();
     for (std::size_t i = 0; i < known_.size(); ++i)
         decide_trust(i, now);
-    tell_new();
+    log_newly_started();
 }
 
-// A node that is met late may show that the set was not new when it was taken for newly started.
+// A node that connects late may show that the set is older than the manager assumed.
 void node_set::distrust_new_ones(core::node_age<clock::time_point> const& other)
 {
     for (auto& k : known_) {
         if (k.taken_for_new && core::shows_earlier_set(other, settings_.max_ttl, *k.taken_for_new)) {
             k.taken_for_new.reset();
-            k.trusted = k.told = false;
+            k.trusted = k.announced = false;
         }
     }
 }
@@ -168,7 +168,7 @@ void node_set::decide_trust(std::size_t i, clock::time_point now)
     auto const until =
         core::quarantined_until<clock::time_point>(ages, i, settings_.restart_guard, settings_.max_ttl, now);
     bool const certain = k.age.restarted || known >= core::majority(nodes_.size());
-    if (until != never && certain && !std::exchange(k.told, true))
+    if (until != never && certain && !std::exchange(k.announced, true))
         quarantine(i, now, until);
     k.quarantined_until = until;
     k.trusted = until == never;
@@ -187,11 +187,11 @@ bool node_set::takes_any_for_new() const
 void node_set::set_met()
 {
     met_ = true;
-    tell_new();
+    log_newly_started();
 }
 
 // Until the first connections are made, an old node may still show that the set is not new.
-void node_set::tell_new()
+void node_set::log_newly_started()
 {
     if (met_ && takes_any_for_new() && !taken_for_new_.exchange(true))
         log_.add(log_level::info, runtime_.now(),
@@ -206,7 +206,7 @@ void node_set::quarantine(std::size_t i, clock::time_point now, clock::time_poin
     if (!log_.observed())
         return;
     auto& k = known_[i];
-    k.told_quarantine = true;
+    k.reported_quarantine = true;
     if (!k.quarantine_ends)
         k.quarantine_ends.emplace([this, i] { end_quarantine(i); });
     runtime_.set(*k.quarantine_ends, until);
@@ -215,7 +215,7 @@ void node_set::quarantine(std::size_t i, clock::time_point now, clock::time_poin
 void node_set::end_quarantine(std::size_t i)
 {
     auto& k = known_[i];
-    if (!std::exchange(k.told_quarantine, false))
+    if (!std::exchange(k.reported_quarantine, false))
         return;
     k.quarantine_ends->clear();
     log_.tell(&observer::node_trusted, {.when = runtime_.now(), .node = nodes_[i]->name()}, nodes_[i]);
@@ -247,32 +247,32 @@ void node_set::heard(std::size_t i, node_command::kind what, node_reply const& r
     if (reply.healed)
         runtime::bump(count_[&redlock::stats::healed]);
     if (log_.observed())
-        tell_what_it_does(i, reply);
+        report_reply(i, reply);
     if (reply.error) {
-        std::lock_guard guard(trouble_mutex_);
+        std::lock_guard guard(error_mutex_);
         k.last_error = reply.error;
         k.last_message = reply.text;
     }
 }
 
-void node_set::tell_up(std::size_t i)
+void node_set::report_up(std::size_t i)
 {
-    known_[i].told_trouble = {};
+    known_[i].reported_error = {};
     log_.tell(&observer::node_up, {.when = runtime_.now(), .node = nodes_[i]->name()}, nodes_[i]);
 }
 
-// What was not sent because nobody wants it any more says nothing of the node.
-void node_set::tell_what_it_does(std::size_t i, node_reply const& reply) noexcept
+// If the node is ready, the operation was withdrawn before it was sent. This says nothing about the node.
+void node_set::report_reply(std::size_t i, node_reply const& reply) noexcept
 try {
-    auto& told = known_[i].told_trouble;
+    auto& reported = known_[i].reported_error;
     auto const ec = reply.error;
-    if (reply.vote != vote::unknown && told && nodes_[i]->ready())
-        return tell_up(i);
+    if (reply.vote != vote::unknown && reported && nodes_[i]->ready())
+        return report_up(i);
     bool const is_away = ec == errc::node_unreachable || ec == errc::connection_lost || ec == errc::node_timeout;
     bool const is_of_one_key = ec == errc::wrong_type || ec == errc::quarantined;
-    if (!ec || ec == errc::node_closed || is_of_one_key || (is_away && nodes_[i]->ready()) || ec == told)
+    if (!ec || ec == errc::node_closed || is_of_one_key || (is_away && nodes_[i]->ready()) || ec == reported)
         return;
-    told = ec;
+    reported = ec;
     struct kept {
         std::string words;
         std::shared_ptr<node> of;
@@ -286,10 +286,10 @@ try {
 } catch (...) {  // out of memory: an event less
 }
 
-std::pair<error_code, std::string> node_set::trouble_of(std::size_t i) const
+std::pair<error_code, std::string> node_set::latest_error(std::size_t i) const
 {
     auto const& k = known_[i];
-    std::lock_guard guard(trouble_mutex_);
+    std::lock_guard guard(error_mutex_);
     return k.last_error ? std::pair(k.last_error, k.last_message)
                         : std::pair(make_error_code(errc::node_unreachable), std::string());
 }
@@ -302,7 +302,7 @@ std::vector<node_stats> node_set::stats() const
         auto const& n = *nodes_[i];
         auto const& k = known_[i];
         auto const until = k.quarantined_until.load(std::memory_order_relaxed);
-        std::lock_guard guard(trouble_mutex_);
+        std::lock_guard guard(error_mutex_);
         k.count.tell(all.emplace_back(node_stats{.name = n.name(),
                                                  .connected = n.ready(),
                                                  .tells = n.notifies(),

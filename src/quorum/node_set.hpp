@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/quarantine.hpp"
-#include "runtime/counter.hpp"
+#include "runtime/member_counters.hpp"
 #include "runtime/event_log.hpp"
 #include "runtime/runtime.hpp"
 
@@ -24,23 +24,23 @@
 
 namespace redlock::inline v0::quorum {
 
-/** The nodes of a manager, and what is known of each: whether its votes count, how it has voted, its latest trouble.
+/** The nodes of a manager, and the state of each: whether its votes count, how it has voted, its latest error.
 
-    On the strand, except where it says otherwise.
+    Call it on the strand, except where a comment says otherwise.
 
-    It has many functions because a node's quarantine, votes, errors and statistics are one record of that node, and
-    rounds, waiters, checks and statistics read different parts of it.
+    It has many functions because a node's quarantine, votes, errors and statistics are one record. Rounds, waiters,
+    checks and statistics read different parts of that record.
 */
 class node_set {
 public:
     node_set(std::vector<std::shared_ptr<node>>, config const&, runtime::runtime&, runtime::event_log&,
              runtime::member_counters<redlock::stats>&);
 
-    /// @param self this, as long as anybody wants to hear of it
-    /// @param changed hears which key has changed on which node; an empty one: it may have missed changes
+    /// @param self this object. The nodes notify it for as long as it exists.
+    /// @param changed gets the key that has changed, and the node. An empty key: the node may have missed changes.
     void start(std::weak_ptr<node_set> self, std::function<void(std::size_t node, std::string_view key)> changed);
     void close();
-    void abandon();  ///< the execution context goes
+    void abandon();  ///< the execution context ends
 
     // Any thread.
     std::size_t size() const noexcept { return nodes_.size(); }
@@ -48,11 +48,11 @@ public:
     std::shared_ptr<node> const& shared(std::size_t i) const noexcept { return nodes_[i]; }
     /// How many nodes must grant an acquisition.
     std::size_t quorum() const noexcept { return quorum_; }
-    /// For how long the answers of a round are waited for.
+    /// How long a round waits for answers.
     std::chrono::milliseconds timeout() const noexcept { return timeout_; }
-    /// What is wrong with a @p ttl, for people; empty if nothing is.
+    /// Why this @p ttl is not allowed, as text for users; empty if it is allowed.
     std::string check_ttl(std::chrono::milliseconds ttl) const;
-    /// Which node cannot do what is needed to acquire @p wanted, and what, for people; empty if each can.
+    /// Which node cannot acquire @p wanted, and what it lacks, as text for users. Empty if all nodes can.
     std::string const& lack(detail::selection const& wanted, mode m) const noexcept
     {
         if (!lack_.empty())
@@ -63,17 +63,17 @@ public:
             return lack_;
         return m == mode::shared || !shared_lack_.empty() ? shared_lack_ : upgrade_lack_;
     }
-    /// Which node's locks end with this manager's session, so that no other process can go on with them; likewise.
+    /// Which node's locks end with this manager's session, as text for users. No other process can resume such a lock.
     std::string const& tickets_lack() const noexcept { return tickets_lack_; }
-    /// Why node @p i, which is not ready, does not vote: its latest trouble.
-    std::pair<error_code, std::string> trouble_of(std::size_t i) const;
+    /// The latest error of node @p i, which is not ready.
+    std::pair<error_code, std::string> latest_error(std::size_t i) const;
     std::vector<node_stats> stats() const;
     bool taken_for_new() const noexcept { return taken_for_new_.load(std::memory_order_relaxed); }
 
-    /// Whether a quorum would send now.
+    /// Whether a quorum can send now.
     bool ready() const;
 
-    /// Whether it is too early to take the set for newly started: a node that is not known yet may be an old one.
+    /// Whether it is too early to trust a young set as newly started: a node that is still unknown may be old.
     bool awaits_others() const;
 
     /// Whether a quorum was ready at least once.
@@ -83,13 +83,13 @@ public:
     /// Whether a grant of node @p i does not count, because its server has restarted and may have forgotten a lock.
     bool in_quarantine(std::size_t i) const noexcept;
 
-    /// When enough nodes will be out of quarantine for a quorum.
+    /// When so many quarantines have ended that a quorum of nodes may vote.
     clock::time_point quarantine_over() const;
 
-    /// Node @p i has answered so long after it was asked.
+    /// Records the round trip of node @p i.
     void took(std::size_t i, clock::duration d) noexcept { known_[i].count[&node_stats::round_trip].add(d); }
 
-    /// Node @p i has answered a command of this kind; @p counts_as: what became of its vote.
+    /// Records the answer of node @p i to a command of this kind. @p counts_as is the vote that was counted.
     void heard(std::size_t i, node_command::kind, node_reply const&, vote counts_as);
 
 private:
@@ -97,17 +97,17 @@ private:
 
     struct knowledge {
         core::node_age<clock::time_point> age;
-        bool trusted = false;                            // what is known of its server is enough
-        bool told = false;                               // that it is in quarantine
-        std::optional<clock::time_point> taken_for_new;  // when the set was; empty: the node is trusted for other
-                                                         // reasons
+        bool trusted = false;    // what is known suffices for its votes to count
+        bool announced = false;  // the quarantine was announced
+        // When the set was taken for newly started; empty: the node is trusted for another reason.
+        std::optional<clock::time_point> taken_for_new;
         std::atomic<clock::time_point> quarantined_until{never};
         runtime::member_counters<node_stats, 1> count;
-        error_code last_error;     // under trouble_mutex_
-        std::string last_message;  // under trouble_mutex_
-        // What an observer was told, if there is one.
-        error_code told_trouble;
-        bool told_quarantine = false;
+        error_code last_error;     // under error_mutex_
+        std::string last_message;  // under error_mutex_
+        // What the observer was told last.
+        error_code reported_error;
+        bool reported_quarantine = false;
         std::optional<runtime::alarm> quarantine_ends;
     };
 
@@ -116,11 +116,11 @@ private:
     std::vector<core::node_age<clock::time_point>> ages() const;
     void decide_trust(std::size_t i, clock::time_point now);
     bool takes_any_for_new() const;
-    void tell_new();
+    void log_newly_started();
     void quarantine(std::size_t i, clock::time_point now, clock::time_point until);
     void end_quarantine(std::size_t i);
-    void tell_up(std::size_t i);
-    void tell_what_it_does(std::size_t i, node_reply const&) noexcept;
+    void report_up(std::size_t i);
+    void report_reply(std::size_t i, node_reply const&) noexcept;
 
     config const& settings_;
     runtime::runtime& runtime_;
@@ -130,12 +130,12 @@ private:
     std::size_t const quorum_;
     std::chrono::milliseconds timeout_;
     std::chrono::milliseconds ttl_min_{0};
-    std::string patient_, demanding_;  ///< the nodes that these two are of
+    std::string slowest_node_, ttl_min_node_;  ///< the nodes that set timeout_ and ttl_min_
     std::string lack_, several_lack_, any_lack_, shared_lack_, upgrade_lack_, tickets_lack_;
     std::vector<knowledge> known_;
     bool met_ = false;
     std::atomic<bool> taken_for_new_{false};
-    mutable std::mutex trouble_mutex_;
+    mutable std::mutex error_mutex_;
 };
 
 }  // namespace redlock::quorum

@@ -24,24 +24,24 @@ public:
 
     std::uint64_t next() noexcept { return clock_.next(runtime_.wall_clock()); }
 
-    /// Another client's proposal for @p resource was higher: a counter has come as far as @p counter.
+    /// The counter of @p resource is at @p counter: another client has proposed a higher token.
     void learn(std::uint64_t counter, std::string_view resource)
     {
         auto const wall_clock = runtime_.wall_clock();
-        if (clock_.learn(counter, wall_clock) || std::exchange(told_, true))
+        if (clock_.learn(counter, wall_clock) || std::exchange(warned_, true))
             return;
-        log_.add(log_level::warning, runtime_.now(),
-                 "fencing: the tokens of {} are {} s ahead of this clock: it is wrong, or was once elsewhere. Each "
-                 "lock there takes a "
-                 "second round trip",
-                 resource, (counter - wall_clock) / 1'000'000);
+        log_.add(
+            log_level::warning, runtime_.now(),
+            "fencing: the tokens of {} are {} s ahead of this machine's clock. This clock is wrong, or the clock of "
+            "another client was. Until it has caught up, each such lock takes a second round trip",
+            resource, (counter - wall_clock) / 1'000'000);
     }
 
 private:
     runtime::runtime& runtime_;
     runtime::event_log& log_;
     core::fence_clock clock_;
-    bool told_ = false;  ///< that the wall clock is wrong, or was once elsewhere
+    bool warned_ = false;  ///< the warning about the wall clock was logged
 };
 
 }  // namespace redlock::quorum

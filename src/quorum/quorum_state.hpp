@@ -10,16 +10,16 @@ namespace redlock::inline v0::quorum {
 
 using contender_name = std::array<char, 16>;
 
-/// What the rounds of one manager have in common. On the strand.
+/// The state that the rounds of one manager share. On the strand.
 struct quorum_state {
     runtime::runtime& runtime;
     config const& settings;
     runtime::member_counters<stats>& count;
-    contender_name const contender;  ///< by which the nodes know this manager among those that want a lock
+    contender_name const contender;  ///< identifies this manager in the nodes' lists of waiting clients
     node_set nodes;
-    bool closed = false;  ///< nothing is asked any more
+    bool closed = false;  ///< no round asks the nodes any more
 
-    /// For how long, from now on, a key with @p ttl may exist on a node.
+    /// How long, from now on, a key with @p ttl may exist on a node.
     clock::duration key_lifetime(std::chrono::milliseconds ttl) const
     {
         return ttl + core::drift(ttl, settings.drift_factor);

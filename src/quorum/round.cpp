@@ -15,7 +15,7 @@ namespace redlock::inline v0::quorum {
 
 namespace {
 
-// How long a process that overslept a deadline takes at most to read what has arrived.
+// How long a process that missed its deadline, because it was paused, may read what has arrived.
 constexpr clock::duration grace = std::chrono::milliseconds(5);
 
 bool asks_for_quorum(node_command::kind what)
@@ -71,7 +71,7 @@ void round::contend(bool more_follow)
 {
     name_contender();
     if (command.is_shared())
-        return;  // who shares a lock does not hand it on
+        return;  // shared locks are not handed over
     grant_->hands_on = more_follow;
     command.handed_on = more_follow ? node_command::handovers::follow : node_command::handovers::end;
 }
@@ -128,7 +128,7 @@ bool round::wanted() const noexcept
     return std::any_of(ballots.begin(), ballots.end(), [](auto& b) { return b.has_granted() && b.reply.wanted; });
 }
 
-clock::duration round::patience() const
+clock::duration round::reply_timeout() const
 {
     auto const& c = quorum.settings;
     auto const timeout = quorum.nodes.timeout();
@@ -137,15 +137,15 @@ clock::duration round::patience() const
 
 void round::prepare()
 {
-    started = quorum.runtime.now();  // before the first byte leaves: validity counts from here
+    started = quorum.runtime.now();  // before the first byte is sent: validity counts from here
     for (auto& b : ballots) {
         b.asked = started;
-        b.not_after = started + useful_for(b) + patience();
+        b.not_after = started + useful_for(b) + reply_timeout();
     }
 }
 
-// How long it makes sense to try, before the answer is waited for. A key lives no longer than its ttl; but a request
-// whose answer is missing may be carried out as late as that, and the key then lives for another ttl.
+// How long a release is worth repeating, without the time for its answer. A key lives for its ttl. If the answer of the
+// acquisition is missing, the server may execute it at the end of that time. Then the key lives for another ttl.
 clock::duration round::useful_for(ballot const& b) const
 {
     if (command.what != node_command::kind::release)
@@ -179,7 +179,7 @@ void round::resend(std::size_t i)
     submit(i);
 }
 
-// The group's handler; the group takes its memory from the handler's allocator.
+// The group's handler. The group allocates with the handler's allocator.
 struct round::group_done {
     using allocator_type = detail::recycler<void>;
     allocator_type get_allocator() const noexcept { return {}; }
@@ -203,13 +203,13 @@ void round::start_gathering()
         return;
     }
 
-    quorum.runtime.set(deadline_, started + patience());
+    quorum.runtime.set(deadline_, started + reply_timeout());
     if (asked.size() == 1)
         return ask_alone(asked.front().node);
     start_group(asked);
 }
 
-// A group of one would only pass the vote on, for an allocation and two handlers.
+// A group of one would cost an allocation and two handlers, and only forward the vote.
 void round::ask_alone(std::size_t node)
 {
     ballots[node].waiter_ = [self = shared_from_this()](vote v) {
@@ -219,7 +219,7 @@ void round::ask_alone(std::size_t node)
     submit(node);
 }
 
-// A group whose size is known when compiling costs one allocation; a ranged one five, and one more for each node.
+// A group of a fixed size costs one allocation. A ranged group costs five, and one more for each node.
 template <std::size_t Size>
 void round::start_group(group const& asked)
 {
@@ -247,15 +247,15 @@ void round::finish()
         std::move(waiting_).resume();
 }
 
-// A caller that gives up early must not make the manager trust a set of which it has not heard all nodes.
+// If the caller gives up early, the manager must not trust the set yet: it has not heard from all nodes.
 bool round::has_waited_for_all() const
 {
     bool const all_answered = std::all_of(ballots.begin(), ballots.end(), [](auto& b) { return b.answered; });
     return all_answered || out_of_time_ || !quorum.nodes.awaits_others();
 }
 
-// The group's cancellation condition, called with each vote. Once decided we end the other waits ourselves:
-// cancellation by the group would come to the same, for one allocation a node.
+// The group calls this cancellation condition with each vote. When the round is decided, it ends the other waits
+// itself: cancellation by the group would cost one allocation for each node.
 asio::cancellation_type round::decide(vote v)
 {
     if (!decided()) {
@@ -263,16 +263,16 @@ asio::cancellation_type round::decide(vote v)
         if (decided())
             stop_waiting();
     } else if (ended_early_) {
-        count(v);  // nobody else will answer: the outcome is judged by all who are missing, not by the first of them
+        count(v);  // no other node will answer: count all missing votes, not only the first
     }
     return asio::cancellation_type::none;
 }
 
-// Who lost the processor for longer than the deadline reads what has arrived meanwhile before declaring a vote missing.
+// If the process was paused beyond the deadline, it first reads what has arrived. Then it counts missing votes.
 void round::out_of_time()
 {
     auto const now = quorum.runtime.now();
-    if (now - (started + patience()) >= grace && !std::exchange(overslept_, true))
+    if (now - (started + reply_timeout()) >= grace && !std::exchange(overslept_, true))
         return quorum.runtime.set(deadline_, now + grace);
     out_of_time_ = true;
     end_wait();
@@ -290,7 +290,7 @@ void round::end_wait()
 
 void round::stop_waiting()
 {
-    auto const self = shared_from_this();  // the last one to stop may let go of the round
+    auto const self = shared_from_this();  // the last ballot to stop may release the last reference
     for (auto& b : ballots)
         b.stop_waiting();
 }
@@ -306,7 +306,7 @@ void round::abandon()
 bool round::decided() const noexcept
 {
     using kind = node_command::kind;
-    if (command.what == kind::inspect)  // it wants to hear everybody
+    if (command.what == kind::inspect)  // an inspection waits for all nodes
         return false;
     if (command.what == kind::connect && votes.verdict() == core::verdict::won && quorum.nodes.awaits_others())
         return false;
@@ -329,14 +329,14 @@ std::chrono::milliseconds round::promised() const
 {
     auto const promise_all = std::count_if(
         ballots.begin(), ballots.end(), [this](auto& b) { return b.has_granted() && b.reply.good_for >= command.ttl; });
-    if (static_cast<std::size_t>(promise_all) >= votes.quorum())  // as a rule
+    if (static_cast<std::size_t>(promise_all) >= votes.quorum())  // the usual case
         return command.ttl;
     boost::container::small_vector<std::chrono::milliseconds, 9> promises;
     for (auto const& b : ballots) {
         if (b.has_granted())
             promises.push_back(std::min(b.reply.good_for, command.ttl));
     }
-    if (promises.size() < votes.quorum())  // a node has taken its grant back
+    if (promises.size() < votes.quorum())  // a node has revoked its grant
         return std::chrono::milliseconds(0);
     return core::of_a_quorum<std::chrono::milliseconds>(promises, votes.quorum());
 }
@@ -367,9 +367,9 @@ std::vector<node_report> round::report() const
     for (auto const& b : ballots) {
         nodes.push_back({quorum.nodes[b.node].name(), b.cast(), b.reply.error, b.reply.text,
                          std::chrono::microseconds(b.round_trip_us)});
-        // Nobody waited for it, but it would have had nothing to say.
+        // The round did not wait for this node, but the node is not ready and could not have answered.
         if (auto& n = nodes.back(); n.vote == vote::unknown && !n.error && !quorum.nodes[b.node].ready())
-            std::tie(n.error, n.message) = quorum.nodes.trouble_of(b.node);
+            std::tie(n.error, n.message) = quorum.nodes.latest_error(b.node);
     }
     return nodes;
 }

@@ -27,7 +27,7 @@ namespace redlock::inline v0::quorum {
 class ballot;
 class round;
 
-/// Who hears each answer to a round, however late, before it counts.
+/// Gets each answer to a round, late ones included, before the vote counts.
 class answer_listener {
 public:
     virtual void answered(ballot&) = 0;
@@ -36,17 +36,17 @@ protected:
     ~answer_listener() = default;
 };
 
-/// Who gives back what nodes have chosen for an acquisition that wants any of several, but for the one that it has won.
+/// Releases keys that nodes chose in vain, for an acquisition of any one of several keys.
 class surplus_listener {
 public:
-    /// The node has chosen one that is not needed, or may have.
+    /// The node has chosen a key that is not needed, or may have chosen one.
     virtual void chose_in_vain(ballot const&) = 0;
 
 protected:
     ~surplus_listener() = default;
 };
 
-/// What the parallel group starts for one node.
+/// The operation that the parallel group starts for one node.
 struct cast_vote {
     redlock::quorum::round* round;
     std::size_t node;
@@ -55,7 +55,7 @@ struct cast_vote {
     auto operator()(CompletionToken&& token);
 };
 
-/// One node's part in a round. It may outlast the round's decision: late answers are still of use.
+/// One node's part in a round. It may live longer than the round waits: late answers are still handled.
 class ballot final : public node_operation {
 public:
     node_command const& command() const noexcept override;
@@ -65,32 +65,32 @@ public:
     std::uint32_t unanswered_on() const noexcept override;
     void complete(node_reply reply) override;
 
-    /// What was not sent yet will not be, unless it is a release: that is always wanted.
+    /// A request that was not sent yet must not be sent. A release ignores this: it is always sent.
     void withdraw() noexcept { withdrawn_ = withdrawn_ || command().what != node_command::kind::release; }
 
-    /// Its answer has come so long after it was asked.
+    /// Records the time from request to answer.
     void took(clock::duration);
 
-    /// Nobody waits any more.
+    /// The round no longer waits for this node.
     void stop_waiting();
 
-    /// What it counts as; the node may have said yes.
+    /// The vote that counts. It is unknown if the node granted but is in quarantine.
     vote cast() const noexcept { return quarantined || revocable ? vote::unknown : reply.vote; }
 
-    /// It has, and that counts.
+    /// Whether the node has granted, and the grant counts.
     bool has_granted() const noexcept { return answered && cast() == vote::granted; }
 
     redlock::quorum::round* round = nullptr;
     node_reply reply;
-    clock::time_point asked;  ///< when it was submitted; the node sends it then or later
+    clock::time_point asked;  ///< when the round submitted it; the node sends it then or later
     std::uint32_t node = 0;
-    std::uint32_t round_trip_us = 0;  ///< if the round is timed
-    std::uint8_t retries = 0;         ///< of a release
-    bool answered = false;            ///< by the node, however late
+    std::uint32_t round_trip_us = 0;  ///< only if the round is timed
+    std::uint8_t retries = 0;         ///< only of a release
+    bool answered = false;            ///< the node has answered, perhaps late
     bool skipped = false;             ///< the node is not asked; its vote was known before
-    bool quarantined = false;         ///< it would have granted, but may have forgotten another lock
-    bool revocable = false;  ///< likewise, but what was given back on an earlier connection may still arrive, and take
-                             ///< it away
+    bool quarantined = false;         ///< the node granted, but may have forgotten another lock
+    /// The node granted, but a late trim from an earlier connection may still delete the key.
+    bool revocable = false;
 
 private:
     friend class redlock::quorum::round;
@@ -99,111 +99,109 @@ private:
     bool may_be_taken_away() const;
     void finish(vote);
 
-    grant::trace* trace_ = nullptr;  // of an acquisition: what becomes of it is noted there, by the latest of its
-                                     // rounds
+    // For an acquisition: the record of the request in the grant. The latest round writes it.
+    grant::trace* trace_ = nullptr;
     std::uint32_t sent_on_ = 0;
     bool withdrawn_ = false;
-    runtime::inline_function<void(vote)> waiter_;  // the parallel group
+    runtime::inline_function<void(vote)> waiter_;  // the handler of the parallel group
 };
 
-/** One question to all nodes, asked at the same moment.
+/** One command to all nodes at once.
 
-    Used as a std::shared_ptr: the nodes share it until each of them has answered.
+    It is a std::shared_ptr, because the nodes share it until each of them has answered.
 
-    It has many functions because acquisitions, renewals, releases and inspections each read something else of the
-    votes.
+    It has many functions because acquisitions, renewals, releases and inspections evaluate the votes in different ways.
 */
 class round : public std::enable_shared_from_this<round> {
 public:
     round(quorum_state&, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl,
           redlock::mode = mode::exclusive);
 
-    /// The first connections take longer than a vote may. If it is won, a quorum has been met.
+    /// A round that connects. It waits longer than others, because the first connections need more time than a vote. If
+    /// it is won, a quorum is known.
     static std::shared_ptr<round> to_connect(quorum_state&);
 
-    /// About the keys and the value of @p about.
+    /// A command about the keys and the value of @p about.
     round(quorum_state&, node_command::kind what, std::shared_ptr<redlock::quorum::grant> about,
           std::chrono::milliseconds ttl);
 
-    /// Takes node @p i out of the round: it counts as having cast @p known.
+    /// Does not ask node @p i; counts @p known as its vote.
     void skip(std::size_t i, vote known);
 
-    /// Of an acquisition: asks whether other processes want the lock, too, and for how long it is denied. If it wins,
-    /// and
-    /// @p more_follow in this process, those who are denied are told of the end of all that.
+    /// For an acquisition: asks whether other processes want the lock, and for how long it is denied. If it wins and
+    /// @p more_follow in this process, the nodes notify denied clients only at the end of these hand-overs.
     void contend(bool more_follow);
 
-    /// Of one that contends or withdraws: says who asks.
+    /// For a round that contends or withdraws: names this manager.
     void name_contender();
 
-    /// Of one that contends, for several keys: keeps what it can get of them, and adds to what earlier rounds have
-    /// kept.
+    /// For an acquisition of several keys that contends: keeps the keys that it gets, and adds them to those of earlier
+    /// rounds.
     void grow();
 
-    /// Of an acquisition of several keys: wants any of them.
+    /// For an acquisition of several keys: any one of them suffices.
     void want_any() noexcept { command.any = true; }
 
-    /// Of one that wants any, when it is decided: if it is won, it is from now on about what a quorum has chosen, and
-    /// nothing else. @p surplus hears of the nodes that have chosen in vain, also of those that answer later; they
-    /// count as having denied.
+    /// For an acquisition of any one of several keys: call it when the round is decided. If it is won, the round is
+    /// from then on about the key that a quorum has chosen. @p surplus gets the nodes that chose another key, late ones
+    /// included. These count as denied.
     void settle(surplus_listener& surplus);
 
-    /// Of a release: only of the keys from number @p first on. The value is needed still.
+    /// For a release: deletes only the keys from index @p first on. The other keys are still needed.
     void trim(std::size_t first);
 
-    /// Of one that contends: asks the nodes that deny to tell of the next change.
+    /// For a round that contends: nodes that deny notify of the next change.
     void watch() noexcept { command.watch = true; }
 
-    /// Sends to all nodes; completes when the votes are decided, when `config::node_timeout` is over, or when the wait
-    /// is ended.
+    /// Sends to all nodes. Completes when the votes are decided, after `config::node_timeout`, or after @ref end_wait.
     auto gather()
     {
         return runtime::suspend_into(waiting_, [this] { start_gathering(); });
     }
 
-    /// Sends to all nodes without waiting for anything.
+    /// Sends to all nodes without waiting for answers.
     void send();
 
-    /// Of a release: asks node @p i once more.
+    /// For a release: asks node @p i again.
     void resend(std::size_t i);
 
-    /// Ends the wait in @ref gather at once.
+    /// Ends the wait in @ref gather immediately.
     void end_wait();
 
-    /// Destroys who waits in @ref gather, without a word: the execution context goes.
+    /// Destroys the coroutine that waits in @ref gather without resuming it, because the execution context ends.
     void abandon();
 
     bool decided() const noexcept;
 
-    /// Of an acquisition that contends: whether some want it, too.
+    /// For an acquisition that contends: whether other clients want the lock.
     bool wanted() const noexcept;
 
-    /// Of one that is won: for how long a quorum has promised what was asked for. The ttl, or less.
+    /// For a round that is won: how long a quorum has promised the keys. At most the ttl.
     std::chrono::milliseconds promised() const;
 
-    /// For a round that is won: whether the manager would lose the lock as soon as it hands it out.
-    /// @p max_hold as in `acquire_options`.
+    /// For a round that is won: whether it is so late that the manager would lose the lock immediately. @p max_hold as
+    /// in `acquire_options`.
     bool came_too_late(clock::time_point decided_at, std::chrono::milliseconds max_hold) const;
 
-    /// The nodes that would have granted, were they not quarantined.
+    /// How many nodes granted but are in quarantine.
     std::size_t quarantined() const noexcept;
 
-    /// Whether a node would have granted, were what was given back before confirmed. It never will, for this value.
+    /// Whether a node granted while a trim is unconfirmed. Such a grant never counts for this value.
     bool revocable() const noexcept;
 
-    /// For `attempt_report::nodes`.
+    /// Returns `attempt_report::nodes`.
     std::vector<node_report> report() const;
 
-    /// What it asks for, or is about.
+    /// The grant that the round asks for, or is about.
     std::shared_ptr<redlock::quorum::grant> const& grant() const noexcept { return grant_; }
 
     quorum_state& quorum;
-    node_command command;       ///< the same for all nodes; complete before it is sent
-    clock::time_point started;  ///< before the first byte left
+    node_command command;       ///< the same for all nodes; complete before the round is sent
+    clock::time_point started;  ///< before the first byte was sent
     core::tally votes;
     std::vector<ballot, detail::recycler<ballot>> ballots;
     answer_listener* listener = nullptr;
-    bool timed = false;  ///< whether somebody wants to know how long each node took
+    bool timed = false;  ///< measure the round trip of each node
 
 private:
     friend class ballot;
@@ -222,7 +220,7 @@ private:
     bool has_waited_for_all() const;
     void out_of_time();
     void stop_waiting();
-    clock::duration patience() const;
+    clock::duration reply_timeout() const;
     void prepare();
     clock::duration useful_for(ballot const&) const;
     void submit(std::size_t i);
@@ -230,10 +228,11 @@ private:
     core::most_frequent most_chosen() const;
 
     std::shared_ptr<redlock::quorum::grant> grant_;
-    std::shared_ptr<redlock::quorum::grant> asked_for_;  ///< if it was won with one of these, which the command views
-    surplus_listener* surplus_ = nullptr;                ///< once it is settled
-    contender_name contender_{};  ///< a copy: a node may look at the command when the manager is gone
-    runtime::suspended waiting_;  ///< in @ref gather
+    /// The original keys, which the command views, after one of them was won.
+    std::shared_ptr<redlock::quorum::grant> asked_for_;
+    surplus_listener* surplus_ = nullptr;  ///< set by @ref settle
+    contender_name contender_{};           ///< a copy: a node may read the command when the manager no longer exists
+    runtime::suspended waiting_;           ///< the coroutine in @ref gather
     runtime::alarm deadline_;
     bool overslept_ = false;
     bool out_of_time_ = false;

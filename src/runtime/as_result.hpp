@@ -5,7 +5,7 @@
 
 namespace redlock::inline v0 {
 
-/// Awaits an operation and returns what it completes with, its error too, instead of throwing.
+/// Awaits an operation and returns its results, the error included, instead of throwing.
 inline constexpr auto as_result = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 }  // namespace redlock

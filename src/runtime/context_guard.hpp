@@ -11,21 +11,21 @@
 
 namespace redlock::inline v0::runtime {
 
-/// What refers to something in an execution context, and may outlive it.
+/// An object that refers to objects in an execution context, and may live longer than the context.
 class guest_of_context {
 public:
-    /// The execution context goes: lets go of everything in it.
+    /// The execution context ends. Releases all references to objects in the context.
     virtual void abandon() = 0;
 
 protected:
     ~guest_of_context() = default;
 };
 
-/** Tells the managers on an execution context that it goes.
+/** Notifies the managers on an execution context before the context ends.
 
-    Managers and handles may outlive the context. What they refer to in it (sockets, timers, suspended
-    coroutines) must go while it is still there. So must what waits on the strand of a manager that is gone already: it
-    keeps the strand, and the strand keeps it.
+    Managers and handles may live longer than the context. Their sockets, timers and suspended coroutines belong to the
+    context, so they must be destroyed before it. The same applies to functions that wait on the strand of a destroyed
+    manager: the functions keep the strand, and the strand keeps the functions.
 */
 class context_guard final : public boost::asio::execution_context::service {
 public:

@@ -1,4 +1,4 @@
-// Each event as a line. An event is described once: its level, its name, a sentence, and the fields of other formats.
+// Log lines of events. Each event is described once, by a level, a name, a sentence, and fields.
 
 #include "runtime/event_line.hpp"
 
@@ -30,7 +30,7 @@ std::string shown(resource_set const& resources, bool any = false)
 
 std::string shown(std::string_view resource) { return fmt::format("\"{}\"", std::string_view(shown_name(resource))); }
 
-/// As in the metric `redlock_acquisitions_total`.
+/// The values of the label in `redlock_acquisitions_total{outcome}`.
 std::string_view outcome_of(error_code ec)
 {
     return ec == errc::contended                         ? "contended"
@@ -41,7 +41,7 @@ std::string_view outcome_of(error_code ec)
                                                          : "failed";
 }
 
-/// The server's own words, if there are any.
+/// Adds the server's message, if there is one.
 std::string with_words(error_code ec, std::string_view words)
 {
     return words.empty() ? ec.message() : fmt::format("{}: {}", ec.message(), words);
@@ -77,7 +77,7 @@ event_line describe(events::acquisition_begun const& e)
                                {"mode", name_of(e.mode)},
                                {"ttl", std::chrono::nanoseconds(e.ttl)},
                                {"ahead", std::uint64_t(e.ahead)}}};
-    if (e.wait != std::chrono::milliseconds::max())  // in nanoseconds it would be too long
+    if (e.wait != std::chrono::milliseconds::max())  // a duration without limit does not fit in nanoseconds
         line.fields.push_back({"wait", std::chrono::nanoseconds(e.wait)});
     return line;
 }
@@ -299,7 +299,7 @@ namespace {
 
 using out = std::back_insert_iterator<std::string>;
 
-/// A string of JSON. Each byte that is not UTF-8 becomes U+FFFD. Quoted values of logfmt have the same form.
+/// Appends a JSON string. A byte that is not UTF-8 becomes U+FFFD. Quoted values of logfmt have the same form.
 void quote(std::string& to, std::string_view text)
 {
     to += '"';
@@ -309,8 +309,8 @@ void quote(std::string& to, std::string_view text)
         auto const second = text.size() > 1 ? static_cast<unsigned char>(text[1]) : 0u;
         if (size == 0 && static_cast<unsigned char>(first) < 0x80) {
             fmt::format_to(out(to), "\\u{:04x}", static_cast<unsigned>(first));
-        } else if (size == 0 && first == '\xc2' && second >= 0x80 && second < 0xa0) {  // a control character in two
-                                                                                       // bytes
+            // A control character of two bytes.
+        } else if (size == 0 && first == '\xc2' && second >= 0x80 && second < 0xa0) {
             fmt::format_to(out(to), "\\u{:04x}", second);
             size = 2;
         } else if (size == 0)
@@ -333,7 +333,7 @@ bool is_plain(std::string_view text)
 
 void word(std::string& to, std::string_view text) { is_plain(text) ? to.append(text) : (quote(to, text), to); }
 
-// The names of the resources in one value: a comma and a backslash in a name have a backslash before them.
+// The names of the resources in one value. A comma or backslash in a name is escaped with a backslash.
 std::string joined(resource_set const& resources)
 {
     std::string all;
@@ -357,7 +357,7 @@ std::string iso_8601(std::chrono::system_clock::time_point time)
                        (us - s).count());
 }
 
-/// Calls @p add with the name and the value of each field, in the order of a line.
+/// Calls @p add with the name and the value of each field, in the order of the line.
 template <class F>
 void for_each_field(event_line const& line, std::chrono::system_clock::time_point time, F add)
 {

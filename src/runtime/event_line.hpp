@@ -14,18 +14,18 @@
 
 namespace redlock::inline v0::runtime {
 
-/// The line of an event in all formats. It refers to the event.
+/// A log line about an event, for all formats. It refers to the event.
 struct event_line {
     using value = std::variant<std::string_view, std::string, std::uint64_t, bool, std::chrono::nanoseconds,
                                resource_set const*, std::span<node_report const>>;
     struct field {
-        std::string_view name;  ///< of a duration: without its unit
+        std::string_view name;  ///< a duration has no unit in its name
         redlock::runtime::event_line::value value;
     };
 
     log_level level;
-    std::string_view event;  ///< its name
-    std::string sentence;    ///< for people
+    std::string_view event;  ///< the event's name
+    std::string sentence;    ///< for users
     std::vector<field> fields;
 };
 
@@ -50,7 +50,7 @@ event_line describe(events::clean_up_behind const&);
 event_line describe(events::keys_left const&);
 event_line describe(events::log_line const&);
 
-/// @p time of the system's clock, when the line is written
+/// @param time the time of the system clock at which the line is written
 std::string as_logfmt(event_line const&, std::chrono::system_clock::time_point time);
 std::string as_json(event_line const&, std::chrono::system_clock::time_point time);
 

@@ -13,8 +13,8 @@ void log_to_stderr(log_level level, std::string_view line) noexcept
         return;
     try {
         auto const text = fmt::format("redlock {}: {}\n", to_string(level), line);
-        std::fwrite(text.data(), 1, text.size(), stderr);  // in one piece
-    } catch (...) {                                        // out of memory: a line less
+        std::fwrite(text.data(), 1, text.size(), stderr);  // one call, so that lines do not mix
+    } catch (...) {                                        // out of memory: the line is left out
     }
 }
 
@@ -42,7 +42,7 @@ void event_log::add(log_level level, clock::time_point now, std::string_view lin
         }
         if (log_)
             put(level, now, line);
-    } catch (...) {  // out of memory: a line less
+    } catch (...) {  // out of memory: the line is left out
     }
 }
 
@@ -67,8 +67,8 @@ void event_log::put_unlimited(log_level level, std::string_view line)
     calls_->add([self = shared_from_this(), level, text = in_one_line(line)] { self->log_(level, text); });
 }
 
-// It is logged once, because an observer that throws may throw at each event. The log function is called here: after
-// the manager's last event, no other call follows.
+// Logs only the first exception, because an observer that throws may throw at each event. Calls the log function
+// directly: after the manager's last event, no other call follows.
 void event_log::observer_threw(clock::time_point now) noexcept
 try {
     if (std::exchange(observer_threw_, true))
@@ -86,7 +86,7 @@ try {
         tell(&observer::log_line, {.when = now, .level = log_level::error, .text = *line}, line);
     if (log_)
         log_(log_level::error, *line);
-} catch (...) {  // out of memory, or the log function has thrown: a line less
+} catch (...) {  // out of memory, or the log function has thrown: the line is left out
 }
 
 void event_log::end(std::function<void()> then)

@@ -19,11 +19,10 @@
 
 namespace redlock::inline v0::runtime {
 
-/** The log function and the observer of the config: the manager tells them lines and events, in one order. On the
-    strand.
+/** Passes lines and events to the log function and the observer of the config, in one order. On the strand.
 
-    The log function receives at most @ref lines_max lines each second, and as many of the level debug, and is told how
-    many were left out. The observer receives every event, and every line that is about no event.
+    The log function receives at most @ref lines_max lines each second, and as many of the level debug. A line reports
+    how many were left out. The observer receives every event, and every line that has no event.
 */
 class event_log : public std::enable_shared_from_this<event_log> {
 public:
@@ -31,10 +30,10 @@ public:
 
     static constexpr std::size_t lines_max = 100;
 
-    /// Whether there is an observer. If not, nothing is spent on events without a line.
+    /// Whether there is an observer. If not, events without a line cost nothing.
     bool observed() const noexcept { return observer_ != nullptr; }
 
-    /// A line that is about no event.
+    /// Adds a line that has no event.
     void add(log_level, clock::time_point now, std::string_view line) noexcept;
     template <class Arg, class... Args>
     void add(log_level level, clock::time_point now, fmt::format_string<Arg, Args...> format, Arg&& arg,
@@ -43,12 +42,12 @@ public:
         try {
             if (log_ || observed())
                 add(level, now, fmt::format(format, std::forward<Arg>(arg), std::forward<Args>(args)...));
-        } catch (...) {  // out of memory: a line less
+        } catch (...) {  // out of memory: the line is left out
         }
     }
 
-    /// An event without a line. There is an observer.
-    /// @param alive has what the event refers to
+    /// Passes on an event without a line. Call it only if there is an observer.
+    /// @param alive the owner of what the event refers to
     template <class Event>
     void tell(void (observer::*what)(Event const&), std::type_identity_t<Event> const& e,
               std::shared_ptr<void const> alive) noexcept
@@ -62,7 +61,7 @@ public:
         });
     }
 
-    /// An event with a line, whether there is an observer or not.
+    /// Passes on an event with a line, also if there is no observer.
     template <class Event>
     void announce(void (observer::*what)(Event const&), std::type_identity_t<Event> const& e,
                   std::shared_ptr<void const> alive) noexcept
@@ -72,23 +71,23 @@ public:
                 auto const line = describe(e);
                 put(line.level, e.when, line.sentence);
             }
-        } catch (...) {  // out of memory: a line less
+        } catch (...) {  // out of memory: the line is left out
         }
         if (observed())
             tell(what, e, std::move(alive));
     }
 
-    /// Tells how many lines were left out at last, and ends the calls.
+    /// Reports how many lines were left out last, and ends the calls.
     void end(std::function<void()> then);
 
     /// The queue of calls of the user's functions.
     std::shared_ptr<user_calls> const& calls() const noexcept { return calls_; }
 
-    /// @ref add as a function. Empty if nobody would receive the lines.
+    /// @ref add as a function. Empty if there is neither a log function nor an observer.
     log_function as_function();
 
 private:
-    // One kind of lines: how many there were since the second began, and how many were left out.
+    // The lines of one kind: their number in the current second, and how many were left out.
     struct allowance {
         clock::time_point since = clock::time_point::min();
         std::size_t used = 0;

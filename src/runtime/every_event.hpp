@@ -4,7 +4,8 @@
 
 namespace redlock::inline v0::runtime {
 
-/// An observer that treats all events alike: calls `on` of @p Derived with the function of the observer, and the event.
+/// An observer with one function for all events: `on` of @p Derived gets the member function of the observer, and the
+/// event.
 template <class Derived>
 class every_event : public observer {
 public:

@@ -10,7 +10,7 @@ namespace redlock::inline v0::runtime {
 template <class Signature, std::size_t Size = 32>
 class inline_function;
 
-/// A function object of at most @p Size bytes that is called at most once and lives within this object, never on the
+/// A function object of at most @p Size bytes. It is called at most once, and is stored in this object, never on the
 /// heap.
 template <class... Args, std::size_t Size>
 class inline_function<void(Args...), Size> {
@@ -29,7 +29,7 @@ public:
         ::new (static_cast<void*>(storage_)) F(std::move(f));
         run_ = [](void* storage, bool call, Args... args) {
             auto& stored = *std::launder(static_cast<F*>(storage));
-            auto taken = std::move(stored);  // it may destroy us
+            auto taken = std::move(stored);  // the call may destroy this object
             stored.~F();
             if (call)
                 std::move(taken)(args...);
@@ -39,7 +39,7 @@ public:
 
     explicit operator bool() const noexcept { return run_ != nullptr; }
 
-    /// Empties it first, then calls.
+    /// Empties the object, then calls the function.
     void operator()(Args... args) && { std::exchange(run_, nullptr)(storage_, true, args...); }
 
     /// Destroys the function without calling it.

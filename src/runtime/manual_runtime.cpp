@@ -18,7 +18,7 @@ struct manual_clock::state {
     std::map<event, std::function<void()>> events;
     std::uint64_t last_event = 0;
 
-    /// Moves on to what is next, unless that comes after @p end. @return what it is
+    /// Moves the clock to the next event, unless the event comes after @p end. @return the function of the event
     std::function<void()> step(clock::time_point end)
     {
         std::lock_guard guard(mutex);
@@ -62,7 +62,7 @@ manual_clock::event manual_clock::at(clock::time_point when, std::function<void(
 
 void manual_clock::forget(event const& e)
 {
-    std::function<void()> gone;  // not under the mutex: it may know of somebody who forgets another
+    std::function<void()> gone;  // destroyed after the mutex is unlocked: its destructor may call forget()
     std::lock_guard guard(state_->mutex);
     if (auto const it = state_->events.find(e); it != state_->events.end()) {
         gone = std::move(it->second);
@@ -76,7 +76,7 @@ namespace runtime {
 
 namespace {
 
-/// As the system's in all but time.
+/// Differs from the system runtime only in the time.
 class manual_runtime final : public runtime {
 public:
     manual_runtime(std::shared_ptr<runtime> system, std::shared_ptr<testing::manual_clock> clock)

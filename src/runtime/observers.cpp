@@ -1,4 +1,4 @@
-// The observers that come with the library.
+// The observers of the library.
 
 #include "runtime/event_line.hpp"
 #include "runtime/every_event.hpp"

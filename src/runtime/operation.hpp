@@ -13,26 +13,26 @@
 
 namespace redlock::inline v0::runtime {
 
-/// Whether a cancellation of @p type may end an operation that has had an effect already.
+/// Whether a cancellation of @p type may end an operation that already has had effects.
 inline bool may_leave_traces(asio::cancellation_type type) noexcept
 {
     return (type & (asio::cancellation_type::terminal | asio::cancellation_type::partial))
            != asio::cancellation_type::none;
 }
 
-/// An operation under way. On the strand, except where it says otherwise.
+/// A running operation. Call it on the strand, except where a comment says otherwise.
 class operation : public detail::cancellable, public boost::intrusive::list_base_hook<> {
 public:
     virtual void cancel(asio::cancellation_type) = 0;
-    virtual void stop() { cancel(asio::cancellation_type::terminal); }  ///< the manager ends
-    virtual void abandon() = 0;  ///< the execution context goes: destroys what waits in it
+    virtual void stop() { cancel(asio::cancellation_type::terminal); }  ///< the manager shuts down
+    virtual void abandon() = 0;  ///< the execution context ends: destroys the waiting coroutine
 };
 
-/// An operation that is used as a std::shared_ptr and can be cancelled from any thread.
+/// An operation that is a std::shared_ptr, and can be cancelled from any thread.
 template <class Derived>
 class shared_operation : public operation, public std::enable_shared_from_this<Derived> {
 public:
-    /// @p s must live as long as this.
+    /// @p s must live longer than the operation.
     explicit shared_operation(redlock::runtime::strand const& s) : strand_(s) {}
 
     void request_cancel(asio::cancellation_type type) final

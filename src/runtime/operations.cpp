@@ -23,7 +23,7 @@ void operations::leave(operation& o)
 
 void operations::stop()
 {
-    // They may leave as they stop, so each goes behind the others first. To stop twice does no harm.
+    // An operation may leave the list when it stops, so each one first moves to the end. Stopping twice is harmless.
     for (auto left = running_.size(); left > 0 && !running_.empty(); --left) {
         auto& o = running_.front();
         running_.splice(running_.end(), running_, running_.begin());
@@ -40,7 +40,7 @@ void operations::abandon()
     }
 }
 
-// What may go wrong in a task: no memory, or no random numbers.
+// A task fails only if there is no memory, or no random numbers.
 error_code operations::error_of(std::exception_ptr const& failure) noexcept
 {
     try {

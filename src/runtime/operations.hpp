@@ -17,15 +17,16 @@
 
 namespace redlock::inline v0::runtime {
 
-/// The operations of one manager that are under way. On the strand, except where it says otherwise.
+/// The running operations of one manager. Call it on the strand, except where a comment says otherwise.
 class operations {
 public:
-    /// @param left is called when one has left
+    /// @param left called when an operation has ended
     operations(redlock::runtime::strand on, std::function<void()> left) : strand_(std::move(on)), left_(std::move(left))
     {
     }
 
-    /// Runs the @p steps of @p o on the strand, and completes it with their outcome on every path. Any thread.
+    /// Runs the @p steps of @p o on the strand, and then completes @p o with their result or exception. From any
+    /// thread.
     template <class Operation>
     void run(std::shared_ptr<Operation> o, task<error_code> steps)
     {
@@ -37,16 +38,16 @@ public:
         });
     }
 
-    void enter(operation&);  ///< unless it is there already
-    void leave(operation&);  ///< if it is there
+    void enter(operation&);  ///< does nothing if the operation is in the list already
+    void leave(operation&);  ///< does nothing if the operation is not in the list
 
     bool empty() const noexcept { return running_.empty(); }
-    std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }  ///< any thread
+    std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }  ///< from any thread
 
-    /// The manager ends: asks each to.
+    /// The manager shuts down: asks each operation to stop.
     void stop();
 
-    /// The execution context goes.
+    /// The execution context ends.
     void abandon();
 
 private:

@@ -8,7 +8,7 @@ namespace redlock::inline v0::detail {
 
 namespace {
 
-// The sanitizers are to see each block come and go.
+// Under a sanitizer nothing is kept, so that the sanitizer sees each allocation.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::size_t kept_max = 0;
 #else
@@ -21,7 +21,7 @@ struct block {
     block* next;
 };
 
-// Without a destructor, so that it can still be used while the thread's other objects are being destroyed.
+// It has no destructor, so it can still be used while other thread-local objects are destroyed.
 struct lists {
     std::array<block*, size_max / step> first;
     std::size_t kept;
@@ -29,7 +29,7 @@ struct lists {
 };
 thread_local constinit lists mine{};
 
-// Gives everything back when the thread ends.
+// Frees all blocks when the thread ends.
 struct at_thread_end {
     ~at_thread_end()
     {
@@ -49,7 +49,7 @@ constexpr std::size_t list_of(std::size_t size) { return (size - 1) / step; }
 
 void* recycled_new(std::size_t size)
 {
-    if (size - 1 >= size_max)  // nothing at all is too large as well
+    if (size - 1 >= size_max)  // size 0 wraps around, and so counts as too large
         return ::operator new(size);
     auto const i = list_of(size);
     if (auto* const b = mine.first[i]) {
@@ -62,12 +62,12 @@ void* recycled_new(std::size_t size)
 
 void recycled_delete(void* memory, std::size_t size) noexcept
 {
-    if (size - 1 >= size_max)  // nothing at all is too large as well
+    if (size - 1 >= size_max)  // size 0 wraps around, and so counts as too large
         return ::operator delete(memory);
     auto const i = list_of(size);
     if (mine.ending || mine.kept + (i + 1) * step > kept_max)
         return ::operator delete(memory);
-    if (mine.kept == 0)  // the destructor of the guard is registered on the first touch
+    if (mine.kept == 0)  // the first use registers the destructor of the guard
         guard.touch();
     mine.kept += (i + 1) * step;
     mine.first[i] = ::new (memory) block{mine.first[i]};

@@ -10,7 +10,7 @@ namespace {
 
 std::atomic<unsigned> forks{0};
 
-// Registered when the library is loaded: a fork of a fork counts on.
+// Registered when the library is loaded, so that each fork increments the number, a fork of a fork too.
 int const registered = ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
 
 }  // namespace
@@ -20,7 +20,7 @@ unsigned process_life() noexcept { return forks.load(std::memory_order_relaxed);
 void runtime::set(alarm& a, clock::time_point at)
 {
     schedule_.set(a, at);
-    // Waking up early and finding nothing to do is cheaper than setting the timer for every alarm.
+    // An early wake-up without due alarms costs less than a timer operation for each alarm.
     if (at < wake_at_)
         wake_for(at);
 }
@@ -31,7 +31,7 @@ void runtime::wake_for(clock::time_point at)
         if (auto const self = weak.lock())
             self->ring();
     });
-    wake_at_ = at;  // not before: setting a timer may fail, out of memory
+    wake_at_ = at;  // after the call, because it may throw if memory is short
 }
 
 void runtime::ring()

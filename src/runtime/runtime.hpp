@@ -22,12 +22,13 @@ namespace runtime {
 
 using alarm = core::alarm<clock::time_point>;
 
-/// Differs between a process and its forks: what the one holds, the other does not. Any thread; reads one number.
+/// A number that differs between a process and its forks: a fork does not hold the locks of its parent. From any
+/// thread; costs one load.
 unsigned process_life() noexcept;
 
-/** All that a manager takes from the world except its nodes: where to run, the time, and chance.
+/** The environment of a manager, without its nodes: the strand, the time, and random numbers.
 
-    Tests put another one in its place and so own the time; the code above is the same. Used as a std::shared_ptr.
+    Tests use another implementation, and so control the time. It is a std::shared_ptr.
 */
 class runtime : public std::enable_shared_from_this<runtime> {
 public:
@@ -40,38 +41,37 @@ public:
 
     clock::time_point now() const noexcept { return abandoned() ? clock::now() : read_clock(); }
 
-    /// Whether the execution context is gone, and with it everything that could still be done; or this process is a
-    /// fork of the one that it belongs to.
+    /// Whether the execution context has ended, or this process is a fork of the runtime's process.
     bool abandoned() const noexcept { return abandoned_.load(std::memory_order_acquire) || life_ != process_life(); }
 
-    /// What the wall clock shows, in microseconds since 1970. It may be wrong, and jump.
+    /// The wall clock in microseconds since 1970. It may be wrong, and may jump.
     virtual std::uint64_t wall_clock() const noexcept = 0;
 
     // On the strand.
 
-    /// 128 bits that nobody can guess, and that no fork, clone or restart repeats.
+    /// 128 unpredictable bits, which no fork, clone or restart repeats.
     virtual std::array<std::uint64_t, 2> random() = 0;
 
     /// Sets @p a, or moves it.
     void set(alarm& a, clock::time_point at);
 
-    /// No alarm rings any more.
+    /// Clears all alarms.
     void stop();
 
-    /// The execution context goes: from now on it counts as @ref abandoned. @return false if it did before
+    /// The execution context ends: the runtime is @ref abandoned from now on. @return false if it already was
     bool announce_abandonment() noexcept { return !abandoned_.exchange(true, std::memory_order_acq_rel); }
 
-    /// After that: lets go of what refers to the context.
+    /// Call it after @ref announce_abandonment. Releases all references to the context.
     void abandon();
 
 protected:
-    /// The time can be read as long as this exists.
+    /// Reads the clock. This works as long as the runtime exists.
     virtual clock::time_point read_clock() const noexcept = 0;
 
     /// Calls @p ring on the strand at @p at or soon after. Replaces the previous call.
     virtual void wake_at(clock::time_point at, std::function<void()> ring) = 0;
 
-    /// Forgets the call that is due.
+    /// Cancels the call.
     virtual void forget_call() = 0;
 
     virtual void let_go() = 0;
@@ -87,7 +87,7 @@ private:
     clock::time_point wake_at_ = clock::time_point::max();
 };
 
-/// The real world.
+/// The runtime with the system's clock and timer.
 std::shared_ptr<runtime> make_system_runtime(asio::any_io_executor executor);
 
 }  // namespace runtime

@@ -8,19 +8,19 @@
 
 namespace redlock::inline v0::runtime {
 
-/// The number of bytes of the character at the beginning of @p text. 0: it is a control character, or not UTF-8.
+/// The number of bytes of the character at the beginning of @p text. 0: a control character, or not UTF-8.
 std::size_t printable_size(std::string_view text) noexcept;
 
-/// @p text with "?" for each byte that does not belong to a printable character.
+/// Replaces each byte of @p text that does not belong to a printable character by "?".
 std::string in_one_line(std::string_view text);
 
-/// The name of a resource as it may be shown: of bounded length, and without what could disturb a terminal or a log.
+/// The name of a resource for messages: of bounded length, and without characters that disturb a terminal or a log.
 class shown_name {
 public:
     explicit shown_name(std::string_view resource) noexcept { add_name(resource); }
 
-    /// In quotation marks; of several the first, and how many more there are. The internal lock for the right to an
-    /// upgrade is shown as `the right to upgrade "NAME"`.
+    /// The first name in quotation marks, and the number of further names. The internal lock of an upgrade is shown as
+    /// `the right to upgrade "NAME"`.
     explicit shown_name(resource_set const&, bool any = false) noexcept;
 
     operator std::string_view() const noexcept { return {text_, size_}; }
@@ -30,7 +30,7 @@ private:
     void add(std::string_view) noexcept;
 
     static constexpr std::size_t size_max = 64;
-    char text_[size_max + 48];  // and "…", quotation marks, and a number
+    char text_[size_max + 48];  // also has room for "…", quotation marks, and a number
     std::size_t size_ = 0;
 };
 

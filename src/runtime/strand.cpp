@@ -11,7 +11,7 @@ namespace redlock::inline v0::runtime {
 
 namespace {
 
-// So many functions run in one go before others on the same thread do.
+// The number of functions that run in a row before other handlers of the same thread get their turn.
 constexpr std::size_t turn_max = 256;
 
 }  // namespace
@@ -26,8 +26,8 @@ struct strand::state : std::enable_shared_from_this<state> {
 
     ~state() { destroy_all(); }
 
-    // @param for_sure it stays even if it cannot be scheduled: the next one brings it along. Otherwise who hears of
-    // that may rely on that nothing will happen.
+    // @param for_sure If scheduling fails, the function stays in the queue, and the next function's run includes it.
+    // Otherwise the function is destroyed and the exception is thrown.
     void push(function* f, bool for_sure)
     {
         std::unique_lock guard(mutex);
@@ -50,7 +50,8 @@ struct strand::state : std::enable_shared_from_this<state> {
         }
     }
 
-    // The mutex is held by who calls this: the inner executor must not go meanwhile. It never runs anything at once.
+    // The caller holds the mutex, so that the inner executor is not released meanwhile. `execute` never runs a function
+    // inline.
     void schedule()
     {
         if (std::exchange(busy, true))
@@ -63,7 +64,7 @@ struct strand::state : std::enable_shared_from_this<state> {
         }
     }
 
-    void go_on() noexcept
+    void schedule_rest() noexcept
     {
         std::lock_guard guard(mutex);
         busy = false;
@@ -71,7 +72,7 @@ struct strand::state : std::enable_shared_from_this<state> {
             return;
         try {
             schedule();
-        } catch (...) {  // out of memory: the next function brings the others along
+        } catch (...) {  // out of memory: the run of the next function includes the others
         }
     }
 
@@ -98,7 +99,8 @@ struct strand::state : std::enable_shared_from_this<state> {
     bool claim() noexcept
     {
         std::lock_guard guard(mutex);
-        // Whether this is a thread of the inner executor is known of an event loop; any other decides by itself.
+        // Only an event loop tells whether this is one of its threads. Other executors decide about inline calls
+        // themselves.
         return !gone && loop && loop->running_in_this_thread() && !std::exchange(busy, true);
     }
 
@@ -112,15 +114,15 @@ struct strand::state : std::enable_shared_from_this<state> {
         destroy_all();
     }
 
-    static thread_local state* current;  ///< whose functions this thread is running
+    static thread_local state* current;  ///< the strand whose functions this thread is running
 
-    asio::any_io_executor inner;                  ///< under the mutex, except on the strand
-    asio::io_context::executor_type const* loop;  ///< the inner executor if it is a plain event loop's
+    asio::any_io_executor inner;                  ///< guarded by the mutex, except on the strand
+    asio::io_context::executor_type const* loop;  ///< set if the inner executor is a plain event loop
     asio::execution_context& context;
     std::mutex mutex;
     function* first = nullptr;
     function** last = &first;
-    bool busy = false;  ///< a run is scheduled or under way
+    bool busy = false;  ///< a run is scheduled or in progress
     bool gone = false;  ///< abandoned
 };
 
@@ -153,13 +155,13 @@ void strand::shift::finish()
     }
 }
 
-// However a function has ended, the others go on.
+// If a function threw, the other functions still run.
 strand::shift::~shift()
 {
     if (!state_)
         return;
     state::current = outer_;
-    state_->go_on();
+    state_->schedule_rest();
 }
 
 std::shared_ptr<strand::state> strand::make_state(asio::any_io_executor inner)

@@ -18,16 +18,16 @@ namespace asio = boost::asio;
 
 namespace runtime {
 
-/** An executor that runs functions one after another, never two at once, on an executor of the user's.
+/** An executor that runs functions one after another, never two at once, on an executor of the user.
 
-    What `asio::strand<any_io_executor>` promises, for a fraction of its price: a copy is a counted pointer, and what
-    functions on the strand post to it runs in the same pass of the event loop, not in one of its own.
+    It has the guarantees of `asio::strand<any_io_executor>` at a fraction of the cost. A copy is a counted pointer. A
+    function that the strand's own functions post runs in the same pass of the event loop.
 
-    Copies are equal and share everything. Safe to use from any thread, also while and after it is abandoned.
+    Copies are equal and share their state. Any thread may use them, also during and after `abandon`.
 */
 class strand {
 public:
-    /// A template, or every copy would be tried as a conversion to the type-erased executor first.
+    /// A template: otherwise each copy would first be tried as a conversion to the type-erased executor.
     template <std::same_as<asio::any_io_executor> Executor>
     explicit strand(Executor inner) : state_(make_state(std::move(inner)))
     {
@@ -35,18 +35,18 @@ public:
 
     bool running_in_this_thread() const noexcept;
 
-    /// What it runs on, never at once. What is posted there from the strand runs after all that is due in the event
-    /// loop already. On the strand only.
+    /// The inner executor, with `blocking.never`. A function that the strand posts there runs after everything that is
+    /// due in the event loop. Call it on the strand only.
     asio::any_io_executor const& inner() const noexcept;
 
-    /// The execution context goes: destroys the functions that wait, and from now on each that comes; lets go of the
-    /// inner executor. Who is handing a function to that on another thread is waited for.
+    /// The execution context ends. Destroys the waiting functions, and later each new one. Releases the inner executor,
+    /// and waits for other threads that are using it.
     void abandon() noexcept;
 
-    /// Refers to a strand without keeping it.
+    /// A weak reference to a strand.
     class weak;
 
-    /// A function for which memory was taken in advance: it can be run when there is none.
+    /// A function whose memory is already allocated, so it can be executed when memory is short.
     class prepared;
     template <class F>
     prepared prepare(F f) const;
@@ -86,7 +86,7 @@ public:
 private:
     struct function {
         function* next = nullptr;
-        void (*end)(function*, bool run);  ///< destroys it, and runs it if so wished
+        void (*end)(function*, bool run);  ///< destroys the function; calls it if `run` is set
     };
 
     template <class F>
@@ -114,7 +114,7 @@ private:
             auto* const self = static_cast<function_of*>(base);
             auto taken = std::move(self->f);
             self->~function_of();
-            allocator().deallocate(self, 1);  // first: what runs may use the memory again
+            allocator().deallocate(self, 1);  // before the call, so that the function can reuse the memory
             if (run)
                 taken();
         }
@@ -124,8 +124,8 @@ private:
 
     struct state;
 
-    /// This thread runs the strand's functions for a while, if it is a thread of the inner executor and nobody else is
-    /// at it.
+    /// Lets this thread run the strand's functions. It is empty if the thread does not belong to the inner executor, or
+    /// if another thread runs them.
     class shift {
     public:
         explicit shift(strand const&) noexcept;
@@ -133,12 +133,12 @@ private:
         ~shift();
         shift(shift const&) = delete;
         explicit operator bool() const noexcept { return state_ != nullptr; }
-        void finish();  ///< what has queued up meanwhile
+        void finish();  ///< runs the functions that were queued meanwhile
 
     private:
         void claim(std::shared_ptr<state>) noexcept;
 
-        std::shared_ptr<state> state_;  // a function may be the last that knows the strand
+        std::shared_ptr<state> state_;  // a function may hold the last reference to the strand
         state* outer_ = nullptr;
     };
 
@@ -157,7 +157,7 @@ public:
 
     bool expired() const noexcept { return state_.expired(); }
 
-    /// Abandons it if it is still there.
+    /// Abandons the strand if it still exists.
     void abandon() const noexcept;
 
 private:

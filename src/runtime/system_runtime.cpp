@@ -24,8 +24,8 @@ namespace runtime {
 
 namespace {
 
-// The event loop's timers stand still while the machine sleeps. Looking at the clock once a second bounds
-// how long after waking up a lock may go on as if nothing had happened.
+// The timers of the event loop do not run while the machine sleeps. So the runtime looks at the clock once a second.
+// This bounds how long a lock counts as held after the machine wakes up.
 struct wait_traits {
     static clock::duration to_wait_duration(clock::duration d)
     {
@@ -50,7 +50,7 @@ public:
     std::array<std::uint64_t, 2> random() override
     {
         std::array<std::uint64_t, 2> bits;
-        // From the kernel each time: a generator of our own would be repeated by a fork.
+        // Read from the kernel each time: a fork would repeat the numbers of a generator in the process.
         while (::getrandom(bits.data(), sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) {
             if (errno != EINTR)
                 throw std::system_error(errno, std::generic_category(), "getrandom");

@@ -9,11 +9,11 @@
 
 namespace redlock::inline v0::runtime {
 
-/** What an operation does, as a coroutine: it begins when it is awaited, and waits for other tasks or for whoever holds
-    the @ref suspended task.
+/** A coroutine with the steps of an operation. It begins when it is awaited. It waits for other tasks, or until the
+    owner of its @ref suspended object resumes it.
 
-    Next to `asio::awaitable` it knows no executor, no cancellation and no thread of its own, since every operation
-    lives on the manager's strand and has its own idea of being cancelled; that makes it several times cheaper.
+    Unlike `asio::awaitable` it has no executor, no cancellation and no thread. It does not need them, because every
+    operation runs on the manager's strand and handles cancellation itself. This makes it several times cheaper.
 */
 template <class T>
 class task;
@@ -21,8 +21,8 @@ class task;
 namespace tasks {
 
 struct promise_base {
-    std::coroutine_handle<> outermost;  ///< to destroy it destroys the whole chain
-    std::coroutine_handle<> caller;     ///< goes on when this one has ended
+    std::coroutine_handle<> outermost;  ///< destroying it destroys the whole chain
+    std::coroutine_handle<> caller;     ///< continues when this coroutine has ended
     std::exception_ptr failure;
 
     std::suspend_always initial_suspend() const noexcept { return {}; }
@@ -55,7 +55,7 @@ struct promise<void> : promise_base {
     void return_void() const noexcept {}
 };
 
-/// Destroys itself when it has ended.
+/// Destroys itself at its end.
 struct root {
     struct promise_type : promise_base {
         root get_return_object() noexcept
@@ -65,7 +65,7 @@ struct root {
         }
         std::suspend_never initial_suspend() const noexcept { return {}; }
         std::suspend_never final_suspend() const noexcept { return {}; }
-        void unhandled_exception() const { throw; }  // no memory for the handler's call: nothing is left to do it with
+        void unhandled_exception() const { throw; }  // out of memory for the call of the handler
         void return_void() const noexcept {}
     };
 };
@@ -122,7 +122,7 @@ inline task<void> tasks::promise<void>::get_return_object() noexcept
     return task<void>(std::coroutine_handle<promise>::from_promise(*this));
 }
 
-/// Begins @p steps; @p done(exception_ptr, T) is called when they have ended, unless they are destroyed before.
+/// Begins @p steps. Calls @p done(exception_ptr, T) when they have ended, unless they are destroyed before.
 template <class T, class Done>
 tasks::root begin(task<T> steps, Done done)
 {
@@ -136,7 +136,7 @@ tasks::root begin(task<T> steps, Done done)
     done(std::move(failure), std::move(result));
 }
 
-/// A task that waits. Whoever has this resumes it; if nobody does, the task is destroyed together with this.
+/// A suspended task. Its owner resumes it. If the owner is destroyed first, the task is destroyed as well.
 class suspended {
 public:
     suspended() = default;
@@ -167,7 +167,7 @@ public:
             outermost_.destroy();
     }
 
-    /// It is about to go on by itself.
+    /// The task continues without a call of resume().
     void forget() noexcept { innermost_ = {}; }
 
 private:
@@ -187,7 +187,7 @@ struct suspension {
         place = suspended(innermost);
         try {
             start();
-        } catch (...) {  // it goes on at once, with the exception
+        } catch (...) {  // the task continues immediately, with the exception
             place.forget();
             throw;
         }
@@ -201,7 +201,7 @@ struct suspension {
 
 }  // namespace tasks
 
-/// Suspends the task into @p place and calls @p start, which must not resume it before it returns.
+/// Suspends the task into @p place and calls @p start, which must not resume the task before it returns.
 template <class Start>
 tasks::suspension<Start> suspend_into(suspended& place, Start start)
 {

@@ -18,7 +18,7 @@ void user_calls::recycle(std::unique_ptr<slot> used) noexcept
 try {
     if (free_.size() < free_max)
         free_.push_back(std::move(used));
-} catch (...) {  // out of memory: not kept
+} catch (...) {  // out of memory: the slot is freed
 }
 
 void user_calls::put(std::unique_ptr<slot> call)
@@ -26,19 +26,19 @@ void user_calls::put(std::unique_ptr<slot> call)
     calls_.push_back(std::move(call));
     if (calls_.size() > 1)
         return;
-    // On the inner executor first: a shift of the strand may be under way in a call of the user's.
+    // On the inner executor first, because a function of the user may be running on the strand now.
     asio::post(strand_.inner(),
                [self = shared_from_this()] { asio::dispatch(self->strand_, [self] { self->make(); }); });
 }
 
-// A call may run the execution context, and so come here again.
+// A call may run the execution context, and so enter this function again.
 void user_calls::make() noexcept
 {
     auto calls = std::exchange(calls_, std::move(spare_));
     for (auto& call : calls) {
         try {
             std::move (*call)();
-        } catch (...) {  // it must not throw; nobody else shall suffer for it
+        } catch (...) {  // an observer must not throw; the other calls still run
         }
         recycle(std::move(call));
     }

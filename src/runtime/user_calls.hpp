@@ -11,16 +11,16 @@
 
 namespace redlock::inline v0::runtime {
 
-/** Calls of functions of the user's that nobody waits for, in their order.
+/** The queue of calls of the user's functions, in their order. The library does not wait for these calls.
 
-    They are made in a pass of the event loop of their own: such a function may throw, destroy the manager, or take a
-    mutex that a caller of the library holds, and meets nothing that is half done. On the strand.
+    Each call runs in a pass of the event loop of its own, so it never finds the library in the middle of a change. It
+    may throw, destroy the manager, or lock a mutex that a caller of the library holds. On the strand.
 */
 class user_calls : public std::enable_shared_from_this<user_calls> {
 public:
     explicit user_calls(strand const& on) : strand_(on) {}
 
-    /// Out of memory: the call is not made.
+    /// Drops the call if there is no memory.
     template <class F>
     void add(F&& call) noexcept
     {
@@ -30,18 +30,18 @@ public:
             auto slot = free_slot();
             *slot = std::forward<F>(call);
             put(std::move(slot));
-        } catch (...) {  // out of memory, or the execution context has gone
+        } catch (...) {  // out of memory, or the execution context has ended
             calls_.clear();
         }
     }
 
-    /// Calls @p then when all calls have been made, which may be at once. None comes after it.
+    /// Calls @p then after all calls, perhaps immediately. No call follows it.
     void end(std::function<void()> then);
-    /// The execution context goes.
+    /// The execution context ends.
     void abandon() noexcept;
 
 private:
-    // Large enough for an event and its owner. Slots are used again, so that an event needs no memory of its own.
+    // A slot is large enough for an event and its owner. Slots are reused, so that an event needs no allocation.
     using slot = inline_function<void(), 192>;
     using slots = std::vector<std::unique_ptr<slot>>;
 
@@ -55,7 +55,7 @@ private:
     strand const strand_;
     slots calls_;
     slots free_;
-    slots spare_;  // no slots: the memory of the previous pass
+    slots spare_;  // empty: keeps the memory of the previous pass
     bool ended_ = false;
     std::function<void()> then_;
 };

@@ -17,7 +17,7 @@ namespace redlock::inline v0 {
 
 /** Awaits an operation that was started with `as_result`, and cancels it after @p limit.
 
-    It then completes with `operation_aborted`. Before Boost 1.86, Asio has no `cancel_after`.
+    A cancelled operation completes with `operation_aborted`. Asio has `cancel_after` only since Boost 1.86.
 */
 template <class... Results>
 boost::asio::awaitable<std::tuple<error_code, Results...>> within(

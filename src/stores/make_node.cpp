@@ -28,7 +28,7 @@ constexpr std::array always_known{"redis"sv,          "rediss"sv,          "valk
                                   "redis-cluster"sv,  "rediss-cluster"sv,  "valkey-cluster"sv,  "valkeys-cluster"sv,
                                   "unix"sv,           "memory"sv};
 
-// Components of this library, which who wants them links: what they mean by a scheme is in config::stores then.
+// Schemes of the library's optional components. A program that links a component adds it to config::stores.
 constexpr std::pair<std::string_view, std::string_view> components[] = {
     {"postgresql"sv, "postgresql"sv}, {"postgres"sv, "postgresql"sv}, {"mysql"sv, "mysql"sv},
     {"mariadb"sv, "mysql"sv},         {"etcd"sv, "etcd"sv},           {"etcds"sv, "etcd"sv},
@@ -120,8 +120,8 @@ std::vector<std::shared_ptr<node>> make_nodes(config const& c, std::shared_ptr<r
             if (!url.wrong.empty())
                 refuse(fmt::format("nodes[{}]: {}", i, url.wrong));
             if (url.transport != net::transport::memory && c.test_clock)
-                refuse(fmt::format("nodes[{}] is \"{}\", but test_clock is set, by which only memory:// nodes go", i,
-                                   url.name()));
+                refuse(fmt::format("nodes[{}] is \"{}\", but test_clock is set, which works only with memory:// nodes",
+                                   i, url.name()));
             nodes.push_back(make_known(url, c, group));
         }
         auto const& name = nodes.back()->name();

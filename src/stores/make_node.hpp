@@ -10,9 +10,10 @@
 
 namespace redlock::inline v0 {
 
-/// The nodes that `config::nodes` names, not started; those of Redis live by @p runtime, or each by one of its own. The
-/// one place where the manager's world meets that of Redis, and of other stores.
-/// @throws std::invalid_argument naming the URL that is wrong, without its password.
+/// Makes the nodes of `config::nodes`, and does not start them. It is the only place in the manager's code that knows
+/// Redis and other stores.
+/// @param runtime for the Redis nodes; null: each makes its own
+/// @throws std::invalid_argument that names the wrong URL, without its password
 std::vector<std::shared_ptr<node>> make_nodes(config const&, std::shared_ptr<runtime::runtime> runtime = {});
 
 }  // namespace redlock

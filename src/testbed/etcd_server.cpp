@@ -50,7 +50,7 @@ etcd_server::etcd_server(place p, std::vector<std::string> options)
 
 void etcd_server::take_ports()
 {
-    forget();  // which ports it had at the last attempt
+    forget();  // the data contain the ports of the last attempt
     auto const peer = free_port();
     place_ = {free_port(), peer, "m", "m=" + peer_url(peer)};
     set_port(place_.port);

@@ -9,10 +9,10 @@
 
 namespace redlock::testbed {
 
-/// The program: $REDLOCK_ETCD, or the one that is found in the path. Empty: there is none.
+/// The server program: $REDLOCK_ETCD, or `etcd` in the path; empty if there is none.
 std::string etcd_program();
 
-/// What talks to it for @ref etcd_server::ask, which Debian has in another package, etcd-client. Empty: there is none.
+/// The client program for @ref etcd_server::ask, in Debian's package etcd-client; empty if there is none.
 std::string etcdctl_program();
 
 /// A real etcd member.
@@ -20,18 +20,18 @@ class etcd_server final : public server_process {
 public:
     static constexpr auto scheme = "etcd://";
 
-    /// What a member of a cluster is told of the others.
+    /// The ports and the name of a member, and the addresses of all members.
     struct place {
         std::uint16_t port, peer_port;
         std::string name;
         std::string cluster;  ///< such as "a=http://127.0.0.1:1,b=…"
     };
 
-    /// Alone. @p options: such as "--quota-backend-bytes=1000000"
-    /// @throws std::runtime_error if it does not start within a minute, with its log
+    /// A cluster of one member. @p options: such as "--quota-backend-bytes=1000000"
+    /// @throws std::runtime_error with its log if it does not start within a minute
     explicit etcd_server(std::vector<std::string> options = {}, std::string client_scheme = "http");
 
-    /// One of several; does not wait until it answers.
+    /// A member of a cluster. The constructor does not wait until the member answers.
     etcd_server(place, std::vector<std::string> options);
 
     std::string url(std::string const& parameters = {}) const
@@ -40,7 +40,7 @@ public:
     }
     bool leads() const { return ask({"endpoint", "status"}).find(", true, ") != std::string::npos; }
 
-    /// What etcdctl prints, without the last line feed; "error: …"
+    /// Returns the output of etcdctl without the last line feed; "error: …" if it fails.
     std::string ask(std::vector<std::string> words) const;
 
 private:
@@ -53,7 +53,7 @@ private:
     std::string client_scheme_ = "http";
 };
 
-/// Several that are one cluster.
+/// An etcd cluster.
 class etcd_cluster : public server_cluster<etcd_server> {
 public:
     explicit etcd_cluster(std::size_t members);

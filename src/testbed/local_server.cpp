@@ -28,7 +28,7 @@ void local_server::take_ports()
     set_port(in_cluster ? free_port(highest_cluster_port) : free_port());
 }
 
-// While it was down somebody's connection may have been given its port, which takes a while to go.
+// While the server was down, the kernel may have given its port to a connection, which keeps it for a while.
 bool local_server::may_start_later(std::string const& log) const
 {
     return log.find("Address already in use") != log.npos;

@@ -14,18 +14,17 @@ std::string server_program();
 /// A real Redis server, or a Sentinel.
 class local_server final : public server_process {
 public:
-    /// Starts @p program with @p options, and with @p environment ("NAME=value") on top of ours, and waits until it
-    /// answers.
-    /// @throws std::runtime_error if it does not within a minute, with its log
+    /// Starts @p program with @p options, adds @p environment ("NAME=value") to ours, and waits until it answers.
+    /// @throws std::runtime_error with its log if it does not answer within a minute
     explicit local_server(std::vector<std::string> options = {}, std::string program = server_program(),
                           std::vector<std::string> environment = {});
 
     std::string url() const { return "redis://127.0.0.1:" + std::to_string(port()); }
 
-    /// Asks the server, over a connection made for it. See plain_client::ask.
+    /// Sends @p command on a new connection, and returns the reply as plain_client::ask does.
     std::string ask(std::vector<std::string> const& command) const;
 
-    /// How many keys it has, as text, besides those that each manager keeps there: life marker and settings.
+    /// The number of its keys, as text. Life markers and settings, which each manager keeps there, are not counted.
     std::string count_keys() const;
 
 private:
@@ -37,7 +36,7 @@ private:
     std::string program_;
 };
 
-/// The highest port of a server in a cluster: it talks to the others on a port that is 10,000 higher.
+/// The highest port of a server in a cluster. The cluster bus uses the port that is 10,000 higher.
 inline constexpr std::uint16_t highest_cluster_port = 55'535;
 
 }  // namespace redlock::testbed

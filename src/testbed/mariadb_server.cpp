@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace files = std::filesystem;
 
-constexpr auto tables = "/usr/share/mysql/";  // what its own come from
+constexpr auto tables = "/usr/share/mysql/";  // the SQL files of the system tables
 
 std::vector<std::string> words_for(std::string const& data, std::vector<std::string> const& options)
 {
@@ -32,7 +32,7 @@ std::vector<std::string> words_for(std::string const& data, std::vector<std::str
     return words;
 }
 
-// MariaDB's own way takes a program that needs packages which the server does not.
+// mariadb-install-db would do this, but it needs packages that the server does not need.
 void make_mariadb(std::string const& folder, std::string const& data)
 {
     std::ofstream(folder + "/begin") << "CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket = NULL;\n"
@@ -47,7 +47,7 @@ void make_mariadb(std::string const& folder, std::string const& data)
 void make_mysql(std::string const& folder, std::string const& data)
 {
     run_program(words_for(data, {"--initialize-insecure"}), folder + "/log");
-    files::remove(data + "/auto.cnf");  // who it is, which copies must not share
+    files::remove(data + "/auto.cnf");  // the identity of the server: copies need their own
 }
 
 bool is_mysql()
@@ -56,7 +56,7 @@ bool is_mysql()
     return p.read().find("MariaDB") == std::string::npos;
 }
 
-// Made once, and copied for each server.
+// Initialising takes long, so it is done once; each server gets a copy.
 std::string const& fresh_tables()
 {
     struct made {

@@ -8,19 +8,18 @@
 
 namespace redlock::testbed {
 
-/// The server program: $REDLOCK_MARIADB, which may be MySQL's, or mariadbd where Debian's package mariadb-server-core
-/// has put it. Empty: there is none.
+/// The server program: $REDLOCK_MARIADB, which may be MySQL's, or mariadbd of Debian's package mariadb-server-core.
+/// Empty if there is none.
 std::string mariadb_program();
 
-/** A real MariaDB server, with the user "redlock", who needs no password and may do everything, and the database
-    "redlock".
+/** A real MariaDB server with the database "redlock", and the user "redlock", without a password and with all rights.
 
-    It starts in another second than the last time, by which clients tell its lives apart.
+    Clients recognise a restart by the start time in seconds, so each start is in a new second.
 */
 class mariadb_server final : public server_process {
 public:
     /// @p options: such as "--innodb-flush-log-at-trx-commit=0"
-    /// @throws std::runtime_error if it does not start within a minute, with its log
+    /// @throws std::runtime_error with its log if it does not start within a minute
     explicit mariadb_server(std::vector<std::string> options = {});
 
     std::string url(std::string const& parameters = {}) const;
@@ -32,7 +31,7 @@ private:
     std::vector<std::string> words() override;
 
     std::vector<std::string> options_;
-    std::int64_t started_ = 0;  ///< in seconds, by the system's clock
+    std::int64_t started_ = 0;  ///< last start, in seconds of the system clock
 };
 
 }  // namespace redlock::testbed

@@ -12,8 +12,8 @@ namespace redlock::testbed {
 
 plain_client::plain_client(connected c) : socket_(c.socket)
 {
-    timeval const patience{5, 0};
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    timeval const timeout{5, 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
 }
 
 plain_client::plain_client(std::uint16_t port)

@@ -7,16 +7,16 @@
 
 namespace redlock::testbed {
 
-/** A blocking Redis client for looking at a server from outside, on loopback.
+/** A blocking Redis client on loopback, with which tests check the data of a server.
 
-    It knows nothing of the library, so that it can bear witness.
+    It uses no code of the library, so an error of the library cannot hide from it.
 */
 class plain_client {
 public:
-    /// @throws std::runtime_error if nobody listens
+    /// @throws std::runtime_error if no server listens on @p port
     explicit plain_client(std::uint16_t port);
 
-    /// A socket that somebody has connected; it is closed together with this.
+    /// A connected socket. The client closes it.
     struct connected {
         int socket;
     };
@@ -25,8 +25,8 @@ public:
     plain_client(plain_client const&) = delete;
     plain_client& operator=(plain_client const&) = delete;
 
-    /// The reply as text: a null is "(nil)", elements are joined by newlines, an error begins with '-'.
-    /// @throws std::runtime_error if the connection breaks or nothing comes within five seconds
+    /// Returns the reply as text: a null is "(nil)", elements are joined by newlines, an error begins with '-'.
+    /// @throws std::runtime_error if the connection breaks, or no reply comes within five seconds
     std::string ask(std::vector<std::string> const& command);
 
 private:

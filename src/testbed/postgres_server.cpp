@@ -13,7 +13,7 @@ namespace {
 
 namespace files = std::filesystem;
 
-// Made once, and copied for each server.
+// initdb takes long, so it runs once; each server gets a copy.
 std::string const& fresh_data()
 {
     struct made {
@@ -34,7 +34,7 @@ std::string const& fresh_data()
 
 }  // namespace
 
-// A process that changes its user must ask again to be killed with us.
+// A change of the user clears the parent-death signal, so setpriv sets it again.
 std::vector<std::string> as_nobody(std::vector<std::string> words)
 {
     if (::geteuid() != 0)
@@ -86,7 +86,7 @@ std::string postgres_server::url(std::string const& parameters) const
     return "postgresql://redlock@127.0.0.1:" + std::to_string(port()) + "/postgres" + parameters;
 }
 
-// Processes of the one before may hold its memory still.
+// Processes of the previous run may still hold its shared memory.
 bool postgres_server::may_start_later(std::string const& log) const { return log.find("could not bind") == log.npos; }
 
 std::vector<std::string> postgres_server::words()

@@ -7,26 +7,26 @@
 
 namespace redlock::testbed {
 
-/// The folder of PostgreSQL's programs: $REDLOCK_POSTGRESQL, or the newest below /usr/lib/postgresql. Empty: there are
+/// The folder of PostgreSQL's programs: $REDLOCK_POSTGRESQL, or the newest below /usr/lib/postgresql; empty if there is
 /// none.
 std::string postgres_programs();
 
-/// The command line that starts @p words as the user nobody, if we are root, as whom some servers refuse to run.
+/// If we are root, a command line that starts @p words as the user nobody: some servers refuse to run as root.
 std::vector<std::string> as_nobody(std::vector<std::string> words);
 
-/// A real PostgreSQL server, with the user "redlock", who needs no password, and the database "postgres".
+/// A real PostgreSQL server with the database "postgres", and the user "redlock" without a password.
 class postgres_server final : public server_process {
 public:
     /// @p settings: such as "fsync=off"
-    /// @throws std::runtime_error if it does not start within a minute, with its log
+    /// @throws std::runtime_error with its log if it does not start within a minute
     explicit postgres_server(std::vector<std::string> settings = {});
 
-    /// A hot standby of @p primary, which follows it asynchronously.
+    /// A hot standby of @p primary, with asynchronous replication.
     explicit postgres_server(postgres_server const& primary);
 
     std::string url(std::string const& parameters = {}) const;
 
-    /// The first column of the last row of what psql prints; "error: …"
+    /// Returns the last line that psql prints for @p sql; "error: …" if it fails.
     std::string ask(std::string const& sql) const;
 
 private:

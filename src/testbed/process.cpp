@@ -20,7 +20,7 @@ namespace redlock::testbed {
 
 namespace {
 
-// Only what is allowed between fork and exec.
+// Calls only async-signal-safe functions: nothing else is allowed between fork and exec.
 [[noreturn]] void become(char* const* arguments, char* const* environment)
 {
     ::setpgid(0, 0);
@@ -30,7 +30,7 @@ namespace {
     ::_exit(127);
 }
 
-// _exit: the objects that were copied from the parent, servers and folders among them, are the parent's to destroy.
+// _exit runs no destructors: the parent owns the servers and folders whose objects the fork has copied.
 [[noreturn]] void call_and_exit(std::function<int()> const& work, std::string const& name)
 {
     try {
@@ -57,8 +57,8 @@ process::process(std::vector<std::string> words, process_options o) : options_(s
     for (auto& w : words)
         arguments.push_back(w.data());
     arguments.push_back(nullptr);
-    auto const add = [&](char* setting) {  // the first of a name counts; getenv and shells differ if a name is there
-                                           // twice
+    // The first setting of a name counts. A name must not be there twice: getenv and shells would choose differently.
+    auto const add = [&](char* setting) {
         std::string_view const name(setting, std::strcspn(setting, "=") + 1);
         if (std::ranges::none_of(environment,
                                  [=](char const* other) { return std::string_view(other).starts_with(name); }))
@@ -74,7 +74,7 @@ process::process(std::vector<std::string> words, process_options o) : options_(s
 
 process::process(std::function<int()> const& work, process_options o) : options_(std::move(o))
 {
-    std::fflush(nullptr);  // or the child would have the text as well
+    std::fflush(nullptr);  // otherwise the child would print the buffered text as well
     start([&] { call_and_exit(work, options_.name); });
 }
 
@@ -189,13 +189,13 @@ void process::look(int options)
     pid_ = -1;
 }
 
-// Whether it was only a signal that disturbed us.
+// Returns whether a signal interrupted the call. If `is_over` then says so, the process is asked to end.
 bool process::end_if_over()
 {
     if (errno != EINTR)
         return false;
     if (options_.is_over && options_.is_over())
-        signal(SIGTERM);  // the terminal tells both of us, others perhaps only the parent
+        signal(SIGTERM);  // Ctrl-C reaches the child as well; a signal of kill may reach only the parent
     return true;
 }
 

@@ -10,49 +10,49 @@
 namespace redlock::testbed {
 
 struct process_options {
-    std::vector<std::string> environment{};  ///< of a program, "NAME=value", on top of ours
-    std::string output{};                    ///< the file that takes all it says
-    bool piped = false;                      ///< what it says on its standard output is for read()
-    bool stopped = false;                    ///< it stands still until resume()
-    int when_alone = SIGKILL;                ///< what it gets when the thread that started it has ended
-    std::function<bool()> is_over{};  ///< asked when a signal disturbs a wait for it: whether it is to end, by SIGTERM
-    std::string name{};               ///< of a function, for the message if it throws
+    std::vector<std::string> environment{};  ///< "NAME=value", added to ours; only for programs
+    std::string output{};                    ///< a file for its standard output and error
+    bool piped = false;                      ///< read() returns its standard output
+    bool stopped = false;                    ///< it is stopped until resume()
+    int when_alone = SIGKILL;                ///< signal when the thread that started it ends
+    std::function<bool()> is_over{};         ///< asked if a signal interrupts a wait; true: end it by SIGTERM
+    std::string name{};                      ///< for the message if the function throws; only for functions
 };
 
-/** A process of ours: a program, or a function.
+/** A child process that runs a program or a function.
 
-    It is killed with this object, and when the thread that started it ends, even if that is killed.
+    The destructor kills it. The kernel kills it when the thread that started it ends, even if that is killed.
 */
 class process {
 public:
     struct ending {
-        int status;        ///< as ::waitpid tells it
-        int code() const;  ///< its exit status; -1: a signal
+        int status;        ///< of ::waitpid
+        int code() const;  ///< exit status; -1: a signal ended it
         std::string in_words() const;
     };
 
-    /// A program and its arguments, in a process group of its own: Ctrl-C is for us. It ends with 127 if there is no
-    /// such program.
-    /// @throws std::system_error if there can be no further process; so does the other
+    /// Runs a program with its arguments in a process group of its own, so Ctrl-C reaches only us. The exit status is
+    /// 127 if there is no such program.
+    /// @throws std::system_error if the system refuses another process; the other constructor, too
     explicit process(std::vector<std::string> words, process_options = {});
 
-    /// A fork that runs a function and ends with what that returns, or with 1 if it throws: we must have no other
-    /// thread.
+    /// Forks, and runs a function; its result is the exit status, which is 1 if it throws. The caller must have no
+    /// other thread.
     explicit process(std::function<int()> const& work, process_options = {});
 
     ~process();  ///< SIGKILL
     process(process&&) noexcept;
     process& operator=(process&&) noexcept;
 
-    pid_t pid() const noexcept { return pid_; }  ///< -1: it has ended, and we know
+    pid_t pid() const noexcept { return pid_; }  ///< -1: a call has found that it has ended
     void signal(int);
-    void pause();   ///< SIGSTOP; returns when it stands still
+    void pause();   ///< SIGSTOP; returns when it is stopped
     void resume();  ///< SIGCONT
 
-    std::optional<ending> ended();  ///< nothing: not yet
+    std::optional<ending> ended();  ///< nothing: it is running
     ending wait();
 
-    /// What it says, of a piped one: up to @p last, which is left out, or to the end.
+    /// If `piped`, reads its output up to @p last, which is left out, or to the end.
     std::string read(std::optional<char> last = {});
 
 private:
@@ -66,8 +66,8 @@ private:
     ending ending_{};
 };
 
-/// Runs a program to its end; what it says goes into the file @p output.
-/// @throws std::runtime_error with what it said if it fails
+/// Runs a program to its end, with its output in the file @p output.
+/// @throws std::runtime_error with its output if it fails
 void run_program(std::vector<std::string> words, std::string const& output);
 
 }  // namespace redlock::testbed

@@ -25,7 +25,7 @@ namespace redlock::testbed {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-static_assert(std::atomic<std::int64_t>::is_always_lock_free);  // or two processes could not share it
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);  // two processes share it
 
 namespace {
 
@@ -39,7 +39,7 @@ std::int64_t one_way(std::chrono::microseconds rtt)
     using namespace std::chrono_literals;
     if (rtt < 0us || rtt > 1h)
         failure("rtt is " + std::to_string(rtt.count()) + " us", "but must be 0 to 1 h");
-    return std::chrono::nanoseconds(rtt).count() / 2;  // half a microsecond is not lost
+    return std::chrono::nanoseconds(rtt).count() / 2;  // nanoseconds: half of an odd number of microseconds is exact
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ proxy::~proxy()
         context_->stop();
     if (thread_.joinable())
         thread_.join();
-    context_.reset();  // with its connections, which look at the conditions
+    context_.reset();  // destroys the connections, which use the conditions
     apart_.reset();
     for (auto const& w : ways_) {
         if (w.listener >= 0)
@@ -86,7 +86,7 @@ void proxy::serve()
                 auto [ec, client] = co_await a.async_accept(asio::as_tuple(asio::use_awaitable));
                 if (!ec)
                     std::make_shared<proxy_connection>(std::move(client), *w.now)->open(w.server_port);
-                else if (ec != asio::error::connection_aborted)  // it was gone already
+                else if (ec != asio::error::connection_aborted)  // the client has closed it already
                     failure("cannot accept a connection", ec.message());
             }
         };
@@ -114,7 +114,7 @@ pid_t proxy::start_apart()
 
 int proxy::serve_apart()
 {
-    ::setpgid(0, 0);  // Ctrl-C is for the parent, and ends this one through it
+    ::setpgid(0, 0);  // Ctrl-C reaches only the parent, which ends this process
     close_all_but_listeners();
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -127,11 +127,11 @@ int proxy::serve_apart()
     return 1;
 }
 
-/// What was inherited belongs to others, who may wait for its end: a pipe, a server's connection.
+/// Closes inherited descriptors, such as pipes and connections: their readers may wait for the end of the stream.
 void proxy::close_all_but_listeners() const
 {
     int const nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    ::dup2(nothing, STDIN_FILENO);  // not closed, or a socket would take the number
+    ::dup2(nothing, STDIN_FILENO);  // replaced, not closed: a socket would take the number
     ::dup2(nothing, STDOUT_FILENO);
     std::vector<unsigned> keep{STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
     for (auto const& w : ways_)

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::size_t pending_max = 4 << 20;  // in one direction; then reading stops
+constexpr std::size_t pending_max = 4 << 20;  // bytes in one direction; above this, reading stops
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void proxy_connection::put(lane& l, std::string_view bytes, ending end)
 {
     auto due = clock::now() + std::chrono::nanoseconds(now_.one_way_ns.load(std::memory_order_relaxed));
     if (!l.pieces.empty())
-        due = std::max(due, l.pieces.back().due);  // nothing overtakes what came before
+        due = std::max(due, l.pieces.back().due);  // no piece overtakes an earlier one
     l.pieces.push_back({due, std::string(bytes), end});
     l.size += bytes.size();
     if (!std::exchange(l.busy, true))
@@ -72,7 +72,7 @@ void proxy_connection::deliver_at(lane& l, clock::time_point at)
     l.alarm.async_wait([self = shared_from_this(), &l](error_code) { self->deliver(l); });
 }
 
-/// What is due by now, if nothing holds it up; and comes again for the rest.
+/// Writes the pieces that are due, unless a fault delays them, and sets the alarm for the rest.
 void proxy_connection::deliver(lane& l)
 {
     if (!client_.is_open())
@@ -86,7 +86,7 @@ void proxy_connection::deliver(lane& l)
     if (l.lost)
         return close(true);
     for (; !l.pieces.empty() && l.pieces.front().due <= now && l.end == ending::none; l.pieces.pop_front()) {
-        l.bytes += l.pieces.front().bytes;  // all in one piece, so that it can leave in one write
+        l.bytes += l.pieces.front().bytes;  // joined, so that one write sends them
         l.end = l.pieces.front().end;
     }
     if (!l.bytes.empty())
@@ -113,9 +113,9 @@ void proxy_connection::write(lane& l, fault what)
     auto const written = l.to.write_some(asio::buffer(l.bytes, size), ec);
     if (what == fault::reset)
         return close(true);
+    // A failed write reaches the other side as a reset, after the delay.
     if (ec && ec != asio::error::would_block)
-        return put(l.replies ? requests_ : replies_, {}, ending::reset);  // the other side learns of it when the news
-                                                                          // has travelled
+        return put(l.replies ? requests_ : replies_, {}, ending::reset);
     l.bytes.erase(0, written);
     l.size -= written;
     if (l.full && l.size < pending_max) {

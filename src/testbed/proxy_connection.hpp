@@ -15,31 +15,30 @@
 
 namespace redlock::testbed {
 
-/// What a proxy does to the connections that pass through it.
+/// The faults that a proxy injects into connections.
 enum class fault : std::uint8_t {
     none,
-    trickle,  ///< replies come one byte at a time
-    mute,     ///< requests arrive, replies do not; what follows a lost one would make no sense, so the connection ends
-              ///< after it
-    half_open,  ///< nothing arrives in either direction, and nobody is told
+    trickle,    ///< replies arrive one byte at a time
+    mute,       ///< requests arrive, replies do not; the end of the fault closes connections that have lost a reply
+    half_open,  ///< nothing arrives in either direction, without an error
     reset,      ///< the connection is reset in the middle of the next reply
-    garbage,    ///< replies are followed by bytes that mean nothing
-    refuse,     ///< connections are closed as soon as they are made
+    garbage,    ///< invalid bytes follow each reply
+    refuse,     ///< new connections are reset at once
 };
 
-/// What is done to all connections to one server, now.
+/// The present fault and delay of all connections to one server, and their number so far.
 struct proxy_conditions {
     std::atomic<fault> what{fault::none};
     std::atomic<std::int64_t> one_way_ns{0};
     std::atomic<int> connections{0};
 };
 
-/// A client, a server, and what is on its way between them.
+/// A connection between a client and a server, with the bytes in transit.
 class proxy_connection : public std::enable_shared_from_this<proxy_connection> {
 public:
     proxy_connection(boost::asio::ip::tcp::socket client, proxy_conditions& now);
 
-    /// Until it is over.
+    /// Connects to the server. The connection owns itself until it is closed.
     void open(std::uint16_t server_port);
 
 private:
@@ -47,28 +46,28 @@ private:
     using clock = std::chrono::steady_clock;
     enum class ending : std::uint8_t { none, close, reset };
 
-    /// Bytes, or how they end.
+    /// Bytes, or the end of the stream.
     struct piece {
         clock::time_point due;
         std::string bytes;
         ending end = ending::none;
     };
 
-    /// One direction.
+    /// One direction of the connection.
     struct lane {
         tcp::socket& from;
         tcp::socket& to;
         bool replies;
         boost::asio::steady_timer alarm{from.get_executor()};
-        std::array<char, 16 << 10> buffer{};  ///< for one read
-        std::deque<piece> pieces{};           ///< on their way
-        std::string bytes{};                  ///< what is due …
-        ending end = ending::none;            ///< … and follows it
-        std::size_t size = 0;                 ///< of all
-        bool busy = false;                    ///< it will be looked at again
-        bool full = false;                    ///< nothing is read, until there is room
+        std::array<char, 16 << 10> buffer{};  ///< of the read in progress
+        std::deque<piece> pieces{};           ///< in transit
+        std::string bytes{};                  ///< bytes that are due
+        ending end = ending::none;            ///< the end that follows `bytes`
+        std::size_t size = 0;                 ///< bytes in `pieces` and `bytes`
+        bool busy = false;                    ///< deliver() will run again
+        bool full = false;                    ///< reading is stopped until there is room
         bool closed = false;
-        bool lost = false;  ///< a reply, by a fault
+        bool lost = false;  ///< a fault has dropped a reply
     };
 
     void read(lane& l);

@@ -20,7 +20,7 @@ redis_cluster::redis_cluster(std::size_t masters, std::size_t replicas, std::vec
     for (std::size_t i = 0; i < masters * (1 + replicas); ++i)
         servers_.emplace_back(options);
     for (std::size_t i = 0; i < masters; ++i) {
-        std::vector<std::string> add{"CLUSTER", "ADDSLOTS"};  // which Redis 6 knows, too
+        std::vector<std::string> add{"CLUSTER", "ADDSLOTS"};  // ADDSLOTSRANGE needs Redis 7
         for (auto slot = i * slots / masters; slot < (i + 1) * slots / masters; ++slot)
             add.push_back(std::to_string(slot));
         servers_[i].ask(add);

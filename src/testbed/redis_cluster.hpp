@@ -11,31 +11,31 @@
 
 namespace redlock::testbed {
 
-/// Masters that share the slots of a cluster, and their replicas.
+/// A Redis Cluster: masters that share the slots, and their replicas.
 class redis_cluster {
 public:
-    /// Waits until all is well. Each master has @p replicas. Behind the masters come the replicas of the first one, and
-    /// so on.
+    /// Starts the cluster, and waits until it is ready. Each master has @p replicas. The masters have the first
+    /// indexes; then come the replicas of the first master, and so on.
     explicit redis_cluster(std::size_t masters = 3, std::size_t replicas = 0, std::vector<std::string> options = {});
 
     local_server& operator[](std::size_t i) { return servers_[i]; }
     std::string url(std::string const& credentials = {}) const;
 
-    /// Which of the servers is the master that has the slot of @p key, by the word of those that are running.
+    /// The index of the running master that serves the slot of @p key. Each server is asked about itself.
     std::size_t owner(std::string const& key) const;
 
-    /// Moves the slot of @p key, with what is in it, from one master to another.
+    /// The two functions move the slot of @p key and its keys from one master to another.
     void begin_to_move(std::string const& key, std::size_t from, std::size_t to);
     void end_moving(std::string const& key, std::size_t from, std::size_t to);
 
-    /// Gives the slot of @p key to a master by the word of the operator, as `redis-cli --cluster fix` does; nothing is
+    /// Tells all servers that master @p to serves the slot of @p key, as `redis-cli --cluster fix` does. No key is
     /// moved.
     void give(std::string const& key, std::size_t to);
 
-    /// Waits until a running server says that server @p i, which is dead or hangs, has failed.
+    /// Waits until all other servers say that server @p i, which is dead or hangs, has failed.
     void wait_for_failure(std::size_t i) const;
 
-    /// Until each running server says that the cluster is well.
+    /// Waits until each running server says that the cluster is ok and complete.
     void wait() const;
 
 private:

@@ -9,7 +9,7 @@ namespace redlock::testbed {
 
 namespace {
 
-// A Sentinel wants a configuration file that it can write to.
+// A Sentinel needs a configuration file that it can write to.
 std::string make_program(std::string const& folder, std::vector<std::string> const& settings)
 {
     std::ofstream file(folder + "/conf");
@@ -27,7 +27,8 @@ bool contains(std::string const& text, std::string const& words) { return text.f
 
 sentinel_set::sentinel_set(sentinel_options o)
 {
-    o.servers.insert(o.servers.end(), {"--repl-diskless-sync-delay", "0"});  // or the first replica waits for others
+    // Otherwise the first replica waits for more replicas.
+    o.servers.insert(o.servers.end(), {"--repl-diskless-sync-delay", "0"});
     servers_.emplace_back(o.servers);
     auto const port = std::to_string(servers_[0].port());
     for (std::size_t i = 0; i < o.replicas; ++i) {
@@ -88,7 +89,7 @@ local_server& sentinel_set::add_sentinel(std::uint16_t port, std::vector<std::st
 void sentinel_set::fail_over(std::size_t i)
 {
     auto const before = master(i);
-    // It may have to learn that a replica is ready.
+    // The Sentinel refuses until it knows that a replica is ready.
     wait_until(
         [&] {
             return sentinels_[i].ask({"SENTINEL", "FAILOVER", "stock"}) == "OK";

@@ -93,7 +93,7 @@ server_process::~server_process() { kill(); }
 
 void server_process::start_on_free_ports()
 {
-    // Somebody else may take a port between our looking and the server's binding it.
+    // Another program may take a port after free_port() has found it and before the server binds it.
     for (int attempt = 0;; ++attempt) {
         take_ports();
         try {
@@ -123,7 +123,7 @@ void server_process::launch()
 {
     auto all = words();
     auto const log_file = path() + "/log";
-    ::unlink(log_file.c_str());  // what an earlier run said must not be taken for this one's word
+    ::unlink(log_file.c_str());  // is_ready() must not read the log of an earlier run
     process_.emplace(std::move(all), process_options{.environment = environment_, .output = log_file});
 }
 
@@ -137,7 +137,7 @@ void server_process::wait()
     }
 }
 
-// Its own log tells, and not whoever answers on the port: that may be the server of somebody who was quicker.
+// Reads the server's log. A connection to the port proves nothing: another program may have taken the port.
 bool server_process::is_ready() const
 {
     return std::ranges::any_of(ready_, [said = log()](auto& words) { return said.find(words) != said.npos; });

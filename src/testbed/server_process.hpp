@@ -14,7 +14,7 @@
 
 namespace redlock::testbed {
 
-/// A folder that goes when this object does.
+/// A new folder. The destructor deletes it.
 class temporary_folder {
 public:
     temporary_folder();
@@ -24,20 +24,20 @@ public:
     std::string const path;
 };
 
-/// A port of the loopback interface on which nobody listens at the moment, not above @p highest.
+/// A port of the loopback interface that no program uses at the moment, at most @p highest.
 /// @throws std::runtime_error if there is none
 std::uint16_t free_port(std::uint16_t highest = 65'535);
 
-/// The value of the environment variable @p name; empty: it is not set.
+/// The value of the environment variable @p name; empty if it is not set.
 std::string named_by(char const* name);
 
-/// All that is in @p file.
+/// The contents of @p file.
 std::string text_of(std::string const& file);
 
 /** A real server process on loopback, on ports that were free.
 
-    It dies with this object, and with the thread that started it, even if that is killed.
-    The ports stay the same when it is started again.
+    The destructor kills it. The kernel kills it when the thread that started it ends, even if that is killed.
+    A restart keeps the ports.
 */
 class server_process {
 public:
@@ -47,30 +47,30 @@ public:
     pid_t pid() const noexcept { return process_ ? process_->pid() : -1; }
     std::string folder() const { return folder_.path + "/data"; }
 
-    void kill();    ///< SIGKILL, as the next two with the processes that it has started
+    void kill();    ///< SIGKILL; this and the next two include its child processes
     void pause();   ///< SIGSTOP
     void resume();  ///< SIGCONT
-    void start();   ///< again, after kill, and waits until it answers
-    void launch();  ///< the same, without waiting
-    void wait();    ///< until it answers. @throws std::runtime_error if it does not within a minute, with its log
-    void forget();  ///< deletes its data, after kill
+    void start();   ///< starts it again after kill, and waits until it answers
+    void launch();  ///< starts it again after kill, without waiting
+    void wait();    ///< until it answers; throws std::runtime_error with its log after a minute
+    void forget();  ///< deletes its data; call it after kill
 
 protected:
-    /// @p ready: one of these in its log says that it answers. @p environment: "NAME=value", on top of ours
+    /// @p ready: texts; one of them in its log says that it answers. @p environment: "NAME=value", added to ours
     server_process(std::string name, std::vector<std::string> ready, std::vector<std::string> environment = {});
 
-    /// For the constructor of a class that is derived. @throws std::runtime_error as wait does
+    /// Constructors of derived classes call it. @throws std::runtime_error as wait does
     void start_on_free_ports();
 
     std::string const& path() const noexcept { return folder_.path; }
     void set_port(std::uint16_t port) noexcept { port_ = port; }
 
 private:
-    /// The command line. Writes the files that it names.
+    /// Returns the command line, and writes the files that it names.
     virtual std::vector<std::string> words() = 0;
     virtual void take_ports() { port_ = free_port(); }
     virtual bool is_ready() const;
-    /// Whether what its log says passes by itself.
+    /// Whether the error in its log is temporary.
     virtual bool may_start_later(std::string const& /*log*/) const { return false; }
 
     void signal_children(int number) const;
@@ -83,7 +83,7 @@ private:
     std::optional<process> process_;
 };
 
-/// "127.0.0.1:1,127.0.0.1:2" of all @p servers but @p left_out.
+/// The addresses of all @p servers but @p left_out, such as "127.0.0.1:1,127.0.0.1:2".
 template <class Servers>
 std::string addresses_of(Servers const& servers, server_process const* left_out = nullptr)
 {
@@ -95,13 +95,13 @@ std::string addresses_of(Servers const& servers, server_process const* left_out 
     return all;
 }
 
-/// Several servers that are one store. @p Server has a `scheme`, and `leads()` says whether it is the leader.
+/// Several servers that form one store. @p Server has a `scheme`, and `leads()` says whether it is the leader.
 template <class Server>
 class server_cluster {
 public:
     Server& operator[](std::size_t i) { return members_[i]; }
 
-    /// Waits until there is one.
+    /// Waits until there is a leader.
     Server& leader()
     {
         auto found = members_.end();
@@ -122,7 +122,7 @@ protected:
     std::deque<Server> members_;
 };
 
-/// What a program prints, without the last line feed; "error: …" if it fails.
+/// Returns the output of a program without the last line feeds; "error: …" if it fails.
 std::string answer_of(std::vector<std::string> words, std::vector<std::string> environment = {});
 
 }  // namespace redlock::testbed

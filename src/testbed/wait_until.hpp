@@ -6,7 +6,7 @@
 
 namespace redlock::testbed {
 
-/// @throws std::runtime_error with the text @p what if @p done does not come true within a minute
+/// Waits until @p done is true. @throws std::runtime_error with the text @p what after a minute
 template <class Condition>
 void wait_until(Condition done, char const* what)
 {

@@ -9,27 +9,27 @@
 
 namespace redlock::testbed {
 
-/// The jars of a ZooKeeper server, as a class path: $REDLOCK_ZOOKEEPER, or those of Debian's packages. Empty: there is
-/// none, or no Java.
+/// The class path of a ZooKeeper server: $REDLOCK_ZOOKEEPER, or the jars of Debian's packages; empty if they or Java
+/// are missing.
 std::string zookeeper_class_path();
 
-/// A real ZooKeeper server. Its tick is a tenth of a second.
+/// A real ZooKeeper server with a tick of 100 ms.
 class zookeeper_server final : public server_process {
 public:
     static constexpr auto scheme = "zookeeper://";
 
-    /// What a server of an ensemble is told of the others.
+    /// The port and number of a server, and the addresses of its ensemble.
     struct place {
         std::uint16_t port;
-        int number;                        ///< from 1 on; 0: it is alone
+        int number;                        ///< from 1 on; 0: it has no ensemble
         std::vector<std::string> servers;  ///< such as "server.1=127.0.0.1:2:3"
     };
 
-    /// Alone. @p settings: lines of zoo.cfg. @p properties: such as "-Dzookeeper.enforceQuota=true"
-    /// @throws std::runtime_error if it does not start within a minute, with its log
+    /// A single server. @p settings: lines of zoo.cfg. @p properties: such as "-Dzookeeper.enforceQuota=true"
+    /// @throws std::runtime_error with its log if it does not start within a minute
     explicit zookeeper_server(std::vector<std::string> settings = {}, std::vector<std::string> properties = {});
 
-    /// One of several; does not wait until it answers.
+    /// A server of an ensemble. The constructor does not wait until it answers.
     explicit zookeeper_server(place);
 
     std::string url(std::string const& rest = {}) const
@@ -38,7 +38,7 @@ public:
     }
     bool leads() const { return ask("srvr").find("Mode: leader") != std::string::npos; }
 
-    /// What it says to a word of four letters, such as "srvr" or "dump"; empty: nothing.
+    /// Returns the answer to a four-letter word, such as "srvr" or "dump"; empty if there is none.
     std::string ask(std::string const& word) const;
 
 private:
@@ -49,7 +49,7 @@ private:
     std::vector<std::string> settings_, properties_;
 };
 
-/// Several that are one ensemble.
+/// A ZooKeeper ensemble.
 class zookeeper_ensemble : public server_cluster<zookeeper_server> {
 public:
     explicit zookeeper_ensemble(std::size_t members);

@@ -29,7 +29,7 @@ std::string in_words(clock::duration d)
 struct shares {
     std::array<std::size_t, 2> of{};
     std::size_t longest_run = 0;                       ///< of one manager
-    clock::duration fastest = clock::duration::max();  ///< of all hundreds of locks: the machine may be busy
+    clock::duration fastest = clock::duration::max();  ///< of all runs of 100 locks, because the machine may be busy
 
     std::size_t all() const { return of[0] + of[1]; }
     bool are_fair() const { return 10 * std::min(of[0], of[1]) >= 4 * all(); }
@@ -41,7 +41,7 @@ struct shares {
     }
 };
 
-// Managers in one event loop that know of each other only through their nodes, as if they were processes.
+// Managers in one event loop. Like processes, they communicate only through their nodes.
 class contenders {
 public:
     explicit contenders(config const& settings)
@@ -56,17 +56,17 @@ public:
             m.async_shutdown([this](error_code) { --running_; });
         run_until_idle();
         context_.restart();
-        context_.run_for(1s);  // until nothing is left to do
+        context_.run_for(1s);  // until no work is left
     }
 
-    /// All clients are the first one's.
+    /// All clients use the first manager.
     shares alone()
     {
         return run(1, [](auto&) { return true; });
     }
 
-    /// How long a turn is, and who gets the next one, depends on chance. So they go on until the shares are fair, for
-    /// up to 3,000 locks.
+    /// The length of a turn and the next manager depend on chance. So this goes on until the shares are fair, for up to
+    /// 3,000 locks.
     shares together(clock::duration longest)
     {
         return run(managers_.size(), [=](auto& s) { return s.are_fair() && s.fastest <= longest; });

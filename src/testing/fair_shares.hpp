@@ -4,11 +4,11 @@
 
 namespace redlock::inline v0::testing {
 
-/** Two managers want one lock all the time, as two processes do. Each of them gets 40 to 60 % of the locks, at most 150
-    in a row. Together they are at least half as fast as one of them alone, which is measured in the same run.
+/** Two managers contend for one lock all the time, like two processes. Each gets 40 to 60 % of the locks, and at most
+    150 in a row. Together they are at least half as fast as one of them alone in the same run.
 
     @param settings  of each of the two
-    @throws std::runtime_error with the figures
+    @throws std::runtime_error with the measured numbers
 */
 void expect_fair_shares(config const& settings);
 

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 using kind = node_command::kind;
 using handovers = node_command::handovers;
 
-inline constexpr auto patience = 20s;  // until something that should happen counts as missing
+inline constexpr auto patience = 20s;  // the longest wait for an event that should happen
 inline constexpr std::chrono::milliseconds long_ttl = 60s;
 
 inline void expect(bool yes, char const* what)
@@ -29,7 +29,7 @@ inline void expect(bool yes, char const* what)
         throw std::runtime_error(what);
 }
 
-/// A command that keeps what it views, and what becomes of it.
+/// A command that owns the data that it views, and its reply.
 class request final : public node_operation {
 public:
     request(node_command c, resource_set const& keys, std::string value)
@@ -37,7 +37,7 @@ public:
     {
     }
 
-    /// The keys in this order.
+    /// Keeps the order of the keys.
     request(node_command c, std::vector<std::string> keys, std::string value)
         : command_(c), keys_(std::move(keys)), value_(std::move(value))
     {
@@ -65,7 +65,8 @@ public:
 
     node_reply reply;
     int answers = 0;
-    int order = 0;  // among the answers of a client
+    // The place among all answers of one client.
+    int order = 0;
     std::shared_ptr<int> clock = std::make_shared<int>(0);
     bool submitting = false, within_submit = false, sent_after_answer = false, is_withdrawn = false;
     std::uint32_t unanswered = 0;
@@ -77,7 +78,7 @@ private:
     std::uint32_t sent_on_ = 0;
 };
 
-/// A node in an event loop.
+/// A node in an event loop of its own.
 class client {
 public:
     explicit client(node_kind const& k) : node_(k.make()), limits_(node_->limits())
@@ -92,7 +93,7 @@ public:
             auto const ready = put(node_command(), "", "");
             run_to([&] { return ready->answers > 0; }, "a command to connect is never answered");
             if (ready->reply.vote != vote::granted || !node_->ready())
-                throw std::runtime_error("a node that can be connected to does not grant that: "
+                throw std::runtime_error("a node that can be connected denied the command to connect: "
                                          + ready->reply.error.message() + ' ' + ready->reply.text);
         } catch (...) {
             close();
@@ -161,7 +162,7 @@ public:
         auto const r = put(c, keys, value);
         auto reply = answer_of(r);
         expect(reply.vote != vote::unknown || reply.error.failed(), "an unknown vote has no reason");
-        expect(r->sent_on() != 0, "an operation was sent, and not marked so");
+        expect(r->sent_on() != 0, "an operation was sent, but not marked as sent");
         return reply;
     }
 
@@ -192,7 +193,7 @@ public:
         closed_ = true;
         node_->close();
         context_.restart();
-        context_.run_for(1s);  // until nothing is left to do
+        context_.run_for(1s);  // until no work is left
     }
 
     redlock::node& node() { return *node_; }
@@ -206,7 +207,7 @@ private:
     std::shared_ptr<redlock::node> const node_;
     node_limits const limits_;
     std::shared_ptr<int> const answered_ = std::make_shared<int>(0);
-    std::vector<int> answered_before_;  ///< each of the changes
+    std::vector<int> answered_before_;  ///< for each change: the number of answers before it
     bool closed_ = false;
 };
 

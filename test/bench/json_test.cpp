@@ -19,7 +19,7 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
     return text.replace(at, what.size(), by);
 }
 
-/// What from_json says of a full run in which one place was changed.
+/// The error of from_json for a full run in which @p what is replaced.
 std::string complaint_about(std::string_view what, std::string_view by)
 {
     try {
@@ -32,7 +32,7 @@ std::string complaint_about(std::string_view what, std::string_view by)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(what_was_written_is_read_back)
+BOOST_AUTO_TEST_CASE(from_json_of_a_full_run_restores_every_field)
 {
     auto const written = full_run();
     auto const text = to_json(written);
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_read_back)
     BOOST_TEST(is.time.value().marks.at(1).what == "it is back");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_absent_is_null_and_stays_absent)
+BOOST_AUTO_TEST_CASE(to_json_writes_absent_figures_as_null)
 {
     auto const text = to_json({.machine = {}, .results = {result{}}});
 
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(what_is_absent_is_null_and_stays_absent)
     BOOST_TEST(!read.time.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(an_error_names_file_field_and_what_was_expected)
+BOOST_AUTO_TEST_CASE(from_json_error_names_file_field_and_expected_type)
 {
     BOOST_TEST(complaint_about("\"nodes\": 5", "\"nodes\": \"five\"")
                == "old.json: results[0].nodes: expected a whole number from 0 on");
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(an_error_names_file_field_and_what_was_expected)
     BOOST_TEST(contains(complaint_about("\"spread\":", "\"spread\""), "old.json: line "));
 }
 
-BOOST_AUTO_TEST_CASE(a_cut_off_file_is_refused)
+BOOST_AUTO_TEST_CASE(from_json_of_a_truncated_file_throws)
 {
     auto const text = to_json(full_run());
 
@@ -92,20 +92,20 @@ BOOST_AUTO_TEST_CASE(a_cut_off_file_is_refused)
     BOOST_CHECK_THROW(from_json("", "run.json"), std::runtime_error);
 }
 
-BOOST_AUTO_TEST_CASE(another_schema_is_refused)
+BOOST_AUTO_TEST_CASE(from_json_of_another_schema_throws)
 {
     BOOST_TEST(complaint_about("\"schema\": 1", "\"schema\": 2")
                == "old.json: schema: expected 1, the only one this program reads, found 2");
 }
 
-BOOST_AUTO_TEST_CASE(unknown_fields_are_ignored)
+BOOST_AUTO_TEST_CASE(from_json_ignores_unknown_fields)
 {
     auto const text = replaced(to_json(full_run()), "\"nodes\": 5", "\"colour\": {\"red\": [1]}, \"nodes\": 5");
 
     BOOST_TEST(to_json(from_json(text, "run.json")) == to_json(full_run()));
 }
 
-BOOST_AUTO_TEST_CASE(a_run_of_extremes_survives)
+BOOST_AUTO_TEST_CASE(to_json_of_extreme_values_is_read_back)
 {
     auto const text = to_json(odd_run());
 

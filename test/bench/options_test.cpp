@@ -33,7 +33,7 @@ bool tells(std::string const& text, std::string_view what) { return text.find(wh
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(every_option_is_taken)
+BOOST_AUTO_TEST_CASE(parse_reads_every_option)
 {
     auto const o = parse({"contended",
                           "renew",
@@ -80,20 +80,20 @@ BOOST_AUTO_TEST_CASE(every_option_is_taken)
     BOOST_TEST(o.json + o.csv + o.plot == "jcp.svg");
 }
 
-BOOST_AUTO_TEST_CASE(without_arguments_there_is_something_to_do)
+BOOST_AUTO_TEST_CASE(parse_without_arguments_chooses_default_scenarios)
 {
     auto const o = parse({});
     BOOST_TEST(!o.scenarios.empty());
     BOOST_TEST(o.count == 5u);
 }
 
-BOOST_AUTO_TEST_CASE(all_is_each_scenario_once)
+BOOST_AUTO_TEST_CASE(parse_all_selects_each_scenario_once)
 {
     auto const o = parse({"all"});
     BOOST_TEST(o.scenarios == scenario_names(), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_told_with_the_way_out)
+BOOST_AUTO_TEST_CASE(parse_of_a_wrong_option_says_what_is_expected)
 {
     BOOST_TEST(tells(wrong({"--clients", "0"}), "--clients is \"0\", but must be a whole number from 1 to 10000"));
     BOOST_TEST(tells(wrong({"--clients", "1.5"}), "whole number"));
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_told_with_the_way_out)
     BOOST_TEST(tells(wrong({"--round", "1"}), "there is no option \"--round\""));
 }
 
-BOOST_AUTO_TEST_CASE(addresses_with_passwords_need_not_be_arguments)
+BOOST_AUTO_TEST_CASE(parse_reads_nodes_from_a_file_or_the_environment)
 {
     redlock::testbed::temporary_folder folder;
     auto const file = folder.path + "/nodes";
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(addresses_with_passwords_need_not_be_arguments)
 
     BOOST_TEST(own.nodes.empty());
 
-    // Behind a comma may be another host of the same node.
+    // A comma may separate the hosts of one node.
     std::vector<std::string> const several{"redis-sentinel://a,b:1/name", "redis://c", "d", "etcd://e,f"};
     BOOST_TEST(parse({"--nodes", "redis-sentinel://a,b:1/name,redis://c,d,etcd://e,f"}).nodes == several,
                boost::test_tools::per_element());
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(addresses_with_passwords_need_not_be_arguments)
     BOOST_TEST(tells(help, "All users of a machine can read the arguments"));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_kept_of_the_command_holds_no_password)
+BOOST_AUTO_TEST_CASE(command_line_contains_no_passwords)
 {
     BOOST_TEST(command_line({"--nodes=redis://:secret@a"}) == "redlock_bench --nodes=redis://a:6379");
     for (auto const& mistyped : {"--node=redis://:secret@a", "redis://:secret@a"})

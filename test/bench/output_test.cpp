@@ -29,7 +29,7 @@ run run_of(double ratio, double spread)
     return r;
 }
 
-/// Scenario and variant have this name.
+/// A run whose scenario and variant have this name.
 run named(std::string const& name)
 {
     auto r = full_run();
@@ -41,7 +41,7 @@ boost::test_tools::assertion_result gnuplot_is_installed(boost::unit_test::test_
 {
     redlock::testbed::process gnuplot({"gnuplot", "--version"}, {.output = "/dev/null"});
     boost::test_tools::assertion_result can(gnuplot.wait().code() == 0);
-    can.message() << "skipped: there is no gnuplot here (Debian's package gnuplot-nox)";
+    can.message() << "skipped: gnuplot is not installed (Debian's package gnuplot-nox)";
     return can;
 }
 
@@ -65,12 +65,12 @@ std::string text_of(std::string const& svg)
 
 BOOST_AUTO_TEST_SUITE(csv)
 
-BOOST_AUTO_TEST_CASE(quotes_and_commas_are_quoted)
+BOOST_AUTO_TEST_CASE(to_csv_quotes_commas_and_quotes)
 {
     BOOST_TEST(contains(to_csv(full_run()), "\nscale,\"rtt 1 ms, \"\"far\"\"\",5,16,12345,"));
 }
 
-BOOST_AUTO_TEST_CASE(every_line_has_the_columns_of_all)
+BOOST_AUTO_TEST_CASE(to_csv_gives_every_line_all_columns)
 {
     auto r = full_run();
     r.results[0].variant = "far";
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(every_line_has_the_columns_of_all)
     BOOST_TEST(occurrences(header, ",") == occurrences(text.substr(second), ","));
 }
 
-BOOST_AUTO_TEST_CASE(failures_are_one_total)
+BOOST_AUTO_TEST_CASE(to_csv_sums_up_failures)
 {
     BOOST_TEST(contains(to_csv(full_run()), ",15,2,18446744073709551615,7,1,412,12.5\n"));
 }
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(table)
 
-BOOST_AUTO_TEST_CASE(violations_are_always_told)
+BOOST_AUTO_TEST_CASE(to_table_always_shows_violations)
 {
     auto none = full_run();
     none.results[0].violations = 0;
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(violations_are_always_told)
     BOOST_TEST(contains(to_table(full_run()), "2 violations"));
 }
 
-BOOST_AUTO_TEST_CASE(durations_have_the_unit_that_fits)
+BOOST_AUTO_TEST_CASE(to_table_chooses_the_unit_of_durations)
 {
     auto const text = to_table(full_run());
 
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(durations_have_the_unit_that_fits)
     BOOST_TEST(contains(text, "2.1 s"));
 }
 
-BOOST_AUTO_TEST_CASE(failures_figures_and_disturbed_rounds_are_told)
+BOOST_AUTO_TEST_CASE(to_table_shows_failures_figures_and_disturbed_rounds)
 {
     auto const text = to_table(full_run());
 
@@ -127,13 +127,13 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(comparison)
 
-BOOST_AUTO_TEST_CASE(a_change_below_the_larger_spread_is_marked)
+BOOST_AUTO_TEST_CASE(to_comparison_marks_a_change_within_the_larger_spread)
 {
     BOOST_TEST(contains(to_comparison(run_of(0.80, 0.01), run_of(0.82, 0.05)), "within the spread of 5.0 %"));
     BOOST_TEST(contains(to_comparison(run_of(0.80, 0.05), run_of(0.78, 0.01)), "within the spread of 5.0 %"));
 }
 
-BOOST_AUTO_TEST_CASE(a_change_above_the_spread_is_not_marked)
+BOOST_AUTO_TEST_CASE(to_comparison_does_not_mark_a_change_above_the_spread)
 {
     auto const text = to_comparison(run_of(0.80, 0.01), run_of(0.82, 0.02));
 
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_change_above_the_spread_is_not_marked)
     BOOST_TEST(!contains(text, "within the spread"));
 }
 
-BOOST_AUTO_TEST_CASE(results_of_one_run_only_are_listed)
+BOOST_AUTO_TEST_CASE(to_comparison_lists_results_of_only_one_run)
 {
     auto after = full_run();
     after.results[0].nodes = 3;
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(results_of_one_run_only_are_listed)
     BOOST_TEST(contains(text, "Only after:\n  scale: 3 nodes"));
 }
 
-BOOST_AUTO_TEST_CASE(other_machines_allow_ratios_only)
+BOOST_AUTO_TEST_CASE(to_comparison_of_different_machines_warns)
 {
     auto after = full_run();
     after.machine["processor"] = "C";
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(to_plot_writes_rates_and_percentiles_of_library_and_floor)
 {
     auto const script = to_plot(full_run());
 
-    // y, rate, its range over the rounds; p50, p99 and maximum in seconds
+    // The columns are y, rate, lowest rate, highest rate; p50, p99 and maximum in seconds.
     BOOST_TEST(contains(script, "$library << EOD\n47 12345 12098.1 12591.9 0.00015 0.00124 2.1 "
                                 "\"12,345, 0.823 of the floor\"\nEOD\n"));
     BOOST_TEST(contains(script, "$floor << EOD\n67 15000 NaN NaN 7.5e-05 0.00031 0.001 \"\"\nEOD\n"));
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(to_plot_writes_rates_and_percentiles_of_library_and_floor)
     BOOST_TEST(!contains(script, "plot $changes"));
 }
 
-BOOST_AUTO_TEST_CASE(to_plot_without_floor_and_with_one_round_draws_neither)
+BOOST_AUTO_TEST_CASE(to_plot_without_floor_of_one_round_draws_no_floor_and_no_range)
 {
     auto r = full_run();
     r.results[0].floor_cycles_per_second.reset();
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(drawn_of_a_bad_script_throws, *boost::unit_test::preconditi
     BOOST_CHECK_THROW(drawn(""), std::runtime_error);
 }
 
-BOOST_AUTO_TEST_CASE(need_gnuplot_without_it_names_the_way_out)
+BOOST_AUTO_TEST_CASE(need_gnuplot_without_gnuplot_names_the_package)
 {
     std::string const path = std::getenv("PATH");
     ::setenv("PATH", "/nonexistent", 1);
@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(need_gnuplot_without_it_names_the_way_out)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_CASE(an_empty_run_survives_every_format)
+BOOST_AUTO_TEST_CASE(output_of_an_empty_run_is_valid)
 {
     run const empty;
 
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(an_empty_run_survives_every_format)
     BOOST_TEST(contains(to_comparison(empty, empty), "No result is in both runs."));
 }
 
-BOOST_AUTO_TEST_CASE(a_run_of_extremes_survives_tables)
+BOOST_AUTO_TEST_CASE(output_of_extreme_values_is_not_empty)
 {
     BOOST_TEST(!to_table(odd_run()).empty());
     BOOST_TEST(!to_comparison(odd_run(), odd_run()).empty());

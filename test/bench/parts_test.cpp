@@ -15,7 +15,7 @@ using std::chrono::nanoseconds;
 
 BOOST_AUTO_TEST_SUITE(histograms)
 
-BOOST_AUTO_TEST_CASE(no_value_is_told_too_low_nor_by_a_128th_too_high)
+BOOST_AUTO_TEST_CASE(histogram_at_is_never_too_low_and_less_than_a_128th_too_high)
 {
     auto const seed = std::random_device()();
     BOOST_TEST_MESSAGE("seed " << seed);
@@ -25,16 +25,16 @@ BOOST_AUTO_TEST_CASE(no_value_is_told_too_low_nor_by_a_128th_too_high)
         nanoseconds const value(static_cast<std::int64_t>(std::exp2(magnitude(random))));
         histogram h;
         h.record(value);
-        h.record(histogram::largest);  // or the maximum would make it exact
+        h.record(histogram::largest);  // otherwise the maximum would make at() exact
 
-        auto const told = h.at(0.5);
+        auto const reported = h.at(0.5);
 
-        BOOST_TEST_REQUIRE(told.count() >= value.count(), "seed " << seed);
-        BOOST_TEST_REQUIRE((told - value).count() * 128 < value.count(), "seed " << seed << ": " << value.count());
+        BOOST_TEST_REQUIRE(reported.count() >= value.count(), "seed " << seed);
+        BOOST_TEST_REQUIRE((reported - value).count() * 128 < value.count(), "seed " << seed << ": " << value.count());
     }
 }
 
-BOOST_AUTO_TEST_CASE(percentiles_of_a_sorted_sample_are_those_of_the_sample)
+BOOST_AUTO_TEST_CASE(histogram_at_returns_the_percentiles_of_the_sample)
 {
     auto const seed = std::random_device()();
     BOOST_TEST_MESSAGE("seed " << seed);
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(percentiles_of_a_sorted_sample_are_those_of_the_sample)
     BOOST_TEST((h.at(1) == sample.back()));
 }
 
-BOOST_AUTO_TEST_CASE(a_summary_is_in_microseconds)
+BOOST_AUTO_TEST_CASE(summary_is_in_microseconds)
 {
     histogram h;
     for (int i = 1; i <= 1000; ++i)
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_summary_is_in_microseconds)
     BOOST_TEST(h.count() == 1000u);
 }
 
-BOOST_AUTO_TEST_CASE(an_empty_histogram_is_all_zeros)
+BOOST_AUTO_TEST_CASE(clear_sets_all_figures_to_zero)
 {
     histogram h;
     h.record(5ms);
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(an_empty_histogram_is_all_zeros)
     BOOST_TEST(h.curve().empty());
 }
 
-BOOST_AUTO_TEST_CASE(adding_is_recording_all_in_one)
+BOOST_AUTO_TEST_CASE(add_equals_recording_all_values_in_one_histogram)
 {
     histogram odd, even, all;
     for (int i = 0; i < 10'000; ++i) {
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(adding_is_recording_all_in_one)
     BOOST_TEST((even.curve() == all.curve()));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_out_of_range_counts_with_its_exact_maximum)
+BOOST_AUTO_TEST_CASE(record_out_of_range_keeps_the_exact_maximum)
 {
     histogram h;
     h.record(-5ns);
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(what_is_out_of_range_counts_with_its_exact_maximum)
     BOOST_TEST((h.mean() == 8h / 3.0));
 }
 
-BOOST_AUTO_TEST_CASE(a_curve_goes_from_share_0_to_the_maximum_and_can_be_drawn)
+BOOST_AUTO_TEST_CASE(curve_goes_from_share_0_to_the_maximum)
 {
     for (int n : {1, 2, 10, 11, 1000, 12'345}) {
         histogram h;

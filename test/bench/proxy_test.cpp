@@ -27,13 +27,13 @@ BOOST_AUTO_TEST_SUITE(proxies)
 
 namespace {
 
-/// In a process of its own.
+/// A proxy in a process of its own.
 struct apart : proxy {
     explicit apart(std::vector<target> const& targets) : proxy(targets), pid(start_apart()) {}
     pid_t const pid;
 };
 
-/// A client that has reached a server.
+/// A client that is connected to a server through a proxy.
 struct conversation {
     explicit conversation(std::chrono::microseconds rtt) : r({{l.port, rtt}}), client(r.port(0)), server(l.accept()) {}
 
@@ -42,7 +42,7 @@ struct conversation {
     plain_socket client, server;
 };
 
-/// Sends back what comes, on one connection, until that ends. A thread: made after the proxy.
+/// Echoes the bytes of one connection in a thread. Call it after the proxy has forked.
 std::jthread echo(listener& l)
 {
     return std::jthread([&l] {
@@ -76,7 +76,7 @@ std::chrono::steady_clock::duration round_trip(plain_socket& s)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(bytes_arrive_unchanged_and_in_order_both_ways)
+BOOST_AUTO_TEST_CASE(proxy_keeps_bytes_and_their_order_in_both_directions)
 {
     auto const seed = std::random_device()();
     BOOST_TEST_MESSAGE("seed " << seed);
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(bytes_arrive_unchanged_and_in_order_both_ways)
     BOOST_TEST(client.error == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_round_trip_takes_the_time_that_was_set_for_its_node)
+BOOST_AUTO_TEST_CASE(set_rtt_sets_the_delay_of_one_target)
 {
     listener near, far;
     apart r({{near.port, 0us}, {far.port, 4ms}});
@@ -107,31 +107,31 @@ BOOST_AUTO_TEST_CASE(a_round_trip_takes_the_time_that_was_set_for_its_node)
     r.set_rtt(0, 7ms);
     BOOST_TEST((round_trip(to_near) >= 7ms));
     r.set_rtt(1, 0us);
-    round_trip(to_far);  // in time or not, it arrives
+    round_trip(to_far);  // the bytes arrive; the time is not checked
     BOOST_CHECK_THROW(r.set_rtt(2, 1ms), std::runtime_error);
     BOOST_CHECK_THROW(r.set_rtt(0, -1us), std::runtime_error);
     BOOST_CHECK_THROW(proxy({{near.port, 2h}}), std::runtime_error);
 }
 
-BOOST_AUTO_TEST_CASE(a_delay_that_becomes_shorter_lets_nothing_overtake)
+BOOST_AUTO_TEST_CASE(set_rtt_to_a_shorter_delay_keeps_the_order)
 {
     conversation c(100ms);
 
     c.client.send("one ");
-    std::this_thread::sleep_for(10ms);  // it has been read
+    std::this_thread::sleep_for(10ms);  // the proxy has read it
     c.r.set_rtt(0, 0us);
     c.client.send("two");
 
     BOOST_TEST(c.server.receive(7) == "one two");
 }
 
-BOOST_AUTO_TEST_CASE(a_half_closed_connection_still_carries_the_answer)
+BOOST_AUTO_TEST_CASE(proxy_of_a_half_closed_connection_delivers_the_reply)
 {
     conversation c(2ms);
 
     c.client.send("question");
     c.client.end();
-    BOOST_TEST(c.server.receive(100) == "question");  // and the end
+    BOOST_TEST(c.server.receive(100) == "question");  // receive(100) also waits for the end of the stream
     c.server.send("answer");
     c.server.close();
 
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(a_half_closed_connection_still_carries_the_answer)
     BOOST_TEST(c.client.error == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_reset_is_passed_on_in_both_directions_after_the_bytes)
+BOOST_AUTO_TEST_CASE(proxy_forwards_a_reset_in_both_directions)
 {
     for (bool const by_client : {true, false}) {
         conversation c(2ms);
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_reset_is_passed_on_in_both_directions_after_the_bytes)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_is_not_there_is_a_reset)
+BOOST_AUTO_TEST_CASE(proxy_without_a_server_resets_the_client)
 {
     listener l;
     apart r({{l.port, 2ms}});
@@ -167,13 +167,13 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_not_there_is_a_reset)
     BOOST_TEST(client.error == ECONNRESET);
 }
 
-BOOST_AUTO_TEST_CASE(who_does_not_read_stops_the_sender_and_loses_nothing)
+BOOST_AUTO_TEST_CASE(proxy_stops_the_sender_if_the_receiver_does_not_read)
 {
     conversation c(1ms);
-    auto const bytes = random_bytes(64 << 20, 1);  // more than the proxy and all the kernel's buffers hold
+    auto const bytes = random_bytes(64 << 20, 1);  // more than the buffers of the proxy and the kernel
     std::size_t sent = 0;
     pollfd room{c.client.get(), POLLOUT, 0};
-    while (sent < bytes.size() && ::poll(&room, 1, 500) == 1) {  // half a second without room: it has been stopped
+    while (sent < bytes.size() && ::poll(&room, 1, 500) == 1) {  // half a second without room: the sender is stopped
         auto const n = ::send(c.client.get(), bytes.data() + sent, bytes.size() - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
         sent += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
     }
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(who_does_not_read_stops_the_sender_and_loses_nothing)
     BOOST_TEST((c.server.receive(sent) == bytes.substr(0, sent)));
 }
 
-BOOST_AUTO_TEST_CASE(hundreds_of_connections_at_once)
+BOOST_AUTO_TEST_CASE(proxy_serves_300_connections_at_once)
 {
     listener l;
     apart r({{l.port, 2ms}});
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(hundreds_of_connections_at_once)
         BOOST_TEST(servers[i].receive(4) == std::to_string(1000 + i));
 }
 
-BOOST_AUTO_TEST_CASE(the_process_is_gone_after_the_destructor_and_another_is_unharmed)
+BOOST_AUTO_TEST_CASE(start_apart_ends_its_process_in_the_destructor)
 {
     listener first, second;
     pid_t gone = 0;
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(the_process_is_gone_after_the_destructor_and_another_is_unh
     BOOST_TEST(server.receive(10) == "still here");
 }
 
-BOOST_AUTO_TEST_CASE(it_dies_with_a_parent_that_is_killed)
+BOOST_AUTO_TEST_CASE(start_apart_ends_its_process_when_the_parent_is_killed)
 {
     listener l;
     int ends[2];
@@ -245,10 +245,10 @@ BOOST_AUTO_TEST_CASE(it_dies_with_a_parent_that_is_killed)
     ::waitpid(parent, nullptr, 0);
 
     BOOST_TEST(client.receive() == "");
-    BOOST_TEST(client.error != EAGAIN);  // that would be ten seconds without anything
+    BOOST_TEST(client.error != EAGAIN);  // EAGAIN would be a timeout of ten seconds
 }
 
-BOOST_AUTO_TEST_CASE(what_the_parent_has_open_is_not_kept_open)
+BOOST_AUTO_TEST_CASE(start_apart_closes_inherited_descriptors)
 {
     listener l;
     int ends[2];
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(what_the_parent_has_open_is_not_kept_open)
     BOOST_TEST((end.revents & POLLHUP) != 0);
 }
 
-BOOST_AUTO_TEST_CASE(each_fault_does_what_it_says)
+BOOST_AUTO_TEST_CASE(set_injects_each_fault)
 {
     listener l;
     std::vector<proxy::target> const one{{l.port}};

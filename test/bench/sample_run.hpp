@@ -4,11 +4,11 @@
 
 #include <string_view>
 
-// Runs for the tests of what the benchmark writes, and how they look into a text.
+// Runs for the tests of the benchmark's output, and functions that search text.
 
 namespace redlock::bench {
 
-/// Every field is set, and to something that its neighbours are not.
+/// A run in which every field is set, with a value that differs from its neighbours.
 inline run full_run()
 {
     result r;
@@ -43,7 +43,7 @@ inline run full_run()
     return {.machine = {{"processor", "A & B"}, {"command", "redlock_bench <all>"}}, .results = {r}};
 }
 
-/// Results no measurement should ever give, but no output may break over them.
+/// A run with values that no measurement gives. The output functions must handle them.
 inline run odd_run()
 {
     result zero, huge;

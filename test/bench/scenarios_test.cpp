@@ -1,5 +1,4 @@
-// Each scenario on real servers, briefly. What is checked is that it measures what it says; how fast, is a benchmark's
-// task.
+// Runs each scenario briefly on real servers. The tests check what a scenario measures, not how fast the library is.
 
 #include "allocations.hpp"
 #include "fleet.hpp"
@@ -12,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-// The tool counts its heap by standing in for malloc; a test program does not.
+// The tool replaces malloc to count its heap; a test program does not.
 redlock::bench::heap redlock::bench::heap_now() noexcept { return {}; }
 
 void redlock::bench::reset_peak() noexcept {}
@@ -37,7 +36,7 @@ options brief()
     return o;
 }
 
-// A machine that stands still for as long as is measured leaves nothing to look at: then again, a few times.
+// Runs a scenario until it has cycles, at most five times: a busy machine may pause for a whole measurement.
 std::vector<result> run_briefly(std::string const& scenario, options const& o = brief())
 {
     std::vector<result> results;
@@ -72,17 +71,17 @@ std::string message_of(std::string const& scenario, options const& o)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(uncontended_takes_two_commands_a_node_and_cycle)
+BOOST_AUTO_TEST_CASE(uncontended_takes_two_commands_per_node_and_cycle)
 {
     auto o = brief();
-    o.duration = 1500ms;  // cycles at both ends count in part, and a busy machine has few
+    o.duration = 1500ms;  // long enough that the partial cycles at both ends do not matter
     auto const results = run_briefly("uncontended", o);
 
     BOOST_REQUIRE(results.size() == 1u);
     auto const& r = results[0];
     check_common(r);
     BOOST_TEST(r.clients == 8u);
-    if (r.failures.empty())  // a machine that stands still for a moment makes some
+    if (r.failures.empty())  // a pause of the machine causes failures
         BOOST_TEST(r.commands_per_cycle == 6, boost::test_tools::tolerance(0.01));
     BOOST_TEST(r.commands_per_cycle > 5.9);
     BOOST_TEST(r.writes_per_cycle > 0);
@@ -93,7 +92,7 @@ BOOST_AUTO_TEST_CASE(uncontended_takes_two_commands_a_node_and_cycle)
     BOOST_TEST(!r.floor_curve.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_fixed_rate_is_kept_by_the_library_and_by_the_floor)
+BOOST_AUTO_TEST_CASE(rate_limits_library_and_floor)
 {
     auto o = brief();
     o.rate = 200;
@@ -105,10 +104,10 @@ BOOST_AUTO_TEST_CASE(a_fixed_rate_is_kept_by_the_library_and_by_the_floor)
     BOOST_TEST(r.variant == "200 cycles/s");
 }
 
-BOOST_AUTO_TEST_CASE(a_rate_of_less_than_a_cycle_ends_in_time)
+BOOST_AUTO_TEST_CASE(rate_below_one_cycle_per_run_ends_in_time)
 {
     auto o = brief();
-    o.rate = 0.01;  // the second cycle would be due after more than a minute
+    o.rate = 0.01;  // the second cycle would begin after more than a minute
 
     auto const r = run_briefly("uncontended", o).at(0);
 
@@ -117,17 +116,17 @@ BOOST_AUTO_TEST_CASE(a_rate_of_less_than_a_cycle_ends_in_time)
     BOOST_TEST(r.variant == "0.01 cycles/s");
 }
 
-BOOST_AUTO_TEST_CASE(contended_is_held_by_one_at_a_time)
+BOOST_AUTO_TEST_CASE(contended_has_one_holder_at_a_time)
 {
     auto const r = run_briefly("contended").at(0);
 
     check_common(r);
-    BOOST_TEST(r.cycles_per_second < 1000);  // each holds it for a millisecond
+    BOOST_TEST(r.cycles_per_second < 1000);  // each cycle holds the lock for a millisecond
     BOOST_TEST(*r.floor_cycles_per_second < 1000);
     BOOST_TEST(r.more.contains("longest_wait_to_mean"));
 }
 
-BOOST_AUTO_TEST_CASE(crowded_is_held_by_one_of_all_processes_at_a_time)
+BOOST_AUTO_TEST_CASE(crowded_has_one_holder_in_all_processes)
 {
     auto const r = run_briefly("crowded").at(0);
 
@@ -138,19 +137,19 @@ BOOST_AUTO_TEST_CASE(crowded_is_held_by_one_of_all_processes_at_a_time)
     BOOST_TEST(r.more.at("rounds_per_lock") >= 1);
 }
 
-BOOST_AUTO_TEST_CASE(woken_tells_how_soon_and_what_waiting_costs)
+BOOST_AUTO_TEST_CASE(woken_measures_the_wake_up_and_the_cost_of_waiting)
 {
     auto o = brief();
     o.ttl = 500ms;
     auto const all = run_briefly("woken", o);
     BOOST_REQUIRE(all.size() == 4u);
     for (auto const& r : all) {
-        BOOST_WARN(r.failures.empty());  // a ttl that is short for a busy machine
+        BOOST_WARN(r.failures.empty());  // the ttl is short for a busy machine
         BOOST_TEST(r.cycles_per_second > 0);
     }
     for (std::size_t i = 0; i < 2; ++i) {
         BOOST_TEST(all[i].acquire_us.p50 > 0);
-        BOOST_TEST(all[i].commands_per_cycle >= 20);  // two locks, and a round that was denied
+        BOOST_TEST(all[i].commands_per_cycle >= 20);  // two locks and a denied round
     }
     for (std::size_t i = 2; i < 4; ++i)
         BOOST_TEST(all[i].more.contains("commands_per_second_and_waiter"));
@@ -166,9 +165,8 @@ BOOST_AUTO_TEST_CASE(orders_are_placed_with_and_without_locks)
     BOOST_TEST(all[0].failures.empty());
     BOOST_TEST(all[0].cycles_per_second > 0);
     BOOST_TEST(*all[0].floor_cycles_per_second > 0);
-    BOOST_TEST(all[0].commands_per_cycle >= 3);  // its locks are asked for on each node
-    BOOST_WARN(all[0].commands_per_cycle >= 9);  // of three nodes, with fencing; in a moment on a busy machine some are
-                                                 // under way
+    BOOST_TEST(all[0].commands_per_cycle >= 3);  // at least the acquisition on each of three nodes
+    BOOST_WARN(all[0].commands_per_cycle >= 9);  // with token and release; on a busy machine some are still under way
 }
 #endif
 
@@ -180,7 +178,7 @@ BOOST_AUTO_TEST_CASE(renew_accounts_for_all_locks)
     BOOST_TEST(r.more.at("lost") + r.more.at("held_at_the_end") == 50);
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_is_stopped_or_killed_comes_back)
+BOOST_AUTO_TEST_CASE(stalled_and_killed_nodes_vote_again)
 {
     for (auto const* scenario : {"stalled", "killed"}) {
         BOOST_TEST_CONTEXT(scenario) {
@@ -214,7 +212,7 @@ BOOST_AUTO_TEST_CASE(distant_nodes_take_two_round_trips_a_cycle)
     }
 }
 
-BOOST_AUTO_TEST_CASE(servers_that_are_there_already_are_left_as_they_were)
+BOOST_AUTO_TEST_CASE(run_scenario_on_existing_servers_leaves_no_keys)
 {
     fleet servers(3, redlock::testbed::server_program());
     auto o = brief();
@@ -227,7 +225,7 @@ BOOST_AUTO_TEST_CASE(servers_that_are_there_already_are_left_as_they_were)
         BOOST_TEST(servers.own(i)->count_keys() == "0");
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_measured_is_told)
+BOOST_AUTO_TEST_CASE(run_scenario_that_cannot_run_throws_the_reason)
 {
     auto o = brief();
     o.count = 1;
@@ -252,7 +250,7 @@ BOOST_AUTO_TEST_CASE(observed_is_compared_with_the_library_without_an_observer)
     BOOST_TEST(results[0].variant == "floor: without observer");
 }
 
-BOOST_AUTO_TEST_CASE(fenced_is_compared_with_the_library_itself_and_counts_second_rounds)
+BOOST_AUTO_TEST_CASE(fenced_is_compared_without_fencing_and_counts_second_rounds)
 {
     auto const results = run_briefly("fenced");
 
@@ -279,7 +277,7 @@ BOOST_AUTO_TEST_CASE(sets_are_compared_with_one_name_and_with_locks_in_sequence)
         BOOST_TEST(results[3].more.contains(ratio));
 }
 
-BOOST_AUTO_TEST_CASE(denied_measures_what_a_round_of_each_size_costs_the_server)
+BOOST_AUTO_TEST_CASE(denied_measures_the_server_cost_of_a_round)
 {
     auto const results = run_briefly("denied");
 
@@ -291,7 +289,7 @@ BOOST_AUTO_TEST_CASE(denied_measures_what_a_round_of_each_size_costs_the_server)
     BOOST_TEST(results[3].variant == "256 names of 200 bytes");
 }
 
-BOOST_AUTO_TEST_CASE(slots_are_compared_with_locks_of_which_each_has_one_client)
+BOOST_AUTO_TEST_CASE(slots_are_compared_with_one_lock_per_client)
 {
     auto const results = run_briefly("slots");
 
@@ -304,7 +302,7 @@ BOOST_AUTO_TEST_CASE(slots_are_compared_with_locks_of_which_each_has_one_client)
     BOOST_TEST(results[1].more.contains("smallest_share_percent"));
 }
 
-BOOST_AUTO_TEST_CASE(a_command_under_a_lock_is_compared_with_pings)
+BOOST_AUTO_TEST_CASE(command_is_compared_with_pings)
 {
     auto const results = run_briefly("command");
     BOOST_REQUIRE(results.size() == 1u);
@@ -315,7 +313,7 @@ BOOST_AUTO_TEST_CASE(a_command_under_a_lock_is_compared_with_pings)
 
 BOOST_AUTO_TEST_CASE(stores_are_compared_with_their_own_client)
 {
-    auto const results = run_briefly("stores");  // none where there is no server of theirs
+    auto const results = run_briefly("stores");  // empty if no other store is installed
     for (auto const& r : results) {
         auto const is = [&](char const* what) { return r.variant.find(what) != std::string::npos; };
         BOOST_TEST_CONTEXT(r.variant) {
@@ -332,7 +330,7 @@ BOOST_AUTO_TEST_CASE(stores_are_compared_with_their_own_client)
     }
 }
 
-BOOST_AUTO_TEST_CASE(readers_beside_each_other_are_compared_with_one_after_the_other)
+BOOST_AUTO_TEST_CASE(shared_is_compared_with_exclusive_cycles)
 {
     auto const results = run_briefly("shared");
 

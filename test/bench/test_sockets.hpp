@@ -14,11 +14,11 @@
 #include <unistd.h>
 #include <utility>
 
-// Blocking sockets on loopback for tests, not inherited by programs that are started.
+// Blocking sockets on loopback for tests. Child programs do not inherit them.
 
 namespace redlock::bench {
 
-/// An open file; closed with this object.
+/// An open file. The destructor closes it.
 class plain_file {
 public:
     explicit plain_file(int descriptor) : descriptor_(descriptor) {}
@@ -38,14 +38,14 @@ private:
     int descriptor_;
 };
 
-/// A blocking socket on loopback that gives up after ten seconds.
+/// A blocking socket on loopback with a timeout of ten seconds.
 class plain_socket : public plain_file {
 public:
     explicit plain_socket(int s) : plain_file(s)
     {
-        timeval const patience{10, 0};
-        ::setsockopt(get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-        ::setsockopt(get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+        timeval const timeout{10, 0};
+        ::setsockopt(get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+        ::setsockopt(get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
     }
     explicit plain_socket(std::uint16_t port) : plain_socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
     {
@@ -77,7 +77,7 @@ public:
         return true;
     }
 
-    /// What comes next, at most 64 KiB; nothing at the end or on failure, with @ref error.
+    /// Returns the next bytes, at most 64 KiB; empty at the end or after a failure, which sets @ref error.
     std::string receive()
     {
         std::string bytes(64 << 10, '\0');
@@ -87,7 +87,7 @@ public:
         return bytes;
     }
 
-    /// @p count bytes, or fewer if it ends before.
+    /// Returns @p count bytes, or fewer if the stream ends before.
     std::string receive(std::size_t count)
     {
         std::string all;
@@ -103,7 +103,7 @@ public:
     int error = 0;
 };
 
-/// A port to connect to, on loopback; the connections wait until they are accepted.
+/// A listening socket on loopback. Connections wait until accept() is called.
 class listener {
 public:
     listener() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))

@@ -1,4 +1,4 @@
-// redlock acl: what it prints is enough, and no more than that.
+// redlock acl prints an access list that permits enough, and nothing else.
 
 #include "cli/doctor_report.hpp"
 #include "cli/permissions.hpp"
@@ -33,7 +33,7 @@ std::string line_for(words options)
     return said.out.substr(0, said.out.find('\n'));
 }
 
-// The line as a server takes it.
+// The line as the words of a command, with a password.
 words command_of(std::string const& line)
 {
     std::istringstream in(line);
@@ -42,7 +42,7 @@ words command_of(std::string const& line)
     return all;
 }
 
-// A user whom a server allows what the line says, but for @p left_out. @return its address
+// Makes a user with the permissions of the line, without the word @p left_out. @return the address with that user
 std::string make_user(local_server const& s, std::string const& line, std::string const& name = "redlock",
                       std::string const& left_out = {})
 {
@@ -70,13 +70,13 @@ BOOST_FIXTURE_TEST_CASE(acl_line_is_enough_for_its_options, with_server)
         auto const seen = look({as_user}, options).all_of("permissions");
         BOOST_TEST_REQUIRE(seen.size() == 1u);
         BOOST_TEST(seen[0].level == "OK", seen[0].why);
-        BOOST_TEST(s.ask({"DBSIZE"}) == "2");  // the life marker and the settings, as of every client
+        BOOST_TEST(s.ask({"DBSIZE"}) == "2");  // every client leaves the life marker and the settings
         s.ask({"FLUSHALL"});
     }
 }
 
-// The library itself, by what a server that refuses anything writes into its log.
-BOOST_FIXTURE_TEST_CASE(acl_line_of_all_options_allows_all_that_the_library_asks, with_server, *only_with_fencing())
+// Runs the library itself. A server writes each refused command into its ACL LOG, so the log must be empty.
+BOOST_FIXTURE_TEST_CASE(acl_line_of_all_options_permits_all_commands_of_the_library, with_server, *only_with_fencing())
 {
     auto const as_user = make_user(s, line_for({"--fencing", "--waiting", "--shared", "--sets"}));
     s.ask({"ACL", "LOG", "RESET"});
@@ -90,10 +90,10 @@ BOOST_FIXTURE_TEST_CASE(acl_line_of_all_options_allows_all_that_the_library_asks
         BOOST_TEST(!r.extend(held.held, 20s));
         BOOST_TEST(!r.release(held.held));
     }
-    BOOST_TEST(locks.stats().nodes.front().tells);  // it is told when a lock goes
+    BOOST_TEST(locks.stats().nodes.front().tells);  // the node notifies the manager of releases
     r.shutdown(locks);
     auto const log = s.ask({"ACL", "LOG"});
-    // But for what only new servers know, and the line must not name for the others.
+    // Except commands that only new servers know. The line must not name them, because old servers would refuse it.
     auto const refused = std::regex_replace(log, std::regex("object\n(delifeq|delex)"), "");
     BOOST_TEST(refused.find("object\n") == std::string::npos, log);
 }
@@ -106,7 +106,7 @@ BOOST_FIXTURE_TEST_CASE(acl_line_without_one_rule_is_not_enough, with_server)
     auto const line = line_for(options);
     std::vector<std::pair<std::string, testbed::process>> doctors;
     for (auto const& word : command_of(line)) {
-        // A server lets all users say HELLO, and before Redis 7 does not know COMMAND LIST.
+        // A server permits HELLO to all users. Servers before Redis 7 do not know COMMAND LIST.
         if (!word.starts_with('+') || word == "+hello" || (word == "+command|list" && !servers_tell_type()))
             continue;
         auto const name = "user" + std::to_string(doctors.size());
@@ -126,7 +126,7 @@ BOOST_FIXTURE_TEST_CASE(acl_line_without_one_rule_is_not_enough, with_server)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(doctor_line_for_a_missing_permission_mends_it, with_server)
+BOOST_FIXTURE_TEST_CASE(doctor_line_for_a_missing_permission_grants_it, with_server)
 {
     auto const as_user = make_user(s, line_for({}), "redlock", "+pexpire");
     auto const before = look({as_user}).of("permissions");
@@ -135,7 +135,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_line_for_a_missing_permission_mends_it, with_serv
     BOOST_TEST(look({as_user}).of("permissions").level == "OK");
 }
 
-BOOST_FIXTURE_TEST_CASE(doctor_with_another_prefix_gives_the_line_that_allows_it, with_server)
+BOOST_FIXTURE_TEST_CASE(doctor_line_for_another_prefix_permits_it, with_server)
 {
     auto const as_user = make_user(s, line_for({}));
     auto const seen = look({as_user}, {"--prefix", "jobs:"}).of("permissions");
@@ -144,7 +144,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_with_another_prefix_gives_the_line_that_allows_it
     BOOST_TEST(look({as_user}, {"--prefix", "jobs:"}).of("permissions").level == "OK");
 }
 
-BOOST_AUTO_TEST_CASE(acl_with_doctor_allows_all_that_the_doctor_reads)
+BOOST_AUTO_TEST_CASE(acl_with_doctor_permits_all_commands_of_the_doctor)
 {
     local_server s({"--appendonly", "yes", "--appendfsync", "always"});
     s.ask({"ZADD", "lock:stock:=fence:{lock:stock}", "7", "token"});
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(acl_with_doctor_allows_all_that_the_doctor_reads)
     BOOST_TEST(look({make_user(s, line_for({}))}).of("keys").level == "UNKNOWN");
 }
 
-BOOST_FIXTURE_TEST_CASE(acl_of_another_database_allows_select, with_server)
+BOOST_FIXTURE_TEST_CASE(acl_for_another_database_permits_select, with_server)
 {
     auto const address = "redis://127.0.0.1:" + std::to_string(s.port()) + "/3";
     BOOST_TEST(line_for({}).find("+select") == std::string::npos);
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(permissions_are_all_named_in_guarantees)
     for (auto const& p : cli::permissions()) {
         auto name = std::string(p.name);
         if (auto const bar = name.find('|'); bar != name.npos)
-            name.insert(bar, "\\");  // in a table
+            name.insert(bar, "\\");  // a table in Markdown needs "\|"
         BOOST_TEST(text.find('`' + name + '`') != text.npos, p.name);
     }
 }

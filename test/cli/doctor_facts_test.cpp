@@ -1,4 +1,4 @@
-// What the doctor makes of facts that are made up here: each check by itself.
+// Each check of the doctor, on facts that the test makes up.
 
 #include "cli/doctor/checks.hpp"
 #include "cli/doctor/releases.hpp"
@@ -18,13 +18,13 @@ using namespace redlock::cli;
 using namespace redlock::cli::doctor;
 using namespace std::chrono_literals;
 
-BOOST_AUTO_TEST_SUITE(doctor_facts)
+BOOST_AUTO_TEST_SUITE(doctor_checks)
 
 namespace {
 
 using namespace redlock::test::made_up;
 
-// What a check says of the first node, or of all of them.
+// The findings of the check @p what about the first node, or about all nodes together.
 findings found(std::vector<node_facts> const& nodes, std::string_view what, demands const& d = usual())
 {
     auto all = diagnose(nodes, d);
@@ -35,7 +35,7 @@ findings found(std::vector<node_facts> const& nodes, std::string_view what, dema
 
 using change = std::function<void(node_facts&, demands&)>;
 
-// Changes of what a server has answered.
+// Changes of the answers of a server.
 change sets(reply node_facts::*what, std::string name, std::string value)
 {
     return [=](node_facts& f, demands&) { set(f.*what, name, value); };
@@ -52,9 +52,9 @@ change both(change first, change second)
     return [=](node_facts& f, demands& d) { first(f, d), second(f, d); };
 }
 
-void nothing(node_facts&, demands&) {}
+void no_change(node_facts&, demands&) {}
 
-// A defect, and what is to be said of it.
+// A defect, and the finding that must report it.
 struct defect {
     std::string_view what;
     doctor::level level;
@@ -63,7 +63,7 @@ struct defect {
     change make;
 };
 
-void must_be_told(defect const& wrong)
+void must_find(defect const& wrong)
 {
     auto nodes = healthy_set();
     auto d = usual();
@@ -79,11 +79,11 @@ void must_be_told(defect const& wrong)
     }
 }
 
-constexpr std::string_view us = "redis-cli -h 10.0.0.1 -p 6379 ";
+constexpr std::string_view client_line = "redis-cli -h 10.0.0.1 -p 6379 ";
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_healthy_set_of_three_is_well)
+BOOST_AUTO_TEST_CASE(judge_of_three_healthy_nodes_finds_only_ok)
 {
     auto const all = diagnose(healthy_set(), usual());
 
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_healthy_set_of_three_is_well)
     BOOST_TEST(all.size() > 40u);
 }
 
-BOOST_AUTO_TEST_CASE(the_worst_decides_about_the_status)
+BOOST_AUTO_TEST_CASE(worst_of_findings_decides_the_exit_status)
 {
     using enum level;
     auto const of = [](std::initializer_list<level> levels) {
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(the_worst_decides_about_the_status)
     BOOST_TEST(of({unknown, critical, warning}) == 2);
 }
 
-BOOST_AUTO_TEST_CASE(who_cannot_be_reached_is_told_and_nothing_else_of_it)
+BOOST_AUTO_TEST_CASE(reachable_of_an_unreachable_server_is_its_only_finding)
 {
     auto nodes = healthy_set();
     nodes.front() = {.name = nodes.front().name, .place = nodes.front().place, .hello = silence("Connection refused")};
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(who_cannot_be_reached_is_told_and_nothing_else_of_it)
     BOOST_TEST((found(nodes, "same-server").front().level == level::unknown));
 }
 
-BOOST_AUTO_TEST_CASE(reachable_by_cause_and_port_names_the_mend)
+BOOST_AUTO_TEST_CASE(reachable_line_to_run_depends_on_the_cause_and_the_port)
 {
     auto nodes = healthy_set();
     auto const mend_for = [&](std::string const& why) {
@@ -141,10 +141,10 @@ BOOST_AUTO_TEST_CASE(reachable_by_cause_and_port_names_the_mend)
                == "ss -ltnp 'sport = :7000'  # on 10.0.0.1: restart this server, if no firewall drops the packets");
 }
 
-BOOST_AUTO_TEST_CASE(connections_that_are_refused)
+BOOST_AUTO_TEST_CASE(login_refused_by_the_server_is_critical_with_a_line_to_run)
 {
     auto const login = [](std::string_view why, std::string_view mend, std::string answer) {
-        must_be_told({"login", level::critical, why, mend, refuses(&node_facts::hello, answer)});
+        must_find({"login", level::critical, why, mend, refuses(&node_facts::hello, answer)});
     };
     login("WRONGPASS", "--password-file", "WRONGPASS invalid username-password pair");
     login("NOPERM", "ACL SETUSER app +hello", "NOPERM this user has no permissions to run the 'hello' command");
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(connections_that_are_refused)
           "DENIED Redis is running in protected mode");
 }
 
-BOOST_AUTO_TEST_CASE(certificates)
+BOOST_AUTO_TEST_CASE(certificate_level_depends_on_its_dates_and_trust)
 {
     using enum level;
     auto const shown = [](auto begins, auto ends, std::string complaint = {}) {
@@ -164,38 +164,37 @@ BOOST_AUTO_TEST_CASE(certificates)
         };
     };
     using std::chrono::days;
-    must_be_told({"certificate", ok, "ends in 90 days, on 2026-08-30", "", shown(-days(1), days(90))});
-    must_be_told({"certificate", warning, "ends in 29 days", "tls-cert-file", shown(-days(1), days(29))});
-    must_be_told({"certificate", critical, "ends in 6 days", "tls-cert-file", shown(-days(1), days(6))});
-    must_be_told({"certificate", critical, "has ended on 2026-05-31", "tls-cert-file",
-                  shown(-days(9), -days(1), "certificate has expired")});
-    must_be_told({"certificate", critical, "begins on 2026-06-02", "tls-cert-file",
-                  shown(days(1), days(90), "certificate is not yet valid")});
-    must_be_told({"certificate", critical, "not trusted", "--ca-file",
-                  shown(-days(1), days(90), "unable to get local issuer certificate")});
-    must_be_told({"certificate", unknown, "could not be read", "openssl s_client -connect 10.0.0.1:6379",
-                  [](auto& f, auto&) { f.certificate = server_certificate{.unread = "Connection refused"}; }});
+    must_find({"certificate", ok, "ends in 90 days, on 2026-08-30", "", shown(-days(1), days(90))});
+    must_find({"certificate", warning, "ends in 29 days", "tls-cert-file", shown(-days(1), days(29))});
+    must_find({"certificate", critical, "ends in 6 days", "tls-cert-file", shown(-days(1), days(6))});
+    must_find({"certificate", critical, "has ended on 2026-05-31", "tls-cert-file",
+               shown(-days(9), -days(1), "certificate has expired")});
+    must_find({"certificate", critical, "begins on 2026-06-02", "tls-cert-file",
+               shown(days(1), days(90), "certificate is not yet valid")});
+    must_find({"certificate", critical, "not trusted", "--ca-file",
+               shown(-days(1), days(90), "unable to get local issuer certificate")});
+    must_find({"certificate", unknown, "could not be read", "openssl s_client -connect 10.0.0.1:6379",
+               [](auto& f, auto&) { f.certificate = server_certificate{.unread = "Connection refused"}; }});
 }
 
-BOOST_AUTO_TEST_CASE(round_trips_against_node_timeout_and_ttl)
+BOOST_AUTO_TEST_CASE(round_trip_is_compared_with_node_timeout_and_ttl)
 {
     using enum level;
-    must_be_told({"round-trip", ok, "p50 0.3 ms, p99 0.3 ms of 50", "", nothing});
-    must_be_told({"round-trip", warning, "some votes come after node_timeout (50 ms)",
-                  "redlock -u redis://app@10.0.0.1:6379 -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379"
-                  " --prefix jobs: --node-timeout 280ms doctor",
-                  [](auto& f, auto&) { f.round_trips.back() = 70ms; }});
-    must_be_told({"round-trip", critical, "most votes", "--node-timeout 240ms doctor",
-                  [](auto& f, auto&) { f.round_trips.assign(50, 60ms); }});
-    must_be_told({"round-trip", warning, "a tenth of the ttl (200 ms)", "--ttl 600ms", [](auto& f, auto& d) {
-                      f.round_trips.assign(50, 30ms);
-                      d.ttl = 200ms;
-                  }});
-    must_be_told(
-        {"round-trip", unknown, "stopped answering", "--latency", [](auto& f, auto&) { f.round_trips.clear(); }});
+    must_find({"round-trip", ok, "p50 0.3 ms, p99 0.3 ms of 50", "", no_change});
+    must_find({"round-trip", warning, "some votes come after node_timeout (50 ms)",
+               "redlock -u redis://app@10.0.0.1:6379 -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379"
+               " --prefix jobs: --node-timeout 280ms doctor",
+               [](auto& f, auto&) { f.round_trips.back() = 70ms; }});
+    must_find({"round-trip", critical, "most votes", "--node-timeout 240ms doctor",
+               [](auto& f, auto&) { f.round_trips.assign(50, 60ms); }});
+    must_find({"round-trip", warning, "a tenth of the ttl (200 ms)", "--ttl 600ms", [](auto& f, auto& d) {
+                   f.round_trips.assign(50, 30ms);
+                   d.ttl = 200ms;
+               }});
+    must_find({"round-trip", unknown, "stopped answering", "--latency", [](auto& f, auto&) { f.round_trips.clear(); }});
 }
 
-BOOST_AUTO_TEST_CASE(clocks_by_their_rate_and_their_offset)
+BOOST_AUTO_TEST_CASE(clock_level_depends_on_its_rate_and_offset)
 {
     using enum level;
     auto const shifted = [](std::chrono::microseconds first, std::chrono::microseconds last, auto error) {
@@ -205,17 +204,17 @@ BOOST_AUTO_TEST_CASE(clocks_by_their_rate_and_their_offset)
             f.last_time->error = error;
         };
     };
-    must_be_told({"clock", critical, "gains 2.00 % within 1.0 s, more than drift_factor (1 %): two may hold a lock",
-                  "set-ntp true  # on 10.0.0.1", shifted(0s, 20ms, 100us)});
-    must_be_told({"clock", warning, "loses 2.00 %", "set-ntp", shifted(0s, -20ms, 100us)});
-    must_be_told({"clock", ok, "runs as fast: +5000 ppm, give or take 200", "", shifted(0s, 5ms, 100us)});
-    must_be_told({"clock", unknown, "cannot be told", "--watch", shifted(0s, 20ms, 15ms)});  // it may be our mistake
-    must_be_told({"clock", warning, "90 s ahead of ours", "set-ntp", shifted(90s, 90s, 100us)});
-    must_be_told({"clock", warning, "90 s behind ours", "set-ntp", shifted(-90s, -90s, 100us)});
-    must_be_told({"clock", unknown, "not seen twice", "--watch", [](auto& f, auto&) { f.last_time.reset(); }});
+    must_find({"clock", critical, "gains 2.00 % within 1.0 s, more than drift_factor (1 %): two may hold a lock",
+               "set-ntp true  # on 10.0.0.1", shifted(0s, 20ms, 100us)});
+    must_find({"clock", warning, "loses 2.00 %", "set-ntp", shifted(0s, -20ms, 100us)});
+    must_find({"clock", ok, "runs as fast: +5000 ppm, give or take 200", "", shifted(0s, 5ms, 100us)});
+    must_find({"clock", unknown, "answers are too slow", "--watch", shifted(0s, 20ms, 15ms)});
+    must_find({"clock", warning, "90 s ahead of ours", "set-ntp", shifted(90s, 90s, 100us)});
+    must_find({"clock", warning, "90 s behind ours", "set-ntp", shifted(-90s, -90s, 100us)});
+    must_find({"clock", unknown, "not read twice", "--watch", [](auto& f, auto&) { f.last_time.reset(); }});
 }
 
-BOOST_AUTO_TEST_CASE(what_a_server_is)
+BOOST_AUTO_TEST_CASE(role_of_a_replica_sentinel_or_cluster_member_is_critical)
 {
     using enum level;
     auto const is_replica = sets(&node_facts::hello, "role", "replica");
@@ -225,44 +224,44 @@ BOOST_AUTO_TEST_CASE(what_a_server_is)
     auto const watched_by = [](std::string count) {
         return answers(&node_facts::sentinels, words({"__sentinel__:hello", count}));
     };
-    must_be_told({"role", critical, "a replica of 10.0.0.9:6380",
-                  "redlock -u redis://app@10.0.0.9:6380 -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379"
-                  " --prefix jobs: doctor",
-                  of("10.0.0.9", "6380")});
-    must_be_told({"role", critical, "a replica of 10.0.0.2:6379",
-                  "redlock -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379 --prefix jobs: doctor",
-                  of("10.0.0.2", "6379")});
-    must_be_told({"role", critical, "a replica", "INFO replication", both(is_replica, refuses(&node_facts::info))});
-    must_be_told({"role", critical, "member of a cluster", "redlock -u redis-cluster://app@10.0.0.1:6379 -u ",
-                  sets(&node_facts::hello, "mode", "cluster")});
-    must_be_told({"role", critical, "a Sentinel", "redis-sentinel://10.0.0.1:6379/NAME",
-                  sets(&node_facts::hello, "mode", "sentinel")});
-    must_be_told({"replicas", warning, "a replica is attached", "INFO replication", info("connected_slaves", "1")});
-    must_be_told({"replicas", warning, "2 replicas are attached", "", info("connected_slaves", "2")});
-    must_be_told({"sentinel", warning, "a Sentinel watches it", "SUBSCRIBE __sentinel__:hello", watched_by("1")});
-    must_be_told({"sentinel", critical, "3 Sentinels watch it", "SUBSCRIBE __sentinel__:hello",
-                  both(watched_by("3"), info("connected_slaves", "1"))});
+    must_find({"role", critical, "a replica of 10.0.0.9:6380",
+               "redlock -u redis://app@10.0.0.9:6380 -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379"
+               " --prefix jobs: doctor",
+               of("10.0.0.9", "6380")});
+    must_find({"role", critical, "a replica of 10.0.0.2:6379",
+               "redlock -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379 --prefix jobs: doctor",
+               of("10.0.0.2", "6379")});
+    must_find({"role", critical, "a replica", "INFO replication", both(is_replica, refuses(&node_facts::info))});
+    must_find({"role", critical, "member of a cluster", "redlock -u redis-cluster://app@10.0.0.1:6379 -u ",
+               sets(&node_facts::hello, "mode", "cluster")});
+    must_find({"role", critical, "a Sentinel", "redis-sentinel://10.0.0.1:6379/NAME",
+               sets(&node_facts::hello, "mode", "sentinel")});
+    must_find({"replicas", warning, "a replica is attached", "INFO replication", info("connected_slaves", "1")});
+    must_find({"replicas", warning, "2 replicas are attached", "", info("connected_slaves", "2")});
+    must_find({"sentinel", warning, "a Sentinel watches it", "SUBSCRIBE __sentinel__:hello", watched_by("1")});
+    must_find({"sentinel", critical, "3 Sentinels watch it", "SUBSCRIBE __sentinel__:hello",
+               both(watched_by("3"), info("connected_slaves", "1"))});
 }
 
-BOOST_AUTO_TEST_CASE(version_check_knows_releases_and_their_end_of_life)
+BOOST_AUTO_TEST_CASE(version_of_a_known_release_names_its_end_of_life)
 {
     using enum level;
     auto const is = [](std::string version) { return info("redis_version", version); };
-    must_be_told({"version", ok, "Redis 7.4.1 is corrected until 2026-11-30", "", is("7.4.1")});
-    must_be_told({"version", ok, "Redis 8.2.3 is corrected; no end of life is announced", "", is("8.2.3")});
-    must_be_told({"version", ok, "Redis 8.10.0 is corrected; no end of life is announced", "", is("8.10.0")});
-    must_be_told({"version", unknown, "Redis 7.9.0 is no release that this version of redlock knows", "INFO server",
-                  is("7.9.0")});
-    must_be_told({"version", critical, "Redis 5.0.7 is too old", "apt-cache policy redis-server", is("5.0.7")});
-    must_be_told({"version", critical, "fencing needs 6.2", "apt-cache policy redis-server",
-                  both(is("6.0.16"), [](auto&, auto& d) { d.used.fencing = true; })});
-    must_be_told({"version", ok, "Valkey 8.1.3 is corrected until 2028-03-31", "", info("valkey_version", "8.1.3")});
-    must_be_told({"version", ok, "Valkey 9.1.3 is corrected until 2029-05-19", "", info("valkey_version", "9.1.3")});
+    must_find({"version", ok, "Redis 7.4.1 is supported until 2026-11-30", "", is("7.4.1")});
+    must_find({"version", ok, "Redis 8.2.3 is supported; no end of life is announced", "", is("8.2.3")});
+    must_find({"version", ok, "Redis 8.10.0 is supported; no end of life is announced", "", is("8.10.0")});
+    must_find({"version", unknown, "Redis 7.9.0 is no release that this version of redlock knows", "INFO server",
+               is("7.9.0")});
+    must_find({"version", critical, "Redis 5.0.7 is too old", "apt-cache policy redis-server", is("5.0.7")});
+    must_find({"version", critical, "fencing needs 6.2", "apt-cache policy redis-server",
+               both(is("6.0.16"), [](auto&, auto& d) { d.used.fencing = true; })});
+    must_find({"version", ok, "Valkey 8.1.3 is supported until 2028-03-31", "", info("valkey_version", "8.1.3")});
+    must_find({"version", ok, "Valkey 9.1.3 is supported until 2029-05-19", "", info("valkey_version", "9.1.3")});
     BOOST_TEST(!life_of("redis", "8.1").is_known);  // a release of Valkey
     BOOST_TEST(!life_of("redis", "7.9").is_newer);
 }
 
-BOOST_AUTO_TEST_CASE(version_check_after_end_of_life_is_a_remark_and_strict_warns)
+BOOST_AUTO_TEST_CASE(version_after_end_of_life_is_a_remark_and_with_strict_a_warning)
 {
     auto nodes = healthy_set();
     set(nodes.front().info, "redis_version", "7.0.15");
@@ -279,7 +278,7 @@ BOOST_AUTO_TEST_CASE(version_check_after_end_of_life_is_a_remark_and_strict_warn
     BOOST_TEST(strictly.mend.starts_with("apt-cache policy redis-server  # on 10.0.0.1; "), strictly.mend);
 }
 
-BOOST_AUTO_TEST_CASE(version_check_of_a_newer_release_is_a_remark_also_if_strict)
+BOOST_AUTO_TEST_CASE(version_newer_than_all_known_releases_is_a_remark_even_if_strict)
 {
     auto nodes = healthy_set();
     set(nodes.front().info, "redis_version", "99.1.0");
@@ -292,80 +291,79 @@ BOOST_AUTO_TEST_CASE(version_check_of_a_newer_release_is_a_remark_also_if_strict
     BOOST_TEST(f.why == "Redis 99.1.0 is newer than this version of redlock knows");
 }
 
-BOOST_AUTO_TEST_CASE(how_busy_a_server_is)
+BOOST_AUTO_TEST_CASE(clients_near_maxclients_and_a_short_timeout_are_warnings)
 {
     using enum level;
     auto const used = [](std::string count) { return info("connected_clients", count); };
-    must_be_told({"clients", ok, "80 of 100", "", used("80")});
-    must_be_told({"clients", warning, "81 of 100", "CONFIG SET maxclients 200", used("81")});
-    must_be_told({"clients", critical, "96 of 100", "CONFIG SET maxclients 200", used("96")});
-    must_be_told(
+    must_find({"clients", ok, "80 of 100", "", used("80")});
+    must_find({"clients", warning, "81 of 100", "CONFIG SET maxclients 200", used("81")});
+    must_find({"clients", critical, "96 of 100", "CONFIG SET maxclients 200", used("96")});
+    must_find(
         {"clients", warning, "2 were refused since its start", "CONFIG RESETSTAT", info("rejected_connections", "2")});
-    must_be_told({"clients", unknown, "not known", "CONFIG GET maxclients",
-                  both(info("maxclients", ""), refuses(&node_facts::settings, "ERR unknown command 'CONFIG'"))});
-    must_be_told({"timeout", warning, "idle for 2 s", "CONFIG SET timeout 0", setting("timeout", "2")});
-    must_be_told({"timeout", ok, "idle for 300 s", "", setting("timeout", "300")});
-    must_be_told({"timeout", unknown, "does not contain timeout", us,
-                  answers(&node_facts::settings, words({"appendfsync", "always"}))});
+    must_find({"clients", unknown, "not known", "CONFIG GET maxclients",
+               both(info("maxclients", ""), refuses(&node_facts::settings, "ERR unknown command 'CONFIG'"))});
+    must_find({"timeout", warning, "idle for 2 s", "CONFIG SET timeout 0", setting("timeout", "2")});
+    must_find({"timeout", ok, "idle for 300 s", "", setting("timeout", "300")});
+    must_find({"timeout", unknown, "does not contain timeout", client_line,
+               answers(&node_facts::settings, words({"appendfsync", "always"}))});
 }
 
-BOOST_AUTO_TEST_CASE(slow_commands_of_the_last_hour)
+BOOST_AUTO_TEST_CASE(slow_log_reports_slow_commands_of_the_last_hour)
 {
     using enum level;
     auto const entry = [](std::string when, std::string took, std::string command) {
         return list({text("7"), text(when), text(took), words({command, "secret"}), text("127.0.0.1:1"), text("")});
     };
     auto const logged = [](std::vector<reply> entries) { return answers(&node_facts::slow_log, list(entries)); };
-    must_be_told({"slow-log", ok, "no command", "",
-                  logged({entry("1000000", "50000", "KEYS"), entry("900000", "900000", "KEYS")})});
-    must_be_told({"slow-log", warning,
-                  "2 commands within the last hour have taken longer than node_timeout (50 ms), during which nobody "
-                  "votes; the slowest, KEYS, 80 ms",
-                  "SLOWLOG GET",
-                  logged({entry("1000000", "60000", "SORT"), entry("999000", "80000", "KEYS"),
-                          entry("900000", "900000", "SAVE")})});
-    must_be_told({"slow-log", unknown, "do not come into its slow log", "slowlog-log-slower-than 10000",
-                  setting("slowlog-log-slower-than", "60000")});
-    must_be_told({"slow-log", unknown, "do not come into its slow log", "slowlog-log-slower-than 5000",
-                  both(setting("slowlog-log-slower-than", "-1"), [](auto&, auto& d) { d.node_timeout = 5ms; })});
+    must_find({"slow-log", ok, "no command", "",
+               logged({entry("1000000", "50000", "KEYS"), entry("900000", "900000", "KEYS")})});
+    must_find({"slow-log", warning,
+               "2 commands within the last hour have taken longer than node_timeout (50 ms), during which nobody "
+               "votes; the slowest, KEYS, 80 ms",
+               "SLOWLOG GET",
+               logged({entry("1000000", "60000", "SORT"), entry("999000", "80000", "KEYS"),
+                       entry("900000", "900000", "SAVE")})});
+    must_find({"slow-log", unknown, "its slow log does not record all", "slowlog-log-slower-than 10000",
+               setting("slowlog-log-slower-than", "60000")});
+    must_find({"slow-log", unknown, "its slow log does not record all", "slowlog-log-slower-than 5000",
+               both(setting("slowlog-log-slower-than", "-1"), [](auto&, auto& d) { d.node_timeout = 5ms; })});
 }
 
-BOOST_AUTO_TEST_CASE(what_is_evicted)
+BOOST_AUTO_TEST_CASE(eviction_that_may_delete_locks_is_critical)
 {
     using enum level;
     auto const memory = [](std::string policy, std::string limit, std::string used, std::string evicted = "0") {
         return both(both(info("maxmemory_policy", policy), info("maxmemory", limit)),
                     both(info("used_memory", used), info("evicted_keys", evicted)));
     };
-    must_be_told({"eviction", critical, "allkeys-lru and maxmemory 1.0 MiB", "CONFIG SET maxmemory-policy noeviction",
-                  memory("allkeys-lru", "1048576", "9")});
-    must_be_told({"eviction", ok, "no maxmemory", "", memory("volatile-ttl", "0", "9")});
-    must_be_told(
-        {"eviction", warning, "evicted 7 keys", "CONFIG RESETSTAT", memory("noeviction", "1048576", "9", "7")});
-    must_be_told(
+    must_find({"eviction", critical, "allkeys-lru and maxmemory 1.0 MiB", "CONFIG SET maxmemory-policy noeviction",
+               memory("allkeys-lru", "1048576", "9")});
+    must_find({"eviction", ok, "no maxmemory", "", memory("volatile-ttl", "0", "9")});
+    must_find({"eviction", warning, "evicted 7 keys", "CONFIG RESETSTAT", memory("noeviction", "1048576", "9", "7")});
+    must_find(
         {"eviction", warning, "grants no locks", "CONFIG SET maxmemory 2000", memory("noeviction", "1000", "901")});
-    must_be_told({"eviction", ok, "noeviction", "", memory("noeviction", "1000", "900")});
-    must_be_told({"eviction", unknown, "does not contain maxmemory_policy", "INFO", info("maxmemory_policy", "")});
+    must_find({"eviction", ok, "noeviction", "", memory("noeviction", "1000", "900")});
+    must_find({"eviction", unknown, "does not contain maxmemory_policy", "INFO", info("maxmemory_policy", "")});
 }
 
-BOOST_AUTO_TEST_CASE(what_a_restart_forgets)
+BOOST_AUTO_TEST_CASE(durability_of_a_log_that_may_lose_locks_is_a_warning)
 {
     using enum level;
-    must_be_told({"durability", ok, "votes at once", "", nothing});
-    must_be_told({"durability", warning, "does not vote for 60 s (max_ttl)", "CONFIG SET appendonly yes",
-                  info("aof_enabled", "0")});
-    must_be_told({"durability", critical, "last write", "df -h", info("aof_last_write_status", "err")});
-    must_be_told({"durability", warning, "appendfsync is everysec", "CONFIG SET appendfsync always",
-                  setting("appendfsync", "everysec")});
-    must_be_told({"durability", warning, "no-appendfsync-on-rewrite is yes", "no-appendfsync-on-rewrite no",
-                  setting("no-appendfsync-on-rewrite", "yes")});
-    must_be_told({"durability", warning, "being rewritten", "INFO persistence", info("aof_rewrite_in_progress", "1")});
-    must_be_told({"durability", warning, "being rewritten", "INFO persistence", info("aof_rewrite_scheduled", "1")});
-    must_be_told({"durability", unknown, "CONFIG GET is refused", "ACL SETUSER app '+config|get'",
-                  refuses(&node_facts::settings)});
+    must_find({"durability", ok, "votes at once", "", no_change});
+    must_find({"durability", warning, "does not vote for 60 s (max_ttl)", "CONFIG SET appendonly yes",
+               info("aof_enabled", "0")});
+    must_find({"durability", critical, "last write", "df -h", info("aof_last_write_status", "err")});
+    must_find({"durability", warning, "appendfsync is everysec", "CONFIG SET appendfsync always",
+               setting("appendfsync", "everysec")});
+    must_find({"durability", warning, "no-appendfsync-on-rewrite is yes", "no-appendfsync-on-rewrite no",
+               setting("no-appendfsync-on-rewrite", "yes")});
+    must_find({"durability", warning, "being rewritten", "INFO persistence", info("aof_rewrite_in_progress", "1")});
+    must_find({"durability", warning, "being rewritten", "INFO persistence", info("aof_rewrite_scheduled", "1")});
+    must_find({"durability", unknown, "CONFIG GET is refused", "ACL SETUSER app '+config|get'",
+               refuses(&node_facts::settings)});
 }
 
-BOOST_AUTO_TEST_CASE(the_client_in_a_line_finds_the_server_and_trusts_it)
+BOOST_AUTO_TEST_CASE(server_place_client_names_address_files_and_password)
 {
     using cli::server_place;
     BOOST_TEST((server_place{.host = "a",
@@ -397,36 +395,36 @@ BOOST_AUTO_TEST_CASE(without_password_keeps_the_user_the_database_and_the_servic
     BOOST_TEST(without_password("postgresql://app:x@a/db") == "URL");
 }
 
-BOOST_AUTO_TEST_CASE(keys_that_are_no_locks)
+BOOST_AUTO_TEST_CASE(keys_without_expiry_or_of_another_type_are_warnings)
 {
     using enum level;
-    must_be_told({"keys", ok, "7 keys looked at, 5 with the prefix lock:", "", [](auto& f, auto&) {
-                      f.keys.looked_at = 7;
-                      f.keys.found = 5;
-                  }});
-    must_be_told({"keys", warning, "1 key without an expiry, which nobody releases: lock:a b",
-                  "-n 3 PEXPIRE 'lock:a b' 60000", [](auto& f, auto&) {
-                      f.place.database = 3;
-                      f.keys.endless.add("lock:a b", "string");
-                  }});
-    must_be_told({"keys", warning, "lock:x (list)", "RENAMENX lock:x no-lock:x",
-                  [](auto& f, auto&) { f.keys.foreign.add("lock:x", "list"); }});
-    must_be_told({"keys", warning, "lock:\\x1bit's\\x0a",
-                  R"(printf '%s\n' '"PEXPIRE" "lock:\x1bit\x27s\x0a" "60000"' | redis-cli)",
-                  [](auto& f, auto&) { f.keys.endless.add("lock:\x1bit's\n", "string"); }});
+    must_find({"keys", ok, "7 keys looked at, 5 with the prefix lock:", "", [](auto& f, auto&) {
+                   f.keys.looked_at = 7;
+                   f.keys.found = 5;
+               }});
+    must_find({"keys", warning, "1 key without an expiry, which nobody releases: lock:a b",
+               "-n 3 PEXPIRE 'lock:a b' 60000", [](auto& f, auto&) {
+                   f.place.database = 3;
+                   f.keys.endless.add("lock:a b", "string");
+               }});
+    must_find({"keys", warning, "lock:x (list)", "RENAMENX lock:x no-lock:x",
+               [](auto& f, auto&) { f.keys.foreign.add("lock:x", "list"); }});
+    must_find({"keys", warning, "lock:\\x1bit's\\x0a",
+               R"(printf '%s\n' '"PEXPIRE" "lock:\x1bit\x27s\x0a" "60000"' | redis-cli)",
+               [](auto& f, auto&) { f.keys.endless.add("lock:\x1bit's\n", "string"); }});
     for (auto const why : {"9 keys of another type", "lock:4 (list) and 4 more"})
-        must_be_told({"keys", warning, why, "", [](auto& f, auto&) {
-                          for (int i = 0; i < 9; ++i)
-                              f.keys.foreign.add(fmt::format("lock:{}", i), "list");
-                      }});
-    must_be_told({"keys", ok, "others are there (--keys)", "", [](auto& f, auto&) { f.keys.is_all = false; }});
-    must_be_told({"keys", unknown, "SCAN is refused", "ACL SETUSER app +scan", [](auto& f, auto&) {
-                      f.keys.refusal = error("NOPERM no");
-                      f.keys.refused = "scan";
-                  }});
+        must_find({"keys", warning, why, "", [](auto& f, auto&) {
+                       for (int i = 0; i < 9; ++i)
+                           f.keys.foreign.add(fmt::format("lock:{}", i), "list");
+                   }});
+    must_find({"keys", ok, "others are there (--keys)", "", [](auto& f, auto&) { f.keys.is_all = false; }});
+    must_find({"keys", unknown, "SCAN is refused", "ACL SETUSER app +scan", [](auto& f, auto&) {
+                   f.keys.refusal = error("NOPERM no");
+                   f.keys.refused = "scan";
+               }});
 }
 
-BOOST_AUTO_TEST_CASE(counters_and_their_memory)
+BOOST_AUTO_TEST_CASE(counters_above_half_of_maxmemory_are_a_warning)
 {
     using enum level;
     auto const counted = [](std::size_t count) {
@@ -436,66 +434,65 @@ BOOST_AUTO_TEST_CASE(counters_and_their_memory)
             f.keys.measured_bytes = 1024;
         };
     };
-    must_be_told({"counters", ok, "no fencing counters", "", counted(0)});
-    must_be_told({"counters", ok, "1000 counters of fencing, one for each resource and for ever, take about 100 KiB",
-                  "", counted(1000)});
-    must_be_told({"counters", warning, "more than half of maxmemory", "CONFIG SET maxmemory",
-                  both(counted(1000), info("maxmemory", "204799"))});
-    must_be_told({"counters", unknown, "MEMORY USAGE is refused", "+memory|usage",
-                  both(counted(1), [](auto& f, auto&) { f.keys.unmeasured = error("NOPERM no"); })});
+    must_find({"counters", ok, "no fencing counters", "", counted(0)});
+    must_find({"counters", ok, "1000 counters of fencing, one for each resource and for ever, take about 100 KiB", "",
+               counted(1000)});
+    must_find({"counters", warning, "more than half of maxmemory", "CONFIG SET maxmemory",
+               both(counted(1000), info("maxmemory", "204799"))});
+    must_find({"counters", unknown, "MEMORY USAGE is refused", "+memory|usage",
+               both(counted(1), [](auto& f, auto&) { f.keys.unmeasured = error("NOPERM no"); })});
 }
 
-BOOST_AUTO_TEST_CASE(permissions_by_what_was_tried)
+BOOST_AUTO_TEST_CASE(permissions_report_refused_commands_and_failed_steps)
 {
     using enum level;
-    must_be_told({"permissions", ok,
-                  "a lock was acquired, extended, waited for, released (what is asked for by --fencing, --waiting, "
-                  "--shared, --sets was not tried)",
-                  "", nothing});
-    must_be_told({"permissions", critical, "may not run pexpire, without which nothing is extended",
-                  "ACL SETUSER app +pexpire", [](auto& f, auto&) {
-                      f.trials.emplace_back("pexpire",
-                                            error("NOPERM this user has no permissions to run the 'pexpire' command"));
-                      f.probe = {.done = {"acquired"},
-                                 .failed_at = "extended",
-                                 .error = errc::permission_denied,
-                                 .message = "refused"};
-                  }});
-    must_be_told({"permissions", warning, "may not run config|get", "ACL SETUSER app '+config|get'",
-                  [](auto& f, auto&) { f.trials.emplace_back("config|get", error("NOPERM no")); }});
-    must_be_told({"permissions", critical, "may not use keys that begin with my lock:", "ACL SETUSER app '~my lock:*'",
-                  [](auto& f, auto& d) {
-                      d.prefix = "my lock:";
-                      f.trials.front().second = error("NOPERM No permissions to access a key");
-                  }});
-    must_be_told(
+    must_find({"permissions", ok,
+               "a lock was acquired, extended, waited for, released (not tried: --fencing, --waiting, --shared, "
+               "--sets)",
+               "", no_change});
+    must_find({"permissions", critical, "may not run pexpire, without which nothing is extended",
+               "ACL SETUSER app +pexpire", [](auto& f, auto&) {
+                   f.trials.emplace_back("pexpire",
+                                         error("NOPERM this user has no permissions to run the 'pexpire' command"));
+                   f.probe = {.done = {"acquired"},
+                              .failed_at = "extended",
+                              .error = errc::permission_denied,
+                              .message = "refused"};
+               }});
+    must_find({"permissions", warning, "may not run config|get", "ACL SETUSER app '+config|get'",
+               [](auto& f, auto&) { f.trials.emplace_back("config|get", error("NOPERM no")); }});
+    must_find({"permissions", critical, "may not use keys that begin with my lock:", "ACL SETUSER app '~my lock:*'",
+               [](auto& f, auto& d) {
+                   d.prefix = "my lock:";
+                   f.trials.front().second = error("NOPERM No permissions to access a key");
+               }});
+    must_find(
         {"permissions", critical, "a lock was acquired, but it could not be extended: ran out", "", [](auto& f, auto&) {
              f.probe = {.done = {"acquired"}, .failed_at = "extended", .error = errc::lost, .message = "ran out"};
              f.place.user = "app";
          }});
-    must_be_told({"permissions", unknown, "held by somebody else", "doctor --probe =doctor-2", [](auto& f, auto&) {
-                      f.probe = {
-                          .failed_at = "acquired", .error = errc::contended, .message = "contended", .is_taken = true};
-                  }});
+    must_find({"permissions", unknown, "another client holds the lock", "doctor --probe =doctor-2", [](auto& f, auto&) {
+                   f.probe = {
+                       .failed_at = "acquired", .error = errc::contended, .message = "contended", .is_taken = true};
+               }});
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_unknown_with_the_line_to_run)
+BOOST_AUTO_TEST_CASE(judge_of_a_missing_answer_finds_unknown_with_a_line_to_run)
 {
     using enum level;
     for (auto const what : {"replicas", "version", "clients", "eviction", "durability"}) {
-        must_be_told(
-            {what, unknown, "INFO is refused: NOPERM no", "ACL SETUSER app +info", refuses(&node_facts::info)});
-        must_be_told({what, unknown, "INFO is not answered", "redis-cli -h 10.0.0.1 -p 6379 INFO",
-                      answers(&node_facts::info, silence())});
+        must_find({what, unknown, "INFO is refused: NOPERM no", "ACL SETUSER app +info", refuses(&node_facts::info)});
+        must_find({what, unknown, "INFO is not answered", "redis-cli -h 10.0.0.1 -p 6379 INFO",
+                   answers(&node_facts::info, silence())});
     }
-    must_be_told({"clock", unknown, "TIME is refused", "+time", refuses(&node_facts::time)});
-    must_be_told({"timeout", unknown, "CONFIG GET is refused: ERR unknown command", "doctor --skip timeout",
-                  refuses(&node_facts::settings, "ERR unknown command 'CONFIG'")});
-    must_be_told({"sentinel", unknown, "PUBSUB NUMSUB is refused", "+pubsub|numsub", refuses(&node_facts::sentinels)});
-    must_be_told({"slow-log", unknown, "SLOWLOG GET is refused", "+slowlog|get", refuses(&node_facts::slow_log)});
+    must_find({"clock", unknown, "TIME is refused", "+time", refuses(&node_facts::time)});
+    must_find({"timeout", unknown, "CONFIG GET is refused: ERR unknown command", "doctor --skip timeout",
+               refuses(&node_facts::settings, "ERR unknown command 'CONFIG'")});
+    must_find({"sentinel", unknown, "PUBSUB NUMSUB is refused", "+pubsub|numsub", refuses(&node_facts::sentinels)});
+    must_find({"slow-log", unknown, "SLOWLOG GET is refused", "+slowlog|get", refuses(&node_facts::slow_log)});
 }
 
-BOOST_AUTO_TEST_CASE(how_many_nodes_there_are)
+BOOST_AUTO_TEST_CASE(nodes_of_one_or_an_even_number_are_a_warning)
 {
     auto const of = [](int count) {
         std::vector<node_facts> nodes;
@@ -512,7 +509,7 @@ BOOST_AUTO_TEST_CASE(how_many_nodes_there_are)
     BOOST_TEST(of(5).why == "of 5 nodes 2 may fail");
 }
 
-BOOST_AUTO_TEST_CASE(servers_that_are_one_or_that_fail_together)
+BOOST_AUTO_TEST_CASE(same_server_is_critical_and_same_host_is_a_warning)
 {
     auto nodes = healthy_set();
     set(nodes[1].info, "run_id", nodes[0].info.field("run_id"));
@@ -529,7 +526,7 @@ BOOST_AUTO_TEST_CASE(servers_that_are_one_or_that_fail_together)
                == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(same_settings_names_what_clients_have_differently)
+BOOST_AUTO_TEST_CASE(same_settings_names_settings_that_differ_between_clients)
 {
     auto nodes = healthy_set();
     BOOST_TEST((found(nodes, "same-settings").front().level == level::ok));
@@ -548,7 +545,7 @@ BOOST_AUTO_TEST_CASE(same_settings_names_what_clients_have_differently)
 
     for (auto& f : nodes)
         f.clients = text("5000 restart_guard=automatic\n7000 restart_guard=strict\n");
-    BOOST_TEST((found(nodes, "same-settings").front().level == level::ok));  // the command line beside a program
+    BOOST_TEST((found(nodes, "same-settings").front().level == level::ok));  // strict is the default of the tool
     nodes[1].clients.text += "9000 restart_guard=off\n";
     BOOST_TEST((found(nodes, "same-settings").front().level == level::warning));
 
@@ -557,7 +554,7 @@ BOOST_AUTO_TEST_CASE(same_settings_names_what_clients_have_differently)
     BOOST_TEST((found(nodes, "same-settings").front().level == level::unknown));
 }
 
-BOOST_AUTO_TEST_CASE(whether_enough_nodes_vote)
+BOOST_AUTO_TEST_CASE(votes_without_a_majority_are_critical)
 {
     auto nodes = healthy_set();
     auto const level_now = [&] { return found(nodes, "votes").front().level; };
@@ -569,7 +566,7 @@ BOOST_AUTO_TEST_CASE(whether_enough_nodes_vote)
     BOOST_TEST((level_now() == level::critical));
 }
 
-BOOST_AUTO_TEST_CASE(restart_guard_with_quarantined_nodes_says_how_long)
+BOOST_AUTO_TEST_CASE(restart_guard_with_quarantined_nodes_names_the_time_to_wait)
 {
     auto nodes = healthy_set();
     auto d = usual();
@@ -606,7 +603,7 @@ BOOST_AUTO_TEST_CASE(restart_guard_if_young_servers_vote_is_a_warning)
     BOOST_TEST(now.why.find("two may hold a lock for 40 s, unless the nodes are new") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(of_other_stores_only_the_votes_are_known)
+BOOST_AUTO_TEST_CASE(judge_of_another_store_knows_only_its_votes)
 {
     auto nodes = healthy_set();
     nodes[0] = {.name = "etcd://10.0.0.1", .is_server = false};
@@ -625,7 +622,7 @@ BOOST_AUTO_TEST_CASE(of_other_stores_only_the_votes_are_known)
     BOOST_TEST((found(nodes, "reachable").front().level == level::critical));
 }
 
-BOOST_AUTO_TEST_CASE(checks_are_named_once_and_can_be_skipped)
+BOOST_AUTO_TEST_CASE(names_of_checks_are_unique_and_can_be_skipped)
 {
     auto names = names_of_checks();
     auto const all = diagnose(healthy_set(), usual());

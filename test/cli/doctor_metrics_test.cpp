@@ -29,7 +29,7 @@ using redlock::cli::doctor::diagnose;
 
 constexpr auto ended = today + std::chrono::seconds(7);
 
-// Series and their values. It complains of what is not in the form, and of a series that is there twice.
+// Parses series and their values. The test fails if a line has the wrong form, or a series occurs twice.
 class series {
 public:
     explicit series(std::string const& text)
@@ -66,7 +66,7 @@ public:
 
     std::set<std::string> const& names() const { return names_; }
 
-    // The series of checks, whatever their values are.
+    // The series of checks, without their values.
     std::set<std::string> checks() const
     {
         std::set<std::string> all;
@@ -117,7 +117,7 @@ tool_run tell_prometheus(std::vector<std::string> const& urls, std::vector<std::
     return run_tool(std::move(arguments));
 }
 
-// It speaks HTTP.
+// A server that is no lock server: it answers in HTTP.
 class foreign_server {
 public:
     ~foreign_server()
@@ -134,7 +134,7 @@ private:
     std::thread thread_{[this] { context_.run(); }};
 };
 
-void promtool_must_be_content(std::string const& text)
+void promtool_must_accept(std::string const& text)
 {
     redlock::testbed::temporary_folder const folder;
     auto const file = folder.path + "/metrics";
@@ -145,7 +145,7 @@ void promtool_must_be_content(std::string const& text)
     BOOST_TEST(said == "");
 }
 
-// The first block of docs/cli.md that contains @p words.
+// The first code block of docs/cli.md that contains @p words.
 std::string documented(std::string const& words)
 {
     auto const text = text_of(REDLOCK_SOURCE "/docs/cli.md");
@@ -170,8 +170,8 @@ BOOST_AUTO_TEST_CASE(metrics_of_a_healthy_set_have_each_check_with_zero)
     for (auto const* const check : {"nodes", "same-server", "same-host", "same-settings", "restart-guard", "votes"})
         BOOST_TEST(told.check(check) == "0", check);
     BOOST_TEST(told.checks().size() == 3 * checks_about(healthy()).size() + 6);
-    BOOST_TEST(told.check("certificate", first) == "none");  // the address says nothing of TLS
-    BOOST_TEST(told.check("settings", first) == "none");     // it is a server
+    BOOST_TEST(told.check("certificate", first) == "none");  // the address has no TLS
+    BOOST_TEST(told.check("settings", first) == "none");     // only other stores have this check
 }
 
 BOOST_AUTO_TEST_CASE(metrics_have_the_numbers_of_each_node)
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(metrics_of_a_silent_server_have_the_same_checks)
         BOOST_TEST(told.of(name, first) == "none", name);
 }
 
-BOOST_AUTO_TEST_CASE(metrics_of_a_check_that_is_skipped_are_left_out)
+BOOST_AUTO_TEST_CASE(metrics_of_a_skipped_check_are_left_out)
 {
     auto const told = series_of({silent(1), healthy(2), healthy(3)}, {"clock", "votes", "eviction"});
 
@@ -236,12 +236,12 @@ BOOST_AUTO_TEST_CASE(metrics_of_a_check_that_is_skipped_are_left_out)
         BOOST_TEST(!told.names().contains(name), name);
 }
 
-BOOST_AUTO_TEST_CASE(metrics_of_two_findings_of_a_check_have_the_worst)
+BOOST_AUTO_TEST_CASE(metrics_of_two_findings_of_a_check_have_the_worst_level)
 {
     auto nodes = healthy_set();
     nodes[0].keys.endless.add("lock:a", "string");
     nodes[0].keys.foreign.add("lock:b", "list");
-    nodes[1].name = first;  // under another password, perhaps
+    nodes[1].name = first;  // two URLs with different passwords have the same name
     nodes[1].keys.refusal = error("NOPERM");
 
     auto const told = series_of(nodes);
@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(metrics_escape_the_names_of_nodes)
     BOOST_TEST(series_of(nodes).check("reachable", "memory://a\\\"b\\\\c\\nd\xef\xbf\xbd") == "0");
 }
 
-BOOST_AUTO_TEST_CASE(the_document_lists_the_metrics_of_the_doctor)
+BOOST_AUTO_TEST_CASE(metrics_are_all_listed_in_the_document)
 {
     auto const document = text_of(REDLOCK_SOURCE "/docs/cli.md");
     std::set<std::string> listed;
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(doctor_for_prometheus_satisfies_promtool_and_keeps_its_stat
         BOOST_TEST_MESSAGE("skipped: there is no promtool here (Debian's package prometheus)");
         return;
     }
-    promtool_must_be_content(document_of({with_tls(1), healthy(2), silent(3)}));
+    promtool_must_accept(document_of({with_tls(1), healthy(2), silent(3)}));
 
     real_servers r(3);
     foreign_server const foreign;
@@ -281,20 +281,20 @@ BOOST_AUTO_TEST_CASE(doctor_for_prometheus_satisfies_promtool_and_keeps_its_stat
     auto const all = tell_prometheus(urls);
     BOOST_TEST(all.status == 1, all.out);
     BOOST_TEST(all.err == "");
-    promtool_must_be_content(all.out);
+    promtool_must_accept(all.out);
 
     r[0].kill();
     auto const one_down = tell_prometheus({urls[0], urls[1], urls[2], foreign.url()}, {"--restart-guard", "off"});
     BOOST_TEST(one_down.status == 2, one_down.out);
     BOOST_TEST(series(one_down.out)["votes"] == "2", one_down.out);
-    promtool_must_be_content(one_down.out);
+    promtool_must_accept(one_down.out);
 
     r[1].kill();
     r[2].kill();
     auto const down = tell_prometheus(urls);
     BOOST_TEST(down.status == 2, down.out);
     BOOST_TEST(series(down.out).checks() == series(all.out).checks(), boost::test_tools::per_element());
-    promtool_must_be_content(down.out);
+    promtool_must_accept(down.out);
 }
 
 BOOST_AUTO_TEST_CASE(doctor_for_prometheus_never_shows_a_password)
@@ -338,7 +338,7 @@ BOOST_AUTO_TEST_CASE(doctor_for_prometheus_with_labels_has_them_on_all_series)
     BOOST_TEST(has(told.out, R"(redlock_doctor_status{set="a \"b\",c=d",team="x"} 1)"), told.out);
 }
 
-BOOST_AUTO_TEST_CASE(doctor_label_that_is_none_is_refused)
+BOOST_AUTO_TEST_CASE(doctor_label_that_is_invalid_is_refused)
 {
     for (std::string const label :
          {"set", "set=", "=a", "1a=b", "a-b=c", "__a=b", "node=a", "check=a", "le=1", "quantile=1"})
@@ -347,7 +347,7 @@ BOOST_AUTO_TEST_CASE(doctor_label_that_is_none_is_refused)
     must_say(run_tool({"-u", "memory://a", "doctor", "--label", "a=1"}), 64, "--label is for -o prometheus");
 }
 
-BOOST_AUTO_TEST_CASE(prometheus_as_the_format_of_another_command_is_refused)
+BOOST_AUTO_TEST_CASE(output_prometheus_for_another_command_is_refused)
 {
     must_say(run_tool({"-u", "memory://a", "status", "x", "-o", "prometheus"}), 64,
              "prometheus not in {table,json,jsonl}; redlock doctor has it");
@@ -355,7 +355,7 @@ BOOST_AUTO_TEST_CASE(prometheus_as_the_format_of_another_command_is_refused)
     BOOST_TEST(run_tool({"-o", "prometheus", "-u", "memory://a", "doctor"}).status == 1);
 }
 
-BOOST_AUTO_TEST_CASE(format_from_the_environment_or_a_file_counts_for_doctor)
+BOOST_AUTO_TEST_CASE(output_from_the_environment_or_a_file_applies_to_doctor)
 {
     redlock::testbed::temporary_folder const folder;
     auto const file = folder.path + "/settings";
@@ -368,10 +368,10 @@ BOOST_AUTO_TEST_CASE(format_from_the_environment_or_a_file_counts_for_doctor)
     };
     must_show(in("REDLOCK_CONFIG=" + file, {"doctor"}), 1, "redlock_doctor_status 1");
     must_show(in("REDLOCK_OUTPUT=json", {"-u", "memory://a", "doctor"}), 1, "{\"schema\":1");
-    must_say(in("REDLOCK_OUTPUT=prometheus", {"-u", "memory://a", "list"}), 78, "it stands in $REDLOCK_OUTPUT");
+    must_say(in("REDLOCK_OUTPUT=prometheus", {"-u", "memory://a", "list"}), 78, "it is set in $REDLOCK_OUTPUT");
 }
 
-BOOST_AUTO_TEST_CASE(script_for_node_exporter_does_what_the_document_says)
+BOOST_AUTO_TEST_CASE(node_exporter_script_of_the_document_writes_the_metrics)
 {
     redlock::testbed::temporary_folder const folder;
     auto script = documented("doctor -o prometheus");

@@ -12,26 +12,26 @@
 
 namespace redlock::test {
 
-/// An environment that names no nodes. The servers are new.
+/// An environment without nodes. The restart guard is automatic, because the servers are new.
 inline std::vector<std::string> without_nodes()
 {
     return {"REDLOCK_URLS=", "REDLOCK_CONFIG=", "REDLOCK_PREFIX=", "NO_COLOR=", "REDLOCK_RESTART_GUARD=automatic"};
 }
 
-/// Runs the program `redlock` as it was built to its end.
+/// Runs the built program `redlock`, and waits for its end.
 inline tool_run run_tool(std::vector<std::string> arguments)
 {
     return started_tool(std::move(arguments), without_nodes()).wait();
 }
 
-/// Starts it; what it prints is for process::read.
+/// Starts the program `redlock`. process::read returns its output.
 inline testbed::process start_tool(std::vector<std::string> arguments)
 {
     arguments.insert(arguments.begin(), REDLOCK_TOOL);
     return testbed::process(std::move(arguments), {.environment = without_nodes(), .piped = true});
 }
 
-/// What `redlock doctor` has found.
+/// The findings of a run of `redlock doctor`.
 struct doctor_report : tool_run {
     struct finding {
         std::string level, node, what, why, mend;
@@ -49,7 +49,7 @@ struct doctor_report : tool_run {
         return some;
     }
 
-    /// The first one; it must be there.
+    /// The first finding. There must be one.
     finding of(std::string const& what, std::string const& node = {}) const
     {
         auto const some = all_of(what, node);
@@ -61,7 +61,7 @@ struct doctor_report : tool_run {
         std::string what, level, node{};
     };
 
-    /// Checks, and the level of what each has found first.
+    /// Tests the level of the first finding of each check.
     void must_have(std::vector<judgement> const& all) const
     {
         for (auto const& j : all)
@@ -71,7 +71,7 @@ struct doctor_report : tool_run {
     std::string summary() const { return std::string(documents().back().at("summary").as_string()); }
 };
 
-/// The report that a run of the doctor with `-o jsonl` has printed.
+/// Parses the output of a run of the doctor with `-o jsonl`.
 inline doctor_report report_of(tool_run run)
 {
     doctor_report r;
@@ -84,7 +84,7 @@ inline doctor_report report_of(tool_run run)
     return r;
 }
 
-/// The doctor compares clocks for a second.
+/// Whether to run the clock check, which takes a second.
 enum class clocks { left_out, compared };
 
 /// Runs `redlock doctor` on @p urls.
@@ -101,7 +101,7 @@ inline doctor_report look(std::vector<std::string> const& urls, std::vector<std:
     return report_of(run_tool(std::move(arguments)));
 }
 
-/// Runs a line that mends something, as an operator would.
+/// Runs a line that the doctor prints, in a shell like an operator.
 inline void run_line(std::string const& line)
 {
     BOOST_TEST_REQUIRE(!line.empty());

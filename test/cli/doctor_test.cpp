@@ -1,4 +1,4 @@
-// redlock doctor on real servers, of which each has one defect.
+// redlock doctor on real servers. Most tests use servers with one defect.
 
 #include "cli/doctor_report.hpp"
 #include "fault/stepped_clock.hpp"
@@ -58,13 +58,14 @@ BOOST_AUTO_TEST_CASE(doctor_of_three_durable_servers_of_any_release_is_ok)
 
     BOOST_TEST(seen.status == 0, seen.out);
     BOOST_TEST(seen.summary().starts_with("OK: 3 nodes, "), seen.out);
-    BOOST_TEST(seen.of("permissions").why
-               == "a lock was acquired, extended, waited for, fenced, released, shared, held with another one");
+    BOOST_TEST(
+        seen.of("permissions").why
+        == "a lock was acquired, extended, waited for, fenced, released, shared, acquired together with another lock");
     for (auto const& s : r.servers)
-        BOOST_TEST(s->ask({"DBSIZE"}) == "2");  // the life marker and the settings, as of every client; no counter
+        BOOST_TEST(s->ask({"DBSIZE"}) == "2");  // every client leaves the life marker and the settings; no counter
 }
 
-BOOST_AUTO_TEST_CASE(doctor_of_new_durable_servers_says_that_they_do_not_vote)
+BOOST_AUTO_TEST_CASE(doctor_of_new_durable_servers_reports_that_no_node_votes)
 {
     real_servers r(3, durable_log);
     std::vector<std::string> const strict{"--restart-guard", "strict", "--skip", of_this_machine};
@@ -87,7 +88,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_new_durable_servers_says_that_they_do_not_vote)
     BOOST_TEST(look(urls, {"--restart-guard", "off"}).of("votes").level == "OK");
 }
 
-BOOST_AUTO_TEST_CASE(doctor_of_a_young_database_says_that_it_does_not_vote)
+BOOST_AUTO_TEST_CASE(doctor_of_a_young_database_reports_that_it_does_not_vote)
 {
     bool const is_known = count_of(run_tool({"version", "-v"}).out, "postgresql://") > 0;
     if (!is_known || redlock::testbed::postgres_programs().empty())
@@ -98,7 +99,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_young_database_says_that_it_does_not_vote)
     BOOST_TEST(look({s.url()}).of("votes").level == "OK");
 }
 
-BOOST_FIXTURE_TEST_CASE(doctor_of_a_server_that_is_down_or_hangs_says_so, some_servers<3>)
+BOOST_FIXTURE_TEST_CASE(doctor_of_a_server_that_is_down_or_hangs_is_critical, some_servers<3>)
 {
     r[0].kill();
     auto const down = look({r[0].url(), r[1].url(), r[2].url()});
@@ -130,7 +131,7 @@ BOOST_AUTO_TEST_CASE(doctor_with_a_wrong_password_never_shows_it)
     BOOST_TEST((right.out + right.err).find("horse") == std::string::npos);
 }
 
-// A short one may be a part of any word that a server says.
+// A short password may be a part of any word in an answer.
 BOOST_AUTO_TEST_CASE(doctor_with_a_short_password_reads_all_fields)
 {
     local_server guarded({"--requirepass", "e", "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"});
@@ -138,13 +139,13 @@ BOOST_AUTO_TEST_CASE(doctor_with_a_short_password_reads_all_fields)
     seen.must_have({{"eviction", "CRIT"}, {"role", "OK"}});
 }
 
-BOOST_AUTO_TEST_CASE(doctor_of_a_server_that_evicts_names_the_mend)
+BOOST_AUTO_TEST_CASE(doctor_of_a_server_that_may_evict_prints_a_line_that_fixes_it)
 {
     local_server evicting({"--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random"});
     auto const seen = look({evicting.url()});
     BOOST_TEST(seen.of("eviction").level == "CRIT");
-    BOOST_TEST(seen.of("permissions").level == "OK");  // which is another question
-    BOOST_TEST(seen.of("votes").level == "CRIT");      // as every client refuses it
+    BOOST_TEST(seen.of("permissions").level == "OK");  // eviction does not change the permissions
+    BOOST_TEST(seen.of("votes").level == "CRIT");      // every client refuses a server that evicts
 
     for (int i = 0; evicting.ask({"INFO", "stats"}).find("evicted_keys:0\r") != std::string::npos; ++i)
         evicting.ask({"SET", "filler" + std::to_string(i), std::string(100'000, 'x')});
@@ -158,7 +159,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_server_that_evicts_names_the_mend)
     BOOST_TEST(look({evicting.url()}).of("eviction").level == "OK");
 }
 
-BOOST_FIXTURE_TEST_CASE(doctor_of_a_replica_and_its_primary_tells_both, some_servers<2>)
+BOOST_FIXTURE_TEST_CASE(doctor_of_a_replica_and_its_primary_reports_both, some_servers<2>)
 {
     r[1].ask({"REPLICAOF", "127.0.0.1", std::to_string(r[0].port())});
     while (r[0].ask({"INFO", "replication"}).find("connected_slaves:1") == std::string::npos)
@@ -172,31 +173,31 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_a_replica_and_its_primary_tells_both, some_ser
                     {"sentinel", "OK", r[0].url()}});
 }
 
-BOOST_AUTO_TEST_CASE(doctor_of_a_sentinel_and_its_server_tells_both)
+BOOST_AUTO_TEST_CASE(doctor_of_a_sentinel_and_its_server_reports_both)
 {
     redlock::testbed::sentinel_set set;
     auto const seen = look({set.server(0).url(), set.sentinel(0).url()});
     BOOST_TEST(seen.of("sentinel", set.server(0).url()).level == "CRIT");
     BOOST_TEST(seen.of("role", set.sentinel(0).url()).why.find("this is a Sentinel") == 0u);
 
-    // Named as it should be, it is no server any more.
+    // With the correct URL, the node is a Sentinel service and no longer a server.
     auto const named = look({set.url()}, {"--max-ttl", "5s"});
     named.must_have({{"reachable", "OK"}, {"settings", "UNKNOWN"}});
 }
 
-BOOST_AUTO_TEST_CASE(doctor_of_a_member_of_a_cluster_says_so)
+BOOST_AUTO_TEST_CASE(doctor_of_a_cluster_member_reports_its_role)
 {
     local_server member({"--cluster-enabled", "yes"});
     BOOST_TEST(look({member.url()}).of("role").why.find("member of a cluster") != std::string::npos);
 }
 
-BOOST_FIXTURE_TEST_CASE(doctor_of_one_server_under_two_addresses_says_so, one_server)
+BOOST_FIXTURE_TEST_CASE(doctor_of_one_server_with_two_addresses_is_critical, one_server)
 {
     auto const seen = look({s.url(), "redis://localhost:" + std::to_string(s.port())});
     seen.must_have({{"same-server", "CRIT"}, {"same-host", "WARN"}, {"nodes", "WARN"}});
 }
 
-BOOST_AUTO_TEST_CASE(doctor_of_a_log_that_is_not_durable_says_why)
+BOOST_AUTO_TEST_CASE(doctor_of_a_log_that_is_not_durable_reports_the_reason)
 {
     auto const level_with = [](std::vector<std::string> options) {
         local_server s(std::move(options));
@@ -210,7 +211,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_log_that_is_not_durable_says_why)
                    .starts_with("WARN: no-appendfsync-on-rewrite is yes"));
 }
 
-BOOST_FIXTURE_TEST_CASE(doctor_gives_a_line_that_switches_the_log_on, one_server)
+BOOST_FIXTURE_TEST_CASE(doctor_of_a_server_without_a_log_prints_a_line_that_enables_it, one_server)
 {
     run_line(look({s.url()}).of("durability").mend);
     while (s.ask({"INFO", "persistence"}).find("aof_rewrite_in_progress:0") == std::string::npos)
@@ -218,7 +219,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_gives_a_line_that_switches_the_log_on, one_server
     BOOST_TEST(look({s.url()}).of("durability").level == "OK");
 }
 
-BOOST_FIXTURE_TEST_CASE(doctor_of_endless_or_foreign_keys_names_them, one_server)
+BOOST_FIXTURE_TEST_CASE(doctor_of_keys_without_expiry_or_of_another_type_names_them, one_server)
 {
     s.ask({"SET", "other", "no end, and no lock"});
     s.ask({"SET", "lock:held", "somebody", "PX", "100000"});
@@ -243,7 +244,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_endless_or_foreign_keys_names_them, one_server
     BOOST_TEST(s.ask({"LLEN", "no-lock:list"}) == "1");
 }
 
-BOOST_FIXTURE_TEST_CASE(doctor_of_keys_of_any_bytes_escapes_and_mends_them, one_server)
+BOOST_FIXTURE_TEST_CASE(doctor_of_keys_with_any_bytes_escapes_and_fixes_them, one_server)
 {
     using namespace std::string_literals;
     auto const evil = "\x1b]0;x\x07'%s\\\n\xff\0\"$(false)"s;
@@ -261,7 +262,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_keys_of_any_bytes_escapes_and_mends_them, one_
     BOOST_TEST(s.ask({"LLEN", "no-lock:list" + evil}) == "1");
 }
 
-BOOST_FIXTURE_TEST_CASE(doctor_leaves_locks_and_counters_of_others, one_server)
+BOOST_FIXTURE_TEST_CASE(doctor_keeps_locks_and_counters_of_other_clients, one_server)
 {
     s.ask({"SET", "lock:jobs:trial", "somebody", "PX", "3600000"});
     s.ask({"ZADD", "lock:jobs:=fence:{lock:jobs}", "500", "token"});
@@ -270,14 +271,14 @@ BOOST_FIXTURE_TEST_CASE(doctor_leaves_locks_and_counters_of_others, one_server)
 
     BOOST_TEST(seen.of("permissions").level == "OK", seen.of("permissions").why);
     BOOST_TEST(s.ask({"GET", "lock:jobs:trial"}) == "somebody");
-    BOOST_TEST(s.ask({"EXISTS", "lock:jobs:=fence:{lock:jobs}"}) == "1", "its tokens would begin anew");
+    BOOST_TEST(s.ask({"EXISTS", "lock:jobs:=fence:{lock:jobs}"}) == "1", "a deleted counter would repeat tokens");
 
     s.ask({"FLUSHALL"});
     look({s.url()}, {"--probe", "=doctor of the night", "--fencing"});
     BOOST_TEST(s.ask({"KEYS", "*=fence*"}) == "");
 }
 
-BOOST_FIXTURE_TEST_CASE(doctor_with_keys_looks_at_only_so_many, one_server)
+BOOST_FIXTURE_TEST_CASE(doctor_with_keys_option_limits_the_number_of_keys, one_server)
 {
     for (int thousand = 0; thousand < 5; ++thousand)
         s.ask({"EVAL", "for i = 1, 1000 do redis.call('SET', 'other' .. ARGV[1] * 1000 + i, '1') end", "0",
@@ -285,12 +286,12 @@ BOOST_FIXTURE_TEST_CASE(doctor_with_keys_looks_at_only_so_many, one_server)
     s.ask({"SET", "[lock]*:x", "somebody", "PX", "100000"});
     BOOST_TEST(look({s.url()}, {"--keys", "1000"}).of("keys").why.find("1000 keys looked at, others are there (--keys)")
                != std::string::npos);
-    auto const all = look({s.url()}, {"--prefix", "[lock]*:"}).of("keys");  // which is no pattern
-    // The call before has left two keys.
+    auto const all = look({s.url()}, {"--prefix", "[lock]*:"}).of("keys");  // the prefix is not a pattern
+    // The previous call has left two keys.
     BOOST_TEST(all.why.find("5003 keys looked at, 1 with the prefix [lock]*:") != std::string::npos, all.why);
 }
 
-BOOST_AUTO_TEST_CASE(doctor_of_a_short_timeout_names_the_mend)
+BOOST_AUTO_TEST_CASE(doctor_of_a_short_timeout_prints_a_line_that_fixes_it)
 {
     local_server s({"--maxclients", "10", "--timeout", "2"});
     std::vector<std::unique_ptr<plain_client>> others;
@@ -304,7 +305,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_short_timeout_names_the_mend)
     BOOST_TEST(look({s.url()}).of("timeout").level == "OK");
 }
 
-BOOST_AUTO_TEST_CASE(doctor_of_nearly_too_many_clients_warns)
+BOOST_AUTO_TEST_CASE(doctor_of_a_server_near_maxclients_warns)
 {
     local_server s({"--maxclients", "20"});
     std::vector<std::unique_ptr<plain_client>> others;
@@ -335,17 +336,17 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_answers_after_node_timeout_is_critical, one_se
     seen.must_have({{"round-trip", "CRIT"}, {"permissions", "OK"}});
 }
 
-BOOST_AUTO_TEST_CASE(doctor_of_a_wrong_or_fast_clock_says_so)
+BOOST_AUTO_TEST_CASE(doctor_of_a_wrong_or_fast_clock_reports_the_difference)
 {
     stepped_clock clock(REDLOCK_CLOCK_SHIM);
     redlock::testbed::local_server s({}, redlock::testbed::server_program(), clock.environment());
     clock.set(1h);
     auto const ahead = [&] { return look({s.url()}, {}, clocks::compared).of("clock"); };
-    // Of what takes long on a busy machine nothing can be said.
+    // On a busy machine, answers may take too long to compare the clocks. So try again until the check has a result.
     BOOST_TEST(comes_true([&] {
                    return ahead().why
-                          == "its clock is 60 min ahead of ours: locks do not depend on that, but on the jump when it "
-                             "is set right";
+                          == "its clock is 60 min ahead of ours: locks do not depend on that, but on a jump when it "
+                             "is corrected";
                }),
                ahead().why);
 
@@ -363,7 +364,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_wrong_or_fast_clock_says_so)
                ahead().why);
 }
 
-BOOST_AUTO_TEST_CASE(doctor_of_a_bad_certificate_says_why)
+BOOST_AUTO_TEST_CASE(doctor_of_a_bad_certificate_reports_the_reason)
 {
     certificates c;
     c.sign_for("old", "20010101000000Z", "20020101000000Z");
@@ -385,15 +386,15 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_bad_certificate_says_why)
     soon.must_have({{"reachable", "OK"}, {"certificate", "CRIT"}});
     BOOST_TEST(soon.of("certificate").why.find("ends in 1 day,") != std::string::npos, soon.of("certificate").why);
 
-    BOOST_TEST(soon.of("clients").level == "OK", soon.of("clients").why);  // the look at the certificate is no client
-                                                                           // that was refused
+    // The server does not count the connection that reads its certificate as refused.
+    BOOST_TEST(soon.of("clients").level == "OK", soon.of("clients").why);
 
     auto const unknown = look_at("server");
     BOOST_TEST(unknown.of("reachable").level == "CRIT");
     BOOST_TEST(unknown.of("certificate").why.find("not trusted") != std::string::npos, unknown.of("certificate").why);
 }
 
-BOOST_FIXTURE_TEST_CASE(doctor_without_permission_gives_the_line_that_allows_it, one_server)
+BOOST_FIXTURE_TEST_CASE(doctor_without_permission_prints_the_line_that_grants_it, one_server)
 {
     s.ask({"ACL", "SETUSER", "app", "reset", "on", ">pw", "~lock:*", "+@all", "-info", "-time", "-scan", "-slowlog",
            "-pubsub|numsub", "-config"});
@@ -404,12 +405,12 @@ BOOST_FIXTURE_TEST_CASE(doctor_without_permission_gives_the_line_that_allows_it,
         BOOST_TEST(seen.of(what).level == "UNKNOWN", what);
     for (auto const& f : seen.findings) {
         if (f.mend.find("ACL SETUSER app ") != std::string::npos)
-            run_line("REDISCLI_AUTH=pw; " + f.mend);  // the user may change its own rights
+            run_line("REDISCLI_AUTH=pw; " + f.mend);  // the user may change its own permissions
     }
     auto const then = look({as_app}, {}, clocks::compared);
+    // On a busy machine, the clock check may be unknown.
     for (auto const& f : then.findings)
-        BOOST_TEST((f.level != "UNKNOWN" || f.what == "clock"), f.what << ": " << f.why);  // which a busy machine may
-                                                                                           // blur
+        BOOST_TEST((f.level != "UNKNOWN" || f.what == "clock"), f.what << ": " << f.why);
 }
 
 BOOST_FIXTURE_TEST_CASE(doctor_run_three_times_at_once_succeeds, one_server)
@@ -423,7 +424,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_run_three_times_at_once_succeeds, one_server)
         BOOST_TEST(said.find("waited for, released") != std::string::npos, said);
         d.wait();
     }
-    BOOST_TEST(s.ask({"DBSIZE"}) == "2");  // the life marker and the settings, as of every client
+    BOOST_TEST(s.ask({"DBSIZE"}) == "2");  // every client leaves the life marker and the settings
 }
 
 BOOST_FIXTURE_TEST_CASE(doctor_prints_a_table_or_json_with_a_summary, one_server)
@@ -469,7 +470,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_table_has_findings_of_all_nodes_in_one_line, some
     BOOST_TEST(of_two.find(fmt::format("\nWARN   {}, {}  durability ", urls[0], urls[2])) != of_two.npos, of_two);
 }
 
-BOOST_FIXTURE_TEST_CASE(doctor_table_begins_with_the_worst_and_counts_what_is_fine, some_servers<3>)
+BOOST_FIXTURE_TEST_CASE(doctor_table_begins_with_the_worst_level_and_counts_ok_checks, some_servers<3>)
 {
     r[2].kill();
     auto const urls = std::vector{r[0].url(), r[1].url(), r[2].url()};
@@ -505,7 +506,7 @@ BOOST_AUTO_TEST_CASE(doctor_skip_given_twice_leaves_out_both)
     BOOST_TEST(seen.status == 0, seen.out);
 }
 
-BOOST_FIXTURE_TEST_CASE(doctor_with_watch_looks_again_until_a_signal, one_server)
+BOOST_FIXTURE_TEST_CASE(doctor_with_watch_repeats_the_checks_until_a_signal, one_server)
 {
     auto watch = start_tool({"-u", s.url(), "doctor", "-o", "json", "--skip", of_this_machine, "--watch", "100ms"});
     BOOST_TEST(watch.read('\n').find("appendonly is no") != std::string::npos);
@@ -516,7 +517,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_with_watch_looks_again_until_a_signal, one_server
     BOOST_TEST(watch.wait().code() == 128 + SIGTERM);
 }
 
-BOOST_AUTO_TEST_CASE(doctor_of_another_store_tries_it_only)
+BOOST_AUTO_TEST_CASE(doctor_of_another_store_checks_only_its_votes)
 {
     auto const seen = look({"memory://a", "memory://b", "memory://c"}, {"--skip", "settings"});
     BOOST_TEST(seen.status == 0, seen.out);

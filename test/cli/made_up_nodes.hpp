@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-/// Answers that servers might give.
+/// Facts about nodes, made up from answers of servers.
 namespace redlock::test::made_up {
 
 using namespace std::chrono_literals;
@@ -40,7 +40,7 @@ inline reply silence(std::string words = "it has not answered")
     return {.what = reply::kind::silence, .text = std::move(words)};
 }
 
-// Sets a field of an INFO, or the value behind a name in a list.
+// Sets a field of INFO, or the value after a name in a list.
 inline void set(reply& r, std::string const& name, std::string const& value)
 {
     for (std::size_t i = 0; i + 1 < r.elements.size(); i += 2) {
@@ -84,7 +84,7 @@ inline node_facts healthy(int number = 1)
 
 inline std::vector<node_facts> healthy_set() { return {healthy(1), healthy(2), healthy(3)}; }
 
-// As of "redlock -u … --prefix jobs: doctor".
+// The options of "redlock -u … --prefix jobs: doctor".
 inline demands usual()
 {
     demands d{.now = today};

@@ -1,4 +1,4 @@
-// The settings of a server that the README shows: a real server that has them.
+// Tests the settings of a server that the README shows, on real servers.
 
 #include "cli/doctor_report.hpp"
 
@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(redis_conf)
 
 namespace {
 
-// The lines between ``` and ``` behind the comment that names this test, as options of redis-server.
+// The code block after the comment in README.md that names this test, as options of redis-server.
 std::vector<std::string> documented_options()
 {
     auto const page = text_of(REDLOCK_SOURCE "/README.md");

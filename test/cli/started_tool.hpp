@@ -39,7 +39,7 @@ inline std::size_t count_of(std::string_view text, std::string_view part)
     return count;
 }
 
-/// Waits until something is true; a minute at the most.
+/// Waits until the condition is true, at most one minute.
 template <class Condition>
 bool comes_true(Condition condition)
 {
@@ -60,14 +60,14 @@ inline std::string one_of(std::vector<std::string> const& urls, std::string cons
     return all;
 }
 
-/// How the tool has ended, and what it has said.
+/// The exit status and the output of the tool.
 struct tool_run {
-    int status = -1;  ///< as the shell has it: 128 and the signal
+    int status = -1;  ///< like in a shell: 128 + the signal if a signal has ended it
     std::string out{}, err{};
 
     boost::json::object json() const { return boost::json::parse(out).as_object(); }
 
-    /// Each line, which must be JSON.
+    /// Parses each line as JSON.
     std::vector<boost::json::object> documents() const
     {
         std::vector<boost::json::object> all;
@@ -78,7 +78,7 @@ struct tool_run {
     }
 };
 
-/// @param why  parts of what it has said on the error stream
+/// Tests the status and the standard error. @param why  parts of the standard error
 template <class... Parts>
 void must_say(tool_run const& e, int status, Parts const&... why)
 {
@@ -87,7 +87,7 @@ void must_say(tool_run const& e, int status, Parts const&... why)
         BOOST_TEST(has(e.err, part), e.err);
 }
 
-/// @param what  parts of what it has printed
+/// Tests the status and the standard output. @param what  parts of the standard output
 template <class... Parts>
 void must_show(tool_run const& e, int status, Parts const&... what)
 {
@@ -102,17 +102,17 @@ inline void must_print(tool_run const& e, int status, std::string_view out)
     BOOST_TEST(e.out == out, e.err);
 }
 
-/// @p document has these fields, and others.
+/// Tests that @p document has these fields. It may have others.
 inline void must_have(boost::json::object const& document, boost::json::object const& fields)
 {
     for (auto const& [name, value] : fields)
         BOOST_TEST(document.at(name) == value, name);
 }
 
-/// The tool, with a folder for what it and its command say.
+/// A running tool. A temporary folder holds the output of the tool and its command.
 class started_tool {
 public:
-    /// @param redirection  for the shell: "2>&-"
+    /// @param redirection  for the shell, such as "2>&-"
     explicit started_tool(std::vector<std::string> arguments, std::vector<std::string> environment = {},
                           std::string const& redirection = "")
         : process_(words(std::move(arguments), folder_.path, redirection), {.environment = std::move(environment)})

@@ -1,4 +1,4 @@
-// What "redlock run" does with a command whose lock cannot be kept: in virtual time, with a command that is made up.
+// The supervisor of "redlock run" stops a command whose lock cannot be kept: in virtual time, with a fake command.
 
 #include "cli/supervisor.hpp"
 
@@ -31,7 +31,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// A command that notes what it is told. It ignores every signal but SIGKILL.
+/// A fake command that records the calls of the supervisor. It ignores every signal but SIGKILL and @ref ends_by.
 class scripted_command final : public cli::supervised {
 public:
     struct event {
@@ -47,7 +47,7 @@ public:
         if (s == SIGKILL || s == ends_by)
             end();
     }
-    void hand_on(int s) noexcept override { note(fmt::format("handed on {}", s)); }
+    void forward(int s) noexcept override { note(fmt::format("forwarded {}", s)); }
     void check_children() noexcept override { is_known_to_have_ended_ = has_ended_; }
     bool has_ended() const noexcept override { return is_known_to_have_ended_; }
     bool was_stopped() noexcept override { return std::exchange(is_stopped, false); }
@@ -55,7 +55,7 @@ public:
     void stop_with_it() noexcept override
     {
         note("stop");
-        // The process stands still: time goes on, and nothing is done meanwhile.
+        // This process is stopped: time passes, and no handler runs.
         asio::io_context nothing;
         clock_.advance(nothing, stopped_for);
     }
@@ -75,7 +75,7 @@ public:
 
     std::vector<event> events;
     int ends_by = SIGKILL;
-    int left_behind = 0;  ///< processes of its group that are there still. We hear nothing of their end.
+    int left_behind = 0;  ///< other running processes of its group; their end causes no SIGCHLD
     bool is_stopped = false;
     clock::duration stopped_for = 1s;
 
@@ -106,15 +106,15 @@ struct fixture {
         begun = clock->now();
         cli::supervisor::options o{.ttl = h.ttl, .grace = h.grace, .then = h.then, .test_clock = clock};
         o.max_hold = h.acquire.max_hold;
-        o.patience = h.acquire.renew == renewal::automatic ? node_timeout : 0ms;
+        o.renewal_timeout = h.acquire.renew == renewal::automatic ? node_timeout : 0ms;
         o.lost = [this] { ++losses; };
         o.say = [this](std::string const& text) { said.push_back(text); };
-        care = std::make_shared<cli::supervisor>(signals, held, command, std::move(o));
+        watcher = std::make_shared<cli::supervisor>(signals, held, command, std::move(o));
     }
 
     void start()
     {
-        asio::co_spawn(context, care->run(), [this](std::exception_ptr e, bool was_kept) {
+        asio::co_spawn(context, watcher->run(), [this](std::exception_ptr e, bool was_kept) {
             BOOST_TEST(!e);
             kept = was_kept;
             ended = clock->now();
@@ -122,7 +122,7 @@ struct fixture {
         pass(0s);
     }
 
-    /// The command ends by itself.
+    /// Makes the command end.
     void end()
     {
         command.end();
@@ -131,7 +131,7 @@ struct fixture {
 
     void pass(clock::duration d) { clock->advance(context, d); }
 
-    /// This process is paused: time passes, and it does nothing.
+    /// Pauses this process: time passes, and no handler runs.
     void pause(clock::duration d)
     {
         asio::io_context nothing;
@@ -145,10 +145,10 @@ struct fixture {
         return held.valid_until() - std::min(std::max(ttl / 20, 50ms), ttl / 5);
     }
 
-    /// A majority of the nodes fails.
+    /// Makes a majority of the nodes fail.
     void cut_off(fault f = fault::unreachable) { a->set_fault(f), b->set_fault(f); }
 
-    /// A majority of the nodes has given the lock to somebody else.
+    /// Sets the key to another client's value on a majority of the nodes.
     void steal() { a->set("lock:stock", "somebody else", 1h), b->set("lock:stock", "somebody else", 1h); }
 
     void get(int number)
@@ -159,7 +159,7 @@ struct fixture {
 
     using lines = std::vector<std::string>;
 
-    /// What the command was told, and how many milliseconds after the end of the validity.
+    /// The recorded calls, each with its time in milliseconds after the end of the validity.
     lines heard() const
     {
         lines all;
@@ -173,8 +173,8 @@ struct fixture {
         BOOST_TEST(heard() == expected, boost::test_tools::per_element());
     }
 
-    /// @param was_kept  the lock; nothing: the command goes on
-    /// @param told      how often the loss was told
+    /// @param was_kept  whether the lock was kept; nothing: the command still runs
+    /// @param told      how often the loss was reported
     void must_be(std::optional<bool> was_kept, int told) const
     {
         BOOST_TEST((kept == was_kept));
@@ -192,7 +192,7 @@ struct fixture {
         BOOST_TEST(said[0].find(part) != std::string::npos, said[0]);
     }
 
-    /// Without the times.
+    /// The recorded calls without the times.
     lines heard_of() const
     {
         lines all;
@@ -212,8 +212,8 @@ struct fixture {
     clock::time_point begun;
     asio::signal_set signals{context};
     scripted_command command{*clock};
-    std::shared_ptr<cli::supervisor> care;
-    std::optional<bool> kept;  ///< once it has ended
+    std::shared_ptr<cli::supervisor> watcher;
+    std::optional<bool> kept;  ///< the result of supervisor::run
     clock::time_point ended;
     int losses = 0;
     std::vector<std::string> said;
@@ -235,7 +235,7 @@ struct running : fixture {
 
 using lines = fixture::lines;
 
-// The rows of the table in docs/cli.md. An outage or a pause is worst if it begins right before a renewal.
+// The rows of the table in docs/cli.md. An outage or a pause is worst if it begins immediately before a renewal.
 struct survived {
     milliseconds ttl, outage, pause;
 };
@@ -244,7 +244,7 @@ survived const table[] = {{10s, 4'000ms, 6'000ms}, {30s, 13'100ms, 18'100ms}, {6
 
 constexpr int moments = 40;
 
-// Whether the command continues after a trouble, whenever it begins.
+// Whether the command continues after the trouble. Tries many times for its beginning.
 template <class Trouble>
 bool survives(milliseconds ttl, Trouble trouble)
 {
@@ -271,9 +271,9 @@ bool survives_pause(milliseconds ttl, milliseconds d)
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(supervising)
+BOOST_AUTO_TEST_SUITE(supervisor)
 
-BOOST_AUTO_TEST_CASE(run_with_renewals_leaves_the_command_alone)
+BOOST_AUTO_TEST_CASE(run_with_successful_renewals_does_not_stop_the_command)
 {
     for (auto const then : {on_lost::term, on_lost::kill, on_lost::warn}) {
         running f({.then = then});
@@ -285,7 +285,7 @@ BOOST_AUTO_TEST_CASE(run_with_renewals_leaves_the_command_alone)
     }
 }
 
-BOOST_AUTO_TEST_CASE(run_of_a_command_that_has_ended_before_ends_at_once)
+BOOST_AUTO_TEST_CASE(run_of_a_command_that_has_already_ended_returns_immediately)
 {
     fixture f;
     f.command.end_unnoticed();
@@ -293,8 +293,8 @@ BOOST_AUTO_TEST_CASE(run_of_a_command_that_has_ended_before_ends_at_once)
     f.must_be(true, 0, {});
 }
 
-// SIGKILL comes a margin before the end of the validity: min(max(ttl/20, 50 ms), ttl/5). SIGTERM comes the grace before
-// SIGKILL, but not earlier than half of what a renewal gives.
+// SIGKILL comes one margin before the end of the validity: min(max(ttl/20, 50 ms), ttl/5). SIGTERM comes one grace
+// before SIGKILL. The grace is at most half of the ttl without the margin.
 BOOST_AUTO_TEST_CASE(term_without_renewal_sends_sigterm_and_sigkill_before_the_end)
 {
     struct {
@@ -360,7 +360,7 @@ BOOST_AUTO_TEST_CASE(term_when_renewals_fail_sends_sigterm_and_sigkill_before_th
     }
 }
 
-BOOST_AUTO_TEST_CASE(term_when_renewals_fail_for_a_while_leaves_the_command_alone)
+BOOST_AUTO_TEST_CASE(term_when_renewals_fail_for_a_while_does_not_stop_the_command)
 {
     running f;
     f.pass(1min);
@@ -386,7 +386,7 @@ BOOST_AUTO_TEST_CASE(run_renews_once_more_before_the_command_is_stopped)
     }
 }
 
-BOOST_AUTO_TEST_CASE(run_after_a_pause_beyond_sigterm_renews_and_lets_the_command_work)
+BOOST_AUTO_TEST_CASE(run_after_a_pause_beyond_sigterm_renews_and_continues)
 {
     for (auto const then : {on_lost::term, on_lost::kill, on_lost::warn}) {
         running f({.then = then, .grace = 4s});
@@ -397,7 +397,7 @@ BOOST_AUTO_TEST_CASE(run_after_a_pause_beyond_sigterm_renews_and_lets_the_comman
     }
 }
 
-BOOST_AUTO_TEST_CASE(run_after_a_pause_with_nodes_away_stops_the_command)
+BOOST_AUTO_TEST_CASE(run_after_a_pause_with_nodes_down_stops_the_command)
 {
     for (auto const how_they_fail : {fault::unreachable, fault::hung}) {
         running f;
@@ -405,7 +405,7 @@ BOOST_AUTO_TEST_CASE(run_after_a_pause_with_nodes_away_stops_the_command)
         f.cut_off(how_they_fail);
         f.pause(f.kill_at() - f.clock->now() - 700ms);
         f.pass(1min);
-        // At once, or after the node's timeout.
+        // SIGTERM comes immediately, or after node_timeout if the nodes hang.
         auto const expected = how_they_fail == fault::unreachable ? lines{"-1200 TERM", "-1200 CONT", "-500 KILL"}
                                                                   : lines{"-1190 TERM", "-1190 CONT", "-500 KILL"};
         f.must_be(false, 1, expected);
@@ -419,7 +419,7 @@ BOOST_AUTO_TEST_CASE(run_after_a_pause_beyond_sigkill_kills_the_command)
     f.must_be(false, 1, {"-500 KILL"});
 }
 
-BOOST_AUTO_TEST_CASE(run_after_a_pause_without_renewal_asks_nobody)
+BOOST_AUTO_TEST_CASE(run_without_renewal_after_a_pause_asks_no_node)
 {
     running f({.acquire = {.renew = renewal::none}});
     auto const until = f.held.valid_until();
@@ -428,14 +428,14 @@ BOOST_AUTO_TEST_CASE(run_after_a_pause_without_renewal_asks_nobody)
     BOOST_TEST((f.held.valid_until() == until));
 }
 
-BOOST_AUTO_TEST_CASE(run_survives_the_outages_and_pauses_that_the_documents_state)
+BOOST_AUTO_TEST_CASE(run_survives_the_outages_and_pauses_of_the_table_in_cli_md)
 {
     std::ifstream file(REDLOCK_SOURCE "/docs/cli.md");
     std::string const text{std::istreambuf_iterator<char>(file), {}};
     for (auto const& [ttl, outage, pause] : table) {
         BOOST_TEST(survives_outage(ttl, outage), ttl.count());
         BOOST_TEST(survives_pause(ttl, pause), ttl.count());
-        // The table does not understate them by more than a tenth of the ttl.
+        // The numbers in the table are at most a tenth of the ttl too low.
         BOOST_TEST(!survives_outage(ttl, outage + ttl / 10), ttl.count());
         BOOST_TEST(!survives_pause(ttl, pause + ttl / 10), ttl.count());
         auto const row = fmt::format("| {} s | {:.1f} s | {:.1f} s |", ttl / 1s, outage / 1.0s, pause / 1.0s);
@@ -443,7 +443,7 @@ BOOST_AUTO_TEST_CASE(run_survives_the_outages_and_pauses_that_the_documents_stat
     }
 }
 
-BOOST_AUTO_TEST_CASE(term_of_a_command_that_obeys_sends_no_sigkill)
+BOOST_AUTO_TEST_CASE(term_of_a_command_that_ends_by_sigterm_sends_no_sigkill)
 {
     fixture f;
     f.command.ends_by = SIGTERM;
@@ -466,7 +466,7 @@ BOOST_AUTO_TEST_CASE(term_of_a_command_that_ends_in_its_grace_sends_no_sigkill)
     BOOST_TEST((f.ended == f.held.valid_until() - 1200ms));
 }
 
-BOOST_AUTO_TEST_CASE(term_sends_sigkill_after_the_grace_though_the_lock_is_kept)
+BOOST_AUTO_TEST_CASE(term_sends_sigkill_after_the_grace_even_if_the_lock_is_kept)
 {
     fixture f;
     f.cut_off();
@@ -485,12 +485,12 @@ BOOST_AUTO_TEST_CASE(term_when_the_key_is_stolen_sends_sigterm_at_the_next_renew
     running f;
     f.pass(1min);
     f.steal();
-    auto const renewed = f.held.valid_until() - 9898ms;  // ttl less 1 % and 2 ms
+    auto const renewed = f.held.valid_until() - 9898ms;  // the ttl minus 1 % and 2 ms
     f.pass(1min);
     BOOST_TEST(f.heard_of() == (lines{"TERM", "CONT", "KILL"}), boost::test_tools::per_element());
     auto const& asked = f.command.events.front().when;
     BOOST_TEST((asked <= renewed + 3400ms));
-    BOOST_TEST((f.command.events.back().when == asked + 1s));  // the grace, though the validity goes on
+    BOOST_TEST((f.command.events.back().when == asked + 1s));  // after the grace, even if the validity lasts longer
     BOOST_TEST((f.command.events.back().when < f.held.valid_until()));
     f.must_be(false, 1);
     BOOST_TEST(
@@ -498,7 +498,7 @@ BOOST_AUTO_TEST_CASE(term_when_the_key_is_stolen_sends_sigterm_at_the_next_renew
         boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(term_when_the_loss_is_told_late_sends_sigkill_before_the_end)
+BOOST_AUTO_TEST_CASE(term_when_the_loss_is_reported_late_sends_sigkill_before_the_end)
 {
     running f({.acquire = {.renew = renewal::none}});
     f.pass_until(f.held.valid_until() - 1400ms);
@@ -531,7 +531,7 @@ BOOST_AUTO_TEST_CASE(kill_when_the_key_is_stolen_sends_sigkill_at_the_next_renew
     BOOST_TEST(f.said == lines{"stock is lost; the command is killed"}, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(warn_when_renewals_fail_tells_once_and_sends_nothing)
+BOOST_AUTO_TEST_CASE(warn_when_renewals_fail_reports_once_and_sends_no_signal)
 {
     running f({.then = on_lost::warn});
     f.pass(1min);
@@ -546,7 +546,7 @@ BOOST_AUTO_TEST_CASE(warn_when_renewals_fail_tells_once_and_sends_nothing)
     f.must_have_said_once("; the command goes on");
 }
 
-BOOST_AUTO_TEST_CASE(warn_when_the_key_is_stolen_tells_once_and_sends_nothing)
+BOOST_AUTO_TEST_CASE(warn_when_the_key_is_stolen_reports_once_and_sends_no_signal)
 {
     running f({.then = on_lost::warn});
     f.pass(1min);
@@ -557,12 +557,12 @@ BOOST_AUTO_TEST_CASE(warn_when_the_key_is_stolen_tells_once_and_sends_nothing)
     BOOST_TEST(!f.kept);
     f.get(SIGUSR1);
     f.end();
-    BOOST_TEST(f.heard_of() == lines{fmt::format("handed on {}", SIGUSR1)}, boost::test_tools::per_element());
+    BOOST_TEST(f.heard_of() == lines{fmt::format("forwarded {}", SIGUSR1)}, boost::test_tools::per_element());
     f.must_be(true, 1);
     BOOST_TEST(f.said == lines{"stock is lost; the command goes on"}, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(warn_with_a_signal_before_the_loss_tells_once)
+BOOST_AUTO_TEST_CASE(warn_with_a_signal_before_the_loss_reports_once)
 {
     running f({.then = on_lost::warn, .acquire = {.renew = renewal::none}});
     f.pass_until(f.held.valid_until() - 1s);
@@ -580,13 +580,13 @@ BOOST_AUTO_TEST_CASE(run_of_several_resources_names_all_of_them)
     f.must_have_said_once("a, b ");
 }
 
-BOOST_AUTO_TEST_CASE(run_hands_on_each_signal_once_and_keeps_sigchld)
+BOOST_AUTO_TEST_CASE(run_forwards_each_signal_once_except_sigchld)
 {
     running f;
     lines expected;
     for (int const s : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGTERM}) {
         f.get(s);
-        expected.push_back(fmt::format("handed on {}", s));
+        expected.push_back(fmt::format("forwarded {}", s));
     }
     f.get(SIGCHLD);
     f.pass(1h);
@@ -594,14 +594,14 @@ BOOST_AUTO_TEST_CASE(run_hands_on_each_signal_once_and_keeps_sigchld)
     BOOST_TEST(!f.kept);
 }
 
-BOOST_AUTO_TEST_CASE(run_after_sigcont_makes_the_command_go_on)
+BOOST_AUTO_TEST_CASE(run_after_sigcont_continues_the_command)
 {
     running f;
     f.get(SIGCONT);
     BOOST_TEST(f.heard_of() == lines{"go on"}, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(run_after_sigcont_does_not_wake_a_killed_command)
+BOOST_AUTO_TEST_CASE(run_after_sigcont_does_not_continue_a_killed_command)
 {
     fixture f({.then = on_lost::kill});
     f.command.left_behind = 1;
@@ -614,7 +614,7 @@ BOOST_AUTO_TEST_CASE(run_after_sigcont_does_not_wake_a_killed_command)
     BOOST_TEST(std::ranges::count(all, "KILL") == std::ssize(all));
 }
 
-BOOST_AUTO_TEST_CASE(run_of_a_stopped_command_stops_too_and_goes_on)
+BOOST_AUTO_TEST_CASE(run_of_a_stopped_command_stops_and_continues_with_it)
 {
     for (auto const then : {on_lost::term, on_lost::kill, on_lost::warn}) {
         running f({.then = then});
@@ -626,7 +626,7 @@ BOOST_AUTO_TEST_CASE(run_of_a_stopped_command_stops_too_and_goes_on)
     }
 }
 
-BOOST_AUTO_TEST_CASE(run_of_a_stopped_command_whose_lock_was_lost_kills_it)
+BOOST_AUTO_TEST_CASE(run_of_a_stopped_command_that_lost_the_lock_kills_it)
 {
     for (auto const then : {on_lost::term, on_lost::kill}) {
         running f({.then = then});
@@ -643,7 +643,7 @@ BOOST_AUTO_TEST_CASE(run_of_a_stopped_command_whose_lock_was_lost_kills_it)
     }
 }
 
-BOOST_AUTO_TEST_CASE(warn_of_a_stopped_command_whose_lock_was_lost_lets_it_go_on)
+BOOST_AUTO_TEST_CASE(warn_of_a_stopped_command_that_lost_the_lock_continues_it)
 {
     running f({.then = on_lost::warn});
     f.command.stopped_for = 20s;
@@ -654,8 +654,8 @@ BOOST_AUTO_TEST_CASE(warn_of_a_stopped_command_whose_lock_was_lost_lets_it_go_on
     BOOST_TEST(f.said.size() == 1u);
 }
 
-// Nobody tells of their end unless they have come to us.
-BOOST_AUTO_TEST_CASE(run_keeps_the_lock_until_the_group_has_gone)
+// The end of other processes of the group causes no SIGCHLD if this process is not their parent.
+BOOST_AUTO_TEST_CASE(run_keeps_the_lock_until_the_process_group_has_ended)
 {
     fixture f;
     f.command.left_behind = 1;
@@ -669,7 +669,7 @@ BOOST_AUTO_TEST_CASE(run_keeps_the_lock_until_the_group_has_gone)
     f.must_be(true, 0, {});
 }
 
-BOOST_AUTO_TEST_CASE(term_reaches_what_is_left_of_the_group)
+BOOST_AUTO_TEST_CASE(term_after_the_command_ended_signals_the_rest_of_its_group)
 {
     fixture f({.acquire = {.renew = renewal::none}});
     f.command.left_behind = 1;
@@ -681,8 +681,8 @@ BOOST_AUTO_TEST_CASE(term_reaches_what_is_left_of_the_group)
     BOOST_TEST(f.heard().back() == "-500 KILL");
 }
 
-// Something that was about to fork has a child now.
-BOOST_AUTO_TEST_CASE(kill_is_sent_again_until_the_group_has_gone)
+// SIGKILL is sent again, because a process may have forked a child after the first one.
+BOOST_AUTO_TEST_CASE(kill_sends_sigkill_again_until_the_process_group_has_ended)
 {
     fixture f({.then = on_lost::kill, .acquire = {.renew = renewal::none}});
     f.command.left_behind = 1;

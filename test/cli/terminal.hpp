@@ -19,10 +19,10 @@
 
 namespace redlock::test {
 
-/// A terminal, and a program that runs on it.
+/// A terminal with a program that runs on it.
 class terminal {
 public:
-    /// @param environment  "NAME=value", on top of ours
+    /// @param environment  "NAME=value", added to the environment of this process
     terminal(std::vector<std::string> const& words, std::vector<std::string> const& environment,
              unsigned short rows = 24, unsigned short columns = 100)
     {
@@ -67,7 +67,7 @@ public:
 
     void signal(int number) { ::kill(pid_, number); }
 
-    /// Whether the screen shows @p text, behind what was asked for last, or does within a minute.
+    /// Whether the screen shows @p text within a minute, after the text of the previous call.
     bool shows(std::string_view text)
     {
         auto const found = comes_true([&] {
@@ -81,7 +81,7 @@ public:
         return found;
     }
 
-    /// Whether the screen shows text of this pattern now, or within a minute.
+    /// Whether the screen shows text that matches the pattern within a minute.
     bool shows(std::regex const& pattern)
     {
         return comes_true([&] {
@@ -90,10 +90,11 @@ public:
         });
     }
 
-    /// What comes now is to be seen.
+    /// Makes later calls of @ref shows ignore the text that is shown until now.
     void forget() { seen_ = shown.size(); }
 
-    /// Whether it is stopped, or is within a minute. Who sends SIGCONT earlier may come before the stop.
+    /// Whether the program is stopped within a minute. Call it before you send SIGCONT, which is lost if it comes
+    /// before the stop.
     bool stops()
     {
         return comes_true([&] {
@@ -102,8 +103,8 @@ public:
         });
     }
 
-    /// What is left to be read, and the end. @return the exit status; 128 and the signal; that of SIGKILL also if it
-    /// does not end within a minute
+    /// Reads the rest of the output, and waits for the end. Kills the program if it does not end within a minute.
+    /// @return the exit status, or 128 + the signal
     int wait()
     {
         int status = 0;
@@ -130,12 +131,12 @@ public:
     std::string shown;
 
 private:
-    // @return whether something came
-    bool read_on(int patience_ms)
+    // @return whether there was output
+    bool read_on(int timeout_ms)
     {
         pollfd p{master_, POLLIN, 0};
         char buffer[4096];
-        if (::poll(&p, 1, patience_ms) <= 0)
+        if (::poll(&p, 1, timeout_ms) <= 0)
             return false;
         auto const n = ::read(master_, buffer, sizeof buffer);
         if (n > 0)

@@ -1,4 +1,4 @@
-// Users and addresses that are wrong, a database that is full.
+// Wrong users, wrong addresses, and a full database.
 
 #include "stores/sessions/trouble.hpp"
 #include "support/certificates.hpp"
@@ -12,7 +12,7 @@ using namespace redlock::test;
 
 BOOST_FIXTURE_TEST_SUITE(failures, event_loop, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(an_address_that_is_wrong_is_told_in_words)
+BOOST_AUTO_TEST_CASE(acquire_at_a_wrong_address_explains_the_mistake)
 {
     auto const nobody = "127.0.0.1:" + std::to_string(testbed::free_port());
     auto const refused = trouble_with("etcd://" + nobody + "," + nobody);
@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(an_address_that_is_wrong_is_told_in_words)
                     "If it speaks no TLS there, its URL begins with etcd://"));
 }
 
-BOOST_AUTO_TEST_CASE(acquire_at_a_port_of_something_else_says_which_port_is_meant)
+BOOST_AUTO_TEST_CASE(acquire_at_another_kind_of_server_asks_for_the_port)
 {
     local_server redis;
     for (auto const& words : {"", "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\n404\n", "-ERR\r\n"})
@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(acquire_at_a_port_of_something_else_says_which_port_is_mean
     BOOST_TEST(says(other, "If it wants TLS there, its URL begins with etcds://"));
 }
 
-BOOST_AUTO_TEST_CASE(tls_is_verified)
+BOOST_AUTO_TEST_CASE(tls_verifies_server_and_client_certificates)
 {
     certificates c;
     etcd_server s({"--cert-file", c.file("server.pem"), "--key-file", c.file("server.key"), "--trusted-ca-file",
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(tls_is_verified)
     BOOST_TEST((trouble_with("etcds" + at, {.tls = {.ca_file = c.file("ca.pem")}}).error != error_code()));
 }
 
-BOOST_AUTO_TEST_CASE(users_and_rights)
+BOOST_AUTO_TEST_CASE(acquire_without_user_or_right_names_the_way_out)
 {
     etcd_server s;
     s.ask({"user", "add", "root:geheim"});
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(users_and_rights)
     auto const as = [&](std::string const& user) {
         return "etcd://" + user + "@127.0.0.1:" + std::to_string(s.port());
     };
-    BOOST_TEST(!r.attempt(on(as("app:geheim"))).ec);  // nobody wants to know yet
+    BOOST_TEST(!r.attempt(on(as("app:geheim"))).ec);  // authentication is not enabled yet
     BOOST_REQUIRE(s.ask({"auth", "enable"}).starts_with("Authentication Enabled"));
 
     BOOST_TEST(!r.attempt(on(as("app:geheim"), {.fencing = true})).ec);
@@ -76,8 +76,9 @@ BOOST_AUTO_TEST_CASE(users_and_rights)
     BOOST_TEST(says(forbidden, "etcdctl role grant-permission ROLE --prefix=true readwrite"));
 }
 
-// Users change, and nobody is who he was: it says so, and a new connection has a new name.
-BOOST_AUTO_TEST_CASE(a_token_that_means_nothing_any_more_is_made_anew)
+// When users change, all authentication tokens become invalid. The server reports it, and a new connection gets a new
+// token.
+BOOST_AUTO_TEST_CASE(acquire_with_an_invalid_auth_token_authenticates_again)
 {
     etcd_server s;
     s.ask({"user", "add", "root:geheim"});
@@ -95,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_token_that_means_nothing_any_more_is_made_anew)
     r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_database_that_is_full_takes_no_lock_and_lets_go_of_those_it_has)
+BOOST_AUTO_TEST_CASE(acquire_with_a_full_database_fails_but_release_succeeds)
 {
     etcd_server s({"--quota-backend-bytes=1000000"});
     lock_manager locks(r.context, on(s.url("?session=600s")));
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_database_that_is_full_takes_no_lock_and_lets_go_of_those_
     BOOST_TEST(full.report.nodes[0].message.find("etcdctl alarm disarm") != std::string::npos);
     BOOST_TEST(!r.extend(held, 50s));
     real_servers::outcome beside;
-    r.start_acquire(beside, locks, "another", {});  // in one transaction with the release
+    r.start_acquire(beside, locks, "another", {});  // shares a transaction with the release
     BOOST_TEST(!r.release(held));
     BOOST_TEST(r.run_to([&] { return beside.done; }));
     BOOST_TEST((beside.ec == errc::no_quorum));

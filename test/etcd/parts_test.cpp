@@ -1,4 +1,4 @@
-// Its parts, without a server.
+// The parts of the etcd node, without a server.
 
 #include "stores/etcd/address.hpp"
 #include "stores/etcd/json.hpp"
@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_SUITE(parts)
 
 using namespace redlock::stores::etcd;
 
-BOOST_AUTO_TEST_CASE(an_address_is_understood)
+BOOST_AUTO_TEST_CASE(parse_address_reads_members_user_prefix_and_options)
 {
     auto const a =
         parse_address("etcds://us%40er:p%3aw@Alpha:1234,[::1],10.0.0.1/my/locks?session=30s&timeout=250ms", {});
@@ -42,14 +42,14 @@ BOOST_AUTO_TEST_CASE(an_address_is_understood)
     BOOST_TEST((parse_address("etcd://h", {.session = 5s, .prefix = "p"}).options.session == 5s));
 }
 
-BOOST_AUTO_TEST_CASE(options_that_are_wrong_are_refused)
+BOOST_AUTO_TEST_CASE(etcd_with_options_out_of_range_throws)
 {
     BOOST_CHECK_THROW(etcd({.session = 1s}), std::invalid_argument);
     BOOST_CHECK_THROW(etcd({.timeout = 0ms}), std::invalid_argument);
     BOOST_CHECK_THROW(etcd({.prefix = std::string(257, 'x')}), std::invalid_argument);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_lock_s_key_holds_is_read_again)
+BOOST_AUTO_TEST_CASE(to_content_of_to_text_returns_the_same_content)
 {
     for (std::string const value : {"", "v", "v\n1", "\\n\n\\", "\n", "a\\"}) {
         auto const read = to_content(to_text(content{value, 1500ms}));
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(what_a_lock_s_key_holds_is_read_again)
     BOOST_TEST(to_counter(to_text(std::uint64_t(1) << 53)) == std::uint64_t(1) << 53);
 }
 
-BOOST_AUTO_TEST_CASE(what_may_have_been_done_is_told_from_what_was_not)
+BOOST_AUTO_TEST_CASE(refusal_tells_whether_the_request_was_carried_out)
 {
     auto const why = [](char const* said) { return refusal(boost::json::parse(said).as_object()); };
     auto const no_space = why(R"({"error":"etcdserver: mvcc: database space exceeded","code":8})");
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(what_may_have_been_done_is_told_from_what_was_not)
     BOOST_TEST(is_token_gone(why(R"({"error":"etcdserver: invalid auth token","code":16})")));
 }
 
-BOOST_AUTO_TEST_CASE(what_expires_is_taken_once_until_it_is_kept_again)
+BOOST_AUTO_TEST_CASE(take_due_returns_each_expired_key_once_until_keep)
 {
     stores::kit::expiries all;
     auto const start = clock::now();
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(what_expires_is_taken_once_until_it_is_kept_again)
         wish{stores::kit::leased::kind::wish, "lock:a", "me"};
     all.extend(lock, start + 10s, 10s);
     all.extend(wish, start + 1s, 1s);
-    all.extend(lock, start + 5s, 5s);  // never shortens
+    all.extend(lock, start + 5s, 5s);  // keep never shortens
     BOOST_TEST((all.until(lock) == start + 10s && all.ttl(lock) == 10s));
     BOOST_TEST((all.next() == start + 1s));
     BOOST_TEST((all.take_due(start + 2s) == std::vector{wish}));
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(what_expires_is_taken_once_until_it_is_kept_again)
     BOOST_TEST((all.next() == clock::time_point::max()));
 }
 
-BOOST_AUTO_TEST_CASE(who_watches_is_told_once_of_what_came_after_his_answer)
+BOOST_AUTO_TEST_CASE(deleted_after_a_denial_returns_the_key_once)
 {
     watches all("prefix/");
     std::vector<std::string> const keys{"lock:a"};
@@ -116,8 +116,8 @@ BOOST_AUTO_TEST_CASE(who_watches_is_told_once_of_what_came_after_his_answer)
     auto const id = static_cast<std::uint64_t>(number(created, "watch_id"));
 
     BOOST_TEST(all.deleted(id, 12) == "lock:a");
-    BOOST_TEST(all.deleted(id, 14) == "");             // nobody has asked again
-    auto const late = all.denied(c, denied, 13, now);  // an answer from before that
+    BOOST_TEST(all.deleted(id, 14) == "");             // the manager has not asked again
+    auto const late = all.denied(c, denied, 13, now);  // an answer that is older than this deletion
     BOOST_TEST(late.messages.empty());
     BOOST_TEST((late.changed == std::vector<std::string>{"lock:a"}));
     BOOST_TEST(all.denied(c, denied, 15, now).changed.empty());
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(who_watches_is_told_once_of_what_came_after_his_answer)
 namespace {
 
 struct waiting_for_etcd : test::counted_operations {
-    /// Sends what can be sent together. @return how many that were
+    /// Sends the operations that fit into one transaction. @return their number
     std::size_t send()
     {
         box.next("s", 1, {.layout = {.prefix = "p"}, .lease = "1", .session = 10s, .ours = &ours}, over);
@@ -207,7 +207,7 @@ BOOST_FIXTURE_TEST_CASE(send_again_puts_operations_before_all_others, waiting_fo
     BOOST_TEST(send() == 2u);
     box.add(make({.what = node_command::kind::release}, 1));
     box.add(make({.what = node_command::kind::acquire}, 3));
-    box.refuse({}, false, over);  // which enters their queues
+    box.refuse({}, false, over);  // moves the operations into their queues
 
     box.send_again(std::move(sent), true);
 

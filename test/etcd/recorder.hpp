@@ -21,7 +21,7 @@
 
 namespace redlock::test {
 
-/// Stands between a client and a server, in the test's own event loop, and can keep a request for later.
+/// A proxy between client and server, in the test's own event loop. It can keep a request for later.
 class recorder {
 public:
     recorder(boost::asio::io_context& context, std::uint16_t server)
@@ -37,14 +37,14 @@ public:
         return "etcd://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()) + rest;
     }
 
-    /// The next request that holds this goes nowhere.
+    /// Keeps the next request that contains @p words, and does not send it.
     void keep(std::string words) { wanted_ = std::move(words); }
 
-    /// The next request that holds this is carried out, and its connection ends before the answer.
+    /// The server carries out the next request that contains @p words, but the connection ends before the answer.
     void cut_after(std::string words) { last_ = std::move(words); }
     std::string const& kept() const noexcept { return kept_; }
 
-    /// Sends what was kept. @return the answer
+    /// Sends the kept request. @return the answer
     std::string replay()
     {
         boost::asio::ip::tcp::socket to(context_);

@@ -1,4 +1,4 @@
-// Leases: who holds a lock knows in time when they end.
+// Leases: a holder learns in time that its lease has ended.
 
 #include "recorder.hpp"
 #include "stores/store.hpp"
@@ -21,7 +21,7 @@ using namespace redlock::test;
 BOOST_FIXTURE_TEST_SUITE(sessions, event_loop)
 
 namespace {
-/// Nodes and a server in one event loop, where time passes when nothing else is left to do.
+/// Nodes and a server in one event loop. Virtual time passes when there is nothing else to do.
 struct in_virtual_time {
     bool run_to(auto const& done) { return time.run_to(context, done); }
 
@@ -47,7 +47,7 @@ struct in_virtual_time {
     etcd_network network, other_network;
 };
 
-/// For how long a node promises a lock under a lease of two seconds.
+/// The time that a node promises for a lock under a lease of two seconds.
 struct promises : in_virtual_time {
     promises()
     {
@@ -77,7 +77,7 @@ struct promises : in_virtual_time {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_holder_that_is_cut_off_knows_before_another_can_have_the_lock)
+BOOST_AUTO_TEST_CASE(held_when_cut_off_is_false_before_another_acquires)
 {
     in_virtual_time v;
     lock_manager cut_off(v.context, virtual_settings(v.etcd, v.network, 2s));
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_holder_that_is_cut_off_knows_before_another_can_have_the_
     v.shutdown(other);
 }
 
-// It has not heard that leases were prolonged meanwhile (https://github.com/etcd-io/etcd/issues/15247).
+// The old leader does not know that leases were prolonged meanwhile (https://github.com/etcd-io/etcd/issues/15247).
 BOOST_AUTO_TEST_CASE(held_is_false_before_another_acquires_when_an_old_leader_revokes)
 {
     in_virtual_time v;
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(held_is_false_before_another_acquires_when_an_old_leader_re
     });
     v.time.run_for(v.context, 5s);
 
-    v.network.half_open = true;  // the first one does not hear of it at once
+    v.network.half_open = true;  // the first client is not notified at once
     v.etcd.resume_leader(stopped);
     v.time.run_for(v.context, 50ms);
     v.network.half_open = false;
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(held_is_false_before_another_acquires_when_an_old_leader_re
     v.shutdown(first);
 }
 
-// They move to the next lease in parts.
+// The locks move to the next lease in parts.
 BOOST_AUTO_TEST_CASE(renewal_of_many_locks_keeps_all_beyond_the_first_lease)
 {
     in_virtual_time v;
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(acquire_while_a_stopped_leader_goes_on_waits_for_the_validi
     take_over_while_stopped(leader, on(cluster.url_of_others(leader, "?session=2s&timeout=500ms")));
 }
 
-BOOST_AUTO_TEST_CASE(a_lease_that_ends_while_the_connection_lives_is_a_loss_that_is_told, *only_with_server())
+BOOST_AUTO_TEST_CASE(async_wait_lost_after_a_revoked_lease_returns_lost, *only_with_server())
 {
     etcd_server s;
     lock_manager locks(r.context, on(s.url("?session=600s"), {.max_ttl = 600s}));
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(a_lease_that_ends_while_the_connection_lives_is_a_loss_that
 
     auto const ec = r.wait([&](auto done) { won.held.async_wait_lost(std::move(done)); });
 
-    BOOST_TEST((ec == errc::lost));  // long before anything runs out
+    BOOST_TEST((ec == errc::lost));  // long before the lease or the lock would expire
     won.held = {};
     auto again = r.acquire(locks, "stock", {.wait = 10s});
     BOOST_TEST(!again.ec);
@@ -184,14 +184,14 @@ BOOST_AUTO_TEST_CASE(a_lease_that_ends_while_the_connection_lives_is_a_loss_that
     r.shutdown(locks);
 }
 
-// It was sent on a connection that has ended since, and comes when the next one has been made.
-BOOST_AUTO_TEST_CASE(a_request_that_comes_late_does_nothing, *only_with_server())
+// The request was sent on a connection that has ended since. It arrives when the next connection exists.
+BOOST_AUTO_TEST_CASE(acquire_that_arrives_late_sets_no_key, *only_with_server())
 {
     etcd_server s;
     recorder between(r.context, s.port());
     lock_manager locks(r.context, on(between.url("?timeout=200ms")));
     BOOST_REQUIRE(!r.release(r.acquire(locks, "warm-up").held));
-    between.keep("bG9jazpzdG9jaw");  // lock:stock
+    between.keep("bG9jazpzdG9jaw");  // lock:stock in base64
     auto const lost = r.acquire(locks, "stock", {.ttl = 60s});
     BOOST_TEST((lost.ec == errc::no_quorum));
     BOOST_REQUIRE(between.kept().starts_with("POST /v3/kv/txn"));
@@ -205,8 +205,8 @@ BOOST_AUTO_TEST_CASE(a_request_that_comes_late_does_nothing, *only_with_server()
     r.shutdown(locks);
 }
 
-// Until the lease ends nobody but the node that has it ends a lock; so it must do that.
-BOOST_AUTO_TEST_CASE(a_lock_ends_with_its_ttl_though_the_lease_goes_on)
+// While the lease lasts, only the node can end a lock under its lease. So the node must delete the lock.
+BOOST_AUTO_TEST_CASE(acquire_with_a_longer_lease_expires_after_the_ttl)
 {
     in_virtual_time v;
     lock_manager locks(v.context, virtual_settings(v.etcd, v.network, 600s));
@@ -221,8 +221,8 @@ BOOST_AUTO_TEST_CASE(a_lock_ends_with_its_ttl_though_the_lease_goes_on)
     v.shutdown(locks);
 }
 
-// Nobody knows whether it is there, and the lease goes on for ten minutes.
-BOOST_AUTO_TEST_CASE(what_was_set_on_a_connection_that_has_ended_ends_with_its_ttl_too, *only_with_server())
+// The node does not know whether the key exists, and the lease lasts ten minutes.
+BOOST_AUTO_TEST_CASE(acquire_on_a_cut_connection_expires_after_the_ttl, *only_with_server())
 {
     etcd_server s;
     recorder between(r.context, s.port());
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(what_was_set_on_a_connection_that_has_ended_ends_with_its_t
         std::make_shared<testing::request>(node_command{.what = testing::kind::inspect}, "lock:stock", "");
     node->submit(warm_up);
     BOOST_REQUIRE(r.run_to([&] { return warm_up->answers > 0; }));
-    between.cut_after("bG9jazpzdG9jaw");  // lock:stock
+    between.cut_after("bG9jazpzdG9jaw");  // lock:stock in base64
     auto const sent =
         std::make_shared<testing::request>(node_command{.what = testing::kind::acquire, .ttl = 3s}, "lock:stock", "v");
 
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(extend_when_the_keys_have_a_new_lease_promises_its_time)
 BOOST_AUTO_TEST_CASE(extend_before_all_keys_have_the_new_lease_promises_the_old)
 {
     promises p;
-    p.network.refused = "ignore_value";  // what moves keys
+    p.network.refused = "ignore_value";  // the step that moves a key
 
     p.time.run_for(p.context, 1500ms);
 

@@ -16,7 +16,7 @@ namespace redlock::test {
 
 using testbed::etcd_server;
 
-/// What the cases in test/stores ask of etcd.
+/// The parameters of the cases in test/stores, for etcd.
 struct this_store {
     using server = etcd_server;
     using cluster = testbed::etcd_cluster;
@@ -33,18 +33,18 @@ struct this_store {
     static constexpr auto patient = "?timeout=10s";
 
     static constexpr auto hurried = "?session=2s&timeout=200ms";
-    static constexpr std::chrono::milliseconds life = 2s;  ///< of such a session
+    static constexpr std::chrono::milliseconds life = 2s;  ///< of a hurried session
     static constexpr newcomer_life newcomers{.time = 500ms, .says_farewell = true};
 
     static constexpr auto scheme = "etcd";
-    static constexpr auto apart = "/tests/";  ///< where no other case has its locks
+    static constexpr auto apart = "/tests/";  ///< no other case has its locks there
     static constexpr auto brief_session = "?session=2s";
     static constexpr auto asks_for_port =
         "is this the client port of an etcd server (--listen-client-urls, mostly 2379)?";
     static constexpr std::size_t most_resources = 50;
     static constexpr auto refuses_more = "etcd locks 50 resources at once at the most";
 
-    static constexpr std::size_t sessions_of_one = 2;  ///< at the most: locks move from one lease to the next
+    static constexpr std::size_t sessions_of_one = 2;  ///< at most: locks move from one lease to the next
     static std::size_t sessions(server const& s)
     {
         auto const said = s.ask({"lease", "list"});  // "found 1 leases"
@@ -52,7 +52,7 @@ struct this_store {
     }
 };
 
-/// What is said of an address, and addresses of which it is said.
+/// Messages, and the addresses that cause them.
 inline std::pair<std::string, std::vector<std::string>> const wrong_addresses[] = {
     {"; a right address is such as etcd://10.0.0.1:2379,10.0.0.2:2379",
      {"etcd://", "etcd://a:0", "etcd://[::1", "etcd://u@a"}},

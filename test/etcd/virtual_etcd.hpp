@@ -23,7 +23,7 @@
 
 namespace redlock::test {
 
-/// An etcd server in the test's own event loop. With a virtual_clock its leases take no time.
+/// An etcd server in the test's own event loop. With a virtual_clock, waiting for its leases takes no time.
 class virtual_etcd final : public etcd_gateway {
 public:
     explicit virtual_etcd(boost::asio::io_context& context) : etcd_gateway("1"), look_(context.get_executor())
@@ -35,7 +35,7 @@ public:
 
     object refusal() const { return error("etcdserver: too many requests", 8); }
 
-    /// A leader that was stopped goes on.
+    /// A leader that was paused at @p stopped goes on.
     void resume_leader(clock::time_point stopped)
     {
         for (auto const& id : leases_that_a_stopped_leader_ends(stopped))
@@ -45,7 +45,7 @@ public:
 private:
     clock::time_point time() const override { return clock::now(); }
 
-    // The server looks twice a second for leases that are over.
+    // The server looks for expired leases twice a second.
     void look_later()
     {
         look_.expires_after(std::chrono::milliseconds(500));
@@ -61,13 +61,13 @@ private:
     stores::etcd::timer look_;
 };
 
-/// What a network does between a node and the server.
+/// Faults of the network between a node and the server.
 struct etcd_network {
     bool half_open = false;  ///< nothing arrives, in either direction
-    std::string refused{};   ///< requests that hold this are not carried out, and the server says so
+    std::string refused{};   ///< the server refuses requests that contain this text
 };
 
-/// The way of a node to the server, in place of HTTP.
+/// The connection of a node to the server, in the place of HTTP.
 class virtual_channel final : public stores::etcd::channel, public std::enable_shared_from_this<virtual_channel> {
 public:
     virtual_channel(boost::asio::any_io_executor on, virtual_etcd& s, etcd_network& n)
@@ -85,18 +85,18 @@ public:
     }
 
     boost::asio::awaitable<stores::etcd::answer> ask(std::string_view path, std::string body, std::string_view,
-                                                     std::chrono::milliseconds patience) override
+                                                     std::chrono::milliseconds timeout) override
     {
-        auto const limit = clock::now() + patience;
+        auto const limit = clock::now() + timeout;
         if (!closed_ && !network_.half_open)
             heard_.push_back(is_refused(body) ? server_.refusal() : server_.carry_out(path, body));
         return next(limit);
     }
 
     boost::asio::awaitable<stores::etcd::answer> stream(std::string_view, std::string first, std::string_view,
-                                                        std::chrono::milliseconds patience) override
+                                                        std::chrono::milliseconds timeout) override
     {
-        auto const limit = clock::now() + patience;
+        auto const limit = clock::now() + timeout;
         send(first);
         return next(limit);
     }
@@ -161,7 +161,7 @@ private:
     bool closed_ = false;
 };
 
-/// A node of the kind that ships, on that network.
+/// The shipped node, on this network.
 inline std::shared_ptr<node> make_virtual_node(virtual_etcd& s, etcd_network& n, std::chrono::seconds session,
                                                config const& c = {})
 {
@@ -177,7 +177,7 @@ inline std::shared_ptr<node> make_virtual_node(virtual_etcd& s, etcd_network& n,
                                         {.make_channel = std::move(make_channel), .seed = 1});
 }
 
-/// Of a manager of one such node.
+/// The settings of a manager with one such node.
 inline config virtual_settings(virtual_etcd& s, etcd_network& n, std::chrono::seconds session)
 {
     store one{.schemes = {"virtual"},

@@ -11,15 +11,15 @@
 
 namespace redlock::test {
 
-/// What a client asks of the counter that a lock protects. All clocks are those of one machine.
+/// A request of a client about the counter that its lock protects. All clocks are those of one machine.
 struct request {
     enum class kind : std::uint8_t { enter, write };
     kind what = kind::enter;
     std::uint8_t counter = 0;
-    std::uint64_t acquisition = 0;  ///< tells the acquisitions apart, whatever their tokens
+    std::uint64_t acquisition = 0;  ///< different for each acquisition, even with equal tokens
     std::uint64_t token = 0;
-    std::int64_t began = 0;     ///< Nanoseconds on the monotonic clock, before the lock was asked for …
-    std::int64_t acquired = 0;  ///< … and after it was there.
+    std::int64_t began = 0;     ///< nanoseconds of the monotonic clock, before the acquisition
+    std::int64_t acquired = 0;  ///< nanoseconds of the monotonic clock, after the acquisition
     std::uint64_t value = 0;    ///< to write
 };
 
@@ -28,29 +28,30 @@ struct answer {
     std::uint64_t value = 0;
 };
 
-/** Keeps counters for other processes, behind a fence or without one, and counts what goes wrong.
+/** Keeps counters for other processes, with or without a fence, and counts errors.
 
-    What is stale it knows from the clock, and not from the tokens: an operation is, once a lock that was asked for
-    after the operation's own lock was there has entered. With a fence such an operation must be refused.
+    It recognises stale operations by the clock, and not by the token. An operation is stale if a later lock has entered
+    before it. A later lock was asked for after the operation's own lock had been acquired. With a fence, the arbiter
+    must refuse stale operations.
 */
 class arbiter {
 public:
     static constexpr std::size_t counters = 3;
 
     struct record {
-        std::uint64_t acknowledged = 0;  ///< Updates that were accepted …
-        std::uint64_t lost = 0;          ///< … and are not in the counters at the end.
-        std::uint64_t refused = 0;       ///< operations, by the fence
-        std::uint64_t stale = 0;         ///< operations that were accepted
-        std::uint64_t twice = 0;         ///< tokens of more than one acquisition, and zeros
-        std::uint64_t falling = 0;       ///< tokens not above that of an acquisition that was over before theirs began
+        std::uint64_t acknowledged = 0;  ///< accepted updates
+        std::uint64_t lost = 0;          ///< accepted updates that are missing in the counters at the end
+        std::uint64_t refused = 0;       ///< operations that the fence refused
+        std::uint64_t stale = 0;         ///< stale operations that were accepted
+        std::uint64_t twice = 0;         ///< tokens of several acquisitions, and zeros
+        std::uint64_t falling = 0;       ///< tokens that are not above the token of an earlier acquisition
     };
 
     explicit arbiter(bool fenced) : fenced_(fenced) {}
 
     request_loop& requests() noexcept { return requests_; }
 
-    /// Once; no requests are answered any more.
+    /// Called once. Afterwards, requests get no answers.
     record stop()
     {
         requests_.stop();
@@ -68,9 +69,9 @@ private:
         std::uint64_t value = 0;
         std::uint64_t acknowledged = 0;
         std::uint64_t fence = 0;
-        std::int64_t latest_began = 0;                 // of those that have entered
-        std::map<std::uint64_t, request> entries;      // by acquisition, whether accepted or not
-        std::map<std::uint64_t, std::uint64_t> owner;  // by token
+        std::int64_t latest_began = 0;                 // of all acquisitions that have entered
+        std::map<std::uint64_t, request> entries;      // by acquisition, accepted or not
+        std::map<std::uint64_t, std::uint64_t> owner;  // the acquisition of each token
     };
 
     answer decide(request const& r)
@@ -97,7 +98,7 @@ private:
         return {true, c.value};
     }
 
-    // A token must be above that of each acquisition that was over before its own began.
+    // A token must be above the token of each acquisition that had ended before its own began.
     void inspect_order(counter const& c)
     {
         std::vector<request> by_begin;

@@ -11,12 +11,14 @@
 
 namespace redlock::test {
 
-/** Keeps accounts for other processes, as a database would. Each request is carried out or refused as a whole.
+/** Keeps accounts for other processes, like a database. It carries out or refuses each request as a whole.
 
-    With fences, each account keeps the highest token of a writer and the highest number of a reader that have entered
-    it, by the rules of docs/fencing.md; but no writer enters twice with one token. What a writer has written counts
-    from its commit on: whoever enters before that has it undone, because then the writer has died, or its lock has run
-    out. Without fences everything is done as asked, and at once.
+    With fences, each account follows the rules of docs/fencing.md. It keeps the highest token of a writer and the
+    highest number of a reader that have entered it. One rule is stricter: no writer enters twice with one token. A
+    write counts from its commit on. If another client enters before the commit, the bank undoes the write, because the
+    writer has died or its lock has expired.
+
+    Without fences, the bank carries out each request at once.
 */
 class bank {
 public:
@@ -28,26 +30,26 @@ public:
         enum class kind : std::uint8_t { enter_as_writer, enter_as_reader, read, write, commit };
         kind what = kind::enter_as_writer;
         std::uint64_t token = 0;
-        accounts of{};             ///< one of them to read or to write
+        accounts of{};             ///< one account to read or to write
         std::int64_t balance = 0;  ///< to write
     };
 
     struct answer {
         bool accepted = false;
-        std::int64_t balance = 0;  ///< the one read
+        std::int64_t balance = 0;  ///< of the account that was read
     };
 
     struct record {
-        std::uint64_t refused = 0;  ///< requests, by the fences
+        std::uint64_t refused = 0;  ///< requests that the fences refused
         std::uint64_t undone = 0;   ///< writes
-        std::int64_t sum = 0;       ///< of all accounts, without what is not committed
+        std::int64_t sum = 0;       ///< of all accounts, without uncommitted writes
     };
 
     explicit bank(bool fenced) : fenced_(fenced) {}
 
     request_loop& requests() noexcept { return requests_; }
 
-    /// Once; no requests are answered any more.
+    /// Called once. Afterwards, requests get no answers.
     record stop()
     {
         requests_.stop();
@@ -61,7 +63,7 @@ public:
 private:
     struct account {
         std::int64_t balance = total / size;
-        std::optional<std::int64_t> before{};  // what is not committed
+        std::optional<std::int64_t> before{};  // the balance before an uncommitted write
         std::uint64_t writer = 0, reader = 0;  // the fences
     };
 

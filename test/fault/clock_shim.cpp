@@ -1,5 +1,5 @@
-// A wall clock that can be stepped, for one process: preloaded into a server, it adds to the time of day the
-// microseconds that it finds in the file $CLOCK_SHIM_OFFSET, at each look. The monotonic clocks are left alone.
+// A wall clock that tests can step, for one process. The library is preloaded into a server. Each time the server reads
+// the time of day, it adds the microseconds in the file $CLOCK_SHIM_OFFSET. It does not change monotonic clocks.
 
 #include <atomic>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Real servers behind a network and under administrators that misbehave.
+// Real servers with faults of the network and mistakes of administrators.
 
 #include "support/real_servers.hpp"
 #include "testbed/plain_client.hpp"
@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_SUITE(faults)
 
 namespace {
 
-/// Servers that are reached over a network.
+/// Servers behind a network with faults.
 struct distant_servers : real_servers {
     explicit distant_servers(std::size_t count, std::vector<std::string> options = {})
         : real_servers(count, std::move(options))
@@ -46,7 +46,7 @@ struct distant_servers : real_servers {
         return c;
     }
 
-    // Everything works again: all servers vote, and nothing is left.
+    // Checks that everything works again: all servers vote, and no key is left.
     void check_recovery(lock_manager& locks)
     {
         connect(locks);
@@ -67,7 +67,7 @@ struct distant_servers : real_servers {
     std::unique_ptr<proxy> network;
 };
 
-// What most tests begin and end with.
+// The beginning and the end of most tests.
 struct connected_over_network {
     explicit connected_over_network(config special = {}) : locks(r.context, r.over_network(std::move(special)))
     {
@@ -86,7 +86,7 @@ struct connected_with_timeout : connected_over_network {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(replies_that_come_one_byte_at_a_time_are_understood)
+BOOST_AUTO_TEST_CASE(acquire_with_replies_byte_by_byte_succeeds)
 {
     distant_servers r(3);
     r.network->set_all(fault::trickle);
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(replies_that_come_one_byte_at_a_time_are_understood)
     r.check_recovery(locks);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_distant_server_is_waited_for_no_longer_than_node_timeout, connected_with_timeout<200>)
+BOOST_FIXTURE_TEST_CASE(node_timeout_limits_the_wait_for_distant_servers, connected_with_timeout<200>)
 {
     for (std::size_t i = 0; i < 3; ++i)
         r.network->set_rtt(i, 800ms);
@@ -111,19 +111,18 @@ BOOST_FIXTURE_TEST_CASE(a_distant_server_is_waited_for_no_longer_than_node_timeo
         r.network->set_rtt(i, 0ms);
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_8_replies_that_get_lost_leave_no_key_and_nothing_is_sent_twice,
-                        connected_with_timeout<1000>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_lost_replies_leaves_no_key, connected_with_timeout<1000>)
 {
     r.network->set_all(fault::mute);
     auto lost = r.acquire(locks, "stock", {.ttl = 30s});
     BOOST_TEST((lost.ec == errc::no_quorum));
-    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 3; }));  // it was carried out; but for that we do not know
-                                                                      // it …
+    // The servers have carried out the acquisition, but the manager does not know that.
+    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 3; }));
     r.network->set_all(fault::none);
-    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));  // … and clean up
+    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));  // the manager has released it
 }
 
-BOOST_FIXTURE_TEST_CASE(half_open_connections_delay_nobody_and_are_given_up, connected_over_network)
+BOOST_FIXTURE_TEST_CASE(acquire_with_a_half_open_connection_is_not_delayed, connected_over_network)
 {
     r.network->set(2, fault::half_open);
     for (int i = 0; i < 50; ++i)
@@ -131,7 +130,7 @@ BOOST_FIXTURE_TEST_CASE(half_open_connections_delay_nobody_and_are_given_up, con
     r.network->set(2, fault::none);
 }
 
-BOOST_FIXTURE_TEST_CASE(connections_reset_in_the_middle_of_a_reply_leave_no_key, connected_over_network)
+BOOST_FIXTURE_TEST_CASE(acquire_with_connections_reset_in_a_reply_leaves_no_key, connected_over_network)
 {
     for (int i = 0; i < 10; ++i) {
         r.network->set(0, fault::reset);
@@ -144,7 +143,7 @@ BOOST_FIXTURE_TEST_CASE(connections_reset_in_the_middle_of_a_reply_leave_no_key,
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(garbage_between_replies_is_no_vote, connected_with_timeout<200>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_garbage_between_replies_gets_no_vote_from_it, connected_with_timeout<200>)
 {
     auto const begin = std::chrono::steady_clock::now();
     r.network->set_all(fault::garbage);
@@ -154,11 +153,11 @@ BOOST_FIXTURE_TEST_CASE(garbage_between_replies_is_no_vote, connected_with_timeo
         r.release(o.held);
     }
     auto const took = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
-    BOOST_TEST(r.network->connections(0) < 20 + 10 * took.count());  // it is not hammered
+    BOOST_TEST(r.network->connections(0) < 20 + 10 * took.count());  // the manager pauses between connections
     r.network->set_all(fault::none);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_server_that_pauses_its_clients_is_like_a_hung_one, connected_with_timeout<1000>)
+BOOST_FIXTURE_TEST_CASE(acquire_while_servers_pause_their_clients_succeeds_later, connected_with_timeout<1000>)
 {
     r[0].ask({"CLIENT", "PAUSE", "2000"});
     BOOST_TEST(!r.release(r.acquire(locks, "stock", {.wait = 5s}).held));
@@ -167,13 +166,13 @@ BOOST_FIXTURE_TEST_CASE(a_server_that_pauses_its_clients_is_like_a_hung_one, con
     auto const before = clock::now();
     auto late = r.acquire(locks, "other", {.ttl = 5s, .wait = 5s});
     BOOST_TEST(!late.ec);
-    // Whatever the pause did to the round, the validity is that of one that began later than we called.
+    // The pause may delay the round, but its validity counts from a time after the call.
     BOOST_TEST((late.held.valid_until() <= clock::now() + 5s - 52ms));
     BOOST_TEST((late.held.valid_until() >= before + 5s - 52ms));
     BOOST_TEST(!r.release(late.held));
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_sleeps_in_a_command_delays_nobody)
+BOOST_AUTO_TEST_CASE(acquire_with_a_sleeping_server_is_not_delayed)
 {
     distant_servers r(3);
     if (r[0].ask({"CONFIG", "GET", "enable-debug-command"}).find("enable-debug-command") != std::string::npos) {
@@ -190,14 +189,14 @@ BOOST_AUTO_TEST_CASE(a_server_that_sleeps_in_a_command_delays_nobody)
     r.check_recovery(locks);
 }
 
-BOOST_AUTO_TEST_CASE(evicted_locks_are_noticed_at_the_next_extension)
+BOOST_AUTO_TEST_CASE(extend_after_an_eviction_returns_lost)
 {
     distant_servers r(3, {"--maxmemory", "4mb", "--maxmemory-policy", "allkeys-random"});
     lock_manager locks(r.context, r.over_network({.allow_eviction = true}));
     r.connect(locks);
     auto won = r.acquire(locks, "stock", {.ttl = 60s});
     BOOST_TEST(!won.ec);
-    // All must have it: a request that comes late would set the key again after the eviction.
+    // All servers must have the key first. A late request would set the key again after the eviction.
     BOOST_TEST_REQUIRE(r.run_to([&] { return r.keys("lock:stock") == 3; }));
     for (std::size_t i = 0; i < 2; ++i) {
         testbed::plain_client filler(r[i].port());
@@ -213,7 +212,7 @@ BOOST_AUTO_TEST_CASE(evicted_locks_are_noticed_at_the_next_extension)
     BOOST_TEST(r.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(scripts_that_are_flushed_all_the_time_cost_a_round_trip_and_no_lock, connected_over_network)
+BOOST_FIXTURE_TEST_CASE(extend_after_script_flush_succeeds, connected_over_network)
 {
     auto won = r.acquire(locks, "stock", {.ttl = 30s});
     for (int i = 0; i < 30; ++i) {
@@ -224,8 +223,7 @@ BOOST_FIXTURE_TEST_CASE(scripts_that_are_flushed_all_the_time_cost_a_round_trip_
     BOOST_TEST(!r.release(won.held));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_password_that_is_changed_under_way_is_told_and_the_node_comes_back_with_it,
-                        connected_over_network)
+BOOST_FIXTURE_TEST_CASE(last_error_after_a_password_change_is_authentication_failed, connected_over_network)
 {
     auto won = r.acquire(locks, "stock", {.ttl = 60s});
     r[0].ask({"CONFIG", "SET", "requirepass", "new"});
@@ -237,12 +235,12 @@ BOOST_FIXTURE_TEST_CASE(a_password_that_is_changed_under_way_is_told_and_the_nod
         return locks.stats().nodes[0].last_error == errc::authentication_failed;
     }));
     BOOST_TEST(won.held.held());
-    BOOST_TEST(!r.extend(won.held, 60s));  // by the other two
+    BOOST_TEST(!r.extend(won.held, 60s));  // by the other two servers
     admin.ask({"CONFIG", "SET", "requirepass", ""});
     BOOST_TEST(!r.release(won.held));
 }
 
-BOOST_AUTO_TEST_CASE(a_server_with_a_log_remembers_after_a_crash_and_one_without_forgets)
+BOOST_AUTO_TEST_CASE(extend_after_a_crash_is_lost_unless_servers_have_a_log)
 {
     for (bool const durable : {true, false}) {
         distant_servers r(3, durable ? std::vector<std::string>{"--appendonly", "yes", "--appendfsync", "always"}

@@ -26,20 +26,20 @@ namespace redlock::test {
 
 using namespace std::chrono_literals;
 
-/// Something fails, and is mended a while later, and in between something else fails.
+/// Causes faults. It repairs each fault a while later, and causes others in between.
 class faults {
 public:
     struct counts {
         std::uint64_t all = 0;
         std::uint64_t crashes = 0;    ///< of servers
         std::uint64_t deaths = 0;     ///< of processes
-        std::uint64_t newcomers = 0;  ///< processes that started meanwhile
+        std::uint64_t newcomers = 0;  ///< processes that started later
         std::uint64_t steps = 0;      ///< of clocks
     };
 
     explicit faults(system_under_test& s) : system_(s), options_(s.options), random_(s.options.seed) {}
 
-    /// For so long; then everything is mended. @p progress is shown meanwhile where there is a terminal.
+    /// Causes faults for @p time, and then repairs everything. Shows @p progress if stderr is a terminal.
     void strike(std::chrono::milliseconds time, std::function<std::string()> const& progress)
     {
         auto const end = std::chrono::steady_clock::now() + time;
@@ -145,7 +145,7 @@ private:
                           }});
     }
 
-    // Nobody sees anybody.
+    // Clients reach no server.
     void cut_off_all()
     {
         system_.network->set_all(fault::half_open);
@@ -160,8 +160,8 @@ private:
         system_.clocks[any(system_.clocks.size())]->set(any(3) == 0 ? 0s : std::chrono::milliseconds(any(10'000)) - 5s);
     }
 
-    // A majority that works while the others are cut off shares one server with the next majority: this one crashes in
-    // between.
+    // First a majority works, and the other servers are cut off. The next majority shares one server with it. This
+    // server crashes in between.
     void move_majority(std::size_t shared_server)
     {
         if (!may_crash(shared_server))
@@ -185,9 +185,9 @@ private:
                           }});
     }
 
-    // A set that is young as a whole is taken for newly started, also by a client that is new itself. So a majority
-    // must stay old; by a margin, because servers tell their age in whole seconds. They tell it by their wall clocks,
-    // so one that is stepped may seem younger; it may not crash, because it could seem older.
+    // If all servers are young, clients take the set for newly started, even new clients. So a majority must stay old.
+    // There is a margin, because servers report their age in whole seconds. The age is by the wall clock: after a step,
+    // a server may seem younger. Such a server must not crash, because it could also seem older.
     bool may_crash(std::size_t i) const
     {
         if (!options_.naive_workers() || !options_.forgetful)
@@ -201,7 +201,7 @@ private:
         return young <= (system_.servers.size() - 1) / 2;
     }
 
-    // Often for longer than its ttl.
+    // Stops a client, often for longer than its ttl.
     void stop_client()
     {
         auto const pid = system_.clients[any(system_.clients.size())].pid();
@@ -209,7 +209,7 @@ private:
         later_.push_back({any(options_.naive_workers() ? 10 : 6), [pid] { ::kill(pid, SIGCONT); }});
     }
 
-    // In the middle of whatever is not mended yet.
+    // Starts a client while other faults last.
     void start_client()
     {
         if (system_.spare.empty())
@@ -226,7 +226,7 @@ private:
         ++done_.deaths;
     }
 
-    // One, some or all servers cannot be reached, and nobody is told.
+    // Cuts the links of servers at random. No connection is closed.
     void cut_links()
     {
         for (auto const& link : options_.links) {
@@ -240,7 +240,7 @@ private:
     void tell(testbed::local_server& s, std::vector<std::string> const& command)
     {
         if (s.pid() <= 0 || paused_ > 0)
-            return;  // it might not answer
+            return;  // the server might not answer
         try {
             s.ask(command);
         } catch (std::runtime_error const&) {

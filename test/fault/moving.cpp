@@ -48,22 +48,22 @@ constexpr std::size_t busy_names = 4, rare_names = 12;
 
 std::string busy(std::size_t i) { return "busy/" + std::to_string(i); }
 
-// Drawn once by clients of the old set, and then by clients of the set after the next change.
+// Clients draw a token of each rare name under the old set, and then under the set after the next change.
 std::string rare(std::size_t i) { return "rare/" + std::to_string(i); }
 
 std::string counter_key(std::string const& name) { return fmt::format("lock:{0}:=fence:{{lock:{0}}}", name); }
 
-/// What holders have seen of each lock.
+/// The state of each lock, as its holders see it.
 class holds {
 public:
-    /// The highest token of an acquisition that is over.
+    /// The highest token of a completed acquisition.
     std::uint64_t highest(std::string const& name)
     {
         std::lock_guard const guard(mutex_);
         return names_[name].highest;
     }
 
-    /// @param before  what @ref highest said before the lock was asked for
+    /// @param before  the result of @ref highest before the acquisition
     void enter(std::string const& name, lock const& held, std::uint64_t before)
     {
         std::lock_guard const guard(mutex_);
@@ -98,10 +98,10 @@ private:
     std::map<std::string, seen> names_;
 };
 
-/// Names one set of nodes at a time.
+/// A client that uses one set of nodes at a time.
 struct client {
-    std::shared_ptr<lock_manager> locks;  // on the event loop
-    std::atomic<std::uint64_t> done = 0;  ///< locks that it has released
+    std::shared_ptr<lock_manager> locks;  // used on the event loop
+    std::atomic<std::uint64_t> done = 0;  ///< locks that the client has released
 };
 
 class moving {
@@ -135,9 +135,9 @@ public:
             ++cycles;
         } while (std::chrono::steady_clock::now() < end);
         finish();
-        fmt::print(
-            "{} changes of the set of nodes, {} tokens: {} fell, {} were given twice; {} times two held one lock\n",
-            2 * cycles, holds_.tokens, holds_.falling, holds_.twice, holds_.two_holders);
+        fmt::print("{} changes of the set of nodes, {} tokens: {} fell, {} were given twice; {} times two clients held "
+                   "one lock\n",
+                   2 * cycles, holds_.tokens, holds_.falling, holds_.twice, holds_.two_holders);
         bool const are_wrong = holds_.falling + holds_.twice > 0;
         return holds_.two_holders == 0 && are_wrong == options_.raise_early ? 0 : 1;
     }
@@ -158,8 +158,8 @@ private:
             set_.push_back(std::make_unique<local_server>());
         auto const first = urls(3), second = urls(4);
         move(clients_[1]);
-        wait_until([&] { return votes(clients_[1], 3); }, "the new node does not come to vote");
-        while_one_stands_still([&] {
+        wait_until([&] { return votes(clients_[1], 3); }, "the new node does not vote");
+        while_one_is_paused([&] {
             try_to_take_long(clients_[1]);
             move(clients_[2]);
             try_to_take_long(clients_[2]);
@@ -168,11 +168,11 @@ private:
         long_hold.async_release(test::as_future()).get();
         move(clients_[0]);
         raise_counters(first, second);
-        std::this_thread::sleep_for(longest_ttl);  // as the procedure says: locks of the set before have ended
+        std::this_thread::sleep_for(longest_ttl);  // the procedure demands it: locks of the old set have ended
 
         auto const leaves = std::move(set_.front());
         set_.erase(set_.begin());
-        while_one_stands_still([&] {
+        while_one_is_paused([&] {
             for (auto& c : clients_)
                 move(c);
         });
@@ -180,7 +180,7 @@ private:
         draw_without(*set_[0]);
     }
 
-    // A token of each rare name, from the other nodes of the set alone.
+    // Draws a token of each rare name, from the other nodes of the set.
     void draw_without(local_server& s)
     {
         s.pause();
@@ -195,7 +195,7 @@ private:
     }
 
     template <class Body>
-    void while_one_stands_still(Body body)
+    void while_one_is_paused(Body body)
     {
         auto& s = *set_[random_() % set_.size()];
         s.pause();
@@ -204,7 +204,7 @@ private:
         s.resume();
     }
 
-    // Until each client has had some locks.
+    // Waits until each client has had some more locks.
     void wait_for_work()
     {
         for (auto& c : clients_) {
@@ -213,7 +213,7 @@ private:
         }
     }
 
-    // A client of the old set has the lock; this one names the new set.
+    // A client of the old set holds the lock. @p c uses the new set.
     void try_to_take_long(client& c)
     {
         auto const before = holds_.highest("long");
@@ -240,18 +240,19 @@ private:
         return n.connected && n.quarantine == 0ms;
     }
 
-    // The client names the set of now from its next lock on. When this returns, it does not name the old one any more.
+    // The client uses the current set from its next lock on. When this returns, the client does not use the old set any
+    // more.
     void move(client& c)
     {
         auto old = std::make_shared<lock_manager>(context_, settings());
         asio::post(context_, asio::use_future([&] { std::swap(old, c.locks); })).get();
-        wait_until([&] { return old.use_count() == 1; }, "a client does not give back its lock");
+        wait_until([&] { return old.use_count() == 1; }, "a client does not release its lock");
         end(std::move(old));
     }
 
     void end(std::shared_ptr<lock_manager> locks)
     {
-        locks->async_shutdown(test::as_future()).get();  // a node that stands still keeps a key until its ttl is over
+        locks->async_shutdown(test::as_future()).get();  // a paused node keeps a key until its ttl has ended
         asio::post(context_, asio::use_future([gone = std::move(locks)]() mutable { gone.reset(); })).get();
     }
 
@@ -319,8 +320,8 @@ private:
         }
     }
 
-    // What the procedure of before did: the new node is raised from a majority of the old ones, before the clients
-    // move.
+    // The earlier procedure: the counters of the new node are raised from a majority of the old nodes, before the
+    // clients move.
     std::unique_ptr<local_server> copy_of_counters()
     {
         auto fresh = std::make_unique<local_server>();
@@ -349,7 +350,7 @@ private:
 
     soak_options const& options_;
     std::mt19937_64 random_;
-    std::vector<std::unique_ptr<local_server>> set_;  // that clients are to name
+    std::vector<std::unique_ptr<local_server>> set_;  // the set that clients should use
     holds holds_;
     asio::io_context context_{1};
     asio::executor_work_guard<asio::io_context::executor_type> work_ = asio::make_work_guard(context_);

@@ -19,13 +19,13 @@ struct soak_options {
     bool transfers = false;
     bool audit = false;
     bool raise_early = false;
-    std::string moving;  ///< the tool that raises counters
+    std::string moving;  ///< the program that raises counters
     std::string clock_shim;
     std::vector<std::string> nodes;
     std::vector<std::string> links;
 
-    /// Whether the workers have tokens and never look whether their locks are still theirs. They are then stopped and
-    /// killed a lot.
+    /// Whether the workers have tokens and never check whether they still hold their locks. Then workers are often
+    /// stopped and killed.
     bool naive_workers() const { return fencing || transfers; }
 };
 

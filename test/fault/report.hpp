@@ -10,7 +10,7 @@
 
 namespace redlock::test {
 
-// What was done and what went wrong, on the standard output. @p failed: how many processes did not end well.
+// These functions print what was done, and what went wrong. @p failed: how many processes failed.
 // @return the exit status
 
 int report_counter(system_under_test const&, faults const&, shared_counter const&, int failed);

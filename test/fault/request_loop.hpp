@@ -12,11 +12,11 @@
 
 namespace redlock::test {
 
-/// Answers what other processes ask, one request after the other, in a thread. So each is atomic, as a statement to a
-/// database is.
+/// Answers requests of other processes in a thread, one after the other. So each request is atomic, like a statement to
+/// a database.
 class request_loop {
 public:
-    /// Answers one request of a client. @return false: its process has ended
+    /// Answers one request of a client. @return false: the client's process has ended
     using answer_one = std::function<bool(int client)>;
 
     explicit request_loop(answer_one a) : answer_one_(std::move(a)) {}
@@ -31,12 +31,12 @@ public:
     request_loop(request_loop const&) = delete;
     request_loop& operator=(request_loop const&) = delete;
 
-    /// A client's end; its process is to be forked, and ours of it closed, before @ref start.
+    /// @return the client's end of a connection. Before @ref start, fork the client's process, and close this end here.
     int connect()
     {
         int ends[2];
         if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-            throw std::runtime_error("no pair of sockets");
+            throw std::runtime_error("cannot create a pair of sockets");
         clients_.push_back(ends[0]);
         return ends[1];
     }
@@ -74,7 +74,7 @@ private:
     std::thread thread_;
 };
 
-/// What a @ref request_loop is made of: requests of one type, and a function from them to answers.
+/// Makes the function for a @ref request_loop from a function that answers one type of requests.
 template <class Request, class Decide>
 request_loop::answer_one answer_with(Decide decide)
 {
@@ -88,13 +88,13 @@ request_loop::answer_one answer_with(Decide decide)
     };
 }
 
-/// On the client's side: asks, and waits for the answer, which is never long in coming.
+/// For the client: sends a request and waits for the answer, which comes soon.
 template <class Answer, class Request>
 Answer ask(int loop, Request const& r)
 {
     Answer a;
     if (::send(loop, &r, sizeof r, MSG_NOSIGNAL) != sizeof r || ::recv(loop, &a, sizeof a, 0) != sizeof a)
-        throw std::runtime_error("nobody answers requests any more");
+        throw std::runtime_error("the request loop does not answer any more");
     return a;
 }
 

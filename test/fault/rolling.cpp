@@ -53,7 +53,7 @@ public:
         auto const plain = plain_->async_acquire("plain", long_hold, asio::use_future).get();
         auto const token = healed.fencing_token();
         std::size_t restarts = 0;
-        std::size_t plain_held = 0;  // over so many restarts
+        std::size_t plain_held = 0;  // the number of restarts after which it was held
         for (std::size_t i = 0; i < servers_.size() && healed.held(); ++i) {
             restart(i, healed);
             ++restarts;
@@ -62,7 +62,7 @@ public:
 
         bool const held = healed.held() && healed.fencing_token() == token;
         bool const released = !std::get<0>(healed.async_release(test::as_future()).get());
-        fmt::print("with healing: {} over {} of {} restarts, {} keys set again, {} times had by somebody else; "
+        fmt::print("with healing: {} over {} of {} restarts, {} keys set again, {} times acquired by another client; "
                    "without: {} over {}\n",
                    held && released ? "held" : "LOST", restarts, servers_.size(), healing_->stats().healed, stolen_,
                    plain.held() ? "HELD" : "lost, held", plain_held);
@@ -70,7 +70,7 @@ public:
     }
 
 private:
-    // Until its quarantine is over, and the key that it has been given again has counted in a renewal.
+    // Restarts a server. Waits until its quarantine has ended, and until renewals count its healed key.
     void restart(std::size_t i, lock const& held)
     {
         auto const node = [&] { return healing_->stats().nodes[i]; };
@@ -79,22 +79,23 @@ private:
         servers_[i]->kill();
         servers_[i]->start();
         wait(held, [&] { return node().connections > connections; });
-        asio::post(context_, asio::use_future).get();  // whether it is in quarantine is known with that; a look at
-                                                       // another moment may miss it
+        // By now, the manager knows whether the server is in quarantine. Without this, the next check may come too
+        // early.
+        asio::post(context_, asio::use_future).get();
         wait(held, [&] { return node().quarantine == 0ms; });
         wait(held, [&] { return servers_[i]->ask({"GET", "lock:healed"}) == held.token(); });
         auto const before = renewals();
         wait(held, [&] { return renewals() >= before + 2; });
     }
 
-    // Until the condition is true, or the lock is lost. Meanwhile somebody else wants it.
+    // Waits until the condition is true, or the lock is lost. Meanwhile another client wants the lock.
     template <class Condition>
     void wait(lock const& held, Condition condition)
     {
         auto const deadline = std::chrono::steady_clock::now() + 30s;
         while (!condition() && held.held()) {
             if (std::chrono::steady_clock::now() > deadline)
-                throw std::runtime_error("a server that was restarted did not come back to vote");
+                throw std::runtime_error("a restarted server does not vote again");
             auto const [ec, other] = rival_->async_acquire("healed", {.ttl = 200ms}, test::as_future()).get();
             stolen_ += !ec && held.held();
             std::this_thread::sleep_for(20ms);

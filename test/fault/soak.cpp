@@ -1,10 +1,12 @@
-// Processes that add to one counter through the lock, on real servers, while everything around them fails.
+// Processes add to one counter under the lock, on real servers, while servers, network and processes fail.
 //
-// The counter is plain memory that the processes share: reading it, waiting, and writing it back loses an update
-// whenever two are inside at once. An update is acknowledged when the lock was still held after the write; at the end
-// the counter must hold every acknowledged one. With --fencing the counters are kept by an arbiter, which accepts or
-// refuses what processes ask that do not look at their locks at all. With --transfers they lock several accounts at
-// once, and the sum of all is watched; with --audit those who add up share a lock. Run with --help.
+// The counter is plain memory that the processes share. A process reads it, waits, and writes it back. If two processes
+// do so at once, an update is lost. An update is acknowledged if the process still holds the lock after the write. At
+// the end, the counter must contain every acknowledged update.
+//
+// With --fencing, processes do not check their locks, and an arbiter keeps the counters: it accepts or refuses
+// requests. With --transfers, processes lock several accounts at once, and the sum of all accounts must not change.
+// With --audit, the processes that add up share a lock. Run it with --help.
 
 #include "cli/early_exit.hpp"
 #include "fault/arbiter.hpp"
@@ -50,7 +52,7 @@ public:
         return report_counter(system_, faults_, *shared_, failed);
     }
 
-    // Without first: the servers are then older than the quarantine when it matters.
+    // The part without fencing comes first. Then the servers are older than the quarantine in the part with fencing.
     int run_fencing()
     {
         int failed = 0;
@@ -72,7 +74,7 @@ public:
     }
 
 private:
-    // How many processes did not end well.
+    // @return how many processes failed
     int endure(std::chrono::milliseconds time, system_under_test::work const& work, request_loop* requests = nullptr)
     {
         shared_->stop = false;

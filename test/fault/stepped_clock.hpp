@@ -15,7 +15,7 @@
 
 namespace redlock::test {
 
-/// The wall clock of a server that is started with @ref environment. @p shim is the library made of clock_shim.cpp.
+/// The wall clock of a server that is started with @ref environment. @p shim: the library from clock_shim.cpp.
 class stepped_clock {
 public:
     explicit stepped_clock(std::string shim) : shim_(std::move(shim))
@@ -27,7 +27,7 @@ public:
 
     std::vector<std::string> environment() const { return {"LD_PRELOAD=" + shim_, "CLOCK_SHIM_OFFSET=" + path_}; }
 
-    /// It is wrong by @p by from now on.
+    /// From now on, the clock is wrong by @p by.
     void set(std::chrono::microseconds by) noexcept { *static_cast<offset*>(memory_.get_address()) = by.count(); }
 
 private:

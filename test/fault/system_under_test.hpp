@@ -22,9 +22,10 @@
 
 namespace redlock::test {
 
-/// What the faults strike: the lock servers, the network before them, and the processes that take the locks.
+/// The targets of the faults: lock servers, the network in front of them, and the processes that take the locks.
 struct system_under_test {
-    /// Of a process. Its nodes, its end of the request loop (-1: there is none) and its seed. @return its exit status
+    /// The work of a process, with its nodes, its end of the request loop (-1: none) and its seed. @return its exit
+    /// status
     using work = std::function<int(std::vector<std::string> const& nodes, int requests, std::uint64_t seed)>;
 
     /// Starts the servers.
@@ -35,8 +36,8 @@ struct system_under_test {
         std::vector<std::string> arguments;
         if (!o.forgetful)
             arguments = {"--appendonly", "yes", "--appendfsync", "always"};
-        // As many as may fail; without a log, one must remain that may: a clock that was set back makes its server look
-        // young.
+        // At most a minority of servers may fail. A server without a log looks young if its clock was set back, so it
+        // counts as failed. Then one server fewer gets a wrong clock, so that another server may crash.
         auto const may_fail = (o.servers - 1) / 2;
         auto const wrong_clocks =
             std::min<std::size_t>(o.forgetful ? std::max<std::size_t>(may_fail, 1) - 1 : may_fail, 2);
@@ -51,7 +52,7 @@ struct system_under_test {
         check_clocks();
     }
 
-    /// Forks the processes; then starts the network, and @p requests if they have any to make.
+    /// Forks the processes. Then starts the network, and @p requests if there are any.
     void start_clients(work const& work, request_loop* requests = nullptr)
     {
         std::vector<testbed::proxy::target> targets;
@@ -71,17 +72,17 @@ struct system_under_test {
         };
         for (std::size_t i = 0; i < options.processes; ++i)
             clients.push_back(start(options.seed * 100 + i, false));
-        // A newcomer cannot tell that a majority of servers has forgotten its locks.
+        // A new process cannot know that a majority of servers has forgotten its locks.
         auto const newcomers = options.forgetful ? 0 : std::max(2, options.seconds / 5);
         auto const spares = options.naive_workers() ? std::max(5, options.seconds / 4) : newcomers;
         for (int i = 0; i < spares; ++i)
             spare.push_back(start(options.seed * 100 + 50 + static_cast<std::uint64_t>(i), true));
-        network->start();  // after the forks: a process with threads is not to be forked
+        network->start();  // after the forks, because a process with threads must not be forked
         if (requests)
             requests->start();
     }
 
-    /// Waits for their ends. @return how many did not end well
+    /// Waits for the processes. @return how many failed
     int end_clients()
     {
         spare.clear();
@@ -94,14 +95,14 @@ struct system_under_test {
         return failed;
     }
 
-    /// After a crash.
+    /// Starts a server again after a crash.
     void start_server(std::size_t i)
     {
         servers[i]->start();
         started[i] = std::chrono::steady_clock::now();
     }
 
-    /// A spare one starts; there must be one.
+    /// Starts a spare process. There must be one.
     void add_client()
     {
         clients.push_back(std::move(spare.back()));
@@ -109,23 +110,23 @@ struct system_under_test {
         clients.back().resume();
     }
 
-    /// One dies with its locks, and a spare one comes in its place.
+    /// Kills a process, which may hold locks, and starts a spare one in its place.
     void replace_client(std::size_t i)
     {
         clients[i].signal(SIGKILL);
-        dead.push_back(std::exchange(clients[i], std::move(spare.back())));  // waited for at the end: its number is not
-                                                                             // given to another
+        // The process is reaped at the end, so that the system does not use its number again.
+        dead.push_back(std::exchange(clients[i], std::move(spare.back())));
         spare.pop_back();
         clients[i].resume();
     }
 
     soak_options const& options;
     std::vector<std::unique_ptr<testbed::local_server>> servers;
-    std::vector<std::chrono::steady_clock::time_point> started;  // the servers
+    std::vector<std::chrono::steady_clock::time_point> started;  // of the servers
     std::vector<std::unique_ptr<stepped_clock>> clocks;          // of the first servers
     std::unique_ptr<testbed::proxy> network;
     std::vector<testbed::process> clients;
-    std::vector<testbed::process> spare;  // stopped until they take somebody's place
+    std::vector<testbed::process> spare;  // stopped until they replace a process
     std::vector<testbed::process> dead;
 
 private:

@@ -34,8 +34,8 @@ namespace {
 using kind = bank::request::kind;
 using std::chrono::microseconds;
 
-/// Who moves money and adds it up. Naive on purpose: once it has the lock, it goes on whatever the clock says. Only the
-/// bank can stop it.
+/// Moves money and adds it up. It is naive on purpose: once it has the lock, it never checks it again. Only the bank
+/// can stop it.
 class teller {
 public:
     teller(lock_manager& locks, shared_transfers& s, int to_bank, std::uint64_t seed, bool audit)
@@ -69,7 +69,8 @@ public:
 private:
     std::size_t any(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
 
-    // The first gives something to each other. False: the bank has refused to go on, and will undo what was done.
+    // The first account gives money to each of the others. @return false: the bank has refused, and will undo the
+    // writes
     asio::awaitable<bool> transfer()
     {
         if (!ask_for(kind::enter_as_writer, all()).accepted)
@@ -113,8 +114,8 @@ private:
             if (!a.accepted)
                 co_return false;
             balances.push_back(a.balance);
-            co_await pause(audit_ && any(128) == 0 ? 2 * short_ttl : longest_pause);  // long: until a late writer goes
-                                                                                      // on
+            // The long pause lasts until a late writer goes on.
+            co_await pause(audit_ && any(128) == 0 ? 2 * short_ttl : longest_pause);
         }
         co_return true;
     }
@@ -173,11 +174,11 @@ private:
     int const to_bank_;
     std::mt19937_64 random_;
     bool const audit_;
-    std::vector<std::size_t> accounts_;  // of the transfer that goes on
+    std::vector<std::size_t> accounts_;  // of the current transfer
     std::uint64_t token_ = 0;
 };
 
-// However slow the machine is; but not for ever.
+// Waits as long as a slow machine needs, but not for ever.
 void wait_for_another_sum(shared_transfers const& s, bool beside)
 {
     auto const sums = [&] { return beside ? s.beside.load() : s.right + s.wrong; };
@@ -208,7 +209,7 @@ int soak_transfers(soak_options const& o)
         std::this_thread::sleep_for(std::chrono::seconds(o.seconds));
     else
         f.strike(std::chrono::seconds(o.seconds), [&] { return fmt::format("{} transfers", shared.done.load()); });
-    wait_for_another_sum(shared, o.audit && !o.without_lock);  // all is well again
+    wait_for_another_sum(shared, o.audit && !o.without_lock);  // all faults are repaired
     shared.stop = true;
     auto const failed = system.end_clients();
     return report_transfers(system, f, shared, failed, b.stop());

@@ -67,8 +67,8 @@ asio::awaitable<void> add(lock_manager& locks, shared_counter& s, std::uint64_t 
         auto const value = *static_cast<std::uint64_t volatile*>(&s.value);
         timer.expires_after(std::chrono::microseconds(random() % 5000));
         co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
-        // A process that is stopped right here still writes: what a lock alone cannot prevent. The margin makes it
-        // rare, and looking again tells that it happened.
+        // A process that is paused here still writes. A lock alone cannot prevent that. The margin makes it rare, and
+        // the second check shows that it happened.
         if (locked && held.remaining() < 100ms) {
             ++s.lost;
         } else {
@@ -80,7 +80,7 @@ asio::awaitable<void> add(lock_manager& locks, shared_counter& s, std::uint64_t 
     }
 }
 
-// Only the arbiter can stop it.
+// Only the arbiter can stop this worker.
 asio::awaitable<void> add_naively(lock_manager& locks, shared_counter& s, int to_arbiter, std::uint8_t counter,
                                   std::uint64_t seed)
 {

@@ -12,18 +12,18 @@
 
 namespace redlock::test {
 
-// Of workers that take fencing tokens. Short, so that it is often over; and so that --forgetful servers vote again
-// soon.
+// For workers with fencing tokens. The ttl is short, so that locks often expire. The quarantine is short, so that
+// --forgetful servers vote again soon.
 inline constexpr std::chrono::milliseconds short_ttl{300};
 inline constexpr std::chrono::milliseconds quarantine{2000};
 
-/// What the processes share.
+/// The processes share this memory.
 struct shared_counter {
     std::uint64_t value;  // not atomic in effect: read, wait, write back
     std::atomic<std::uint64_t> acknowledged;
-    std::atomic<std::uint64_t> doubtful;  ///< written, and then the lock was not held any more
+    std::atomic<std::uint64_t> doubtful;  ///< written, but the lock was not held any more
     std::atomic<std::uint64_t> refused;   ///< acquisitions that failed
-    std::atomic<std::uint64_t> lost;      ///< locks that were lost inside
+    std::atomic<std::uint64_t> lost;      ///< locks that were lost before the write
     std::atomic<bool> stop;
 };
 
@@ -35,8 +35,8 @@ int run_three(config, worker const&);
 /// Adds to the counter under its lock, or without.
 asio::awaitable<void> add(lock_manager&, shared_counter&, std::uint64_t seed, bool locked);
 
-/// Adds to a counter that an @ref arbiter keeps. Naive on purpose: once it has the lock, it goes on whatever the clock
-/// says.
+/// Adds to a counter that an @ref arbiter keeps. It is naive on purpose: once it has the lock, it never checks it
+/// again.
 asio::awaitable<void> add_naively(lock_manager&, shared_counter&, int to_arbiter, std::uint8_t counter,
                                   std::uint64_t seed);
 

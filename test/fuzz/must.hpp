@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-/// Ends the program if a promise is broken: a fuzzer keeps the input that did it.
+/// Ends the program if a promise is broken. The fuzzer keeps the input.
 inline void must(bool kept, char const* otherwise)
 {
     if (kept)

@@ -1,4 +1,5 @@
-// Any configuration and any options: refused with words, or within the limits that everything else relies on.
+// Any configuration and any options are refused with a message, or they are within the limits that other code relies
+// on.
 
 #include "locks/check.hpp"
 #include "core/renewal.hpp"
@@ -52,13 +53,13 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     must(o.ttl >= 20ms && o.ttl <= c.max_ttl && c.max_ttl <= 24h, "a ttl out of range was accepted");
     must(c.node_timeout > 0ms && c.node_timeout < o.ttl, "a node_timeout that is not below the ttl was accepted");
     must(c.drift_factor >= 0 && c.drift_factor <= 0.5, "a drift_factor out of range was accepted");
-    // The sums that are made of them stay in their bounds.
+    // Sums of these values stay within their limits.
     auto const now = clock::time_point(std::chrono::hours(24 * 365 * 100));
     auto const until = core::valid_until(now, o.ttl, c.drift_factor);
-    must(until < now + o.ttl && until > now, "a validity longer than the ttl, or none");
-    must(until - core::stop_margin(o.ttl) > now, "no time to work");
+    must(until < now + o.ttl && until > now, "a validity is longer than the ttl, or not positive");
+    must(until - core::stop_margin(o.ttl) > now, "no time is left to work");
     must(core::renewal_due(now, o.ttl, ~0ull) > now && core::renewal_due(now, o.ttl, 0) < until,
-         "a renewal out of time");
-    must(core::later(now, o.wait) >= now && core::later(now, o.max_hold) >= now, "a wait that ends before it begins");
+         "a renewal is due too early or too late");
+    must(core::later(now, o.wait) >= now && core::later(now, o.max_hold) >= now, "a wait ends before it begins");
     return 0;
 }

@@ -1,4 +1,5 @@
-// Plays a fuzz target without a fuzzer: each file of a corpus, and many small changes of each. Always the same ones.
+// Runs a fuzz target without a fuzzer, with each file of a corpus and many small changes of it. The changes are the
+// same in each run.
 // usage: PROGRAM CORPUS_FOLDER [CHANGES_PER_FILE]
 
 #include <cstddef>

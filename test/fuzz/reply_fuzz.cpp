@@ -1,4 +1,4 @@
-// A server, or something that is none, may answer any bytes to a vote, in any pieces.
+// A server, or another program, may answer any bytes to a command, in any pieces.
 
 #include "core/fencing.hpp"
 #include "fuzz/must.hpp"
@@ -25,40 +25,39 @@ void check(node_command const& q, std::span<reply const> replies)
     auto const what = q.what;
     using redlock::stores::redis::resp::type;
     for (auto const& r : replies)
-        must(r.text.size() <= 16 * 1024 && r.elements.size() <= 1024, "a server decides how much we remember");
+        must(r.text.size() <= 16 * 1024 && r.elements.size() <= 1024, "a reply exceeds the limits");
     auto const& r = replies.front();
     auto const answer = interpret(q, replies);
     if (answer.vote == vote::unknown) {
-        must(answer.error.failed(), "an unknown vote without a reason");
+        must(answer.error.failed(), "an unknown vote has no reason");
         for (unsigned char const c : answer.text)
-            must(c >= 0x20 && c != 0x7f, "a server's words hold a control character");
+            must(c >= 0x20 && c != 0x7f, "a message contains a control character");
         return;
     }
-    must(!answer.error, "a vote with an error");
+    must(!answer.error, "a vote has an error");
     bool const compares = what == node_command::kind::extend || what == node_command::kind::release;
     bool const not_ours = compares && answer.vote == vote::denied && interpret_error(r.text).error == errc::wrong_type;
-    must(!r.is_error() || not_ours, "an error was taken for a vote");
+    must(!r.is_error() || not_ours, "an error counted as a vote");
     if (what == node_command::kind::acquire && answer.vote == vote::granted)
         must(q.contends() ? r.type == stores::redis::resp::type::number && (r.text == "1" || r.text == "2")
                           : r.type == stores::redis::resp::type::simple_string && r.text == "OK",
-             "something else than OK, or 1 or 2, was taken for a grant");
+             "an answer other than OK, 1 or 2 counted as a grant");
     if (answer.fence != 0 && what == node_command::kind::acquire)
         must(answer.fence == q.fence && replies.back().type == stores::redis::resp::type::number
                  && replies.back().text == "1",
-             "something else than 1 was taken for a token");
+             "an answer other than 1 counted as a token");
     if (what == node_command::kind::raise && answer.vote == vote::granted)
-        must(answer.fence > 0 && answer.fence < redlock::core::fence_end, "a counter out of range");
+        must(answer.fence > 0 && answer.fence < redlock::core::fence_end, "a counter is out of range");
     if ((what == node_command::kind::extend || what == node_command::kind::release) && answer.vote == vote::granted)
-        must(r.type == stores::redis::resp::type::number && r.text == "1",
-             "something else than 1 was taken for a grant");
+        must(r.type == stores::redis::resp::type::number && r.text == "1", "an answer other than 1 counted as a grant");
 }
 
-// A server's bytes, and how they are read.
+// The bytes of a server, and how they are read.
 struct input {
     node_command command;
-    std::size_t batches = 0, operations = 0;  ///< operations of each batch
+    std::size_t batches = 0, operations = 0;  ///< the number of operations in each batch
     stores::redis::resp::limits limits;
-    std::string_view sizes;  ///< of the pieces, again and again
+    std::string_view sizes;  ///< of the pieces, repeated
     std::string_view bytes;
 };
 
@@ -99,7 +98,7 @@ test::inbox_reader reader_for(input const& i)
 void feed(test::inbox_reader& r, std::string_view piece)
 {
     r.add(piece);
-    must(r.unread() <= r.unread_max(), "a server decides how much is kept unread");
+    must(r.unread() <= r.unread_max(), "more bytes are unread than the limit");
 }
 
 test::inbox_reader read_in_pieces(input const& i)
@@ -118,7 +117,7 @@ test::inbox_reader read_in_pieces(input const& i)
 void check_same(batch const& a, batch const& b)
 {
     for (std::size_t i = 0; a.has(i) || b.has(i); ++i) {
-        must(a.has(i) && b.has(i), "a reply has come in full, or not, depending on the pieces");
+        must(a.has(i) && b.has(i), "whether a reply is complete depends on the pieces");
         auto const &x = a.replies[i], &y = b.replies[i];
         must(x.type == y.type && x.text == y.text && x.elements == y.elements, "a reply depends on the pieces");
     }
@@ -132,7 +131,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     auto whole = reader_for(i);
     feed(whole, i.bytes);
     auto const split = read_in_pieces(i);
-    must(whole.events == split.events, "what is told depends on the pieces");
+    must(whole.events == split.events, "the events depend on the pieces");
     auto const replies = commands_for(i.command);
     for (std::size_t n = 0; n < i.batches; ++n) {
         auto const& b = *whole.batches[n];

@@ -1,4 +1,4 @@
-// Node addresses as users write them: any bytes.
+// Addresses of nodes as users write them: any bytes.
 
 #include "fuzz/must.hpp"
 #include "net/url.hpp"
@@ -15,16 +15,16 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     auto const u = redlock::net::parse_url(text);
     if (!u.wrong.empty()) {
         for (unsigned char const c : u.wrong)
-            must(c >= 0x20 && c != 0x7f, "a message holds a control character");
+            must(c >= 0x20 && c != 0x7f, "a message contains a control character");
         return 0;
     }
     must(u.transport == redlock::net::transport::unix_socket ? !u.path.empty() : !u.host.empty(),
-         "an address without a place");
+         "an address has neither a host nor a path");
     must(u.database >= 0 && u.database <= 65'535, "the database is out of range");
-    // Its name is an address again, of the same server, and says nothing of who asks.
+    // The name of the node is an address of the same server, without user and password.
     auto const again = redlock::net::parse_url(u.name());
-    must(again.wrong.empty(), "the name of a node is no address");
+    must(again.wrong.empty(), "the name of a node is not an address");
     must(again.name() == u.name(), "the name of a node changes");
-    must(again.user.empty() && again.password.empty(), "the name of a node holds a secret");
+    must(again.user.empty() && again.password.empty(), "the name of a node contains a secret");
     return 0;
 }

@@ -1,4 +1,4 @@
-// The helpers for HTTP handlers, on real sockets; the locks are on nodes in memory.
+// Tests the helpers for HTTP handlers on real sockets. The locks are on nodes in memory.
 
 #include <redlock.hpp>
 #include <redlock/beast.hpp>
@@ -46,7 +46,7 @@ long retry_after_ms(response const& r)
     return at == std::string::npos ? -1 : std::stol(r.body().substr(at + 17));
 }
 
-// A server with one connection at a time. Its handler holds "stock" for as long as the target says, in milliseconds.
+// A server with one connection at a time. Its handler holds "stock" for the milliseconds in the target.
 struct shop {
     shop() { asio::co_spawn(context, serve(), asio::detached); }
 
@@ -143,7 +143,7 @@ struct shop {
     std::shared_ptr<memory_server> node = memory_server::at("shop");
     lock_manager locks{context, {.nodes = {"memory://shop"}}};
     tcp::acceptor acceptor{context, {asio::ip::address_v4::loopback(), 0}};
-    std::vector<error_code> ended;  // connections, and why
+    std::vector<error_code> ended;  // the error that ended each connection
     int holding = 0;
 };
 
@@ -155,7 +155,7 @@ struct visited_shop {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_failed_lock_has_a_status)
+BOOST_AUTO_TEST_CASE(problem_response_has_a_status_for_each_error)
 {
     struct {
         error_code error;
@@ -195,9 +195,9 @@ BOOST_AUTO_TEST_CASE(a_failed_lock_has_a_status)
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_known_of_the_holder_and_of_the_nodes_says_when_to_come_back)
+BOOST_AUTO_TEST_CASE(problem_response_computes_retry_after_from_the_report)
 {
-    attempt_report report;  // of the acquisition; what is answered may be a later error
+    attempt_report report;  // of the acquisition; the answered error may be a later one
     report.remaining = 7300ms;
     report.quarantine = 40s;
     auto const seconds = [](response const& r) { return std::stol(std::string(r[http::field::retry_after])); };
@@ -210,10 +210,10 @@ BOOST_AUTO_TEST_CASE(what_is_known_of_the_holder_and_of_the_nodes_says_when_to_c
     BOOST_TEST((seconds(busy) >= 8 && seconds(busy) <= 10));
     BOOST_TEST((seconds(restarted) >= 40 && seconds(restarted) <= 50));
     BOOST_TEST((seconds(lost) >= 1 && seconds(lost) <= 2));
-    BOOST_TEST((retry_after_ms(problem(errc::contended, {.report = &report})) >= 7300));  // 409
+    BOOST_TEST((retry_after_ms(problem(errc::contended, {.report = &report})) >= 7300));  // status 409
 }
 
-BOOST_AUTO_TEST_CASE(a_request_says_how_long_it_may_take)
+BOOST_AUTO_TEST_CASE(request_deadline_reads_the_header_and_is_capped)
 {
     request r;
     auto const left = [&] { return request_deadline(r, 10s).left(); };
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(a_request_says_how_long_it_may_take)
     BOOST_TEST((never.wait(std::chrono::milliseconds::max()) == 1ms));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_handler_that_ends_is_answered, visited_shop)
+BOOST_FIXTURE_TEST_CASE(run_request_returns_the_result_of_the_handler, visited_shop)
 {
     for (int i = 0; i < 3; ++i) {
         asio::write(client, asio::buffer(shop::get("1")));
@@ -252,7 +252,7 @@ BOOST_FIXTURE_TEST_CASE(a_handler_that_ends_is_answered, visited_shop)
     BOOST_TEST(s.ended.empty());
 }
 
-BOOST_AUTO_TEST_CASE(who_goes_while_it_holds_gives_the_lock_back)
+BOOST_AUTO_TEST_CASE(run_request_releases_the_lock_when_the_client_disconnects)
 {
     for (bool const half : {false, true}) {
         shop s;
@@ -264,13 +264,13 @@ BOOST_AUTO_TEST_CASE(who_goes_while_it_holds_gives_the_lock_back)
             client.shutdown(tcp::socket::shutdown_send);
         else
             client.close();
-        BOOST_TEST(s.run_to([&] { return !s.locked(); }));  // its ttl is a minute
+        BOOST_TEST(s.run_to([&] { return !s.locked(); }));  // the ttl is a minute
         BOOST_TEST(s.run_to([&] { return s.ended.size() == 1; }));
         BOOST_TEST((s.ended.at(0) == asio::error::eof));
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(who_goes_while_it_waits_does_not_wait_any_more, visited_shop)
+BOOST_FIXTURE_TEST_CASE(run_request_cancels_the_wait_when_the_client_disconnects, visited_shop)
 {
     s.node->set("lock:stock", "of another kind", 60s);
     asio::write(client, asio::buffer(shop::get("1")));
@@ -281,7 +281,7 @@ BOOST_FIXTURE_TEST_CASE(who_goes_while_it_waits_does_not_wait_any_more, visited_
     BOOST_TEST(s.holding == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_reset_counts_as_gone, visited_shop)
+BOOST_FIXTURE_TEST_CASE(run_request_after_a_reset_releases_the_lock, visited_shop)
 {
     asio::write(client, asio::buffer(shop::get("60000")));
     BOOST_TEST(s.run_to([&] { return s.holding == 1; }));
@@ -290,7 +290,7 @@ BOOST_FIXTURE_TEST_CASE(a_reset_counts_as_gone, visited_shop)
     BOOST_TEST(s.run_to([&] { return !s.locked() && s.ended.size() == 1; }));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_client_sends_early_is_kept, visited_shop)
+BOOST_FIXTURE_TEST_CASE(run_request_keeps_pipelined_requests, visited_shop)
 {
     asio::write(client, asio::buffer(shop::get("50") + shop::get("2") + shop::get("3").substr(0, 10)));
     BOOST_TEST(s.run_to([&] { return s.holding == 1; }));
@@ -299,7 +299,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_client_sends_early_is_kept, visited_shop)
         BOOST_TEST(s.read(client, input).body() == std::string("held for ") + target);
 }
 
-BOOST_FIXTURE_TEST_CASE(early_requests_without_end_are_left_on_the_socket, visited_shop)
+BOOST_FIXTURE_TEST_CASE(run_request_leaves_many_pipelined_requests_on_the_socket, visited_shop)
 {
     std::string many;
     int count = 0;
@@ -316,22 +316,22 @@ BOOST_FIXTURE_TEST_CASE(early_requests_without_end_are_left_on_the_socket, visit
     BOOST_TEST(written);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_deadline_ends_the_work_and_gives_the_lock_back, visited_shop)
+BOOST_FIXTURE_TEST_CASE(run_request_after_its_deadline_releases_the_lock, visited_shop)
 {
     asio::write(client, asio::buffer(shop::get("60000", "Request-Timeout-Ms: 700\r\n")));
     auto const late = s.read(client, input);
     BOOST_TEST(late.result_int() == 504u);
     BOOST_TEST(s.run_to([&] { return !s.locked(); }));
     asio::write(client, asio::buffer(shop::get("1")));
-    BOOST_TEST(s.read(client, input).result_int() == 200u);  // the connection goes on
+    BOOST_TEST(s.read(client, input).result_int() == 200u);  // the connection is still usable
 }
 
-BOOST_FIXTURE_TEST_CASE(a_wait_that_is_over_is_answered_in_time, visited_shop)
+BOOST_FIXTURE_TEST_CASE(run_request_answers_when_the_wait_is_over, visited_shop)
 {
     s.node->set("lock:stock", "of another kind", 60s);
     asio::write(client, asio::buffer(shop::get("1", "Request-Timeout-Ms: 60\r\n")));
     auto const status = s.read(client, input).result_int();
-    BOOST_TEST((status == 503u || status == 504u));  // whichever is first
+    BOOST_TEST((status == 503u || status == 504u));  // the wait or the deadline ends first
 }
 
 namespace {
@@ -351,7 +351,7 @@ struct connected_pair {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(what_a_handler_throws_is_passed_on, connected_pair)
+BOOST_FIXTURE_TEST_CASE(run_request_rethrows_exceptions_of_the_handler, connected_pair)
 {
     std::exception_ptr failure;
     auto handle = []() -> asio::awaitable<void> {
@@ -360,14 +360,14 @@ BOOST_FIXTURE_TEST_CASE(what_a_handler_throws_is_passed_on, connected_pair)
     };
     asio::co_spawn(context, run_request(server, input, request_deadline(10s), handle),
                    [&](std::exception_ptr e) { failure = e; });
-    context.run();  // and nothing keeps it running
+    context.run();  // returns, because no operation is left
     BOOST_TEST_REQUIRE((failure != nullptr));
     BOOST_CHECK_EXCEPTION(std::rethrow_exception(failure), std::runtime_error,
                           [](auto& e) { return e.what() == std::string("sold out"); });
     BOOST_TEST(!server.non_blocking());
 }
 
-BOOST_FIXTURE_TEST_CASE(what_was_done_is_done_although_the_client_has_gone, connected_pair)
+BOOST_FIXTURE_TEST_CASE(run_request_returns_a_result_after_the_client_disconnects, connected_pair)
 {
     int result = 0;
     auto handle = [&]() -> asio::awaitable<int> {
@@ -384,7 +384,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_done_is_done_although_the_client_has_gone, conn
     BOOST_TEST(result == 7);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_cancellation_from_outside_is_not_taken_for_a_client_that_has_gone, connected_pair)
+BOOST_FIXTURE_TEST_CASE(run_request_cancelled_by_the_caller_throws_operation_aborted, connected_pair)
 {
     asio::cancellation_signal stop;
     std::exception_ptr failure;

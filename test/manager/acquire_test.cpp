@@ -3,9 +3,9 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(acquiring)
+BOOST_AUTO_TEST_SUITE(acquisitions)
 
-BOOST_FIXTURE_TEST_CASE(a_free_resource_is_locked_on_all_nodes, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_of_a_free_resource_sets_the_key_on_all_nodes, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 10s});
 
@@ -17,7 +17,8 @@ BOOST_FIXTURE_TEST_CASE(a_free_resource_is_locked_on_all_nodes, manager_of<3>)
     BOOST_TEST(w[0].find("lock:stock")->value == won.held.token());
 }
 
-BOOST_AUTO_TEST_CASE(rule_1_validity_counts_from_before_the_first_byte)
+// Rule 1 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(acquire_counts_validity_from_before_the_request)
 {
     lock_world w(3);
     w.each([](auto& s) { s.request_delay = s.reply_delay = 20ms; });
@@ -31,11 +32,12 @@ BOOST_AUTO_TEST_CASE(rule_1_validity_counts_from_before_the_first_byte)
     BOOST_TEST((won.held.remaining() == won.held.valid_until() - w.now));
 }
 
-BOOST_AUTO_TEST_CASE(rule_1_an_expired_win_is_not_handed_out)
+// Rule 1 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(acquire_won_too_late_returns_validity_exhausted)
 {
     lock_world w(3);
     auto locks = w.connected({.node_timeout = 90ms});
-    w.each([](auto& s) { s.reply_delay = 85ms; });  // in time as a vote, too late for a lock of 100 ms
+    w.each([](auto& s) { s.reply_delay = 85ms; });  // within node_timeout, but too late for this ttl
 
     auto lost = w.acquire(*locks, "stock", {.ttl = 100ms});
 
@@ -45,7 +47,8 @@ BOOST_AUTO_TEST_CASE(rule_1_an_expired_win_is_not_handed_out)
     BOOST_TEST(locks->stats().validity_exhausted == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_3_an_even_split_ends_at_once, connected_to<4>)
+// Rule 3 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(acquire_denied_by_two_of_four_nodes_returns_contended_at_once, connected_to<4>)
 {
     for (std::size_t i = 0; i < 2; ++i)
         w[i].entries["lock:stock"] = {"foreign", w.now + 1h};
@@ -55,10 +58,11 @@ BOOST_FIXTURE_TEST_CASE(rule_3_an_even_split_ends_at_once, connected_to<4>)
 
     BOOST_TEST((lost.ec == errc::contended));
     BOOST_TEST((w.now - before < 1ms));
-    BOOST_TEST(w.keys_after(1ms) == 2u);  // only the foreign ones
+    BOOST_TEST(w.keys_after(1ms) == 2u);  // the foreign keys
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_3_one_node_is_a_majority_of_itself, manager_of<1>)
+// Rule 3 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(acquire_with_a_single_node_needs_only_its_vote, manager_of<1>)
 {
     auto won = w.acquire(*locks, "stock");
     auto second = w.acquire(*locks, "stock");
@@ -69,7 +73,7 @@ BOOST_FIXTURE_TEST_CASE(rule_3_one_node_is_a_majority_of_itself, manager_of<1>)
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(one_of_three_dead_works_and_leaves_nothing, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_one_of_three_nodes_down_succeeds, manager_of<3>)
 {
     w[1].reachable = false;
 
@@ -85,12 +89,12 @@ BOOST_FIXTURE_TEST_CASE(one_of_three_dead_works_and_leaves_nothing, manager_of<3
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_is_late_still_gets_the_key_of_a_won_lock_but_not_after_its_release)
+BOOST_AUTO_TEST_CASE(acquire_with_a_late_node_sets_its_key_unless_released)
 {
     for (bool release_first : {false, true}) {
         lock_world w(3);
         auto locks = w.connected();
-        w[2].connecting = true;  // what is sent waits for the connection
+        w[2].connecting = true;  // requests wait for the connection
 
         auto won = w.acquire(*locks, "stock");
         BOOST_TEST(w.keys("lock:stock") == 2u);
@@ -106,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_late_still_gets_the_key_of_a_won_lock_but_no
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_dead_majority_is_no_quorum_and_leaves_nothing, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_two_of_three_nodes_down_returns_no_quorum, manager_of<3>)
 {
     w[1].reachable = w[2].reachable = false;
 
@@ -119,7 +123,7 @@ BOOST_FIXTURE_TEST_CASE(a_dead_majority_is_no_quorum_and_leaves_nothing, manager
     BOOST_TEST(w.keys_after(1ms) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_held_resource_is_contended_at_once, and_another<connected_to<3>>)
+BOOST_FIXTURE_TEST_CASE(acquire_of_a_held_resource_returns_contended_at_once, and_another<connected_to<3>>)
 {
     auto won = w.acquire(*other, "stock");
     auto const before = w.now;
@@ -128,21 +132,22 @@ BOOST_FIXTURE_TEST_CASE(a_held_resource_is_contended_at_once, and_another<connec
 
     BOOST_TEST((lost.ec == errc::contended));
     BOOST_TEST((w.now - before < 1ms));
-    BOOST_TEST(w.keys_after(1ms) == 3u);  // what the loser left behind would be in their way, and is not
+    BOOST_TEST(w.keys_after(1ms) == 3u);  // the keys of the holder
     BOOST_TEST(won.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_held_resource_is_contended_even_while_a_minority_is_down, and_another<connected_to<5>>)
+BOOST_FIXTURE_TEST_CASE(acquire_of_a_held_resource_with_two_of_five_down_returns_contended,
+                        and_another<connected_to<5>>)
 {
     auto won = w.acquire(*other, "stock");
     w[0].reachable = w[1].reachable = false;
-    w.each([](auto& s) { s.reply_delay = 1ms; });  // so that the missing votes come first
+    w.each([](auto& s) { s.reply_delay = 1ms; });  // unknown votes arrive before denials
 
     BOOST_TEST((w.acquire(*locks, "stock").ec == errc::contended));
     BOOST_TEST(won.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(one_denial_is_no_contention_when_the_silent_nodes_are_a_majority, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_one_denial_and_two_hung_nodes_returns_no_quorum, connected_to<3>)
 {
     w[0].entries["lock:stock"] = {"foreign", w.now + 1h};
     w[1].hung = w[2].hung = true;
@@ -150,7 +155,7 @@ BOOST_FIXTURE_TEST_CASE(one_denial_is_no_contention_when_the_silent_nodes_are_a_
     BOOST_TEST((w.acquire(*locks, "stock").ec == errc::no_quorum));
 }
 
-BOOST_FIXTURE_TEST_CASE(one_hung_node_delays_nobody, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_and_release_with_one_hung_node_are_not_delayed, connected_to<3>)
 {
     w[2].hung = true;
     auto const before = w.now;
@@ -161,10 +166,10 @@ BOOST_FIXTURE_TEST_CASE(one_hung_node_delays_nobody, connected_to<3>)
     BOOST_TEST(!won.ec);
     BOOST_TEST((w.now - before < 1ms));
     w[2].hung = false;
-    BOOST_TEST(w.keys_after(10ms) == 0u);  // the late grant was followed by its release
+    BOOST_TEST(w.keys_after(10ms) == 0u);  // the node carried out the release after its late grant
 }
 
-BOOST_FIXTURE_TEST_CASE(a_hung_majority_is_waited_for_node_timeout_and_no_longer, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_a_hung_majority_ends_at_node_timeout, connected_to<3>)
 {
     w[1].hung = w[2].hung = true;
     auto const before = w.now;
@@ -176,20 +181,20 @@ BOOST_FIXTURE_TEST_CASE(a_hung_majority_is_waited_for_node_timeout_and_no_longer
     BOOST_TEST((lost.report.nodes[1].error == errc::node_timeout));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_overslept_the_deadline_reads_what_has_arrived_before_missing_a_vote, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_after_a_pause_past_node_timeout_reads_arrived_votes, connected_to<3>)
 {
     w.each([](auto& s) { s.reading_time = 1ms; });
     auto won = w.start(*locks, "stock", {});
-    w.run_for(0ms);  // the requests leave
+    w.run_for(0ms);  // sends the requests
 
-    w.stall_for(2s);  // the answers arrive, and nobody is there to read them
+    w.stall_for(2s);  // the answers arrive during the pause
     w.end_of(won);
 
     BOOST_TEST(!won.ec);
     BOOST_TEST(won.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(who_overslept_the_deadline_waits_no_second_time, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_after_a_pause_past_node_timeout_does_not_wait_again, connected_to<3>)
 {
     w[1].hung = w[2].hung = true;
     auto lost = w.start(*locks, "stock", {});
@@ -203,8 +208,8 @@ BOOST_FIXTURE_TEST_CASE(who_overslept_the_deadline_waits_no_second_time, connect
     BOOST_TEST((w.now - before <= 5ms));
 }
 
-// More nodes than the round has fixed-size groups for are included.
-BOOST_AUTO_TEST_CASE(any_number_of_nodes_needs_its_majority_and_no_more)
+// `round::start_group` has another template instance for each number of nodes.
+BOOST_AUTO_TEST_CASE(acquire_with_one_to_nine_nodes_needs_exactly_a_majority)
 {
     for (std::size_t count = 1; count <= 9; ++count) {
         BOOST_TEST_CONTEXT(count << " nodes") {
@@ -218,16 +223,16 @@ BOOST_AUTO_TEST_CASE(any_number_of_nodes_needs_its_majority_and_no_more)
             BOOST_TEST(!won.ec);
             BOOST_TEST(won.held.held());
 
-            w[0].hung = true;  // one more is missing
+            w[0].hung = true;  // the answering nodes are no majority now
             auto lost = w.acquire(*locks, "other");
             BOOST_TEST((lost.ec == errc::no_quorum));
         }
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_win_that_cannot_be_handed_out_leaves_no_key, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_without_random_bits_returns_io_error_and_leaves_no_key, connected_to<3>)
 {
-    w.random_until = 1;  // enough for the token, not for the time of the renewal
+    w.random_until = 1;  // enough for the token; drawing the renewal time throws
 
     auto failed = w.acquire(*locks, "stock", {.renew = renewal::automatic});
 
@@ -237,9 +242,10 @@ BOOST_FIXTURE_TEST_CASE(a_win_that_cannot_be_handed_out_leaves_no_key, connected
     BOOST_TEST(locks->stats().held == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_4_late_grant_of_a_lost_round_is_released, connected_to<3>)
+// Rule 4 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(acquire_releases_late_grants_of_a_lost_round, connected_to<3>)
 {
-    w[1].reply_delay = w[2].reply_delay = 200ms;  // granted, but the answer comes after the round
+    w[1].reply_delay = w[2].reply_delay = 200ms;  // the grants arrive after the round has ended
 
     auto lost = w.acquire(*locks, "stock");
     BOOST_TEST((lost.ec == errc::no_quorum));
@@ -249,7 +255,8 @@ BOOST_FIXTURE_TEST_CASE(rule_4_late_grant_of_a_lost_round_is_released, connected
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_5_each_round_has_a_token_of_its_own, manager_of<3>)
+// Rule 5 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(acquire_uses_a_new_token_in_each_round, manager_of<3>)
 {
     w[0].entries["lock:stock"] = w[1].entries["lock:stock"] = {"foreign", w.now + 300ms};
 
@@ -265,7 +272,7 @@ BOOST_FIXTURE_TEST_CASE(rule_5_each_round_has_a_token_of_its_own, manager_of<3>)
     BOOST_TEST(tokens.size() > 2u);
 }
 
-BOOST_FIXTURE_TEST_CASE(own_leftovers_do_not_block_a_retry, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_that_retries_is_not_blocked_by_its_own_keys, connected_to<3>)
 {
     w[0].entries["lock:stock"] = w[1].entries["lock:stock"] = {"foreign", w.now + 20ms};
 
@@ -277,7 +284,7 @@ BOOST_FIXTURE_TEST_CASE(own_leftovers_do_not_block_a_retry, connected_to<3>)
     BOOST_TEST(w.keys_after(1ms) == 3u);
 }
 
-BOOST_FIXTURE_TEST_CASE(wait_ends_with_a_last_round_at_its_end, and_another<connected_to<3>>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_wait_asks_a_last_time_when_the_wait_ends, and_another<connected_to<3>>)
 {
     auto won = w.acquire(*other, "stock", {.ttl = 60s});
     auto const before = w.now;
@@ -290,26 +297,27 @@ BOOST_FIXTURE_TEST_CASE(wait_ends_with_a_last_round_at_its_end, and_another<conn
     BOOST_TEST(won.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(no_deadlock_when_a_holder_dies, and_another<connected_to<3>>)
+BOOST_FIXTURE_TEST_CASE(acquire_waiting_for_a_crashed_holder_wins_after_its_ttl, and_another<connected_to<3>>)
 {
     auto won = w.acquire(*other, "stock", {.ttl = 1s});
 
-    // The holder says nothing any more; its keys expire.
+    // The holder never renews or releases, so its keys expire.
     auto next = w.acquire(*locks, "stock", {.wait = wait_forever});
 
     BOOST_TEST(next.held.held());
     BOOST_TEST(!won.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(cancelling_returns_at_once_and_leaves_no_key, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_cancelled_in_flight_returns_at_once_and_leaves_no_key, connected_to<3>)
 {
     w.each([](auto& s) { s.request_delay = s.reply_delay = 10ms; });
     auto const before = w.now;
     asio::cancellation_signal cancel;
     auto o = w.start(*locks, "stock", {.ttl = 10s, .wait = 5s}, cancel.slot());
-    w.run_for(5ms);  // on its way to the servers
+    w.run_for(5ms);  // the requests have not arrived yet
+    // Total cancellation promises that the operation had no effect. The manager cannot promise that now.
     cancel.emit(asio::cancellation_type::total);
-    BOOST_TEST(!w.done_after(1ms, o));  // total cancellation would have to leave no trace, so it is ignored now
+    BOOST_TEST(!w.done_after(1ms, o));
     cancel.emit(asio::cancellation_type::terminal);
     w.run_for(0ms);
 
@@ -317,14 +325,14 @@ BOOST_FIXTURE_TEST_CASE(cancelling_returns_at_once_and_leaves_no_key, connected_
     BOOST_TEST((o.ec == asio::error::operation_aborted));
     BOOST_TEST((o.when - before == 6ms));
     BOOST_TEST(w.keys_after(1s) == 0u);
-    BOOST_TEST(w[0].count(kind::acquire) == 2u);  // it did arrive
+    BOOST_TEST(w[0].count(kind::acquire) == 2u);  // the warm-up, and the cancelled one
     BOOST_TEST(o.calls == 1);
     BOOST_TEST(locks->stats().cancelled == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(every_moment_of_cancellation_is_clean)
+BOOST_AUTO_TEST_CASE(acquire_cancelled_at_any_moment_completes_once)
 {
-    // The same acquisition, cancelled after each of many moments: one completion, and either a lock or nothing.
+    // The handler gets either a lock or an error.
     for (auto delay = 0us; delay < 2500us; delay += 50us) {
         lock_world w(3);
         auto locks = w.manager();
@@ -348,7 +356,7 @@ BOOST_AUTO_TEST_CASE(every_moment_of_cancellation_is_clean)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(nothing_was_sent_while_connecting_so_any_cancellation_ends_it, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_while_connecting_is_ended_by_total_cancellation, manager_of<3>)
 {
     w.each([](auto& s) { s.connecting = true; });
     asio::cancellation_signal cancel;
@@ -359,8 +367,8 @@ BOOST_FIXTURE_TEST_CASE(nothing_was_sent_while_connecting_so_any_cancellation_en
     BOOST_TEST((o.ec == asio::error::operation_aborted));
 }
 
-// What it is about, a reference into the first lock, is seen under the address sanitizer only.
-BOOST_FIXTURE_TEST_CASE(a_resource_that_the_servers_forgot_may_be_won_again, manager_of<3>)
+// Only the address sanitizer would find a dangling reference into the first lock.
+BOOST_FIXTURE_TEST_CASE(acquire_of_a_resource_that_the_servers_forgot_succeeds_again, manager_of<3>)
 {
     auto forgotten = w.acquire(*locks, "stock");
     w.each([](auto& s) { s.entries.clear(); });
@@ -371,12 +379,12 @@ BOOST_FIXTURE_TEST_CASE(a_resource_that_the_servers_forgot_may_be_won_again, man
 
     BOOST_TEST(w.keys("lock:stock") == 3u);
     auto const asked = w[0].count(kind::acquire);
-    auto waiting = w.acquire(*locks, "stock", {.wait = 1s});  // the manager knows the new holder
+    auto waiting = w.acquire(*locks, "stock", {.wait = 1s});  // waits for the lock that this manager holds
     BOOST_TEST((waiting.ec == errc::contended));
-    BOOST_TEST(w[0].count(kind::acquire) == asked + 1);  // the last round, at the end of the wait
+    BOOST_TEST(w[0].count(kind::acquire) == asked + 1);  // the last round when the wait ends
 }
 
-BOOST_FIXTURE_TEST_CASE(broken_arguments_are_refused_before_anything_is_sent, manager_of<1>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_invalid_arguments_sends_nothing, manager_of<1>)
 {
     std::pair<std::string, acquire_options> const broken[] = {
         {"", {}},
@@ -395,7 +403,7 @@ BOOST_FIXTURE_TEST_CASE(broken_arguments_are_refused_before_anything_is_sent, ma
     BOOST_TEST(w[0].requests.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(the_report_tells_each_nodes_vote_error_and_time, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(attempt_report_lists_vote_error_and_time_of_each_node, manager_of<3>)
 {
     w[0].reply_delay = 3ms;
     w[1].refusal = errc::node_loading;
@@ -403,7 +411,7 @@ BOOST_FIXTURE_TEST_CASE(the_report_tells_each_nodes_vote_error_and_time, manager
 
     auto lost = w.acquire(*locks, "stock");
 
-    BOOST_TEST((lost.ec == errc::contended));  // with the foreign key gone it would have won
+    BOOST_TEST((lost.ec == errc::contended));  // without the foreign key, it would have won
     BOOST_TEST(lost.report.nodes.size() == 3u);
     BOOST_TEST(lost.report.nodes[0].name == "server-0");
     BOOST_TEST((lost.report.nodes[1].vote == vote::unknown));
@@ -413,10 +421,10 @@ BOOST_FIXTURE_TEST_CASE(the_report_tells_each_nodes_vote_error_and_time, manager
     BOOST_TEST((lost.report.elapsed > 0us));
 }
 
-BOOST_AUTO_TEST_CASE(the_first_connection_may_take_longer_than_a_vote)
+BOOST_AUTO_TEST_CASE(acquire_waits_longer_for_the_first_connection_than_for_a_vote)
 {
     lock_world w(3);
-    w.each([](auto& s) { s.request_delay = 80ms; });  // a vote may take 50 ms, but this is the time to connect
+    w.each([](auto& s) { s.request_delay = 80ms; });  // connecting takes a round trip more than the vote
     auto locks = w.manager({.node_timeout = 90ms});
 
     auto won = w.acquire(*locks, "stock");
@@ -425,7 +433,7 @@ BOOST_AUTO_TEST_CASE(the_first_connection_may_take_longer_than_a_vote)
     BOOST_TEST((won.held.valid_until() > w.now + 9s));
 }
 
-BOOST_AUTO_TEST_CASE(a_total_cancellation_while_votes_are_in_flight_ends_it_after_the_round)
+BOOST_AUTO_TEST_CASE(acquire_with_total_cancellation_in_flight_ends_after_the_round)
 {
     for (bool const taken : {true, false}) {
         and_another<connected_to<3>> f;
@@ -436,7 +444,7 @@ BOOST_AUTO_TEST_CASE(a_total_cancellation_while_votes_are_in_flight_ends_it_afte
         asio::cancellation_signal cancel;
         auto o = w.start(*f.locks, "stock", {.wait = wait_forever}, cancel.slot());
         w.run_for(1ms);
-        BOOST_TEST(w[0].count(kind::acquire) == (taken ? 2u : 1u));  // it is under way
+        BOOST_TEST(w[0].count(kind::acquire) == (taken ? 2u : 1u));  // the requests have been sent
         cancel.emit(asio::cancellation_type::total);
         w.run_for(1s);
         BOOST_TEST(o.calls == 1);
@@ -445,7 +453,7 @@ BOOST_AUTO_TEST_CASE(a_total_cancellation_while_votes_are_in_flight_ends_it_afte
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_wait_out_of_range_is_told_before_it_is_used, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_wait_out_of_range_returns_invalid_argument, manager_of<3>)
 {
     auto o = w.acquire(*locks, "stock", {.wait = std::chrono::milliseconds::min()});
     BOOST_TEST((o.ec == errc::invalid_argument));

@@ -1,5 +1,4 @@
-// The library as a citizen of Asio: tokens, executors, allocators, cancellation, threads. On memory nodes and real
-// time.
+// Completion tokens, executors, allocators, cancellation and threads of Asio. The tests use memory nodes and real time.
 
 #include "support/cancelled_after.hpp"
 
@@ -32,11 +31,11 @@
 using namespace redlock;
 using namespace std::chrono_literals;
 
-BOOST_AUTO_TEST_SUITE(asio_citizen)
+BOOST_AUTO_TEST_SUITE(asio_integration)
 
 namespace {
 
-// Nodes of its own for each test, kept alive by the test.
+// Each test has its own nodes and keeps them alive.
 struct memory_servers {
     explicit memory_servers(std::size_t count = 3)
     {
@@ -69,7 +68,7 @@ struct on_a_loop {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(any_completion_token_will_do, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(async_acquire_accepts_each_kind_of_completion_token, on_a_loop)
 {
     int done = 0;
 
@@ -93,7 +92,7 @@ BOOST_FIXTURE_TEST_CASE(any_completion_token_will_do, on_a_loop)
         while (future.wait_for(0s) != std::future_status::ready)
             co_await asio::post(context, asio::use_awaitable);
         done += future.get().held();
-        b = {}, e = {}, f = {}, d = {};  // or the shutdown would wait for them
+        b = {}, e = {}, f = {}, d = {};  // the shutdown would wait for these locks
         co_await locks.async_shutdown();
     };
     asio::co_spawn(context, run(), asio::use_future);
@@ -104,7 +103,7 @@ BOOST_FIXTURE_TEST_CASE(any_completion_token_will_do, on_a_loop)
 }
 
 #if BOOST_VERSION >= 108600
-BOOST_FIXTURE_TEST_CASE(cancel_after_ends_a_wait_in_time_and_leaves_nothing, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(async_acquire_with_cancel_after_aborts_and_leaves_no_key, on_a_loop)
 {
     m.nodes[0]->set("lock:stock", "foreign", 0ms);
     m.nodes[1]->set("lock:stock", "foreign", 0ms);
@@ -119,7 +118,7 @@ BOOST_FIXTURE_TEST_CASE(cancel_after_ends_a_wait_in_time_and_leaves_nothing, on_
 }
 #endif
 
-BOOST_AUTO_TEST_CASE(a_timer_that_wins_cancels_the_acquisition)
+BOOST_AUTO_TEST_CASE(async_acquire_beside_a_timer_is_cancelled_when_the_timer_wins)
 {
     using namespace asio::experimental::awaitable_operators;
     memory_servers m;
@@ -143,7 +142,7 @@ BOOST_AUTO_TEST_CASE(a_timer_that_wins_cancels_the_acquisition)
     BOOST_TEST(m.keys() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(handlers_run_on_their_associated_executor, *boost::unit_test::label("threads"))
+BOOST_AUTO_TEST_CASE(async_acquire_calls_the_handler_on_its_associated_executor, *boost::unit_test::label("threads"))
 {
     memory_servers m;
     asio::io_context manager_context, user_context;
@@ -157,7 +156,7 @@ BOOST_AUTO_TEST_CASE(handlers_run_on_their_associated_executor, *boost::unit_tes
                             done = true;
                         }));
     std::thread manager_thread([&] { manager_context.run_for(10s); });
-    user_context.run();  // has work until the handler was called, although the operation runs elsewhere
+    user_context.run();  // returns when the handler has been called: a pending handler is outstanding work
     BOOST_TEST(done);
     BOOST_TEST(on_strand);
     asio::post(manager_context, [&] { held = {}; });
@@ -165,7 +164,7 @@ BOOST_AUTO_TEST_CASE(handlers_run_on_their_associated_executor, *boost::unit_tes
     manager_thread.join();
 }
 
-BOOST_AUTO_TEST_CASE(handlers_are_never_called_from_within_the_call)
+BOOST_AUTO_TEST_CASE(async_functions_never_call_the_handler_before_they_return)
 {
     memory_servers m(1);
     asio::io_context context;
@@ -188,7 +187,7 @@ BOOST_AUTO_TEST_CASE(handlers_are_never_called_from_within_the_call)
     BOOST_TEST(calls == 4);
 }
 
-BOOST_AUTO_TEST_CASE(the_associated_allocator_is_used)
+BOOST_AUTO_TEST_CASE(async_acquire_uses_the_associated_allocator)
 {
     struct counting : std::pmr::memory_resource {
         int allocations = 0, blocks = 0;
@@ -219,14 +218,15 @@ BOOST_AUTO_TEST_CASE(the_associated_allocator_is_used)
     BOOST_TEST(memory.blocks == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_manager_is_used_from_all_threads_of_a_pool, *boost::unit_test::label("threads"))
+BOOST_AUTO_TEST_CASE(lock_manager_is_used_from_all_threads_of_a_pool, *boost::unit_test::label("threads"))
 {
     memory_servers m;
     std::atomic<int> inside{0}, acquired{0}, failed{0};
     {
         asio::thread_pool pool(4);
         lock_manager locks(pool, {.nodes = m.urls});
-        auto worker = [&](int i) -> asio::awaitable<void> {  // no test macros in it: they are for one thread
+        // The macros of Boost.Test are not thread-safe, so the workers only count.
+        auto worker = [&](int i) -> asio::awaitable<void> {
             for (int round = 0; round < 50; ++round) {
                 auto const resource = "r" + std::to_string((i + round) % 3);
                 attempt_report report;
@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE(a_manager_is_used_from_all_threads_of_a_pool, *boost::unit_
     }
 }
 
-BOOST_AUTO_TEST_CASE(cancellation_may_come_from_another_thread_than_the_managers, *boost::unit_test::label("threads"))
+BOOST_AUTO_TEST_CASE(async_acquire_is_cancelled_from_another_thread, *boost::unit_test::label("threads"))
 {
     memory_servers m;
     asio::thread_pool manager_pool(2);

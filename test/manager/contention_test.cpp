@@ -3,9 +3,10 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(contending)
+BOOST_AUTO_TEST_SUITE(contention)
 
-BOOST_FIXTURE_TEST_CASE(rule_10_one_contender_per_process_and_resource, and_another<connected_to<3>>)
+// Rule 10 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(acquire_by_a_hundred_waiters_sends_requests_for_one, and_another<connected_to<3>>)
 {
     auto won = w.acquire(*other, "stock", {.ttl = 60s});
     auto const before = w[0].count(kind::acquire);
@@ -17,11 +18,11 @@ BOOST_FIXTURE_TEST_CASE(rule_10_one_contender_per_process_and_resource, and_anot
         BOOST_TEST(o.calls == 1);
         BOOST_TEST((o.ec == errc::contended));
     }
-    // A hundred waiters cost the nodes about as much as one.
+    // A hundred waiters cause about as many requests as one.
     BOOST_TEST(w[0].count(kind::acquire) - before < 130u);
 }
 
-BOOST_FIXTURE_TEST_CASE(waiters_of_a_process_are_served_in_the_order_of_their_calls, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_wait_is_served_in_the_order_of_the_calls, manager_of<3>)
 {
     std::vector<int> order;
     for (int i = 0; i < 20; ++i) {
@@ -38,7 +39,7 @@ BOOST_FIXTURE_TEST_CASE(waiters_of_a_process_are_served_in_the_order_of_their_ca
     BOOST_TEST(std::is_sorted(order.begin(), order.end()));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_waiter_of_the_same_process_gets_in_at_once_after_a_release, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(release_lets_a_waiter_of_the_same_manager_acquire_at_once, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 60s});
     auto next = w.start(*locks, "stock", {.wait = 30s});
@@ -51,10 +52,10 @@ BOOST_FIXTURE_TEST_CASE(a_waiter_of_the_same_process_gets_in_at_once_after_a_rel
 
     BOOST_TEST(next.held.held());
     BOOST_TEST((next.when - before < 1ms));
-    BOOST_TEST(w[0].count(kind::acquire) == asked + 1);  // and it did not bother the nodes before
+    BOOST_TEST(w[0].count(kind::acquire) == asked + 1);  // the waiter sent no request before
 }
 
-BOOST_FIXTURE_TEST_CASE(a_cancelled_or_expired_waiter_leaves_the_queue_at_once, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_cancelled_or_timed_out_leaves_the_queue_at_once, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 60s});
     asio::cancellation_signal cancel;
@@ -65,7 +66,7 @@ BOOST_FIXTURE_TEST_CASE(a_cancelled_or_expired_waiter_leaves_the_queue_at_once, 
     BOOST_TEST((first.ec == errc::contended));
 
     auto const before = w.now;
-    cancel.emit(asio::cancellation_type::total);  // nothing is in flight, so even this works
+    cancel.emit(asio::cancellation_type::total);  // suffices: no request is in flight
     w.run_for(1ms);
     BOOST_TEST((second.ec == asio::error::operation_aborted));
     BOOST_TEST((second.when == before));
@@ -74,7 +75,7 @@ BOOST_FIXTURE_TEST_CASE(a_cancelled_or_expired_waiter_leaves_the_queue_at_once, 
     BOOST_TEST(third.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(two_processes_that_contend_both_get_their_turns)
+BOOST_AUTO_TEST_CASE(acquire_by_three_contending_managers_starves_none)
 {
     lock_world w(5);
     std::unique_ptr<lock_manager> managers[] = {w.manager(), w.manager(), w.manager()};

@@ -1,4 +1,5 @@
-// Ten thousand calls of one kind run beside a renewed lock, which must not be lost. Computing takes virtual time here.
+// Each test makes ten thousand calls of one kind while the same manager renews a lock. The manager must not lose that
+// lock. Computation takes virtual time here.
 
 #include "support/manager_test.hpp"
 
@@ -14,7 +15,7 @@ BOOST_AUTO_TEST_SUITE(crowds)
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::size_t crowd = 2'000;  // ten thousand take minutes
+constexpr std::size_t crowd = 2'000;  // 10,000 would take minutes
 #else
 constexpr std::size_t crowd = 10'000;
 #endif
@@ -25,7 +26,7 @@ std::string name(std::size_t i)
     return "of-crowd-" + std::string(5 - digits.size(), '0') + digits;
 }
 
-/// Two managers, and a renewed lock of the first.
+/// Two managers. The first renews a lock.
 struct guarded : and_another<connected_to<3>> {
     guarded()
     {
@@ -50,8 +51,8 @@ struct guarded : and_another<connected_to<3>> {
         return std::move(won.held);
     }
 
-    /// A handler that keeps the lock.
-    auto kept()
+    /// Returns a handler that keeps the lock.
+    auto keep_lock()
     {
         return [this](error_code ec, lock l) {
             ++done;
@@ -60,8 +61,8 @@ struct guarded : and_another<connected_to<3>> {
         };
     }
 
-    /// A handler that keeps nothing: what was acquired is released at once.
-    auto told()
+    /// Returns a handler that only counts. An acquired lock is released at once.
+    auto count_call()
     {
         return [this](auto const& failure, auto&&...) {
             ++done;
@@ -74,7 +75,7 @@ struct guarded : and_another<connected_to<3>> {
         BOOST_TEST(w.run_to([this] { return done == crowd; }));
     }
 
-    /// Calls @p f for each, in portions: ten thousand calls at once take long even if each takes little.
+    /// Calls @p f for each index. Time passes after each 500 calls; without that, renewals would wait for all calls.
     template <class F>
     void each(F f)
     {
@@ -85,7 +86,7 @@ struct guarded : and_another<connected_to<3>> {
         }
     }
 
-    /// Calls @p f for each, which wins.
+    /// Calls @p f for each index. All calls must succeed.
     template <class F>
     void each_wins(F f)
     {
@@ -95,7 +96,7 @@ struct guarded : and_another<connected_to<3>> {
         done = won = 0;
     }
 
-    /// The same, but another manager has @p names at first.
+    /// Calls @p f for each index while another manager holds @p names. All calls must succeed after the release.
     template <class F>
     void each_wins_after_another(resource_set names, F f, acquire_options options = {.ttl = 60s})
     {
@@ -106,20 +107,20 @@ struct guarded : and_another<connected_to<3>> {
         BOOST_TEST(won == crowd);
     }
 
-    /// Acquires a lock for each, and keeps it.
+    /// Acquires and keeps a lock for each index.
     void acquire_all(redlock::mode m)
     {
-        each_wins([&](std::size_t i) { locks->async_acquire(name(i), {.ttl = 60s, .mode = m}, kept()); });
+        each_wins([&](std::size_t i) { locks->async_acquire(name(i), {.ttl = 60s, .mode = m}, keep_lock()); });
     }
 
-    /// A reader of "stock" for each: locks with a max_hold are not joined.
+    /// Acquires "stock" shared for each index. Readers with a max_hold do not join a lock, so each has its own.
     void read_all()
     {
         acquire_options const how{.ttl = 60s, .max_hold = 10min, .mode = mode::shared};
-        each_wins([&](std::size_t) { locks->async_acquire("stock", how, kept()); });
+        each_wins([&](std::size_t) { locks->async_acquire("stock", how, keep_lock()); });
     }
 
-    /// Releases all, the last one first.
+    /// Releases all locks in reverse order.
     void give_back_all()
     {
         each([this](std::size_t) { all.pop_back(); });
@@ -145,12 +146,12 @@ struct guarded : and_another<connected_to<3>> {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(acquire_of_ten_thousand_in_one_scope_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(acquire_of_ten_thousand_in_one_scope_keeps_other_locks, guarded)
 {
     lock_scope const scope(*locks);
 
     for (std::size_t i = 0; i < crowd; ++i)
-        scope.async_acquire(name(i), {.ttl = 60s}, kept());
+        scope.async_acquire(name(i), {.ttl = 60s}, keep_lock());
     run_to_all();
 
     BOOST_TEST(won == crowd);
@@ -158,23 +159,23 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_ten_thousand_in_one_scope_keeps_others, guard
     w.run_for(1s);
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_of_a_name_ten_thousand_times_in_a_scope_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(acquire_of_a_name_ten_thousand_times_in_a_scope_keeps_other_locks, guarded)
 {
     lock_scope const scope(*locks);
 
-    each_wins_after_another("stock", [&](std::size_t) { scope.async_acquire("stock", waits, kept()); });
+    each_wins_after_another("stock", [&](std::size_t) { scope.async_acquire("stock", waits, keep_lock()); });
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_in_ten_thousand_scopes_that_hold_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(acquire_in_ten_thousand_scopes_that_hold_keeps_other_locks, guarded)
 {
     auto first = held_by_another("stock");
     std::deque<lock_scope> scopes;
-    each_wins([&](std::size_t i) { scopes.emplace_back(*locks).async_acquire(name(i), {.ttl = 60s}, kept()); });
+    each_wins([&](std::size_t i) { scopes.emplace_back(*locks).async_acquire(name(i), {.ttl = 60s}, keep_lock()); });
     bool had_set = false;
     locks->async_acquire({"of-crowd", "stock"}, waits, [&](error_code ec, lock) { had_set = !ec; });
     w.run_for(1ms);
 
-    each([&](std::size_t i) { scopes[i].async_acquire("stock", waits, told()); });
+    each([&](std::size_t i) { scopes[i].async_acquire("stock", waits, count_call()); });
     first = {};
     run_to_all();
 
@@ -182,16 +183,16 @@ BOOST_FIXTURE_TEST_CASE(acquire_in_ten_thousand_scopes_that_hold_keeps_others, g
     BOOST_TEST(w.run_to([&] { return had_set; }));
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_by_ten_thousand_readers_that_join_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(acquire_by_ten_thousand_readers_that_join_keeps_other_locks, guarded)
 {
-    each_wins_after_another("stock", [&](std::size_t) { locks->async_acquire("stock", waits_to_read, kept()); });
+    each_wins_after_another("stock", [&](std::size_t) { locks->async_acquire("stock", waits_to_read, keep_lock()); });
 
     BOOST_TEST(locks->stats().joined == crowd - 1);
     give_back_all();
     w.run_for(1s);
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_by_ten_thousand_readers_with_own_locks_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(acquire_by_ten_thousand_readers_with_own_locks_keeps_other_locks, guarded)
 {
     read_all();
     bool writer = false;
@@ -202,16 +203,17 @@ BOOST_FIXTURE_TEST_CASE(acquire_by_ten_thousand_readers_with_own_locks_keeps_oth
     BOOST_TEST(w.run_to([&] { return writer; }));
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_by_readers_and_writers_in_turns_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(acquire_by_readers_and_writers_in_turns_keeps_other_locks, guarded)
 {
-    each_wins_after_another(
-        "stock", [&](std::size_t i) { locks->async_acquire("stock", i % 2 == 0 ? waits_to_read : waits, told()); });
+    each_wins_after_another("stock", [&](std::size_t i) {
+        locks->async_acquire("stock", i % 2 == 0 ? waits_to_read : waits, count_call());
+    });
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_without_wait_beside_ten_thousand_readers_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(acquire_without_wait_beside_ten_thousand_readers_keeps_other_locks, guarded)
 {
     auto first = held_by_another("stock");
-    each([&](std::size_t) { locks->async_acquire("stock", waits_to_read, kept()); });
+    each([&](std::size_t) { locks->async_acquire("stock", waits_to_read, keep_lock()); });
     std::size_t tried = 0;
 
     each([&](std::size_t) {
@@ -224,13 +226,13 @@ BOOST_FIXTURE_TEST_CASE(acquire_without_wait_beside_ten_thousand_readers_keeps_o
     BOOST_TEST(won == crowd);
 }
 
-BOOST_FIXTURE_TEST_CASE(wait_lost_by_ten_thousand_handles_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(wait_lost_by_ten_thousand_handles_keeps_other_locks, guarded)
 {
     lock const one = w.acquire(*locks, "stock", {.ttl = 60s}).held;
 
     each([&](std::size_t) {
         all.push_back(one.share());
-        all.back().async_wait_lost(told());
+        all.back().async_wait_lost(count_call());
     });
     give_back_all();
     run_to_all();
@@ -238,14 +240,15 @@ BOOST_FIXTURE_TEST_CASE(wait_lost_by_ten_thousand_handles_keeps_others, guarded)
     BOOST_TEST(one.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(wait_lost_by_ten_thousand_waits_of_one_handle_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(wait_lost_by_ten_thousand_waits_of_one_handle_keeps_other_locks, guarded)
 {
     lock one = w.acquire(*locks, "stock", {.ttl = 60s}).held;
     lock const another = one.share();
     std::deque<asio::cancellation_signal> signals;
 
-    each(
-        [&](std::size_t) { one.async_wait_lost(asio::bind_cancellation_slot(signals.emplace_back().slot(), told())); });
+    each([&](std::size_t) {
+        one.async_wait_lost(asio::bind_cancellation_slot(signals.emplace_back().slot(), count_call()));
+    });
     for (std::size_t i = 0; i < crowd; i += 2)
         signals[i].emit(asio::cancellation_type::terminal);
     w.run_for(1ms);
@@ -256,30 +259,32 @@ BOOST_FIXTURE_TEST_CASE(wait_lost_by_ten_thousand_waits_of_one_handle_keeps_othe
     BOOST_TEST(another.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_any_by_ten_thousand_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(acquire_any_by_ten_thousand_keeps_other_locks, guarded)
 {
     auto const pool = slots("pool", 8);
 
-    each_wins_after_another(pool, [&](std::size_t) { locks->async_acquire_any(pool, waits, told()); });
+    each_wins_after_another(pool, [&](std::size_t) { locks->async_acquire_any(pool, waits, count_call()); });
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_of_ten_thousand_sets_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(acquire_of_ten_thousand_sets_keeps_other_locks, guarded)
 {
-    each_wins_after_another("stock", [&](std::size_t i) { locks->async_acquire({name(i), "stock"}, waits, told()); });
+    each_wins_after_another("stock", [&](std::size_t i) {
+        locks->async_acquire({name(i), "stock"}, waits, count_call());
+    });
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_of_one_name_by_ten_thousand_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(acquire_of_one_name_by_ten_thousand_keeps_other_locks, guarded)
 {
-    each_wins_after_another("stock", [&](std::size_t) { locks->async_acquire("stock", waits, told()); });
+    each_wins_after_another("stock", [&](std::size_t) { locks->async_acquire("stock", waits, count_call()); });
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_of_one_name_cancelled_ten_thousand_times_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(acquire_of_one_name_cancelled_ten_thousand_times_keeps_other_locks, guarded)
 {
     auto const first = held_by_another("stock");
     std::deque<asio::cancellation_signal> signals;
 
     each([&](std::size_t) {
-        locks->async_acquire("stock", waits, asio::bind_cancellation_slot(signals.emplace_back().slot(), told()));
+        locks->async_acquire("stock", waits, asio::bind_cancellation_slot(signals.emplace_back().slot(), count_call()));
     });
     each([&](std::size_t i) { signals[i].emit(asio::cancellation_type::terminal); });
     run_to_all();
@@ -287,44 +292,44 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_one_name_cancelled_ten_thousand_times_keeps_o
     BOOST_TEST(won == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_of_one_name_in_vain_ten_thousand_times_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(acquire_of_one_name_in_vain_ten_thousand_times_keeps_other_locks, guarded)
 {
     auto const first = held_by_another("stock");
 
-    each([&](std::size_t) { locks->async_acquire("stock", {.ttl = 60s, .wait = 1s}, told()); });
+    each([&](std::size_t) { locks->async_acquire("stock", {.ttl = 60s, .wait = 1s}, count_call()); });
     run_to_all();
 
     BOOST_TEST(won == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(elect_with_ten_thousand_candidates_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(elect_with_ten_thousand_candidates_keeps_other_locks, guarded)
 {
     auto const lead = [](lock&) -> asio::awaitable<elected> { co_return elected::done; };
 
     each_wins_after_another("leader", [&](std::size_t) {
         elect_options options;
         options.observe = [](election_event) {};
-        asio::co_spawn(w.context, elect(*locks, "leader", std::move(options), lead), told());
+        asio::co_spawn(w.context, elect(*locks, "leader", std::move(options), lead), count_call());
     });
 }
 
-BOOST_FIXTURE_TEST_CASE(resume_of_ten_thousand_tickets_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(resume_of_ten_thousand_tickets_keeps_other_locks, guarded)
 {
     acquire_all(mode::exclusive);
     auto const tickets = detach_all();
 
-    each_wins([&](std::size_t i) { locks->async_resume(tickets[i], {.ttl = 60s}, kept()); });
+    each_wins([&](std::size_t i) { locks->async_resume(tickets[i], {.ttl = 60s}, keep_lock()); });
 }
 
-BOOST_FIXTURE_TEST_CASE(upgrade_by_ten_thousand_readers_of_one_name_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(upgrade_by_ten_thousand_readers_of_one_name_keeps_other_locks, guarded)
 {
     read_all();
 
-    each([&](std::size_t i) { all[i].async_upgrade(told()); });
+    each([&](std::size_t i) { all[i].async_upgrade(count_call()); });
     run_to_all();
 }
 
-BOOST_FIXTURE_TEST_CASE(upgrade_of_ten_thousand_names_that_waits_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(upgrade_of_ten_thousand_names_that_waits_keeps_other_locks, guarded)
 {
     lock_scope const scope(*other);
     std::deque<lock> readers;
@@ -335,58 +340,58 @@ BOOST_FIXTURE_TEST_CASE(upgrade_of_ten_thousand_names_that_waits_keeps_others, g
     BOOST_TEST(w.run_to([&] { return readers.size() == crowd; }));
     acquire_all(mode::upgradeable);
 
-    each([&](std::size_t i) { all[i].async_upgrade(10min, told()); });
+    each([&](std::size_t i) { all[i].async_upgrade(10min, count_call()); });
     each([&](std::size_t) { readers.pop_front(); });
     run_to_all();
 
     BOOST_TEST(won == crowd);
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_by_ten_thousand_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_by_ten_thousand_keeps_other_locks, guarded)
 {
     acquire_options const how{.ttl = 60s, .wait = 10min, .mode = mode::upgradeable};
 
     each_wins_after_another(
-        "stock", [&](std::size_t) { locks->async_acquire("stock", how, told()); }, how);
+        "stock", [&](std::size_t) { locks->async_acquire("stock", how, count_call()); }, how);
 }
 
-BOOST_FIXTURE_TEST_CASE(extend_and_release_of_ten_thousand_locks_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(extend_and_release_of_ten_thousand_locks_keeps_other_locks, guarded)
 {
     acquire_all(mode::exclusive);
 
-    each_wins([&](std::size_t i) { all[i].async_extend(60s, told()); });
-    each_wins([&](std::size_t i) { all[i].async_release(told()); });
+    each_wins([&](std::size_t i) { all[i].async_extend(60s, count_call()); });
+    each_wins([&](std::size_t i) { all[i].async_release(count_call()); });
 }
 
-BOOST_FIXTURE_TEST_CASE(downgrade_of_ten_thousand_locks_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(downgrade_of_ten_thousand_locks_keeps_other_locks, guarded)
 {
     acquire_all(mode::shared);
 
-    each_wins([&](std::size_t i) { all[i].async_upgrade(told()); });
-    each_wins([&](std::size_t i) { all[i].async_downgrade(told()); });
+    each_wins([&](std::size_t i) { all[i].async_upgrade(count_call()); });
+    each_wins([&](std::size_t i) { all[i].async_downgrade(count_call()); });
 }
 
-BOOST_FIXTURE_TEST_CASE(inspect_ten_thousand_times_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(inspect_ten_thousand_times_keeps_other_locks, guarded)
 {
     auto const first = held_by_another("stock");
 
-    each_wins([&](std::size_t) { locks->async_inspect("stock", told()); });
+    each_wins([&](std::size_t) { locks->async_inspect("stock", count_call()); });
 }
 
-BOOST_FIXTURE_TEST_CASE(release_of_ten_thousand_tickets_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(release_of_ten_thousand_tickets_keeps_other_locks, guarded)
 {
     acquire_all(mode::exclusive);
     auto const tickets = detach_all();
 
-    each_wins([&](std::size_t i) { locks->async_release(tickets[i], told()); });
+    each_wins([&](std::size_t i) { locks->async_release(tickets[i], count_call()); });
 }
 
-BOOST_FIXTURE_TEST_CASE(with_lock_by_ten_thousand_keeps_others, guarded)
+BOOST_FIXTURE_TEST_CASE(with_lock_by_ten_thousand_keeps_other_locks, guarded)
 {
     auto const body = [](lock&) -> asio::awaitable<void> { co_return; };
 
     each_wins_after_another(
-        "stock", [&](std::size_t) { asio::co_spawn(w.context, locks->with_lock("stock", waits, body), told()); });
+        "stock", [&](std::size_t) { asio::co_spawn(w.context, locks->with_lock("stock", waits, body), count_call()); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,11 +1,11 @@
-// Leader election: who leads, who waits, and what ends it.
+// Leader election by `elect`.
 
 #include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(elections)
+BOOST_AUTO_TEST_SUITE(leader_election)
 
 using kind = election_event::kind;
 
@@ -20,7 +20,7 @@ asio::awaitable<void> with_all_cancellations(lock_manager& locks, elect_options 
     co_await elect(locks, "stock", std::move(options), std::move(body));
 }
 
-/// One that stands, and all that its observer is told.
+/// A candidate, and the events that its observer receives.
 struct candidate {
     explicit candidate(lock_world& world) : w(world) {}
     template <class F>
@@ -54,7 +54,7 @@ struct candidate {
                        }));
     }
 
-    std::string story() const
+    std::string event_names() const
     {
         std::string all;
         for (auto const& e : told)
@@ -69,7 +69,7 @@ struct candidate {
 
     bool is(kind k) const { return !told.empty() && told.back().what == k; }
 
-    /// After each failure.
+    /// The pause after each failure.
     std::vector<std::chrono::milliseconds> pauses() const
     {
         std::vector<std::chrono::milliseconds> all;
@@ -80,7 +80,7 @@ struct candidate {
         return all;
     }
 
-    /// When it was told of the last such thing.
+    /// The time of the last event of kind @p k.
     clock::time_point last(kind k) const
     {
         for (auto i = told.size(); i-- > 0;) {
@@ -90,7 +90,7 @@ struct candidate {
         return {};
     }
 
-    /// Lets things happen until it is told of the next such thing.
+    /// Runs the world until the next event of kind @p k.
     election_event run_to(kind k)
     {
         auto const before = count(k);
@@ -103,24 +103,24 @@ struct candidate {
     lock_world& w;
     std::vector<election_event> told;
     std::vector<clock::time_point> when;
-    std::function<void(kind)> then;  ///< called with each
+    std::function<void(kind)> then;  ///< called for each event
     bool stood = false;
     bool ended = false;
     std::exception_ptr failure;
     asio::cancellation_signal cancel;
 };
 
-/// How many bodies run now, and who began when.
-struct stage {
-    struct visit {
-        explicit visit(stage& s) : on(s) { BOOST_TEST(++on.inside == 1); }
-        ~visit() { --on.inside; }
-        stage& on;
+/// Checks that no two bodies run at the same time.
+struct body_counter {
+    struct guard {
+        explicit guard(body_counter& s) : on(s) { BOOST_TEST(++on.inside == 1); }
+        ~guard() { --on.inside; }
+        body_counter& on;
     };
     int inside = 0;
 };
 
-// What bodies do.
+// Bodies
 
 auto works_for(virtual_world& w, clock::duration d, elected then)
 {
@@ -130,7 +130,7 @@ auto works_for(virtual_world& w, clock::duration d, elected then)
     };
 }
 
-/// Although it is cancelled.
+/// Ignores cancellation.
 auto works_stubbornly(virtual_world& w, clock::duration d, elected then)
 {
     return [&w, d, then](lock&) -> asio::awaitable<elected> {
@@ -139,7 +139,7 @@ auto works_stubbornly(virtual_world& w, clock::duration d, elected then)
     };
 }
 
-auto for_ever(virtual_world& w) { return works_for(w, 1000h, elected::done); }
+auto works_until_cancelled(virtual_world& w) { return works_for(w, 1000h, elected::done); }
 
 auto returns(elected what)
 {
@@ -149,12 +149,12 @@ auto returns(elected what)
 auto fails()
 {
     return [](lock&) -> asio::awaitable<elected> {
-        throw std::runtime_error("out of hair dryers");
+        throw std::runtime_error("the body has failed");
         co_return elected::done;
     };
 }
 
-/// What stops a leader without a word to anybody.
+/// Abandons the manager, which sends nothing more and keeps its keys.
 void crash(lock_manager& locks) { std::shared_ptr(detail::access::state_of(locks))->abandon(); }
 
 using one_manager = connected_to<3>;
@@ -162,7 +162,7 @@ using two_managers = and_another<connected_to<3>>;
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(the_body_runs_while_it_leads_and_ends_the_election_when_it_is_done)
+BOOST_AUTO_TEST_CASE(elect_runs_the_body_while_leading_and_ends_when_done)
 {
     lock_world w(3);
     auto const locks = w.connected({.fencing = true});
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(the_body_runs_while_it_leads_and_ends_the_election_when_it_
 
     BOOST_TEST(one.ended);
     BOOST_TEST(!one.failure);
-    BOOST_TEST(one.story() == "standing, elected, ended");
+    BOOST_TEST(one.event_names() == "standing, elected, ended");
     BOOST_TEST(token != 0u);
     BOOST_TEST(one.told[0].fencing_token == 0u);
     BOOST_TEST(one.told[1].fencing_token == token);
@@ -187,15 +187,15 @@ BOOST_AUTO_TEST_CASE(the_body_runs_while_it_leads_and_ends_the_election_when_it_
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-// Who leads, and who follows
+// Failover and turns
 
-BOOST_FIXTURE_TEST_CASE(one_leads_and_the_other_follows_at_once_when_it_is_done, two_managers)
+BOOST_FIXTURE_TEST_CASE(elect_that_is_done_lets_another_manager_lead_at_once, two_managers)
 {
     candidate one(w, *locks, {}, works_for(w, 1h, elected::done));
     one.run_to(kind::elected);
-    candidate two(w, *other, {}, for_ever(w));
+    candidate two(w, *other, {}, works_until_cancelled(w));
     w.run_for(59min);
-    BOOST_TEST(two.story() == "standing");
+    BOOST_TEST(two.event_names() == "standing");
 
     two.run_to(kind::elected);
 
@@ -203,11 +203,11 @@ BOOST_FIXTURE_TEST_CASE(one_leads_and_the_other_follows_at_once_when_it_is_done,
     BOOST_TEST((two.last(kind::elected) - one.last(kind::ended) <= 10ms));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_leader_that_crashes_is_followed_when_its_ttl_is_over, two_managers)
+BOOST_FIXTURE_TEST_CASE(elect_after_a_crashed_leader_wins_when_its_ttl_is_over, two_managers)
 {
-    candidate one(w, *locks, {}, for_ever(w));
+    candidate one(w, *locks, {}, works_until_cancelled(w));
     one.run_to(kind::elected);
-    candidate two(w, *other, {}, for_ever(w));
+    candidate two(w, *other, {}, works_until_cancelled(w));
     w.run_for(1min);
     auto const crashed = w.now;
     crash(*locks);
@@ -215,15 +215,15 @@ BOOST_FIXTURE_TEST_CASE(a_leader_that_crashes_is_followed_when_its_ttl_is_over, 
     two.run_to(kind::elected);
 
     BOOST_TEST((w.now - crashed <= 10s + 100ms));
-    BOOST_TEST((w.now - crashed >= 6s));  // the latest renewal was a third of the ttl ago, at the most
+    BOOST_TEST((w.now - crashed >= 6s));  // the last renewal was at most a third of the ttl earlier
     BOOST_TEST(!one.ended);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_leader_that_steps_down_stands_again_after_the_pause, two_managers)
+BOOST_FIXTURE_TEST_CASE(elect_after_step_down_stands_again_after_the_pause, two_managers)
 {
-    stage s;
+    body_counter s;
     auto const ten_seconds = [&](lock&) -> asio::awaitable<elected> {
-        stage::visit const here(s);
+        body_counter::guard const here(s);
         co_await work_for(w, 10s);
         co_return elected::step_down;
     };
@@ -243,19 +243,19 @@ BOOST_FIXTURE_TEST_CASE(a_leader_that_steps_down_stands_again_after_the_pause, t
     BOOST_TEST(two.count(kind::elected) >= 3u);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_steps_down_alone_leads_again, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_after_step_down_without_rivals_leads_again, one_manager)
 {
     candidate one(w, *locks, {.pause_min = 3s}, returns(elected::step_down));
     w.run_for(10s);
-    BOOST_TEST(one.count(kind::elected) == 4u);  // at once, and after each 3 s and a little
+    BOOST_TEST(one.count(kind::elected) == 4u);  // at once, and after each of three pauses
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(two_candidates_of_one_manager_take_turns_as_those_of_two_do, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_with_two_candidates_of_one_manager_takes_turns, one_manager)
 {
-    stage s;
+    body_counter s;
     auto const briefly = [&](lock&) -> asio::awaitable<elected> {
-        stage::visit const here(s);
+        body_counter::guard const here(s);
         co_await work_for(w, 1s);
         co_return elected::step_down;
     };
@@ -268,30 +268,30 @@ BOOST_FIXTURE_TEST_CASE(two_candidates_of_one_manager_take_turns_as_those_of_two
 
 // Bodies that fail
 
-BOOST_FIXTURE_TEST_CASE(a_body_that_fails_wanders_to_another_process, two_managers)
+BOOST_FIXTURE_TEST_CASE(elect_with_a_failing_body_lets_another_process_lead, two_managers)
 {
-    stage s;
-    std::string who;
-    auto const poisoned = [&](char name) {
+    body_counter s;
+    std::string leaders;
+    auto const fails_after_work = [&](char name) {
         return [&, name](lock&) -> asio::awaitable<elected> {
-            stage::visit const here(s);
-            who += name;
+            body_counter::guard const here(s);
+            leaders += name;
             co_await work_for(w, 100ms);
-            throw std::runtime_error("poisoned");
+            throw std::runtime_error("the body has failed");
         };
     };
-    candidate one(w, *locks, {}, poisoned('1'));
-    candidate two(w, *other, {}, poisoned('2'));
+    candidate one(w, *locks, {}, fails_after_work('1'));
+    candidate two(w, *other, {}, fails_after_work('2'));
     w.run_for(3s);
-    BOOST_TEST(who.substr(0, 2) == "12");
+    BOOST_TEST(leaders.substr(0, 2) == "12");
     w.run_for(10min);
     BOOST_TEST(one.count(kind::failed) > 5u);
     BOOST_TEST(two.count(kind::failed) > 5u);
-    BOOST_TEST(who.find("11111") == who.npos);
-    BOOST_TEST(who.find("22222") == who.npos);
+    BOOST_TEST(leaders.find("11111") == leaders.npos);
+    BOOST_TEST(leaders.find("22222") == leaders.npos);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_the_body_threw_and_the_pause_are_told_and_the_key_is_gone_meanwhile, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_with_a_failing_body_reports_releases_and_pauses, one_manager)
 {
     candidate one(w, *locks, {}, fails());
     auto const failed = one.run_to(kind::failed);
@@ -302,7 +302,7 @@ BOOST_FIXTURE_TEST_CASE(what_the_body_threw_and_the_pause_are_told_and_the_key_i
     BOOST_TEST((w.now - then == failed.pause));
 }
 
-BOOST_FIXTURE_TEST_CASE(pauses_double_up_to_the_longest_and_are_drawn, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_pauses_double_up_to_pause_max_with_jitter, one_manager)
 {
     candidate one(w, *locks, {.pause_min = 1s, .pause_max = 20s}, fails());
     w.run_for(5min);
@@ -316,11 +316,11 @@ BOOST_FIXTURE_TEST_CASE(pauses_double_up_to_the_longest_and_are_drawn, one_manag
     BOOST_TEST((pauses[5] != pauses[6] || pauses[6] != pauses[7]));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_body_that_ran_for_long_before_it_failed_fails_for_the_first_time, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_with_a_body_that_ran_as_long_as_stable_resets_the_pause, one_manager)
 {
     int terms = 0;
-    elect_options const patient{.pause_min = 1s, .pause_max = 10min, .stable = 1min};
-    candidate one(w, *locks, patient, [&](lock&) -> asio::awaitable<elected> {
+    elect_options const options{.pause_min = 1s, .pause_max = 10min, .stable = 1min};
+    candidate one(w, *locks, options, [&](lock&) -> asio::awaitable<elected> {
         auto const length = ++terms == 4 ? 60s : 59s;
         co_await work_for(w, length);
         throw std::runtime_error("now and then");
@@ -347,7 +347,7 @@ BOOST_FIXTURE_TEST_CASE(elect_with_a_body_that_cancels_itself_or_releases_has_fa
     BOOST_TEST((code_of(releases.run_to(kind::failed).exception) == errc::not_held));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_lock_error_of_the_bodys_own_locks_is_a_failure_like_any_other, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_with_a_lock_error_thrown_by_the_body_reports_failed, one_manager)
 {
     auto const blocker = w.acquire(*locks, "another");
     for (auto const& wrong : {acquire_options{}, acquire_options{.ttl = 1ms}}) {
@@ -361,18 +361,18 @@ BOOST_FIXTURE_TEST_CASE(a_lock_error_of_the_bodys_own_locks_is_a_failure_like_an
 
 // Losses
 
-BOOST_FIXTURE_TEST_CASE(a_loss_cancels_the_body_which_has_ended_before_it_stands_again, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_after_a_loss_cancels_the_body_and_stands_when_it_ended, one_manager)
 {
-    stage s;
+    body_counter s;
     std::optional<clock::time_point> body_ended;
     candidate one(w, *locks, {}, [&](lock&) -> asio::awaitable<elected> {
-        stage::visit const here(s);
+        body_counter::guard const here(s);
         co_await asio::this_coro::throw_if_cancelled(false);
         if (body_ended)
             co_await work_for(w, 1h);
         co_await asio::steady_timer(w.context, asio::steady_timer::time_point::max())
             .async_wait(asio::as_tuple(asio::use_awaitable));
-        co_await stubborn_work(w, 7s);  // it takes its time to stop
+        co_await stubborn_work(w, 7s);  // stops slowly
         body_ended = w.now;
         co_return elected::step_down;
     });
@@ -381,16 +381,16 @@ BOOST_FIXTURE_TEST_CASE(a_loss_cancels_the_body_which_has_ended_before_it_stands
     auto const forgotten = w.now;
     one.run_to(kind::elected);
 
-    BOOST_TEST(one.story() == "standing, elected, lost, standing, elected");
+    BOOST_TEST(one.event_names() == "standing, elected, lost, standing, elected");
     BOOST_TEST_REQUIRE(body_ended.has_value());
     BOOST_TEST((*body_ended - forgotten <= 4s + 7s));  // a renewal is due after a third of the ttl
     BOOST_TEST((one.when[2] >= *body_ended));
     BOOST_TEST((one.told[2].error == errc::lost));
     BOOST_TEST(one.told[2].message.find("a majority of the nodes does not have it any more") != std::string::npos);
-    BOOST_TEST((one.when[3] == one.when[2]));  // at once
+    BOOST_TEST((one.when[3] == one.when[2]));  // without a pause
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_body_says_after_the_loss_does_not_count, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_ignores_the_result_of_a_body_after_a_loss, one_manager)
 {
     for (bool const throws : {false, true}) {
         elect_options const brief{.lock = {.ttl = 1s, .wait = wait_forever}};
@@ -408,24 +408,24 @@ BOOST_FIXTURE_TEST_CASE(what_a_body_says_after_the_loss_does_not_count, one_mana
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_cancelled_body_that_throws_that_it_was_has_not_failed, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_after_a_loss_ignores_operation_aborted_from_the_body, one_manager)
 {
-    candidate one(w, *locks, {.lock = {.ttl = 1s, .wait = wait_forever}}, for_ever(w));
+    candidate one(w, *locks, {.lock = {.ttl = 1s, .wait = wait_forever}}, works_until_cancelled(w));
     w.run_for(10s);
     BOOST_TEST(one.count(kind::lost) >= 9u);
     BOOST_TEST(one.count(kind::failed) == 0u);
     BOOST_TEST(!one.told[2].exception);
 }
 
-// Nodes that are away
+// Nodes that are down
 
-BOOST_FIXTURE_TEST_CASE(nodes_that_are_away_are_told_once_and_waited_for, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(elect_with_nodes_down_reports_it_once_and_waits, manager_of<3>)
 {
     w.each([](auto& n) { n.reachable = false; });
-    candidate one(w, *locks, {}, for_ever(w));
+    candidate one(w, *locks, {}, works_until_cancelled(w));
     w.run_for(10min);
 
-    BOOST_TEST(one.story() == "standing, waiting for nodes");
+    BOOST_TEST(one.event_names() == "standing, waiting for nodes");
     BOOST_TEST((one.told[1].error == errc::no_quorum));
     BOOST_TEST(one.told[1].message.find("server-1") != std::string::npos);
     BOOST_TEST((one.when[1] - one.when[0] <= 2s));
@@ -434,11 +434,12 @@ BOOST_FIXTURE_TEST_CASE(nodes_that_are_away_are_told_once_and_waited_for, manage
     BOOST_TEST(one.is(kind::elected));
 }
 
-BOOST_FIXTURE_TEST_CASE(that_nodes_go_while_somebody_else_leads_is_told_and_so_is_their_return, two_managers)
+BOOST_FIXTURE_TEST_CASE(elect_while_standing_reports_nodes_down_and_up, two_managers)
 {
-    candidate one(w, *locks, {.lock = {.ttl = 60s, .wait = wait_forever, .renew = renewal::automatic}}, for_ever(w));
+    candidate one(w, *locks, {.lock = {.ttl = 60s, .wait = wait_forever, .renew = renewal::automatic}},
+                  works_until_cancelled(w));
     one.run_to(kind::elected);
-    candidate two(w, *other, {}, for_ever(w));
+    candidate two(w, *other, {}, works_until_cancelled(w));
     w.run_for(1s);
     auto const set_reachable = [&](bool is) {
         w.each([is](auto& n) {
@@ -448,61 +449,61 @@ BOOST_FIXTURE_TEST_CASE(that_nodes_go_while_somebody_else_leads_is_told_and_so_i
     };
     set_reachable(false);
     w.run_for(5s);
-    BOOST_TEST(two.story() == "standing, waiting for nodes");
+    BOOST_TEST(two.event_names() == "standing, waiting for nodes");
     set_reachable(true);
     w.run_for(5s);
-    BOOST_TEST(two.story() == "standing, waiting for nodes, standing");
+    BOOST_TEST(two.event_names() == "standing, waiting for nodes, standing");
     BOOST_TEST(one.is(kind::elected));
 }
 
-BOOST_AUTO_TEST_CASE(restarted_nodes_are_waited_for)
+BOOST_AUTO_TEST_CASE(elect_with_restarted_nodes_waits_for_the_end_of_quarantine)
 {
     lock_world w(3);
     auto const locks = w.connected({.max_ttl = 30s});
     w.each([](auto& n) { n.restart(); });
-    candidate one(w, *locks, {}, for_ever(w));
+    candidate one(w, *locks, {}, works_until_cancelled(w));
     w.run_for(10s);
-    BOOST_TEST(one.story() == "standing, waiting for nodes");
+    BOOST_TEST(one.event_names() == "standing, waiting for nodes");
     BOOST_TEST((one.told[1].error == errc::quarantined));
     BOOST_TEST(one.told[1].message.find("a majority votes again in 30000 ms") != std::string::npos);
     w.run_for(21s);
     BOOST_TEST(one.is(kind::elected));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_queues_behind_another_of_its_process_hears_of_the_nodes_too, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(elect_in_the_queue_of_its_manager_reports_nodes_down, manager_of<3>)
 {
     w.each([](auto& n) { n.reachable = false; });
-    candidate one(w, *locks, {}, for_ever(w));
-    candidate two(w, *locks, {}, for_ever(w));
+    candidate one(w, *locks, {}, works_until_cancelled(w));
+    candidate two(w, *locks, {}, works_until_cancelled(w));
     w.run_for(10s);
-    BOOST_TEST(one.story() == "standing, waiting for nodes");
-    BOOST_TEST(two.story() == "standing, waiting for nodes");
+    BOOST_TEST(one.event_names() == "standing, waiting for nodes");
+    BOOST_TEST(two.event_names() == "standing, waiting for nodes");
 }
 
-BOOST_FIXTURE_TEST_CASE(who_does_not_want_to_wait_for_others_waits_for_the_nodes_all_the_same, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(elect_without_lock_wait_still_waits_for_nodes, connected_to<3>)
 {
     w.each([](auto& n) { n.reachable = false; });
     auto const before = locks->stats().rounds;
     candidate one(w, *locks, {.lock = {}, .pause_min = 5s}, returns(elected::done));
     w.run_for(1min);
-    BOOST_TEST(one.story() == "standing, waiting for nodes");
+    BOOST_TEST(one.event_names() == "standing, waiting for nodes");
     BOOST_TEST(locks->stats().rounds - before >= 6u);
-    BOOST_TEST(locks->stats().rounds - before <= 13u);  // one each 5 to 10 s
+    BOOST_TEST(locks->stats().rounds - before <= 13u);  // one round each 5 to 10 s
     w.each([](auto& n) { n.reachable = true; });
     w.run_for(11s);
     BOOST_TEST(one.ended);
     BOOST_TEST(!one.failure);
 }
 
-// What ends it
+// Errors that end the election
 
-BOOST_FIXTURE_TEST_CASE(who_waits_for_others_only_so_long_is_told_that_somebody_leads, two_managers)
+BOOST_FIXTURE_TEST_CASE(elect_with_a_limited_lock_wait_throws_contended, two_managers)
 {
-    candidate one(w, *locks, {}, for_ever(w));
+    candidate one(w, *locks, {}, works_until_cancelled(w));
     one.run_to(kind::elected);
     for (auto const wait : {0ms, 3000ms}) {
         auto const began = w.now;
-        candidate c(w, *other, {.lock = {.wait = wait}}, for_ever(w));
+        candidate c(w, *other, {.lock = {.wait = wait}}, works_until_cancelled(w));
         auto const ended = c.run_to(kind::ended);
         BOOST_TEST((w.now - began >= wait));
         BOOST_TEST((w.now - began <= wait + 100ms));
@@ -513,10 +514,10 @@ BOOST_FIXTURE_TEST_CASE(who_waits_for_others_only_so_long_is_told_that_somebody_
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_broken_option_is_thrown_at_once_and_named, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_with_an_invalid_option_throws_an_error_that_names_it, one_manager)
 {
     auto const refusal_of = [&](elect_options o) {
-        candidate c(w, *locks, std::move(o), for_ever(w));
+        candidate c(w, *locks, std::move(o), works_until_cancelled(w));
         w.run_for(0ms);
         BOOST_TEST(c.ended);
         BOOST_TEST((code_of(c.failure) == errc::invalid_argument));
@@ -534,17 +535,17 @@ BOOST_FIXTURE_TEST_CASE(a_broken_option_is_thrown_at_once_and_named, one_manager
                != std::string::npos);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_name_that_cannot_be_locked_is_thrown_at_once, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_with_an_empty_name_throws_invalid_argument, one_manager)
 {
-    BOOST_TEST((run(w, elect(*locks, "", {}, for_ever(w))).code() == errc::invalid_argument));
+    BOOST_TEST((run(w, elect(*locks, "", {}, works_until_cancelled(w))).code() == errc::invalid_argument));
 }
 
-BOOST_AUTO_TEST_CASE(nodes_that_cannot_do_it_are_thrown_at_once)
+BOOST_AUTO_TEST_CASE(elect_with_nodes_without_fencing_throws_unsupported)
 {
     lock_world w(3);
     w.each([](auto& n) { n.fences = false; });
     auto const locks = w.manager({.fencing = true});
-    candidate one(w, *locks, {}, for_ever(w));
+    candidate one(w, *locks, {}, works_until_cancelled(w));
     w.run_for(0ms);
     BOOST_TEST((code_of(one.failure) == errc::unsupported));
     BOOST_TEST((one.told.back().error == errc::unsupported));
@@ -552,7 +553,7 @@ BOOST_AUTO_TEST_CASE(nodes_that_cannot_do_it_are_thrown_at_once)
 
 namespace {
 
-/// Brings a candidate into each of the states that it can be in, and there calls @p end.
+/// Brings a candidate into each state, and calls @p end there.
 template <class End>
 void in_each_state(End end)
 {
@@ -562,16 +563,16 @@ void in_each_state(End end)
             auto locks = w.connected(), other = w.connected();
             candidate leader(w);
             if (state == "standing") {
-                leader.stand(*other, {}, for_ever(w));
+                leader.stand(*other, {}, works_until_cancelled(w));
                 leader.run_to(kind::elected);
             }
             if (state == "waiting for nodes")
                 w.each([](auto& n) { n.reachable = false; });
-            stage s;
+            body_counter s;
             candidate one(w, *locks, {}, [&](lock&) -> asio::awaitable<elected> {
-                stage::visit const here(s);
+                body_counter::guard const here(s);
                 if (state == "pausing")
-                    throw std::runtime_error("out of hair dryers");
+                    throw std::runtime_error("the body has failed");
                 co_await asio::this_coro::reset_cancellation_state(asio::enable_partial_cancellation());
                 co_await work_for(w, 1000h);
                 co_return elected::done;
@@ -596,7 +597,7 @@ void in_each_state(End end)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(cancelling_ends_it_in_each_state_and_gives_the_lock_back)
+BOOST_AUTO_TEST_CASE(elect_cancelled_in_each_state_ends_and_releases)
 {
     for (auto const type : {asio::cancellation_type::terminal, asio::cancellation_type::partial})
         in_each_state([type](lock_world& w, auto&, candidate& one) {
@@ -607,7 +608,7 @@ BOOST_AUTO_TEST_CASE(cancelling_ends_it_in_each_state_and_gives_the_lock_back)
         });
 }
 
-BOOST_AUTO_TEST_CASE(the_managers_end_ends_it_in_each_state_and_gives_the_lock_back)
+BOOST_AUTO_TEST_CASE(elect_in_each_state_ends_and_releases_when_the_manager_ends)
 {
     for (bool const destroyed : {false, true})
         in_each_state([destroyed](lock_world& w, std::unique_ptr<lock_manager>& locks, candidate& one) {
@@ -621,7 +622,7 @@ BOOST_AUTO_TEST_CASE(the_managers_end_ends_it_in_each_state_and_gives_the_lock_b
         });
 }
 
-BOOST_FIXTURE_TEST_CASE(a_total_cancellation_lets_the_body_end_its_term, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_with_total_cancellation_lets_the_body_finish, one_manager)
 {
     candidate one(w, *locks, {}, [&](lock& l) -> asio::awaitable<elected> {
         co_await work_for(w, 1min);
@@ -635,10 +636,10 @@ BOOST_FIXTURE_TEST_CASE(a_total_cancellation_lets_the_body_end_its_term, one_man
     w.run_for(2s);
     BOOST_TEST(one.ended);
     BOOST_TEST((code_of(one.failure) == asio::error::operation_aborted));
-    BOOST_TEST(one.story() == "standing, elected, ended");
+    BOOST_TEST(one.event_names() == "standing, elected, ended");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_body_that_is_done_although_it_was_cancelled_ends_it_without_an_error, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_cancelled_with_a_body_that_is_done_reports_no_error, one_manager)
 {
     candidate one(w, *locks, {}, works_stubbornly(w, 1min, elected::done));
     one.run_to(kind::elected);
@@ -648,7 +649,7 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_is_done_although_it_was_cancelled_ends_it_wi
     BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_cancelled_body_threw_for_another_reason_is_told_at_the_end, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_cancelled_reports_another_exception_of_the_body, one_manager)
 {
     candidate one(w, *locks, {}, [&](lock&) -> asio::awaitable<elected> {
         co_await stubborn_work(w, 1min);
@@ -661,11 +662,11 @@ BOOST_FIXTURE_TEST_CASE(what_a_cancelled_body_threw_for_another_reason_is_told_a
     BOOST_CHECK_THROW(std::rethrow_exception(one.told.back().exception), std::runtime_error);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_manager_keeps_the_lock_until_the_body_has_ended, two_managers)
+BOOST_FIXTURE_TEST_CASE(elect_after_manager_destruction_holds_until_the_body_ends, two_managers)
 {
-    stage s;
+    body_counter s;
     auto const stubborn = [&](lock&) -> asio::awaitable<elected> {
-        stage::visit const here(s);
+        body_counter::guard const here(s);
         co_await stubborn_work(w, 1min);
         co_return elected::step_down;
     };
@@ -677,17 +678,17 @@ BOOST_FIXTURE_TEST_CASE(the_manager_keeps_the_lock_until_the_body_has_ended, two
     BOOST_TEST((code_of(one.failure) == asio::error::operation_aborted));
 }
 
-BOOST_FIXTURE_TEST_CASE(the_manager_may_go_before_it_begins, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_begun_after_manager_destruction_throws_operation_aborted, one_manager)
 {
-    auto standing = elect(*locks, "stock", {}, for_ever(w));
+    auto standing = elect(*locks, "stock", {}, works_until_cancelled(w));
     locks.reset();
     w.run_for(1s);
     BOOST_TEST((run(w, std::move(standing)).code() == asio::error::operation_aborted));
 }
 
-// For at least so long
+// elect_options::at_least
 
-BOOST_FIXTURE_TEST_CASE(a_lock_that_is_kept_for_at_least_so_long_is_kept_no_longer, two_managers)
+BOOST_FIXTURE_TEST_CASE(elect_at_least_keeps_the_lock_for_exactly_that_time, two_managers)
 {
     std::uint64_t renewals = 0;
     auto const began = w.now;
@@ -697,12 +698,12 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_is_kept_for_at_least_so_long_is_kept_no_long
         co_return elected::done;
     });
     one.run_to(kind::ended);
-    BOOST_TEST((w.now - began <= 4s + 10ms));  // it does not wait
+    BOOST_TEST((w.now - began <= 4s + 10ms));  // elect does not wait for at_least
     BOOST_TEST(!one.failure);
 
-    candidate two(w, *other, {.lock = {}}, for_ever(w));
+    candidate two(w, *other, {.lock = {}}, works_until_cancelled(w));
     two.run_to(kind::ended);
-    BOOST_TEST((code_of(two.failure) == errc::contended));  // a cron job that comes late
+    BOOST_TEST((code_of(two.failure) == errc::contended));  // a cron job that starts late
     BOOST_TEST(w.keys("lock:stock") == 3u);
     w.run_until(began + 8s - 1ms);
     BOOST_TEST(w.keys("lock:stock") == 3u);
@@ -711,7 +712,7 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_is_kept_for_at_least_so_long_is_kept_no_long
     BOOST_TEST(renewals == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_body_that_takes_longer_than_that_gives_back_at_once, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_at_least_shorter_than_the_body_releases_at_once, one_manager)
 {
     candidate one(w, *locks, {.at_least = 8s}, works_for(w, 9s, elected::done));
     one.run_to(kind::ended);
@@ -724,18 +725,18 @@ BOOST_FIXTURE_TEST_CASE(elect_waits_until_at_least_is_over, two_managers)
         auto const began = w.now;
         candidate one(w, *locks, {.at_least = 10s}, returns(elected::done));
         one.run_to(kind::ended);
-        candidate two(w, *by, {}, for_ever(w));
+        candidate two(w, *by, {}, works_until_cancelled(w));
         two.run_to(kind::elected);
         BOOST_TEST((w.now - began >= 10s));
         BOOST_TEST((w.now - began <= 10s + 100ms));
 
-        candidate third(w, *locks, {}, returns(elected::done));  // of the manager that had kept it
+        candidate third(w, *locks, {}, returns(elected::done));  // of the manager that keeps the lock
         w.run_for(1s);
-        BOOST_TEST(third.story() == "standing");
+        BOOST_TEST(third.event_names() == "standing");
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(who_has_not_done_it_keeps_nothing, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_at_least_without_done_releases_at_once, one_manager)
 {
     auto const keeps_nothing_after = [this](kind end, auto body) {
         candidate c(w, *locks, {.at_least = 10s}, body);
@@ -748,13 +749,13 @@ BOOST_FIXTURE_TEST_CASE(who_has_not_done_it_keeps_nothing, one_manager)
     };
     keeps_nothing_after(kind::stepped_down, returns(elected::step_down));
     keeps_nothing_after(kind::failed, fails());
-    keeps_nothing_after(kind::ended, for_ever(w));
+    keeps_nothing_after(kind::ended, works_until_cancelled(w));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_was_lost_is_not_kept, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_at_least_does_not_keep_a_lost_lock, one_manager)
 {
     candidate one(w, *locks, {.lock = {.ttl = 10s}, .at_least = 10s}, [&](lock&) -> asio::awaitable<elected> {
-        co_await stubborn_work(w, 9'600ms);  // lost at 9.4 s; its keys would be there until 10 s
+        co_await stubborn_work(w, 9'600ms);  // lost at 9.4 s; its keys expire at 10 s
         co_return elected::done;
     });
     one.run_to(kind::lost);
@@ -763,7 +764,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_lost_is_not_kept, one_manager)
     BOOST_TEST((w.now - lost <= 10ms));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_kept_does_not_hold_up_the_end_of_the_manager_which_leaves_it, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_at_least_does_not_delay_shutdown_which_leaves_the_keys, one_manager)
 {
     auto const began = w.now;
     candidate one(w, *locks, {.at_least = 8s}, returns(elected::done));
@@ -774,10 +775,10 @@ BOOST_FIXTURE_TEST_CASE(what_is_kept_does_not_hold_up_the_end_of_the_manager_whi
     w.run_until(began + 9s);
     BOOST_TEST(w.keys("lock:stock") == 3u);
     w.run_until(began + 11s);
-    BOOST_TEST(w.keys("lock:stock") == 0u);  // by its ttl
+    BOOST_TEST(w.keys("lock:stock") == 0u);  // the ttl is over
 }
 
-BOOST_AUTO_TEST_CASE(elect_that_is_done_although_it_was_stopped_keeps_the_lock)
+BOOST_AUTO_TEST_CASE(elect_at_least_keeps_the_lock_if_done_after_a_stop)
 {
     for (bool const cancelled : {false, true}) {
         one_manager f;
@@ -794,13 +795,14 @@ BOOST_AUTO_TEST_CASE(elect_that_is_done_although_it_was_stopped_keeps_the_lock)
         BOOST_TEST((f.w.now - began <= 1s + 100ms));
         f.w.run_until(began + 8s - 1ms);
         BOOST_TEST(f.w.keys("lock:stock") == 3u);
-        BOOST_TEST(f.w.keys_after(cancelled ? 10ms : 0ms) == (cancelled ? 0u : 3u));  // a manager that ends leaves it
+        // A manager that has been shut down leaves the keys to their ttl.
+        BOOST_TEST(f.w.keys_after(cancelled ? 10ms : 0ms) == (cancelled ? 0u : 3u));
     }
 }
 
-// The observer
+// elect_options::observe
 
-BOOST_FIXTURE_TEST_CASE(an_observer_that_throws_does_no_harm, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_with_an_observer_that_throws_succeeds, one_manager)
 {
     int told = 0;
     elect_options const options{.observe = [&](election_event) {
@@ -811,7 +813,7 @@ BOOST_FIXTURE_TEST_CASE(an_observer_that_throws_does_no_harm, one_manager)
     BOOST_TEST(told == 3);
 }
 
-BOOST_AUTO_TEST_CASE(an_observer_may_cancel_or_end_the_manager)
+BOOST_AUTO_TEST_CASE(elect_observer_may_cancel_or_destroy_the_manager)
 {
     for (bool const cancels : {true, false}) {
         for (auto const at :
@@ -830,7 +832,7 @@ BOOST_AUTO_TEST_CASE(an_observer_may_cancel_or_end_the_manager)
                     w.each([](auto& n) { n.reachable = false; });
                 one.stand(*locks, {.lock = {.ttl = 1s}}, [&](lock&) -> asio::awaitable<elected> {
                     if (at == kind::failed)
-                        throw std::runtime_error("out of hair dryers");
+                        throw std::runtime_error("the body has failed");
                     if (at != kind::stepped_down)
                         co_await work_for(w, 1h);
                     co_return elected::step_down;
@@ -847,7 +849,7 @@ BOOST_AUTO_TEST_CASE(an_observer_may_cancel_or_end_the_manager)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(nobody_need_observe_and_bodies_may_be_moved_only, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_without_observer_accepts_a_move_only_body, one_manager)
 {
     auto body = [owned = std::make_unique<int>(41)](lock&) -> asio::awaitable<elected> {
         co_return ++*owned == 42 ? elected::step_down : elected::done;
@@ -855,8 +857,7 @@ BOOST_FIXTURE_TEST_CASE(nobody_need_observe_and_bodies_may_be_moved_only, one_ma
     BOOST_TEST(run(w, elect(*locks, "stock", {}, std::move(body))).succeeded());
 }
 
-// By the time that a user's test sets.
-BOOST_AUTO_TEST_CASE(pauses_go_by_the_clock_of_the_test)
+BOOST_AUTO_TEST_CASE(elect_pauses_follow_the_manual_clock)
 {
     auto const nodes = {memory_server::at("a"), memory_server::at("b"), memory_server::at("c")};
     auto const clock = std::make_shared<testing::manual_clock>();
@@ -865,7 +866,7 @@ BOOST_AUTO_TEST_CASE(pauses_go_by_the_clock_of_the_test)
     int terms = 0;
     auto body = [&](lock&) -> asio::awaitable<elected> {
         if (++terms == 1)
-            throw std::runtime_error("out of hair dryers");
+            throw std::runtime_error("the body has failed");
         co_return elected::done;
     };
     bool done = false;
@@ -878,8 +879,8 @@ BOOST_AUTO_TEST_CASE(pauses_go_by_the_clock_of_the_test)
     BOOST_TEST(done);
 }
 
-// Under the thread sanitizer this shows that observer, body and pauses do not meet each other on the caller's threads.
-BOOST_AUTO_TEST_CASE(the_callers_executor_may_have_many_threads, *boost::unit_test::label("threads"))
+// The thread sanitizer checks that observer, body and pauses of a candidate never run at the same time.
+BOOST_AUTO_TEST_CASE(elect_on_a_thread_pool_never_runs_two_bodies_at_once, *boost::unit_test::label("threads"))
 {
     auto const nodes = {memory_server::at("pool1"), memory_server::at("pool2"), memory_server::at("pool3")};
     asio::thread_pool pool(4);
@@ -910,9 +911,8 @@ BOOST_AUTO_TEST_CASE(the_callers_executor_may_have_many_threads, *boost::unit_te
     pool.join();
 }
 
-// The end of the body and the strand of the manager are on different threads, or seem so.
-BOOST_AUTO_TEST_CASE(what_is_kept_for_at_least_so_long_is_kept_on_other_threads_too,
-                     *boost::unit_test::label("threads"))
+// The body ends on another thread than that of the manager's strand.
+BOOST_AUTO_TEST_CASE(elect_at_least_keeps_the_lock_on_other_threads, *boost::unit_test::label("threads"))
 {
     auto const server = memory_server::at("at-least");
     asio::thread_pool bodies(1), pool(1);

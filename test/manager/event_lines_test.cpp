@@ -1,4 +1,4 @@
-// Events as lines: sentences, logfmt and JSON.
+// Events as lines of a log: sentences, logfmt and JSON.
 
 #include "support/diary.hpp"
 #include "support/manager_test.hpp"
@@ -16,8 +16,8 @@ BOOST_AUTO_TEST_SUITE(event_lines)
 
 namespace {
 
-/// Lines of a log, without their time.
-struct page {
+/// Collects the lines of a log without their time.
+struct line_collector {
     std::vector<std::string> lines{};
 
     log_function writer()
@@ -29,10 +29,11 @@ struct page {
     }
 };
 
-/// What @p make writes about a lock with a difficult name, which is acquired and released.
+/// Acquires and releases a lock on @p name.
+/// @return the lines that the observer from @p make writes about it
 std::string written_by(std::shared_ptr<observer> (*make)(log_function), std::string_view name)
 {
-    page p;
+    line_collector p;
     lock_world w(3);
     auto const locks = w.connected({.owner = "web 3", .observer = make(p.writer())});
     p.lines.clear();
@@ -85,7 +86,7 @@ BOOST_AUTO_TEST_CASE(log_logfmt_of_a_difficult_name_escapes_it)
 
 BOOST_AUTO_TEST_CASE(log_json_of_a_loss_says_what_the_log_says)
 {
-    page log, sentences, json;
+    line_collector log, sentences, json;
     lock_world w(3);
     auto const locks = w.connected(
         {.log = log.writer(), .observer = observers({log_sentences(sentences.writer()), log_json(json.writer())})});
@@ -104,7 +105,7 @@ BOOST_AUTO_TEST_CASE(log_json_of_a_loss_says_what_the_log_says)
 
 BOOST_AUTO_TEST_CASE(log_json_of_a_round_names_each_node)
 {
-    page json;
+    line_collector json;
     lock_world w(3);
     w[1].reachable = false;
     auto const locks = w.manager({.observer = log_json(json.writer())});
@@ -137,7 +138,7 @@ BOOST_AUTO_TEST_CASE(log_json_of_bytes_that_are_not_utf8_is_utf8)
 
 BOOST_AUTO_TEST_CASE(log_sentences_of_texts_with_line_breaks_are_one_line)
 {
-    page log, sentences;
+    line_collector log, sentences;
     lock_world w(3);
     auto const locks =
         w.connected({.owner = "web\n3", .log = log.writer(), .observer = log_sentences(sentences.writer())});
@@ -152,7 +153,7 @@ BOOST_AUTO_TEST_CASE(log_sentences_of_texts_with_line_breaks_are_one_line)
 
 BOOST_AUTO_TEST_CASE(log_limits_lines_and_the_observer_receives_all)
 {
-    page log, json;
+    line_collector log, json;
     lock_world w(3);
     auto const locks = w.connected({.log = log.writer(), .observer = log_json(json.writer())});
     std::vector<lock_world::outcome> held;
@@ -166,12 +167,12 @@ BOOST_AUTO_TEST_CASE(log_limits_lines_and_the_observer_receives_all)
     BOOST_TEST(json.lines.size() == 120u);
 }
 
-BOOST_AUTO_TEST_CASE(observer_receives_lines_that_are_about_no_event)
+BOOST_AUTO_TEST_CASE(observer_receives_log_lines_that_belong_to_no_event)
 {
     struct thrower : observer {
         void acquisition_begun(events::acquisition_begun const&) override { throw std::runtime_error("disk\nfull"); }
     };
-    page log, json;
+    line_collector log, json;
     lock_world w(3);
     auto const locks =
         w.manager({.log = log.writer(), .observer = observers({std::make_shared<thrower>(), log_json(json.writer())})});

@@ -1,4 +1,4 @@
-// What a person is told when something goes wrong: in errors, in reports, and in the log.
+// Messages in exceptions, in attempt reports and in the log.
 
 #include "locks/explain.hpp"
 #include "support/manager_test.hpp"
@@ -8,7 +8,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(explaining)
+BOOST_AUTO_TEST_SUITE(error_messages)
 
 namespace {
 
@@ -20,7 +20,7 @@ struct line {
 
 template <std::size_t Servers>
 struct logging {
-    // How many lines hold the words; debug lines are for those who look for something.
+    // The number of lines that contain @p words, without debug lines.
     std::size_t count(std::string_view words) const
     {
         return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [&](auto& l) {
@@ -35,7 +35,7 @@ struct logging {
     }});
 };
 
-// One node of three that grants.
+// One of three nodes still grants.
 void break_two(lock_world& w)
 {
     w[1].refusal = errc::node_read_only;
@@ -48,7 +48,7 @@ constexpr auto* broken_two =
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(who_waits_in_the_queue_through_an_outage_is_told_of_an_outage)
+BOOST_AUTO_TEST_CASE(acquire_queued_during_an_outage_returns_no_quorum)
 {
     for (bool const connected_before : {false, true}) {
         lock_world w(3);
@@ -56,17 +56,18 @@ BOOST_AUTO_TEST_CASE(who_waits_in_the_queue_through_an_outage_is_told_of_an_outa
         if (connected_before)
             w.acquire(*locks, "warm-up");
         w.each([](auto& s) { s.reachable = false; });
-        std::deque<lock_world::outcome> orders(10);
-        for (std::size_t i = 0; i < orders.size(); ++i)
-            w.start_acquire(orders[i], *locks, "stock", {.wait = 1s, .report = &orders[i].report});
+        std::deque<lock_world::outcome> outcomes(10);
+        for (std::size_t i = 0; i < outcomes.size(); ++i)
+            w.start_acquire(outcomes[i], *locks, "stock", {.wait = 1s, .report = &outcomes[i].report});
         w.run_for(3s);
-        for (std::size_t i = 0; i < orders.size(); ++i) {
-            BOOST_TEST_CONTEXT("order " << i << ", connected before: " << connected_before) {
-                BOOST_TEST(orders[i].calls == 1);
-                BOOST_TEST((orders[i].ec == errc::no_quorum));
-                BOOST_TEST(orders[i].report.message.find("server-2 (no connection to the node)") != std::string::npos);
-                BOOST_TEST_REQUIRE(orders[i].report.nodes.size() == 3u);
-                BOOST_TEST((orders[i].report.nodes[1].error == errc::node_unreachable));
+        for (std::size_t i = 0; i < outcomes.size(); ++i) {
+            BOOST_TEST_CONTEXT("acquisition " << i << ", connected before: " << connected_before) {
+                BOOST_TEST(outcomes[i].calls == 1);
+                BOOST_TEST((outcomes[i].ec == errc::no_quorum));
+                BOOST_TEST(outcomes[i].report.message.find("server-2 (no connection to the node)")
+                           != std::string::npos);
+                BOOST_TEST_REQUIRE(outcomes[i].report.nodes.size() == 3u);
+                BOOST_TEST((outcomes[i].report.nodes[1].error == errc::node_unreachable));
             }
         }
         BOOST_TEST(locks->stats().no_quorum == 10u);
@@ -74,7 +75,7 @@ BOOST_AUTO_TEST_CASE(who_waits_in_the_queue_through_an_outage_is_told_of_an_outa
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_for_a_first_connection_is_told_of_the_nodes, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_waiting_for_the_first_connection_returns_no_quorum, manager_of<3>)
 {
     w.each([](auto& s) { s.connecting = true; });
     w[0].reachable = w[1].reachable = false;
@@ -85,7 +86,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_for_a_first_connection_is_told_of_the_nodes, m
     BOOST_TEST((second.ec == errc::no_quorum));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_behind_a_holder_is_told_of_contention_whatever_was_before, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_queued_behind_a_holder_after_an_outage_returns_contended, manager_of<3>)
 {
     w.each([](auto& s) { s.reachable = false; });
     auto first = w.start(*locks, "stock", {.ttl = 50s, .wait = 5s});
@@ -96,7 +97,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_behind_a_holder_is_told_of_contention_whatever
     BOOST_TEST((second.ec == errc::contended));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_coroutine_or_a_future_throws_names_the_resource_the_votes_and_each_reason, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(lock_error_names_the_resource_the_votes_and_each_reason, manager_of<3>)
 {
     break_two(w);
     std::vector<std::exception_ptr> failures;
@@ -107,7 +108,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_coroutine_or_a_future_throws_names_the_resource_t
     failures.push_back(run(w, locks->async_acquire("stock", asio::use_awaitable)).failure);
     failures.push_back(run(w, locks->with_lock("stock", nothing)).failure);
     auto const attempts = [&]() -> asio::awaitable<void> {
-        // Whoever wants a code gets a code.
+        // These tokens pass the plain error code.
         error_code ec;
         BOOST_TEST((co_await locks->async_acquire("stock", asio::redirect_error(asio::use_awaitable, ec))).empty());
         redirected = ec;
@@ -139,13 +140,13 @@ BOOST_FIXTURE_TEST_CASE(what_a_coroutine_or_a_future_throws_names_the_resource_t
         BOOST_TEST((ec == make_error_code(errc::no_quorum)));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_broken_option_is_named_with_its_value_and_its_limit, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(lock_error_of_an_invalid_option_states_value_and_limit, manager_of<3>)
 {
     BOOST_TEST(message_of(run(w, locks->async_acquire("stock", {.ttl = 5ms}, asio::use_awaitable)).failure)
                == "redlock: cannot hold \"stock\": ttl is 5 ms, but must be 20 ms to max_ttl, which is 60000 ms");
 }
 
-BOOST_FIXTURE_TEST_CASE(contention_names_those_who_did_not_vote_if_there_are_any, and_another<manager_of<3>>)
+BOOST_FIXTURE_TEST_CASE(attempt_report_of_contended_names_nodes_without_a_vote, and_another<manager_of<3>>)
 {
     auto won = w.acquire(*other, "st\x1b[2Jock");
     auto const all = w.acquire(*locks, "st\x1b[2Jock").report;
@@ -156,14 +157,14 @@ BOOST_FIXTURE_TEST_CASE(contention_names_those_who_did_not_vote_if_there_are_any
     BOOST_TEST(some.message.find("no vote from server-0 (no connection to the node)") != std::string::npos);
 }
 
-BOOST_FIXTURE_TEST_CASE(many_missing_nodes_are_counted, manager_of<15>)
+BOOST_FIXTURE_TEST_CASE(attempt_report_with_many_missing_nodes_counts_the_rest, manager_of<15>)
 {
     w.each([](auto& s) { s.reachable = false; });
     auto const report = w.acquire(*locks, "stock").report;
     BOOST_TEST(report.message.find("server-8 (no connection to the node) and 6 more") != std::string::npos);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_body_whose_lock_is_lost_learns_why, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(with_lock_that_loses_the_lock_throws_the_reason, manager_of<3>)
 {
     auto const body = [&](lock&) -> asio::awaitable<void> {
         break_two(w);
@@ -179,7 +180,7 @@ BOOST_FIXTURE_TEST_CASE(a_body_whose_lock_is_lost_learns_why, manager_of<3>)
            "server-2 (no connection to the node)");
 }
 
-BOOST_AUTO_TEST_CASE(a_body_that_releases_its_lock_itself_is_told_so)
+BOOST_AUTO_TEST_CASE(with_lock_whose_body_releases_the_lock_throws_not_held)
 {
     for (int const how : {0, 1, 2}) {
         lock_world w(3);
@@ -196,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_body_that_releases_its_lock_itself_is_told_so)
             stopped = true;
         };
         auto const ran = run(w, locks->with_lock("stock", body));
-        BOOST_TEST_CONTEXT("in way " << how) {
+        BOOST_TEST_CONTEXT("variant " << how) {
             BOOST_TEST((ran.code() == errc::not_held));
             BOOST_TEST(contains(message_of(ran.failure), "released the lock, or moved it away, which with_lock does"));
             BOOST_TEST((how == 1) == (taken && taken->held()));
@@ -204,19 +205,19 @@ BOOST_AUTO_TEST_CASE(a_body_that_releases_its_lock_itself_is_told_so)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_body_throws_counts_also_if_it_has_taken_the_lock_away, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(with_lock_rethrows_even_if_the_body_moved_the_lock_away, manager_of<3>)
 {
     lock taken;
     auto const body = [&](lock& held) -> asio::awaitable<void> {
         taken = std::move(held);
-        throw std::runtime_error("out of hair dryers");
+        throw std::runtime_error("the body has failed");
         co_return;
     };
-    BOOST_TEST(message_of(run(w, locks->with_lock("stock", body)).failure) == "another exception: out of hair dryers");
+    BOOST_TEST(message_of(run(w, locks->with_lock("stock", body)).failure) == "another exception: the body has failed");
     BOOST_TEST(taken.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_thousand_renewals_that_fail_are_two_lines, logging<3>)
+BOOST_FIXTURE_TEST_CASE(log_of_a_thousand_failing_renewals_has_two_lines, logging<3>)
 {
     auto held = w.start_numbered(1000, *locks, {.ttl = 20s, .renew = renewal::automatic});
     w.run_for(5s);
@@ -233,7 +234,7 @@ BOOST_FIXTURE_TEST_CASE(a_thousand_renewals_that_fail_are_two_lines, logging<3>)
     BOOST_TEST(locks->stats().held == 1000u);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_fails_and_is_well_again_at_once_is_told_once_a_second_at_most, logging<1>)
+BOOST_FIXTURE_TEST_CASE(log_of_flapping_renewals_has_two_lines_a_second_at_most, logging<1>)
 {
     auto const won = w.acquire(*locks, "stock", {.ttl = 600ms, .renew = renewal::automatic});
     for (int i = 0; i < 100; ++i) {
@@ -246,7 +247,7 @@ BOOST_FIXTURE_TEST_CASE(what_fails_and_is_well_again_at_once_is_told_once_a_seco
     BOOST_TEST(count("renewals ") <= 2u * 16);
 }
 
-BOOST_FIXTURE_TEST_CASE(whatever_happens_the_lines_of_a_second_are_bounded, logging<3>)
+BOOST_FIXTURE_TEST_CASE(log_of_five_thousand_losses_is_limited_per_second, logging<3>)
 {
     auto held = w.start_numbered(5000, *locks, {.ttl = 10s, .renew = renewal::automatic});
     w.run_for(1s);
@@ -256,17 +257,17 @@ BOOST_FIXTURE_TEST_CASE(whatever_happens_the_lines_of_a_second_are_bounded, logg
     for (auto first = lines.begin(), last = first; last != lines.end(); ++last) {
         while (last->when - first->when >= 1s)
             ++first;
-        BOOST_TEST_REQUIRE((last - first < 400));  // two kinds, and the turn of a second
+        BOOST_TEST_REQUIRE((last - first < 400));  // 100 for each of two kinds, in two seconds
     }
     BOOST_TEST(count("lost \"r") >= 99u);
     BOOST_TEST(count("the others are left out") >= 1u);
     w.each([](auto& s) { s.reachable = true; });
     auto won = w.acquire(*locks, "another", {.ttl = 1s});
-    w.run_for(10s);  // it is lost: a line
+    w.run_for(10s);  // the loss writes a line
     BOOST_TEST(count("lines were left out") >= 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_was_left_out_is_told_at_the_end_at_the_latest, logging<3>)
+BOOST_FIXTURE_TEST_CASE(log_reports_omitted_lines_at_shutdown, logging<3>)
 {
     auto held = w.start_numbered(300, *locks, {.ttl = 1s});
     w.run_for(2s);
@@ -276,15 +277,16 @@ BOOST_FIXTURE_TEST_CASE(what_was_left_out_is_told_at_the_end_at_the_latest, logg
     BOOST_TEST(count("lines were left out") == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(names_are_shown_without_what_could_forge_a_line_or_disturb_a_terminal, logging<3>)
+BOOST_FIXTURE_TEST_CASE(shown_name_replaces_control_characters_and_shortens, logging<3>)
 {
     auto const shown = [](std::string_view name) { return std::string(std::string_view(runtime::shown_name(name))); };
     BOOST_TEST(shown("order:4711 \xc3\xa4\xe2\x82\xac\xf0\x9f\x94\x92")
                == "order:4711 \xc3\xa4\xe2\x82\xac\xf0\x9f\x94\x92");
     BOOST_TEST(shown("a\x1b[31m\nb\x7f") == "a?[31m?b?");
+    // U+009B is the escape sequence "ESC [" in one character.
     BOOST_TEST(shown("\xc2\x9b"
                      "31m")
-               == "??31m");  // the same in one character
+               == "??31m");
     BOOST_TEST(shown("\xff\xc3") == "??");
     BOOST_TEST(shown(std::string(64, 'a')) == std::string(64, 'a'));
     BOOST_TEST(shown(std::string(65, 'a')) == std::string(64, 'a') + "\xe2\x80\xa6");

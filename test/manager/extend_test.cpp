@@ -3,9 +3,9 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(extending)
+BOOST_AUTO_TEST_SUITE(extensions)
 
-BOOST_FIXTURE_TEST_CASE(an_extension_moves_the_validity, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(extend_moves_the_validity, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 2s});
     w.run_for(1s);
@@ -18,7 +18,7 @@ BOOST_FIXTURE_TEST_CASE(an_extension_moves_the_validity, manager_of<3>)
     BOOST_TEST(w.keys("lock:stock") == 3u);
 }
 
-BOOST_FIXTURE_TEST_CASE(an_extension_never_shortens, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(extend_by_a_shorter_ttl_keeps_the_validity, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 10s});
     auto const valid_until = won.held.valid_until();
@@ -29,7 +29,8 @@ BOOST_FIXTURE_TEST_CASE(an_extension_never_shortens, manager_of<3>)
     BOOST_TEST(w.keys_after(5s) == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(rule_7_a_foreign_or_absent_key_is_not_extended)
+// Rule 7 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(extend_of_a_foreign_or_missing_key_returns_lost)
 {
     for (bool foreign : {true, false}) {
         lock_world w(3);
@@ -46,11 +47,12 @@ BOOST_AUTO_TEST_CASE(rule_7_a_foreign_or_absent_key_is_not_extended)
 
         BOOST_TEST(!won.held.held());
         w.run_for(2s);
-        BOOST_TEST(w[0].find("lock:stock") == nullptr);  // neither re-created nor prolonged
+        BOOST_TEST(w[0].find("lock:stock") == nullptr);  // neither set again nor prolonged
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_7_an_extension_needs_a_majority, manager_of<5>)
+// Rule 7 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(extend_without_a_majority_returns_no_quorum, manager_of<5>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 2s});
     w.run_for(1ms);
@@ -59,11 +61,12 @@ BOOST_FIXTURE_TEST_CASE(rule_7_an_extension_needs_a_majority, manager_of<5>)
 
     BOOST_TEST((w.extend(won.held, 10s) == errc::no_quorum));
 
-    BOOST_TEST(won.held.held());  // failing is not losing
+    BOOST_TEST(won.held.held());  // a failed extension is not a loss
     BOOST_TEST((won.held.valid_until() == valid_until));
 }
 
-BOOST_AUTO_TEST_CASE(rule_7_votes_that_come_after_the_old_validity_do_not_count)
+// Rule 7 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(extend_with_votes_after_the_old_validity_returns_lost)
 {
     lock_world w(3);
     auto locks = w.manager({.node_timeout = 300ms});
@@ -77,7 +80,8 @@ BOOST_AUTO_TEST_CASE(rule_7_votes_that_come_after_the_old_validity_do_not_count)
     BOOST_TEST(!won.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_7_extending_never_revives, manager_of<3>)
+// Rule 7 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(extend_after_expiry_or_release_does_not_revive_the_lock, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     w.run_for(2s);
@@ -91,10 +95,11 @@ BOOST_FIXTURE_TEST_CASE(rule_7_extending_never_revives, manager_of<3>)
     BOOST_TEST((w.extend(released.held, 10s) == errc::not_held));
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_7_a_lost_lock_is_not_extended_on_the_servers_either, manager_of<3>)
+// Rule 7 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(extend_of_a_lost_lock_sends_nothing, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
-    w.run_for(960ms);  // lost, and still on the servers
+    w.run_for(960ms);  // lost, but the keys have not expired
     BOOST_TEST(w.keys("lock:stock") == 3u);
 
     BOOST_TEST((w.extend(won.held, 30s) == errc::lost));
@@ -104,11 +109,11 @@ BOOST_FIXTURE_TEST_CASE(rule_7_a_lost_lock_is_not_extended_on_the_servers_either
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(an_extension_without_an_answer_is_cleaned_up_for_longer_too, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(release_after_an_unanswered_extend_retries_for_the_longer_ttl, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     w.each([](auto& s) { s.mute = true; });
-    BOOST_TEST((w.extend(won.held, 20s) == errc::no_quorum));  // carried out all the same
+    BOOST_TEST((w.extend(won.held, 20s) == errc::no_quorum));  // the servers have carried it out
     w.each([](auto& s) { s.mute = s.reachable = false; });
 
     won.held = {};
@@ -117,7 +122,7 @@ BOOST_FIXTURE_TEST_CASE(an_extension_without_an_answer_is_cleaned_up_for_longer_
     BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_longer_extension_is_cleaned_up_for_longer, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(release_after_a_longer_extend_retries_for_the_longer_ttl, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     BOOST_TEST(!w.extend(won.held, 20s));
@@ -130,7 +135,7 @@ BOOST_FIXTURE_TEST_CASE(a_longer_extension_is_cleaned_up_for_longer, manager_of<
     BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(broken_ttls_are_refused, manager_of<1>)
+BOOST_FIXTURE_TEST_CASE(extend_with_an_invalid_ttl_returns_invalid_argument, manager_of<1>)
 {
     auto won = w.acquire(*locks, "stock");
     for (auto ttl : {0ms, 19ms, 50ms, 60'001ms})

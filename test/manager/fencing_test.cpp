@@ -20,13 +20,13 @@ struct fenced_manager_of : manager_of<Servers> {
     fenced_manager_of() : manager_of<Servers>(fenced()) {}
 };
 
-// Connected to all nodes, so that time counts from the question.
+// The manager is connected, so its requests leave at once.
 template <std::size_t Servers>
 struct fenced_on : connected_to<Servers> {
     fenced_on() : connected_to<Servers>(fenced()) {}
 };
 
-// Who acquires it, and releases it again, has had this token.
+// Acquires and releases "stock". Returns the fencing token.
 std::uint64_t take(lock_world& w, lock_manager& locks, acquire_options options = {})
 {
     auto won = w.acquire(locks, "stock", options);
@@ -34,10 +34,10 @@ std::uint64_t take(lock_world& w, lock_manager& locks, acquire_options options =
     return won.held.fencing_token();
 }
 
-// Whether @p token is higher than the last one, which it follows.
+// Replaces @p last by @p token. Returns whether @p token is higher.
 bool rises(std::uint64_t& last, std::uint64_t token) { return token > std::exchange(last, token); }
 
-// A lock of three seconds that is renewed, on three nodes that know it.
+// A renewed lock with a ttl of 3 s. All three nodes have its key.
 struct renewed_lock : manager_of<3> {
     explicit renewed_lock(config const& settings = {}) : manager_of(settings) { w.run_for(1ms); }
 
@@ -48,7 +48,7 @@ std::uint64_t counter(lock_world& w, std::size_t i) { return w[i].counters["lock
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(without_fencing_there_is_none, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(fencing_token_without_fencing_is_zero, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock");
     BOOST_TEST(won.held.fencing_token() == 0u);
@@ -56,7 +56,7 @@ BOOST_FIXTURE_TEST_CASE(without_fencing_there_is_none, manager_of<3>)
     BOOST_TEST(lock().fencing_token() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(tokens_grow_with_every_acquisition_of_a_resource_by_whomever)
+BOOST_AUTO_TEST_CASE(fencing_token_grows_with_each_acquisition_by_any_manager)
 {
     lock_world w(3);
     auto a = w.manager(fenced()), b = w.manager(fenced());
@@ -68,8 +68,7 @@ BOOST_AUTO_TEST_CASE(tokens_grow_with_every_acquisition_of_a_resource_by_whomeve
     BOOST_TEST(a->stats().second_rounds + b->stats().second_rounds == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_token_is_the_time_at_first_and_counts_on_from_there_when_the_clock_is_behind,
-                        fenced_manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(fencing_token_is_the_time_or_counts_on_if_the_clock_is_behind, fenced_manager_of<3>)
 {
     w.wall_clock = 1'795'000'000'000'000;
     auto const first = take(w, *locks);
@@ -82,13 +81,14 @@ BOOST_FIXTURE_TEST_CASE(a_token_is_the_time_at_first_and_counts_on_from_there_wh
     BOOST_TEST(won.report.second_rounds == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(who_is_outbid_keeps_up_with_the_other_clock)
+BOOST_AUTO_TEST_CASE(fencing_with_a_slow_clock_needs_only_one_second_round)
 {
     lock_world w(3);
     auto ahead = w.manager(fenced()), behind = w.manager(fenced());
     std::uint64_t last = 0;
     for (int i = 0; i < 20; ++i) {
-        // It learns the lead less the time since the other one proposed, so it is outbid again only if that is shorter.
+        // `behind` learns how far `ahead` leads, minus the time since the last proposal of `ahead`. That time is longer
+        // in each pass, so `behind` has learned enough for the next one.
         w.wall_clock = 1'795'000'000'000'000 + 1000 * static_cast<unsigned>(i * i) + (i % 2 == 0 ? 5'000'000 : 0);
         BOOST_TEST(rises(last, take(w, i % 2 == 0 ? *ahead : *behind)));
     }
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(who_is_outbid_keeps_up_with_the_other_clock)
     BOOST_TEST(behind->stats().second_rounds == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(counters_that_have_lost_their_latest_values_are_lifted_by_the_hint, fenced_manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(fencing_token_rises_after_counters_lost_their_latest_values, fenced_manager_of<3>)
 {
     w.wall_clock = 1'795'000'000'000'000;
     std::uint64_t last = 0;
@@ -104,12 +104,12 @@ BOOST_FIXTURE_TEST_CASE(counters_that_have_lost_their_latest_values_are_lifted_b
         last = take(w, *locks);
         w.wall_clock += 2000;
     }
-    for (auto& s : w.servers)  // a power cut: the log has everything but the last moments
+    for (auto& s : w.servers)  // a power failure: the log lacks the last writes
         s->counters["lock:stock"] -= 5;
     BOOST_TEST(w.acquire(*locks, "stock").held.fencing_token() > last);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_higher_than_all_counters_takes_one_round_trip, fenced_manager_of<5>)
+BOOST_FIXTURE_TEST_CASE(fencing_with_a_proposal_above_all_counters_takes_one_round, fenced_manager_of<5>)
 {
     set_counters(w, {1, 3, 7, 5, 0});
     auto won = w.acquire(*locks, "stock");
@@ -121,7 +121,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_higher_than_all_counters_takes_one_round_trip, f
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_higher_than_the_counters_of_a_quorum_does_too, fenced_on<5>)
+BOOST_FIXTURE_TEST_CASE(fencing_with_a_proposal_above_a_quorum_takes_one_round, fenced_on<5>)
 {
     set_counters(w, {0, 0, 0, 9000, 9000});
     w[3].request_delay = w[4].request_delay = 1ms;
@@ -130,7 +130,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_higher_than_the_counters_of_a_quorum_does_too, f
     BOOST_TEST(won.report.second_rounds == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(one_client_needs_no_second_round_whatever_happens_to_the_nodes)
+BOOST_AUTO_TEST_CASE(fencing_by_one_client_with_failing_nodes_needs_no_second_round)
 {
     lock_world w(5);
     auto locks = w.connected({.fencing = true, .restart_guard = restart_guard::off});
@@ -160,7 +160,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_with_a_clock_that_stands_draws_higher_tokens, fe
     BOOST_TEST(take(w, *locks) == first + 2);
 }
 
-BOOST_FIXTURE_TEST_CASE(equal_counters_above_it_take_two, fenced_on<3>)
+BOOST_FIXTURE_TEST_CASE(fencing_with_equal_higher_counters_takes_a_second_round, fenced_on<3>)
 {
     set_counters(w, {9000, 9000, 9000});
     auto won = w.acquire(*locks, "stock");
@@ -170,11 +170,11 @@ BOOST_FIXTURE_TEST_CASE(equal_counters_above_it_take_two, fenced_on<3>)
     BOOST_TEST(locks->stats().second_rounds == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(where_they_disagree_it_asks_again_at_once_knowing_what_to_propose, fenced_on<3>)
+BOOST_FIXTURE_TEST_CASE(fencing_with_unequal_counters_asks_again_with_a_higher_proposal, fenced_on<3>)
 {
     set_counters(w, {1000, 2000, 3000});
     w[2].request_delay = 1ms;
-    auto won = w.acquire(*locks, "stock");  // without waiting: nobody holds it
+    auto won = w.acquire(*locks, "stock");  // without `wait`, because no client holds it
     auto const token = won.held.fencing_token();
     BOOST_TEST(token > 2001u);
     BOOST_TEST(token < 3000u);
@@ -182,15 +182,15 @@ BOOST_FIXTURE_TEST_CASE(where_they_disagree_it_asks_again_at_once_knowing_what_t
     BOOST_TEST(won.report.second_rounds == 1u);
     BOOST_TEST(counter(w, 0) == token);
     BOOST_TEST(counter(w, 1) == token);
-    // So the next one, who meets one of the two, gets a higher one.
+    // The next majority includes one of these two nodes, so its token is higher.
     w.run_for(5ms);
     w.release(won, 5ms);
     BOOST_TEST(w.acquire(*locks, "stock").held.fencing_token() > token);
 }
 
-BOOST_FIXTURE_TEST_CASE(each_repetition_learns_of_a_node_more, fenced_on<3>)
+BOOST_FIXTURE_TEST_CASE(fencing_learns_one_more_counter_in_each_repetition, fenced_on<3>)
 {
-    // Found on real servers, where any two of three answer first.
+    // This was found on real servers, where any two of three nodes answer first.
     set_counters(w, {1000, 2000, 3000});
     w[2].request_delay = 1ms;
     lock_world::outcome won;
@@ -203,7 +203,7 @@ BOOST_FIXTURE_TEST_CASE(each_repetition_learns_of_a_node_more, fenced_on<3>)
     BOOST_TEST(won.report.second_rounds == 2u);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_is_outbid_again_and_again_gives_up_and_leaves_nothing, fenced_on<3>)
+BOOST_FIXTURE_TEST_CASE(fencing_outbid_three_times_returns_contended_and_leaves_no_key, fenced_on<3>)
 {
     std::uint64_t others = 1'000'000;
     auto won = w.start(*locks, "stock", {});
@@ -216,7 +216,7 @@ BOOST_FIXTURE_TEST_CASE(who_is_outbid_again_and_again_gives_up_and_leaves_nothin
     BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_token_needs_a_quorum_of_all_nodes_not_of_those_that_granted, fenced_on<5>)
+BOOST_FIXTURE_TEST_CASE(fencing_token_needs_a_quorum_of_all_nodes, fenced_on<5>)
 {
     set_counters(w, {1000, 1000, 2000, 0, 0});
     w[3].reachable = w[4].reachable = false;
@@ -226,9 +226,10 @@ BOOST_FIXTURE_TEST_CASE(a_token_needs_a_quorum_of_all_nodes_not_of_those_that_gr
         BOOST_TEST(counter(w, i) == won.held.fencing_token());
 }
 
-BOOST_FIXTURE_TEST_CASE(only_nodes_that_have_granted_are_asked_in_the_second_round, fenced_on<5>)
+BOOST_FIXTURE_TEST_CASE(fencing_second_round_asks_only_nodes_that_granted, fenced_on<5>)
 {
-    // One that has not may take a later holder's number for us, and tokens would not follow the locks any more.
+    // A node that denied may already have the number of a later holder. If it counted on for us, tokens would no longer
+    // grow in the order of the locks.
     set_counters(w, {9000, 9000, 9000, 9000, 9000});
     w[3].entries["lock:stock"] = {"somebody else", w.now + 1h};
     w[4].request_delay = 5ms;
@@ -239,7 +240,7 @@ BOOST_FIXTURE_TEST_CASE(only_nodes_that_have_granted_are_asked_in_the_second_rou
         BOOST_TEST(w[i].count(kind::raise) == (i < 3 ? 1u : 0u));
 }
 
-BOOST_AUTO_TEST_CASE(a_clock_that_is_far_behind_is_told_once)
+BOOST_AUTO_TEST_CASE(fencing_with_a_clock_far_behind_logs_one_warning)
 {
     std::vector<std::string> lines;
     lock_world w(3);
@@ -257,7 +258,7 @@ BOOST_AUTO_TEST_CASE(a_clock_that_is_far_behind_is_told_once)
     BOOST_TEST(lines[0].find("the tokens of \"stock\" are 90 s ahead of this clock") != std::string::npos);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_last_token_is_the_last, fenced_on<3>)
+BOOST_FIXTURE_TEST_CASE(fencing_after_the_last_token_fails, fenced_on<3>)
 {
     auto const end = std::uint64_t(1) << 53;
     set_counters(w, {end - 3, end - 3, end - 3});
@@ -267,14 +268,14 @@ BOOST_FIXTURE_TEST_CASE(the_last_token_is_the_last, fenced_on<3>)
     BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_node_that_knows_no_tokens_draws_none, fenced_manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(fencing_with_nodes_that_return_no_token_returns_no_quorum, fenced_manager_of<3>)
 {
     w.each([](auto& s) { s.draws_tokens = false; });
     BOOST_TEST((w.acquire(*locks, "stock").ec == errc::no_quorum));
     BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_node_in_quarantine_does_not_vouch_for_a_token, fenced_on<3>)
+BOOST_FIXTURE_TEST_CASE(fencing_ignores_the_counter_of_a_node_in_quarantine, fenced_on<3>)
 {
     w[0].restart();
     w.acquire(*locks, "other");
@@ -282,14 +283,14 @@ BOOST_FIXTURE_TEST_CASE(a_node_in_quarantine_does_not_vouch_for_a_token, fenced_
     set_counters(w, {0, 9000, 0});
     w[2].request_delay = 200us;
     auto won = w.start(*locks, "stock", {});
-    w.run_for(450us);  // it has both grants, and the two nodes that are well disagree
+    w.run_for(450us);  // both grants have arrived; the counters of the trusted nodes differ
     BOOST_TEST(!won.done);
     w.end_of(won);
     BOOST_TEST(won.held.fencing_token() > 9000u);
     BOOST_TEST(counter(w, 2) == won.held.fencing_token());
 }
 
-BOOST_AUTO_TEST_CASE(validity_counts_from_before_the_first_round_and_ends_the_second)
+BOOST_AUTO_TEST_CASE(fencing_second_round_does_not_extend_the_validity)
 {
     lock_world w(3);
     set_counters(w, {9000, 9000, 9000});
@@ -307,7 +308,7 @@ BOOST_AUTO_TEST_CASE(validity_counts_from_before_the_first_round_and_ends_the_se
     BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(cancelled_in_the_second_round_it_leaves_nothing, fenced_on<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_cancelled_in_the_second_round_leaves_no_key, fenced_on<3>)
 {
     set_counters(w, {1000, 2000, 3000});
     asio::cancellation_signal cancel;
@@ -320,7 +321,7 @@ BOOST_FIXTURE_TEST_CASE(cancelled_in_the_second_round_it_leaves_nothing, fenced_
     BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_manager_may_go_in_the_second_round, fenced_on<3>)
+BOOST_FIXTURE_TEST_CASE(lock_manager_destroyed_in_the_second_round_leaves_no_key, fenced_on<3>)
 {
     set_counters(w, {1000, 2000, 3000});
     auto won = w.start(*locks, "stock", {});
@@ -333,7 +334,7 @@ BOOST_FIXTURE_TEST_CASE(the_manager_may_go_in_the_second_round, fenced_on<3>)
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(renewal_keeps_the_token_and_leaves_the_counters_alone, fenced_manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(renewal_changes_neither_token_nor_counters, fenced_manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
     auto const token = won.held.fencing_token();
@@ -343,7 +344,7 @@ BOOST_FIXTURE_TEST_CASE(renewal_keeps_the_token_and_leaves_the_counters_alone, f
     w.each([&](auto& s) { BOOST_TEST(s.counters["lock:stock"] == token); });
 }
 
-BOOST_AUTO_TEST_CASE(clients_with_and_without_fencing_exclude_each_other)
+BOOST_AUTO_TEST_CASE(acquire_with_and_without_fencing_exclude_each_other)
 {
     lock_world w(3);
     auto with = w.manager(fenced()), without = w.manager();
@@ -355,7 +356,7 @@ BOOST_AUTO_TEST_CASE(clients_with_and_without_fencing_exclude_each_other)
     BOOST_TEST((w.acquire(*with, "stock").ec == errc::contended));
 }
 
-BOOST_AUTO_TEST_CASE(a_larger_quorum_is_needed_to_acquire_but_not_to_keep)
+BOOST_AUTO_TEST_CASE(fence_quorum_applies_to_acquire_but_not_to_extend_or_release)
 {
     lock_world w(5);
     auto locks = w.manager(fenced(4));
@@ -370,7 +371,7 @@ BOOST_AUTO_TEST_CASE(a_larger_quorum_is_needed_to_acquire_but_not_to_keep)
     BOOST_TEST(!w.release(won.held));
 }
 
-BOOST_AUTO_TEST_CASE(a_larger_quorum_outlives_nodes_that_forget_without_a_clock)
+BOOST_AUTO_TEST_CASE(fence_quorum_of_all_nodes_keeps_tokens_rising_after_restarts)
 {
     lock_world w(3);
     auto locks = w.manager({.fencing = true, .fence_quorum = 3, .restart_guard = restart_guard::off});
@@ -383,7 +384,7 @@ BOOST_AUTO_TEST_CASE(a_larger_quorum_outlives_nodes_that_forget_without_a_clock)
     }
 }
 
-BOOST_AUTO_TEST_CASE(the_quorum_must_be_a_majority_and_not_more_than_there_are)
+BOOST_AUTO_TEST_CASE(fence_quorum_out_of_range_is_refused)
 {
     for (std::size_t const wrong : {1u, 2u, 6u}) {
         std::vector<std::string> const five{"memory://a", "memory://b", "memory://c", "memory://d", "memory://e"};
@@ -394,9 +395,9 @@ BOOST_AUTO_TEST_CASE(the_quorum_must_be_a_majority_and_not_more_than_there_are)
     BOOST_TEST(refusal({.nodes = {"memory://a"}, .fence_quorum = 1}) != "accepted");
 }
 
-// A tombstone
+// Tombstones
 
-BOOST_FIXTURE_TEST_CASE(on_the_same_connection_nothing_overtakes_and_no_tombstone_is_left, fenced_manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(release_on_the_same_connection_leaves_no_tombstone, fenced_manager_of<3>)
 {
     w[0].request_delay = 5ms;
     auto won = w.acquire(*locks, "stock");
@@ -406,7 +407,7 @@ BOOST_FIXTURE_TEST_CASE(on_the_same_connection_nothing_overtakes_and_no_tombston
 
 // Healing
 
-BOOST_AUTO_TEST_CASE(a_renewal_sets_the_key_again_where_it_was_forgotten)
+BOOST_AUTO_TEST_CASE(heal_sets_the_key_again_on_a_restarted_node)
 {
     for (bool const with_fencing : {false, true}) {
         renewed_lock f({.fencing = with_fencing});
@@ -421,7 +422,7 @@ BOOST_AUTO_TEST_CASE(a_renewal_sets_the_key_again_where_it_was_forgotten)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_long_hold_survives_a_rolling_restart)
+BOOST_AUTO_TEST_CASE(heal_keeps_a_lock_through_a_rolling_restart)
 {
     lock_world w(3);
     auto locks = w.manager({.max_ttl = 4s});
@@ -434,7 +435,7 @@ BOOST_AUTO_TEST_CASE(a_long_hold_survives_a_rolling_restart)
     BOOST_TEST(w.keys("lock:stock") == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(a_healed_node_in_quarantine_does_not_count)
+BOOST_AUTO_TEST_CASE(heal_of_a_node_in_quarantine_does_not_count)
 {
     lock_world w(3);
     auto locks = w.manager({.max_ttl = 10s});
@@ -442,11 +443,11 @@ BOOST_AUTO_TEST_CASE(a_healed_node_in_quarantine_does_not_count)
     w.run_for(1ms);
     w[0].restart();
     BOOST_TEST(w.keys_after(2s) == 3u);
-    w[1].restart();  // the first one has the key again, but may have granted it to somebody else before it forgot
+    w[1].restart();  // server 0 may have granted the lock to another client, and forgotten that
     BOOST_TEST(!w.held_after(3s, won));
 }
 
-BOOST_AUTO_TEST_CASE(a_rolling_restart_ends_a_hold_that_is_not_healed)
+BOOST_AUTO_TEST_CASE(heal_disabled_loses_the_lock_in_a_rolling_restart)
 {
     lock_world w(3);
     auto locks = w.manager({.heal = false});
@@ -459,17 +460,17 @@ BOOST_AUTO_TEST_CASE(a_rolling_restart_ends_a_hold_that_is_not_healed)
     BOOST_TEST(!w.held_after(5s, won));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_healed_node_counts_from_the_next_renewal_on, renewed_lock)
+BOOST_FIXTURE_TEST_CASE(heal_of_two_of_three_nodes_at_once_loses_the_lock, renewed_lock)
 {
     w[0].restart();
-    w[1].restart();  // two of three: somebody else may have had it in between
+    w[1].restart();  // another client may have had the lock in between
     BOOST_TEST(!w.held_after(2s, won));
     BOOST_TEST((locks->stats().lost == 1u));
     BOOST_TEST((w.release(won.held) == errc::not_held));
     BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_renewal_does_not_take_what_belongs_to_somebody_else, renewed_lock)
+BOOST_FIXTURE_TEST_CASE(heal_does_not_replace_a_foreign_key, renewed_lock)
 {
     w[1].entries["lock:stock"] = {"somebody else", w.now + 1h};
     BOOST_TEST(w.held_after(5s, won));
@@ -477,7 +478,7 @@ BOOST_FIXTURE_TEST_CASE(a_renewal_does_not_take_what_belongs_to_somebody_else, r
     BOOST_TEST(locks->stats().healed == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_node_that_was_down_at_first_is_given_the_key_too_and_rid_of_it, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(heal_sets_the_key_on_a_node_that_was_down_and_release_deletes_it, manager_of<3>)
 {
     w[2].reachable = false;
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
@@ -489,7 +490,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_was_down_at_first_is_given_the_key_too_and_r
     BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_node_that_could_not_be_healed_is_not_cleaned_up_for_long, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(release_ends_soon_on_a_node_that_could_not_be_healed, manager_of<3>)
 {
     w[2].reachable = false;
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
@@ -500,7 +501,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_could_not_be_healed_is_not_cleaned_up_for_lo
     BOOST_TEST(!w.shutdown(*locks));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_node_that_was_healed_before_its_denial_arrived_is_released_too, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(release_deletes_a_key_healed_before_the_denial_arrived, connected_to<3>)
 {
     w[2].entries["lock:stock"] = {"somebody else", w.now + 500ms};
     w[2].reply_delay = 1400ms;
@@ -513,7 +514,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_was_healed_before_its_denial_arrived_is_rele
     BOOST_TEST(w.keys_after(100ms) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(an_acquisition_that_comes_after_the_release_of_a_healed_key_is_deleted_too, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(release_of_a_healed_key_deletes_a_late_acquisition, connected_to<3>)
 {
     w[0].request_delay = 2500ms;  // on a connection that breaks
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
@@ -528,7 +529,7 @@ BOOST_FIXTURE_TEST_CASE(an_acquisition_that_comes_after_the_release_of_a_healed_
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(an_extension_by_hand_does_not_heal, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(extend_does_not_heal, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock");
     w.run_for(1ms);
@@ -537,37 +538,37 @@ BOOST_FIXTURE_TEST_CASE(an_extension_by_hand_does_not_heal, manager_of<3>)
     BOOST_TEST(w.keys("lock:stock") == 2u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_renewal_that_comes_after_the_release_does_not_bring_the_key_back, renewed_lock)
+BOOST_FIXTURE_TEST_CASE(heal_that_arrives_after_the_release_sets_no_key, renewed_lock)
 {
     w[0].restart();
-    w[0].request_delay = 4s;  // the renewal that would heal is under way when the release overtakes it
+    w[0].request_delay = 4s;  // the release overtakes the renewal that would heal
     BOOST_TEST(w.held_after(1500ms, won));
     w[0].request_delay = 100us;
     w[0].connection = 9;
-    // Its connection is known to be broken.
+    // The node knows that the connection of this renewal has ended.
     w.release(won, 20s);
     BOOST_TEST(w[0].count(kind::extend) >= 1u);
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_renewal_that_is_carried_out_while_its_release_waits_to_be_sent_is_deleted_too, renewed_lock)
+BOOST_FIXTURE_TEST_CASE(release_that_waits_deletes_a_key_that_was_healed_meanwhile, renewed_lock)
 {
     w[0].restart();
-    w[0].hung = true;  // the renewal that would heal stays there
+    w[0].hung = true;  // the server holds back the renewal that would heal
     w.run_for(1500ms);
-    w[0].connecting = true;  // nothing more is sent: it has been silent for too long
+    w[0].connecting = true;  // the node sends nothing to a silent server
     w.release(won, 2400ms);
-    w[0].mute = true;  // it sets the key, and nobody hears of that
+    w[0].mute = true;  // the renewal sets the key; its answer is lost
     w[0].hung = false;
     BOOST_TEST(w.keys_after(10ms) == 1u);
-    w.run_for(1s);  // the time is over for which the key would live if the renewal had come at once
+    w.run_for(1s);  // a key that was set without delay would have expired
     w[0].connecting = w[0].mute = false;
     BOOST_TEST(w.keys_after(700ms) == 0u);
-    BOOST_TEST(w[0].count(kind::release) >= 1u);  // until the renewal is answered
+    BOOST_TEST(w[0].count(kind::release) >= 1u);  // repeated until the renewal is answered
 }
 
-// A store that numbers what it does needs no second round to have its number taken.
-BOOST_FIXTURE_TEST_CASE(one_node_may_count_on_by_itself, fenced_on<1>)
+// A store that numbers its operations chooses the token itself.
+BOOST_FIXTURE_TEST_CASE(fencing_with_one_node_that_counts_itself_needs_no_second_round, fenced_on<1>)
 {
     w[0].counts_by = 1'000;
     std::uint64_t before = 0;
@@ -580,7 +581,7 @@ BOOST_FIXTURE_TEST_CASE(one_node_may_count_on_by_itself, fenced_on<1>)
     BOOST_TEST(locks->stats().second_rounds == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(several_nodes_that_count_by_themselves_agree_in_a_second_round, fenced_on<3>)
+BOOST_FIXTURE_TEST_CASE(fencing_with_three_nodes_that_count_takes_a_second_round, fenced_on<3>)
 {
     for (std::size_t i = 0; i < 3; ++i)
         w[i].counts_by = 1'000'000 * (1 + i);
@@ -590,7 +591,7 @@ BOOST_FIXTURE_TEST_CASE(several_nodes_that_count_by_themselves_agree_in_a_second
     BOOST_TEST(take(w, *locks, {.ttl = 3s, .wait = 1s}) > first);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_number_below_the_proposal_is_no_token, fenced_on<1>)
+BOOST_FIXTURE_TEST_CASE(fencing_with_a_number_below_the_proposal_takes_a_second_round, fenced_on<1>)
 {
     w[0].counts_by = ~std::uint64_t(0);  // one less than was proposed
     auto won = w.acquire(*locks, "stock", {.ttl = 3s});

@@ -3,7 +3,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(inspecting)
+BOOST_AUTO_TEST_SUITE(inspections)
 
 namespace {
 
@@ -18,7 +18,7 @@ std::pair<error_code, lock_info> inspect(lock_world& w, lock_manager& locks, std
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(it_tells_who_holds_a_lock_for_how_long_and_where)
+BOOST_AUTO_TEST_CASE(inspect_reports_owner_remaining_time_and_nodes)
 {
     lock_world w(3);
     auto locks = w.manager({.owner = "web-1"});
@@ -33,14 +33,14 @@ BOOST_AUTO_TEST_CASE(it_tells_who_holds_a_lock_for_how_long_and_where)
     BOOST_TEST(info.resource == "stock");
     BOOST_TEST(info.locked);
     BOOST_TEST(info.owner == "web-1");
-    BOOST_TEST((info.remaining > 4900ms && info.remaining <= 5s));  // then the majority is gone
+    BOOST_TEST((info.remaining > 4900ms && info.remaining <= 5s));  // after that, one node has the key
     BOOST_TEST(info.nodes.size() == 3u);
     BOOST_TEST(info.nodes[0].locked);
     BOOST_TEST((info.nodes[0].remaining > 8900ms));
     BOOST_TEST(!info.nodes[2].locked);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_minority_is_no_holder, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(inspect_of_a_key_on_a_minority_reports_not_locked, manager_of<3>)
 {
     w[0].entries["lock:stock"] = {"foreign", w.now + 1h};
 
@@ -52,7 +52,7 @@ BOOST_FIXTURE_TEST_CASE(a_minority_is_no_holder, manager_of<3>)
     BOOST_TEST(info.nodes[0].owner == "");
 }
 
-BOOST_FIXTURE_TEST_CASE(without_a_majority_of_answers_it_says_so_and_tells_what_is_known, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(inspect_without_a_majority_returns_no_quorum_and_known_nodes, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock");
     w.run_for(1ms);

@@ -13,8 +13,8 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(lifetimes)
 
-BOOST_FIXTURE_TEST_CASE(rule_11_destroying_the_manager_aborts_what_waits_and_tells_who_holds,
-                        and_another<manager_of<3>>)
+// Rule 11 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(lock_manager_destroyed_aborts_acquire_and_wait_lost, and_another<manager_of<3>>)
 {
     auto blocker = w.acquire(*other, "busy", {.ttl = 60s});
     auto won = w.acquire(*locks, "stock");
@@ -31,7 +31,7 @@ BOOST_FIXTURE_TEST_CASE(rule_11_destroying_the_manager_aborts_what_waits_and_tel
     }
     BOOST_TEST(lost.calls == 1);
     BOOST_TEST((lost.ec == asio::error::operation_aborted));
-    BOOST_TEST(won.held.held());  // the handle is left, and so its lock is
+    BOOST_TEST(won.held.held());  // the handle keeps its lock
     BOOST_TEST(w.keys("lock:stock") == 3u);
     BOOST_TEST(!w.held_after(10s, won));
     BOOST_TEST(won.held.resource() == "stock");
@@ -40,7 +40,7 @@ BOOST_FIXTURE_TEST_CASE(rule_11_destroying_the_manager_aborts_what_waits_and_tel
     BOOST_TEST(blocker.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_lost_lock_whose_handle_is_left_is_cleaned_up_by_the_shutdown, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(shutdown_deletes_the_keys_of_a_lost_lock, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 60s});
     w.run_for(1ms);
@@ -57,7 +57,8 @@ BOOST_FIXTURE_TEST_CASE(a_lost_lock_whose_handle_is_left_is_cleaned_up_by_the_sh
     BOOST_TEST(locks->stats().held == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(rule_11_a_lost_lock_outlives_its_context)
+// Rule 11 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(lock_lost_before_its_context_ended_returns_not_held)
 {
     asio::io_context elsewhere;
     lock survivor;
@@ -78,7 +79,8 @@ BOOST_AUTO_TEST_CASE(rule_11_a_lost_lock_outlives_its_context)
     BOOST_TEST((waited == errc::not_held));
 }
 
-BOOST_AUTO_TEST_CASE(rule_11_a_handle_outlives_its_manager_and_its_context)
+// Rule 11 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(lock_destroyed_after_its_manager_and_context_is_not_held)
 {
     lock survivor, sleeper;
     bool done = false;
@@ -96,7 +98,7 @@ BOOST_AUTO_TEST_CASE(rule_11_a_handle_outlives_its_manager_and_its_context)
     BOOST_TEST(done);
 }
 
-BOOST_FIXTURE_TEST_CASE(shutdown_releases_drains_and_refuses_what_comes_later, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(shutdown_releases_and_aborts_later_acquisitions, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.renew = renewal::automatic});
     w.run_for(1ms);
@@ -115,7 +117,7 @@ BOOST_FIXTURE_TEST_CASE(shutdown_releases_drains_and_refuses_what_comes_later, m
     BOOST_TEST(s.cleaning == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(shutdown_ends_in_bounded_time_whatever_the_nodes_do)
+BOOST_AUTO_TEST_CASE(shutdown_with_hung_nodes_ends_in_bounded_time)
 {
     lock_world w(3);
     auto locks = w.manager({.node_timeout = 50ms, .connect_timeout = 200ms});
@@ -131,7 +133,7 @@ BOOST_AUTO_TEST_CASE(shutdown_ends_in_bounded_time_whatever_the_nodes_do)
     BOOST_TEST(!won.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(waiting_for_a_shutdown_can_be_cancelled, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(async_shutdown_cancelled_completes_while_the_shutdown_goes_on, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock");
     w.each([](auto& s) { s.hung = true; });
@@ -147,7 +149,8 @@ BOOST_FIXTURE_TEST_CASE(waiting_for_a_shutdown_can_be_cancelled, manager_of<3>)
     BOOST_TEST((cancelled.when < stopped.when));
 }
 
-BOOST_AUTO_TEST_CASE(rule_11_the_manager_may_go_at_any_moment)
+// Rule 11 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(lock_manager_destroyed_at_any_moment_leaves_no_key)
 {
     for (auto moment = 0us; moment < 3000us; moment += 40us) {
         lock_world w(3);
@@ -168,9 +171,10 @@ BOOST_AUTO_TEST_CASE(rule_11_the_manager_may_go_at_any_moment)
     }
 }
 
-BOOST_AUTO_TEST_CASE(rule_11_the_io_context_may_go_at_any_moment)
+// Rule 11 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(io_context_destroyed_at_any_moment_leaves_no_held_lock)
 {
-    // Everything is in flight when the context goes: no handler is called, nothing leaks (the sanitizers look).
+    // Operations are in flight when the context is destroyed. The sanitizers report leaks.
     for (auto moment = 0us; moment < 3000us; moment += 40us) {
         auto calls = 0;
         std::unique_ptr<lock_manager> locks;
@@ -200,7 +204,8 @@ BOOST_AUTO_TEST_CASE(rule_11_the_io_context_may_go_at_any_moment)
     }
 }
 
-BOOST_AUTO_TEST_CASE(rule_11_the_io_context_may_go_in_the_second_round_of_fencing)
+// Rule 11 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(io_context_destroyed_in_the_second_round_leaves_no_held_lock)
 {
     for (auto moment = 0us; moment < 1000us; moment += 20us) {
         std::unique_ptr<lock_manager> locks;
@@ -217,7 +222,7 @@ BOOST_AUTO_TEST_CASE(rule_11_the_io_context_may_go_in_the_second_round_of_fencin
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(ten_thousand_rounds_that_end_in_every_way_leave_no_memory_behind, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_ten_thousand_times_leaks_no_memory, manager_of<3>)
 {
     auto const round = [&](int i) {
         asio::cancellation_signal cancel;
@@ -251,7 +256,7 @@ BOOST_FIXTURE_TEST_CASE(ten_thousand_rounds_that_end_in_every_way_leave_no_memor
             in_use = ::mallinfo2().uordblks;
     }
     BOOST_TEST(calls == 10'000);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they look for leaks themselves
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // the sanitizers look for leaks
     BOOST_TEST(::mallinfo2().uordblks < in_use + 16 * 1024);
 #endif
     BOOST_TEST(!w.shutdown(*locks));
@@ -259,7 +264,8 @@ BOOST_FIXTURE_TEST_CASE(ten_thousand_rounds_that_end_in_every_way_leave_no_memor
     BOOST_TEST(s.held + s.running + s.cleaning == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(rule_11_calls_after_the_context_has_gone_are_harmless)
+// Rule 11 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(async_functions_called_after_the_context_is_gone_complete)
 {
     std::unique_ptr<lock_manager> locks;
     lock held;
@@ -279,7 +285,7 @@ BOOST_AUTO_TEST_CASE(rule_11_calls_after_the_context_has_gone_are_harmless)
     BOOST_CHECK_NO_THROW(locks->async_shutdown(asio::use_future).get());
 }
 
-BOOST_AUTO_TEST_CASE(a_release_that_races_with_the_shutdown_completes)
+BOOST_AUTO_TEST_CASE(release_before_or_during_shutdown_completes)
 {
     for (int order = 0; order < 2; ++order) {
         lock_world w(3);
@@ -298,7 +304,7 @@ BOOST_AUTO_TEST_CASE(a_release_that_races_with_the_shutdown_completes)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_coroutine_that_is_dropped_while_it_waits_gives_everything_back, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(wait_lost_in_a_cancelled_coroutine_releases_the_lock, manager_of<3>)
 {
     {
         auto body = [&]() -> asio::awaitable<void> {
@@ -315,7 +321,7 @@ BOOST_FIXTURE_TEST_CASE(a_coroutine_that_is_dropped_while_it_waits_gives_everyth
     BOOST_TEST(locks->stats().held == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_log_function_that_throws_keeps_nobody_from_being_told)
+BOOST_AUTO_TEST_CASE(log_function_that_throws_does_not_stop_wait_lost)
 {
     lock_world w(3);
     int lines = 0;
@@ -331,7 +337,7 @@ BOOST_AUTO_TEST_CASE(a_log_function_that_throws_keeps_nobody_from_being_told)
     BOOST_TEST(!w.acquire(*locks, "other").ec);
 }
 
-BOOST_AUTO_TEST_CASE(a_log_function_may_destroy_the_manager)
+BOOST_AUTO_TEST_CASE(log_function_may_destroy_the_manager)
 {
     lock_world w(3);
     std::unique_ptr<lock_manager> locks;
@@ -346,7 +352,7 @@ BOOST_AUTO_TEST_CASE(a_log_function_may_destroy_the_manager)
     BOOST_TEST(w.keys("lock:other") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_log_function_is_never_called_from_within_a_call)
+BOOST_AUTO_TEST_CASE(log_function_is_never_called_inside_a_call)
 {
     lock_world w(3);
     bool inside = false;
@@ -356,7 +362,7 @@ BOOST_AUTO_TEST_CASE(a_log_function_is_never_called_from_within_a_call)
         ++lines;
     }});
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
-    w.stall_for(2s);  // the loss is noticed by the call, which has the strand to itself
+    w.stall_for(2s);  // the call below is the first to notice the loss
     asio::post(w.context, [&] {
         inside = true;
         won.held.async_extend(1s, [](error_code) {});
@@ -366,7 +372,7 @@ BOOST_AUTO_TEST_CASE(a_log_function_is_never_called_from_within_a_call)
     BOOST_TEST(lines == 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(many_waits_for_a_loss_are_cancelled_each_once, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(wait_lost_cancelled_fifty_thousand_times_completes_each_once, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 30s});
     std::deque<asio::cancellation_signal> cancel(50'000);
@@ -407,7 +413,7 @@ struct counted_executor {
     friend bool operator!=(counted_executor const& a, counted_executor const& b) noexcept { return !(a == b); }
 };
 
-// Returns how many copies of the executor the cancellation slot keeps after the execution context has gone.
+// Returns how many copies of the executor the cancellation slot keeps after the execution context is destroyed.
 template <class Start>
 long copies_left(Start start)
 {
@@ -421,7 +427,7 @@ long copies_left(Start start)
         copies = executor.copies;
         start(world, won.held, asio::any_io_executor(executor), signal.slot());
         world.w.run_for(10ms);
-        BOOST_TEST(copies.use_count() > 2);  // it is under way
+        BOOST_TEST(copies.use_count() > 2);  // the operation is under way
     }
     return copies.use_count() - 1;
 }
@@ -442,9 +448,9 @@ auto called(Begin begin)
     };
 }
 
-// The servers carry out, but do not answer.
+// The servers carry out requests but do not reply.
 template <class Begin>
-auto called_in_vain(Begin begin)
+auto called_without_reply(Begin begin)
 {
     return called([begin](auto& world, lock& held, auto handler) {
         world.w.each([](auto& s) { s.mute = true; });
@@ -453,7 +459,7 @@ auto called_in_vain(Begin begin)
 }
 
 template <class Result>
-asio::awaitable<Result> for_ever()
+asio::awaitable<Result> never_ends()
 {
     asio::steady_timer never(co_await asio::this_coro::executor, asio::steady_timer::time_point::max());
     co_await never.async_wait(asio::use_awaitable);
@@ -463,14 +469,13 @@ asio::awaitable<Result> for_ever()
 
 }  // namespace
 
-// asio::co_spawn itself keeps a copy of the user's executor there. The library must add none: its strand dies with the
-// context.
-BOOST_AUTO_TEST_CASE(cancellation_slot_keeps_no_executor_of_ours_after_its_context)
+// `asio::co_spawn` itself keeps copies of the user's executor in the slot (`own`). The library must add none.
+BOOST_AUTO_TEST_CASE(cancellation_slot_keeps_no_executor_after_the_context_is_gone)
 {
-    auto const own = copies_left(spawned([](auto&, auto&) { return for_ever<void>(); }));
+    auto const own = copies_left(spawned([](auto&, auto&) { return never_ends<void>(); }));
 
-    auto const leads = [](lock&) { return for_ever<elected>(); };
-    auto const body = [](auto&) { return for_ever<void>(); };
+    auto const leads = [](lock&) { return never_ends<elected>(); };
+    auto const body = [](auto&) { return never_ends<void>(); };
     acquire_options const waits{.ttl = 60s, .wait = 1h};
     BOOST_TEST(copies_left(spawned([&](auto&, auto& locks) { return elect(locks, "free", {}, leads); })) == own);
     BOOST_TEST(copies_left(spawned([&](auto&, auto& locks) { return elect(locks, "busy", {}, leads); })) == own);
@@ -501,10 +506,13 @@ BOOST_AUTO_TEST_CASE(cancellation_slot_keeps_no_executor_of_ours_after_its_conte
                    [&](auto& w, lock&, auto h) { w.locks->async_acquire("busy", waits_for_right, std::move(h)); }))
                == 0);
     BOOST_TEST(copies_left(called([](auto&, lock& l, auto h) { l.async_wait_lost(std::move(h)); })) == 0);
-    BOOST_TEST(copies_left(called_in_vain([](auto&, lock& l, auto h) { l.async_release(std::move(h)); })) == 0);
-    BOOST_TEST(copies_left(called_in_vain([](auto&, lock& l, auto h) { l.async_extend(60s, std::move(h)); })) == 0);
-    BOOST_TEST(copies_left(called_in_vain([](auto&, lock& l, auto h) { l.async_upgrade(1h, std::move(h)); })) == 0);
-    BOOST_TEST(copies_left(called_in_vain([](auto& w, lock&, auto h) { w.locks->async_shutdown(std::move(h)); })) == 0);
+    BOOST_TEST(copies_left(called_without_reply([](auto&, lock& l, auto h) { l.async_release(std::move(h)); })) == 0);
+    BOOST_TEST(copies_left(called_without_reply([](auto&, lock& l, auto h) { l.async_extend(60s, std::move(h)); }))
+               == 0);
+    BOOST_TEST(copies_left(called_without_reply([](auto&, lock& l, auto h) { l.async_upgrade(1h, std::move(h)); }))
+               == 0);
+    BOOST_TEST(copies_left(called_without_reply([](auto& w, lock&, auto h) { w.locks->async_shutdown(std::move(h)); }))
+               == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -22,7 +22,7 @@ struct on_a_loop {
 
 bool refuses(config c, std::string const& why) { return refusal(std::move(c)).find(why) != std::string::npos; }
 
-// Until it has been denied by a node that will tell.
+// Begins to acquire "stock". Returns when the node has denied it and will notify the manager of changes.
 std::future<lock> wait_for_stock(asio::io_context& context, lock_manager& locks)
 {
     auto waiter = locks.async_acquire("stock", {.wait = 30s}, asio::use_future);
@@ -34,7 +34,7 @@ std::future<lock> wait_for_stock(asio::io_context& context, lock_manager& locks)
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(managers_of_a_process_share_a_node_by_its_name, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(memory_server_with_one_name_is_shared_by_two_managers, on_a_loop)
 {
     lock_manager first(context, {.nodes = {"memory://shared"}});
     lock_manager second(context, {.nodes = {"memory://shared"}});
@@ -49,7 +49,7 @@ BOOST_FIXTURE_TEST_CASE(managers_of_a_process_share_a_node_by_its_name, on_a_loo
     BOOST_TEST(run(second.async_acquire("stock", {}, asio::use_future)).held());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_lock_is_valid_for_a_session_if_that_is_shorter, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(set_session_shorter_than_the_ttl_limits_the_validity, on_a_loop)
 {
     auto const server = memory_server::at("session");
     server->set_session(2s);
@@ -62,7 +62,7 @@ BOOST_FIXTURE_TEST_CASE(a_lock_is_valid_for_a_session_if_that_is_shorter, on_a_l
     BOOST_TEST((held.valid_until() < clock::now() + 2s));
 }
 
-BOOST_FIXTURE_TEST_CASE(faults_make_failures_for_a_users_tests, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(set_fault_makes_acquire_fail_with_the_matching_error, on_a_loop)
 {
     lock_manager locks(context, {.nodes = {"memory://m1", "memory://m2", "memory://m3"}, .node_timeout = 20ms});
     auto const outcome = [&](memory_server::fault a, memory_server::fault b) {
@@ -95,7 +95,7 @@ BOOST_FIXTURE_TEST_CASE(faults_make_failures_for_a_users_tests, on_a_loop)
         BOOST_TEST(memory_server::at(name)->size() == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_was_sent_later_does_not_arrive_earlier, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(set_delay_keeps_the_order_of_requests, on_a_loop)
 {
     auto node = memory_server::at("slow");
     lock_manager locks(context, {.nodes = {"memory://slow"}, .node_timeout = 20ms});
@@ -104,7 +104,8 @@ BOOST_FIXTURE_TEST_CASE(what_was_sent_later_does_not_arrive_earlier, on_a_loop)
     auto acquiring = locks.async_acquire("stock", {.ttl = 30s}, asio::use_future);
     context.poll();
     node->set_delay(0ms);
-    BOOST_CHECK_THROW(static_cast<void>(run(std::move(acquiring))), system_error);  // it took too long, and is released
+    // The acquisition times out, so the manager sends a release.
+    BOOST_CHECK_THROW(static_cast<void>(run(std::move(acquiring))), system_error);
     context.restart();
     context.run_for(300ms);
     BOOST_TEST(!node->value("lock:stock"));
@@ -113,16 +114,16 @@ BOOST_FIXTURE_TEST_CASE(what_was_sent_later_does_not_arrive_earlier, on_a_loop)
     BOOST_TEST(node->size() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_is_told_whoever_changes_the_key)
+BOOST_AUTO_TEST_CASE(memory_server_clear_or_set_notifies_waiters)
 {
-    auto const node = memory_server::at("telling");
+    auto const node = memory_server::at("notifying");
     std::function<void()> const changes[] = {
         [&] { node->clear(); },
         [&] { node->set("lock:stock", "of another kind", 1ms); },
     };
     for (auto const& change : changes) {
         on_a_loop loop;
-        lock_manager locks(loop.context, {.nodes = {"memory://telling"}});
+        lock_manager locks(loop.context, {.nodes = {"memory://notifying"}});
         node->set("lock:stock", "of another kind", 60s);
         auto waiter = wait_for_stock(loop.context, locks);
         change();
@@ -131,13 +132,13 @@ BOOST_AUTO_TEST_CASE(who_waits_is_told_whoever_changes_the_key)
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_waited_on_a_context_that_is_gone_is_not_told)
+BOOST_AUTO_TEST_CASE(memory_server_does_not_notify_a_waiter_whose_context_is_gone)
 {
-    auto const node = memory_server::at("telling");
+    auto const node = memory_server::at("notifying");
     node->set("lock:stock", "of another kind", 60s);
     for (bool const shut_down : {false, true}) {
         on_a_loop loop;
-        lock_manager locks(loop.context, {.nodes = {"memory://telling"}});
+        lock_manager locks(loop.context, {.nodes = {"memory://notifying"}});
         wait_for_stock(loop.context, locks);
         if (shut_down)
             loop.run(locks.async_shutdown(asio::use_future));
@@ -146,7 +147,7 @@ BOOST_AUTO_TEST_CASE(who_waited_on_a_context_that_is_gone_is_not_told)
     BOOST_TEST(node->size() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(one_node_has_one_vote)
+BOOST_AUTO_TEST_CASE(lock_manager_with_the_same_node_twice_is_refused)
 {
     asio::io_context context;
     memory_server::at("twice");
@@ -164,7 +165,7 @@ BOOST_AUTO_TEST_CASE(one_node_has_one_vote)
     BOOST_TEST(refuses({node, std::make_shared<scripted_node>(w, w[1], "a")}));
 }
 
-BOOST_AUTO_TEST_CASE(keys_expire)
+BOOST_AUTO_TEST_CASE(memory_server_keys_expire_after_their_ttl)
 {
     auto node = memory_server::at("expiring");
     node->set("a", "1", 1ms);
@@ -179,7 +180,7 @@ BOOST_AUTO_TEST_CASE(keys_expire)
     BOOST_TEST(node->size() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_broken_configuration_is_refused_by_the_constructor)
+BOOST_AUTO_TEST_CASE(lock_manager_with_an_invalid_config_throws)
 {
     BOOST_TEST(refuses({}, "nodes is empty"));
     BOOST_TEST(refuses({.nodes = {"redis://ok", "http://x"}}, "nodes[1]"));

@@ -1,5 +1,4 @@
-// What managers tell Prometheus. What the figures are is tested with `stats()`; here it is that they are read as what
-// they are.
+// Metrics for Prometheus. The tests of `stats()` check the numbers. These tests check names, labels and format.
 
 #include "support/manager_test.hpp"
 #include "testbed/local_server.hpp"
@@ -15,7 +14,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(telling_prometheus)
+BOOST_AUTO_TEST_SUITE(prometheus_metrics)
 
 namespace {
 
@@ -23,7 +22,7 @@ struct sample {
     std::string name, labels, value;
 };
 
-// Complains of whatever is not in the form.
+// Parses a metrics text. Each invalid or repeated line is an error of the test.
 struct exposition {
     std::map<std::string, std::string> types;
     std::vector<sample> samples;
@@ -41,15 +40,15 @@ struct exposition {
                 BOOST_TEST(in.peek() == EOF);
             } else if (std::regex_match(l, m, comment)) {
                 family = m[2];
-                BOOST_TEST(described.insert(m[1].str() + ' ' + family).second, "twice: " << l);
+                BOOST_TEST(described.insert(m[1].str() + ' ' + family).second, "repeated line: " << l);
                 if (m[1] == "TYPE")
                     types[family] = m[3];
             } else if (std::regex_match(l, m, line)) {
-                BOOST_TEST(seen.insert(m[1].str() + m[2].str()).second, "twice: " << l);
+                BOOST_TEST(seen.insert(m[1].str() + m[2].str()).second, "repeated line: " << l);
                 BOOST_TEST(m[1].str().starts_with(family), l);
                 samples.push_back({m[1], m[2], m[5]});
             } else {
-                BOOST_ERROR("not in the form: " << l);
+                BOOST_ERROR("invalid line: " << l);
             }
         }
     }
@@ -62,7 +61,7 @@ struct exposition {
     }
 };
 
-// One that has seen all that there is.
+// A manager with a lost, a renewed and a held lock, and a waiter.
 struct busy : connected_to<3> {
     busy()
     {
@@ -87,7 +86,7 @@ std::string from_file(std::string const& name)
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(each_figure_has_a_name_of_its_own_and_is_described, busy)
+BOOST_FIXTURE_TEST_CASE(prometheus_text_names_and_describes_each_metric_once, busy)
 {
     for (auto const format : {metrics_format::prometheus, metrics_format::openmetrics}) {
         auto const s = locks->stats();
@@ -110,7 +109,7 @@ BOOST_FIXTURE_TEST_CASE(each_figure_has_a_name_of_its_own_and_is_described, busy
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(lengths_are_counted_up_to_each_bound, busy)
+BOOST_FIXTURE_TEST_CASE(prometheus_text_buckets_are_cumulative, busy)
 {
     auto const s = locks->stats();
     exposition const e(prometheus_text(s));
@@ -123,8 +122,7 @@ BOOST_FIXTURE_TEST_CASE(lengths_are_counted_up_to_each_bound, busy)
     }
     BOOST_TEST(last == s.time_held.count());
 
-    BOOST_TEST(e.value("redlock_hold_seconds_bucket", "{le=\"1.0\"}") == "2");  // what was lost, before its ttl was
-                                                                                // over
+    BOOST_TEST(e.value("redlock_hold_seconds_bucket", "{le=\"1.0\"}") == "2");  // the warm-up and the lost lock
     BOOST_TEST(e.value("redlock_hold_seconds_bucket", "{le=\"2.5\"}") == "3");
     BOOST_TEST(e.value("redlock_hold_seconds_count") == "3");
     BOOST_TEST(std::abs(std::stod(e.value("redlock_hold_seconds_sum"))
@@ -132,7 +130,7 @@ BOOST_FIXTURE_TEST_CASE(lengths_are_counted_up_to_each_bound, busy)
                < 1e-9);
 }
 
-BOOST_FIXTURE_TEST_CASE(several_managers_are_described_once_and_told_apart, and_another<connected_to<3>>)
+BOOST_FIXTURE_TEST_CASE(prometheus_text_of_two_managers_has_their_labels, and_another<connected_to<3>>)
 {
     std::vector<metrics_source> const both{{.stats = locks->stats(), .labels = {{"manager", "or\\der\"s\n"}}},
                                            {.stats = other->stats(), .labels = {{"manager", "stock"}}}};
@@ -146,7 +144,7 @@ BOOST_FIXTURE_TEST_CASE(several_managers_are_described_once_and_told_apart, and_
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(groups_are_told_apart_and_are_all_there_is_together, busy)
+BOOST_FIXTURE_TEST_CASE(prometheus_text_of_groups_has_their_labels, busy)
 {
     auto const without = locks->stats().released;
     auto won = w.acquire(*locks, "report", {.group = "reports"});
@@ -161,7 +159,7 @@ BOOST_FIXTURE_TEST_CASE(groups_are_told_apart_and_are_all_there_is_together, bus
     BOOST_TEST(e.value("redlock_rounds_total") == std::to_string(s.rounds));
 }
 
-BOOST_FIXTURE_TEST_CASE(openmetrics_names_families_by_what_their_samples_share, busy)
+BOOST_FIXTURE_TEST_CASE(prometheus_text_as_openmetrics_names_families_without_total, busy)
 {
     auto const text = prometheus_text(locks->stats(), metrics_format::openmetrics);
     BOOST_TEST(text.ends_with("# EOF\n"));
@@ -175,8 +173,8 @@ BOOST_FIXTURE_TEST_CASE(openmetrics_names_families_by_what_their_samples_share, 
     BOOST_TEST(std::string(content_type(metrics_format::openmetrics)).starts_with("application/openmetrics-text;"));
 }
 
-// The names are fixed: who changes one breaks somebody's dashboard.
-BOOST_FIXTURE_TEST_CASE(the_document_lists_the_names_that_there_are, busy)
+// Dashboards depend on these names.
+BOOST_FIXTURE_TEST_CASE(prometheus_text_has_the_names_that_metrics_md_lists, busy)
 {
     auto const document = from_file(REDLOCK_SOURCE "/docs/metrics.md");
     std::set<std::string> told, listed;
@@ -188,7 +186,7 @@ BOOST_FIXTURE_TEST_CASE(the_document_lists_the_names_that_there_are, busy)
     BOOST_TEST(told == listed, boost::test_tools::per_element());
 }
 
-BOOST_FIXTURE_TEST_CASE(promtool_has_nothing_to_complain_of, busy)
+BOOST_FIXTURE_TEST_CASE(promtool_check_metrics_reports_nothing, busy)
 {
     if (testbed::process({"promtool", "--version"}, {.output = "/dev/null"}).wait().code() == 127) {
         BOOST_TEST_MESSAGE("skipped: there is no promtool here (Debian's package prometheus)");

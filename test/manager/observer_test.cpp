@@ -1,4 +1,4 @@
-// What an observer is told: of each outcome all there is, in its order.
+// The events that an observer receives for each outcome, in their order.
 
 #include "support/bad_weather.hpp"
 #include "support/balance.hpp"
@@ -11,11 +11,11 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(observing)
+BOOST_AUTO_TEST_SUITE(observer_events)
 
 namespace {
 
-/// Servers, and a manager with an observer that writes down what it is told. It is connected, so that nothing is late.
+/// Servers, and a connected manager whose observer writes a line for each event.
 template <std::size_t Servers>
 struct observed {
     explicit observed(config settings = {}) : locks(w.connected(with_diary(std::move(settings))))
@@ -30,7 +30,7 @@ struct observed {
         return settings;
     }
 
-    /// What was told since the last call, when nothing more is to be done for a millisecond.
+    /// Runs the world for 1 ms. @return the lines since the last call
     std::string read()
     {
         w.run_for(1ms);
@@ -48,7 +48,7 @@ struct observed_with_fencing : observed<3> {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(a_lock_that_is_acquired_and_released, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_receives_each_step_of_acquire_and_release, observed<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     w.run_for(300ms);
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(acquire_with_a_context_hands_it_to_the_observer)
     BOOST_TEST(context.use_count() == 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_first_connection_belongs_to_what_it_took, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_the_first_acquire_receives_node_up_events, manager_of<3>)
 {
     auto const told = std::make_shared<diary>();
     auto const observed = w.manager({.observer = told});
@@ -100,7 +100,7 @@ BOOST_FIXTURE_TEST_CASE(the_first_connection_belongs_to_what_it_took, manager_of
                }));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_another_process_has, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_a_contended_acquire_receives_not_acquired, observed<3>)
 {
     auto const other = w.connected();
     auto const taken = w.acquire(*other, "stock");
@@ -115,7 +115,7 @@ BOOST_FIXTURE_TEST_CASE(what_another_process_has, observed<3>)
                }));
 }
 
-BOOST_FIXTURE_TEST_CASE(nodes_that_are_away, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_acquire_with_nodes_down_receives_no_quorum, observed<3>)
 {
     w[1].reachable = false;
     w[2].mute = true;
@@ -131,7 +131,7 @@ BOOST_FIXTURE_TEST_CASE(nodes_that_are_away, observed<3>)
                }));
 }
 
-BOOST_FIXTURE_TEST_CASE(nodes_that_are_too_slow_for_the_ttl, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_acquire_on_slow_nodes_receives_validity_exhausted, observed<3>)
 {
     w.each([](auto& s) { s.reply_delay = 45ms; });
 
@@ -145,7 +145,7 @@ BOOST_FIXTURE_TEST_CASE(nodes_that_are_too_slow_for_the_ttl, observed<3>)
                }));
 }
 
-BOOST_FIXTURE_TEST_CASE(nodes_that_have_restarted, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_acquire_on_restarted_nodes_receives_quarantined, observed<3>)
 {
     w[0].restart();
     w[1].restart();
@@ -164,7 +164,7 @@ BOOST_FIXTURE_TEST_CASE(nodes_that_have_restarted, observed<3>)
                }));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_until_cancelled, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_a_cancelled_acquire_receives_aborted, observed<3>)
 {
     auto const taken = w.acquire(*locks, "stock", {.renew = renewal::automatic});
     asio::cancellation_signal signal;
@@ -177,7 +177,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_until_cancelled, observed<3>)
     BOOST_TEST(read() == in_lines({"3 not acquired: stock aborted after 500000 us, 0 rounds"}));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_queue_in_the_process, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_a_queue_receives_handed_over, observed<3>)
 {
     auto first = w.acquire(*locks, "stock");
     auto second = w.start(*locks, "stock", {.wait = 1min});
@@ -203,7 +203,7 @@ BOOST_FIXTURE_TEST_CASE(a_queue_in_the_process, observed<3>)
                }));
 }
 
-BOOST_FIXTURE_TEST_CASE(readers_that_share_one_lock, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_two_readers_receives_joined_and_one_released, observed<3>)
 {
     auto one = w.acquire(*locks, "stock", {.mode = mode::shared});
     auto other = w.acquire(*locks, "stock", {.mode = mode::shared});
@@ -221,7 +221,7 @@ BOOST_FIXTURE_TEST_CASE(readers_that_share_one_lock, observed<3>)
                }));
 }
 
-BOOST_FIXTURE_TEST_CASE(several_resources_and_any_of_several, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_sets_and_acquire_any_receives_their_names, observed<3>)
 {
     auto all = w.acquire(*locks, {"a", "b"});
     auto one = w.acquire_any(*locks, {"b", "c"});
@@ -241,7 +241,7 @@ BOOST_FIXTURE_TEST_CASE(several_resources_and_any_of_several, observed<3>)
                }));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_fencing_token_that_takes_a_second_round, observed_with_fencing)
+BOOST_FIXTURE_TEST_CASE(observer_of_fencing_receives_the_second_round, observed_with_fencing)
 {
     w[0].counters["lock:stock"] = 7;
     w[0].counts_by = 5;
@@ -257,7 +257,7 @@ BOOST_FIXTURE_TEST_CASE(a_fencing_token_that_takes_a_second_round, observed_with
                }));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_extended_by_hand_and_what_could_not_be, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_extend_receives_extended_and_extension_failed, observed<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     told->read();
@@ -278,7 +278,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_extended_by_hand_and_what_could_not_be, observed
                }));
 }
 
-BOOST_FIXTURE_TEST_CASE(renewals_that_fail_and_are_well_again, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_failing_renewals_receives_their_begin_and_end, observed<3>)
 {
     auto const won = w.acquire(*locks, "stock", {.ttl = 6s, .renew = renewal::automatic});
     told->read();
@@ -299,7 +299,7 @@ BOOST_FIXTURE_TEST_CASE(renewals_that_fail_and_are_well_again, observed<3>)
     BOOST_TEST(static_cast<std::size_t>(failures) == all.size() - 3);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_loss_is_the_end_whoever_gives_it_back, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_a_lost_lock_receives_no_released, observed<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     told->read();
@@ -320,7 +320,7 @@ BOOST_FIXTURE_TEST_CASE(observer_of_a_loss_receives_its_reason, observed<3>)
 
     auto all = told->read();
     std::erase_if(all, [](auto& l) { return l.find(" lost: ") == l.npos; });
-    BOOST_TEST_REQUIRE(all.size() == 2u);  // their order depends on when the second is renewed
+    BOOST_TEST_REQUIRE(all.size() == 2u);  // the time of the renewal decides their order
     std::sort(all.begin(), all.end());
     BOOST_TEST(all[0] == "2 lost: limited after 949 ms: max_hold: max_hold is about to be over");
     BOOST_TEST(all[1].ends_with(": refused: a majority of the nodes does not have it any more"), all[1]);
@@ -331,7 +331,7 @@ BOOST_FIXTURE_TEST_CASE(observer_of_a_loss_receives_its_reason, observed<3>)
     BOOST_TEST(is_balanced(s));
 }
 
-BOOST_FIXTURE_TEST_CASE(stats_of_a_renewal_that_comes_late_count_it, observed<3>)
+BOOST_FIXTURE_TEST_CASE(stats_count_a_late_renewal, observed<3>)
 {
     auto const won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
     w.each([](auto& s) { s.reachable = false; });
@@ -358,7 +358,7 @@ BOOST_FIXTURE_TEST_CASE(stats_of_renewals_are_not_late_if_nodes_promise_less, ob
     BOOST_TEST(locks->stats().renewals_late == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_handle_that_is_dropped, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_a_destroyed_handle_receives_released, observed<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     told->read();
@@ -368,7 +368,7 @@ BOOST_FIXTURE_TEST_CASE(a_handle_that_is_dropped, observed<3>)
     BOOST_TEST(read() == in_lines({"2 released: stock after 0 ms, valid for 987 ms"}));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_lock_that_goes_on_in_another_process, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_detach_and_resume_receives_detached_and_acquired, observed<3>)
 {
     auto won = w.acquire(*locks, "stock");
     auto const ticket = won.held.detach();
@@ -401,7 +401,7 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_goes_on_in_another_process, observed<3>)
     BOOST_TEST(other->stats().failed == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(nodes_that_go_and_come_are_told_once, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_nodes_receives_each_change_once, observed<3>)
 {
     auto const of_nodes = [this] {
         w.acquire(*locks, "stock");
@@ -426,7 +426,7 @@ BOOST_FIXTURE_TEST_CASE(nodes_that_go_and_come_are_told_once, observed<3>)
     BOOST_TEST(of_nodes() == in_lines({"server-1 is up"}));
 }
 
-BOOST_FIXTURE_TEST_CASE(the_end_of_a_quarantine_is_told_when_it_comes, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_a_quarantine_receives_its_end_in_time, observed<3>)
 {
     w[0].restart();
     w.acquire(*locks, "stock");
@@ -441,7 +441,7 @@ BOOST_FIXTURE_TEST_CASE(the_end_of_a_quarantine_is_told_when_it_comes, observed<
     BOOST_TEST(read() == in_lines({"server-0 is trusted"}));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_not_cleaned_up_at_once, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_a_late_clean_up_receives_pending_and_left_keys, observed<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 5s});
     w.run_for(1s);
@@ -463,7 +463,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_not_cleaned_up_at_once, observed<3>)
     BOOST_TEST(all.back() == "1 keys left");
 }
 
-BOOST_FIXTURE_TEST_CASE(what_was_wrong_from_the_beginning_has_not_begun, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_of_invalid_arguments_receives_nothing, observed<3>)
 {
     auto const refused = w.acquire(*locks, "stock", {.ttl = 1ms});
 
@@ -473,7 +473,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_wrong_from_the_beginning_has_not_begun, observe
     BOOST_TEST(locks->stats().failed == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_shutdown_is_told_to_its_end_and_nothing_after_it, observed<3>)
+BOOST_FIXTURE_TEST_CASE(observer_receives_nothing_after_shutdown, observed<3>)
 {
     auto held = w.acquire(*locks, "stock");
     auto waits = w.start(*locks, "stock", {.wait = wait_forever});
@@ -498,8 +498,8 @@ BOOST_FIXTURE_TEST_CASE(the_shutdown_is_told_to_its_end_and_nothing_after_it, ob
 
 namespace {
 
-/// Calls a function of the test when an acquisition has won; once.
-class calling : public diary {
+/// Calls `when_acquired` once, when an acquisition has won.
+class acquired_hook : public diary {
 public:
     std::function<void()> when_acquired;
 
@@ -513,9 +513,9 @@ public:
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(an_observer_that_throws_does_no_harm, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(observer_that_throws_does_not_affect_the_lock, manager_of<3>)
 {
-    auto const told = std::make_shared<calling>();
+    auto const told = std::make_shared<acquired_hook>();
     told->when_acquired = [] { throw std::runtime_error("disk full"); };
     auto const observed = w.manager({.observer = told});
 
@@ -560,9 +560,9 @@ BOOST_AUTO_TEST_CASE(observers_with_one_that_throws_calls_the_others)
     BOOST_TEST(in_lines(told->read()) == in_lines({"7 keys left"}));
 }
 
-BOOST_FIXTURE_TEST_CASE(an_observer_may_call_the_manager, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(observer_may_call_the_manager, manager_of<3>)
 {
-    auto const told = std::make_shared<calling>();
+    auto const told = std::make_shared<acquired_hook>();
     auto const observed = w.manager({.observer = told});
     lock_world::outcome inner;
     told->when_acquired = [&] { w.start_acquire(inner, *observed, "another", {}); };
@@ -575,9 +575,9 @@ BOOST_FIXTURE_TEST_CASE(an_observer_may_call_the_manager, manager_of<3>)
     BOOST_TEST(told->read().back() == "2 acquired: another after 200 us, waited 0 us, 1 rounds");
 }
 
-BOOST_FIXTURE_TEST_CASE(an_observer_may_destroy_the_manager, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(observer_may_destroy_the_manager, manager_of<3>)
 {
-    auto const told = std::make_shared<calling>();
+    auto const told = std::make_shared<acquired_hook>();
     auto observed = w.manager({.observer = told});
     told->when_acquired = [&] { observed.reset(); };
 
@@ -591,7 +591,7 @@ BOOST_FIXTURE_TEST_CASE(an_observer_may_destroy_the_manager, manager_of<3>)
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(when_the_context_goes_nothing_more_is_told)
+BOOST_AUTO_TEST_CASE(observer_receives_nothing_after_the_context_is_gone)
 {
     auto const told = std::make_shared<diary>();
     auto w = std::make_unique<lock_world>(3);
@@ -612,7 +612,7 @@ BOOST_AUTO_TEST_CASE(when_the_context_goes_nothing_more_is_told)
 
 namespace {
 
-/// Counts beginnings and ends.
+/// Counts the events that begin and end acquisitions and locks.
 struct balance : observer {
     std::uint64_t begun = 0, acquired_ = 0, joined = 0, not_acquired_ = 0, ended = 0;
 
@@ -626,7 +626,7 @@ struct balance : observer {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(events_and_counters_balance, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(observer_events_agree_with_stats, manager_of<3>)
 {
     auto const told = std::make_shared<balance>();
     auto const observed = w.manager({.observer = told});

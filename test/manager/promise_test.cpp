@@ -1,13 +1,13 @@
-// Nodes that keep a key for a session or a lease only, that are slow, or that cannot do everything.
+// Nodes that keep a key only for a session or a lease, that are slow, or that lack a feature.
 
 #include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(promises)
+BOOST_AUTO_TEST_SUITE(node_promises)
 
-BOOST_FIXTURE_TEST_CASE(a_lock_is_valid_for_as_long_as_a_quorum_has_promised, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_is_valid_for_the_session_that_a_quorum_promised, manager_of<3>)
 {
     w[0].session = 2s;
     w[1].session = 4s;
@@ -15,15 +15,14 @@ BOOST_FIXTURE_TEST_CASE(a_lock_is_valid_for_as_long_as_a_quorum_has_promised, ma
     auto won = w.acquire(*locks, "stock", {.ttl = 20s});
     BOOST_TEST(!won.ec);
 
-    // Decided with two of them, whichever these were: a quorum keeps it for 2 s if the first is one of them, for 4 s if
-    // not.
+    // Two replies decide the round. With a reply from server 0, a quorum keeps the key for 2 s, without it for 4 s.
     BOOST_TEST((won.held.valid_until() <= started + 4s));
     BOOST_TEST((won.held.valid_until() >= started + 1900ms));
     BOOST_TEST(!w.held_after(20s, won));
 }
 
-// The promise of the one that forgets first counts only if a quorum is not to be had without it.
-BOOST_FIXTURE_TEST_CASE(who_keeps_it_longest_counts, manager_of<3>)
+// A short promise counts only if the quorum needs the vote of its node.
+BOOST_FIXTURE_TEST_CASE(acquire_ignores_a_short_session_that_the_quorum_does_not_need, manager_of<3>)
 {
     w[0].session = 1s;
     w[0].reply_delay = 20ms;  // the others decide
@@ -32,8 +31,9 @@ BOOST_FIXTURE_TEST_CASE(who_keeps_it_longest_counts, manager_of<3>)
     BOOST_TEST((won.held.valid_until() > started + 9s));
 }
 
-// On ZooKeeper and etcd two processes held one lock for seconds when the first was stopped for longer than its session.
-BOOST_FIXTURE_TEST_CASE(two_do_not_hold_a_lock_whose_session_has_ended, and_another<manager_of<1>>)
+// This was found on ZooKeeper and etcd. A process was stopped for longer than its session. Then two processes held the
+// lock for seconds.
+BOOST_FIXTURE_TEST_CASE(acquire_after_the_end_of_a_session_never_has_two_holders, and_another<manager_of<1>>)
 {
     w[0].session = 3s;
     auto a = w.acquire(*locks, "stock", {.ttl = 20s});
@@ -59,8 +59,8 @@ BOOST_FIXTURE_TEST_CASE(renewal_is_due_after_a_third_of_the_promise, manager_of<
     BOOST_TEST(renewals <= 4100u);
 }
 
-// The first answer that says so is enough: what was promised for longer before is over.
-BOOST_FIXTURE_TEST_CASE(a_promise_that_becomes_shorter_is_followed, manager_of<1>)
+// The first reply with a shorter promise replaces the longer promises of earlier replies.
+BOOST_FIXTURE_TEST_CASE(renewal_adapts_when_the_session_becomes_shorter, manager_of<1>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 9s, .renew = renewal::automatic});
     w[0].session = 900ms;
@@ -70,8 +70,8 @@ BOOST_FIXTURE_TEST_CASE(a_promise_that_becomes_shorter_is_followed, manager_of<1
     BOOST_TEST(locks->stats().renewals - before >= 30u);
 }
 
-// A lease whose rest is told in whole seconds, rounded down.
-BOOST_FIXTURE_TEST_CASE(an_extension_that_promises_nothing_is_a_renewal_that_failed, manager_of<1>)
+// A lease may report its remaining time in whole seconds, rounded down to zero.
+BOOST_FIXTURE_TEST_CASE(renewal_with_a_promise_of_zero_counts_as_failed, manager_of<1>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
     for (auto const nothing : {0ms, -5ms}) {
@@ -85,7 +85,7 @@ BOOST_FIXTURE_TEST_CASE(an_extension_that_promises_nothing_is_a_renewal_that_fai
     BOOST_TEST(renewals < 60u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_short_extension_does_not_hurry_renewal, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(extend_by_a_short_ttl_does_not_speed_up_renewal, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 30s, .renew = renewal::automatic});
     BOOST_TEST(!w.extend(won.held, 60ms));
@@ -94,8 +94,8 @@ BOOST_FIXTURE_TEST_CASE(a_short_extension_does_not_hurry_renewal, manager_of<3>)
     BOOST_TEST(locks->stats().renewals_failed <= 5u);
 }
 
-// However often a node says so.
-BOOST_FIXTURE_TEST_CASE(a_node_that_talks_does_not_have_a_lock_renewed_without_end, manager_of<3>)
+// A node may send pushes at any rate.
+BOOST_FIXTURE_TEST_CASE(renewal_is_not_repeated_for_each_push_of_a_node, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 20s, .renew = renewal::automatic});
     for (int i = 0; i < 1000; ++i) {
@@ -106,7 +106,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_talks_does_not_have_a_lock_renewed_without_e
     BOOST_TEST(locks->stats().renewals >= 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_ttl_that_is_over_before_a_slow_node_answers_is_refused)
+BOOST_AUTO_TEST_CASE(acquire_with_a_ttl_below_the_timeout_of_a_node_is_refused)
 {
     lock_world w(1);
     w[0].limits.timeout = 2s;
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_ttl_that_is_over_before_a_slow_node_answers_is_refused)
     BOOST_TEST(!w.acquire(*locks, "stock", {.ttl = 5s}).ec);
 }
 
-BOOST_FIXTURE_TEST_CASE(an_extension_moves_the_validity_by_what_is_promised, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(extend_moves_the_validity_by_the_promised_session, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 2s});
     w.each([](auto& s) { s.session = 5s; });
@@ -128,7 +128,7 @@ BOOST_FIXTURE_TEST_CASE(an_extension_moves_the_validity_by_what_is_promised, man
     BOOST_TEST((won.held.valid_until() < now + 5s));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_promise_that_is_over_when_the_round_is_won_hands_nothing_out, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_won_after_the_session_returns_validity_exhausted, manager_of<3>)
 {
     w.each([](auto& s) { s.session = 10ms; });
     w.each([](auto& s) { s.reply_delay = 15ms; });
@@ -136,8 +136,8 @@ BOOST_FIXTURE_TEST_CASE(a_promise_that_is_over_when_the_round_is_won_hands_nothi
     BOOST_TEST((lost.ec == errc::validity_exhausted));
 }
 
-// A server that knows more than the key's ttl: the session is over, somebody has deleted it.
-BOOST_FIXTURE_TEST_CASE(a_node_that_says_that_our_key_is_gone_is_asked_at_once, manager_of<3>)
+// A server may report this before the ttl is over, because a session has ended or a client has deleted the key.
+BOOST_FIXTURE_TEST_CASE(renewal_follows_at_once_when_a_node_reports_a_changed_key, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 30s, .renew = renewal::automatic});
     w.run_for(100ms);
@@ -151,7 +151,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_says_that_our_key_is_gone_is_asked_at_once, 
     BOOST_TEST(locks->stats().lost == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_node_said_before_it_granted_is_not_about_our_key, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(renewal_ignores_a_push_from_before_the_grant, manager_of<3>)
 {
     w[2].reply_delay = 20ms;
     auto won = w.acquire(*locks, "stock", {.ttl = 30s, .renew = renewal::automatic});
@@ -161,7 +161,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_node_said_before_it_granted_is_not_about_our_key,
     BOOST_TEST(w[0].count(kind::extend) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_ttl_below_what_a_node_keeps_is_refused_by_its_name)
+BOOST_AUTO_TEST_CASE(acquire_with_a_ttl_below_ttl_min_names_the_node)
 {
     lock_world w(3);
     w[1].limits.ttl_min = 2s;
@@ -177,20 +177,20 @@ BOOST_AUTO_TEST_CASE(a_ttl_below_what_a_node_keeps_is_refused_by_its_name)
     BOOST_TEST((w.extend(won.held, 1s) == errc::invalid_argument));
 }
 
-BOOST_AUTO_TEST_CASE(a_round_waits_for_the_slowest_kind_of_node)
+BOOST_AUTO_TEST_CASE(acquire_waits_for_the_longest_timeout_of_a_node)
 {
     lock_world w(2);
     w.each([](auto& s) { s.request_delay = 150ms; });
-    auto impatient = w.manager();
-    BOOST_TEST((w.acquire(*impatient, "stock").ec == errc::no_quorum));
+    auto with_short_timeout = w.manager();
+    BOOST_TEST((w.acquire(*with_short_timeout, "stock").ec == errc::no_quorum));
 
     w[1].limits.timeout = 500ms;
-    auto patient = w.manager();
+    auto with_long_timeout = w.manager();
     w.run_for(1s);
-    BOOST_TEST(!w.acquire(*patient, "stock").ec);
+    BOOST_TEST(!w.acquire(*with_long_timeout, "stock").ec);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_node_cannot_do_is_refused_by_its_name_before_anything_is_sent)
+BOOST_AUTO_TEST_CASE(acquire_with_a_node_without_fencing_returns_unsupported)
 {
     lock_world w(3);
     w[2].fences = false;

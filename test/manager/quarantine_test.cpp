@@ -24,7 +24,7 @@ struct old_and_connected {
     std::unique_ptr<lock_manager> locks;
 };
 
-// Two of the three nodes that were asked for the lock have forgotten it.
+// Manager `a` holds "stock" on servers 0 and 1. Both restart and forget it. Manager `b` is connected to all servers.
 struct forgotten_lock {
     explicit forgotten_lock(config settings = {})
     {
@@ -47,7 +47,7 @@ struct forgotten_lock {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(a_node_that_has_forgotten_a_lock_does_not_grant_it_again, forgotten_lock)
+BOOST_FIXTURE_TEST_CASE(acquire_from_nodes_that_forgot_the_lock_returns_quarantined, forgotten_lock)
 {
     auto refused = w.acquire(*b, "stock");
     BOOST_TEST((refused.ec == errc::quarantined));
@@ -68,7 +68,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_has_forgotten_a_lock_does_not_grant_it_again
     BOOST_TEST(w.acquire(*b, "stock").held.held());
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_sees_to_the_quarantine_of_a_part_of_it_is_told_as_such)
+BOOST_AUTO_TEST_CASE(acquire_from_a_node_that_answers_quarantined_returns_quarantined)
 {
     lock_world w(1);
     auto const locks = w.connected();
@@ -83,14 +83,14 @@ BOOST_AUTO_TEST_CASE(a_node_that_sees_to_the_quarantine_of_a_part_of_it_is_told_
     BOOST_TEST(w.acquire(*locks, "stock").held.held());
 }
 
-BOOST_AUTO_TEST_CASE(with_the_guard_off_two_hold_it)
+BOOST_AUTO_TEST_CASE(restart_guard_off_lets_two_clients_hold_the_lock)
 {
     forgotten_lock f({.restart_guard = restart_guard::off});
     BOOST_TEST(f.w.acquire(*f.b, "stock").held.held());
     BOOST_TEST(f.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_durable_node_votes_at_once, old_and_connected<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_from_restarted_durable_nodes_succeeds_at_once, old_and_connected<3>)
 {
     for (auto& s : w.servers) {
         ++s->connection;
@@ -99,18 +99,18 @@ BOOST_FIXTURE_TEST_CASE(a_durable_node_votes_at_once, old_and_connected<3>)
     BOOST_TEST(w.acquire(*locks, "stock").held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_minority_in_quarantine_does_no_harm, old_and_connected<5>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_two_of_five_nodes_in_quarantine_succeeds, old_and_connected<5>)
 {
     w[0].restart();
     w[3].restart();
     auto won = w.acquire(*locks, "stock");
     BOOST_TEST(won.held.held());
-    BOOST_TEST(w.keys_after(1ms) == 5u);  // it may be written to
+    BOOST_TEST(w.keys_after(1ms) == 5u);  // nodes in quarantine get the key, too
     BOOST_TEST(!w.release(won.held));
     BOOST_TEST(w.keys_after(1ms) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_newly_started_set_works_at_once_and_says_so)
+BOOST_AUTO_TEST_CASE(acquire_from_newly_started_nodes_succeeds_and_logs_it)
 {
     lock_world w(3);
     age(w, 3s);
@@ -122,8 +122,8 @@ BOOST_AUTO_TEST_CASE(a_newly_started_set_works_at_once_and_says_so)
     BOOST_TEST(lines[0].find("newly started") != std::string::npos);
 }
 
-// All three have granted a lock. Two restart one after the other, which an old manager has seen, but not the one that
-// begins now.
+// All three servers have granted a lock. Two of them restart, one after the other. A manager that starts now has not
+// seen that.
 struct rolling_restart {
     rolling_restart()
     {
@@ -154,7 +154,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_by_a_newcomer_amid_a_rolling_restart_is_refused,
     BOOST_TEST((w.acquire(*newcomer, "another").ec == errc::quarantined));
 }
 
-BOOST_AUTO_TEST_CASE(acquire_by_a_newcomer_waits_for_who_may_be_old)
+BOOST_AUTO_TEST_CASE(acquire_by_a_newcomer_waits_for_nodes_that_may_be_old)
 {
     for (bool const after_a_cancelled_one : {false, true}) {
         rolling_restart f;
@@ -178,7 +178,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_after_an_old_node_has_come_back_is_refused, roll
 {
     w[2].reachable = false;
     auto const newcomer = w.manager();
-    BOOST_TEST(w.acquire(*newcomer, "another").held.held());  // it cannot know better
+    BOOST_TEST(w.acquire(*newcomer, "another").held.held());  // it knows only young nodes
     w[2].reachable = true;
     w.acquire(*newcomer, "a third");
     BOOST_TEST((w.acquire(*newcomer, "stock").ec == errc::quarantined));
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(acquire_on_a_new_set_with_a_node_that_hangs_wins)
     BOOST_TEST((w.now - begun <= config().connect_timeout + config().node_timeout + 5ms));
 }
 
-BOOST_AUTO_TEST_CASE(strict_does_not_believe_in_newly_started_sets)
+BOOST_AUTO_TEST_CASE(restart_guard_strict_puts_newly_started_nodes_in_quarantine)
 {
     lock_world w(3);
     age(w, 3s);
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(strict_does_not_believe_in_newly_started_sets)
     BOOST_TEST(w.acquire(*locks, "stock").held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(one_young_node_of_three_waits_for_a_program_that_has_just_begun_too, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_by_a_newcomer_puts_one_young_node_in_quarantine, manager_of<3>)
 {
     age(w, 1h);
     w[0].identity.began = w.now - 1s;
@@ -219,7 +219,7 @@ BOOST_FIXTURE_TEST_CASE(one_young_node_of_three_waits_for_a_program_that_has_jus
     BOOST_TEST(w.acquire(*locks, "stock").held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_gets_in_when_the_quarantine_is_over, old_and_connected<1>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_wait_succeeds_when_the_quarantine_is_over, old_and_connected<1>)
 {
     w[0].restart();
     auto const begun = w.now;
@@ -230,28 +230,28 @@ BOOST_FIXTURE_TEST_CASE(who_waits_gets_in_when_the_quarantine_is_over, old_and_c
     BOOST_TEST(locks->stats().rounds < 5u);
 }
 
-BOOST_FIXTURE_TEST_CASE(where_it_is_not_the_quarantine_alone_nothing_is_said_of_its_end, old_and_connected<5>)
+BOOST_FIXTURE_TEST_CASE(attempt_report_with_a_node_down_states_no_end_of_quarantine, old_and_connected<5>)
 {
     w[0].restart();
     w[1].restart();
-    w[2].reachable = false;  // three are well, but one of them is away
+    w[2].reachable = false;  // three nodes are trusted, but one of them is down
     auto const refused = w.acquire(*locks, "stock");
     BOOST_TEST((refused.ec == errc::quarantined));
     BOOST_TEST((refused.report.quarantine == 0ms));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_mere_reconnection_changes_nothing, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_after_a_mere_reconnection_succeeds, manager_of<3>)
 {
     age(w, 50s);
     w[2].identity.began = w.now - 20s;
     BOOST_TEST(w.acquire(*locks, "warm-up").held.held());
-    w.run_for(15s);  // two of the three are no longer young; the third was taken for newly started like them
+    w.run_for(15s);  // servers 0 and 1 are no longer young; the manager has trusted server 2 from the start
     ++w[2].connection;
     w[0].reachable = false;
     BOOST_TEST(w.acquire(*locks, "stock").held.held());
 }
 
-BOOST_AUTO_TEST_CASE(a_denial_of_a_node_in_quarantine_is_believed)
+BOOST_AUTO_TEST_CASE(acquire_denied_by_a_node_in_quarantine_returns_contended)
 {
     lock_world w(3);
     age(w, 1h);

@@ -3,9 +3,9 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(releasing)
+BOOST_AUTO_TEST_SUITE(releases)
 
-BOOST_FIXTURE_TEST_CASE(a_released_lock_is_free_for_the_next, manager_of<5>)
+BOOST_FIXTURE_TEST_CASE(release_lets_the_next_acquire_succeed, manager_of<5>)
 {
     auto won = w.acquire(*locks, "stock");
 
@@ -14,7 +14,7 @@ BOOST_FIXTURE_TEST_CASE(a_released_lock_is_free_for_the_next, manager_of<5>)
     BOOST_TEST(w.acquire(*locks, "stock").held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(releasing_twice_is_told, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(release_twice_returns_not_held, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock");
 
@@ -27,7 +27,7 @@ BOOST_FIXTURE_TEST_CASE(releasing_twice_is_told, manager_of<3>)
     BOOST_TEST((empty.remaining() == 0ms));
 }
 
-BOOST_FIXTURE_TEST_CASE(held_is_false_from_the_call_on, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(release_makes_held_false_at_once, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock");
 
@@ -36,7 +36,8 @@ BOOST_FIXTURE_TEST_CASE(held_is_false_from_the_call_on, manager_of<3>)
     BOOST_TEST(!won.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_7_a_foreign_key_is_not_deleted, manager_of<3>)
+// Rule 7 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(release_does_not_delete_a_foreign_key, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock");
     w.run_for(1ms);
@@ -46,8 +47,8 @@ BOOST_FIXTURE_TEST_CASE(rule_7_a_foreign_key_is_not_deleted, manager_of<3>)
     BOOST_TEST(w.keys_after(1ms) == 3u);
 }
 
-// It arrives when the release has been waiting for a connection for long, and lets the key live for another ttl.
-BOOST_FIXTURE_TEST_CASE(a_release_waits_for_as_long_as_an_extension_may_keep_the_key, connected_to<3>)
+// The late extension arrives while the release waits for a connection. It prolongs the key by another ttl.
+BOOST_FIXTURE_TEST_CASE(release_retries_for_as_long_as_a_late_extend_may_keep_the_key, connected_to<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 5s});
     w.run_for(1ms);
@@ -62,7 +63,7 @@ BOOST_FIXTURE_TEST_CASE(a_release_waits_for_as_long_as_an_extension_may_keep_the
     BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(destroying_a_lock_gives_it_back, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(lock_destructor_releases_the_lock, manager_of<3>)
 {
     {
         auto won = w.acquire(*locks, "stock");
@@ -71,7 +72,7 @@ BOOST_FIXTURE_TEST_CASE(destroying_a_lock_gives_it_back, manager_of<3>)
     BOOST_TEST(locks->stats().held == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(assigning_to_a_lock_gives_back_what_it_held, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(lock_assignment_releases_the_lock_held_before, manager_of<3>)
 {
     auto a = w.acquire(*locks, "a");
     auto b = w.acquire(*locks, "b");
@@ -85,7 +86,8 @@ BOOST_FIXTURE_TEST_CASE(assigning_to_a_lock_gives_back_what_it_held, manager_of<
     BOOST_TEST(a.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_6_a_release_goes_on_until_the_node_confirms, manager_of<3>)
+// Rule 6 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(release_retries_until_the_node_confirms, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 10s});
     w.run_for(1ms);
@@ -102,7 +104,8 @@ BOOST_FIXTURE_TEST_CASE(rule_6_a_release_goes_on_until_the_node_confirms, manage
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_6_a_release_gives_up_when_the_ttl_is_over, manager_of<3>)
+// Rule 6 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(release_stops_retrying_when_the_ttl_is_over, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 2s});
     w.run_for(1ms);
@@ -114,7 +117,8 @@ BOOST_FIXTURE_TEST_CASE(rule_6_a_release_gives_up_when_the_ttl_is_over, manager_
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(rule_6_what_is_carried_out_just_before_the_ttl_is_over_is_deleted_too)
+// Rule 6 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(release_deletes_a_key_set_at_any_time_before_the_ttl_is_over)
 {
     for (auto late = 1ms; late < 2s; late += 10ms) {
         lock_world w(3);
@@ -123,7 +127,7 @@ BOOST_AUTO_TEST_CASE(rule_6_what_is_carried_out_just_before_the_ttl_is_over_is_d
         w[2].request_delay = late;
         auto won = w.acquire(*locks, "stock", {.ttl = 2s});
         w[2].request_delay = 100us;
-        ++w[2].connection;  // the request is overtaken, and its answer is lost
+        ++w[2].connection;  // later requests overtake it; its answer is lost
         w.at(begun + late - 20us, [&] { w[2].reply_delay = 1h; });
         w.at(begun + late + 20us, [&] { w[2].reply_delay = 100us; });
         w.release(won.held);
@@ -133,8 +137,8 @@ BOOST_AUTO_TEST_CASE(rule_6_what_is_carried_out_just_before_the_ttl_is_over_is_d
     }
 }
 
-// A lock of one second, whose key is set on the last node after 900 ms only: the request is overtaken by what is sent
-// over another connection, and its answer is lost.
+// Acquires "stock" for 1 s. Server 2 sets the key only after 900 ms, and its answer is lost. Later requests use another
+// connection and overtake that request.
 lock_world::outcome win_with_a_late_request(lock_world& w, lock_manager& locks)
 {
     auto const begun = w.now;
@@ -147,8 +151,8 @@ lock_world::outcome win_with_a_late_request(lock_world& w, lock_manager& locks)
     return won;
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_6_a_key_that_was_set_late_is_deleted_even_if_nobody_could_look_when_the_ttl_was_over,
-                        connected_to<3>)
+// Rule 6 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(release_deletes_a_late_key_of_a_node_that_was_down_at_the_ttl, connected_to<3>)
 {
     auto const begun = w.now;
     auto won = win_with_a_late_request(w, *locks);
@@ -156,14 +160,15 @@ BOOST_FIXTURE_TEST_CASE(rule_6_a_key_that_was_set_late_is_deleted_even_if_nobody
     w.run_until(begun + 500ms);
     w[2].reachable = false;
     w.run_until(begun + 1300ms);
-    BOOST_TEST(w.keys("lock:stock") == 1u);  // it lives until 1.9 s
+    BOOST_TEST(w.keys("lock:stock") == 1u);  // the key expires at 1.9 s
     w[2].reachable = true;
     w.run_until(begun + 1850ms);
     BOOST_TEST(w.keys("lock:stock") == 0u);
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_6_who_stood_still_when_the_ttl_was_over_looks_when_it_goes_on, connected_to<3>)
+// Rule 6 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(release_after_a_pause_past_the_ttl_still_deletes_the_key, connected_to<3>)
 {
     auto const begun = w.now;
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
@@ -178,40 +183,42 @@ BOOST_FIXTURE_TEST_CASE(rule_6_who_stood_still_when_the_ttl_was_over_looks_when_
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_6_an_answer_tells_how_it_was_when_it_was_asked_for_not_when_it_comes, connected_to<3>)
+// Rule 6 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(release_does_not_trust_not_there_that_arrives_late, connected_to<3>)
 {
     auto const begun = w.now;
     auto won = win_with_a_late_request(w, *locks);
-    w[2].reply_delay = 1200ms;  // "not there", said at once, is heard when the ttl is over
+    w[2].reply_delay = 1200ms;  // the answer "not there" arrives after the ttl
     w.release(won.held);
     w.run_until(begun + 5ms);
     w[2].reply_delay = 100us;
 
     w.run_until(begun + 1100ms);
-    BOOST_TEST(w.keys("lock:stock") == 1u);  // it lives until 1.9 s
+    BOOST_TEST(w.keys("lock:stock") == 1u);  // the key expires at 1.9 s
     w.run_until(begun + 1850ms);
     BOOST_TEST(w.keys("lock:stock") == 0u);
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_6_not_there_on_a_new_connection_proves_nothing_about_a_request_on_the_old_one,
-                        connected_to<3>)
+// Rule 6 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(release_does_not_trust_not_there_on_a_new_connection, connected_to<3>)
 {
-    w[2].request_delay = 300ms;  // still on its way when everything else is over …
+    w[2].request_delay = 300ms;  // the request is under way during the release
     auto won = w.acquire(*locks, "stock", {.ttl = 10s});
     w[2].request_delay = 100us;
-    ++w[2].connection;  // … and what follows comes over another connection, and overtakes it
+    ++w[2].connection;  // later requests use another connection and overtake it
 
     BOOST_TEST(!w.release(won.held));
     BOOST_TEST(w.keys_after(100ms) == 0u);
-    w.run_for(250ms);  // the old request has been carried out by now
+    w.run_for(250ms);  // the server has carried out the old request
     w.run_for(1s);
 
     BOOST_TEST(w.keys("lock:stock") == 0u);
     BOOST_TEST(w[2].count(kind::release) > 1u);
 }
 
-BOOST_AUTO_TEST_CASE(rule_6_not_there_is_believed_once_the_server_has_ended_the_connection_of_the_request)
+// Rule 6 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(release_trusts_not_there_after_the_server_ended_the_connection)
 {
     constexpr std::uint32_t earlier = 1, of_the_request = 2, of_the_release = 3;
     for (auto const ended : {earlier, of_the_request}) {
@@ -228,12 +235,13 @@ BOOST_AUTO_TEST_CASE(rule_6_not_there_is_believed_once_the_server_has_ended_the_
         BOOST_TEST(locks->stats().cleaning == (ended == of_the_request ? 0u : 1u));
         w.run_for(1s);
 
-        BOOST_TEST(w[2].count(kind::acquire) == (ended == of_the_request ? 1u : 2u));  // the warm-up, and what was late
+        // The warm-up is the first one, the late request the second one.
+        BOOST_TEST(w[2].count(kind::acquire) == (ended == of_the_request ? 1u : 2u));
         BOOST_TEST(w.keys("lock:stock") == 0u);
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_release_without_a_majority_is_told_and_goes_on, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(release_without_a_majority_returns_no_quorum_and_retries, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock");
     w.run_for(1ms);
@@ -246,7 +254,7 @@ BOOST_FIXTURE_TEST_CASE(a_release_without_a_majority_is_told_and_goes_on, manage
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(cancelling_a_release_does_not_stop_it, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(release_cancelled_still_deletes_the_keys, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock");
     asio::cancellation_signal cancel;
@@ -261,10 +269,10 @@ BOOST_FIXTURE_TEST_CASE(cancelling_a_release_does_not_stop_it, manager_of<3>)
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_node_that_turns_out_to_have_refused_needs_no_release, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(release_stops_for_a_node_whose_refusal_arrives_late, connected_to<3>)
 {
     w[2].refusal = errc::wrong_cluster_node;
-    w[2].reply_delay = 5ms;  // its refusal comes after the lock has been given back
+    w[2].reply_delay = 5ms;  // the refusal arrives after the release
 
     auto won = w.acquire(*locks, "stock", {.ttl = 60s});
     w.release(won, 1s);
@@ -272,7 +280,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_turns_out_to_have_refused_needs_no_release, 
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_node_that_refused_is_not_asked_to_release, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(release_is_not_sent_to_a_node_that_denied, connected_to<3>)
 {
     auto const before = w[0].count(kind::release);
     w[0].entries["lock:stock"] = {"foreign", w.now + 1h};
@@ -283,7 +291,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_refused_is_not_asked_to_release, connected_t
     BOOST_TEST(w[0].count(kind::release) == before);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_broken_connection_delivers_late_is_looked_for_even_when_the_ttl_is_over, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(release_deletes_a_key_set_late_by_a_broken_connection, connected_to<3>)
 {
     w[0].request_delay = 2500ms;
     auto won = w.acquire(*locks, "stock", {.ttl = 3s});
@@ -291,7 +299,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_broken_connection_delivers_late_is_looked_for_eve
     w[0].request_delay = 100us;
     w.run_for(1ms);
     w.release(won, 10ms);
-    w[0].reachable = false;  // nobody can look until the ttl is over; the request arrives meanwhile
+    w[0].reachable = false;  // the late request arrives while the manager cannot reach the server
     w.run_for(3300ms);
     BOOST_TEST(w[0].find("lock:stock") != nullptr);
     w[0].reachable = true;

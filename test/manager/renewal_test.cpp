@@ -3,9 +3,10 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(renewing_and_losing)
+BOOST_AUTO_TEST_SUITE(renewals)
 
-BOOST_FIXTURE_TEST_CASE(rule_9_renewal_keeps_a_lock_for_as_long_as_it_is_wanted, manager_of<3>)
+// Rule 9 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(renewal_keeps_a_lock_until_its_release, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
 
@@ -14,13 +15,13 @@ BOOST_FIXTURE_TEST_CASE(rule_9_renewal_keeps_a_lock_for_as_long_as_it_is_wanted,
     BOOST_TEST(won.held.held());
     BOOST_TEST(w.keys("lock:stock") == 3u);
     auto const renewals = locks->stats().renewals;
-    BOOST_TEST(renewals >= 3600u);  // about every second: a third of the ttl
+    BOOST_TEST(renewals >= 3600u);  // about one a second: a third of the ttl
     BOOST_TEST(renewals <= 4100u);
     w.release(won, 1h);
     BOOST_TEST(locks->stats().renewals == renewals);
 }
 
-BOOST_FIXTURE_TEST_CASE(without_renewal_a_lock_runs_out, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(renewal_none_lets_the_lock_expire, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     BOOST_TEST(!w.held_after(2s, won));
@@ -39,7 +40,7 @@ BOOST_FIXTURE_TEST_CASE(renewal_stops_at_max_hold, manager_of<3>)
     BOOST_TEST(!won.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(max_hold_bounds_what_is_extended_by_hand_too, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(max_hold_also_limits_extend, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 1s, .max_hold = 2s});
     auto const begun = w.now;
@@ -47,11 +48,11 @@ BOOST_FIXTURE_TEST_CASE(max_hold_bounds_what_is_extended_by_hand_too, manager_of
     BOOST_TEST(!w.extend(won.held, 30s));
     BOOST_TEST((won.held.valid_until() <= begun + 2s));
     w.run_for(1800ms);
-    BOOST_TEST(!lost.ec.has_value());  // the margin is not that of thirty seconds
+    BOOST_TEST(!lost.ec.has_value());  // the margin is that of 2 s, not of 30 s
     BOOST_TEST(!w.held_after(2s, won));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_max_hold_below_the_ttl_leaves_time_to_work, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(max_hold_below_the_ttl_is_held_almost_to_its_end, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 30s, .max_hold = 100ms});
     auto l = w.start_wait_lost(won.held);
@@ -63,12 +64,12 @@ BOOST_FIXTURE_TEST_CASE(a_max_hold_below_the_ttl_leaves_time_to_work, manager_of
     BOOST_TEST((l.when < begun + 100ms));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_renewal_that_max_hold_overtook_while_nobody_looked_is_dropped, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(renewal_due_in_a_pause_past_max_hold_is_dropped, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic, .max_hold = 1050ms});
     auto l = w.start_wait_lost(won.held);
     w.run_for(800ms);
-    w.stall_for(300ms);  // the renewal was due, and then max_hold was over
+    w.stall_for(300ms);  // the renewal becomes due, then max_hold ends
     w.run_for(2s);
     BOOST_TEST(l.calls == 1);
     BOOST_TEST(locks->stats().renewals == 0u);
@@ -81,7 +82,8 @@ BOOST_FIXTURE_TEST_CASE(acquire_with_the_longest_max_hold_is_renewed, manager_of
     BOOST_TEST(w.held_after(5s, won));
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_9_failing_is_not_losing, manager_of<3>)
+// Rule 9 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(renewal_that_fails_does_not_lose_the_lock, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
     auto l = w.start_wait_lost(won.held);
@@ -98,7 +100,8 @@ BOOST_FIXTURE_TEST_CASE(rule_9_failing_is_not_losing, manager_of<3>)
     BOOST_TEST(l.calls == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_9_the_loss_signal_comes_before_expiry_and_depends_on_no_reply, manager_of<3>)
+// Rule 9 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(wait_lost_completes_before_expiry_without_any_reply, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
     auto l = w.start_wait_lost(won.held);
@@ -114,7 +117,8 @@ BOOST_FIXTURE_TEST_CASE(rule_9_the_loss_signal_comes_before_expiry_and_depends_o
     BOOST_TEST(locks->stats().lost == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_9_refusals_of_a_majority_are_a_loss_at_once, manager_of<3>)
+// Rule 9 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(wait_lost_completes_at_once_when_a_majority_denies_a_renewal, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 30s, .renew = renewal::automatic});
     auto l = w.start_wait_lost(won.held);
@@ -129,7 +133,7 @@ BOOST_FIXTURE_TEST_CASE(rule_9_refusals_of_a_majority_are_a_loss_at_once, manage
     BOOST_TEST(!won.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(a_lost_lock_is_released_only_when_its_user_lets_go)
+BOOST_AUTO_TEST_CASE(lock_destructor_releases_the_keys_of_a_lost_lock)
 {
     lock_world w(3);
     auto locks = w.manager({.heal = false});
@@ -138,14 +142,14 @@ BOOST_AUTO_TEST_CASE(a_lost_lock_is_released_only_when_its_user_lets_go)
     w[0].entries.clear();
     w[1].entries.clear();
     BOOST_TEST(!w.held_after(11s, won));
-    BOOST_TEST(w.keys("lock:stock") == 1u);  // the user may still be at work
+    BOOST_TEST(w.keys("lock:stock") == 1u);  // the holder may still be working
 
     w.drop(won, 1ms);
 
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(waiting_for_a_loss_ends_with_the_release, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(wait_lost_is_aborted_by_release, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock");
     auto a = w.start_wait_lost(won.held), b = w.start_wait_lost(won.held);
@@ -159,7 +163,7 @@ BOOST_FIXTURE_TEST_CASE(waiting_for_a_loss_ends_with_the_release, manager_of<3>)
     BOOST_TEST((late.ec == asio::error::operation_aborted));
 }
 
-BOOST_FIXTURE_TEST_CASE(waiting_for_a_loss_can_be_cancelled, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(wait_lost_cancelled_completes_with_operation_aborted, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     asio::cancellation_signal cancel;
@@ -176,17 +180,18 @@ BOOST_FIXTURE_TEST_CASE(waiting_for_a_loss_can_be_cancelled, manager_of<3>)
     BOOST_TEST(cancelled.calls == 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_2_a_lock_is_lost_by_the_clock_even_if_no_timer_rang, manager_of<3>)
+// Rule 2 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(held_after_expiry_is_false_even_if_no_timer_fired, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 10s, .renew = renewal::automatic});
 
-    w.now += 20s;  // the process was stopped, or the machine slept; nothing has run since
+    w.now += 20s;  // the process was paused or the machine slept
 
     BOOST_TEST(!won.held.held());
     BOOST_TEST((won.held.remaining() == 0ms));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_renewal_in_flight_does_not_resurrect_a_released_lock, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(renewal_in_flight_does_not_revive_a_released_lock, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 300ms, .renew = renewal::automatic});
     w.each([](auto& s) { s.request_delay = 30ms; });

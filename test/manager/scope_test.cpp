@@ -43,13 +43,13 @@ struct scope_world : connected_to<3> {
         return acquire(scope, std::move(resources), options);
     }
 
-    /// Of the first server, since the world began, or since this was called last.
+    /// Requests that the first server has received since the previous call.
     std::size_t requests() { return w[0].requests.size() - std::exchange(seen, w[0].requests.size()); }
     std::size_t seen = w[0].requests.size();
 
     std::size_t keys(std::string const& name) { return w.keys("lock:" + name); }
 
-    /// What the manager promises who acquires now.
+    /// The validity of a lock that is acquired now.
     clock::time_point valid_until(std::chrono::milliseconds ttl) const { return w.now + ttl - ttl / 100 - 2ms; }
 };
 
@@ -59,7 +59,7 @@ struct fenced_scope_world : scope_world {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(who_asks_for_what_the_scope_holds_has_it_at_once, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_of_a_held_resource_sends_no_request, scope_world)
 {
     auto outer = acquire("stock");
     requests();
@@ -76,10 +76,10 @@ BOOST_FIXTURE_TEST_CASE(who_asks_for_what_the_scope_holds_has_it_at_once, scope_
     BOOST_TEST(keys("stock") == 3u);
     w.release(outer, 1ms);
     BOOST_TEST(keys("stock") == 0u);
-    BOOST_TEST(locks->stats().acquired == 2u);  // one is of the world's warm-up
+    BOOST_TEST(locks->stats().acquired == 2u);  // the fixture has acquired one
 }
 
-BOOST_FIXTURE_TEST_CASE(a_body_may_ask_for_its_own_lock_again, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_with_lock_nested_for_the_same_resource_succeeds, scope_world)
 {
     int depth = 0;
     auto const nested = [&, in = scope](lock&) -> asio::awaitable<int> {
@@ -103,7 +103,7 @@ BOOST_FIXTURE_TEST_CASE(a_body_may_ask_for_its_own_lock_again, scope_world)
     BOOST_TEST((over && !*over));
 }
 
-BOOST_FIXTURE_TEST_CASE(others_are_kept_out_another_scope_among_them, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_by_another_scope_is_contended, scope_world)
 {
     auto held = acquire("stock");
     BOOST_TEST((w.acquire(*locks, "stock").ec == errc::contended));
@@ -113,7 +113,7 @@ BOOST_FIXTURE_TEST_CASE(others_are_kept_out_another_scope_among_them, scope_worl
     BOOST_TEST(!acquire(copy, "stock").ec);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_scope_keeps_nothing, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_does_not_keep_locks_after_their_handles_end, scope_world)
 {
     auto held = acquire("stock");
     w.drop(held, 1ms);
@@ -127,12 +127,12 @@ BOOST_FIXTURE_TEST_CASE(the_scope_keeps_nothing, scope_world)
     held = acquire("stock");
     BOOST_TEST(requests() == 1u);
 
-    scope = lock_scope(*locks);  // the last who knew of it
+    scope = lock_scope(*locks);  // destroys the last copy of the scope
     BOOST_TEST(w.held_after(1s, held));
     BOOST_TEST((acquire("stock").ec == errc::contended));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_handle_that_was_moved_or_shared_outside_still_counts, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_after_share_and_move_reuses_the_lock, scope_world)
 {
     auto outside = acquire("stock").held.share();
     w.run_for(1ms);
@@ -146,7 +146,7 @@ BOOST_FIXTURE_TEST_CASE(a_handle_that_was_moved_or_shared_outside_still_counts, 
     BOOST_TEST(keys("stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_was_lost_is_acquired_anew, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_after_a_loss_acquires_a_new_lock, scope_world)
 {
     auto held = acquire("stock", {.ttl = 1s});
     BOOST_TEST(!w.held_after(1s, held));
@@ -157,9 +157,9 @@ BOOST_FIXTURE_TEST_CASE(what_was_lost_is_acquired_anew, scope_world)
     BOOST_TEST(again.held.held());
 }
 
-// How long it lasts.
+// Validity and renewal.
 
-BOOST_FIXTURE_TEST_CASE(it_lasts_as_long_as_a_lock_of_its_own_would, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_with_a_longer_ttl_extends_the_held_lock, scope_world)
 {
     auto outer = acquire("stock", {.ttl = 3s});
     w.run_for(1s);
@@ -176,14 +176,14 @@ BOOST_FIXTURE_TEST_CASE(it_lasts_as_long_as_a_lock_of_its_own_would, scope_world
     BOOST_TEST((outer.held.valid_until() == long_one.held.valid_until()));
 }
 
-BOOST_FIXTURE_TEST_CASE(it_is_renewed_if_one_of_them_asked_for_that, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_with_renew_starts_renewals_of_the_held_lock, scope_world)
 {
     auto outer = acquire("stock", {.ttl = 1s});
     auto inner = acquire("stock", {.ttl = 2s, .renew = renewal::automatic});
     BOOST_TEST(w.held_after(1min, inner));
     BOOST_TEST((inner.held.remaining() > 1s));
 
-    // Half is enough of what is renewed for as long anyway.
+    // Renewals keep this ttl already, so half of it is enough now.
     requests();
     BOOST_TEST(!acquire("stock", {.ttl = 2s, .renew = renewal::automatic}).ec);
     BOOST_TEST(requests() == 0u);
@@ -193,7 +193,7 @@ BOOST_FIXTURE_TEST_CASE(it_is_renewed_if_one_of_them_asked_for_that, scope_world
     BOOST_TEST(keys("stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_lock_that_is_renewed_for_less_is_renewed_for_more_if_one_asks, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_with_a_longer_ttl_makes_renewals_longer, scope_world)
 {
     auto outer = acquire("stock", {.ttl = 1s, .renew = renewal::automatic});
     auto inner = acquire("stock", {.ttl = 10s, .renew = renewal::automatic});
@@ -201,7 +201,7 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_is_renewed_for_less_is_renewed_for_more_if_o
     BOOST_TEST((inner.held.remaining() > 6s));
 }
 
-BOOST_FIXTURE_TEST_CASE(max_hold_is_that_of_who_acquired_it, scope_world)
+BOOST_FIXTURE_TEST_CASE(max_hold_of_the_first_handle_limits_later_handles, scope_world)
 {
     auto outer = acquire("stock", {.ttl = 1s, .renew = renewal::automatic, .max_hold = 3s});
     auto const end = outer.when + 3s;
@@ -211,7 +211,7 @@ BOOST_FIXTURE_TEST_CASE(max_hold_is_that_of_who_acquired_it, scope_world)
     BOOST_TEST(!w.held_after(3s, inner));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_cannot_be_extended_is_not_handed_out, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_returns_no_quorum_if_the_extension_fails, scope_world)
 {
     auto outer = acquire("stock", {.ttl = 3s});
     w.each([](auto& s) { s.mute = true; });
@@ -221,12 +221,12 @@ BOOST_FIXTURE_TEST_CASE(what_cannot_be_extended_is_not_handed_out, scope_world)
     BOOST_TEST(contains(inner.report.message, "server-0"));
     BOOST_TEST(outer.held.held());
 
-    // Who waits tries again.
+    // An acquisition with a wait tries again.
     w.at(w.now + 500ms, [&] { w.each([](auto& s) { s.mute = false; }); });
     BOOST_TEST(!acquire("stock", {.ttl = 10s, .wait = 2s}).ec);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_turns_out_to_be_lost_is_told, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_returns_lost_if_the_extension_finds_the_loss, scope_world)
 {
     auto outer = acquire("stock", {.ttl = 3s});
     w.each([](auto& s) { s.entries.clear(); });
@@ -239,7 +239,7 @@ BOOST_FIXTURE_TEST_CASE(what_turns_out_to_be_lost_is_told, scope_world)
 
 // Sets.
 
-BOOST_FIXTURE_TEST_CASE(a_set_that_overlaps_takes_the_rest, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_of_a_set_acquires_only_the_missing_names, scope_world)
 {
     auto b = acquire("b", {.ttl = 5s});
     auto all = acquire({"b", "c", "d"}, {.ttl = 3s, .wait = 1s});
@@ -253,7 +253,7 @@ BOOST_FIXTURE_TEST_CASE(a_set_that_overlaps_takes_the_rest, scope_world)
     BOOST_TEST(names_of(part.held) == names({"d"}));
     part.held = {};
     w.drop(b, 1ms);
-    BOOST_TEST(keys("b") == 3u);  // the set has it still
+    BOOST_TEST(keys("b") == 3u);  // the set still holds it
     BOOST_TEST(!w.release(all.held));
     BOOST_TEST(!all.held.held());
     w.run_for(1ms);
@@ -261,7 +261,7 @@ BOOST_FIXTURE_TEST_CASE(a_set_that_overlaps_takes_the_rest, scope_world)
     BOOST_TEST((w.release(all.held) == errc::not_held));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_handle_on_several_locks_lasts_as_the_shortest_and_is_extended_as_one, scope_world)
+BOOST_FIXTURE_TEST_CASE(handle_on_several_locks_has_the_shortest_validity_and_extends_all, scope_world)
 {
     auto b = acquire("b", {.ttl = 5s});
     auto all = acquire({"b", "c"}, {.ttl = 2s, .wait = 1s});
@@ -281,7 +281,7 @@ BOOST_FIXTURE_TEST_CASE(a_handle_on_several_locks_lasts_as_the_shortest_and_is_e
     BOOST_TEST(keys("b") == 3u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_handle_on_several_locks_is_lost_when_one_is, scope_world)
+BOOST_FIXTURE_TEST_CASE(handle_on_several_locks_is_lost_if_one_lock_is_lost, scope_world)
 {
     auto b = acquire("b", {.ttl = 1s});
     auto c = acquire("c", {.ttl = 10s});
@@ -298,7 +298,7 @@ BOOST_FIXTURE_TEST_CASE(a_handle_on_several_locks_is_lost_when_one_is, scope_wor
     BOOST_TEST(c.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_for_the_loss_of_several_can_be_cancelled_and_hears_of_the_release, scope_world)
+BOOST_FIXTURE_TEST_CASE(wait_lost_of_several_locks_ends_by_cancellation_and_by_release, scope_world)
 {
     auto b = acquire("b");
     auto all = acquire({"b", "c"}, {.wait = 1s});
@@ -314,7 +314,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_for_the_loss_of_several_can_be_cancelled_and_h
     BOOST_TEST(b.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_body_under_several_locks_is_cancelled_when_one_is_lost, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_with_lock_on_several_locks_cancels_the_body_if_one_is_lost, scope_world)
 {
     auto b = acquire("b", {.ttl = 1s});
     auto const body = [&](lock& l) -> asio::awaitable<void> { co_await l.async_wait_lost(asio::use_awaitable); };
@@ -330,7 +330,7 @@ BOOST_FIXTURE_TEST_CASE(a_body_under_several_locks_is_cancelled_when_one_is_lost
     BOOST_TEST(keys("c") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_part_of_a_set_is_a_handle_with_its_name, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_of_one_name_of_a_held_set_returns_that_name, scope_world)
 {
     auto all = acquire({"a", "b", "c"});
     requests();
@@ -339,13 +339,13 @@ BOOST_FIXTURE_TEST_CASE(a_part_of_a_set_is_a_handle_with_its_name, scope_world)
     BOOST_TEST(names_of(b.held) == names({"b"}));
     BOOST_TEST(b.held.token() == all.held.token());
     w.drop(all, 1ms);
-    BOOST_TEST(keys("a") == 3u);  // one lock is given back as a whole
+    BOOST_TEST(keys("a") == 3u);  // the nodes release one lock as a whole
     BOOST_TEST(b.held.held());
     w.drop(b, 1ms);
     BOOST_TEST(keys("a") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(with_fencing_one_handle_has_one_token, fenced_scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_with_fencing_refuses_a_handle_with_two_tokens, fenced_scope_world)
 {
     auto bc = acquire({"b", "c"});
     auto b = acquire("b");
@@ -363,7 +363,7 @@ BOOST_FIXTURE_TEST_CASE(with_fencing_one_handle_has_one_token, fenced_scope_worl
 
 // The order.
 
-BOOST_FIXTURE_TEST_CASE(who_would_wait_for_what_comes_before_is_refused, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_with_wait_out_of_name_order_is_refused, scope_world)
 {
     auto b = acquire("b");
     requests();
@@ -378,7 +378,7 @@ BOOST_FIXTURE_TEST_CASE(who_would_wait_for_what_comes_before_is_refused, scope_w
     BOOST_TEST(requests() == 0u);
     BOOST_TEST(!acquire("c", {.wait = 1s}).ec);
 
-    // Who does not wait does not deadlock. And what is held so counts.
+    // An acquisition without a wait cannot deadlock. The order of later waits includes its lock.
     auto a = acquire("a");
     BOOST_TEST(!a.ec);
     BOOST_TEST((acquire("aa", {.wait = 1s}).ec == errc::invalid_argument));
@@ -386,14 +386,14 @@ BOOST_FIXTURE_TEST_CASE(who_would_wait_for_what_comes_before_is_refused, scope_w
     BOOST_TEST(!acquire("aa", {.wait = 1s}).ec);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_token_that_throws_is_told_the_way_out, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_out_of_order_throws_a_message_with_the_remedy, scope_world)
 {
     auto b = acquire("b");
     auto const message = message_of(run(w, scope.async_acquire("a", {.wait = 1s}, asio::use_awaitable)).failure);
     BOOST_TEST(contains(message, "acquire both at once"));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_shares_it_cannot_have_it_alone, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_exclusive_of_a_shared_lock_is_refused, scope_world)
 {
     auto shared = acquire("stock", {.mode = mode::shared});
     auto refused = acquire("stock", {.wait = 1s});
@@ -403,7 +403,7 @@ BOOST_FIXTURE_TEST_CASE(who_shares_it_cannot_have_it_alone, scope_world)
     BOOST_TEST(!acquire("stock", {.ttl = 5s, .mode = mode::shared}).ec);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_has_it_alone_may_share_it_with_itself, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_shared_of_an_exclusive_lock_sends_no_request, scope_world)
 {
     auto alone = acquire("stock");
     requests();
@@ -413,25 +413,25 @@ BOOST_FIXTURE_TEST_CASE(who_has_it_alone_may_share_it_with_itself, scope_world)
     BOOST_TEST((w.acquire(*locks, "stock", {.mode = mode::shared}).ec == errc::contended));
 }
 
-// One who reads may have joined, or been joined by, others who read: their handles are not the scope's.
-BOOST_FIXTURE_TEST_CASE(what_only_others_share_any_more_the_scope_does_not_hold, scope_world)
+// Readers of one manager share a lock. The handles of other readers do not belong to the scope.
+BOOST_FIXTURE_TEST_CASE(scope_does_not_hold_a_shared_lock_after_its_own_handle_ends, scope_world)
 {
     auto mine = acquire("stock", {.mode = mode::shared});
     auto theirs = w.acquire(*locks, "stock", {.ttl = 5s, .mode = mode::shared});
     BOOST_TEST(theirs.held.token() == mine.held.token());
     BOOST_TEST(locks->stats().joined == 1u);
     mine.held = {};
-    BOOST_TEST((acquire("stock").ec == errc::contended));  // and not refused as an upgrade
-    BOOST_TEST(!acquire("rope", {.wait = 1s}).ec);         // nor for its order
+    BOOST_TEST((acquire("stock").ec == errc::contended));  // not refused as an upgrade
+    BOOST_TEST(!acquire("rope", {.wait = 1s}).ec);         // not refused for its order
 }
 
 // The queue of the manager.
 
-BOOST_FIXTURE_TEST_CASE(who_holds_something_does_not_stand_behind_a_set_that_waits_for_it, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_passes_a_set_that_waits_for_a_lock_of_the_scope, scope_world)
 {
     auto a = acquire("a", {.ttl = 60s});
     auto set = w.start(*locks, {"a", "b"}, {.ttl = 10s, .wait = 1min});
-    w.run_for(1s);  // by now it grows
+    w.run_for(1s);  // the set has started to grow
     auto b = acquire("b", {.ttl = 60s, .wait = 10s});
     BOOST_TEST(!b.ec);
     BOOST_TEST(!set.done);
@@ -440,7 +440,7 @@ BOOST_FIXTURE_TEST_CASE(who_holds_something_does_not_stand_behind_a_set_that_wai
     BOOST_TEST(set.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(nor_behind_one_whose_owner_holds_less, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_passes_a_set_whose_scope_holds_an_earlier_name, scope_world)
 {
     lock_scope other(*locks);
     auto a = acquire(other, "a", {.ttl = 60s});
@@ -456,7 +456,7 @@ BOOST_FIXTURE_TEST_CASE(nor_behind_one_whose_owner_holds_less, scope_world)
     BOOST_TEST(cd.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(who_holds_nothing_is_served_in_the_order_of_calls, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_by_an_empty_scope_keeps_the_order_of_calls, scope_world)
 {
     auto held = w.acquire(*locks, "b");
     auto set = w.start(*locks, {"a", "b"}, {.wait = 1min});
@@ -466,9 +466,9 @@ BOOST_FIXTURE_TEST_CASE(who_holds_nothing_is_served_in_the_order_of_calls, scope
     BOOST_TEST(!b.done);
 }
 
-// The first of a queue that has another one put before it asks anew when it is the first again: what was told meanwhile
-// went to the other.
-BOOST_FIXTURE_TEST_CASE(a_set_that_was_passed_asks_anew_when_it_is_the_first_again, scope_world)
+// While another waiter is the first in the queue, notifications go to that waiter. So the set asks the nodes again when
+// it is the first again.
+BOOST_FIXTURE_TEST_CASE(acquire_set_that_was_passed_asks_the_nodes_again, scope_world)
 {
     auto const other = w.connected();
     auto a = acquire("a", {.ttl = 60s});
@@ -478,7 +478,7 @@ BOOST_FIXTURE_TEST_CASE(a_set_that_was_passed_asks_anew_when_it_is_the_first_aga
     w.run_for(100ms);
     w.drop(c, 100ms);
 
-    // While one that passes asks once, b goes to somebody else: that the set waits for it no node knows any more.
+    // While the passing acquisition asks once, another manager gets b. No node knows any more that the set waits for b.
     w.each([](auto& s) { s.request_delay = s.reply_delay = 600us; });
     b.held = {};
     auto again = w.start(*other, "b", {.ttl = 60s});
@@ -489,8 +489,8 @@ BOOST_FIXTURE_TEST_CASE(a_set_that_was_passed_asks_anew_when_it_is_the_first_aga
     BOOST_TEST(set.held.held());
 }
 
-// Otherwise the set waits for the scope, the scope for the right to upgrade, and whoever has that for its turn behind
-// the set.
+// If `plain` could not pass the set, there would be a deadlock. The set waits for the scope, the scope waits for the
+// right to upgrade, and `plain` has that right and waits behind the set.
 BOOST_AUTO_TEST_CASE(acquire_upgradeable_with_the_right_passes_a_set)
 {
     lock_world w(3);
@@ -532,10 +532,10 @@ struct upgrading_scope : scope_world {
 
 }  // namespace
 
-// Who reads it may wait for what the scope holds.
+// The reader of "b" may wait for "c", which the scope holds.
 BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_with_a_later_name_held_is_refused, upgrading_scope)
 {
-    auto a = acquire("a");  // does not wait, and comes before
+    auto a = acquire("a");  // without a wait, and before "b" in the order of names
     auto c = acquire("c", {.ttl = 60s});
     requests();
     upgrade();
@@ -547,7 +547,7 @@ BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_with_a_later_name_held_is_refused, up
     BOOST_TEST(contains(message, "cannot upgrade \"b\""));
     BOOST_TEST(contains(message, "while the scope holds \"c\""));
 
-    BOOST_TEST((w.upgrade(b.held) == errc::contended));  // one that does not wait does not deadlock
+    BOOST_TEST((w.upgrade(b.held) == errc::contended));  // an upgrade without a wait cannot deadlock
     c.held = {};
     upgraded.reset();
     upgrade();
@@ -568,10 +568,10 @@ BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_ends_when_its_scope_gets_a_later_name
     w.run_for(1ms);
     BOOST_TEST((upgraded == error_code(errc::invalid_argument)));
     BOOST_TEST((b.held.mode() == mode::upgradeable));
-    BOOST_TEST(w.acquire(*other, "b", {.mode = mode::shared}).held.held());  // nobody is kept out any more
+    BOOST_TEST(w.acquire(*other, "b", {.mode = mode::shared}).held.held());  // readers may enter again
 }
 
-// The scope knows its handles wherever they are, and when the manager's user has forgotten the scope.
+// Handles still count for their scope after they were shared, and after the last copy of the scope is destroyed.
 BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_after_the_end_of_the_scope_keeps_the_order, upgrading_scope)
 {
     auto c = acquire("c", {.ttl = 60s});
@@ -585,7 +585,7 @@ BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_after_the_end_of_the_scope_keeps_the_
 
 namespace {
 
-/// Owners that take what they need in the order of names, with pauses between, and others that take sets: for ever.
+/// Owners that acquire names in order, with pauses, and other clients that acquire sets.
 struct crowd {
     lock_world w{3};
     std::vector<std::unique_ptr<lock_manager>> managers;
@@ -638,7 +638,7 @@ struct crowd {
                                });
     }
 
-    // Any that it holds: where it holds a later one, too, that is refused.
+    // Upgrades any lock of the owner. The manager refuses if the owner also holds a later name.
     void upgrade_one(std::shared_ptr<owner> o)
     {
         auto& l = o->held[draw(o->held.size())];
@@ -664,7 +664,7 @@ struct crowd {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(nobody_waits_for_ever)
+BOOST_AUTO_TEST_CASE(scopes_with_random_sets_and_upgrades_never_deadlock)
 {
     int upgraded = 0, refused = 0;
     for (unsigned seed = 1; seed <= 20; ++seed) {
@@ -687,16 +687,16 @@ BOOST_AUTO_TEST_CASE(nobody_waits_for_ever)
     BOOST_TEST(refused > 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_was_upgraded_is_not_had_exclusively_by_another_handle, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_exclusive_of_an_upgraded_lock_is_refused, scope_world)
 {
     auto one = acquire("stock", {.mode = mode::shared});
     BOOST_TEST(!w.upgrade(one.held));
-    BOOST_TEST((acquire("stock").ec == errc::invalid_argument));  // it may be downgraded
+    BOOST_TEST((acquire("stock").ec == errc::invalid_argument));  // the first handle may downgrade it
 }
 
-// Branches.
+// Concurrent calls.
 
-BOOST_FIXTURE_TEST_CASE(two_branches_that_want_the_same_share_what_the_first_acquires, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_twice_at_the_same_time_shares_one_lock, scope_world)
 {
     auto first = start(scope, "stock", {.ttl = 10s});
     auto second = start(scope, "stock", {.ttl = 5s});
@@ -705,7 +705,7 @@ BOOST_FIXTURE_TEST_CASE(two_branches_that_want_the_same_share_what_the_first_acq
     BOOST_TEST(requests() == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_comes_second_tries_itself_when_the_first_has_failed, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_begins_its_own_wait_after_an_earlier_call_fails, scope_world)
 {
     auto held = w.acquire(*locks, "stock");
     auto first = start(scope, "stock", {.wait = 1s});
@@ -713,11 +713,11 @@ BOOST_FIXTURE_TEST_CASE(who_comes_second_tries_itself_when_the_first_has_failed,
     w.at(w.now + 1500ms, [&] { held.held = {}; });
     w.run_for(1200ms);
     BOOST_TEST((first.ec == errc::contended));
-    BOOST_TEST(!second.done);  // its wait began when its turn came
+    BOOST_TEST(!second.done);  // its wait began after the first call had failed
     BOOST_TEST(w.held_after(1s, second));
 }
 
-BOOST_FIXTURE_TEST_CASE(branches_ask_one_after_the_other_and_share_at_once, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_waits_behind_earlier_calls_unless_the_lock_is_held, scope_world)
 {
     auto a = acquire("a", {.ttl = 60s});
     auto taken = w.acquire(*locks, "b", {.ttl = 60s});
@@ -725,9 +725,9 @@ BOOST_FIXTURE_TEST_CASE(branches_ask_one_after_the_other_and_share_at_once, scop
     auto c = start(scope, "c", {.ttl = 60s});
     auto again = start(scope, "b", {.ttl = 30s});
     auto late = start(scope, "a", {.ttl = 30s});
-    BOOST_TEST(w.held_after(1s, late));  // it asks for nothing
+    BOOST_TEST(w.held_after(1s, late));  // the scope holds "a", so the call asks no node
     BOOST_TEST(!b.done);
-    BOOST_TEST(!c.done);  // or it would hold c while it waits for b
+    BOOST_TEST(!c.done);  // otherwise the scope would hold "c" while it waits for "b"
     BOOST_TEST(!again.done);
     w.drop(taken, 10ms);
     BOOST_TEST(b.held.held());
@@ -760,7 +760,7 @@ struct cancelled_world : scope_world {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(whose_turn_has_not_come_is_aborted_at_once, cancelled_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_cancelled_before_its_turn_is_aborted, cancelled_world)
 {
     for (auto const type : {cancel::total, cancel::partial, cancel::terminal}) {
         auto taken = w.acquire(*locks, "a", {.ttl = 60s});
@@ -778,7 +778,7 @@ BOOST_FIXTURE_TEST_CASE(whose_turn_has_not_come_is_aborted_at_once, cancelled_wo
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(who_is_cancelled_before_it_begins_asks_nobody, cancelled_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_cancelled_before_it_starts_sends_nothing, cancelled_world)
 {
     start(o, scope, "stock", {}, stop.slot());
     stop.emit(cancel::terminal);
@@ -787,7 +787,7 @@ BOOST_FIXTURE_TEST_CASE(who_is_cancelled_before_it_begins_asks_nobody, cancelled
     BOOST_TEST(keys("stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_acquires_the_rest_is_aborted_and_gives_back_what_it_had_of_it, cancelled_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_of_a_set_cancelled_releases_the_new_names, cancelled_world)
 {
     auto b = acquire("b");
     start(o, scope, {"b", "c"}, {.wait = 1s}, stop.slot());
@@ -802,8 +802,8 @@ BOOST_FIXTURE_TEST_CASE(who_acquires_the_rest_is_aborted_and_gives_back_what_it_
     BOOST_TEST(keys("b") == 0u);
 }
 
-// It may be the last that has it, by then.
-BOOST_FIXTURE_TEST_CASE(who_is_aborted_gives_back_what_nobody_else_has_any_more, cancelled_world)
+// The aborted call may have the last handle on "b".
+BOOST_FIXTURE_TEST_CASE(scope_acquire_cancelled_releases_a_lock_without_other_handles, cancelled_world)
 {
     auto b = acquire("b", {.ttl = 60s});
     auto taken = w.acquire(*locks, "c", {.ttl = 60s});
@@ -817,7 +817,7 @@ BOOST_FIXTURE_TEST_CASE(who_is_aborted_gives_back_what_nobody_else_has_any_more,
     BOOST_TEST(keys("b") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_total_cancellation_makes_the_round_under_way_the_last, cancelled_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_with_total_cancellation_finishes_its_round, cancelled_world)
 {
     start(o, scope, "stock", {.wait = 1s}, stop.slot());
     cancel_after(100us, cancel::total);
@@ -833,7 +833,7 @@ BOOST_FIXTURE_TEST_CASE(a_total_cancellation_makes_the_round_under_way_the_last,
     expect_aborted();
 }
 
-BOOST_FIXTURE_TEST_CASE(an_extension_that_is_cancelled_gives_back_the_handle, cancelled_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_cancelled_in_an_extension_keeps_the_outer_lock, cancelled_world)
 {
     auto outer = acquire("stock", {.ttl = 3s});
     start(o, scope, "stock", {.ttl = 10s}, stop.slot());
@@ -850,7 +850,7 @@ BOOST_FIXTURE_TEST_CASE(an_extension_that_is_cancelled_gives_back_the_handle, ca
     BOOST_TEST(w.held_after(1ms, o));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_pause_between_two_extensions_is_cancelled_at_once, cancelled_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_cancelled_between_two_extensions_is_aborted, cancelled_world)
 {
     for (auto const type : {cancel::total, cancel::terminal}) {
         auto outer = acquire("stock", {.ttl = 30s});
@@ -864,7 +864,7 @@ BOOST_FIXTURE_TEST_CASE(a_pause_between_two_extensions_is_cancelled_at_once, can
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(who_has_won_completes_with_the_lock, cancelled_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_cancelled_after_it_won_returns_the_lock, cancelled_world)
 {
     bool cancelled = false;
     w.each_step = [&] {
@@ -882,7 +882,7 @@ BOOST_FIXTURE_TEST_CASE(who_has_won_completes_with_the_lock, cancelled_world)
 
 // The end of the manager, and of its world.
 
-BOOST_FIXTURE_TEST_CASE(when_the_manager_ends_so_does_everybody_who_asks, scope_world)
+BOOST_FIXTURE_TEST_CASE(scope_acquire_is_aborted_when_the_manager_ends, scope_world)
 {
     auto held = acquire("a", {.ttl = 60s});
     auto taken = w.acquire(*locks, "b", {.ttl = 60s});
@@ -902,9 +902,8 @@ BOOST_FIXTURE_TEST_CASE(when_the_manager_ends_so_does_everybody_who_asks, scope_
     BOOST_TEST(keys("a") + keys("b") == 0u);
 }
 
-// With an acquisition, an extension, and branches that wait for their turn under way. No handler is called, nothing
-// leaks.
-BOOST_AUTO_TEST_CASE(the_execution_context_may_go_at_any_moment)
+// An acquisition, an extension and calls that wait for their turn are pending. No handler is called, and nothing leaks.
+BOOST_AUTO_TEST_CASE(scope_acquire_may_be_pending_when_the_execution_context_ends)
 {
     for (auto moment = 0us; moment < 1500us; moment += 50us) {
         std::unique_ptr<lock_manager> locks;
@@ -934,8 +933,7 @@ BOOST_AUTO_TEST_CASE(the_execution_context_may_go_at_any_moment)
     }
 }
 
-// Branches of one scope on many threads.
-BOOST_AUTO_TEST_CASE(any_thread_may_ask, *boost::unit_test::label("threads"))
+BOOST_AUTO_TEST_CASE(scope_acquire_from_many_threads_succeeds, *boost::unit_test::label("threads"))
 {
     asio::thread_pool context(2);
     lock_manager locks(context, {.nodes = {"memory://scope-threads"}});
@@ -963,7 +961,7 @@ BOOST_AUTO_TEST_CASE(any_thread_may_ask, *boost::unit_test::label("threads"))
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // Each allocation after the grant of the nodes fails once.
-BOOST_AUTO_TEST_CASE(acquire_in_scope_without_memory_gives_the_lock_back)
+BOOST_AUTO_TEST_CASE(scope_acquire_without_memory_releases_the_lock)
 {
     std::size_t failures = 0;
     for (int piece = 1; piece <= 40; ++piece) {

@@ -26,7 +26,7 @@ struct world_of_sets : connected_to<5> {
         return n;
     }
 
-    /// Other processes that take single locks again and again, so that hardly ever all are free.
+    /// Other processes take single locks again and again, so all names are seldom free at the same time.
     void keep_busy(names const& all, clock::duration hold)
     {
         for (auto const& name : all) {
@@ -41,13 +41,13 @@ struct world_of_sets : connected_to<5> {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_set_is_made_from_all_that_names_can_be)
+BOOST_AUTO_TEST_CASE(resource_set_accepts_strings_lists_and_ranges)
 {
     BOOST_TEST(names_of("a") == names({"a"}));
     BOOST_TEST(names_of(std::string("a")) == names({"a"}));
     BOOST_TEST(names_of(std::string_view("a")) == names({"a"}));
     BOOST_TEST(names_of({"b", "a", "b"}) == names({"a", "b"}));
-    BOOST_TEST(names_of({"a", "b"}) == names({"a", "b"}));  // and not the range between two addresses
+    BOOST_TEST(names_of({"a", "b"}) == names({"a", "b"}));  // not the range between two pointers
     BOOST_TEST(names_of({std::string("b"), std::string("a")}) == names({"a", "b"}));
     BOOST_TEST(names_of(names{"b", "a", "a"}) == names({"a", "b"}));
     BOOST_TEST(names_of(std::set<std::string_view>{"b", "a"}) == names({"a", "b"}));
@@ -59,8 +59,7 @@ BOOST_AUTO_TEST_CASE(a_set_is_made_from_all_that_names_can_be)
 
 namespace {
 
-// g++ 12 cannot compile an initializer list within a co_await, and takes two texts for a range of characters where it
-// may.
+// g++ 12 cannot compile an initializer list within a co_await, and may take two strings for a range of characters.
 asio::awaitable<std::size_t> acquire_in_every_form(lock_manager& locks, std::string s, std::string_view view, names all)
 {
     std::size_t held = 0;
@@ -90,7 +89,7 @@ asio::awaitable<std::size_t> acquire_in_every_form(lock_manager& locks, std::str
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_set_is_acquired_in_every_form_from_a_coroutine)
+BOOST_AUTO_TEST_CASE(acquire_set_from_a_coroutine_accepts_each_form_of_names)
 {
     asio::io_context context;
     lock_manager locks(context, {.nodes = {"memory://sets"}});
@@ -105,23 +104,23 @@ BOOST_AUTO_TEST_CASE(a_set_is_acquired_in_every_form_from_a_coroutine)
     BOOST_TEST(held.value_or(0) == 3u + 2 + 2 + 1 + 1 + 3 + 1 + 1 + 2 + 1 + 2 + 2 + 2 + 2);
 }
 
-BOOST_FIXTURE_TEST_CASE(all_of_a_set_is_held_under_one_value_and_given_back, world_of_sets)
+BOOST_FIXTURE_TEST_CASE(acquire_set_sets_all_keys_to_one_value_and_release_deletes_them, world_of_sets)
 {
     auto won = w.acquire(*locks, {"order:7", "stock:9", "stock:12"}, {.ttl = 10s});
 
     BOOST_TEST(!won.ec);
-    BOOST_TEST(held_names(won.held) == names({"order:7", "stock:12", "stock:9"}));  // in the order of their bytes
+    BOOST_TEST(held_names(won.held) == names({"order:7", "stock:12", "stock:9"}));  // sorted by bytes
     BOOST_TEST(won.held.resource() == "order:7");
     for (auto const& name : held_names(won.held))
         BOOST_TEST(held_by(name, won.held.token()) == 5u);
-    BOOST_TEST(w[0].count(kind::acquire) == 2u);  // with the one to warm up
+    BOOST_TEST(w[0].count(kind::acquire) == 2u);  // one of them connected the manager
     BOOST_TEST(locks->stats().held == 1u);
 
     BOOST_TEST(!w.release(won.held));
     BOOST_TEST(keys({"order:7", "stock:9", "stock:12"}) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(nothing_is_held_if_one_is_taken, world_of_sets)
+BOOST_FIXTURE_TEST_CASE(acquire_set_with_one_name_taken_holds_nothing, world_of_sets)
 {
     auto other = w.manager();
     auto held = w.acquire(*other, "stock:12");
@@ -132,7 +131,7 @@ BOOST_FIXTURE_TEST_CASE(nothing_is_held_if_one_is_taken, world_of_sets)
     BOOST_TEST(keys({"order:7"}) == 0u);
     BOOST_TEST(held_by("stock:12", held.held.token()) == 5u);
     BOOST_TEST(lost.report.message.find("\"order:7\" and 1 more") != std::string::npos);
-    // Who may wait is told by the nodes which of them it is.
+    // The nodes name the taken resource only to an acquisition with a wait.
     auto const waited = w.acquire(*locks, {"order:7", "stock:12"}, {.wait = 50ms});
     BOOST_TEST(waited.report.message
                == "redlock: cannot hold \"order:7\" and 1 more: somebody else holds the lock: \"stock:12\"");
@@ -142,7 +141,7 @@ BOOST_FIXTURE_TEST_CASE(nothing_is_held_if_one_is_taken, world_of_sets)
                without_one);
 }
 
-BOOST_FIXTURE_TEST_CASE(one_name_is_the_lock_of_that_name, world_of_sets)
+BOOST_FIXTURE_TEST_CASE(acquire_set_of_one_name_is_the_plain_lock, world_of_sets)
 {
     auto won = w.acquire(*locks, {"stock"});
     BOOST_TEST(w[0].requests.back().key == "lock:stock");
@@ -150,7 +149,7 @@ BOOST_FIXTURE_TEST_CASE(one_name_is_the_lock_of_that_name, world_of_sets)
     BOOST_TEST((w.acquire(*locks, {"a", "stock"}).ec == errc::contended));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_cannot_be_a_set_is_refused_with_its_reason, world_of_sets)
+BOOST_FIXTURE_TEST_CASE(acquire_set_with_bad_size_or_name_is_refused_with_the_reason, world_of_sets)
 {
     auto const message = [&](resource_set s) {
         auto const lost = w.acquire(*locks, std::move(s));
@@ -168,7 +167,7 @@ BOOST_FIXTURE_TEST_CASE(what_cannot_be_a_set_is_refused_with_its_reason, world_o
     BOOST_TEST(!w.acquire(*locks, many).ec);
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_locks_one_at_a_time_is_named_before_anything_is_sent)
+BOOST_AUTO_TEST_CASE(acquire_set_with_a_node_without_sets_returns_unsupported)
 {
     lock_world w(3);
     w[1].locks_several = false;
@@ -183,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_locks_one_at_a_time_is_named_before_anything_is
 
 // Extension and loss
 
-BOOST_FIXTURE_TEST_CASE(a_set_is_extended_as_a_whole_and_lost_if_one_is_lost, world_of_sets)
+BOOST_FIXTURE_TEST_CASE(extend_of_a_set_with_one_key_lost_on_a_majority_returns_lost, world_of_sets)
 {
     auto won = w.acquire(*locks, {"a", "b", "c"}, {.ttl = 10s});
     BOOST_TEST(!w.extend(won.held, 20s));
@@ -194,14 +193,14 @@ BOOST_FIXTURE_TEST_CASE(a_set_is_extended_as_a_whole_and_lost_if_one_is_lost, wo
     w[2].entries.erase("lock:a");
     BOOST_TEST((w.extend(won.held, 30s) == errc::lost));
     for (std::size_t i = 0; i < 2; ++i)
-        BOOST_TEST((w[i].find("lock:a")->expires < w.now + 21s));  // what is not ours as a whole is not extended at all
+        BOOST_TEST((w[i].find("lock:a")->expires < w.now + 21s));  // a node extends all keys or none
     BOOST_TEST((w.release(won.held) == errc::not_held));
     w.run_for(10ms);
     BOOST_TEST(keys({"a", "c"}) == 0u);
     BOOST_TEST(held_by("b", "foreign") == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_renewal_sets_what_a_node_has_forgotten_of_a_set, world_of_sets)
+BOOST_FIXTURE_TEST_CASE(renewal_of_a_set_sets_forgotten_keys_again, world_of_sets)
 {
     auto won = w.acquire(*locks, {"a", "b", "c"}, {.ttl = 1s, .renew = renewal::automatic});
     w[0].entries.erase("lock:b");
@@ -214,7 +213,7 @@ BOOST_FIXTURE_TEST_CASE(a_renewal_sets_what_a_node_has_forgotten_of_a_set, world
 
 // Tokens
 
-BOOST_AUTO_TEST_CASE(a_set_has_one_token_which_grows_for_each_of_its_resources)
+BOOST_AUTO_TEST_CASE(fencing_token_of_a_set_grows_for_each_resource)
 {
     lock_world w(3);
     auto locks = w.connected({.fencing = true}), other = w.connected({.fencing = true});
@@ -233,7 +232,7 @@ BOOST_AUTO_TEST_CASE(a_set_has_one_token_which_grows_for_each_of_its_resources)
     draw(*locks, {"a", "b"});
     draw(*other, "b");
     draw(*locks, {"b", "c"});
-    // A counter that is far ahead: a second round raises all of them beyond it.
+    // If one counter is far ahead, a second round raises the counters of all resources above it.
     w.each([](auto& s) { s.counters["lock:a"] = (core::fence_end - 1) - 1'000'000; });
     auto const before = locks->stats().second_rounds;
     draw(*locks, {"a", "c"});
@@ -242,7 +241,7 @@ BOOST_AUTO_TEST_CASE(a_set_has_one_token_which_grows_for_each_of_its_resources)
     draw(*other, "c");
 }
 
-BOOST_AUTO_TEST_CASE(counters_that_differ_come_to_one_number)
+BOOST_AUTO_TEST_CASE(fencing_token_of_a_set_with_different_counters_is_above_them)
 {
     lock_world w(3);
     auto locks = w.connected({.fencing = true});
@@ -259,7 +258,7 @@ BOOST_AUTO_TEST_CASE(counters_that_differ_come_to_one_number)
 
 // Waiting
 
-BOOST_FIXTURE_TEST_CASE(who_waits_for_a_set_is_woken_when_the_last_of_it_is_free, world_of_sets)
+BOOST_FIXTURE_TEST_CASE(acquire_set_asks_again_only_when_its_last_name_is_free, world_of_sets)
 {
     auto other = w.manager();
     auto a = w.acquire(*other, "a", {.ttl = 60s}), c = w.acquire(*other, "c", {.ttl = 60s});
@@ -270,7 +269,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_for_a_set_is_woken_when_the_last_of_it_is_free
     for (auto const* name : {"lock:a", "lock:c"})
         BOOST_TEST(w[0].wanted.contains(name));
     BOOST_TEST(!w[0].wanted.contains("lock:b"));
-    w.release(a.held);  // it waits for both, so one alone does not make it ask
+    w.release(a.held);  // the set also waits for "c", so it does not ask yet
     w.run_for(5s);
     BOOST_TEST(w[0].count(kind::acquire) == asked);
     auto const released = w.now;
@@ -279,7 +278,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_for_a_set_is_woken_when_the_last_of_it_is_free
     BOOST_TEST((waiter.when - released < 5ms));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_set_follows_when_the_ttl_of_a_dead_holder_is_over, world_of_sets)
+BOOST_FIXTURE_TEST_CASE(acquire_set_succeeds_after_the_ttl_of_a_crashed_holder, world_of_sets)
 {
     auto other = w.manager();
     auto b = w.acquire(*other, "b", {.ttl = 10s});
@@ -292,7 +291,7 @@ BOOST_FIXTURE_TEST_CASE(a_set_follows_when_the_ttl_of_a_dead_holder_is_over, wor
     BOOST_TEST((waiter.when - end < 200ms));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_big_set_is_not_starved_by_singles, world_of_sets)
+BOOST_FIXTURE_TEST_CASE(acquire_set_of_eight_is_not_starved_by_single_locks, world_of_sets)
 {
     names const all{"a", "b", "c", "d", "e", "f", "g", "h"};
     keep_busy(all, 20ms);
@@ -306,10 +305,10 @@ BOOST_FIXTURE_TEST_CASE(a_big_set_is_not_starved_by_singles, world_of_sets)
             BOOST_TEST(held_by(name, won.held.token()) >= 3u);
         w.release(won, 100ms);
     }
-    BOOST_TEST(taken > before + 50);  // and they go on
+    BOOST_TEST(taken > before + 50);  // the single locks are not starved either
 }
 
-BOOST_FIXTURE_TEST_CASE(sets_that_overlap_in_a_circle_all_come_to_their_end, world_of_sets)
+BOOST_FIXTURE_TEST_CASE(acquire_set_with_circular_overlaps_does_not_deadlock, world_of_sets)
 {
     others.push_back(w.manager());
     others.push_back(w.manager());
@@ -328,7 +327,7 @@ BOOST_FIXTURE_TEST_CASE(sets_that_overlap_in_a_circle_all_come_to_their_end, wor
     BOOST_TEST(keys({"a", "b", "c"}) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(within_a_process_sets_and_singles_have_their_places_in_one_order, world_of_sets)
+BOOST_FIXTURE_TEST_CASE(acquire_set_and_single_locks_share_one_queue_order, world_of_sets)
 {
     auto held = w.acquire(*locks, "b", {.ttl = 60s});
     std::vector<std::string> order;
@@ -344,14 +343,13 @@ BOOST_FIXTURE_TEST_CASE(within_a_process_sets_and_singles_have_their_places_in_o
     start({"b", "c"}, "bc");
     start("c", "c");
     w.run_for(1s);
-    BOOST_TEST(order == names({"a", "c"}));  // they pass the sets, which wait for something else
+    BOOST_TEST(order == names({"a", "c"}));  // they pass the sets, which wait for "b"
     w.release(held, 1s);
     BOOST_TEST(order == names({"a", "c", "ab", "bc"}));
 }
 
-// Who wants more than one may have to wait for the others of them, and meanwhile the lock is not kept from other
-// processes.
-BOOST_FIXTURE_TEST_CASE(a_lock_is_not_handed_over_to_a_set, world_of_sets)
+// A set may have to wait for its other names. Meanwhile other processes may take the lock.
+BOOST_FIXTURE_TEST_CASE(handover_does_not_go_to_a_set, world_of_sets)
 {
     auto third = w.manager(), fourth = w.manager();
     auto b = w.acquire(*fourth, "b", {.ttl = 1min});
@@ -371,7 +369,7 @@ BOOST_FIXTURE_TEST_CASE(a_lock_is_not_handed_over_to_a_set, world_of_sets)
     BOOST_TEST(!set.done);
 }
 
-// What grows
+// Growing sets
 
 namespace {
 
@@ -380,7 +378,7 @@ struct growing : world_of_sets {
     {
         c = w.acquire(*other, "c", {.ttl = 10min});
         w.start_acquire(waiter, *locks, {"a", "b", "c", "d"}, options);
-        // It is denied three times: by what comes and goes behind "c".
+        // The set grows after three denials. Each release and new acquisition of "c" causes one.
         for (int i = 0; i < 12 && !grows(); ++i) {
             c.held.async_release([](error_code) {});
             c = w.acquire(*other, "c", {.ttl = 10min});
@@ -390,7 +388,7 @@ struct growing : world_of_sets {
 
     bool grows() { return w.keys("lock:a") == 5; }
 
-    /// On the last node "c" is free, so the set gets more there than on the others, and gives that back.
+    /// Frees "c" on the last node. The set gets more keys there than on the others, and trims them.
     scripted_server& more_on_the_last_node()
     {
         w[4].entries.erase("lock:c");
@@ -405,7 +403,7 @@ struct growing : world_of_sets {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(what_comes_before_the_first_that_is_taken_is_kept, growing)
+BOOST_FIXTURE_TEST_CASE(growing_set_keeps_the_names_before_the_first_taken_one, growing)
 {
     BOOST_TEST_REQUIRE(grows());
     BOOST_TEST(w.keys("lock:b") == 5u);
@@ -427,7 +425,7 @@ BOOST_FIXTURE_TEST_CASE(what_comes_before_the_first_that_is_taken_is_kept, growi
     BOOST_TEST(keys({"a", "b", "c", "d"}) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_it_has_kept_goes_back_when_it_gives_up, growing)
+BOOST_FIXTURE_TEST_CASE(growing_set_releases_its_keys_when_it_is_aborted, growing)
 {
     asio::cancellation_signal cancel;
     options.wait = 10s;
@@ -443,20 +441,19 @@ BOOST_FIXTURE_TEST_CASE(what_it_has_kept_goes_back_when_it_gives_up, growing)
     BOOST_TEST(keys({"e"}) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(who_has_waited_in_vain_gives_back_what_it_kept)
+BOOST_AUTO_TEST_CASE(growing_set_releases_its_keys_after_its_wait)
 {
     growing g;
     g.w.run_to([&] { return g.grows(); });
     auto second = g.w.manager();
     auto const b = g.w.acquire(*second, {"b", "c"}, {.ttl = 2s, .wait = 5s});
     BOOST_TEST((b.ec == errc::contended));
-    BOOST_TEST((b.report.remaining > 1min));  // until then "c" is taken, as far as the nodes have told
-    BOOST_TEST(g.w.keys("lock:b") == 5u);     // it is the first one's
+    BOOST_TEST((b.report.remaining > 1min));  // the ttl of "c", as the nodes report it
+    BOOST_TEST(g.w.keys("lock:b") == 5u);     // the first set keeps it
     BOOST_TEST((g.w.acquire(*second, {"d", "e"}).ec == error_code()));
 }
 
-// A node on which more was to be had than on the others gives back what is more.
-BOOST_FIXTURE_TEST_CASE(no_node_keeps_more_than_a_quorum_does, growing)
+BOOST_FIXTURE_TEST_CASE(growing_set_trims_a_node_to_the_keys_of_a_quorum, growing)
 {
     more_on_the_last_node();
     w.run_for(2s);
@@ -467,16 +464,16 @@ BOOST_FIXTURE_TEST_CASE(no_node_keeps_more_than_a_quorum_does, growing)
     BOOST_TEST(!waiter.done);
 }
 
-// Its last request arrives when all is over.
-BOOST_AUTO_TEST_CASE(a_late_request_of_what_grew_sets_nothing_any_more)
+// The last request of the set arrives after its manager has ended.
+BOOST_AUTO_TEST_CASE(growing_set_late_request_sets_no_keys_after_its_end)
 {
     for (bool const reconnected : {false, true}) {
         growing g;
         auto& late = g.w[2];
-        auto const keep = g.w.acquire(*g.locks, "keep");  // what the late request views goes with the last lock of its
-                                                          // manager
+        // The late request refers to memory that the last lock of the manager keeps alive.
+        auto const keep = g.w.acquire(*g.locks, "keep");
         late.request_delay = 1500ms;
-        g.w.run_for(1s);  // it asks again, to keep what it has
+        g.w.run_for(1s);  // the set asks again, to prolong its keys
         late.request_delay = 100us;
         if (reconnected)
             late.break_connections();
@@ -489,20 +486,20 @@ BOOST_AUTO_TEST_CASE(a_late_request_of_what_grew_sets_nothing_any_more)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_server_that_forgets_what_was_kept_is_asked_again, growing)
+BOOST_FIXTURE_TEST_CASE(growing_set_forgotten_by_servers_is_acquired_again, growing)
 {
     for (std::size_t i = 0; i < 3; ++i)
         w[i].entries.erase("lock:a");
     auto thief = w.acquire(*other, "a", {.ttl = 1min});
     BOOST_TEST_REQUIRE(!thief.ec);
     w.release(c, 30s);
-    BOOST_TEST(!waiter.done);  // nobody has both: what was kept does not count
+    BOOST_TEST(!waiter.done);  // the keys of earlier rounds do not count
     w.release(thief.held);
     BOOST_TEST(w.wins(waiter));
 }
 
-// What is given back in between: the request for it arrives when the whole set has been won, on another connection.
-BOOST_FIXTURE_TEST_CASE(a_node_counts_only_when_what_was_given_back_there_is_confirmed, growing)
+// A request that trims keys arrives late: on the old connection, after the set was won on a new one.
+BOOST_FIXTURE_TEST_CASE(growing_set_does_not_count_a_node_with_an_unconfirmed_trim, growing)
 {
     auto& late = more_on_the_last_node();
     w.run_to([&] { return late.find("lock:d") != nullptr; });
@@ -524,8 +521,8 @@ BOOST_FIXTURE_TEST_CASE(a_node_counts_only_when_what_was_given_back_there_is_con
     BOOST_TEST(held_by("c", waiter.held.token()) >= 3u);
 }
 
-// Who goes on with it does not know that this node's key goes once more.
-BOOST_FIXTURE_TEST_CASE(what_grew_is_not_detached_before_each_node_has_confirmed_what_was_given_back, growing)
+// The process that resumes the set would not know that a pending trim still deletes keys of this node.
+BOOST_FIXTURE_TEST_CASE(detach_of_a_grown_set_waits_for_confirmed_trims, growing)
 {
     auto& late = more_on_the_last_node();
     w.run_to([&] { return late.find("lock:d") != nullptr; });
@@ -545,9 +542,9 @@ BOOST_FIXTURE_TEST_CASE(what_grew_is_not_detached_before_each_node_has_confirmed
     BOOST_TEST(!ec);
 }
 
-// The server has forgotten its scripts, and refuses what is given back; before that goes again the next round asks for
-// it.
-BOOST_FIXTURE_TEST_CASE(what_is_given_back_and_refused_does_not_go_again_behind_the_next_round, growing)
+// The server has forgotten its scripts, and refuses the trim. The next round asks for these keys before the trim could
+// be repeated.
+BOOST_FIXTURE_TEST_CASE(growing_set_does_not_repeat_a_refused_trim_after_the_next_round, growing)
 {
     auto& forgetful = more_on_the_last_node();
     w.run_to([&] { return forgetful.find("lock:d") != nullptr; });
@@ -565,7 +562,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_given_back_and_refused_does_not_go_again_behind_
     BOOST_TEST(held_by("c", waiter.held.token()) == 3u);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_kept_stays_while_the_same_process_holds_one_of_the_others, growing)
+BOOST_FIXTURE_TEST_CASE(growing_set_keeps_its_keys_while_its_manager_holds_a_name, growing)
 {
     auto d = w.acquire(*locks, "d", {.ttl = 20s});
     BOOST_TEST_REQUIRE(!d.ec);
@@ -580,7 +577,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_kept_stays_while_the_same_process_holds_one_of_t
     BOOST_TEST((waiter.when - released < 5ms));
 }
 
-// In one manager: who wants one resource, and a set that waits for others.
+// Single locks and a waiting set in one manager
 
 namespace {
 
@@ -598,7 +595,7 @@ struct queue_of_sets : connected_to<3> {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(who_wants_one_passes_a_set_that_waits_for_others, queue_of_sets)
+BOOST_FIXTURE_TEST_CASE(acquire_passes_a_set_that_waits_for_other_names, queue_of_sets)
 {
     auto& set = start({"a", "b", "c"});
     auto &b = start("b"), &again = start("b"), &c = start("c"), &behind = start("a");
@@ -611,10 +608,10 @@ BOOST_FIXTURE_TEST_CASE(who_wants_one_passes_a_set_that_waits_for_others, queue_
     c.held = {};
     w.drop(a, 1s);
     BOOST_TEST(set.held.held());
-    BOOST_TEST(!behind.done);  // for its resource the set waited itself
+    BOOST_TEST(!behind.done);  // the set waited for the same name
 }
 
-BOOST_FIXTURE_TEST_CASE(who_stood_behind_a_set_already_passes_it_when_it_begins_to_wait, queue_of_sets)
+BOOST_FIXTURE_TEST_CASE(acquire_behind_a_set_passes_it_when_the_set_has_to_wait, queue_of_sets)
 {
     auto b = w.acquire(*locks, "b", {.ttl = 60s});
     auto& set = start({"a", "b"});
@@ -625,7 +622,7 @@ BOOST_FIXTURE_TEST_CASE(who_stood_behind_a_set_already_passes_it_when_it_begins_
     BOOST_TEST(!set.done);
 }
 
-BOOST_FIXTURE_TEST_CASE(no_more_pass_a_set_than_locks_are_handed_over, queue_of_sets)
+BOOST_FIXTURE_TEST_CASE(max_handovers_limits_how_many_pass_a_waiting_set, queue_of_sets)
 {
     auto const manager = w.connected({.max_handovers = 3});
     auto const other = w.acquire(*manager, "x", {.ttl = 60s});
@@ -650,7 +647,7 @@ struct set_and_a_foreign_lock : queue_of_sets {
     std::unique_ptr<lock_manager> other = w.connected();
     lock_world::outcome m = w.acquire(*other, "m", {.ttl = 60s});
 
-    /// Until the set that waits has been denied so often that it keeps what it can get.
+    /// Denies the waiting set until it grows: it then keeps `first`.
     void deny_until_kept(std::string const& first)
     {
         for (int i = 0; i < 12 && w.keys("lock:" + first) < 3; ++i) {
@@ -702,7 +699,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_shared_passes_a_set_that_waits_for_another_manag
     BOOST_TEST(set.held.held());
 }
 
-// The set has the name that it keeps, so nobody passes the set for that name.
+// The set has the key of "l" on the nodes, so no acquisition of "l" can pass.
 BOOST_FIXTURE_TEST_CASE(acquire_of_what_a_waiting_set_keeps_does_not_pass, set_and_a_foreign_lock)
 {
     auto& set = start({"l", "m", "n"});
@@ -755,7 +752,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_passes_several_sets_that_wait, set_and_a_foreign
     BOOST_TEST(second.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_set_does_not_pass_another_one, queue_of_sets)
+BOOST_FIXTURE_TEST_CASE(acquire_set_does_not_pass_a_waiting_set, queue_of_sets)
 {
     start({"a", "b"});
     auto& set = start({"b", "c"});

@@ -3,7 +3,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(sharing_a_handle)
+BOOST_AUTO_TEST_SUITE(lock_share)
 
 namespace {
 
@@ -15,7 +15,7 @@ struct shared_lock : manager_of<3> {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(handles_of_one_lock_are_the_same_lock, shared_lock)
+BOOST_FIXTURE_TEST_CASE(share_returns_a_handle_on_the_same_lock, shared_lock)
 {
     auto const requests = w[0].requests.size();
     lock third = other.share();
@@ -32,7 +32,7 @@ BOOST_FIXTURE_TEST_CASE(handles_of_one_lock_are_the_same_lock, shared_lock)
     BOOST_TEST(locks->stats().acquired == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_last_one_gives_the_lock_back, shared_lock)
+BOOST_FIXTURE_TEST_CASE(release_of_the_last_shared_handle_releases_the_lock, shared_lock)
 {
     BOOST_TEST(!w.release(one));
     BOOST_TEST(!one.held());
@@ -46,7 +46,7 @@ BOOST_FIXTURE_TEST_CASE(the_last_one_gives_the_lock_back, shared_lock)
     BOOST_TEST(locks->stats().released == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(so_it_does_if_they_are_destroyed, shared_lock)
+BOOST_FIXTURE_TEST_CASE(destroying_the_last_shared_handle_releases_the_lock, shared_lock)
 {
     one = {};
     BOOST_TEST(w.keys_after(1s) == 3u);
@@ -55,7 +55,7 @@ BOOST_FIXTURE_TEST_CASE(so_it_does_if_they_are_destroyed, shared_lock)
     BOOST_TEST(w.keys_after(1ms) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(each_is_given_back_once, shared_lock)
+BOOST_FIXTURE_TEST_CASE(release_of_one_shared_handle_twice_returns_not_held, shared_lock)
 {
     BOOST_TEST(!w.release(one));
     BOOST_TEST((w.release(one) == errc::not_held));
@@ -64,7 +64,7 @@ BOOST_FIXTURE_TEST_CASE(each_is_given_back_once, shared_lock)
     BOOST_TEST(other.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(of_one_that_was_given_back_there_is_no_other, shared_lock)
+BOOST_FIXTURE_TEST_CASE(share_of_a_released_handle_is_empty, shared_lock)
 {
     BOOST_TEST(!w.release(one));
     BOOST_TEST(one.share().empty());
@@ -73,7 +73,7 @@ BOOST_FIXTURE_TEST_CASE(of_one_that_was_given_back_there_is_no_other, shared_loc
     BOOST_TEST(other.share().empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(an_extension_is_one_for_all, shared_lock)
+BOOST_FIXTURE_TEST_CASE(extend_of_one_shared_handle_extends_the_others, shared_lock)
 {
     BOOST_TEST(!w.extend(other, 10s));
     BOOST_TEST((one.remaining() > 9s));
@@ -82,8 +82,8 @@ BOOST_FIXTURE_TEST_CASE(an_extension_is_one_for_all, shared_lock)
     BOOST_TEST((other.remaining() < 10s));
 }
 
-// As of a lock that is released: it may be extended for the others, but who asked holds nothing any more.
-BOOST_FIXTURE_TEST_CASE(an_extension_under_way_ends_with_its_handle, shared_lock)
+// The extension may prolong the lock for the other handles. The caller has no handle any more.
+BOOST_FIXTURE_TEST_CASE(extend_returns_not_held_if_its_shared_handle_ends, shared_lock)
 {
     for (auto const released_after : {0us, 50us, 150us}) {
         auto mine = other.share();
@@ -97,19 +97,19 @@ BOOST_FIXTURE_TEST_CASE(an_extension_under_way_ends_with_its_handle, shared_lock
     BOOST_TEST(!w.extend(other, 20s));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_loss_is_told_to_all, shared_lock)
+BOOST_FIXTURE_TEST_CASE(wait_lost_completes_for_each_shared_handle, shared_lock)
 {
     auto first = w.start_wait_lost(one), second = w.start_wait_lost(other);
     w.run_for(3s);
     BOOST_TEST((first.ec == errc::lost));
     BOOST_TEST((second.ec == errc::lost));
-    // There is nothing to give back, and both hear it.
+    // No handle holds the lock, so both releases fail.
     BOOST_TEST(!one.share().held());
     BOOST_TEST((w.release(one) == errc::not_held));
     BOOST_TEST((w.release(other) == errc::not_held));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_by_one_that_is_given_back_is_told_of_that, shared_lock)
+BOOST_FIXTURE_TEST_CASE(wait_lost_is_aborted_by_the_release_of_its_shared_handle, shared_lock)
 {
     auto first = w.start_wait_lost(one), second = w.start_wait_lost(other), again = w.start_wait_lost(one);
     BOOST_TEST(!w.release(one));
@@ -125,7 +125,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_by_one_that_is_given_back_is_told_of_that, sha
     BOOST_TEST((second.ec == asio::error::operation_aborted));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_is_told_that_a_handle_is_given_back_may_end_the_other_waits, shared_lock)
+BOOST_FIXTURE_TEST_CASE(wait_lost_handler_may_cancel_the_other_waits_of_its_handle, shared_lock)
 {
     asio::cancellation_signal next;
     int told = 0;
@@ -142,7 +142,7 @@ BOOST_FIXTURE_TEST_CASE(who_is_told_that_a_handle_is_given_back_may_end_the_othe
     BOOST_TEST(other.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(renewal_goes_on_until_the_last, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(renewal_continues_until_the_last_shared_handle_ends, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
     auto other = won.held.share();
@@ -152,7 +152,7 @@ BOOST_FIXTURE_TEST_CASE(renewal_goes_on_until_the_last, manager_of<3>)
     BOOST_TEST(w.keys_after(1ms) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_body_may_leave_a_part_of_its_work_to_another_handle, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(share_in_a_body_keeps_the_lock_after_the_body, manager_of<3>)
 {
     lock kept;
     auto const body = [&](lock& l) -> asio::awaitable<void> {
@@ -166,8 +166,8 @@ BOOST_FIXTURE_TEST_CASE(a_body_may_leave_a_part_of_its_work_to_another_handle, m
     BOOST_TEST(w.keys_after(1ms) == 0u);
 }
 
-// As long as a body runs the manager's end does not end the renewal; a handle that it left behind has no such right.
-BOOST_FIXTURE_TEST_CASE(a_handle_that_is_left_of_a_body_runs_out_at_the_managers_end, manager_of<3>)
+// A shutdown goes on with renewals while a body runs. It does not do so for handles that the body has left.
+BOOST_FIXTURE_TEST_CASE(share_in_a_body_does_not_keep_renewals_during_shutdown, manager_of<3>)
 {
     lock kept;
     auto const body = [&](lock& l) -> asio::awaitable<void> {
@@ -184,7 +184,7 @@ BOOST_FIXTURE_TEST_CASE(a_handle_that_is_left_of_a_body_runs_out_at_the_managers
     BOOST_TEST(!kept.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(the_lock_stays_as_long_as_one_handle_outlives_the_manager, shared_lock)
+BOOST_FIXTURE_TEST_CASE(shared_handle_keeps_the_lock_after_the_end_of_the_manager, shared_lock)
 {
     locks.reset();
     one = {};
@@ -195,8 +195,7 @@ BOOST_FIXTURE_TEST_CASE(the_lock_stays_as_long_as_one_handle_outlives_the_manage
     BOOST_TEST(w.keys_after(1ms) == 0u);
 }
 
-// Handles that are made and given back on many threads: the lock goes with the last, once.
-BOOST_AUTO_TEST_CASE(any_thread_may_share_and_give_back, *boost::unit_test::label("threads"))
+BOOST_AUTO_TEST_CASE(share_and_destroy_on_many_threads_release_once, *boost::unit_test::label("threads"))
 {
     asio::thread_pool context(2);
     lock_manager locks(context, {.nodes = {"memory://share"}});

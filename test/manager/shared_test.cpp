@@ -21,7 +21,7 @@ struct fenced_readers_and_writers : readers_and_writers {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(any_number_of_readers_have_it_at_once, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_by_several_readers_succeeds, readers_and_writers)
 {
     auto one = read(*locks), two = read(*second), again = read(*second);
     for (auto const* r : {&one, &two, &again}) {
@@ -36,7 +36,7 @@ BOOST_FIXTURE_TEST_CASE(any_number_of_readers_have_it_at_once, readers_and_write
     BOOST_TEST((lock().mode() == mode::exclusive));
 }
 
-BOOST_FIXTURE_TEST_CASE(readers_keep_a_writer_out_until_the_last_has_gone, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(acquire_exclusive_succeeds_after_the_last_reader_releases, readers_and_writers)
 {
     auto one = read(*locks), two = read(*second);
     BOOST_TEST((write(*third).ec == errc::contended));
@@ -50,7 +50,7 @@ BOOST_FIXTURE_TEST_CASE(readers_keep_a_writer_out_until_the_last_has_gone, reade
     BOOST_TEST((alone.held.mode() == mode::exclusive));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_writer_keeps_readers_out, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_while_a_writer_holds_is_contended, readers_and_writers)
 {
     auto alone = write(*locks);
     BOOST_TEST((read(*second).ec == errc::contended));
@@ -59,7 +59,7 @@ BOOST_FIXTURE_TEST_CASE(a_writer_keeps_readers_out, readers_and_writers)
     BOOST_TEST(read(*second).held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(who_leaves_first_takes_nothing_from_the_others, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(release_of_one_reader_keeps_the_ttl_of_the_others, readers_and_writers)
 {
     auto one = read(*locks, {.ttl = 10s}), two = read(*second, {.ttl = 2s});
     w.release(two, 5s);
@@ -68,7 +68,7 @@ BOOST_FIXTURE_TEST_CASE(who_leaves_first_takes_nothing_from_the_others, readers_
     BOOST_TEST(w.keys("lock:stock") == 3u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_reader_that_dies_is_in_the_way_until_its_ttl_is_over_and_no_longer, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(acquire_exclusive_after_the_ttl_of_a_crashed_reader_succeeds, readers_and_writers)
 {
     auto dies = read(*locks, {.ttl = 2s});
     auto stays = read(*second, {.ttl = 20s});
@@ -77,7 +77,7 @@ BOOST_FIXTURE_TEST_CASE(a_reader_that_dies_is_in_the_way_until_its_ttl_is_over_a
     BOOST_TEST(write(*third).held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(readers_are_renewed_each_by_itself, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(renewal_of_one_reader_does_not_renew_the_others, readers_and_writers)
 {
     auto one = read(*locks, {.ttl = 2s, .renew = renewal::automatic});
     auto two = read(*second, {.ttl = 5s, .renew = renewal::automatic});
@@ -92,7 +92,7 @@ BOOST_FIXTURE_TEST_CASE(readers_are_renewed_each_by_itself, readers_and_writers)
     BOOST_TEST(write(*third).held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(an_extension_never_shortens_what_others_have, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(extend_of_a_reader_does_not_shorten_the_ttl_of_others, readers_and_writers)
 {
     auto longer = read(*locks, {.ttl = 30s});
     auto shorter = read(*second, {.ttl = 1s});
@@ -101,7 +101,7 @@ BOOST_FIXTURE_TEST_CASE(an_extension_never_shortens_what_others_have, readers_an
     BOOST_TEST((write(*third).ec == errc::contended));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_reader_is_lost_where_a_majority_has_forgotten_it, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(extend_of_a_reader_that_a_majority_forgot_returns_lost, readers_and_writers)
 {
     auto one = read(*locks, {.ttl = 10s});
     w.run_for(1ms);
@@ -111,7 +111,7 @@ BOOST_FIXTURE_TEST_CASE(a_reader_is_lost_where_a_majority_has_forgotten_it, read
     BOOST_TEST((w.release(one.held) == errc::not_held));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_renewal_enters_a_reader_again_where_it_was_forgotten, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(renewal_of_a_reader_heals_a_node_that_forgot_it, readers_and_writers)
 {
     auto one = read(*locks, {.ttl = 2s, .renew = renewal::automatic});
     w.run_for(1ms);
@@ -124,7 +124,7 @@ BOOST_FIXTURE_TEST_CASE(a_renewal_enters_a_reader_again_where_it_was_forgotten, 
     BOOST_TEST(w.keys_after(1ms) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_node_that_may_have_forgotten_a_writer_does_not_count_for_a_reader, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_does_not_count_restarted_nodes, readers_and_writers)
 {
     auto alone = write(*locks, {.ttl = 10s});
     w.run_for(1ms);
@@ -136,7 +136,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_may_have_forgotten_a_writer_does_not_count_f
     BOOST_TEST(alone.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(an_attempt_that_fails_leaves_no_reader_behind, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_that_fails_leaves_no_reader_on_the_nodes, readers_and_writers)
 {
     w[0].entries["lock:stock"] = w[1].entries["lock:stock"] = {"foreign", w.now + 1h};
     BOOST_TEST((read(*locks).ec == errc::contended));
@@ -145,9 +145,9 @@ BOOST_FIXTURE_TEST_CASE(an_attempt_that_fails_leaves_no_reader_behind, readers_a
     BOOST_TEST(readers_on(2) == 0u);
 }
 
-// Readers of one manager have one place on the nodes.
+// Readers of one manager join: they share one entry on the nodes.
 
-BOOST_FIXTURE_TEST_CASE(who_comes_while_its_manager_shares_the_lock_joins_without_asking_the_nodes, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_joins_a_reader_of_its_manager_without_requests, readers_and_writers)
 {
     auto one = read(*locks);
     auto const asked = w[0].requests.size();
@@ -166,17 +166,17 @@ BOOST_FIXTURE_TEST_CASE(who_comes_while_its_manager_shares_the_lock_joins_withou
     BOOST_TEST(w.keys_after(1ms) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(no_more_join_than_are_handed_over_to, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(max_handovers_limits_how_many_readers_join, connected_to<3>)
 {
     auto manager = w.manager({.max_handovers = 3});
     std::deque<lock_world::outcome> readers;
     for (int i = 0; i < 9; ++i)
         readers.push_back(w.acquire(*manager, "stock", {.mode = mode::shared}));
-    BOOST_TEST(manager->stats().acquired == 3u);  // each with three more
+    BOOST_TEST(manager->stats().acquired == 3u);  // three more readers join each of them
     BOOST_TEST(manager->stats().joined == 6u);
 }
 
-BOOST_FIXTURE_TEST_CASE(all_who_waited_for_it_together_join, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_by_all_waiting_readers_joins_the_first, connected_to<3>)
 {
     auto manager = w.manager({.max_handovers = 3});
     auto alone = w.acquire(*manager, "stock");
@@ -186,12 +186,12 @@ BOOST_FIXTURE_TEST_CASE(all_who_waited_for_it_together_join, connected_to<3>)
     BOOST_TEST(manager->stats().joined == 8u);
     for (int i = 0; i < 4; ++i)
         readers.push_back(w.acquire(*manager, "stock", {.mode = mode::shared}));
-    BOOST_TEST(manager->stats().joined == 8u + 3u);  // and as many later
+    BOOST_TEST(manager->stats().joined == 8u + 3u);  // later readers are limited as before
     for (auto const& r : readers)
         BOOST_TEST(r.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(who_needs_more_than_is_left_does_not_join, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_that_needs_more_validity_does_not_join, readers_and_writers)
 {
     auto one = read(*locks, {.ttl = 3s});
     BOOST_TEST(read(*locks, {.ttl = 10s}).held.token() != one.held.token());
@@ -203,12 +203,12 @@ BOOST_FIXTURE_TEST_CASE(who_needs_more_than_is_left_does_not_join, readers_and_w
          too = read(*third, {.ttl = 3s, .renew = renewal::automatic});
     BOOST_TEST(renewed.held.token() != kept.held.token());
     BOOST_TEST(renewed.held.token() == too.held.token());
-    BOOST_TEST(third->stats().joined == 1u);  // the one that is renewed
+    BOOST_TEST(third->stats().joined == 1u);  // only `too` has joined
     BOOST_TEST(read(*third, {.ttl = 3s, .max_hold = 1s}).held.held());
     BOOST_TEST(third->stats().joined == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(whoever_of_its_manager_reads_may_be_joined, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_joins_any_reader_with_enough_validity, readers_and_writers)
 {
     auto one = read(*locks, {.ttl = 10s});
     auto renewed = read(*locks, {.ttl = 10s, .renew = renewal::automatic});
@@ -220,7 +220,7 @@ BOOST_FIXTURE_TEST_CASE(whoever_of_its_manager_reads_may_be_joined, readers_and_
     BOOST_TEST(joined.front().token() == renewed.held.token());
     BOOST_TEST(locks->stats().joined == 2u);
 
-    // The end of one is not that of the others: who wants it alone waits for all, and asks nobody meanwhile.
+    // A writer waits until all readers have released, and sends no requests meanwhile.
     joined.clear();
     w.drop(long_one, 1ms);
     auto writer = w.start(*locks, "stock", {.wait = 1min});
@@ -231,9 +231,9 @@ BOOST_FIXTURE_TEST_CASE(whoever_of_its_manager_reads_may_be_joined, readers_and_
     BOOST_TEST(writer.held.held());
 }
 
-// Several that were kept out by a writer come one after the other; while they do, the next writer begins to wait, and
-// the last of them hears of it.
-BOOST_FIXTURE_TEST_CASE(nobody_joins_an_earlier_one_either_when_a_writer_is_known_to_wait, readers_and_writers)
+// Several readers wait for a writer, and are then admitted one after the other. Meanwhile the next writer begins to
+// wait. Only the reply to the last reader reports this writer.
+BOOST_FIXTURE_TEST_CASE(acquire_shared_joins_no_earlier_reader_while_a_writer_waits, readers_and_writers)
 {
     w.acquire(*second, "warm-up");
     auto alone = write(*third, {.ttl = 30s});
@@ -251,7 +251,7 @@ BOOST_FIXTURE_TEST_CASE(nobody_joins_an_earlier_one_either_when_a_writer_is_know
     BOOST_TEST(locks->stats().joined == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(nobody_joins_one_who_was_let_in_before_a_writer, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_does_not_join_a_reader_admitted_before_a_writer, readers_and_writers)
 {
     auto alone = write(*third, {.ttl = 30s});
     auto reader = start(*locks, mode::shared);
@@ -267,9 +267,9 @@ BOOST_FIXTURE_TEST_CASE(nobody_joins_one_who_was_let_in_before_a_writer, readers
     BOOST_TEST(locks->stats().joined == 0u);
 }
 
-// With a body that joined, and one that is left: each is judged by its own handle.
+// A shutdown goes on with renewals only for handles of running bodies.
 
-BOOST_FIXTURE_TEST_CASE(a_body_that_joined_and_has_ended_keeps_nothing_at_the_managers_end, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(shutdown_ends_renewals_after_a_joined_body_has_ended, readers_and_writers)
 {
     auto plain = read(*locks, {.ttl = 3s, .renew = renewal::automatic});
     bool ran = false;
@@ -287,7 +287,7 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_joined_and_has_ended_keeps_nothing_at_the_ma
     BOOST_TEST(!plain.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_body_that_joined_and_goes_on_is_renewed_at_the_managers_end, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(shutdown_renews_a_joined_body_that_still_runs, readers_and_writers)
 {
     auto plain = read(*locks, {.ttl = 3s, .renew = renewal::automatic});
     auto const body = [&](lock&) { return stubborn_work(w, 20s); };
@@ -301,8 +301,8 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_joined_and_goes_on_is_renewed_at_the_manager
     BOOST_TEST(write(*second).held.held());
 }
 
-// Of those who were kept out together none waits for another writer, nor asks the nodes by itself.
-BOOST_FIXTURE_TEST_CASE(readers_of_one_manager_that_waited_for_a_writer_come_together, readers_and_writers)
+// After the first writer, all readers are admitted together, before or after the next writer.
+BOOST_FIXTURE_TEST_CASE(acquire_shared_by_waiting_readers_of_one_manager_is_one_round, readers_and_writers)
 {
     auto alone = write(*third, {.ttl = 30s});
     auto readers = w.start_many(5, *locks, "stock", {.wait = 1min, .mode = mode::shared});
@@ -320,10 +320,10 @@ BOOST_FIXTURE_TEST_CASE(readers_of_one_manager_that_waited_for_a_writer_come_tog
     BOOST_TEST(locks->stats().joined == readers.size() - 1);
 }
 
-// Nobody passes a writer that waits, and so it does not starve; those who come while it has the lock are not passed by
-// the next one.
+// New readers do not pass a waiting writer, so writers do not starve. The next writer does not pass readers that came
+// while the first one held the lock, so readers do not starve.
 
-BOOST_FIXTURE_TEST_CASE(who_comes_to_read_does_not_pass_a_writer_that_waits, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_does_not_pass_a_waiting_writer, readers_and_writers)
 {
     auto const fourth = w.manager();
     using managers = std::array<lock_manager*, 3>;
@@ -358,10 +358,10 @@ BOOST_FIXTURE_TEST_CASE(acquire_that_passes_writers_is_granted_beside_a_waiting_
     BOOST_TEST(!w.release(nested.held));
     w.release(outer, 1s);
     BOOST_TEST(writer.held.held());
-    BOOST_TEST((read(*third, {.passes_writers = true}).ec == errc::contended));  // it does not pass the holder
+    BOOST_TEST((read(*third, {.passes_writers = true}).ec == errc::contended));  // a reader never passes the holder
 }
 
-// The right to upgrade is an exclusive lock beside the reader's: only the reader passes.
+// The right to upgrade is an exclusive lock of its own. `passes_writers` applies only to the reader's lock.
 BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_that_passes_writers_is_granted_once, readers_and_writers)
 {
     auto outer = read(*locks, {.ttl = 30s});
@@ -376,7 +376,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_that_passes_writers_is_granted_once,
         (w.acquire(*fourth, "stock", {.mode = mode::upgradeable, .passes_writers = true}).ec == errc::contended));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_has_waited_for_a_writer_passes_the_next_one, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_after_a_writer_passes_the_next_writer, readers_and_writers)
 {
     auto first = write(*locks, {.ttl = 30s});
     auto reader = start(*second, mode::shared);
@@ -384,7 +384,7 @@ BOOST_FIXTURE_TEST_CASE(who_has_waited_for_a_writer_passes_the_next_one, readers
     auto next = start(*third, mode::exclusive);
     w.run_for(1s);
     w.release(first, 1s);
-    // Whoever is first of the two, the other comes right after.
+    // Either may be the first, and the other one follows.
     BOOST_TEST((reader.done || next.done));
     auto& winner = reader.done ? reader : next;
     w.release(winner, 1s);
@@ -392,8 +392,8 @@ BOOST_FIXTURE_TEST_CASE(who_has_waited_for_a_writer_passes_the_next_one, readers
     BOOST_TEST(next.done);
 }
 
-// Of one manager: its queue decides, and its own wish does not keep its readers out. All who wait to share it come
-// together, and then all who wait by then to have it alone, one after the other.
+// Within one manager the queue decides, in phases. First all waiting readers are admitted together. Then all writers
+// that wait by then are admitted, one after the other.
 
 namespace {
 
@@ -413,7 +413,7 @@ struct waiting_in_one_manager : connected_to<3> {
 
     void leave(lock_world::outcome& o) { w.release(o, 10ms); }
 
-    /// Those who have it now, by the order of their calls.
+    /// Numbers of the calls that hold the lock now.
     std::vector<std::size_t> inside() const
     {
         std::vector<std::size_t> those;
@@ -428,7 +428,7 @@ using numbers = std::vector<std::size_t>;
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(in_one_manager_all_readers_that_wait_come_together_and_then_all_writers, waiting_in_one_manager)
+BOOST_FIXTURE_TEST_CASE(phases_of_one_manager_are_all_readers_then_all_writers, waiting_in_one_manager)
 {
     for (auto m : {mode::shared, mode::exclusive, mode::shared, mode::exclusive, mode::shared})
         wait_for(m);
@@ -444,7 +444,7 @@ BOOST_FIXTURE_TEST_CASE(in_one_manager_all_readers_that_wait_come_together_and_t
     BOOST_TEST(inside() == numbers({3}), boost::test_tools::per_element());
 }
 
-BOOST_FIXTURE_TEST_CASE(who_comes_when_the_phase_of_its_kind_has_begun_waits_for_the_next_one, waiting_in_one_manager)
+BOOST_FIXTURE_TEST_CASE(phases_admit_only_waiters_that_came_before_they_began, waiting_in_one_manager)
 {
     auto& w1 = writer();
     auto& r1 = reader();
@@ -454,7 +454,7 @@ BOOST_FIXTURE_TEST_CASE(who_comes_when_the_phase_of_its_kind_has_begun_waits_for
     auto& w3 = writer();
     auto& r2 = reader();
     leave(w1);
-    BOOST_TEST(w2.held.held());  // was there when the writers' phase began
+    BOOST_TEST(w2.held.held());  // it waited already when the phase of the writers began
     leave(w2);
     BOOST_TEST((r1.held.held() && r2.held.held()));
     BOOST_TEST(!w3.done);
@@ -471,7 +471,7 @@ BOOST_FIXTURE_TEST_CASE(who_comes_when_the_phase_of_its_kind_has_begun_waits_for
     BOOST_TEST(r3.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(who_is_cancelled_leaves_its_phase_to_the_others, waiting_in_one_manager)
+BOOST_FIXTURE_TEST_CASE(phases_continue_after_a_waiter_is_cancelled, waiting_in_one_manager)
 {
     asio::cancellation_signal writers, readers;
     auto& w1 = writer();
@@ -481,19 +481,19 @@ BOOST_FIXTURE_TEST_CASE(who_is_cancelled_leaves_its_phase_to_the_others, waiting
     auto& w3 = writer();
     leave(first);
     BOOST_TEST(w1.held.held());
-    writers.emit(asio::cancellation_type::terminal);  // the next of its phase
+    writers.emit(asio::cancellation_type::terminal);  // w2 is the next of its phase
     w.run_for(10ms);
     BOOST_TEST((w2.ec == asio::error::operation_aborted));
     leave(w1);
     BOOST_TEST(w3.held.held());
-    readers.emit(asio::cancellation_type::terminal);  // the first of the next one
+    readers.emit(asio::cancellation_type::terminal);  // r1 is the first of the next phase
     w.run_for(10ms);
     BOOST_TEST((r1.ec == asio::error::operation_aborted));
     leave(w3);
     BOOST_TEST(r2.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(the_last_writer_of_a_phase_that_gives_up_lets_the_readers_in_together, waiting_in_one_manager)
+BOOST_FIXTURE_TEST_CASE(phases_admit_all_readers_after_the_last_writer_is_cancelled, waiting_in_one_manager)
 {
     asio::cancellation_signal last;
     auto& r0 = reader();
@@ -510,8 +510,8 @@ BOOST_FIXTURE_TEST_CASE(the_last_writer_of_a_phase_that_gives_up_lets_the_reader
     BOOST_TEST((r2.held.held() && r3.held.held()));
 }
 
-// A set waits for each of its locks alone, and nobody waits for somebody who waits for it.
-BOOST_FIXTURE_TEST_CASE(phases_take_no_set_out_of_its_order, waiting_in_one_manager)
+// A set keeps its place in each queue, so no two waiters wait for each other.
+BOOST_FIXTURE_TEST_CASE(phases_keep_the_order_of_sets, waiting_in_one_manager)
 {
     auto other = w.acquire(*locks, "tea", {.ttl = 50s});
     auto& r1 = reader();
@@ -524,7 +524,7 @@ BOOST_FIXTURE_TEST_CASE(phases_take_no_set_out_of_its_order, waiting_in_one_mana
     BOOST_TEST((r1.held.held() && r2.held.held()));
     leave(r1);
     leave(r2);
-    BOOST_TEST((!both.done && w1.held.held()));  // who wants one may pass a set that waits for the other
+    BOOST_TEST((!both.done && w1.held.held()));  // a single lock passes a set that waits for "tea"
     leave(w1);
     leave(other);
     BOOST_TEST(both.held.held());
@@ -534,8 +534,8 @@ BOOST_FIXTURE_TEST_CASE(phases_take_no_set_out_of_its_order, waiting_in_one_mana
     BOOST_TEST(again.held.held());
 }
 
-// Where others wait elsewhere, a phase is handed over as any queue is.
-BOOST_AUTO_TEST_CASE(a_reader_of_another_manager_waits_for_no_more_writers_than_are_handed_over_to)
+// While another manager waits, `max_handovers` ends a phase as it ends any other hand-overs.
+BOOST_AUTO_TEST_CASE(max_handovers_limits_writers_before_a_reader_of_another_manager)
 {
     lock_world w{3};
     auto const many = w.connected({.max_handovers = 2}), one = w.connected();
@@ -556,7 +556,7 @@ BOOST_AUTO_TEST_CASE(a_reader_of_another_manager_waits_for_no_more_writers_than_
     BOOST_TEST(before <= 4u);
 }
 
-BOOST_FIXTURE_TEST_CASE(neither_readers_nor_writers_starve, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(readers_and_writers_of_eight_managers_do_not_starve, manager_of<3>)
 {
     struct regular {
         mode how;
@@ -588,7 +588,7 @@ BOOST_FIXTURE_TEST_CASE(neither_readers_nor_writers_starve, manager_of<3>)
 
 namespace {
 
-// Sixty-four that come back at once, each time to share it by so many in a hundred.
+/// 64 clients that acquire again after each release. The share of readers is given in percent.
 struct crowd : connected_to<3> {
     static constexpr auto hold = 1ms;
 
@@ -627,9 +627,9 @@ struct crowd : connected_to<3> {
 
 }  // namespace
 
-// With phases of single writers, or in the order of the calls, nine times as many, and the longest wait twice as long.
-BOOST_FIXTURE_TEST_CASE(where_nineteen_of_twenty_only_read_twelve_times_as_many_come_to_it_as_one_after_the_other,
-                        crowd)
+// Rejected: phases of one writer, and the order of the calls. They reach 9 times the exclusive rate, and double the
+// longest wait.
+BOOST_FIXTURE_TEST_CASE(phases_with_95_percent_readers_have_12_times_the_exclusive_rate, crowd)
 {
     auto const one_after_the_other = 2s / (hold + 200us);
     BOOST_TEST(cycles_in(2s, 95) > 12 * one_after_the_other);
@@ -637,14 +637,14 @@ BOOST_FIXTURE_TEST_CASE(where_nineteen_of_twenty_only_read_twelve_times_as_many_
     BOOST_TEST((longest_write < 22 * hold), longest_write / 1us);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_wish_of_a_writer_that_has_died_keeps_readers_out_for_a_bounded_time, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_waits_a_bounded_time_for_a_crashed_writer, readers_and_writers)
 {
     auto reader = read(*locks, {.ttl = 2s});
     auto writer = start(*second, mode::exclusive);
     w.run_for(100ms);
     for (auto& s : w.servers)
         BOOST_TEST_REQUIRE(s->wanted.contains("lock:stock"));
-    // It dies: what it wants stays on the nodes.
+    // The writer crashes, so its wish stays on the nodes.
     auto const wishes = w[0].wanted["lock:stock"];
     second.reset();
     w.run_for(1ms);
@@ -656,7 +656,7 @@ BOOST_FIXTURE_TEST_CASE(the_wish_of_a_writer_that_has_died_keeps_readers_out_for
     BOOST_TEST((w.now - began < 4s));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_writer_that_gives_up_keeps_no_reader_out, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_succeeds_after_a_waiting_writer_gives_up, readers_and_writers)
 {
     auto reader = read(*locks, {.ttl = 30s});
     asio::cancellation_signal cancel;
@@ -666,13 +666,13 @@ BOOST_FIXTURE_TEST_CASE(a_writer_that_gives_up_keeps_no_reader_out, readers_and_
     BOOST_TEST((read(*third).ec == errc::contended));
     w.run_for(1s);
     BOOST_TEST((gives_up.ec == errc::contended));
-    BOOST_TEST((read(*third).ec == errc::contended));  // the other one waits still
+    BOOST_TEST((read(*third).ec == errc::contended));  // the other writer still waits
     cancel.emit(asio::cancellation_type::total);
     w.run_for(10ms);
     BOOST_TEST(read(*third).held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(who_is_kept_out_by_a_wish_is_woken_when_that_goes, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_is_notified_when_the_wish_of_a_writer_ends, readers_and_writers)
 {
     auto reader = read(*locks, {.ttl = 1min});
     auto writer = start(*second, mode::exclusive);
@@ -689,7 +689,7 @@ BOOST_FIXTURE_TEST_CASE(who_is_kept_out_by_a_wish_is_woken_when_that_goes, reade
     BOOST_TEST(reader.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(what_keeps_a_reader_out_is_told_with_the_time_that_is_left, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_denied_by_a_writer_reports_the_remaining_ttl, readers_and_writers)
 {
     auto alone = write(*locks, {.ttl = 10s});
     auto const denied = read(*second, {.wait = 100ms});
@@ -698,7 +698,7 @@ BOOST_FIXTURE_TEST_CASE(what_keeps_a_reader_out_is_told_with_the_time_that_is_le
     BOOST_TEST((denied.report.remaining <= 10s));
 }
 
-BOOST_FIXTURE_TEST_CASE(an_inspection_tells_that_it_is_shared, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(inspect_of_a_shared_lock_reports_mode_shared, readers_and_writers)
 {
     auto one = read(*locks), two = read(*second);
     w.run_for(1ms);
@@ -714,7 +714,7 @@ BOOST_FIXTURE_TEST_CASE(an_inspection_tells_that_it_is_shared, readers_and_write
     BOOST_TEST((info->nodes[0].mode == mode::shared));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_node_cannot_do_is_refused_before_anything_is_sent, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_with_a_node_without_readers_returns_unsupported, connected_to<3>)
 {
     w[1].shares = false;
     auto const manager = w.manager();
@@ -727,9 +727,9 @@ BOOST_FIXTURE_TEST_CASE(what_a_node_cannot_do_is_refused_before_anything_is_sent
     BOOST_TEST((w.acquire(*locks, {"a", "b"}, {.mode = mode::shared}).ec == errc::invalid_argument));
 }
 
-// Numbers of readers: not below those of writers before, below those of writers after, and the same in between.
+// Fencing tokens of readers: not below those of earlier writers, and below those of later writers.
 
-BOOST_FIXTURE_TEST_CASE(readers_between_two_writers_have_the_number_of_the_first, fenced_readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(fencing_token_of_readers_is_that_of_the_previous_writer, fenced_readers_and_writers)
 {
     auto before = write(*locks);
     auto const first = before.held.fencing_token();
@@ -743,7 +743,7 @@ BOOST_FIXTURE_TEST_CASE(readers_between_two_writers_have_the_number_of_the_first
     BOOST_TEST(after.held.fencing_token() > first);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_reader_that_comes_before_all_writers_has_a_number, fenced_readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(fencing_token_of_a_reader_before_any_writer_is_positive, fenced_readers_and_writers)
 {
     auto reader = read(*locks);
     auto const number = reader.held.fencing_token();
@@ -752,7 +752,7 @@ BOOST_FIXTURE_TEST_CASE(a_reader_that_comes_before_all_writers_has_a_number, fen
     BOOST_TEST(write(*second).held.fencing_token() > number);
 }
 
-BOOST_FIXTURE_TEST_CASE(counters_that_differ_are_made_equal_before_a_reader_has_it, fenced_readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(fencing_token_of_a_reader_with_different_counters_raises_them, fenced_readers_and_writers)
 {
     w[0].counters["lock:stock"] = 7;
     w[1].counters["lock:stock"] = 5;

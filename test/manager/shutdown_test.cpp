@@ -1,4 +1,4 @@
-// The end of a manager while locks are held: nobody else has one before its holder has let go of it.
+// The end of a manager while locks are held. No other client gets a lock before its holder has released it.
 
 #include "support/manager_test.hpp"
 #include "testbed/process.hpp"
@@ -10,7 +10,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(the_end_of_a_manager)
+BOOST_AUTO_TEST_SUITE(manager_shutdown)
 
 namespace {
 
@@ -38,7 +38,7 @@ struct section {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_body_is_alone_until_it_has_ended)
+BOOST_AUTO_TEST_CASE(shutdown_keeps_the_lock_until_the_body_has_ended)
 {
     for (bool const destroyed : {false, true}) {
         lock_world w(3);
@@ -57,14 +57,14 @@ BOOST_AUTO_TEST_CASE(a_body_is_alone_until_it_has_ended)
         BOOST_TEST_REQUIRE((first.ended && second.begun));
         BOOST_TEST((*second.begun >= *first.ended));
         BOOST_TEST(first.still_held);
-        BOOST_TEST(!first.failure);  // it was not interrupted, and alone
+        BOOST_TEST(!first.failure);  // the body was not cancelled
         if (!destroyed)
             BOOST_TEST((stopped->ec == error_code() && stopped->when >= *first.ended));
         BOOST_TEST(w.keys("lock:stock") == 0u);
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_body_that_needs_longer_than_its_ttl_is_renewed_meanwhile, and_another<manager_of<3>>)
+BOOST_FIXTURE_TEST_CASE(shutdown_renews_the_lock_of_a_body_longer_than_its_ttl, and_another<manager_of<3>>)
 {
     section first, second;
     first.run(w, *locks, {.ttl = 1s, .renew = renewal::automatic}, 10s);
@@ -77,7 +77,7 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_needs_longer_than_its_ttl_is_renewed_meanwhi
     BOOST_TEST(!first.failure);
 }
 
-BOOST_AUTO_TEST_CASE(a_shutdown_does_not_wait_longer_for_a_body_than_its_lock_is_valid)
+BOOST_AUTO_TEST_CASE(shutdown_waits_for_a_body_at_most_as_long_as_its_lock_is_valid)
 {
     lock_world w(3);
     auto locks = w.manager({.node_timeout = 50ms, .connect_timeout = 200ms});
@@ -92,8 +92,8 @@ BOOST_AUTO_TEST_CASE(a_shutdown_does_not_wait_longer_for_a_body_than_its_lock_is
     BOOST_TEST((code_of(first.failure) == errc::lost));
 }
 
-// The margin is for what must not be interrupted: who looked before it began may still be in the middle of something.
-BOOST_AUTO_TEST_CASE(a_shutdown_leaves_the_holder_the_time_in_which_to_stop)
+// A lock counts as lost a margin before `valid_until`. A holder that has checked `held()` before may still be writing.
+BOOST_AUTO_TEST_CASE(shutdown_keeps_the_lock_until_valid_until)
 {
     for (bool const lost_before : {false, true}) {
         lock_world w(3);
@@ -107,11 +107,11 @@ BOOST_AUTO_TEST_CASE(a_shutdown_leaves_the_holder_the_time_in_which_to_stop)
         auto const next = w.acquire(*others, "stock", {.wait = 10s});
         BOOST_TEST(!stopped.end());
         BOOST_TEST((next.when >= until));
-        BOOST_TEST((next.when < until + 100ms));  // not only once the keys have expired by themselves
+        BOOST_TEST((next.when < until + 100ms));  // the manager releases before the keys expire
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(who_has_lost_a_lock_and_lets_go_of_it_is_not_waited_for_any_longer, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(shutdown_completes_after_the_handle_of_a_lost_lock_ends, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 60s});
     auto const until = won.held.valid_until();
@@ -126,7 +126,7 @@ BOOST_FIXTURE_TEST_CASE(who_has_lost_a_lock_and_lets_go_of_it_is_not_waited_for_
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_calls_hears_of_the_shutdown_not_of_a_loss, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(with_lock_ends_with_operation_aborted_after_shutdown, manager_of<3>)
 {
     std::exception_ptr failure;
     auto body = [&](lock& held) -> asio::awaitable<void> {
@@ -145,7 +145,7 @@ BOOST_FIXTURE_TEST_CASE(who_calls_hears_of_the_shutdown_not_of_a_loss, manager_o
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_handle_is_kept_until_it_is_gone, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(shutdown_completes_after_handles_are_destroyed, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 10s, .renew = renewal::automatic});
     auto told = w.start_wait_lost(won.held);
@@ -161,7 +161,7 @@ BOOST_FIXTURE_TEST_CASE(a_handle_is_kept_until_it_is_gone, manager_of<3>)
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_handle_that_stays_runs_out, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(shutdown_completes_after_the_validity_of_a_handle_that_stays, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 10s, .renew = renewal::automatic});
     auto const until = won.held.valid_until();
@@ -173,7 +173,7 @@ BOOST_FIXTURE_TEST_CASE(a_handle_that_stays_runs_out, manager_of<3>)
     BOOST_TEST((w.release(won.held) == errc::not_held));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_is_told_of_the_end_can_extend_and_release, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(extend_and_release_during_shutdown_succeed, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 2s});
     auto stopped = w.start_shutdown(*locks);
@@ -184,7 +184,7 @@ BOOST_FIXTURE_TEST_CASE(who_is_told_of_the_end_can_extend_and_release, manager_o
     BOOST_TEST((stopped.ec == error_code()));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_wait_for_a_loss_that_begins_after_the_shutdown_is_told_of_it, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(wait_lost_after_shutdown_is_aborted, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock");
     locks->async_shutdown([](error_code) {});
@@ -192,9 +192,8 @@ BOOST_FIXTURE_TEST_CASE(a_wait_for_a_loss_that_begins_after_the_shutdown_is_told
     BOOST_TEST((w.start_wait_lost(won.held).end() == asio::error::operation_aborted));
 }
 
-// The thread sanitizer and the address sanitizer look.
-BOOST_AUTO_TEST_CASE(handles_are_looked_at_and_dropped_while_the_context_is_destroyed,
-                     *boost::unit_test::label("threads"))
+// The thread sanitizer and the address sanitizer find the errors.
+BOOST_AUTO_TEST_CASE(held_and_destructor_of_a_lock_may_race_with_the_context, *boost::unit_test::label("threads"))
 {
     for (int round = 0; round < 200; ++round) {
         auto const name = "dying-" + std::to_string(round);
@@ -230,7 +229,7 @@ BOOST_AUTO_TEST_CASE(handles_are_looked_at_and_dropped_while_the_context_is_dest
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_cancellation_signal_may_outlive_the_context_of_the_body)
+BOOST_AUTO_TEST_CASE(with_lock_cancellation_signal_may_be_emitted_after_the_context)
 {
     asio::cancellation_signal with_token, with_coroutine;
     {
@@ -254,7 +253,7 @@ BOOST_AUTO_TEST_CASE(a_cancellation_signal_may_outlive_the_context_of_the_body)
 #endif
 }
 
-BOOST_AUTO_TEST_CASE(a_fork_does_not_hold_what_its_parent_holds)
+BOOST_AUTO_TEST_CASE(held_in_a_forked_child_is_false)
 {
     auto const server = memory_server::at("fork");
     asio::io_context context;
@@ -268,14 +267,14 @@ BOOST_AUTO_TEST_CASE(a_fork_does_not_hold_what_its_parent_holds)
         bool refused = false;
         bool const looks_held = held.held() || held.remaining() > 0s;
         held.async_release([&](error_code ec) { refused = ec == errc::not_held; });
-        held = {};  // releases nothing
+        held = {};  // sends no release
         return looks_held ? 1 : !refused ? 2 : server->size() != 1 ? 3 : 0;
     });
     BOOST_TEST(child.wait().status == 0);
     BOOST_TEST(held.held());
 }
 
-BOOST_AUTO_TEST_CASE(a_fork_may_destroy_what_its_parent_made_in_every_order)
+BOOST_AUTO_TEST_CASE(destructors_in_a_forked_child_run_in_any_order)
 {
     for (int order = 0; order < 3; ++order) {
         auto context = std::make_unique<asio::io_context>();
@@ -289,7 +288,7 @@ BOOST_AUTO_TEST_CASE(a_fork_may_destroy_what_its_parent_made_in_every_order)
         testbed::process child([&] {
             if (order == 0)
                 context.reset();
-            bool called = false;  // at once: there is nobody else who could
+            bool called = false;  // with_lock completes at once, because the child runs no event loop
             locks->with_lock(
                 "order", [](lock&) -> asio::awaitable<void> { co_return; }, [&](std::exception_ptr) { called = true; });
             locks->async_acquire("order", [&](error_code, lock) {});
@@ -305,7 +304,7 @@ BOOST_AUTO_TEST_CASE(a_fork_may_destroy_what_its_parent_made_in_every_order)
     }
 }
 
-BOOST_AUTO_TEST_CASE(no_line_is_logged_once_the_shutdown_has_completed, *boost::unit_test::label("threads"))
+BOOST_AUTO_TEST_CASE(shutdown_logs_nothing_after_its_completion, *boost::unit_test::label("threads"))
 {
     for (int threads : {1, 4}) {
         for (int i = 0; i < 20; ++i) {
@@ -323,7 +322,7 @@ BOOST_AUTO_TEST_CASE(no_line_is_logged_once_the_shutdown_has_completed, *boost::
                                       }});
             auto held = locks.async_acquire("stock", {.ttl = 10s, .wait = 10s}, asio::use_future).get();
             server->set_fault(memory_server::fault::hung);
-            held = {};  // what cannot be released is logged
+            held = {};  // the manager logs that the release fails
             std::promise<void> done;
             locks.async_shutdown([&](error_code) {
                 completed = true;
@@ -339,7 +338,7 @@ BOOST_AUTO_TEST_CASE(no_line_is_logged_once_the_shutdown_has_completed, *boost::
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_body_that_can_not_begin_is_refused_by_the_callers_thread, *boost::unit_test::label("threads"))
+BOOST_AUTO_TEST_CASE(with_lock_after_the_end_of_the_context_completes_at_once, *boost::unit_test::label("threads"))
 {
     auto context = std::make_unique<asio::io_context>();
     lock_manager locks(*context, {.nodes = {"memory://gone"}});

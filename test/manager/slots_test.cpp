@@ -1,11 +1,11 @@
-// Any one of several resources: a semaphore of exclusive locks.
+// acquire_any: any one of several resources, which is a semaphore made of exclusive locks.
 
 #include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(any_of_several)
+BOOST_AUTO_TEST_SUITE(acquire_any_of_slots)
 
 namespace {
 
@@ -28,7 +28,7 @@ struct slots_on : lock_world {
         return acquire_any(by, slots("mailer", count), o);
     }
 
-    /// Somebody has them all.
+    /// Acquires all three slots.
     std::deque<outcome> take_all(lock_manager& by)
     {
         std::deque<outcome> held;
@@ -37,17 +37,17 @@ struct slots_on : lock_world {
         return held;
     }
 
-    static inline acquire_options const patient{.ttl = 60s, .wait = 10min};
+    static inline acquire_options const long_wait{.ttl = 60s, .wait = 10min};
 
-    outcome start(lock_manager& by, acquire_options options = patient, asio::cancellation_slot slot = {})
+    outcome start(lock_manager& by, acquire_options options = long_wait, asio::cancellation_slot slot = {})
     {
         return outcome([&](auto& o) { start_acquire_any(o, by, slots("mailer", 3), options, slot); });
     }
 
-    /// Takes one of @p count for five milliseconds, again and again, as long as @p won says so.
+    /// Takes one of @p count slots for five milliseconds, again and again, while @p won returns true.
     void keep_taking_any(lock_manager& by, std::size_t count, std::function<bool()> won)
     {
-        by.async_acquire_any(slots("mailer", count), patient, [=, this, &by](error_code ec, lock l) {
+        by.async_acquire_any(slots("mailer", count), long_wait, [=, this, &by](error_code ec, lock l) {
             if (ec || !won())
                 return;
             at(now + 5ms, [=, this, &by, held = std::make_shared<lock>(std::move(l))] {
@@ -57,23 +57,23 @@ struct slots_on : lock_world {
         });
     }
 
-    /// Somebody else has slot @p number on server @p server.
+    /// A foreign client takes slot @p number on server @p server.
     void take(std::size_t server, std::size_t number, clock::duration life = 1h)
     {
         (*this)[server].entries["lock:mailer:" + std::to_string(number)] = {"foreign", now + life};
     }
 
-    /// Somebody else has slot n on server s where @p is holds of (s, n).
-    template <class Is>
-    void take_where(Is is)
+    /// A foreign client takes slot n on server s if @p taken returns true for (s, n).
+    template <class Condition>
+    void take_where(Condition taken)
     {
         for (std::size_t s = 0; s < Servers; ++s)
             for (std::size_t n = 1; n <= 3; ++n)
-                if (is(s, n))
+                if (taken(s, n))
                     take(s, n);
     }
 
-    /// How many keys of slots there are, on all servers.
+    /// Number of the keys of slots on all servers.
     std::size_t slot_keys(std::size_t count = 3)
     {
         std::size_t n = 0;
@@ -97,7 +97,7 @@ std::size_t done(std::deque<lock_world::outcome> const& all)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(slots_are_named_by_their_number)
+BOOST_AUTO_TEST_CASE(slots_returns_names_with_numbers)
 {
     BOOST_TEST(names_of(slots("mailer", 1)) == std::vector<std::string>{"mailer:1"});
     BOOST_TEST(names_of(slots("mailer", 3)) == (std::vector<std::string>{"mailer:1", "mailer:2", "mailer:3"}));
@@ -105,9 +105,9 @@ BOOST_AUTO_TEST_CASE(slots_are_named_by_their_number)
     BOOST_TEST(slots("mailer", 0).size() == 0u);
 }
 
-// Won
+// Success
 
-BOOST_FIXTURE_TEST_CASE(one_of_them_is_held_the_same_on_all_nodes, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_holds_the_same_slot_on_all_nodes, three)
 {
     auto const one = any(*locks);
     BOOST_REQUIRE(one.held.held());
@@ -122,7 +122,7 @@ BOOST_FIXTURE_TEST_CASE(one_of_them_is_held_the_same_on_all_nodes, three)
     BOOST_TEST(asked() == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(no_more_hold_than_there_are_slots, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_with_all_slots_taken_is_contended, three)
 {
     std::deque<outcome> held;
     for (auto* by : {locks.get(), second.get(), third.get()})
@@ -140,7 +140,7 @@ BOOST_FIXTURE_TEST_CASE(no_more_hold_than_there_are_slots, three)
     BOOST_TEST(any(*third).held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(who_finds_all_of_them_taken_hears_for_how_long, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_with_all_slots_taken_reports_the_shortest_ttl, three)
 {
     std::deque<outcome> held;
     for (auto const ttl : {20s, 8s, 30s})
@@ -155,7 +155,7 @@ BOOST_FIXTURE_TEST_CASE(who_finds_all_of_them_taken_hears_for_how_long, three)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(one_name_is_acquired_as_ever, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_of_one_name_is_the_plain_lock, three)
 {
     auto const one = any(*locks, 1);
     BOOST_TEST(one.held.resource() == "mailer:1");
@@ -163,7 +163,7 @@ BOOST_FIXTURE_TEST_CASE(one_name_is_acquired_as_ever, three)
     BOOST_TEST((acquire(*second, "mailer:1").ec == errc::contended));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_slot_is_a_lock_like_others_by_its_name, three)
+BOOST_FIXTURE_TEST_CASE(acquire_of_a_slot_by_name_excludes_acquire_any, three)
 {
     auto by_name = acquire(*second, "mailer:2");
     std::deque<outcome> held;
@@ -176,7 +176,7 @@ BOOST_FIXTURE_TEST_CASE(a_slot_is_a_lock_like_others_by_its_name, three)
     BOOST_TEST(any(*third).held.resource() == "mailer:2");
 }
 
-BOOST_FIXTURE_TEST_CASE(it_is_extended_renewed_lost_and_given_back_as_any_lock, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_returns_a_lock_that_extends_renews_and_releases, three)
 {
     auto kept = any(*locks, 3, {.ttl = 2s, .renew = renewal::automatic}), brief = any(*locks, 3, {.ttl = 2s});
     auto const name = kept.held.resource();
@@ -187,7 +187,7 @@ BOOST_FIXTURE_TEST_CASE(it_is_extended_renewed_lost_and_given_back_as_any_lock, 
     BOOST_TEST(!brief.held.held());
     (*this)[0].entries.erase("lock:" + name);
     run_for(2s);
-    BOOST_TEST(keys("lock:" + name) == 3u);  // healed
+    BOOST_TEST(keys("lock:" + name) == 3u);  // a renewal has healed it
     error_code why;
     kept.held.async_wait_lost([&](error_code ec) { why = ec; });
     each([&](auto& s) { s.entries["lock:" + name].value = "foreign"; });
@@ -203,11 +203,11 @@ BOOST_FIXTURE_TEST_CASE(it_is_extended_renewed_lost_and_given_back_as_any_lock, 
 
 // Split votes
 
-BOOST_FIXTURE_TEST_CASE(what_a_minority_has_chosen_goes_back_at_once, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_releases_the_choice_of_a_minority, three)
 {
     for (std::size_t odd = 0; odd < 3; ++odd) {
         take_where([&](auto s, auto n) { return (s == odd) == (n == 1); });
-        // Slot 1 is free at two servers, slots 2 and 3 at the odd one.
+        // Slot 1 is free on two servers, slots 2 and 3 are free on server `odd`.
         auto one = any(*locks);
         BOOST_TEST(one.held.resource() == "mailer:1");
         run_for(1ms);
@@ -217,26 +217,26 @@ BOOST_FIXTURE_TEST_CASE(what_a_minority_has_chosen_goes_back_at_once, three)
         BOOST_TEST(one.held.held());
         BOOST_TEST((one.report.nodes[odd].vote != vote::granted));
         release(one, 1ms);
-        BOOST_TEST(keys("lock:mailer:1") == 1u);  // the foreign one
+        BOOST_TEST(keys("lock:mailer:1") == 1u);  // the foreign key
         each([](auto& s) { s.entries.clear(); });
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(different_slots_on_different_nodes_are_no_lock_and_go_back, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_with_a_different_slot_on_each_node_is_contended, three)
 {
     take_where([](auto s, auto n) { return n != s + 1; });
     auto const none = any(*locks);
     BOOST_TEST((none.ec == errc::contended));
     run_for(1ms);
-    BOOST_TEST(slot_keys() == 6u);  // none of ours
+    BOOST_TEST(slot_keys() == 6u);  // only the foreign keys
     for (std::size_t s = 0; s < 3; ++s)
         BOOST_TEST((*this)[s].find("lock:mailer:" + std::to_string(s + 1)) == nullptr);
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_majority_for_one_slot_wins_wherever_the_first_answers_differ, five)
+BOOST_FIXTURE_TEST_CASE(acquire_any_waits_for_the_majority_after_other_first_answers, five)
 {
-    // Two servers that answer at once offer another slot than the three that answer late.
+    // Two servers answer at once and offer slot 2. Three servers answer late and offer slot 1.
     for (std::size_t s = 0; s < 5; ++s) {
         take(s, s < 2 ? 1 : 2);
         (*this)[s].reply_delay = s < 2 ? 100us : 5ms;
@@ -245,10 +245,10 @@ BOOST_FIXTURE_TEST_CASE(a_majority_for_one_slot_wins_wherever_the_first_answers_
     BOOST_TEST(one.held.resource() == "mailer:1");
     run_for(10ms);
     BOOST_TEST(keys("lock:mailer:1") == 5u);
-    BOOST_TEST(keys("lock:mailer:2") == 3u);  // the foreign ones
+    BOOST_TEST(keys("lock:mailer:2") == 3u);  // the foreign keys
 }
 
-BOOST_FIXTURE_TEST_CASE(a_late_node_that_has_chosen_another_slot_gets_it_back, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_releases_the_other_choice_of_a_late_node, three)
 {
     take_where([](auto s, auto n) { return (s == 2) == (n < 3); });
     (*this)[2].reply_delay = 20ms;
@@ -261,7 +261,7 @@ BOOST_FIXTURE_TEST_CASE(a_late_node_that_has_chosen_another_slot_gets_it_back, t
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_late_node_that_has_chosen_the_same_slot_keeps_it_until_the_release, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_keeps_the_equal_choice_of_a_late_node, three)
 {
     (*this)[2].reply_delay = 20ms;
     auto one = any(*locks);
@@ -272,7 +272,7 @@ BOOST_FIXTURE_TEST_CASE(a_late_node_that_has_chosen_the_same_slot_keeps_it_until
     BOOST_TEST(slot_keys() == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_node_whose_answer_got_lost_is_freed_of_whatever_it_has_chosen, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_releases_the_choice_of_a_lost_answer, three)
 {
     for (bool const carried_out : {true, false}) {
         take_where([](auto s, auto n) { return (s == 2) == (n < 3); });
@@ -292,7 +292,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_whose_answer_got_lost_is_freed_of_whatever_it_has
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_node_whose_answer_got_lost_keeps_the_one_that_was_won, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_with_a_lost_answer_keeps_the_won_slot, three)
 {
     (*this)[2].mute = true;
     auto one = any(*locks);
@@ -304,7 +304,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_whose_answer_got_lost_keeps_the_one_that_was_won,
     BOOST_TEST(slot_keys() == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_was_not_sent_when_it_is_decided_never_is, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_withdraws_unsent_requests_after_the_decision, three)
 {
     (*this)[2].connecting = true;
     auto one = any(*locks);
@@ -315,7 +315,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_not_sent_when_it_is_decided_never_is, three)
     BOOST_TEST(slot_keys() == 2u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_lost_round_is_cleaned_up_also_on_nodes_that_answer_later, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_lost_round_is_cleaned_up_on_late_nodes, three)
 {
     take_where([](auto s, auto) { return s < 2; });
     (*this)[2].reply_delay = 20ms;
@@ -326,7 +326,7 @@ BOOST_FIXTURE_TEST_CASE(a_lost_round_is_cleaned_up_also_on_nodes_that_answer_lat
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_lost_round_tells_who_has_granted, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_lost_round_reports_the_votes, three)
 {
     take_where([](auto s, auto n) { return s > 0 || n != 2; });
     auto const none = any(*locks);
@@ -339,8 +339,8 @@ BOOST_FIXTURE_TEST_CASE(a_lost_round_tells_who_has_granted, three)
 
 // Waiting
 
-// One that is free on one node stands before one that is free on both that answer, in some of the orders.
-BOOST_FIXTURE_TEST_CASE(what_is_free_on_a_minority_keeps_nobody_from_what_is_free_on_a_majority, three)
+// In some orders, a slot that is free on one node comes before the slot that is free on both nodes that answer.
+BOOST_FIXTURE_TEST_CASE(acquire_any_finds_a_slot_of_the_majority_behind_one_of_a_minority, three)
 {
     (*this)[2].reachable = false;
     for (std::size_t minority = 1; minority <= 3; ++minority) {
@@ -359,23 +359,24 @@ BOOST_FIXTURE_TEST_CASE(what_is_free_on_a_minority_keeps_nobody_from_what_is_fre
     }
 }
 
-// A node that has forgotten a slot would give it; the others that tell of it are not waited for.
-BOOST_FIXTURE_TEST_CASE(who_waits_remembers_what_a_node_has_chosen_in_a_lost_round, three)
+// One node has forgotten a slot, and grants it in a lost round. The release on one more node makes a majority, so the
+// waiter need not wait for the third node.
+BOOST_FIXTURE_TEST_CASE(acquire_any_that_waits_remembers_the_choice_of_a_node, three)
 {
     auto held = take_all(*second);
     auto const name = held.back().held.resource();
     (*this)[0].entries.erase("lock:" + name);
     auto waiter = start(*locks);
     BOOST_TEST(!done_after(1s, waiter));
-    BOOST_TEST(asked() < 8u);        // it is told, and need not ask again and again
-    (*this)[2].request_delay = 10s;  // there it is given back much later
+    BOOST_TEST(asked() < 8u);        // the waiter relies on notifications
+    (*this)[2].request_delay = 10s;  // this server receives the release much later
     held.pop_back();
     BOOST_TEST(done_after(50ms, waiter));
     BOOST_TEST(waiter.held.resource() == name);
 }
 
-// A node that has given one of them tells nothing of the others.
-BOOST_FIXTURE_TEST_CASE(who_is_told_by_too_few_nodes_asks_now_and_then, three)
+// A node that has granted a slot does not notify of the other slots.
+BOOST_FIXTURE_TEST_CASE(acquire_any_asks_again_if_too_few_nodes_notify, three)
 {
     auto held = take_all(*second);
     (*this)[0].entries.erase("lock:" + held.back().held.resource());
@@ -388,7 +389,7 @@ BOOST_FIXTURE_TEST_CASE(who_is_told_by_too_few_nodes_asks_now_and_then, three)
     BOOST_TEST(waiter.held.resource() == name);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_has_whichever_slot_is_given_back_first_by_another_manager, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_that_waits_gets_the_first_slot_released_elsewhere, three)
 {
     for (std::size_t which = 0; which < 3; ++which) {
         auto held = take_all(*second);
@@ -396,7 +397,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_has_whichever_slot_is_given_back_first_by_anot
         run_for(100ms);
         auto const before = asked();
         run_for(20s);
-        BOOST_TEST(asked() == before);  // it does not ask again and again
+        BOOST_TEST(asked() == before);  // the waiter relies on notifications, and sends nothing
         auto const name = held[which].held.resource();
         auto const released = now;
         BOOST_TEST(!release(held[which].held));
@@ -410,13 +411,13 @@ BOOST_FIXTURE_TEST_CASE(who_waits_has_whichever_slot_is_given_back_first_by_anot
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_in_the_manager_that_has_all_takes_over_in_one_round_trip, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_in_the_manager_of_all_slots_follows_in_one_round_trip, three)
 {
     auto held = take_all(*locks);
     auto const before = asked();
     auto waiter = start(*locks);
     run_for(1s);
-    BOOST_TEST(asked() == before);  // it knows that all are taken
+    BOOST_TEST(asked() == before);  // the manager holds all slots itself, so it asks no node
     auto const name = held[1].held.resource();
     auto const released = now;
     held[1].held = {};
@@ -424,10 +425,10 @@ BOOST_FIXTURE_TEST_CASE(who_waits_in_the_manager_that_has_all_takes_over_in_one_
     BOOST_TEST(waiter.held.resource() == name);
     BOOST_TEST((waiter.when - released <= 200us));
     BOOST_TEST(asked() == before + 1);
-    BOOST_TEST((*this)[0].requests.back().keys == 1u);  // for the one that may be free
+    BOOST_TEST((*this)[0].requests.back().keys == 1u);  // it asks only for the slot that was released
 }
 
-BOOST_FIXTURE_TEST_CASE(a_slot_of_its_own_manager_is_taken_over_by_one_who_waits_for_those_of_others, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_that_waits_for_others_follows_its_own_manager, three)
 {
     auto own = any(*locks, 3, {.ttl = 60s});
     auto other = any(*second, 3, {.ttl = 60s}), another = any(*second, 3, {.ttl = 60s});
@@ -441,8 +442,8 @@ BOOST_FIXTURE_TEST_CASE(a_slot_of_its_own_manager_is_taken_over_by_one_who_waits
     BOOST_TEST((waiter.when - released <= 200us));
 }
 
-// Or whoever has them would yield them to nobody.
-BOOST_FIXTURE_TEST_CASE(who_has_one_does_not_wish_for_the_others_any_more, three)
+// Otherwise the holders of the other slots would yield to a waiter that no longer exists.
+BOOST_FIXTURE_TEST_CASE(acquire_any_ends_its_wishes_when_it_gets_a_slot, three)
 {
     auto own = any(*locks, 3, {.ttl = 60s});
     auto other = any(*second, 3, {.ttl = 60s}), another = any(*second, 3, {.ttl = 60s});
@@ -459,7 +460,7 @@ BOOST_FIXTURE_TEST_CASE(who_has_one_does_not_wish_for_the_others_any_more, three
     own.held = {};
     end_of(one);
     run_for(1s);
-    BOOST_TEST(wishes() == 2u);  // there is one who waits still
+    BOOST_TEST(wishes() == 2u);  // the other waiter still waits
     another.held = {};
     end_of(two);
     run_for(1s);
@@ -472,7 +473,7 @@ BOOST_FIXTURE_TEST_CASE(who_has_one_does_not_wish_for_the_others_any_more, three
     BOOST_TEST(wishes() == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_slot_whose_holder_has_died_is_taken_when_its_ttl_is_over, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_gets_the_slot_of_a_crashed_holder_after_its_ttl, three)
 {
     for (std::size_t s = 0; s < 3; ++s) {
         take(s, 1);
@@ -486,7 +487,7 @@ BOOST_FIXTURE_TEST_CASE(a_slot_whose_holder_has_died_is_taken_when_its_ttl_is_ov
     BOOST_TEST((waiter.when - begun < 3100ms));
 }
 
-BOOST_FIXTURE_TEST_CASE(slots_that_are_free_on_different_nodes_wake_nobody, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_sends_nothing_if_slots_are_free_on_different_nodes, three)
 {
     for (std::size_t s = 0; s < 3; ++s)
         for (std::size_t n = 1; n <= 3; ++n)
@@ -499,7 +500,7 @@ BOOST_FIXTURE_TEST_CASE(slots_that_are_free_on_different_nodes_wake_nobody, thre
     BOOST_TEST(held_after(10s, waiter));
 }
 
-BOOST_FIXTURE_TEST_CASE(of_those_who_wait_in_one_manager_one_asks_and_all_have_their_turn, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_by_twenty_waiters_asks_once_and_serves_in_order, three)
 {
     auto held = take_all(*second);
     auto const before = asked();
@@ -514,12 +515,12 @@ BOOST_FIXTURE_TEST_CASE(of_those_who_wait_in_one_manager_one_asks_and_all_have_t
         BOOST_TEST_REQUIRE(run_to([&] { return waiters[i].done; }));
         BOOST_TEST(waiters[i].held.held());
         if (i >= 2)
-            waiters[i - 2].held = {};  // first come, first served
+            waiters[i - 2].held = {};  // the waiters are served in the order of their calls
     }
     BOOST_TEST(done(waiters) == 20u);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_gives_up_in_time_and_hears_what_the_first_has_met, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_behind_another_times_out_with_the_report_of_the_first, three)
 {
     auto held = take_all(*second);
     auto const begun = now;
@@ -535,8 +536,8 @@ BOOST_FIXTURE_TEST_CASE(who_waits_gives_up_in_time_and_hears_what_the_first_has_
     BOOST_TEST((report.remaining > 50s));
 }
 
-// One that is given back is handed on to who will take it, and not to who gets another one in the same moment.
-BOOST_FIXTURE_TEST_CASE(who_is_about_to_get_one_keeps_nobody_from_another, three)
+// A released slot is handed to the waiter that still needs one, not to one that gets another slot at the same moment.
+BOOST_FIXTURE_TEST_CASE(acquire_any_hands_a_release_to_the_waiter_that_still_needs_it, three)
 {
     for (auto moment = 200us; moment < 800us; moment += 20us) {
         auto held = take_all(*second);
@@ -544,11 +545,11 @@ BOOST_FIXTURE_TEST_CASE(who_is_about_to_get_one_keeps_nobody_from_another, three
         auto two = start(*locks);
         run_for(10ms);
         held.pop_front();
-        run_to([&] { return one.done; });  // and it hands on to the other one
+        run_to([&] { return one.done; });  // then the second waiter is the next
         auto other = start(*third);
         run_for(20ms);
         held.pop_front();
-        run_for(moment);  // who waits is told, and asks
+        run_for(moment);  // the waiters are notified, and ask
         drop(one, 50ms);
         BOOST_TEST(two.done);
         BOOST_TEST(other.done);
@@ -558,8 +559,7 @@ BOOST_FIXTURE_TEST_CASE(who_is_about_to_get_one_keeps_nobody_from_another, three
     }
 }
 
-// A manager that has a slot again and again does not keep others out for ever.
-BOOST_FIXTURE_TEST_CASE(managers_that_all_wait_take_turns, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_by_three_managers_is_fair, three)
 {
     std::map<lock_manager*, int> won;
     for (int i = 0; i < 6; ++i)
@@ -568,24 +568,24 @@ BOOST_FIXTURE_TEST_CASE(managers_that_all_wait_take_turns, three)
     run_for(20s);
     auto const all = won[locks.get()] + won[second.get()] + won[third.get()];
     auto const rounds = locks->stats().rounds + second->stats().rounds + third->stats().rounds;
-    BOOST_TEST(all > 9'000);  // of 12,000, if the next came in no time
+    BOOST_TEST(all > 9'000);  // 12,000 are possible if the next holder follows at once
     BOOST_TEST(rounds < 3u * static_cast<unsigned>(all));
     for (auto& [by, n] : won)
         BOOST_TEST(n > all / 6);
 }
 
-// What a slot is for lasts five milliseconds, and a round trip takes a fifth of one.
-BOOST_FIXTURE_TEST_CASE(slots_that_many_wait_for_are_hardly_ever_idle, five)
+// A slot is held for 5 ms, and a round trip takes 0.2 ms.
+BOOST_FIXTURE_TEST_CASE(acquire_any_with_many_waiters_keeps_the_slots_busy, five)
 {
     std::size_t won = 0;
     for (int i = 0; i < 32; ++i)
         keep_taking_any(*locks, 8, [&] { return ++won > 0; });
     run_for(10s);
-    BOOST_TEST(won > 15'000u);                               // of 16,000
-    BOOST_TEST((*this)[0].requests.size() < 2 * won + 100);  // as without anybody who waits
+    BOOST_TEST(won > 15'000u);                               // 16,000 are possible
+    BOOST_TEST((*this)[0].requests.size() < 2 * won + 100);  // two requests for each lock, as without contention
 }
 
-BOOST_FIXTURE_TEST_CASE(who_wants_all_of_them_has_them_although_others_keep_taking_one, three)
+BOOST_FIXTURE_TEST_CASE(acquire_of_all_slots_is_not_starved_by_acquire_any, three)
 {
     bool go_on = true;
     for (int i = 0; i < 4; ++i)
@@ -603,8 +603,7 @@ BOOST_FIXTURE_TEST_CASE(who_wants_all_of_them_has_them_although_others_keep_taki
     run_for(1s);
 }
 
-BOOST_FIXTURE_TEST_CASE(
-    who_waits_for_one_slot_by_its_name_is_not_passed_in_its_manager_and_keeps_nobody_from_the_others, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_does_not_pass_a_waiter_for_one_slot_by_name, three)
 {
     auto held = acquire(*second, "mailer:2", {.ttl = 60s});
     auto by_name = lock_world::start(*locks, "mailer:2", {.ttl = 60s, .wait = 10min});
@@ -625,7 +624,7 @@ BOOST_FIXTURE_TEST_CASE(
 
 // The order
 
-BOOST_FIXTURE_TEST_CASE(a_manager_comes_back_to_the_slot_that_it_had_last, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_prefers_the_previous_slot_of_its_manager, three)
 {
     auto one = any(*locks, 8);
     auto const first = one.held.resource();
@@ -645,7 +644,7 @@ BOOST_FIXTURE_TEST_CASE(a_manager_comes_back_to_the_slot_that_it_had_last, three
     }
 }
 
-BOOST_AUTO_TEST_CASE(managers_begin_at_different_slots)
+BOOST_AUTO_TEST_CASE(acquire_any_by_new_managers_begins_at_different_slots)
 {
     lock_world w(1);
     std::set<std::string> begun;
@@ -658,7 +657,7 @@ BOOST_AUTO_TEST_CASE(managers_begin_at_different_slots)
 
 // Cancellation, and the end
 
-BOOST_FIXTURE_TEST_CASE(who_is_cancelled_leaves_nothing_behind_whenever_that_is, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_cancelled_at_any_moment_leaves_no_keys, three)
 {
     for (auto const type :
          {asio::cancellation_type::terminal, asio::cancellation_type::partial, asio::cancellation_type::total}) {
@@ -668,7 +667,7 @@ BOOST_FIXTURE_TEST_CASE(who_is_cancelled_leaves_nothing_behind_whenever_that_is,
             auto one = start(*locks, {.ttl = 60s, .wait = 1min}, first.slot());
             auto two = start(*locks, {.ttl = 60s, .wait = 1min}, behind.slot());
             run_for(5ms);
-            held.front().held = {};  // the first one asks
+            held.front().held = {};  // the first waiter asks the nodes
             run_for(after);
             bool const won = one.done;
             first.emit(type);
@@ -689,7 +688,7 @@ BOOST_FIXTURE_TEST_CASE(who_is_cancelled_leaves_nothing_behind_whenever_that_is,
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(the_end_of_the_manager_aborts_who_waits_and_frees_all_slots, three)
+BOOST_FIXTURE_TEST_CASE(shutdown_aborts_acquire_any_and_releases_all_slots, three)
 {
     auto held = take_all(*locks);
     (*this)[2].reply_delay = 20ms;
@@ -704,8 +703,8 @@ BOOST_FIXTURE_TEST_CASE(the_end_of_the_manager_aborts_who_waits_and_frees_all_sl
     BOOST_TEST(slot_keys() == 0u);
 }
 
-// What a node that answers late has chosen in vain is given back before its manager ends.
-BOOST_FIXTURE_TEST_CASE(the_end_of_the_manager_waits_for_slots_that_go_back, three)
+// The late node has chosen another slot. The manager releases it before the shutdown completes.
+BOOST_FIXTURE_TEST_CASE(shutdown_waits_until_a_late_choice_is_released, three)
 {
     take_where([](auto s, auto n) { return (s == 2) == (n < 3); });
     (*this)[2].reply_delay = 30ms;
@@ -718,7 +717,7 @@ BOOST_FIXTURE_TEST_CASE(the_end_of_the_manager_waits_for_slots_that_go_back, thr
 
 // Refusals
 
-BOOST_FIXTURE_TEST_CASE(what_is_out_of_range_is_refused_before_anything_is_sent, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_with_bad_count_or_mode_is_refused, three)
 {
     auto const none = any(*locks, 0), many = any(*locks, 65), shared = any(*locks, 3, {.mode = mode::shared}),
                one = any(*locks, 1, {.mode = mode::shared});
@@ -737,7 +736,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_out_of_range_is_refused_before_anything_is_sent,
     BOOST_TEST(any(*locks, 64).held.held());
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_cannot_choose_is_named_before_anything_is_sent)
+BOOST_AUTO_TEST_CASE(acquire_any_with_a_node_that_cannot_choose_returns_unsupported)
 {
     lock_world w(3);
     w[1].locks_any = false;
@@ -752,8 +751,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_cannot_choose_is_named_before_anything_is_sent)
     BOOST_TEST(w[0].count(kind::acquire) == 2u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_node_that_names_what_was_not_asked_for_does_not_count_and_is_freed_of_whatever_it_has_set,
-                        three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_with_an_unexpected_choice_releases_all_slots, three)
 {
     (*this)[0].names_beyond = (*this)[1].names_beyond = 3;
     auto const refused = any(*locks);
@@ -769,7 +767,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_names_what_was_not_asked_for_does_not_count_
     BOOST_TEST(slot_keys() == keys("lock:" + one.held.resource()));
 }
 
-BOOST_FIXTURE_TEST_CASE(nodes_that_may_have_forgotten_a_slot_do_not_vote, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_does_not_count_restarted_nodes, three)
 {
     (*this)[0].restart(), (*this)[1].restart();
     auto const refused = any(*locks);
@@ -780,7 +778,7 @@ BOOST_FIXTURE_TEST_CASE(nodes_that_may_have_forgotten_a_slot_do_not_vote, three)
 
 // Tokens
 
-BOOST_AUTO_TEST_CASE(tokens_grow_with_every_acquisition_of_the_same_slot)
+BOOST_AUTO_TEST_CASE(fencing_token_of_a_slot_grows_with_each_acquire_any)
 {
     lock_world w(3);
     w.wall_clock = 1'000'000;
@@ -798,7 +796,7 @@ BOOST_AUTO_TEST_CASE(tokens_grow_with_every_acquisition_of_the_same_slot)
             held.pop_front();
         w.run_for(10ms);
     }
-    // Where a counter is ahead of all clocks a second round draws the token.
+    // If a counter is ahead of all clocks, a second round draws the token.
     w.each([](auto& s) {
         for (auto const& name : slots("mailer", 3))
             s.counters["lock:" + name] = 50'000'000;
@@ -808,7 +806,7 @@ BOOST_AUTO_TEST_CASE(tokens_grow_with_every_acquisition_of_the_same_slot)
     BOOST_TEST(o.report.second_rounds == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(only_the_counter_of_the_slot_that_was_chosen_is_raised)
+BOOST_AUTO_TEST_CASE(fencing_token_of_acquire_any_raises_only_the_chosen_counter)
 {
     lock_world w(3);
     w.wall_clock = 1'000'000;
@@ -838,7 +836,7 @@ asio::awaitable<std::size_t> acquire_in_every_form(lock_manager& locks)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(any_is_acquired_in_every_form_from_a_coroutine)
+BOOST_AUTO_TEST_CASE(acquire_any_from_a_coroutine_accepts_each_form_of_names)
 {
     asio::io_context context;
     lock_manager locks(context, {.nodes = {"memory://any-1", "memory://any-2", "memory://any-3"}});
@@ -854,7 +852,7 @@ BOOST_AUTO_TEST_CASE(any_is_acquired_in_every_form_from_a_coroutine)
 
 // Bodies
 
-BOOST_FIXTURE_TEST_CASE(a_body_runs_under_any_of_them_and_is_told_of_the_loss_of_that_one, three)
+BOOST_FIXTURE_TEST_CASE(with_any_lock_returns_lost_with_the_name_of_the_slot, three)
 {
     std::string which;
     std::exception_ptr failure;
@@ -875,7 +873,7 @@ BOOST_FIXTURE_TEST_CASE(a_body_runs_under_any_of_them_and_is_told_of_the_loss_of
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(no_more_bodies_run_at_once_than_there_are_slots, three)
+BOOST_FIXTURE_TEST_CASE(with_any_lock_runs_at_most_one_body_for_each_slot, three)
 {
     int inside = 0, most = 0, ended = 0;
     auto const body = [&](lock&) -> asio::awaitable<void> {

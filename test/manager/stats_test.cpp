@@ -1,4 +1,4 @@
-// The histograms of `stats()`; the counters are tested with what they count.
+// The histograms of `stats()`. The tests of each feature check its counters.
 
 #include "support/balance.hpp"
 #include "support/manager_test.hpp"
@@ -8,7 +8,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(measuring)
+BOOST_AUTO_TEST_SUITE(stats_histograms)
 
 namespace {
 
@@ -25,7 +25,7 @@ std::chrono::nanoseconds only(histogram const& h)
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(how_long_it_took_and_was_held_and_what_was_left_of_it, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(stats_after_a_release_have_time_to_acquire_time_held_and_validity_left, connected_to<3>)
 {
     w.run_for(1s);
     auto const before = locks->stats();
@@ -43,7 +43,7 @@ BOOST_FIXTURE_TEST_CASE(how_long_it_took_and_was_held_and_what_was_left_of_it, c
     BOOST_TEST(is_balanced(after));
 }
 
-BOOST_FIXTURE_TEST_CASE(how_long_was_waited_for_others, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(stats_after_a_wait_have_time_waited, connected_to<3>)
 {
     auto first = w.acquire(*locks, "stock");
     auto const before = locks->stats();
@@ -59,7 +59,7 @@ BOOST_FIXTURE_TEST_CASE(how_long_was_waited_for_others, connected_to<3>)
     BOOST_TEST(((after.time_to_acquire - before.time_to_acquire).sum() == 2s + 200us));
 }
 
-BOOST_FIXTURE_TEST_CASE(how_long_it_took_to_fail, and_another<connected_to<3>>)
+BOOST_FIXTURE_TEST_CASE(stats_after_a_failed_acquisition_have_time_to_fail, and_another<connected_to<3>>)
 {
     auto const taken = w.acquire(*other, "stock", {.renew = renewal::automatic});
 
@@ -76,7 +76,7 @@ BOOST_FIXTURE_TEST_CASE(how_long_it_took_to_fail, and_another<connected_to<3>>)
     BOOST_TEST(is_balanced(locks->stats()));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_was_lost_was_held_and_had_no_validity_left_when_released, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(stats_after_a_loss_have_time_held_but_no_validity_left, connected_to<3>)
 {
     w.run_for(1s);
     auto const before = locks->stats();
@@ -90,7 +90,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_lost_was_held_and_had_no_validity_left_when_rel
     BOOST_TEST(is_balanced(after));
 }
 
-BOOST_AUTO_TEST_CASE(how_far_away_each_node_is)
+BOOST_AUTO_TEST_CASE(stats_have_the_round_trip_of_each_node)
 {
     lock_world w(3);
     auto const locks = w.manager({}, {0ms, 5ms, 12ms});
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(how_far_away_each_node_is)
 
     auto won = w.start(*locks, "stock", {});
     w.run_for(100ms);
-    w[2].reachable = false;  // it answers, but says nothing
+    w[2].reachable = false;  // a node that cannot be reached has no round trip
     w.release(won, 100ms);
 
     auto const after = locks->stats();
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(how_far_away_each_node_is)
     BOOST_TEST(is_about(before.nodes[2].round_trip.quantile(1), 24ms + 200us));
 }
 
-BOOST_FIXTURE_TEST_CASE(renewals_measure_the_nodes, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(stats_after_renewals_have_their_round_trips, connected_to<3>)
 {
     w.run_for(1s);
     auto const before = locks->stats();
@@ -124,7 +124,7 @@ BOOST_FIXTURE_TEST_CASE(renewals_measure_the_nodes, connected_to<3>)
     BOOST_TEST(is_about(trips.quantile(0.5), 200us));
 }
 
-BOOST_FIXTURE_TEST_CASE(each_group_counts_by_itself_and_all_of_them_together, and_another<connected_to<3>>)
+BOOST_FIXTURE_TEST_CASE(stats_of_groups_add_up_to_those_of_the_manager, and_another<connected_to<3>>)
 {
     BOOST_TEST(locks->stats().groups.empty());
     auto const before = locks->stats();

@@ -1,4 +1,4 @@
-// Addresses of other kinds, and kinds that are mixed.
+// `config::stores`: addresses with the schemes of users, and nodes of several stores in one manager.
 
 #include "support/manager_test.hpp"
 
@@ -9,7 +9,7 @@ BOOST_AUTO_TEST_SUITE(stores)
 
 namespace {
 
-/// Stands before a memory server, and calls itself by the whole address.
+/// A node on a memory server. Its name is the whole address.
 class toy_node final : public node {
 public:
     toy_node(std::string name, std::string const& at) : name_(std::move(name)), server_(at) {}
@@ -63,7 +63,7 @@ store toy()
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_store_makes_the_nodes_of_its_schemes_beside_others)
+BOOST_AUTO_TEST_CASE(store_makes_the_nodes_of_its_schemes)
 {
     asio::io_context context;
     auto const keep = {memory_server::at("duck"), memory_server::at("bear"), memory_server::at("plain")};
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_store_makes_the_nodes_of_its_schemes_beside_others)
         BOOST_TEST(s->size() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(nodes_by_address_and_as_objects_stand_in_one_manager)
+BOOST_AUTO_TEST_CASE(lock_manager_accepts_addresses_and_node_objects_together)
 {
     asio::io_context context;
     lock_manager locks(context.get_executor(), {.nodes = {"memory://a", "toy://b"}, .stores = {toy()}},
@@ -105,37 +105,38 @@ BOOST_AUTO_TEST_CASE(nodes_by_address_and_as_objects_stand_in_one_manager)
     BOOST_CHECK_THROW(lock_manager(context.get_executor(), {}, {nullptr}), std::invalid_argument);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_wrong_with_a_store_is_said_with_its_place)
+BOOST_AUTO_TEST_CASE(lock_manager_with_a_bad_store_throws_with_its_position)
 {
-    auto const of = [](std::vector<std::string> nodes, std::vector<store> stores) {
+    auto const message_for = [](std::vector<std::string> nodes, std::vector<store> stores) {
         return refusal({.nodes = std::move(nodes), .stores = std::move(stores)});
     };
     auto greedy = toy();
     greedy.schemes.push_back("redis");
-    BOOST_TEST(of({"toy://"}, {toy()}) == "redlock::config: nodes[0]: a toy needs a name, as in toy://duck");
-    BOOST_TEST(of({"toy://none"}, {toy()}) == "redlock::config: nodes[0]: the store of \"toy://\" made no node");
-    BOOST_TEST(of({"toy://a", "toy://b", "toy://a"}, {toy()})
+    BOOST_TEST(message_for({"toy://"}, {toy()}) == "redlock::config: nodes[0]: a toy needs a name, as in toy://duck");
+    BOOST_TEST(message_for({"toy://none"}, {toy()})
+               == "redlock::config: nodes[0]: the store of \"toy://\" made no node");
+    BOOST_TEST(message_for({"toy://a", "toy://b", "toy://a"}, {toy()})
                == "redlock::config: nodes[2] is \"toy://a\", the same server as nodes[0]; one server has one vote");
-    BOOST_TEST(of({"postgres://u:geheim@h/db"}, {})
+    BOOST_TEST(message_for({"postgres://u:geheim@h/db"}, {})
                == "redlock::config: nodes[0]: postgres:// is in the component redlock::postgresql: link it, and name "
                   "it in config::stores: "
                   "{redlock::postgresql()}");
-    BOOST_TEST(of({"memory://a"}, {toy(), toy()})
+    BOOST_TEST(message_for({"memory://a"}, {toy(), toy()})
                == "redlock::config: stores[1] has the scheme \"toy\", which stands there twice");
-    BOOST_TEST(of({"memory://a"}, {greedy})
+    BOOST_TEST(message_for({"memory://a"}, {greedy})
                == "redlock::config: stores[0] has the scheme \"redis\", which is always known");
-    BOOST_TEST(of({"memory://a"}, {store{}}) == "redlock::config: stores[0] has no make");
-    BOOST_TEST(of({"memory://a"}, {store{.make = toy().make}}) == "redlock::config: stores[0] has no schemes");
+    BOOST_TEST(message_for({"memory://a"}, {store{}}) == "redlock::config: stores[0] has no make");
+    BOOST_TEST(message_for({"memory://a"}, {store{.make = toy().make}}) == "redlock::config: stores[0] has no schemes");
     for (auto const* const odd : {"", "Toy", "toy://"}) {
         auto wrong = toy();
         wrong.schemes = {odd};
-        BOOST_TEST(of({"memory://a"}, {wrong}).find("schemes are lower-case letters") != std::string::npos);
+        BOOST_TEST(message_for({"memory://a"}, {wrong}).find("schemes are lower-case letters") != std::string::npos);
     }
-    BOOST_TEST(of({"toy://a"}, {}).find("or that of a store in config::stores") != std::string::npos);
+    BOOST_TEST(message_for({"toy://a"}, {}).find("or that of a store in config::stores") != std::string::npos);
 }
 
-// As a store's node does when it has learned who it talks to.
-BOOST_AUTO_TEST_CASE(a_server_that_two_addresses_lead_to_has_one_name)
+// A node calls `claim` when it has learned the identity of its server.
+BOOST_AUTO_TEST_CASE(store_context_claim_of_the_same_server_returns_the_first_address)
 {
     asio::io_context context;
     std::function<std::string(std::string const&, std::string const&)> claim;

@@ -1,4 +1,4 @@
-// What the library offers to tests of its users.
+// The support for the tests of users: `testing::manual_clock`, `testing::lose` and `memory_server`.
 
 #include <redlock.hpp>
 
@@ -12,7 +12,7 @@
 using namespace redlock;
 using namespace std::chrono_literals;
 
-BOOST_AUTO_TEST_SUITE(testing_of_users)
+BOOST_AUTO_TEST_SUITE(testing_support)
 
 namespace {
 
@@ -41,7 +41,7 @@ struct fixture {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(hours_take_no_time, fixture)
+BOOST_FIXTURE_TEST_CASE(manual_clock_advance_by_hours_takes_little_real_time, fixture)
 {
     auto const begin = std::chrono::steady_clock::now();
     auto const held = acquire("stock", {.ttl = 3s, .renew = renewal::automatic});
@@ -53,7 +53,7 @@ BOOST_FIXTURE_TEST_CASE(hours_take_no_time, fixture)
     BOOST_TEST((std::chrono::steady_clock::now() - begin < 1h));
 }
 
-BOOST_AUTO_TEST_CASE(time_does_not_go_back_and_ends_somewhere)
+BOOST_AUTO_TEST_CASE(manual_clock_advance_ignores_negative_times_and_saturates)
 {
     asio::io_context context;
     testing::manual_clock clock;
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(time_does_not_go_back_and_ends_somewhere)
     BOOST_TEST((clock.now() == clock::time_point::max()));
 }
 
-BOOST_FIXTURE_TEST_CASE(keys_expire_by_the_clock_of_the_test, fixture)
+BOOST_FIXTURE_TEST_CASE(manual_clock_advance_expires_keys, fixture)
 {
     auto const held = acquire("stock", {.ttl = 3s});
     BOOST_TEST(a->size() == 1u);
@@ -76,7 +76,7 @@ BOOST_FIXTURE_TEST_CASE(keys_expire_by_the_clock_of_the_test, fixture)
     BOOST_TEST(!held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_slow_server_and_a_wait_go_by_the_clock_of_the_test, fixture)
+BOOST_FIXTURE_TEST_CASE(manual_clock_advance_applies_to_set_delay_and_waits, fixture)
 {
     auto const first = acquire("stock", {.ttl = 10s});
     for (auto& s : {a, b, c})
@@ -91,7 +91,7 @@ BOOST_FIXTURE_TEST_CASE(a_slow_server_and_a_wait_go_by_the_clock_of_the_test, fi
         s->set_delay(0ms);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_loss_on_demand_is_told_and_counted_once, fixture)
+BOOST_FIXTURE_TEST_CASE(lose_twice_is_notified_and_counted_once, fixture)
 {
     auto held = acquire("stock", {.ttl = 10s, .renew = renewal::automatic});
     int told = 0;
@@ -107,7 +107,7 @@ BOOST_FIXTURE_TEST_CASE(a_loss_on_demand_is_told_and_counted_once, fixture)
     BOOST_TEST(locks->stats().lost == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_restarts_is_in_quarantine_and_loses_what_was_under_way)
+BOOST_AUTO_TEST_CASE(memory_server_restart_starts_quarantine_and_loses_pending_requests)
 {
     fixture f({.max_ttl = 1min, .fencing = true});
     auto const before = f.acquire("stock", {.ttl = 1s}).fencing_token();
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_restarts_is_in_quarantine_and_loses_what_was_
     f.a->set_delay(0ms), f.b->set_delay(0ms);
 }
 
-BOOST_AUTO_TEST_CASE(an_erased_key_is_noticed)
+BOOST_AUTO_TEST_CASE(memory_server_erase_on_a_majority_loses_the_lock)
 {
     fixture f({.heal = false});
     auto const held = f.acquire("stock", {.ttl = 3s, .renew = renewal::automatic});
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(an_erased_key_is_noticed)
     BOOST_TEST(!held.held());
 }
 
-BOOST_AUTO_TEST_CASE(real_servers_go_by_no_clock_of_a_test)
+BOOST_AUTO_TEST_CASE(test_clock_with_a_redis_node_is_refused)
 {
     boost::asio::io_context context;
     config c{.nodes = {"memory://a", "redis://127.0.0.1"}, .test_clock = std::make_shared<testing::manual_clock>()};
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(real_servers_go_by_no_clock_of_a_test)
     });
 }
 
-BOOST_AUTO_TEST_CASE(the_clock_the_manager_and_the_context_may_go_in_any_order)
+BOOST_AUTO_TEST_CASE(manual_clock_manager_and_context_may_be_destroyed_in_any_order)
 {
     for (int const order : {0, 1, 2}) {
         auto clock = std::make_shared<testing::manual_clock>();

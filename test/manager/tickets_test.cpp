@@ -1,4 +1,4 @@
-// Locks that outlive the process that acquired them.
+// `detach` leaves a lock on the servers. Another process resumes or releases it with its ticket.
 
 #include "support/manager_test.hpp"
 
@@ -17,7 +17,7 @@ error_code release(lock_world& w, lock_manager& by, lock_ticket const& ticket)
     return lock_world::call(w, {}, [&](auto done) { by.async_release(ticket, std::move(done)); }).end();
 }
 
-// What one process has left, and another one that may go on with it.
+/// One manager detaches a lock, and another one may resume it.
 template <std::size_t Servers>
 struct detached_lock : and_another<manager_of<Servers>> {
     lock_ticket leave(acquire_options options = {}, resource_set names = "stock")
@@ -28,7 +28,7 @@ struct detached_lock : and_another<manager_of<Servers>> {
         return won.held.detach();
     }
 
-    /// About "stock".
+    /// Requests about "stock" on all servers.
     std::size_t requests(kind what)
     {
         std::size_t all = 0;
@@ -51,9 +51,9 @@ error_code refusal_of(lock& l)
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(detaching)
+BOOST_AUTO_TEST_SUITE(lock_detach)
 
-BOOST_FIXTURE_TEST_CASE(a_detached_lock_stays_on_the_servers_until_its_ttl_is_over, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(detach_keeps_the_keys_until_the_ttl_ends, detached_lock<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
     won.held.detach();
@@ -71,7 +71,7 @@ BOOST_FIXTURE_TEST_CASE(a_detached_lock_stays_on_the_servers_until_its_ttl_is_ov
     BOOST_TEST(stats.released == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_ticket_says_what_was_locked, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(detach_returns_a_ticket_with_names_token_and_mode, detached_lock<3>)
 {
     locks = w.manager({.fencing = true});
     auto won = w.acquire(*locks, {"stock", "order"}, {});
@@ -86,7 +86,7 @@ BOOST_FIXTURE_TEST_CASE(the_ticket_says_what_was_locked, detached_lock<3>)
     BOOST_TEST(fencing_token != 0u);
     auto const reader = w.acquire(*locks, "list", {.mode = mode::shared}).held.detach();
     BOOST_TEST((reader.mode == mode::shared));
-    // It can be written down, and put together again.
+    // A ticket can be stored as text, and built again from its members.
     auto const names = ticket.resources.names();
     lock_ticket const again{.resources = std::vector<std::string>(names.begin(), names.end()),
                             .token = ticket.token,
@@ -94,7 +94,7 @@ BOOST_FIXTURE_TEST_CASE(the_ticket_says_what_was_locked, detached_lock<3>)
     BOOST_TEST((again == ticket));
 }
 
-BOOST_AUTO_TEST_CASE(the_end_of_the_manager_leaves_its_keys)
+BOOST_AUTO_TEST_CASE(detach_keeps_the_keys_after_the_end_of_the_manager)
 {
     for (bool const destroyed : {false, true}) {
         detached_lock<3> f;
@@ -106,14 +106,14 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_manager_leaves_its_keys)
             f.locks.reset();
         else
             BOOST_TEST(!f.w.shutdown(*f.locks));
-        BOOST_TEST((f.w.now - begun < 10ms));  // there is nothing to wait for
+        BOOST_TEST((f.w.now - begun < 10ms));  // the manager has nothing to wait for
         won.held = {};
         BOOST_TEST(f.w.keys_after(4s) == 3u);
         BOOST_TEST(resume(f.w, *f.other, ticket).held.held());
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_not_held_is_not_detached, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(detach_of_a_lock_that_is_not_held_is_refused, detached_lock<3>)
 {
     lock empty;
     BOOST_TEST((refusal_of(empty) == errc::not_held));
@@ -130,10 +130,10 @@ BOOST_FIXTURE_TEST_CASE(what_is_not_held_is_not_detached, detached_lock<3>)
     BOOST_TEST(w.keys_after(960ms, "lock:c") == 3u);
     BOOST_TEST((refusal_of(lost.held) == errc::lost));
     lost.held = {};
-    BOOST_TEST(w.keys_after(1ms, "lock:c") == 0u);  // it is given back as ever
+    BOOST_TEST(w.keys_after(1ms, "lock:c") == 0u);  // the destructor still deletes the keys of a lost lock
 }
 
-BOOST_FIXTURE_TEST_CASE(of_several_handles_none_is_detached, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(detach_of_a_shared_handle_is_refused, detached_lock<3>)
 {
     auto won = w.acquire(*locks, "stock");
     auto more = won.held.share();
@@ -145,7 +145,7 @@ BOOST_FIXTURE_TEST_CASE(of_several_handles_none_is_detached, detached_lock<3>)
     BOOST_TEST(w.keys_after(1s) == 3u);
 }
 
-BOOST_FIXTURE_TEST_CASE(nobody_joins_what_is_detached, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(detach_of_a_reader_prevents_joins, detached_lock<3>)
 {
     auto won = w.acquire(*locks, "stock", {.mode = mode::shared});
     won.held.detach();
@@ -156,7 +156,7 @@ BOOST_FIXTURE_TEST_CASE(nobody_joins_what_is_detached, detached_lock<3>)
     BOOST_TEST(next.held.token() != won.held.token());
 }
 
-BOOST_FIXTURE_TEST_CASE(what_may_be_upgraded_or_was_is_not_detached, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(detach_of_an_upgradeable_or_upgraded_lock_is_refused, detached_lock<3>)
 {
     auto may_be = w.acquire(*locks, "a", {.mode = mode::upgradeable});
     BOOST_TEST((refusal_of(may_be.held) == errc::invalid_argument));
@@ -169,7 +169,7 @@ BOOST_FIXTURE_TEST_CASE(what_may_be_upgraded_or_was_is_not_detached, detached_lo
     BOOST_TEST((refusal_of(was.held) == errc::invalid_argument));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_handle_of_a_scope_is_detached_unless_it_has_parts, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(detach_of_a_scope_handle_with_parts_is_refused, detached_lock<3>)
 {
     lock_scope const scope(*locks);
     auto const acquire = [&](resource_set names) {
@@ -181,11 +181,11 @@ BOOST_FIXTURE_TEST_CASE(a_handle_of_a_scope_is_detached_unless_it_has_parts, det
 
     BOOST_TEST((a.held.detach().resources == resource_set("a")));
 
-    BOOST_TEST((acquire("a").ec == errc::contended));  // the scope has it not any more
+    BOOST_TEST((acquire("a").ec == errc::contended));  // the scope does not hold it any more
     BOOST_TEST(b.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(locks_that_end_with_a_session_are_not_detached)
+BOOST_AUTO_TEST_CASE(detach_of_a_session_lock_returns_unsupported)
 {
     lock_world w(3);
     w[1].limits = {.ends_with_session = true};
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(locks_that_end_with_a_session_are_not_detached)
     BOOST_TEST(w[0].count(kind::extend) + w[0].count(kind::release) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_under_way_ends_as_for_a_lock_that_is_released, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(detach_aborts_wait_lost_and_ends_an_extension_with_not_held, detached_lock<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 3s});
     auto const valid_until = won.held.valid_until();
@@ -223,8 +223,8 @@ BOOST_FIXTURE_TEST_CASE(what_is_under_way_ends_as_for_a_lock_that_is_released, d
     BOOST_TEST(w.keys_after(1ms) == 3u);
 }
 
-// The answer to a renewal neither revives the lock nor gives it back, whenever it comes.
-BOOST_AUTO_TEST_CASE(a_renewal_under_way_is_in_vain)
+// The reply to a pending renewal has no effect after the detach.
+BOOST_AUTO_TEST_CASE(detach_during_a_renewal_keeps_the_keys_and_ignores_the_reply)
 {
     for (auto const after : {950ms, 980ms, 1000ms, 1010ms, 1020ms}) {
         detached_lock<3> f;
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(a_renewal_under_way_is_in_vain)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(what_was_not_sent_by_then_will_not_be, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(detach_withdraws_unsent_requests, detached_lock<3>)
 {
     w[2].connecting = true;
     auto won = w.acquire(*locks, "stock");
@@ -260,7 +260,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_not_sent_by_then_will_not_be, detached_lock<3>)
     BOOST_TEST(w[2].count(kind::acquire) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_in_the_same_manager_is_told_by_the_nodes, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(detach_keeps_a_waiter_of_the_same_manager_waiting, detached_lock<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 10s});
     auto next = w.start(*locks, "stock", {.wait = 1min});
@@ -274,7 +274,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_in_the_same_manager_is_told_by_the_nodes, deta
     BOOST_TEST(next.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(a_handle_that_outlives_its_context_is_not_detached)
+BOOST_AUTO_TEST_CASE(detach_after_the_end_of_the_context_returns_not_held)
 {
     lock survivor;
     {
@@ -285,7 +285,7 @@ BOOST_AUTO_TEST_CASE(a_handle_that_outlives_its_context_is_not_detached)
     BOOST_TEST((refusal_of(survivor) == errc::not_held));
 }
 
-BOOST_FIXTURE_TEST_CASE(the_context_may_go_right_behind_it, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(detach_may_precede_the_end_of_the_context_at_once, detached_lock<3>)
 {
     auto won = w.acquire(*locks, "stock");
     won.held.detach();
@@ -293,8 +293,8 @@ BOOST_FIXTURE_TEST_CASE(the_context_may_go_right_behind_it, detached_lock<3>)
     other.reset();
 }
 
-// Who is detached and who is given back on other threads is decided once.
-BOOST_AUTO_TEST_CASE(threads_may_detach_release_and_share_at_once, *boost::unit_test::label("threads"))
+// One thread detaches a handle while another one destroys its copy. The copy either prevents the detach, or is gone.
+BOOST_AUTO_TEST_CASE(detach_and_destroy_on_two_threads_agree, *boost::unit_test::label("threads"))
 {
     asio::io_context context;
     auto const busy = asio::make_work_guard(context);
@@ -333,9 +333,9 @@ BOOST_AUTO_TEST_CASE(threads_may_detach_release_and_share_at_once, *boost::unit_
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(resuming)
+BOOST_AUTO_TEST_SUITE(lock_resume)
 
-BOOST_FIXTURE_TEST_CASE(another_process_goes_on_with_it, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(resume_by_another_manager_holds_the_lock, detached_lock<3>)
 {
     auto const ticket = leave({.ttl = 10s});
     w.run_for(8s);
@@ -358,7 +358,8 @@ BOOST_FIXTURE_TEST_CASE(another_process_goes_on_with_it, detached_lock<3>)
     BOOST_TEST(w.acquire(*locks, "stock").held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_1_its_validity_counts_from_before_the_first_byte, detached_lock<3>)
+// Rule 1 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(resume_validity_counts_from_before_the_first_byte, detached_lock<3>)
 {
     auto const ticket = leave();
     w.acquire(*other, "warm-up");
@@ -367,7 +368,7 @@ BOOST_FIXTURE_TEST_CASE(rule_1_its_validity_counts_from_before_the_first_byte, d
     BOOST_TEST((resume(w, *other, ticket, {.ttl = 5s}).held.valid_until() == begun + 5s - 52ms));
 }
 
-BOOST_FIXTURE_TEST_CASE(it_is_renewed_and_healed_as_any_lock, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(resume_with_renew_renews_and_heals, detached_lock<3>)
 {
     auto const ticket = leave({.ttl = 2s});
     auto resumed = resume(w, *other, ticket, {.ttl = 2s, .renew = renewal::automatic});
@@ -381,7 +382,7 @@ BOOST_FIXTURE_TEST_CASE(it_is_renewed_and_healed_as_any_lock, detached_lock<3>)
     BOOST_TEST(w.keys_after(1ms) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(it_is_lost_in_time, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(resume_with_max_hold_loses_the_lock_in_time, detached_lock<3>)
 {
     auto resumed = resume(w, *other, leave(), {.ttl = 2s, .renew = renewal::automatic, .max_hold = 5s});
     auto const begun = w.now;
@@ -393,7 +394,7 @@ BOOST_FIXTURE_TEST_CASE(it_is_lost_in_time, detached_lock<3>)
     BOOST_TEST((told.ec == errc::lost));
 }
 
-BOOST_FIXTURE_TEST_CASE(it_has_the_fencing_token_of_the_ticket, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(resume_returns_the_fencing_token_of_the_ticket, detached_lock<3>)
 {
     locks = w.manager({.fencing = true});
     other = w.manager({.fencing = true});
@@ -408,7 +409,7 @@ BOOST_FIXTURE_TEST_CASE(it_has_the_fencing_token_of_the_ticket, detached_lock<3>
     BOOST_TEST(w.acquire(*locks, "stock").held.fencing_token() > ticket.fencing_token);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_over_is_lost, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(resume_after_the_ttl_returns_lost, detached_lock<3>)
 {
     auto const ticket = leave({.ttl = 1s});
     w.run_for(1100ms);
@@ -418,14 +419,14 @@ BOOST_FIXTURE_TEST_CASE(what_is_over_is_lost, detached_lock<3>)
     BOOST_TEST((gone.ec == errc::lost));
     BOOST_TEST(!gone.held.held());
     BOOST_TEST(gone.report.message == "redlock: cannot resume \"stock\": the lock was lost");
-    BOOST_TEST(w.keys_after(1ms) == 0u);  // it is not set again
+    BOOST_TEST(w.keys_after(1ms) == 0u);  // no key is set again
     auto const next = w.acquire(*locks, "stock");
     BOOST_TEST((resume(w, *other, ticket).ec == errc::lost));
     BOOST_TEST(next.held.held());
-    BOOST_TEST(w.keys_after(1ms) == 3u);  // that is the next one's
+    BOOST_TEST(w.keys_after(1ms) == 3u);  // the keys of the next holder
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_minority_has_of_it_is_deleted, detached_lock<5>)
+BOOST_FIXTURE_TEST_CASE(resume_without_a_majority_of_keys_deletes_the_others, detached_lock<5>)
 {
     auto const ticket = leave();
     for (auto i : {0, 1, 2})
@@ -439,20 +440,20 @@ BOOST_FIXTURE_TEST_CASE(what_a_minority_has_of_it_is_deleted, detached_lock<5>)
     BOOST_TEST(w[2].find("lock:stock") != nullptr);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_minority_that_has_it_not_does_no_harm, detached_lock<5>)
+BOOST_FIXTURE_TEST_CASE(resume_with_a_minority_of_keys_missing_succeeds, detached_lock<5>)
 {
     auto const ticket = leave();
     w[0].entries.clear();
     w[1].entries.clear();
     auto resumed = resume(w, *other, ticket);
     BOOST_TEST(resumed.held.held());
-    BOOST_TEST(w.keys_after(1ms) == 3u);  // nor is it set there: only renewals heal
+    BOOST_TEST(w.keys_after(1ms) == 3u);  // only renewals set missing keys again
     BOOST_TEST(!w.release(resumed.held));
-    for (auto& s : w.servers)  // each may have it: the first process may have asked for it late
+    for (auto& s : w.servers)  // a late request of the first process may have set the key on any node
         BOOST_TEST(s->count(kind::release) == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(without_a_majority_nothing_is_known_and_nothing_deleted, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(resume_without_a_majority_of_answers_deletes_nothing, detached_lock<3>)
 {
     auto const ticket = leave({.ttl = 5s});
     w[0].hung = w[1].hung = true;
@@ -466,7 +467,7 @@ BOOST_FIXTURE_TEST_CASE(without_a_majority_nothing_is_known_and_nothing_deleted,
     BOOST_TEST(resume(w, *other, ticket).held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(with_a_wait_it_is_tried_until_enough_answer, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(resume_with_a_wait_tries_until_a_majority_answers, detached_lock<3>)
 {
     auto const ticket = leave({.ttl = 10s});
     w[0].reachable = w[1].reachable = false;
@@ -476,23 +477,23 @@ BOOST_FIXTURE_TEST_CASE(with_a_wait_it_is_tried_until_enough_answer, detached_lo
     BOOST_TEST((w.now - begun >= 2s));
     BOOST_TEST(failed.report.rounds > 3u);
 
-    lock_world::outcome patient;
-    other->async_resume(ticket, {.wait = 1min}, w.into(patient));
-    BOOST_TEST(!w.done_after(1s, patient));
+    lock_world::outcome waiter;
+    other->async_resume(ticket, {.wait = 1min}, w.into(waiter));
+    BOOST_TEST(!w.done_after(1s, waiter));
     w[0].reachable = true;
-    BOOST_TEST(w.held_after(500ms, patient));
+    BOOST_TEST(w.held_after(500ms, waiter));
     BOOST_TEST(w.keys("lock:stock") == 3u);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_votes_of_restarted_nodes_do_not_count, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(resume_does_not_count_restarted_nodes, detached_lock<3>)
 {
     w.each([&](auto& s) { s.identity = {.durable = false, .began = w.now - 1h}; });
     locks = w.manager();
     other = w.manager();
     auto const ticket = leave({.ttl = 50s});
     w.acquire(*other, "warm-up");
-    for (auto i : {0, 1}) {  // each has what somebody may have brought late, and may have forgotten what came in
-                             // between
+    // A late request may have set the key after the restart. The nodes may have forgotten a lock that was held before.
+    for (auto i : {0, 1}) {
         auto& s = w[static_cast<std::size_t>(i)];
         auto const kept = s.entries["lock:stock"];
         s.restart();
@@ -507,7 +508,7 @@ BOOST_FIXTURE_TEST_CASE(the_votes_of_restarted_nodes_do_not_count, detached_lock
     BOOST_TEST(w.keys_after(1ms) == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(a_majority_that_comes_too_late_is_told)
+BOOST_AUTO_TEST_CASE(resume_with_a_late_majority_returns_validity_exhausted)
 {
     detached_lock<3> f;
     auto const ticket = f.leave({.ttl = 10s});
@@ -522,7 +523,7 @@ BOOST_AUTO_TEST_CASE(a_majority_that_comes_too_late_is_told)
     BOOST_TEST(resume(f.w, *other, ticket, {.ttl = 5s}).held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(arguments_out_of_range_are_refused, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(resume_and_release_with_a_bad_ticket_are_refused, detached_lock<3>)
 {
     lock_ticket const good{.resources = "stock", .token = "t"};
     auto const refusal = [&](lock_ticket t, acquire_options o = {}) {
@@ -561,12 +562,12 @@ BOOST_FIXTURE_TEST_CASE(arguments_out_of_range_are_refused, detached_lock<3>)
     BOOST_TEST(requests(kind::extend) + requests(kind::release) == 0u);
 
     auto const reader = with([](auto& t) { t.mode = mode::shared; });
-    BOOST_TEST((resume(w, *other, reader, {.mode = mode::shared}).ec == errc::lost));  // it is not there, but may be
-                                                                                       // asked for
+    // These tickets are valid, but no node has the keys.
+    BOOST_TEST((resume(w, *other, reader, {.mode = mode::shared}).ec == errc::lost));
     BOOST_TEST((resume(w, *other, with([](auto& t) { t.token.assign(512, 't'); })).ec == errc::lost));
 }
 
-BOOST_AUTO_TEST_CASE(what_a_node_cannot_do_is_refused)
+BOOST_AUTO_TEST_CASE(resume_of_a_set_with_a_node_without_sets_returns_unsupported)
 {
     lock_world w(3);
     w[2].locks_several = false;
@@ -577,13 +578,13 @@ BOOST_AUTO_TEST_CASE(what_a_node_cannot_do_is_refused)
                == "redlock: cannot resume \"a\" and 1 more: server-2 cannot lock several resources at once");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_throwing_token_tells_why, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(resume_with_a_throwing_token_throws_the_reason, detached_lock<3>)
 {
     auto const resumed = run(w, other->async_resume({.resources = "stock", .token = "t"}, asio::use_awaitable));
     BOOST_TEST(message_of(resumed.failure) == "redlock: cannot resume \"stock\": the lock was lost");
 }
 
-BOOST_FIXTURE_TEST_CASE(what_clients_of_other_kinds_hold_can_be_gone_on_with, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(resume_of_a_lock_of_a_foreign_client_succeeds, detached_lock<3>)
 {
     w.each([&](auto& s) { s.entries["lock:stock"] = {"my-value", w.now + 5s}; });
     auto resumed = resume(w, *other, {.resources = "stock", .token = "my-value"}, {.ttl = 10s});
@@ -593,7 +594,7 @@ BOOST_FIXTURE_TEST_CASE(what_clients_of_other_kinds_hold_can_be_gone_on_with, de
     BOOST_TEST(w.keys_after(1ms) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_reader_goes_on_among_others, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(resume_of_a_reader_keeps_the_other_readers, detached_lock<3>)
 {
     auto const ticket = leave({.ttl = 3s, .mode = mode::shared});
     auto beside = w.acquire(*other, "stock", {.ttl = 20s, .mode = mode::shared});
@@ -612,8 +613,8 @@ BOOST_FIXTURE_TEST_CASE(a_reader_goes_on_among_others, detached_lock<3>)
     BOOST_TEST(w.keys_after(1ms) == 3u);
 }
 
-// A late request of the first process could take back what the second one has.
-BOOST_FIXTURE_TEST_CASE(a_reader_that_was_resumed_is_not_upgraded, detached_lock<3>)
+// A late request of the first process could undo the upgrade of the second one.
+BOOST_FIXTURE_TEST_CASE(upgrade_of_a_resumed_reader_is_refused, detached_lock<3>)
 {
     auto resumed = resume(w, *other, leave({.mode = mode::shared}));
     BOOST_TEST((w.upgrade(resumed.held) == errc::invalid_argument));
@@ -621,7 +622,7 @@ BOOST_FIXTURE_TEST_CASE(a_reader_that_was_resumed_is_not_upgraded, detached_lock
     BOOST_TEST(requests(kind::upgrade) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_set_is_resumed_as_a_whole, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(resume_of_a_set_with_one_key_missing_returns_lost, detached_lock<3>)
 {
     auto const ticket = leave({}, {"a", "b"});
     BOOST_TEST(resume(w, *other, ticket, {.ttl = 20s}).held.held());
@@ -629,12 +630,12 @@ BOOST_FIXTURE_TEST_CASE(a_set_is_resumed_as_a_whole, detached_lock<3>)
     w[0].entries.erase("lock:b");
     w[1].entries.erase("lock:b");
     BOOST_TEST((resume(w, *other, second).ec == errc::lost));
-    BOOST_TEST(w.keys_after(1ms, "lock:a") == 0u);  // also where b was not there any more
+    BOOST_TEST(w.keys_after(1ms, "lock:a") == 0u);  // also on the nodes without "b"
     BOOST_TEST(w.keys_after(1ms, "lock:b") == 0u);
 }
 
-// The ttl that the first process asked for may be longer than ours.
-BOOST_FIXTURE_TEST_CASE(its_release_is_seen_through_for_as_long_as_any_key_may_live, detached_lock<3>)
+// The first process may have asked for a longer ttl than the second one.
+BOOST_FIXTURE_TEST_CASE(release_of_a_resumed_lock_is_repeated_for_max_ttl, detached_lock<3>)
 {
     auto const ticket = leave({.ttl = 60s});
     auto resumed = resume(w, *other, ticket, {.ttl = 1s});
@@ -646,7 +647,7 @@ BOOST_FIXTURE_TEST_CASE(its_release_is_seen_through_for_as_long_as_any_key_may_l
     BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(two_who_resume_one_ticket_do_not_exclude_each_other, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(resume_of_one_ticket_twice_succeeds, detached_lock<3>)
 {
     auto const ticket = leave();
     auto one = resume(w, *locks, ticket, {.ttl = 5s, .renew = renewal::automatic});
@@ -655,10 +656,10 @@ BOOST_FIXTURE_TEST_CASE(two_who_resume_one_ticket_do_not_exclude_each_other, det
     BOOST_TEST(two.held.held());
 
     w.release(two, 2s);
-    BOOST_TEST(!one.held.held());  // noticed when it was renewed
+    BOOST_TEST(!one.held.held());  // its renewal has found the loss
 }
 
-BOOST_FIXTURE_TEST_CASE(who_resumes_may_detach_again, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(detach_of_a_resumed_lock_returns_the_same_ticket, detached_lock<3>)
 {
     auto const ticket = leave({.ttl = 2s});
     auto const again = resume(w, *other, ticket, {.ttl = 10s}).held.detach();
@@ -667,7 +668,7 @@ BOOST_FIXTURE_TEST_CASE(who_resumes_may_detach_again, detached_lock<3>)
     BOOST_TEST(resume(w, *locks, again).held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(the_first_connection_takes_as_long_as_it_takes, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(resume_waits_for_the_first_connection, detached_lock<3>)
 {
     auto const ticket = leave();
     auto fresh = w.manager();
@@ -682,7 +683,7 @@ BOOST_FIXTURE_TEST_CASE(the_first_connection_takes_as_long_as_it_takes, detached
     BOOST_TEST(!release(w, *another, ticket));
 }
 
-BOOST_AUTO_TEST_CASE(cancelling_it_leaves_the_ticket_good)
+BOOST_AUTO_TEST_CASE(resume_cancelled_at_any_moment_keeps_the_ticket_valid)
 {
     using type = asio::cancellation_type;
     enum class when { connecting, in_flight, between };
@@ -720,7 +721,7 @@ BOOST_AUTO_TEST_CASE(cancelling_it_leaves_the_ticket_good)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_total_cancellation_in_flight_makes_it_the_last_round, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(resume_with_total_cancellation_finishes_its_round, detached_lock<3>)
 {
     auto const ticket = leave();
     w.acquire(*other, "warm-up");
@@ -734,7 +735,7 @@ BOOST_FIXTURE_TEST_CASE(a_total_cancellation_in_flight_makes_it_the_last_round, 
     BOOST_TEST((o.ec == asio::error::operation_aborted));
 }
 
-BOOST_AUTO_TEST_CASE(the_manager_may_end_at_any_moment)
+BOOST_AUTO_TEST_CASE(resume_is_aborted_when_the_manager_ends)
 {
     for (bool const destroyed : {false, true}) {
         for (auto const after : {0us, 50us, 150us, 5000us}) {
@@ -764,9 +765,9 @@ BOOST_AUTO_TEST_CASE(the_manager_may_end_at_any_moment)
     }
 }
 
-BOOST_AUTO_TEST_CASE(the_context_may_go_at_any_moment)
+BOOST_AUTO_TEST_CASE(resume_and_release_may_be_pending_when_the_context_ends)
 {
-    for (auto const after : {0us, 50us, 150us, 100'000us}) {  // at last between two rounds
+    for (auto const after : {0us, 50us, 150us, 100'000us}) {  // the last value falls between two rounds
         detached_lock<3> f;
         auto const ticket = f.leave();
         f.w.each([](auto& s) { s.mute = true; });
@@ -792,9 +793,9 @@ BOOST_AUTO_TEST_CASE(the_context_may_go_at_any_moment)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(releasing_by_ticket)
+BOOST_AUTO_TEST_SUITE(ticket_release)
 
-BOOST_FIXTURE_TEST_CASE(a_lock_of_another_process_is_released, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(release_by_ticket_of_another_process_deletes_the_keys, detached_lock<3>)
 {
     auto const ticket = leave();
     BOOST_TEST(!release(w, *other, ticket));
@@ -804,7 +805,8 @@ BOOST_FIXTURE_TEST_CASE(a_lock_of_another_process_is_released, detached_lock<3>)
     BOOST_TEST(w.acquire(*locks, "stock").held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_7_that_of_somebody_else_is_not_deleted, detached_lock<3>)
+// Rule 7 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(release_by_ticket_does_not_delete_keys_of_the_next_holder, detached_lock<3>)
 {
     auto const ticket = leave({.ttl = 1s});
     w.run_for(1100ms);
@@ -814,7 +816,7 @@ BOOST_FIXTURE_TEST_CASE(rule_7_that_of_somebody_else_is_not_deleted, detached_lo
     BOOST_TEST(w.keys_after(1ms) == 3u);
 }
 
-BOOST_FIXTURE_TEST_CASE(without_a_majority_it_goes_on_in_the_background, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(release_by_ticket_without_a_majority_continues_in_the_background, detached_lock<3>)
 {
     auto const ticket = leave({.ttl = 50s});
     w.acquire(*other, "warm-up");
@@ -825,7 +827,7 @@ BOOST_FIXTURE_TEST_CASE(without_a_majority_it_goes_on_in_the_background, detache
     BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_reader_leaves_and_others_stay, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(release_by_ticket_of_a_reader_keeps_the_other_readers, detached_lock<3>)
 {
     auto const ticket = leave({.mode = mode::shared});
     auto beside = w.acquire(*other, "stock", {.mode = mode::shared});
@@ -835,7 +837,7 @@ BOOST_FIXTURE_TEST_CASE(a_reader_leaves_and_others_stay, detached_lock<3>)
     BOOST_TEST(!w.extend(beside.held, 20s));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_in_the_same_manager_gets_it, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(release_by_ticket_wakes_a_waiter_of_the_same_manager, detached_lock<3>)
 {
     auto const ticket = leave({.ttl = 30s});
     auto next = w.start(*other, "stock", {.wait = 1min});
@@ -844,7 +846,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_in_the_same_manager_gets_it, detached_lock<3>)
     BOOST_TEST(w.held_after(10ms, next));
 }
 
-BOOST_AUTO_TEST_CASE(cancelling_does_not_stop_it)
+BOOST_AUTO_TEST_CASE(release_by_ticket_cancelled_still_deletes_the_keys)
 {
     using type = asio::cancellation_type;
     for (bool const connecting : {false, true}) {
@@ -873,7 +875,7 @@ BOOST_AUTO_TEST_CASE(cancelling_does_not_stop_it)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_manager_that_ends_sees_it_through)
+BOOST_AUTO_TEST_CASE(release_by_ticket_is_finished_when_the_manager_ends)
 {
     for (bool const destroyed : {false, true}) {
         for (bool const connecting : {false, true}) {
@@ -897,7 +899,7 @@ BOOST_AUTO_TEST_CASE(a_manager_that_ends_sees_it_through)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_manager_that_has_ended_releases_nothing, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(release_by_ticket_after_shutdown_is_aborted, detached_lock<3>)
 {
     auto const ticket = leave();
     w.shutdown(*other);

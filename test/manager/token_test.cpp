@@ -1,4 +1,4 @@
-// Completion tokens, however they are given; default tokens, executors of other types, overloads without options.
+// Completion tokens as lvalues and rvalues, default tokens, other types of executors, and overloads without options.
 
 #include "support/cancelled_after.hpp"
 
@@ -25,7 +25,7 @@
 using namespace redlock;
 using namespace std::chrono_literals;
 
-BOOST_AUTO_TEST_SUITE(tokens)
+BOOST_AUTO_TEST_SUITE(completion_tokens)
 
 namespace {
 
@@ -41,7 +41,7 @@ struct fresh_server {
     std::shared_ptr<memory_server> const server = memory_server::at(url.substr(9));
 };
 
-// A lock that is held keeps its manager's event loop busy.
+// `context.run()` would not return while a lock is held.
 template <class Condition>
 void run_until(asio::io_context& context, Condition done)
 {
@@ -50,7 +50,7 @@ void run_until(asio::io_context& context, Condition done)
     }
 }
 
-// A callback that is empty once it has been moved from, as std::function is.
+// A callback that is empty after it was moved from, because its std::function is.
 template <class... Args>
 struct counting_callback {
     std::shared_ptr<int> calls = std::make_shared<int>(0);
@@ -78,11 +78,11 @@ void use_in_every_way(asio::io_context& context, Start start)
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(a_callback_that_the_caller_keeps_is_not_moved_from, fresh_server)
+BOOST_FIXTURE_TEST_CASE(completion_token_that_is_an_lvalue_is_not_moved_from, fresh_server)
 {
     std::optional<lock_manager> locks(std::in_place, context, config{.nodes = {url}});
 
-    // What the first handlers hold they drop.
+    // Each handler ignores its lock, so the destructor releases it.
     use_in_every_way<error_code, lock>(
         context, [&](auto&& t) { locks->async_acquire("stock", {}, std::forward<decltype(t)>(t)); });
     use_in_every_way<error_code, lock>(context,
@@ -134,7 +134,7 @@ BOOST_FIXTURE_TEST_CASE(a_callback_that_the_caller_keeps_is_not_moved_from, fres
     use_in_every_way<error_code>(context, [&](auto&& t) { locks->async_shutdown(std::forward<decltype(t)>(t)); });
 }
 
-BOOST_FIXTURE_TEST_CASE(a_callback_may_return_and_take_what_it_likes, fresh_server)
+BOOST_FIXTURE_TEST_CASE(completion_token_may_return_a_value_and_take_auto_arguments, fresh_server)
 {
     std::optional<lock_manager> locks(std::in_place, context, config{.nodes = {url}});
     int calls = 0;
@@ -161,7 +161,7 @@ BOOST_FIXTURE_TEST_CASE(a_callback_may_return_and_take_what_it_likes, fresh_serv
     BOOST_TEST(calls == 6);
 }
 
-BOOST_AUTO_TEST_CASE(a_callback_on_an_empty_lock_is_called_by_the_callers_thread, *boost::unit_test::label("threads"))
+BOOST_AUTO_TEST_CASE(release_of_an_empty_lock_calls_back_on_the_calling_thread, *boost::unit_test::label("threads"))
 {
     lock empty;
     BOOST_TEST(empty.empty());
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(a_callback_on_an_empty_lock_is_called_by_the_callers_thread
     empty.async_wait_lost(note);
     BOOST_TEST((ids == std::vector(3, std::this_thread::get_id())));
 
-    // Who has an executor is called there, as always.
+    // A handler with an executor is called on that executor.
     asio::io_context context;
     bool inside = true;
     empty.async_release(asio::bind_executor(context, [&](error_code) { BOOST_TEST(!inside); }));
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(a_callback_on_an_empty_lock_is_called_by_the_callers_thread
     BOOST_TEST(context.run() == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_ran_out_is_not_empty, fresh_server)
+BOOST_FIXTURE_TEST_CASE(empty_of_an_expired_lock_is_false, fresh_server)
 {
     lock_manager locks(context, {.nodes = {url}, .node_timeout = 10ms});
     lock held;
@@ -195,7 +195,7 @@ BOOST_FIXTURE_TEST_CASE(what_ran_out_is_not_empty, fresh_server)
     BOOST_TEST(!taken.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(the_default_token_can_be_chosen, fresh_server)
+BOOST_FIXTURE_TEST_CASE(as_default_on_sets_the_default_token, fresh_server)
 {
     bool done = false;
     auto run = [&]() -> asio::awaitable<void> {
@@ -235,7 +235,7 @@ BOOST_FIXTURE_TEST_CASE(the_default_token_can_be_chosen, fresh_server)
                        lock_scope>);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_manager_can_be_moved, fresh_server)
+BOOST_FIXTURE_TEST_CASE(lock_manager_move_keeps_its_locks, fresh_server)
 {
     lock_manager first(context, {.nodes = {url}});
     lock held;
@@ -245,14 +245,14 @@ BOOST_FIXTURE_TEST_CASE(a_manager_can_be_moved, fresh_server)
     BOOST_TEST(held.held());
     BOOST_TEST(second.stats().held == 1u);
 
-    second = lock_manager(context, {.nodes = {fresh_url()}});  // the one before is stopped
+    second = lock_manager(context, {.nodes = {fresh_url()}});  // stops the manager that was assigned over
     held = {};
     context.restart();
     context.run();
     BOOST_TEST(server->size() == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_body_may_run_on_any_executor_type, fresh_server)
+BOOST_FIXTURE_TEST_CASE(with_lock_accepts_bodies_of_any_executor_type, fresh_server)
 {
     using loop = asio::io_context::executor_type;
     lock_manager erased(context, {.nodes = {url}});
@@ -285,7 +285,7 @@ BOOST_FIXTURE_TEST_CASE(a_body_may_run_on_any_executor_type, fresh_server)
     BOOST_TEST(sum == 1 + 1 + 10 + 100 + 100);
 }
 
-BOOST_AUTO_TEST_CASE(a_body_is_what_the_concept_says)
+BOOST_AUTO_TEST_CASE(lock_body_accepts_only_coroutines_that_take_a_lock)
 {
     auto good = [](lock&) -> asio::awaitable<void> { co_return; };
     auto plain = [](lock&) { return 1; };
@@ -296,7 +296,7 @@ BOOST_AUTO_TEST_CASE(a_body_is_what_the_concept_says)
     static_assert(!lock_body<int>);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_body_with_a_token_can_be_cancelled_and_its_errors_are_told, fresh_server)
+BOOST_FIXTURE_TEST_CASE(with_lock_with_a_callback_is_cancelled_and_reports_errors, fresh_server)
 {
     lock_manager locks(context, {.nodes = {url}});
     auto forever = [](lock&) -> asio::awaitable<int> {

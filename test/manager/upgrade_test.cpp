@@ -1,11 +1,11 @@
-// Who shares a lock has it alone for a while, and shares it again.
+// Upgrade and downgrade: a reader becomes the exclusive holder for a while, and a reader again.
 
 #include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(upgrading)
+BOOST_AUTO_TEST_SUITE(lock_upgrade)
 
 namespace {
 
@@ -15,7 +15,7 @@ struct fenced_readers : readers {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(the_only_reader_has_it_alone_then, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_of_the_only_reader_makes_the_lock_exclusive, readers)
 {
     auto one = read(*locks);
     auto const token = one.held.token();
@@ -35,7 +35,7 @@ BOOST_FIXTURE_TEST_CASE(the_only_reader_has_it_alone_then, readers)
     BOOST_TEST(write(*second).held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(as_long_as_others_read_it_stays_shared, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_while_others_read_is_contended, readers)
 {
     auto one = read(*locks), two = read(*second);
 
@@ -51,7 +51,7 @@ BOOST_FIXTURE_TEST_CASE(as_long_as_others_read_it_stays_shared, readers)
     BOOST_TEST((one.held.mode() == mode::exclusive));
 }
 
-BOOST_FIXTURE_TEST_CASE(two_that_want_it_at_the_same_moment_are_both_refused_or_one_has_it, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_of_two_readers_at_once_is_contended_for_both, readers)
 {
     auto one = read(*locks), two = read(*second);
     auto a = w.start_upgrade(one.held);
@@ -63,7 +63,7 @@ BOOST_FIXTURE_TEST_CASE(two_that_want_it_at_the_same_moment_are_both_refused_or_
     BOOST_TEST(two.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(who_has_joined_is_another_reader, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_while_another_handle_has_joined_is_contended, readers)
 {
     auto one = read(*locks), joined = read(*locks);
     BOOST_TEST(joined.held.token() == one.held.token());
@@ -76,7 +76,7 @@ BOOST_FIXTURE_TEST_CASE(who_has_joined_is_another_reader, readers)
     BOOST_TEST(!w.upgrade(one.held));
 }
 
-BOOST_FIXTURE_TEST_CASE(nobody_joins_one_that_is_being_upgraded, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_in_progress_prevents_joins, readers)
 {
     auto one = read(*locks);
     auto c = w.start_upgrade(one.held);
@@ -86,7 +86,7 @@ BOOST_FIXTURE_TEST_CASE(nobody_joins_one_that_is_being_upgraded, readers)
     BOOST_TEST(locks->stats().joined == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(its_validity_counts_from_the_start_of_the_upgrade, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_validity_counts_from_its_start, readers)
 {
     auto one = read(*locks, {.ttl = 10s});
     w.run_for(4s);
@@ -96,19 +96,19 @@ BOOST_FIXTURE_TEST_CASE(its_validity_counts_from_the_start_of_the_upgrade, reade
     BOOST_TEST(w.keys_after(9s) == 3u);
 }
 
-BOOST_FIXTURE_TEST_CASE(it_is_not_valid_for_less_than_it_was, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_does_not_shorten_the_validity, readers)
 {
     auto one = read(*locks, {.ttl = 2s});
     BOOST_TEST(!w.extend(one.held, 20s));
     auto const before = one.held.valid_until();
     BOOST_TEST(!w.upgrade(one.held));
-    BOOST_TEST((one.held.valid_until() >= before - 210ms));  // the drift of what is left, again
+    BOOST_TEST((one.held.valid_until() >= before - 210ms));  // the upgrade subtracts the clock drift again
     BOOST_TEST(w.held_after(15s, one));
     BOOST_TEST((read(*second).ec == errc::contended));
 }
 
-// What a reader was granted says nothing of a writer: the votes may be from nodes where it reads.
-BOOST_FIXTURE_TEST_CASE(an_extension_that_an_upgrade_overtakes_is_asked_again, readers)
+// Votes about a reader do not count for a writer: on the nodes that sent them, the lock may still be shared.
+BOOST_FIXTURE_TEST_CASE(extend_during_an_upgrade_is_sent_again, readers)
 {
     auto one = read(*locks, {.ttl = 10s});
     w.run_for(1ms);
@@ -124,7 +124,7 @@ BOOST_FIXTURE_TEST_CASE(an_extension_that_an_upgrade_overtakes_is_asked_again, r
     BOOST_TEST((one.held.valid_until() > until));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_reader_was_granted_meanwhile_is_not_the_writers, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_ignores_an_extension_of_the_reader, readers)
 {
     auto one = read(*locks, {.ttl = 10s});
     w.run_for(1ms);
@@ -140,7 +140,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_reader_was_granted_meanwhile_is_not_the_writers, 
     BOOST_TEST((one.held.valid_until() == begun + 10s - 102ms));
 }
 
-BOOST_FIXTURE_TEST_CASE(an_extension_is_not_asked_again_of_a_lock_that_was_released, readers)
+BOOST_FIXTURE_TEST_CASE(extend_during_an_upgrade_is_not_sent_again_after_a_release, readers)
 {
     auto one = read(*locks, {.ttl = 10s});
     w.run_for(1ms);
@@ -155,18 +155,18 @@ BOOST_FIXTURE_TEST_CASE(an_extension_is_not_asked_again_of_a_lock_that_was_relea
     BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(renewals_keep_it_alone, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_with_renew_stays_exclusive, readers)
 {
     auto one = read(*locks, {.ttl = 2s, .renew = renewal::automatic});
     BOOST_TEST(!w.upgrade(one.held));
     w[2].entries.clear();
     w[2].readers.clear();
     BOOST_TEST(w.held_after(10min, one));
-    BOOST_TEST(w.held_by("lock:stock", one.held.token()) == 3u);  // set again where it was forgotten, not as a reader
+    BOOST_TEST(w.held_by("lock:stock", one.held.token()) == 3u);  // a renewal has set the exclusive key again
     BOOST_TEST((read(*second).ec == errc::contended));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_is_a_reader_on_a_majority_again_has_lost_it, readers)
+BOOST_FIXTURE_TEST_CASE(extend_of_an_upgraded_lock_that_is_shared_on_a_majority_returns_lost, readers)
 {
     auto one = read(*locks, {.ttl = 10s});
     BOOST_TEST(!w.upgrade(one.held));
@@ -179,7 +179,7 @@ BOOST_FIXTURE_TEST_CASE(who_is_a_reader_on_a_majority_again_has_lost_it, readers
     BOOST_TEST(!one.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(after_a_downgrade_others_read_too_and_nobody_writes_in_between, readers)
+BOOST_FIXTURE_TEST_CASE(downgrade_admits_readers_before_a_waiting_writer, readers)
 {
     auto one = read(*locks, {.ttl = 10s, .renew = renewal::automatic});
     BOOST_TEST(!w.upgrade(one.held));
@@ -195,13 +195,13 @@ BOOST_FIXTURE_TEST_CASE(after_a_downgrade_others_read_too_and_nobody_writes_in_b
     BOOST_TEST(one.held.held());
     BOOST_TEST(w.held_after(100ms, reader));
     BOOST_TEST(!writer.done);
-    BOOST_TEST(w.held_after(30s, one));  // renewed as one of several
+    BOOST_TEST(w.held_after(30s, one));  // it is renewed as a reader
     BOOST_TEST(!w.release(one.held));
     BOOST_TEST(!w.release(reader.held));
     BOOST_TEST(w.wins(writer));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_reader_of_the_same_manager_comes_when_it_is_shared_again, readers)
+BOOST_FIXTURE_TEST_CASE(downgrade_admits_a_waiting_reader_of_the_same_manager, readers)
 {
     auto one = read(*locks, {.ttl = 30s});
     BOOST_TEST(!w.upgrade(one.held));
@@ -209,10 +209,10 @@ BOOST_FIXTURE_TEST_CASE(a_reader_of_the_same_manager_comes_when_it_is_shared_aga
     BOOST_TEST(!w.done_after(5s, waits));
     BOOST_TEST(!w.downgrade(one.held));
     BOOST_TEST(w.held_after(10ms, waits));
-    BOOST_TEST(waits.held.token() != one.held.token());  // which cannot be upgraded again
+    BOOST_TEST(waits.held.token() != one.held.token());  // not joined, because `one` cannot be upgraded again
 }
 
-BOOST_FIXTURE_TEST_CASE(it_is_upgraded_once, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_twice_is_refused, readers)
 {
     auto one = read(*locks);
     BOOST_TEST(!w.upgrade(one.held));
@@ -220,7 +220,7 @@ BOOST_FIXTURE_TEST_CASE(it_is_upgraded_once, readers)
     BOOST_TEST((one.held.mode() == mode::exclusive));
     BOOST_TEST(!w.downgrade(one.held));
     BOOST_TEST((w.upgrade(one.held) == errc::invalid_argument));
-    BOOST_TEST(!w.downgrade(one.held));  // it is so already
+    BOOST_TEST(!w.downgrade(one.held));  // it is shared already
     BOOST_TEST(one.held.held());
 
     auto next = read(*second);
@@ -232,7 +232,7 @@ BOOST_FIXTURE_TEST_CASE(it_is_upgraded_once, readers)
     BOOST_TEST((*b.ec == errc::invalid_argument));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_cannot_be_upgraded_is_refused_before_anything_is_sent, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_that_cannot_succeed_is_refused_without_requests, readers)
 {
     auto alone = write(*locks);
     auto const asked = w[0].requests.size();
@@ -253,7 +253,7 @@ BOOST_FIXTURE_TEST_CASE(what_cannot_be_upgraded_is_refused_before_anything_is_se
     BOOST_TEST((one.held.mode() == mode::shared));
 }
 
-BOOST_FIXTURE_TEST_CASE(without_a_majority_it_stays_shared_and_may_be_tried_again, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_without_a_majority_returns_no_quorum_and_may_be_repeated, readers)
 {
     auto one = read(*locks, {.ttl = 20s});
     w.run_for(1ms);
@@ -266,7 +266,7 @@ BOOST_FIXTURE_TEST_CASE(without_a_majority_it_stays_shared_and_may_be_tried_agai
     BOOST_TEST((one.held.mode() == mode::exclusive));
 }
 
-BOOST_FIXTURE_TEST_CASE(an_upgrade_that_fails_may_be_taken_back, readers)
+BOOST_FIXTURE_TEST_CASE(downgrade_after_a_failed_upgrade_admits_readers, readers)
 {
     auto one = read(*locks, {.ttl = 20s});
     w.run_for(1ms);
@@ -279,7 +279,7 @@ BOOST_FIXTURE_TEST_CASE(an_upgrade_that_fails_may_be_taken_back, readers)
     BOOST_TEST(read(*second).held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_node_that_may_have_forgotten_a_reader_does_not_count, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_does_not_count_restarted_nodes, readers)
 {
     auto one = read(*locks, {.ttl = 20s, .renew = renewal::automatic});
     w.run_for(1ms);
@@ -287,14 +287,14 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_may_have_forgotten_a_reader_does_not_count, 
         w[i].restart();
         w[i].readers.clear();
         w[i].break_connections();
-        w.run_for(10s);  // renewed, and entered again
+        w.run_for(10s);  // renewals set the reader again
     }
     BOOST_TEST(one.held.held());
     BOOST_TEST((w.upgrade(one.held) == errc::quarantined));
     BOOST_TEST((one.held.mode() == mode::shared));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_is_not_known_any_more_has_lost_the_lock, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_of_a_reader_that_a_majority_forgot_returns_lost, readers)
 {
     auto one = read(*locks);
     w.run_for(1ms);
@@ -304,7 +304,7 @@ BOOST_FIXTURE_TEST_CASE(who_is_not_known_any_more_has_lost_the_lock, readers)
     BOOST_TEST(!one.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(what_would_be_over_at_once_is_no_upgrade, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_with_too_short_a_promise_returns_validity_exhausted, readers)
 {
     auto one = read(*locks, {.ttl = 10s});
     w.run_for(1ms);
@@ -318,7 +318,7 @@ BOOST_FIXTURE_TEST_CASE(what_would_be_over_at_once_is_no_upgrade, readers)
     BOOST_TEST((one.held.valid_until() == until));
 }
 
-BOOST_FIXTURE_TEST_CASE(votes_that_come_when_the_reader_was_lost_do_not_count, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_with_votes_after_the_loss_returns_lost, readers)
 {
     auto const slow = w.manager({.node_timeout = 980ms});
     auto one = read(*slow, {.ttl = 1s});
@@ -328,7 +328,7 @@ BOOST_FIXTURE_TEST_CASE(votes_that_come_when_the_reader_was_lost_do_not_count, r
     BOOST_TEST((one.held.mode() == mode::shared));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_release_that_overtakes_an_upgrade_leaves_nothing_behind, readers)
+BOOST_FIXTURE_TEST_CASE(release_during_an_upgrade_leaves_no_keys, readers)
 {
     for (auto const after : {0us, 50us, 150us, 250us}) {
         auto one = read(*locks);
@@ -343,7 +343,7 @@ BOOST_FIXTURE_TEST_CASE(a_release_that_overtakes_an_upgrade_leaves_nothing_behin
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_downgrade_that_overtakes_an_upgrade_wins, readers)
+BOOST_FIXTURE_TEST_CASE(downgrade_during_an_upgrade_keeps_the_lock_shared, readers)
 {
     for (auto const after : {0us, 50us, 150us}) {
         auto one = read(*locks);
@@ -363,7 +363,7 @@ BOOST_FIXTURE_TEST_CASE(a_downgrade_that_overtakes_an_upgrade_wins, readers)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(who_cancels_is_told_at_once_and_keeps_it_shared, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_with_partial_cancellation_is_aborted_and_stays_shared, readers)
 {
     for (auto const after : {0us, 50us, 150us}) {
         auto one = read(*locks);
@@ -385,7 +385,7 @@ BOOST_FIXTURE_TEST_CASE(who_cancels_is_told_at_once_and_keeps_it_shared, readers
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_total_cancellation_comes_too_late_for_it, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_with_total_cancellation_in_flight_succeeds, readers)
 {
     auto one = read(*locks);
     asio::cancellation_signal cancel;
@@ -395,7 +395,7 @@ BOOST_FIXTURE_TEST_CASE(a_total_cancellation_comes_too_late_for_it, readers)
     BOOST_TEST(!c.end());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_shutdown_lets_it_end, readers)
+BOOST_FIXTURE_TEST_CASE(shutdown_lets_a_pending_upgrade_finish, readers)
 {
     auto one = read(*locks);
     w.run_for(1ms);
@@ -410,7 +410,7 @@ BOOST_FIXTURE_TEST_CASE(a_shutdown_lets_it_end, readers)
     BOOST_TEST(w.keys_after(1ms) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_has_it_alone_has_a_higher_number, fenced_readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_returns_a_higher_fencing_token, fenced_readers)
 {
     auto one = read(*locks);
     auto const as_reader = one.held.fencing_token();
@@ -426,7 +426,7 @@ BOOST_FIXTURE_TEST_CASE(who_has_it_alone_has_a_higher_number, fenced_readers)
     BOOST_TEST(write(*second).held.fencing_token() > as_writer);
 }
 
-BOOST_FIXTURE_TEST_CASE(counters_that_are_ahead_are_counted_on_from, fenced_readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_with_counters_ahead_draws_a_token_above_them, fenced_readers)
 {
     auto one = read(*locks);
     w.run_for(1ms);
@@ -441,7 +441,7 @@ BOOST_FIXTURE_TEST_CASE(counters_that_are_ahead_are_counted_on_from, fenced_read
     BOOST_TEST(w.count([&](auto& s) { return s.counters["lock:stock"] >= one.held.fencing_token(); }) >= 2u);
 }
 
-BOOST_FIXTURE_TEST_CASE(without_a_number_there_is_no_upgrade, fenced_readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_without_a_fencing_token_fails, fenced_readers)
 {
     auto one = read(*locks);
     w.run_for(1ms);
@@ -452,11 +452,11 @@ BOOST_FIXTURE_TEST_CASE(without_a_number_there_is_no_upgrade, fenced_readers)
     BOOST_TEST(one.held.fencing_token() == number);
 }
 
-// Who may wait to be alone
+// Upgrades that wait
 
 namespace {
 
-/// One waits to be alone, because another manager reads.
+/// `one` waits for its upgrade, because another manager reads.
 struct waiting_upgrade : readers {
     waiting_upgrade() { w.run_for(100ms); }
 
@@ -468,7 +468,7 @@ struct waiting_upgrade : readers {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(one_at_a_time_may_wait_to_be_alone_beside_any_number_of_readers, readers)
+BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_admits_readers_and_no_second_upgradeable, readers)
 {
     auto reader = read(*second);
     auto one = may_upgrade(*locks);
@@ -479,10 +479,10 @@ BOOST_FIXTURE_TEST_CASE(one_at_a_time_may_wait_to_be_alone_beside_any_number_of_
     BOOST_TEST((may_upgrade(*locks).ec == errc::contended));
     BOOST_TEST((write(*third).ec == errc::contended));
     BOOST_TEST(!w.release(one.held));
-    BOOST_TEST(may_upgrade(*third).held.held());  // at once: the right goes first
+    BOOST_TEST(may_upgrade(*third).held.held());  // the release deletes the right first
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_to_be_alone_is_told_when_the_last_reader_goes, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_is_notified_when_the_last_reader_releases, readers)
 {
     for (auto* by : {second.get(), locks.get()}) {
         auto one = may_upgrade(*locks, {.ttl = 30s});
@@ -496,17 +496,18 @@ BOOST_FIXTURE_TEST_CASE(who_waits_to_be_alone_is_told_when_the_last_reader_goes,
         auto const free = w.now;
         BOOST_TEST(!c.end());
         BOOST_TEST((w.now - free < 30ms));
-        BOOST_TEST(asked <= 3u);  // it does not poll
+        BOOST_TEST(asked <= 3u);  // the upgrade relies on notifications
         BOOST_TEST((one.held.mode() == mode::exclusive));
         w.release(one, 1ms);
         BOOST_TEST(w.keys("lock:stock") == 0u);
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(nobody_comes_to_read_before_one_who_waits_to_be_alone, waiting_upgrade)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_does_not_pass_a_waiting_upgrade, waiting_upgrade)
 {
     BOOST_TEST((read(*third).ec == errc::contended));
-    BOOST_TEST((read(*locks).ec == errc::contended));  // to the nodes all of a manager are one: they would let it in
+    BOOST_TEST((read(*locks).ec == errc::contended));  // nodes would grant it to the manager that upgrades
+
     auto own = w.start(*locks, "stock", {.wait = 10min, .mode = mode::shared});
     auto other = w.start(*third, "stock", {.wait = 10min, .mode = mode::shared});
     BOOST_TEST(!w.done_after(2min, own));
@@ -518,7 +519,7 @@ BOOST_FIXTURE_TEST_CASE(nobody_comes_to_read_before_one_who_waits_to_be_alone, w
     BOOST_TEST(other.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_reader_that_dies_keeps_an_upgrade_waiting_until_its_ttl_is_over, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_succeeds_after_the_ttl_of_a_crashed_reader, readers)
 {
     auto one = may_upgrade(*locks, {.ttl = 6s, .renew = renewal::automatic});
     auto dies = read(*second, {.ttl = 10s});
@@ -528,7 +529,7 @@ BOOST_FIXTURE_TEST_CASE(a_reader_that_dies_keeps_an_upgrade_waiting_until_its_tt
     BOOST_TEST((w.now - begun < 13s));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_has_waited_long_enough_is_a_reader_still, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_that_times_out_stays_upgradeable, readers)
 {
     auto one = may_upgrade(*locks, {.ttl = 30s});
     auto reader = read(*second, {.ttl = 30s});
@@ -538,12 +539,12 @@ BOOST_FIXTURE_TEST_CASE(who_has_waited_long_enough_is_a_reader_still, readers)
     BOOST_TEST((w.now - begun < 2200ms));
     BOOST_TEST((one.held.mode() == mode::upgradeable));
     BOOST_TEST(one.held.held());
-    auto own = w.start(*locks, "stock", {.ttl = 5s, .wait = 1s, .mode = mode::shared});  // its own manager's may read
-                                                                                         // again
+    // Readers of the same manager are admitted again.
+    auto own = w.start(*locks, "stock", {.ttl = 5s, .wait = 1s, .mode = mode::shared});
     BOOST_TEST(w.held_after(100ms, own));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_may_not_be_upgraded_does_not_wait_for_it, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_with_a_wait_of_a_shared_lock_is_refused, readers)
 {
     auto reader = read(*locks);
     BOOST_TEST((w.upgrade(reader.held, 1s) == errc::invalid_argument));
@@ -556,7 +557,7 @@ BOOST_FIXTURE_TEST_CASE(who_may_not_be_upgraded_does_not_wait_for_it, readers)
     BOOST_TEST(read(*poor).held.held());
 }
 
-BOOST_AUTO_TEST_CASE(a_wait_to_be_alone_is_cancelled_at_once)
+BOOST_AUTO_TEST_CASE(upgrade_that_waits_is_cancelled_at_once)
 {
     for (auto const type :
          {asio::cancellation_type::total, asio::cancellation_type::partial, asio::cancellation_type::terminal}) {
@@ -571,7 +572,7 @@ BOOST_AUTO_TEST_CASE(a_wait_to_be_alone_is_cancelled_at_once)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(an_acquisition_that_is_cancelled_leaves_neither_lock_nor_right, readers)
+BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_cancelled_leaves_no_keys, readers)
 {
     for (auto const after : {0us, 100us, 250us, 350us, 450us, 600us, 100'000us}) {
         auto writer = after > 1ms ? write(*second, {.ttl = 30s}) : lock_world::outcome();
@@ -590,7 +591,7 @@ BOOST_FIXTURE_TEST_CASE(an_acquisition_that_is_cancelled_leaves_neither_lock_nor
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_shutdown_ends_the_wait_to_be_alone, waiting_upgrade)
+BOOST_FIXTURE_TEST_CASE(shutdown_aborts_an_upgrade_that_waits, waiting_upgrade)
 {
     auto closed = w.start_shutdown(*locks);
     w.run_for(10ms);
@@ -600,7 +601,7 @@ BOOST_FIXTURE_TEST_CASE(a_shutdown_ends_the_wait_to_be_alone, waiting_upgrade)
     BOOST_TEST(may_upgrade(*third).held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(the_end_of_the_world_ends_a_wait_to_be_alone_without_a_word, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_may_be_pending_when_the_context_ends, readers)
 {
     auto one = may_upgrade(*locks, {.ttl = 30s});
     auto reader = read(*second, {.ttl = 30s});
@@ -608,7 +609,7 @@ BOOST_FIXTURE_TEST_CASE(the_end_of_the_world_ends_a_wait_to_be_alone_without_a_w
     w.run_for(1s);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_right_is_extended_with_the_lock, readers)
+BOOST_FIXTURE_TEST_CASE(extend_and_renewals_include_the_right_to_upgrade, readers)
 {
     auto one = may_upgrade(*locks, {.ttl = 5s});
     BOOST_TEST(!w.extend(one.held, 30s));
@@ -619,7 +620,7 @@ BOOST_FIXTURE_TEST_CASE(the_right_is_extended_with_the_lock, readers)
     BOOST_TEST((w.acquire(*second, "other", {.mode = mode::upgradeable}).ec == errc::contended));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_downgrade_ends_the_wait_to_be_alone, waiting_upgrade)
+BOOST_FIXTURE_TEST_CASE(downgrade_aborts_an_upgrade_that_waits, waiting_upgrade)
 {
     BOOST_TEST(!w.downgrade(one.held));
     w.run_for(10ms);
@@ -629,7 +630,7 @@ BOOST_FIXTURE_TEST_CASE(a_downgrade_ends_the_wait_to_be_alone, waiting_upgrade)
     BOOST_TEST(w.held_by("lock:stock", one.held.token()) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(an_upgrade_ends_with_its_handle, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_returns_not_held_when_its_handle_ends, readers)
 {
     auto one = may_upgrade(*locks, {.ttl = 30s});
     auto joined = read(*locks, {.ttl = 10s});
@@ -653,7 +654,7 @@ BOOST_FIXTURE_TEST_CASE(an_upgrade_ends_with_its_handle, readers)
     BOOST_TEST(w.acquire(*second, "other", {.mode = mode::shared}).held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(the_right_lasts_until_the_lock_begins, readers)
+BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_keeps_the_right_until_the_lock_is_granted, readers)
 {
     auto writer = write(*second, {.ttl = 20s});
     auto one = w.start(*locks, "stock", {.ttl = 10s, .wait = 1min, .mode = mode::upgradeable});
@@ -666,20 +667,20 @@ BOOST_FIXTURE_TEST_CASE(the_right_lasts_until_the_lock_begins, readers)
     BOOST_TEST(two.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(readers_of_its_manager_do_not_pass_it_when_their_wait_is_over, waiting_upgrade)
+BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_keeps_readers_of_its_manager_out, waiting_upgrade)
 {
     BOOST_TEST((read(*locks, {.ttl = 10s, .wait = 1s}).ec == errc::contended));
     BOOST_TEST((read(*third).ec == errc::contended));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_release_ends_the_wait_to_be_alone, waiting_upgrade)
+BOOST_FIXTURE_TEST_CASE(release_ends_an_upgrade_that_waits_with_not_held, waiting_upgrade)
 {
     w.release(one, 10ms);
     BOOST_TEST((upgraded.ec == errc::not_held));
     BOOST_TEST(read(*third).held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(another_lock_of_the_same_manager_that_goes_is_noticed, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_notices_a_release_by_the_same_manager, readers)
 {
     auto one = may_upgrade(*locks, {.ttl = 30s});
     auto reader = read(*locks, {.ttl = 20s, .renew = renewal::automatic});
@@ -690,7 +691,7 @@ BOOST_FIXTURE_TEST_CASE(another_lock_of_the_same_manager_that_goes_is_noticed, r
     BOOST_TEST((c.ec == error_code()));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_gives_up_behind_a_reader_of_its_manager_keeps_no_reader_out, readers)
+BOOST_FIXTURE_TEST_CASE(acquire_and_upgrade_that_time_out_let_other_managers_read, readers)
 {
     auto one = read(*locks, {.ttl = 30s});
     BOOST_TEST((write(*locks, {.wait = 1s}).ec == errc::contended));
@@ -706,7 +707,7 @@ BOOST_FIXTURE_TEST_CASE(who_gives_up_behind_a_reader_of_its_manager_keeps_no_rea
     BOOST_TEST(w.acquire(*third, "other", {.mode = mode::shared}).held.held());
 }
 
-// The one that waits behind it wants to read only, and asks no node: it joins the other.
+// The reader behind the writer asks no node, because it joins `one`. So the manager itself must withdraw the wish.
 BOOST_FIXTURE_TEST_CASE(acquire_that_gives_up_before_a_reader_lets_others_read, readers)
 {
     auto one = read(*locks, {.ttl = 30s});
@@ -733,7 +734,7 @@ BOOST_FIXTURE_TEST_CASE(upgrade_that_gives_up_before_a_reader_lets_others_read, 
     BOOST_TEST(read(*third).held.held());
 }
 
-// Otherwise readers that join each other keep it waiting.
+// Otherwise readers that join each other could starve the upgrade.
 BOOST_FIXTURE_TEST_CASE(acquire_shared_beside_a_waiting_upgrade_joins_no_other_lock, readers)
 {
     auto other = read(*locks, {.ttl = 30s});
@@ -781,7 +782,7 @@ BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_keeps_readers_out_when_a_writer_gives
     BOOST_TEST((upgraded.ec == error_code()));
 }
 
-// Of its names it withdraws its wish for those that nobody of its manager wants any more.
+// The set withdraws its wish only for names that no other waiter of its manager wants.
 BOOST_FIXTURE_TEST_CASE(acquire_set_that_gives_up_withdraws_each_name_by_itself, readers)
 {
     auto reader = read(*second, {.ttl = 30s});
@@ -806,7 +807,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_shared_does_not_join_what_cannot_be_upgraded_aga
     auto two = read(*locks, {.ttl = 30s});
     BOOST_TEST(two.held.held());
     BOOST_TEST(two.held.token() != one.held.token());
-    auto const joined = read(*locks, {.ttl = 30s});  // the second one is as it was acquired
+    auto const joined = read(*locks, {.ttl = 30s});  // `two` was never upgraded
     BOOST_TEST(joined.held.token() == two.held.token());
     BOOST_TEST(locks->stats().joined == 1u);
 }
@@ -824,7 +825,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_shared_does_not_join_what_was_resumed, readers)
     BOOST_TEST(!w.upgrade(one.held));
 }
 
-BOOST_FIXTURE_TEST_CASE(an_upgrade_that_comes_after_the_downgrade_is_taken_back_by_a_renewal, readers)
+BOOST_FIXTURE_TEST_CASE(renewal_undoes_an_upgrade_that_arrives_after_a_downgrade, readers)
 {
     auto one = read(*locks, {.ttl = 20s, .renew = renewal::automatic});
     w.run_for(10ms);
@@ -840,7 +841,7 @@ BOOST_FIXTURE_TEST_CASE(an_upgrade_that_comes_after_the_downgrade_is_taken_back_
     BOOST_TEST(read(*second).held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(what_was_lost_has_no_right_any_more, readers)
+BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_succeeds_after_the_previous_holder_lost_it, readers)
 {
     auto one = may_upgrade(*locks, {.ttl = 5s, .renew = renewal::automatic});
     w.run_for(1ms);
@@ -849,7 +850,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_lost_has_no_right_any_more, readers)
     BOOST_TEST(may_upgrade(*third).held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(an_upgrade_is_not_waited_for_when_the_manager_stops, readers)
+BOOST_FIXTURE_TEST_CASE(upgrade_with_a_wait_after_shutdown_completes_at_once, readers)
 {
     auto one = may_upgrade(*locks, {.ttl = 30s});
     auto reader = read(*second, {.ttl = 30s});
@@ -862,7 +863,7 @@ BOOST_FIXTURE_TEST_CASE(an_upgrade_is_not_waited_for_when_the_manager_stops, rea
     closed.end();
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_for_the_right_is_next, readers)
+BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_that_waits_follows_the_upgraded_holder, readers)
 {
     auto one = may_upgrade(*locks, {.ttl = 30s});
     auto next = w.start(*second, "stock", {.wait = 1min, .mode = mode::upgradeable});
@@ -901,10 +902,10 @@ BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_reports_both_of_its_acquisitions, re
     BOOST_TEST(!won.ec);
     BOOST_TEST(won.report.message == "acquired");
     BOOST_TEST((won.report.elapsed == std::chrono::duration_cast<std::chrono::microseconds>(won.when - begun)));
-    BOOST_TEST(won.report.rounds >= 3u);  // one for the right, one that was denied, and one that has won
+    BOOST_TEST(won.report.rounds >= 3u);  // one for the right, and a denied and a won one for the lock
 }
 
-// The outcome of the first of two acquisitions is not the outcome of the call.
+// The call makes two acquisitions. The outcome of the first one is not the outcome of the call.
 BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_writes_its_report_once, readers)
 {
     auto const writer = write(*second, {.ttl = 10s});

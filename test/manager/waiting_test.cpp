@@ -9,7 +9,7 @@ BOOST_AUTO_TEST_SUITE(waiting)
 
 namespace {
 
-// Another process has the lock, and one of ours waits for it.
+/// The manager `other` has the lock, and an acquisition of `locks` waits for it.
 struct queue_at_a_lock {
     explicit queue_at_a_lock(std::size_t nodes = 5, std::chrono::milliseconds ttl = 60s) : w(nodes)
     {
@@ -21,7 +21,7 @@ struct queue_at_a_lock {
 
     std::size_t asked() { return w[0].count(kind::acquire); }
 
-    // How long after the release by the other the waiter has it.
+    /// Time from the release by `other` until the waiter has the lock.
     clock::duration release_to_win()
     {
         auto const released = w.now;
@@ -36,7 +36,7 @@ struct queue_at_a_lock {
     clock::time_point begun;
 };
 
-// Takes the lock again and again, for @p hold, until the world ends.
+/// Acquires the lock again and again, for @p hold each time, until the manager ends.
 void loop(lock_world& w, lock_manager& locks, std::string const& name, clock::duration hold, int& count)
 {
     keep_taking(w, locks, {name, hold}, [&count](auto) { return ++count > 0; });
@@ -44,14 +44,14 @@ void loop(lock_world& w, lock_manager& locks, std::string const& name, clock::du
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(the_release_by_another_process_wakes, queue_at_a_lock)
+BOOST_FIXTURE_TEST_CASE(acquire_that_waits_is_notified_of_a_release_by_another_process, queue_at_a_lock)
 {
     BOOST_TEST(!w.done_after(30s, waiter));
     BOOST_TEST((release_to_win() < 5ms));
 }
 
-// Nodes tell everybody of a change but the one who made it.
-BOOST_FIXTURE_TEST_CASE(the_late_release_of_a_lock_that_was_lost_wakes_those_of_the_same_process, manager_of<5>)
+// A node does not notify the client that makes the change.
+BOOST_FIXTURE_TEST_CASE(release_of_a_lost_lock_wakes_a_waiter_of_the_same_manager, manager_of<5>)
 {
     auto lost = w.acquire(*locks, "stock", {.ttl = 60s, .max_hold = 1s});
     auto waiter = w.start(*locks, "stock", {.wait = 10min});
@@ -61,7 +61,7 @@ BOOST_FIXTURE_TEST_CASE(the_late_release_of_a_lock_that_was_lost_wakes_those_of_
     BOOST_TEST(w.held_after(1s, waiter));
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_for_a_lock_that_nobody_touches_asks_twice)
+BOOST_AUTO_TEST_CASE(acquire_that_waits_without_changes_asks_twice)
 {
     queue_at_a_lock q(5, 3min);
     auto const before = q.asked();
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_a_lock_that_nobody_touches_asks_twice)
     BOOST_TEST(q.asked() - before == 2u);
 }
 
-BOOST_FIXTURE_TEST_CASE(who_has_waited_in_vain_is_told_when_to_come_back, and_another<manager_of<5>>)
+BOOST_FIXTURE_TEST_CASE(acquire_that_times_out_reports_the_remaining_ttl, and_another<manager_of<5>>)
 {
     auto held = w.acquire(*other, "stock", {.ttl = 20s});
     auto const remaining = [&](lock_manager& of, std::chrono::milliseconds wait) {
@@ -78,24 +78,24 @@ BOOST_FIXTURE_TEST_CASE(who_has_waited_in_vain_is_told_when_to_come_back, and_an
         BOOST_TEST((lost.ec == errc::contended));
         return lost.report.remaining;
     };
-    BOOST_TEST((remaining(*locks, 0s) == 0s));  // without a wait nobody asks
+    BOOST_TEST((remaining(*locks, 0s) == 0s));  // without a wait the nodes do not report it
     auto const elsewhere = remaining(*locks, 2s), in_the_same_process = remaining(*other, 2s);
     BOOST_TEST((elsewhere > 17s && elsewhere <= 18s + 10ms));
     BOOST_TEST((in_the_same_process > 15s && in_the_same_process <= 16s));
 }
 
-BOOST_AUTO_TEST_CASE(a_holder_that_dies_is_followed_when_its_ttl_is_over)
+BOOST_AUTO_TEST_CASE(acquire_follows_a_crashed_holder_after_its_ttl)
 {
     for (std::chrono::milliseconds const ttl : {100ms, 10'000ms, 60'000ms}) {
         queue_at_a_lock q(5, ttl);
         for (auto& s : q.w.servers)
-            s->watchers.clear();  // nobody tells of an end that came by itself
+            s->watchers.clear();  // no node notifies of the expiry
         BOOST_TEST(q.w.wins(q.waiter));
         BOOST_TEST((q.waiter.when - q.begun <= ttl + 50ms));
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_never_told_is_found_out_when_the_ttl_is_over)
+BOOST_AUTO_TEST_CASE(acquire_without_notification_succeeds_after_the_ttl)
 {
     queue_at_a_lock q(5, 20s);
     q.w.run_for(1s);
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(what_is_never_told_is_found_out_when_the_ttl_is_over)
     BOOST_TEST((q.waiter.when - q.begun <= 20s + 50ms));
 }
 
-BOOST_FIXTURE_TEST_CASE(where_nodes_do_not_tell_they_are_asked_now_and_then, queue_at_a_lock)
+BOOST_FIXTURE_TEST_CASE(acquire_polls_nodes_that_do_not_notify, queue_at_a_lock)
 {
     w.each([](auto& s) { s.notifies = false; });
     BOOST_TEST(!locks->stats().nodes[0].tells);
@@ -114,10 +114,10 @@ BOOST_FIXTURE_TEST_CASE(where_nodes_do_not_tell_they_are_asked_now_and_then, que
     BOOST_TEST(asked() < 150u);
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_without_notices_asks_more_often_while_the_lock_changes_hands, queue_at_a_lock)
+BOOST_FIXTURE_TEST_CASE(acquire_polls_more_often_while_the_lock_changes_hands, queue_at_a_lock)
 {
     w.each([](auto& s) { s.notifies = false; });
-    w.run_for(2s);  // so that the first short pauses are over
+    w.run_for(2s);  // the first pauses are short
     auto const asked_while = [&](bool others_take_it) {
         auto const before = asked();
         for (int i = 0; i < 200; ++i) {
@@ -133,7 +133,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_without_notices_asks_more_often_while_the_lock_c
     BOOST_TEST(taken > 10 * kept);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_nodes_that_are_well_tell_for_those_that_are_away, queue_at_a_lock)
+BOOST_FIXTURE_TEST_CASE(acquire_is_notified_with_two_of_five_nodes_down, queue_at_a_lock)
 {
     w[3].reachable = false;
     w[4].hung = true;
@@ -141,7 +141,7 @@ BOOST_FIXTURE_TEST_CASE(the_nodes_that_are_well_tell_for_those_that_are_away, qu
     BOOST_TEST((release_to_win() < 5ms));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_connection_that_ended_did_not_tell_is_asked, queue_at_a_lock)
+BOOST_FIXTURE_TEST_CASE(acquire_asks_again_after_a_connection_ended, queue_at_a_lock)
 {
     w.run_for(30s);
     w.each([](auto& s) { s.break_connections(); });
@@ -151,7 +151,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_connection_that_ended_did_not_tell_is_asked, queu
     BOOST_TEST((release_to_win() < 5ms));
 }
 
-BOOST_FIXTURE_TEST_CASE(fewer_than_a_quorum_wake_nobody, queue_at_a_lock)
+BOOST_FIXTURE_TEST_CASE(acquire_sends_nothing_if_less_than_a_quorum_is_free, queue_at_a_lock)
 {
     w.run_for(1s);
     auto const before = asked();
@@ -161,12 +161,12 @@ BOOST_FIXTURE_TEST_CASE(fewer_than_a_quorum_wake_nobody, queue_at_a_lock)
     }
     BOOST_TEST(!w.done_after(10s, waiter));
     BOOST_TEST(asked() == before);
-    w[2].entries.erase("lock:stock");  // by whatever client
+    w[2].entries.erase("lock:stock");  // as by another client
     w[2].tell("lock:stock");
     BOOST_TEST(w.held_after(10ms, waiter));
 }
 
-BOOST_FIXTURE_TEST_CASE(an_extension_wakes_for_one_round_only, queue_at_a_lock)
+BOOST_FIXTURE_TEST_CASE(acquire_asks_once_after_an_extension_of_the_holder, queue_at_a_lock)
 {
     w.run_for(1s);
     auto const before = asked();
@@ -175,7 +175,7 @@ BOOST_FIXTURE_TEST_CASE(an_extension_wakes_for_one_round_only, queue_at_a_lock)
     BOOST_TEST(asked() == before + 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_waiter_that_is_cancelled_as_it_wins_leaves_nothing)
+BOOST_AUTO_TEST_CASE(acquire_cancelled_while_it_wins_leaves_no_keys)
 {
     for (auto after = 0us; after < 2ms; after += 50us) {
         queue_at_a_lock q(3);
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_is_cancelled_as_it_wins_leaves_nothing)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(thousands_of_resources_are_waited_for_at_once, and_another<manager_of<3>>)
+BOOST_FIXTURE_TEST_CASE(acquire_that_waits_for_3000_resources_succeeds, and_another<manager_of<3>>)
 {
     std::deque<lock_world::outcome> held(3000), waiters(3000);
     for (std::size_t i = 0; i < held.size(); ++i)
@@ -210,9 +210,9 @@ BOOST_FIXTURE_TEST_CASE(thousands_of_resources_are_waited_for_at_once, and_anoth
     BOOST_TEST(locks->stats().waiting == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(split_votes_are_resolved_within_a_few_rounds)
+BOOST_AUTO_TEST_CASE(acquire_by_five_processes_resolves_split_votes_in_few_rounds)
 {
-    // Each process is beside a node of its own, so that each gets a vote; also after it has been denied for hours.
+    // Each process is near another node, so each one gets a vote. Some processes have been denied thousands of times.
     for (auto const& [denials, times] : {std::pair(0, 20), std::pair(30, 20), std::pair(3000, 4)}) {
         std::uint64_t rounds = 0, splits = 0;
         for (int i = 0; i < times; ++i) {
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(split_votes_are_resolved_within_a_few_rounds)
                 w.start_acquire(waiters[m], *managers[m], "stock", {.wait = wait_forever});
             }
             w.run_for(50ms);
-            for (int k = 0; k < denials; ++k) {  // a renewal wakes all, and each asks in vain
+            for (int k = 0; k < denials; ++k) {  // a renewal notifies all waiters, and each one is denied
                 for (std::size_t n = 0; n < 5; ++n)
                     w[n].tell("lock:stock");
                 w.run_for(3ms);
@@ -246,27 +246,27 @@ BOOST_AUTO_TEST_CASE(split_votes_are_resolved_within_a_few_rounds)
             splits += asked_so_far() - before > 5;
         }
         BOOST_TEST_CONTEXT(denials << " denials, " << rounds << " rounds") {
-            BOOST_TEST(splits > 0u);  // or this shows nothing
+            BOOST_TEST(splits > 0u);  // otherwise the test shows nothing
             BOOST_TEST(rounds < 20u * 5 * static_cast<unsigned>(times));
         }
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(grants_that_come_when_the_round_is_lost_count_as_free, connected_to<5>)
+BOOST_FIXTURE_TEST_CASE(acquire_counts_late_grants_of_a_lost_round_as_free, connected_to<5>)
 {
     for (std::size_t i = 0; i < 3; ++i)
         w[i].entries["lock:stock"] = {"somebody's", w.now + 55s};
     w[3].request_delay = w[4].request_delay = 400us;
     auto waiter = w.start(*locks, "stock", {.wait = 10min});
     BOOST_TEST(!w.done_after(20ms, waiter));
-    for (std::size_t i = 0; i < 2; ++i) {  // the third is cut off from the holder
+    for (std::size_t i = 0; i < 2; ++i) {  // the third node still has the key
         w[i].entries.erase("lock:stock");
         w[i].tell("lock:stock");
     }
     BOOST_TEST(w.held_after(20ms, waiter));
 }
 
-BOOST_AUTO_TEST_CASE(a_lock_may_be_called_as_the_turn_of_another)
+BOOST_AUTO_TEST_CASE(acquire_waits_for_a_resource_named_like_a_turn_key)
 {
     for (std::string const name : {"{a}:turn", "stock:turn:{lock:stock}"}) {
         lock_world w(3);
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(a_lock_may_be_called_as_the_turn_of_another)
 
 // Turns
 
-BOOST_AUTO_TEST_CASE(each_process_has_its_turn)
+BOOST_AUTO_TEST_CASE(max_handovers_lets_each_process_have_its_turn)
 {
     for (std::size_t const limit : {0u, 2u, 16u}) {
         lock_world w(5);
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(each_process_has_its_turn)
                 ++counts[i];
                 streak = std::exchange(last, i) == i ? streak + 1 : 1;
                 if (w.now < begun + 1s)
-                    return true;  // it takes a while to learn of each other
+                    return true;  // at first the managers do not know of each other
                 longest = std::max(longest, streak);
                 longest_wait = std::max(longest_wait, waited);
                 return true;
@@ -309,7 +309,8 @@ BOOST_AUTO_TEST_CASE(each_process_has_its_turn)
                                     << ", longest " << longest) {
             for (int const n : counts)
                 BOOST_TEST(n > all / 5);
-            BOOST_TEST(longest <= 3 * static_cast<int>(std::min<std::size_t>(limit, 8) + 2));  // turns may meet
+            // A manager may have several turns in succession.
+            BOOST_TEST(longest <= 3 * static_cast<int>(std::min<std::size_t>(limit, 8) + 2));
             BOOST_TEST((longest_wait < 500ms), longest_wait / 1ms << " ms");
         }
         for (auto& m : managers)
@@ -317,7 +318,7 @@ BOOST_AUTO_TEST_CASE(each_process_has_its_turn)
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_elsewhere_is_told_of_the_end_of_a_turn_and_not_of_each_lock_in_it)
+BOOST_AUTO_TEST_CASE(acquire_is_notified_of_the_end_of_a_turn_only)
 {
     for (bool const told : {true, false}) {
         lock_world w(5);
@@ -326,7 +327,7 @@ BOOST_AUTO_TEST_CASE(who_waits_elsewhere_is_told_of_the_end_of_a_turn_and_not_of
         auto followers = w.start_many(4, *other, "stock", {.ttl = 30s, .wait = 1min});
         auto waiter = w.start(*locks, "stock", {.wait = 1min});
         w.run_for(20ms);
-        // The first hand-over is told: before it nobody knew of a turn.
+        // The nodes notify the waiter of the first hand-over, because it announces the turn.
         w.release(held.held);
         w.end_of(followers[0]);
         w.run_for(20ms);
@@ -348,7 +349,7 @@ BOOST_AUTO_TEST_CASE(who_waits_elsewhere_is_told_of_the_end_of_a_turn_and_not_of
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_gave_way_without_having_queued_knows_when_a_holder_that_died_is_over)
+BOOST_AUTO_TEST_CASE(acquire_that_yields_follows_a_crashed_holder_after_its_ttl)
 {
     lock_world w(3);
     auto locks = w.manager({.max_handovers = 1'000'000}), other = w.manager();
@@ -358,7 +359,7 @@ BOOST_AUTO_TEST_CASE(who_gave_way_without_having_queued_knows_when_a_holder_that
     auto held = w.acquire(*locks, "stock");
     auto second = w.start(*locks, "stock", {.wait = 1min});
     w.release(held.held);
-    w.run_to([&] { return second.done; });  // it had to queue, and so learns that somebody else wants it
+    w.run_to([&] { return second.done; });  // it queued, so the nodes report the other waiter
     w.release(second.held);
     auto waiter = w.start(*locks, "stock", {.wait = 10min});
     auto theirs = w.acquire(*other, "stock", {.ttl = 5s});
@@ -368,12 +369,12 @@ BOOST_AUTO_TEST_CASE(who_gave_way_without_having_queued_knows_when_a_holder_that
     BOOST_TEST((waiter.when - begun <= 5s + 50ms));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_turn_ends_with_its_queue, and_another<manager_of<3>>)
+BOOST_FIXTURE_TEST_CASE(turn_ends_with_the_last_waiter_of_its_manager, and_another<manager_of<3>>)
 {
     auto held = w.acquire(*other, "stock", {.ttl = 30s});
     auto follower = w.start(*other, "stock", {.wait = 1min});
     w.release(held.held);
-    w.run_to([&] { return follower.held.held(); });  // it announced that more would follow
+    w.run_to([&] { return follower.held.held(); });  // the acquisition announced a turn
     auto waiter = w.start(*locks, "stock", {.wait = 1min});
     w.run_for(20ms);
     auto const released = w.now;
@@ -382,7 +383,7 @@ BOOST_FIXTURE_TEST_CASE(a_turn_ends_with_its_queue, and_another<manager_of<3>>)
     BOOST_TEST((waiter.when - released < 5ms));
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_for_long_holders_gets_a_turn)
+BOOST_AUTO_TEST_CASE(acquire_is_not_starved_by_long_holds_of_another_process)
 {
     for (int const loopers : {1, 2}) {
         for (auto const hold : {500ms, 1500ms, 2500ms, 5000ms}) {
@@ -393,7 +394,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_long_holders_gets_a_turn)
                 loop(w, *other, "stock", hold, count);
             w.run_for(10ms);
             auto waiter = w.start(*locks, "stock", {.wait = 1h});
-            w.run_for(100 * hold);  // it may take a while to learn of each other
+            w.run_for(100 * hold);  // at first the managers do not know of each other
             BOOST_TEST_CONTEXT(loopers << " of " << hold / 1ms << " ms") {
                 BOOST_TEST((waiter.done && !waiter.ec));
             }
@@ -403,7 +404,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_long_holders_gets_a_turn)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_beside_hundreds_of_busy_resources_gets_a_turn, and_another<manager_of<3>>)
+BOOST_FIXTURE_TEST_CASE(acquire_is_not_starved_beside_300_busy_resources, and_another<manager_of<3>>)
 {
     std::deque<int> counts(300);
     for (std::size_t i = 0; i < counts.size(); ++i)
@@ -419,7 +420,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_beside_hundreds_of_busy_resources_gets_a_turn,
     w.shutdown(*other);
 }
 
-BOOST_AUTO_TEST_CASE(who_is_far_away_gets_a_turn)
+BOOST_AUTO_TEST_CASE(acquire_with_a_longer_round_trip_is_not_starved)
 {
     lock_world w(3);
     auto other = w.manager(), locks = w.manager({}, {10ms, 10ms, 10ms});
@@ -435,7 +436,7 @@ BOOST_AUTO_TEST_CASE(who_is_far_away_gets_a_turn)
     w.shutdown(*other);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_shutdown_ends_the_turn, and_another<manager_of<3>>)
+BOOST_FIXTURE_TEST_CASE(shutdown_ends_the_turn_of_its_manager, and_another<manager_of<3>>)
 {
     int count = 0;
     for (int i = 0; i < 3; ++i)
@@ -446,10 +447,10 @@ BOOST_FIXTURE_TEST_CASE(a_shutdown_ends_the_turn, and_another<manager_of<3>>)
     auto const stopped = w.now;
     other->async_shutdown([](error_code) {});
     BOOST_TEST(w.wins(waiter));
-    BOOST_TEST((waiter.when - stopped < 40ms));  // whoever holds it is not interrupted
+    BOOST_TEST((waiter.when - stopped < 40ms));  // the shutdown waits for the holder
 }
 
-BOOST_AUTO_TEST_CASE(who_is_alone_is_never_kept_waiting_for_others)
+BOOST_AUTO_TEST_CASE(acquire_without_other_processes_never_yields)
 {
     lock_world w(3);
     auto locks = w.manager({.max_handovers = 2});
@@ -457,11 +458,11 @@ BOOST_AUTO_TEST_CASE(who_is_alone_is_never_kept_waiting_for_others)
     for (int i = 0; i < 4; ++i)
         loop(w, *locks, "stock", 1ms, count);
     w.run_for(1200ms);
-    BOOST_TEST(count >= 990);  // 1 ms, and a round trip of 200 µs
+    BOOST_TEST(count >= 990);  // each hold takes 1 ms, and each round trip 200 µs
     w.shutdown(*locks);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_waiter_whose_ttl_is_too_short_does_not_stand_in_the_way_of_others, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_too_short_a_ttl_does_not_block_the_next_waiters, connected_to<3>)
 {
     w.each([](auto& s) { s.reply_delay = 45ms; });
     auto hopeless = w.start(*locks, "stock", {.ttl = 51ms, .wait = 20s});
@@ -476,7 +477,7 @@ BOOST_FIXTURE_TEST_CASE(a_waiter_whose_ttl_is_too_short_does_not_stand_in_the_wa
     BOOST_TEST(locks->stats().waiting == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_round_that_came_too_late_is_given_back_once, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_releases_a_late_win_once, connected_to<3>)
 {
     w.each([](auto& s) { s.requests.clear(); });
     w.each([](auto& s) { s.reply_delay = 45ms; });
@@ -487,8 +488,7 @@ BOOST_FIXTURE_TEST_CASE(a_round_that_came_too_late_is_given_back_once, connected
     BOOST_TEST(w[0].count(node_command::kind::release) == w[0].count(node_command::kind::acquire));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_lock_that_another_program_set_for_hundreds_of_years_is_asked_for_now_and_then,
-                        connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_a_foreign_ttl_of_centuries_asks_seldom, connected_to<3>)
 {
     w.each([](auto& s) { s.entries["lock:stock"] = {"foreign", clock::time_point::max() - 1ns}; });
     for (resource_set const& names : {resource_set("stock"), resource_set("stock", "bond")}) {
@@ -498,7 +498,7 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_another_program_set_for_hundreds_of_years_is
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_known_of_turns_is_forgotten_whatever_max_ttl_is)
+BOOST_AUTO_TEST_CASE(acquire_of_12000_contended_resources_uses_bounded_memory)
 {
     lock_world w(3);
     auto locks = w.manager({.max_ttl = 24h}), others = w.manager({.max_ttl = 24h});
@@ -509,7 +509,7 @@ BOOST_AUTO_TEST_CASE(what_is_known_of_turns_is_forgotten_whatever_max_ttl_is)
         w.run_for(20ms);
         mine.held = {};
         w.end_of(o);
-        lock_world::outcome back;  // and others want it, too
+        lock_world::outcome back;  // the other manager wants it, too
         w.start_acquire(back, *others, name, {.wait = 10s});
         w.run_for(20ms);
         o.held = {};
@@ -534,8 +534,8 @@ BOOST_AUTO_TEST_CASE(what_is_known_of_turns_is_forgotten_whatever_max_ttl_is)
 #endif
 }
 
-// A round takes up to a node_timeout, and none is begun when the wait is over; whenever the last one began.
-BOOST_AUTO_TEST_CASE(an_acquisition_ends_a_node_timeout_after_its_wait_at_the_latest)
+// A round takes at most a node_timeout. The manager begins no round after the wait.
+BOOST_AUTO_TEST_CASE(acquire_ends_at_most_one_node_timeout_after_its_wait)
 {
     auto const node_timeout = config().node_timeout, connect_timeout = config().connect_timeout;
     for (bool const connected : {true, false}) {

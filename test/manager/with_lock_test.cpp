@@ -3,9 +3,9 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(with_a_lock)
+BOOST_AUTO_TEST_SUITE(with_lock_bodies)
 
-BOOST_FIXTURE_TEST_CASE(the_body_runs_under_the_lock_and_its_value_is_returned, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(with_lock_runs_the_body_under_the_lock_and_returns_its_value, manager_of<3>)
 {
     std::size_t keys_inside = 0;
 
@@ -21,7 +21,7 @@ BOOST_FIXTURE_TEST_CASE(the_body_runs_under_the_lock_and_its_value_is_returned, 
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_result_needs_no_default_constructor_and_may_be_void)
+BOOST_AUTO_TEST_CASE(with_lock_result_may_be_void_or_not_default_constructible)
 {
     struct no_default {
         explicit no_default(int n) : value(n) {}
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(a_result_needs_no_default_constructor_and_may_be_void)
     BOOST_TEST(seen == 42);
 }
 
-BOOST_FIXTURE_TEST_CASE(an_exception_releases_and_passes_through, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(with_lock_body_that_throws_releases_and_rethrows, manager_of<3>)
 {
     auto const r = run(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
         co_await work_for(w, 1s);
@@ -54,7 +54,7 @@ BOOST_FIXTURE_TEST_CASE(an_exception_releases_and_passes_through, manager_of<3>)
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_busy_resource_is_an_exception_that_names_it, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(with_lock_of_a_held_lock_throws_with_the_resource, manager_of<3>)
 {
     auto blocker = w.acquire(*locks, "stock");
     bool called = false;
@@ -74,7 +74,7 @@ BOOST_FIXTURE_TEST_CASE(a_busy_resource_is_an_exception_that_names_it, manager_o
                           [](auto& e) { return std::string(e.what()).find("ttl is 1 ms") != std::string::npos; });
 }
 
-BOOST_FIXTURE_TEST_CASE(a_loss_cancels_the_body_before_the_validity_ends, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(with_lock_cancels_the_body_before_the_validity_ends, manager_of<3>)
 {
     clock::time_point valid_until, stopped;
     auto const r = run(
@@ -95,7 +95,7 @@ BOOST_FIXTURE_TEST_CASE(a_loss_cancels_the_body_before_the_validity_ends, manage
     BOOST_TEST((stopped >= valid_until - 150ms));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_body_that_finishes_after_the_loss_has_not_succeeded, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(with_lock_body_that_ends_after_the_loss_throws_lost, manager_of<3>)
 {
     auto const r = run(w, locks->with_lock("stock", {.ttl = 1s}, [&](lock&) -> asio::awaitable<int> {
         co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
@@ -105,7 +105,7 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_finishes_after_the_loss_has_not_succeeded, m
     BOOST_TEST((r.code() == errc::lost));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_lock_that_was_deleted_meanwhile_protected_nothing, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(with_lock_throws_lost_if_the_release_finds_no_keys, manager_of<3>)
 {
     auto const r = run(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
         co_await work_for(w, 10ms);
@@ -115,7 +115,7 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_was_deleted_meanwhile_protected_nothing, man
     BOOST_TEST((r.code() == errc::lost));
 }
 
-BOOST_FIXTURE_TEST_CASE(cancelling_from_outside_cancels_the_body_and_releases, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(with_lock_cancelled_cancels_the_body_and_releases, manager_of<3>)
 {
     asio::cancellation_signal cancel;
     spawned r(w, locks->with_lock("stock", {}, [&](lock&) { return work_for(w, 1h); }), cancel.slot());
@@ -129,7 +129,7 @@ BOOST_FIXTURE_TEST_CASE(cancelling_from_outside_cancels_the_body_and_releases, m
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_manager_may_go_before_the_operation_begins, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(with_lock_started_after_the_end_of_the_manager_is_aborted, manager_of<3>)
 {
     auto operation = locks->with_lock("stock", {}, [](lock&) -> asio::awaitable<int> { co_return 1; });
     locks.reset();
@@ -138,8 +138,8 @@ BOOST_FIXTURE_TEST_CASE(the_manager_may_go_before_the_operation_begins, manager_
     BOOST_TEST((r.code() == asio::error::operation_aborted));
 }
 
-// Under the thread sanitizer this shows that a loss reaches a body that is running on another thread.
-BOOST_AUTO_TEST_CASE(the_callers_executor_may_have_many_threads, *boost::unit_test::label("threads"))
+// The thread sanitizer checks that a loss cancels a body that runs on another thread.
+BOOST_AUTO_TEST_CASE(with_lock_on_many_threads_cancels_bodies_on_loss, *boost::unit_test::label("threads"))
 {
     auto const nodes = {memory_server::at("pool1"), memory_server::at("pool2"), memory_server::at("pool3")};
     asio::thread_pool pool(4);
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(the_callers_executor_may_have_many_threads, *boost::unit_te
         try {
             co_await locks.with_lock("stock:" + std::to_string(number), {.ttl = 60ms}, body);
         } catch (system_error const& e) {
-            co_return e.code() != asio::error::operation_aborted;  // on a busy machine not even acquired
+            co_return e.code() != asio::error::operation_aborted;  // on a busy machine the acquisition may fail, too
         }
         co_return false;
     };
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(the_callers_executor_may_have_many_threads, *boost::unit_te
     pool.join();
 }
 
-BOOST_FIXTURE_TEST_CASE(the_manager_may_go_while_the_body_runs, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(with_lock_cancels_the_body_when_the_manager_is_destroyed, manager_of<3>)
 {
     auto const r = run(w, locks->with_lock("stock", {}, [&](lock& held) -> asio::awaitable<int> {
         locks.reset();
@@ -179,7 +179,7 @@ BOOST_FIXTURE_TEST_CASE(the_manager_may_go_while_the_body_runs, manager_of<3>)
             cancelled = true;
         }
         BOOST_TEST(cancelled);
-        BOOST_TEST(held.held());  // it is kept until the body has ended
+        BOOST_TEST(held.held());  // the manager keeps the lock until the body has ended
         co_return 1;
     }));
     BOOST_TEST(w.done_after(1ms, r));

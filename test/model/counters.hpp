@@ -1,4 +1,4 @@
-// What the models of fencing tokens share: counters that nodes may forget, and attempts that have completed.
+// Shared by the models of fencing tokens: counters that nodes may forget, and attempts that have completed.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace redlock::model {
 
-/// For how many nodes the client has in hand one of the answers @p which.
+/// The number of nodes from which the client has one of the answers @p which.
 unsigned count_answers(auto const& attempt, int which)
 {
     return static_cast<unsigned>(std::ranges::count_if(attempt.at, [&](auto at) { return (at & which) != 0; }));
@@ -14,7 +14,7 @@ unsigned count_answers(auto const& attempt, int which)
 
 bool has_begun(auto const& attempt) { return attempt.number != 0 || attempt.value != 0; }
 
-/// The floor of an attempt that begins: the highest number that was complete then.
+/// Sets the floor of an attempt that begins: the highest number that is complete at that moment.
 void note_floor(auto const& attempts, auto& me)
 {
     if (has_begun(me))
@@ -25,7 +25,7 @@ void note_floor(auto const& attempts, auto& me)
     }
 }
 
-/// The number that a quorum has taken, or has answered; 0: there is none yet.
+/// The number that a quorum has taken or answered; 0: none yet.
 std::uint8_t decided(auto const& attempt, unsigned quorum, int taken, int answered)
 {
     for (auto const number : {attempt.number, attempt.value}) {
@@ -36,7 +36,8 @@ std::uint8_t decided(auto const& attempt, unsigned quorum, int taken, int answer
     return 0;
 }
 
-/// The node forgets its counter. False if it cannot, because so many others forget already.
+/// The node forgets its counter. Returns false if it cannot: it has no counter, or too many others have forgotten
+/// theirs.
 bool forget(auto& nodes, unsigned n, unsigned forgetful)
 {
     auto& node = nodes[n];

@@ -1,4 +1,4 @@
-// Time, crashes that forget, quarantine and renewal: is there ever more than one holder?
+// Model of exclusion, with time, crashes that forget, quarantine and renewals: are there ever two holders?
 #include "model/explorer.hpp"
 #include "model/worlds.hpp"
 
@@ -15,60 +15,65 @@ namespace redlock::model {
 
 namespace {
 
-/// What is explored, and which rule is left out.
+/// The explored protocol, and the rule that is left out.
 struct exclusion_rules {
     unsigned nodes = 3;
     unsigned clients = 2;
     unsigned ttl = 3;         ///< in ticks
     bool forgets = true;      ///< nodes crash, forget, and come back
-    unsigned quarantine = 3;  ///< in ticks: for so long after a restart a node has no vote
-    /// Which young nodes, in quarantine, vote all the same. All clients are newcomers here: none has seen a node crash.
+    unsigned quarantine = 3;  ///< in ticks; a node has no vote for this time after a restart
+    /// Which nodes in quarantine vote all the same. All clients are newcomers: no client has seen a node crash.
     enum class newness { never, majority_is_young, all_are_young } taken_for_new = newness::never;
-    bool spares_an_old_node = false;  ///< no crash leaves young nodes alone
+    bool spares_an_old_node = false;  ///< no crash leaves only young nodes
 
     bool renews = false;
-    bool heals = false;  ///< a renewal sets the key again where it is missing; this does not count for this renewal
+    bool heals = false;  ///< a renewal sets missing keys again; such a node does not count for this renewal
 
-    unsigned session_nodes = 0;  ///< so many nodes keep a key for @ref session only, whatever is asked for, and promise
-                                 ///< no more
-    unsigned session = 2;        ///< in ticks, less than the ttl
+    /// So many nodes keep a key only for @ref session, whatever the ttl, and promise no more.
+    unsigned session_nodes = 0;
+    unsigned session = 2;  ///< in ticks, less than the ttl
 
-    /// Of the promises of those that have consented: which one a client's validity ends with.
+    /// Which promise of the consenting nodes limits a client's validity.
     enum class promise { least_of_a_majority, longest, ignored } heeds = promise::least_of_a_majority;
 
-    bool validity_from_send = true;      ///< false: from the moment of the majority
+    bool validity_from_send = true;      ///< false: it counts from the moment of the majority
     bool quarantine_in_renewals = true;  ///< false: a node in quarantine has a vote on renewals
     bool healed_counts_at_once = false;
-    bool accepts_late = false;     ///< a renewal whose majority comes when the old validity is over is accepted
-    bool checks_holes = true;      ///< P2
-    bool checks_survival = false;  ///< S
+    bool accepts_late = false;     ///< accepts a renewal whose majority comes after the old validity
+    bool checks_holes = true;      ///< checks P2
+    bool checks_survival = false;  ///< checks S
 };
 
 /** Locks by majority, with time in ticks, any delays, and clocks that agree.
 
-    A client acquires again and again, each time with a new value: nothing limits the number of acquisitions, renewals,
-    crashes and ticks. Validity counts from before the first send; an acquisition completes with wins from a majority
-    while its validity is not over. A crash takes all keys of a node and begins its quarantine; a node in quarantine
-    sets the key, but its win does not count, unless the set is taken for newly started. A renewal prolongs the
-    validity, counted from its own sending, when a majority has consented, each with a key that it had, before the old
-    validity is over. Quarantine holds for both. Of a majority the longest promises count: it ends with the least of
-    these.
+    A client acquires again and again, each time with a new value. The number of acquisitions, renewals, crashes and
+    ticks has no limit. Validity counts from before the first send. An acquisition completes when a majority has granted
+    it and its validity is not over.
+
+    A crash removes all keys of a node and begins its quarantine. A node in quarantine sets keys, but its vote does not
+    count, unless the set of nodes is taken for newly started.
+
+    A renewal prolongs the validity, counted from the sending of the renewal. It needs the consent of a majority before
+    the old validity is over, and each of these nodes must have had the key. Quarantine applies to acquisitions and
+    renewals. Nodes may promise different times. The majority with the longest promises counts, and the validity ends
+    with the least of these promises.
 
     - P1: no two clients are within their validity at the same tick.
-    - P2: nobody becomes valid again, by the same value, after somebody else was valid in between.
-    - S: no hold is prolonged by a renewal that began after every node had crashed in the time of this hold. Healing is
-      there to break this one.
+    - P2: no value becomes valid again after another client was valid in between.
+    - S: no hold is prolonged by a renewal that began after every node had crashed during this hold. Healing is there to
+      break this property.
 
-    What need not be explored, because each behaviour that it adds has a twin here that breaks the same property:
-    - *Losing a message*, and refusals: nothing waits for them. A commit whose answer is lost is one of these: its key
-      is there, and its client, which does not count it, gives it up with the attempt.
-    - *An acquisition or a renewal begins* with the first of its messages that is carried out: its validity ends the
-      later.
-    - *Answers arrive* at once: what begins earlier overlaps more.
-    - *What an attempt leaves behind* when it has given up, run out or been released (keys, messages under way) only
-      keeps others out. So its keys go at once, and its client begins anew.
-    - *Renewals of a holder that came to nothing* may still be carried out at any moment, any number of them: that is
-      `step::kind::touch`. It does what a late ACQ of the holder does, if keys are set again at all.
+    Some behaviour need not be explored. Each step that it adds has a twin in the model that breaks the same property:
+
+    - *Lost messages* and refusals: nothing waits for them. A commit whose answer is lost is such a message. Its key is
+      set, its client does not count it, and gives it up with the attempt.
+    - *The begin of an acquisition or a renewal* is its first message that is carried out, so its validity ends as late
+      as possible.
+    - *Slow answers*: answers arrive at once, because a hold that begins earlier overlaps more.
+    - *Leftovers of an attempt* that has given up, expired or been released (keys, messages under way) only keep others
+      out. So its keys are removed at once, and its client begins anew.
+    - *Failed renewals of a holder* may still be carried out at any moment, any number of times: this is
+      `step::kind::touch`. It does the same as a late ACQ of the holder, if keys are set again at all.
 */
 class exclusion {
 public:
@@ -76,18 +81,18 @@ public:
 
     struct node {
         std::uint8_t owner = 0;  ///< 0: none, otherwise the client plus one
-        std::uint8_t left = 0;   ///< ticks for which the key lives
+        std::uint8_t left = 0;   ///< ticks until the key expires
         std::uint8_t quarantine = 0;
         std::uint8_t session = 0;  ///< whether it keeps keys for a session only
     };
     struct client {
         exclusion::phase phase = exclusion::phase::idle;
-        std::uint8_t left = 0;      ///< ticks of validity; zero while holding: over, but a late renewal may come
-        std::uint8_t renewal = 0;   ///< ticks of validity that the renewal under way would give; 0: none is
-        std::uint8_t intruded = 0;  ///< somebody else was valid since this client was
+        std::uint8_t left = 0;      ///< ticks of validity; 0 while holding: it is over, but a late renewal may come
+        std::uint8_t renewal = 0;   ///< ticks of validity that the renewal under way would give; 0: no renewal
+        std::uint8_t intruded = 0;  ///< another client was valid after this one
         std::uint8_t outlived = 0;  ///< the renewal under way began after every node had crashed
-        /// For each node: what became of the current round (ACQ, then renewals) there, whether it has carried ACQ out,
-        /// and whether it has crashed since the client holds the lock.
+        /// For each node, flags of the current round (ACQ, then renewals). Further flags: the node has carried out ACQ;
+        /// it has crashed since the client holds the lock.
         std::array<std::uint8_t, nodes_max> at{};
     };
     static constexpr std::uint8_t consented = 1, in_vain = 2, round = 3, acquired = 4, crashed = 8;
@@ -148,7 +153,7 @@ public:
             return renews && touch(s, c, n);
         case kind::consent:
             return renews && me.renewal > 0 && consent(s, c, n);
-        case kind::renew:  // in the tick of the last one it gains nothing
+        case kind::renew:  // another renewal in the same tick gains nothing
             return renews && me.left > 0 && me.left < rules_.ttl && renew(s, c, n);
         case kind::end:
             if (me.phase == phase::idle)
@@ -159,14 +164,14 @@ public:
         return false;
     }
 
-    // Tidies up after a step, and names the property that it broke.
+    // Tidies up after a step. Returns the property that the step broke, or null.
     char const* settle(state const& before, state& s, step const&) const
     {
         char const* wrong = nullptr;
         unsigned valid = 0;
         for (unsigned c = 0; c < rules_.clients; ++c) {
             auto& me = s.clients[c];
-            if (me.renewal <= me.left) {  // it cannot prolong anything
+            if (me.renewal <= me.left) {  // the renewal cannot prolong anything
                 me.renewal = me.outlived = 0;
                 if (me.phase == phase::holding) {
                     for (auto& at : me.at)
@@ -332,7 +337,7 @@ private:
             std::count_if(c.at.begin(), c.at.end(), [](auto at) { return (at & round) == consented; }));
     }
 
-    // By how much less than the ttl those that have consented promise, as a majority.
+    // How many ticks less than the ttl the best majority of the consenting nodes promises.
     unsigned unpromised(state const& s, client const& c) const
     {
         unsigned full = 0;
@@ -344,7 +349,7 @@ private:
         return for_the_ttl ? 0 : rules_.ttl - rules_.session;
     }
 
-    // A node with a foreign key refuses, which changes nothing. True if it sets the key.
+    // A node with a foreign key refuses, which changes nothing. Returns true if the node sets the key.
     bool acquire(state& s, unsigned c, unsigned n) const
     {
         auto& me = s.clients[c];
@@ -352,7 +357,7 @@ private:
         if (me.at[n] & acquired || node.owner != 0)
             return false;
         if (me.phase == phase::holding && (!rules_.renews || rules_.heals))
-            return false;  // it only keeps others out, or is a touch
+            return false;  // such a request only keeps others out, or does the same as a touch
         if (me.phase == phase::idle)
             me = {.phase = phase::asking, .left = static_cast<std::uint8_t>(rules_.ttl)};
         node.owner = static_cast<std::uint8_t>(c + 1);
@@ -375,7 +380,7 @@ private:
         return true;
     }
 
-    // An earlier renewal is carried out. Nobody waits for it any more.
+    // Carries out a request of an earlier renewal. Nobody waits for its answer.
     bool touch(state& s, unsigned c, unsigned n) const
     {
         auto& node = s.nodes[n];
@@ -386,7 +391,7 @@ private:
         return true;
     }
 
-    // The first request of a new renewal is carried out.
+    // Carries out the first request of a new renewal.
     bool renew(state& s, unsigned c, unsigned n) const
     {
         auto& me = s.clients[c];
@@ -397,7 +402,7 @@ private:
         return consent(s, c, n);
     }
 
-    // The renewal under way is carried out.
+    // Carries out a request of the renewal under way.
     bool consent(state& s, unsigned c, unsigned n) const
     {
         auto& me = s.clients[c];
@@ -437,27 +442,27 @@ std::vector<world> exclusion_worlds()
     w.safe("hold", "nobody forgets", {.forgets = false});
     w.safe("hold_renew", "nobody forgets, renewals", {.forgets = false, .renews = true});
     w.safe("quarantine", "nodes forget, quarantine of one ttl", {});
-    w.safe("quarantine_renew", "with renewals", {.renews = true});
-    w.safe("quarantine_heal", "with renewals that set missing keys again", {.renews = true, .heals = true});
-    w.safe("quarantine_heal_ttl4", "the same with a ttl of 4",
+    w.safe("quarantine_renew", "nodes forget, quarantine of one ttl, renewals", {.renews = true});
+    w.safe("quarantine_heal", "quarantine, renewals that set missing keys again", {.renews = true, .heals = true});
+    w.safe("quarantine_heal_ttl4", "quarantine, healing renewals, ttl 4",
            {.ttl = 4, .quarantine = 4, .renews = true, .heals = true});
     w.safe("quarantine_heal_at_once", "a healed node outside quarantine may count at once",
            {.renews = true, .heals = true, .healed_counts_at_once = true});
-    w.safe("late_renewal_p1", "late renewals alone make no two holders",
+    w.safe("late_renewal_p1", "late renewals alone do not make two holders",
            {.renews = true, .heals = true, .accepts_late = true, .checks_holes = false});
     w.safe("session_1_of_3", "a node promises less than the ttl", {.renews = true, .session_nodes = 1});
     w.safe("session_2_of_3", "two nodes promise less than the ttl", {.renews = true, .session_nodes = 2});
     w.safe("session_3_of_3", "all nodes promise less than the ttl", {.renews = true, .session_nodes = 3});
     w.safe("session_heal", "two nodes promise less, renewals set missing keys again",
            {.renews = true, .heals = true, .session_nodes = 2});
-    w.safe("rolling_restart", "newcomers; nodes restart, and one stays that is old",
+    w.safe("rolling_restart", "newcomers; nodes restart, one old node stays",
            {.taken_for_new = exclusion_rules::newness::all_are_young, .spares_an_old_node = true});
-    w.safe("rolling_restart_heal", "the same with renewals that set missing keys again",
+    w.safe("rolling_restart_heal", "newcomers, one old node stays, healing renewals",
            {.taken_for_new = exclusion_rules::newness::all_are_young,
             .spares_an_old_node = true,
             .renews = true,
             .heals = true});
-    w.safe("survival_without_heal", "no hold outlives a crash of every node",
+    w.safe("survival_without_heal", "no hold survives a crash of every node",
            {.renews = true, .checks_survival = true});
 
     w.large("quarantine_3_clients", "3 clients", {.clients = 3});
@@ -472,27 +477,27 @@ std::vector<world> exclusion_worlds()
 
     w.control("no_quarantine", "nodes forget, and vote at once", {.quarantine = 0});
     w.control("quarantine_short", "quarantine of one ttl less a tick", {.quarantine = 2});
-    w.control("rolling_majority", "who finds a majority young takes the set for new",
+    w.control("rolling_majority", "clients take a set with a young majority for new",
               {.taken_for_new = exclusion_rules::newness::majority_is_young, .spares_an_old_node = true});
-    w.control("power_cut", "newcomers take what is young as a whole for new",
+    w.control("power_cut", "newcomers take a set of only young nodes for new",
               {.taken_for_new = exclusion_rules::newness::all_are_young});
     w.control("validity_from_majority", "validity counts from the majority",
               {.forgets = false, .validity_from_send = false});
     w.control("renewal_in_quarantine", "nodes in quarantine vote on renewals",
               {.renews = true, .quarantine_in_renewals = false});
-    w.control("heal_in_quarantine", "so do healed ones, from the next renewal on",
+    w.control("heal_in_quarantine", "healed nodes in quarantine vote on later renewals",
               {.renews = true, .heals = true, .quarantine_in_renewals = false});
-    w.control("heal_at_once", "so do healed ones, at once",
+    w.control("heal_at_once", "healed nodes in quarantine vote at once",
               {.renews = true, .heals = true, .quarantine_in_renewals = false, .healed_counts_at_once = true});
     w.control("session_ignored", "what the nodes promise is ignored",
               {.forgets = false, .session_nodes = 2, .heeds = exclusion_rules::promise::ignored});
     w.control("session_longest", "the longest promise counts",
               {.forgets = false, .session_nodes = 1, .heeds = exclusion_rules::promise::longest});
-    w.control("session_ignored_renew", "the same, with renewals",
+    w.control("session_ignored_renew", "what the nodes promise is ignored, renewals",
               {.forgets = false, .renews = true, .session_nodes = 3, .heeds = exclusion_rules::promise::ignored});
     w.control("late_renewal", "a renewal counts when the old validity is over",
               {.renews = true, .heals = true, .accepts_late = true});
-    w.control("survival_with_heal", "healing lets a hold outlive a crash of every node",
+    w.control("survival_with_heal", "with healing, a hold survives a crash of every node",
               {.renews = true, .heals = true, .checks_survival = true});
     return w.all;
 }

@@ -15,17 +15,17 @@
 
 namespace redlock::model {
 
-/// What the search found.
+/// The result of the search.
 struct report {
     std::uint64_t states = 0;
-    unsigned depth = 0;              ///< steps to the violation, or to the states that are farthest away
+    unsigned depth = 0;              ///< steps to the violation, or to the farthest states
     bool complete = true;            ///< false: there were more states than allowed
-    std::string wrong;               ///< the property that broke, empty if none
-    std::vector<std::string> trace;  ///< the shortest way to it: how it begins, then its steps
+    std::string wrong;               ///< the property that broke; empty: none
+    std::vector<std::string> trace;  ///< the shortest way to the violation: the initial state, then the steps
     double seconds = 0;
 };
 
-/// Grows without moving what it has: moving would double the memory.
+/// A list that grows without moving its elements, because moving would need twice the memory.
 template <class T>
 class store {
 public:
@@ -46,18 +46,17 @@ private:
 
 /** Visits every state of @p Model once, nearest first.
 
-    A model has
+    A model has:
     - `state` and `step`, plain values;
-    - `begin(visit)`: calls `visit(state)` for each state that it may begin in;
+    - `begin(visit)`: calls `visit(state)` for each initial state;
     - `steps(state, visit)`: calls `visit(step)` for each step that may be possible;
-    - `carry_out(state, step)`: changes the state; false if the step is not possible or changes nothing;
-    - `settle(before, after, step)`: tidies up, and names the property that the step breaks, or returns null;
+    - `carry_out(state, step)`: changes the state; returns false if the step is not possible or changes nothing;
+    - `settle(before, after, step)`: tidies up, and returns the property that the step broke, or null;
     - `nodes()`, `attempts()` and the fields of its state, as @ref layout describes;
-    - `tell(state)` and `tell(before, step, after)`: a sentence on how it begins, and on a step;
-    - if it has goals, `is_goal(state)` and `stuck`: what is wrong with a state from which no goal can be reached any
-      more.
+    - `tell(state)` and `tell(before, step, after)`: describe an initial state, and a step;
+    - if it has goals, `is_goal(state)`, and `stuck`: the message about a state from which no goal can be reached.
 
-    Needs 20 bytes for each state, and 6 to 11 more for finding it again; with goals, 8 for each step.
+    Each state needs 20 bytes, and 6 to 11 more in the index. With goals, each step needs 8 bytes.
 */
 template <class Model>
 class explorer {
@@ -98,7 +97,7 @@ private:
     static constexpr std::uint32_t none = ~std::uint32_t(0);
     static constexpr bool has_goals = requires { Model::stuck; };
 
-    // Calls visit(step, after, wrong) for each step that is possible.
+    // Calls visit(step, after, wrong) for each possible step.
     void each_step(state const& before, auto visit) const
     {
         model_.steps(before, [&](step const& how) {
@@ -138,7 +137,7 @@ private:
         return added;
     }
 
-    // Goes back from the goals; the nearest state that is not met on the way is stuck.
+    // Searches backwards from the goals. The nearest state that is not reached is stuck.
     void find_stuck()
     {
         std::sort(edges_.begin(), edges_.end());
@@ -180,7 +179,7 @@ private:
     void grow()
     {
         auto const size = slots_.size() * 2;
-        slots_ = {};  // first, so that both are never there together
+        slots_ = {};  // freed first, so that both never exist together
         slots_.resize(size, none);
         for (std::size_t i = 0; i < states_.size(); ++i) {
             auto at = hash(states_[i]) & (size - 1);
@@ -197,7 +196,7 @@ private:
         return h ^ h >> 32;
     }
 
-    // States are kept with nodes and attempts renumbered. The way is walked again with the numbers that it began with.
+    // States are stored with nodes and attempts renumbered. The trace repeats the steps with the original numbers.
     std::vector<std::string> trace_to(std::uint32_t last, packed const& end, bool breaks)
     {
         std::vector<packed> way{end};
@@ -236,10 +235,10 @@ report explore(Model const& m, std::uint64_t states_max)
     return explorer<Model>(m, states_max).run();
 }
 
-/// How a client is called in a trace.
+/// The name of a client in a trace.
 inline char letter(unsigned client) { return static_cast<char>('A' + client); }
 
-/// A model with its rules, and what is expected of it.
+/// A model with its rules, and its expected result.
 struct world {
     std::string name;
     std::string about;

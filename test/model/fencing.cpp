@@ -1,4 +1,4 @@
-// The fencing protocol without any clock or lock: are the tokens unique, and do they grow?
+// Model of the fencing protocol, without clocks and locks: are the tokens unique, and do they grow?
 #include "model/counters.hpp"
 #include "model/explorer.hpp"
 #include "model/worlds.hpp"
@@ -18,60 +18,64 @@ namespace {
 
 /// When a client believes that it has a token.
 enum class counting : std::uint8_t {
-    exact,                ///< as the protocol says: a quorum took exactly this number for it
-    granted,              ///< a quorum has carried out its TAKE, whether or not it took the number
-    majority_of_granted,  ///< so it has, and a majority of these nodes took the number
+    exact,                ///< correct: a quorum took exactly this number for it
+    granted,              ///< a quorum has carried out its TAKE, even if it did not take the number
+    majority_of_granted,  ///< like `granted`, and a majority of these nodes took the number
     highest,              ///< a quorum has answered its INCR: the highest answer is the token
-    lowest,               ///< the same with the lowest answer, as the others have passed it
+    lowest,               ///< like `highest`, with the lowest answer: the other nodes have passed it
 };
 
-/// What is explored, and which rule of the protocol is broken.
+/// The explored protocol, and the rule that is broken.
 struct fencing_rules {
     unsigned nodes = 3;
     unsigned attempts = 2;
     unsigned quorum = 2;
-    unsigned numbers = 4;    ///< proposals, hints and counters are anything up to here
-    unsigned forgetful = 0;  ///< so many nodes may forget their counters, as often as they like
-    bool resends = false;    ///< commands are carried out any number of times; what a node answered last counts
+    unsigned numbers = 4;    ///< the highest proposal, hint or counter
+    unsigned forgetful = 0;  ///< so many nodes may forget their counters, any number of times
+    bool resends = false;    ///< commands may be carried out several times; the last answer of a node counts
 
-    bool compares = true;  ///< false: TAKE overwrites a higher counter too, and every change is answered with "taken"
-    bool equal_is_taken = false;  ///< so is a TAKE that finds just this number, as if it had come before
-    bool increments = true;       ///< false: the second trip raises counters and asks for them, and adds nothing
-    bool ends = false;            ///< a counter that has come to `numbers` stays there, and INCR answers that again
-    bool reproposes = false;      ///< a client goes on to a higher number, and counts who took the lower one
+    bool compares = true;  ///< false: TAKE also overwrites a higher counter, and each change is answered with "taken"
+    bool equal_is_taken = false;  ///< a TAKE that finds just this number counts, as if it had come before
+    bool increments = true;       ///< false: the second trip raises the counters and reads them, without adding one
+    bool ends = false;            ///< a counter that has reached `numbers` stays there, and INCR answers it again
+    bool reproposes = false;      ///< a client goes on to a higher number, and counts nodes that took the lower one
     model::counting counting = counting::exact;
 };
 
-/** The protocol of the fencing tokens: whatever may happen to the counters, in any order.
+/** The protocol of the fencing tokens. Anything may happen to the counters, in any order.
 
-    Each node has a counter. An attempt sends TAKE with a number of its own to all nodes: a node whose counter is lower
-    sets it to this number and answers "taken" (`ZADD GT CH`). If a quorum took it, it is the token. If not, the attempt
-    sends RAISE with another number, to which a node raises its counter if that is lower (`ZADD GT`), and INCR: the node
-    adds one and answers what it has now (`ZINCRBY`). If a quorum answered the same, this is the token.
+    Each node has a counter. An attempt sends TAKE with a number of its own to all nodes. A node whose counter is lower
+    sets it to this number and answers "taken" (`ZADD GT CH`). If a quorum took the number, it is the token.
+
+    If not, the attempt sends RAISE with another number, to which a node raises its counter if that is lower
+    (`ZADD GT`). It also sends INCR: the node adds one and answers its counter (`ZINCRBY`). If a quorum answered the
+    same number, that is the token.
 
     - F1: no two completed attempts have the same token.
-    - F2: an attempt that begins when another has completed gets a higher token.
+    - F2: an attempt that begins after another has completed gets a higher token.
 
-    Both are violated only at the moment in which an attempt completes, so that is where they are checked.
+    Both can break only when an attempt completes, so they are checked then.
 
-    More is possible here than in the protocol:
-    - *There are no locks.* Whatever nodes have granted, and whenever they do so again, their answers may be among
-      these.
-    - *Any command, at any moment*: a node may carry out INCR before TAKE, or though the first trip did well. RAISE
-      comes with any number, even if nobody has sent it.
-    - *A quorum may be mixed* of nodes that took a number by TAKE, and nodes that answered it to INCR.
+    The model allows more than the protocol:
 
-    What need not be explored, because each behaviour that it adds has a twin here that breaks the same property:
-    - *Losing a command* is never carrying it out: nothing waits for it. So is a TAKE that is not taken.
-    - *A command whose answer does not count*, because it is lost or late, or is not the token in the end, does no more
-      to a counter than a RAISE. So do those of attempts that give up, of completed ones, and of all that came before:
-      counters begin at zero. Of a command that is sent again one answer counts, at most; `resends` explores it
-      nevertheless.
-    - *RAISE* is carried out just before an INCR at its node: a TAKE would either set a higher number, or not be taken.
-      *A node forgets* just before its next command. Going back to an older counter is to forget, and a RAISE.
-    - *An attempt begins* with the first command whose answer counts: the later, the more must be below its token. It
-      chooses its number when it is needed.
-    - *Answers arrive* at once: what is completed earlier binds more attempts.
+    - *There are no locks.* Nodes may grant anything at any time, so the answers of any nodes may count.
+    - *Any command at any moment*: a node may carry out INCR before TAKE, or although the first trip succeeded. RAISE
+      comes with any number, even one that nobody has sent.
+    - *A quorum may be mixed*: some nodes took a number by TAKE, others answered it to INCR.
+
+    Some behaviour need not be explored. Each step that it adds has a twin in the model that breaks the same property:
+
+    - *A lost command* is never carried out: nothing waits for it. A TAKE that is not taken is the same.
+    - *A command whose answer does not count* does no more to a counter than a RAISE. Such an answer is lost, late, or
+      not the token in the end. Commands of attempts that give up, that have completed, or that came before all others,
+      do the same: counters begin at zero. If a command is sent again, at most one answer counts; `resends` explores
+      this nevertheless.
+    - *RAISE* is carried out just before an INCR at the same node. At another time, a TAKE would either set a higher
+      number, or not be taken.
+    - *A node forgets* just before its next command. Going back to an older counter is forgetting, then a RAISE.
+    - *An attempt begins* with the first command whose answer counts: the later it begins, the more tokens must be
+      lower. It chooses its number when it needs the number.
+    - *Answers arrive* at once: an attempt that completes earlier restricts more attempts.
 */
 class fencing {
 public:
@@ -81,10 +85,10 @@ public:
     };
     struct attempt {
         bool completed = false;
-        std::uint8_t number = 0;  ///< of its TAKE, 0 as long as none was carried out; when it has completed, its token
-        std::uint8_t value = 0;   ///< the answer to its INCR that counts; 0 as long as there is none
+        std::uint8_t number = 0;  ///< the number of its TAKE, 0 before one was carried out; after completion, its token
+        std::uint8_t value = 0;   ///< the answer to its INCR that counts; 0: none yet
         std::uint8_t floor = 0;   ///< the highest token that was complete when it began
-        std::array<std::uint8_t, nodes_max> at{};  ///< for each node, what the client has in hand
+        std::array<std::uint8_t, nodes_max> at{};  ///< for each node, the answers that the client has
     };
     static constexpr std::uint8_t granted = 1, taken = 2, answered = 4;
 
@@ -129,8 +133,8 @@ public:
                                             : increment(s, how.attempt, how.node, how.number);
     }
 
-    // Completes the attempt if it has a token, and names the property that this breaks. Then only its token matters any
-    // more.
+    // Completes the attempt if it has a token, and returns the property that this breaks. From then on, only its token
+    // matters.
     char const* settle(state const&, state& s, step const& how) const
     {
         auto& me = s.attempts[how.attempt];
@@ -197,7 +201,7 @@ public:
     }
 
 private:
-    // False if the attempt cannot send it, or if it does nothing.
+    // Returns false if the attempt cannot send the command, or if the command does nothing.
     bool take(state& s, unsigned a, unsigned n, std::uint8_t number) const
     {
         auto& me = s.attempts[a];
@@ -221,8 +225,8 @@ private:
         return true;
     }
 
-    // The node was raised to the number just below. False if the number cannot be the answer, or if this answer does
-    // not count.
+    // The node was raised to the number minus one. Returns false if the number cannot be the answer, or if the answer
+    // does not count.
     bool increment(state& s, unsigned a, unsigned n, std::uint8_t number) const
     {
         auto& me = s.attempts[a];
@@ -246,7 +250,7 @@ private:
         return true;
     }
 
-    // What the client believes to be its token; 0: it has none yet.
+    // The number that the client believes to be its token; 0: none yet.
     std::uint8_t token(attempt const& a) const
     {
         switch (rules_.counting) {
@@ -282,9 +286,9 @@ std::vector<world> fencing_worlds()
     w.safe("fence_4x3", "4 nodes, 3 attempts, 3 numbers", {.nodes = 4, .attempts = 3, .quorum = 3, .numbers = 3});
     w.safe("fence_5x2", "5 nodes, 2 attempts, 7 numbers", {.nodes = 5, .quorum = 3, .numbers = 7});
     w.safe("fence_5x3", "5 nodes, 3 attempts, 3 numbers", {.nodes = 5, .attempts = 3, .quorum = 3, .numbers = 3});
-    w.safe("resent", "any command is carried out again", {.numbers = 7, .resends = true});
-    w.safe("resent_3", "3 attempts, any command is carried out again", {.attempts = 3, .numbers = 3, .resends = true});
-    w.safe("resent_forget", "so it is, quorum 3 of 3, 1 node forgets",
+    w.safe("resent", "any command may be carried out again", {.numbers = 7, .resends = true});
+    w.safe("resent_3", "3 attempts, any command again", {.attempts = 3, .numbers = 3, .resends = true});
+    w.safe("resent_forget", "any command again, quorum 3 of 3, 1 node forgets",
            {.quorum = 3, .numbers = 3, .forgetful = 1, .resends = true});
     w.safe("forget_3q3_1", "quorum 3 of 3, 1 node forgets", {.quorum = 3, .forgetful = 1});
     w.safe("forget_3q3_2", "quorum 3 of 3, 2 nodes forget", {.quorum = 3, .forgetful = 2});
@@ -299,7 +303,8 @@ std::vector<world> fencing_worlds()
             {.attempts = 3, .quorum = 3, .forgetful = 2});
     w.large("forget_5q4_2_4", "quorum 4 of 5, 2 nodes forget", {.nodes = 5, .quorum = 4, .forgetful = 2});
 
-    w.control("no_quorum_of_takes", "who has granted counts, even if it did not take", {.counting = counting::granted});
+    w.control("no_quorum_of_takes", "a node that granted counts, even if it did not take",
+              {.counting = counting::granted});
     w.control("equal_is_taken", "a node that has just this number counts as taken", {.equal_is_taken = true});
     w.control("counter_overwritten", "TAKE overwrites higher counters", {.compares = false});
     w.control("no_increment", "the second trip raises, and adds nothing", {.increments = false});
@@ -310,8 +315,8 @@ std::vector<world> fencing_worlds()
               {.nodes = 4, .quorum = 3, .counting = counting::majority_of_granted});
     w.control("majority_of_granted_5", "5 nodes, a majority of those that granted suffices",
               {.nodes = 5, .quorum = 3, .counting = counting::majority_of_granted});
-    w.control("earlier_round_counts", "who took one number counts for the next one", {.reproposes = true});
-    w.control("counter_ends", "counters come to their end, and INCR adds nothing", {.ends = true});
+    w.control("earlier_round_counts", "a node that took one number counts for the next", {.reproposes = true});
+    w.control("counter_ends", "counters reach their end, and INCR adds nothing", {.ends = true});
     w.control("forget_3q2_1", "majority of 3, 1 node forgets", {.forgetful = 1});
     w.control("forget_3q3_3", "quorum 3 of 3, 3 nodes forget", {.quorum = 3, .forgetful = 3});
     w.control("forget_5q4_3", "quorum 4 of 5, 3 nodes forget", {.nodes = 5, .quorum = 4, .forgetful = 3});

@@ -11,7 +11,7 @@
 
 namespace redlock::model {
 
-/// A state in 128 bits. What goes in last comes out first.
+/// A state in 128 bits: a stack of fields, last in, first out.
 struct packed {
     std::uint64_t high = 0, low = 0;
 
@@ -38,7 +38,7 @@ constexpr unsigned attempts_max = 4;
 
 using numbering = std::array<std::uint8_t, attempts_max>;
 
-/// Writes the fields of a state into a number, the first field into the lowest bits, with the attempts in another
+/// Writes the fields of a state into a number, the first field into the lowest bits. It writes the attempts in another
 /// order.
 class field_writer {
 public:
@@ -52,7 +52,7 @@ public:
         width_ += bits;
     }
 
-    /// A field that names an attempt. The first attempt has the number @p first, and lower numbers name none.
+    /// A field that names an attempt. The first attempt has the number @p first; lower numbers name no attempt.
     void name(unsigned field, unsigned bits, unsigned first = 1)
     {
         if (field >= first) {
@@ -78,7 +78,7 @@ private:
     bool fits_ = true;
 };
 
-/// Reads what a field_writer has written, with the attempts in the order of the numbers.
+/// Reads what a field_writer has written, with the attempts in the order of their numbers.
 class field_reader {
 public:
     explicit field_reader(std::uint64_t value) : value_(value) {}
@@ -99,7 +99,7 @@ private:
     unsigned width_ = 0;
 };
 
-/// What models of three nodes have in common.
+/// The common part of the models with three nodes.
 struct three_nodes {
     static constexpr unsigned node_count = 3, majority = 2;
     static constexpr unsigned nodes() { return node_count; }
@@ -109,11 +109,11 @@ struct three_nodes {
 
     Nodes are alike: each sends and receives the same messages, and quorums only count them. Attempts are alike: what
     distinguishes them (phase, token, hint, …) is part of the state. So a renumbered state has renumbered successors,
-    and breaks a property exactly if the other does.
+    and breaks a property exactly if the original state does.
 
     The model lists its fields once, for a field_writer and for a field_reader:
-    - `attempt_fields(bits, s, a)`: what the state says of this attempt alone;
-    - `node_fields(bits, s, n)`: what it says of this node, also to each of the attempts `bits.attempt(i)`;
+    - `attempt_fields(bits, s, a)`: the fields of this attempt alone;
+    - `node_fields(bits, s, n)`: the fields of this node, also those for each of the attempts `bits.attempt(i)`;
     - `other_fields(bits, s)`, if there are any.
 */
 template <class Model>
@@ -153,7 +153,7 @@ public:
         packed best;
         bool first = true;
         do {
-            // Sorted by what they are; only among equals every order is tried.
+            // Attempts are sorted by their own fields. Every order is tried only among equal ones.
             if (!std::is_sorted(order.begin(), end, [&](auto a, auto b) { return owns[a] < owns[b]; }))
                 continue;
             auto const candidate = pack(s, owns, order);

@@ -1,4 +1,4 @@
-// Explores every state of the protocols, and checks that each broken protocol is seen to be broken. Run with --help.
+// Explores every state of the protocols, and checks that it finds each broken variant. Run with --help.
 
 #include "cli/early_exit.hpp"
 #include "cli/option_parser.hpp"
@@ -19,9 +19,9 @@ namespace {
 using namespace redlock::model;
 
 constexpr char about[] =
-    R"(Explores every state that the protocols can reach in small worlds. Exit status 0 only if no violation was found where
-none may be, and one in every control: a world in which a rule is left out. Without an option: the small worlds, within
-a minute and 1 GiB.)";
+    R"(Explores every state that the protocols can reach in small worlds. Exit status 0 only if every correct
+protocol holds, and a violation is found in every control: a world in which a rule is left out. Without an option: the
+small worlds, within a minute and 1 GiB.)";
 
 // A state takes up to 31 bytes.
 constexpr std::uint64_t states_max = 30'000'000;
@@ -33,7 +33,7 @@ std::vector<world> all_worlds()
     for (auto const& more : {moves_worlds(), exclusion_worlds(), sets_worlds(), shared_worlds(), reader_tokens_worlds(),
                              progress_worlds(), slots_worlds()})
         all.insert(all.end(), more.begin(), more.end());
-    // Controls last.
+    // The controls come last.
     std::stable_partition(all.begin(), all.end(), [](world const& w) { return w.safe; });
     return all;
 }
@@ -45,14 +45,14 @@ struct settings {
     std::string only;
 };
 
-// What was found, and whether that is right.
+// The result as a text, and whether it is the expected one.
 std::pair<std::string, bool> verdict(world const& w, report const& r)
 {
     if (!r.complete)
         return {"NOT FINISHED: too many states", false};
     if (w.safe)
         return r.wrong.empty() ? std::pair(std::string("holds"), true) : std::pair("VIOLATED: " + r.wrong, false);
-    return r.wrong.empty() ? std::pair(std::string("NOTHING FOUND, though it is broken"), false)
+    return r.wrong.empty() ? std::pair(std::string("NO VIOLATION FOUND, although a rule is broken"), false)
                            : std::pair(fmt::format("found: {}", r.wrong), true);
 }
 
@@ -98,10 +98,10 @@ settings parse(std::vector<std::string> arguments)
     settings s;
     std::string traced;
     redlock::cli::option_parser line("redlock_model", about);
-    line.add_flag("--large", s.large, "the large ones as well: 25 minutes, 2 GiB");
-    line.add_text("--world", "NAME", s.only, "only this one");
-    line.add_text("--trace", "NAME", traced, "only this one, and the shortest way to its violation");
-    line.add_flag("--list", s.list, "the worlds");
+    line.add_flag("--large", s.large, "explores the large worlds, too: 25 minutes, 2 GiB");
+    line.add_text("--world", "NAME", s.only, "explores only this world");
+    line.add_text("--trace", "NAME", traced, "explores only this world, and prints the shortest way to its violation");
+    line.add_flag("--list", s.list, "prints the worlds");
     line.read(std::move(arguments));
 
     s.trace = !traced.empty();
@@ -109,7 +109,7 @@ settings parse(std::vector<std::string> arguments)
         s.only = traced;
     auto const worlds = all_worlds();
     if (!s.only.empty() && std::ranges::find(worlds, s.only, &world::name) == worlds.end())
-        line.refuse(fmt::format("there is no world \"{}\"; --list tells which there are", s.only));
+        line.refuse(fmt::format("there is no world \"{}\"; --list prints the worlds", s.only));
     return s;
 }
 

@@ -1,4 +1,4 @@
-// Fencing tokens while the set of nodes changes, without any clock or lock: are they unique, and do they grow?
+// Model of fencing tokens while the set of nodes changes, without clocks and locks: are they unique, and do they grow?
 #include "model/explorer.hpp"
 #include "model/worlds.hpp"
 
@@ -16,51 +16,50 @@ namespace redlock::model {
 
 namespace {
 
-/// When the operator reads the counters of the old set, and raises others to the highest of them.
+/// When the operator reads the counters of the old set, and raises other counters to the highest of these.
 enum class raising : std::uint8_t {
-    late,   ///< when no client names the old set any more
+    late,   ///< after all clients have stopped naming the old set
     early,  ///< before a client names the new set
 };
 
-/// What is explored, and which rule of the procedure is broken.
+/// The explored procedure, and the rule that is broken.
 struct moves_rules {
-    /// One after the other; of each its nodes, a bit for each.
+    /// The sets, one after the other; a bit for each node of a set.
     std::vector<unsigned> sets = {0b0111, 0b1111, 0b1110};
     unsigned attempts = 3;
-    unsigned numbers = 3;  ///< proposals and counters are anything up to here
+    unsigned numbers = 3;  ///< the highest proposal or counter
     bool stops = false;    ///< all clients stop before the new set is named: no two sets are named at once
 
     raising when = raising::late;
     bool raises = true;          ///< false: no counter is raised
-    bool raises_every = true;    ///< false: of the nodes that the old set has not
+    bool raises_every = true;    ///< false: only those of nodes that are not in the old set
     bool reads_majority = true;  ///< false: one node of the old set is enough
 };
 
-/** How the set of nodes is changed: attempts of clients that name one set or the other, and an operator who raises
-    counters.
+/** The change of the set of nodes: attempts of clients name one set or the other, and an operator raises counters.
 
     An attempt names a set. It has completed with a number if a majority of that set took exactly this number for it. A
-    node takes a number if its counter is lower. (What a node answers in a second round is another number that it takes:
-    @ref fencing explores both rounds.)
+    node takes a number if its counter is lower. A node's answer in a second round is another number that it takes; @ref
+    fencing explores both rounds.
 
-    To change the set, clients name the new set one after the other, until nobody names the old one. Attempts that have
-    not completed by then are abandoned; their requests may still be carried out. The operator reads counters of the old
-    set one at a time, and raises others one at a time, while clients go on.
+    To change the set, clients name the new set one after the other, until no client names the old one. Attempts that
+    have not completed by then are abandoned; their requests may still be carried out. While clients go on, the operator
+    reads counters of the old set one at a time, and raises others one at a time.
 
     - M1: no two completed attempts have the same token, whichever sets they name.
-    - M2: an attempt that begins when another has completed gets a higher token.
+    - M2: an attempt that begins after another has completed gets a higher token.
 */
 class moves {
 public:
     struct node {
-        std::uint8_t sets = 0;  ///< a bit for each set that it is in
+        std::uint8_t sets = 0;  ///< a bit for each set that contains it
         std::uint8_t counter = 0;
         bool read = false, raised = false;  ///< by the operator, in this change
     };
     enum class phase : std::uint8_t { going_on, abandoned, completed };
     struct attempt {
         model::moves::phase phase{};
-        std::uint8_t set = 0;     ///< that it names
+        std::uint8_t set = 0;     ///< the set that it names
         std::uint8_t number = 0;  ///< 0: it has not begun
         std::uint8_t floor = 0;   ///< the highest token that was complete when it began
         std::array<bool, nodes_max> taken{};
@@ -68,9 +67,9 @@ public:
     struct state {
         std::array<node, nodes_max> nodes{};
         std::array<attempt, attempts_max> attempts{};
-        std::uint8_t old_set = 0;  ///< the new one is that behind it
+        std::uint8_t old_set = 0;  ///< the new set is the next one
         bool old_is_named = true;
-        std::uint8_t highest = 0;  ///< of the counters that the operator has read
+        std::uint8_t highest = 0;  ///< the highest counter that the operator has read
     };
     struct step {
         enum class kind : std::uint8_t { take, leave, read, raise, next } what;
@@ -141,8 +140,8 @@ public:
         return false;
     }
 
-    // Completes the attempt if it has a token, and names the property that this breaks. Only its token matters from
-    // then on.
+    // Completes the attempt if it has a token, and returns the property that this breaks. From then on, only its token
+    // matters.
     char const* settle(state const&, state& s, step const& how) const
     {
         auto& me = s.attempts[how.attempt];
@@ -232,7 +231,7 @@ private:
 
     static bool is_in(node const& n, unsigned set) { return (n.sets >> set & 1) != 0; }
 
-    // False if the attempt does not ask this node, or if the node does not take the number.
+    // Returns false if the attempt does not ask this node, or if the node does not take the number.
     bool take(state& s, step const& how) const
     {
         auto& me = s.attempts[how.attempt];
@@ -290,7 +289,7 @@ private:
         return true;
     }
 
-    // The set behind the new one is to be named.
+    // Clients begin to change to the next set.
     bool next(state& s) const
     {
         if (s.old_is_named || !has_raised(s) || s.old_set + 2u >= rules_.sets.size())
@@ -334,12 +333,11 @@ std::vector<world> moves_worlds()
 {
     worlds<moves, moves_rules> w;
 
-    w.safe("move_3_4_3", "a node is added, then one is taken away", {});
-    w.safe("move_4_3_4", "a node is taken away, then one is added",
-           {.sets = {0b01111, 0b01110, 0b11110}, .attempts = 2});
+    w.safe("move_3_4_3", "a node is added, then one is removed", {});
+    w.safe("move_4_3_4", "a node is removed, then one is added", {.sets = {0b01111, 0b01110, 0b11110}, .attempts = 2});
     w.safe("move_stopped_5_3", "all clients stop, 5 nodes become 3 of these",
            {.sets = {0b11111, 0b00111}, .stops = true});
-    w.safe("move_stopped_3_3", "all clients stop, 3 nodes become 3 others but for one",
+    w.safe("move_stopped_3_3", "all clients stop, 2 of 3 nodes are replaced",
            {.sets = {0b00111, 0b11100}, .stops = true});
 
     w.control("move_raised_early", "only the new node is raised, before it is named",

@@ -23,7 +23,7 @@ struct node_keys {
 
     struct key {
         std::uint8_t owner = 0;  ///< 0: none, otherwise the client plus one
-        std::uint8_t left = 0;   ///< ticks for which it lives; where there is no time, nothing
+        std::uint8_t left = 0;   ///< ticks until it expires; unused in models without time
     };
     std::array<key, most> all{};
 
@@ -33,7 +33,7 @@ struct node_keys {
     }
     bool are_ours(key_numbers of, unsigned who) const { return ours(of, who) == of.size(); }
 
-    /// How many are, from the first on.
+    /// How many of the keys, from the first on, @p who owns.
     unsigned ours(key_numbers of, unsigned who) const
     {
         return static_cast<unsigned>(std::ranges::find_if(of, [&](auto k) { return all[k].owner != who; })
@@ -50,7 +50,7 @@ struct node_keys {
         return std::ranges::any_of(of, [&](auto k) { return all[k].owner == who; });
     }
 
-    /// *acquire-all*: whether it grants.
+    /// *acquire-all*. Returns whether it grants.
     bool acquire(key_numbers of, unsigned who, unsigned ttl)
     {
         bool const granted = are_free(of);
@@ -59,8 +59,8 @@ struct node_keys {
         return granted;
     }
 
-    /// *contend-all* of one that grows: raises what is ours and sets what is free, up to the first that is neither;
-    /// what is ours behind that goes. Whether it grants.
+    /// *contend-all* of a set that grows. It prolongs keys of @p who and sets free ones, up to the first foreign key.
+    /// It releases the keys of @p who behind that. Returns whether it grants.
     bool grow(key_numbers of, unsigned who, unsigned ttl)
     {
         auto const taken = std::ranges::find_if(of, [&](auto k) { return all[k].owner != 0 && all[k].owner != who; });
@@ -70,7 +70,7 @@ struct node_keys {
         return before == of.size();
     }
 
-    /// *extend-all* that heals: whether all were ours. Changes nothing if others have one.
+    /// *extend-all* that heals. Changes nothing if others own a key. Returns whether @p who owned all keys.
     bool extend(key_numbers of, unsigned who, unsigned ttl)
     {
         bool const counts = are_ours(of, who);
@@ -88,7 +88,7 @@ struct node_keys {
         }
     }
 
-    /// What no script does: it counts if some are ours.
+    /// A wrong extension, which no script does: it counts if @p who owns some of the keys.
     bool extend_some(key_numbers of, unsigned who, unsigned ttl)
     {
         bool const counts = has_ours(of, who);
@@ -96,7 +96,7 @@ struct node_keys {
         return counts;
     }
 
-    /// Raises what is ours, too. By itself, no script does this.
+    /// Sets the free keys, and prolongs those of @p who. No script does only this.
     void set_what_is_free(key_numbers of, unsigned who, unsigned ttl)
     {
         for (auto const k : of) {
@@ -118,7 +118,7 @@ struct node_keys {
     }
 };
 
-/// What the clients want: for each a word with a letter for each key, in the order in which it names them.
+/// The sets that clients want: for each client a word with a letter for each key, in the client's order.
 class wanted_sets {
 public:
     explicit wanted_sets(std::vector<std::string_view> words) : words_(std::move(words))
@@ -138,7 +138,7 @@ public:
     unsigned keys() const { return keys_; }
     key_numbers operator[](std::size_t i) const { return numbers_[i]; }
 
-    /// Nothing has happened yet. Clients that want the same are alike, and have the number of the first of these.
+    /// The initial state. Clients that want the same are alike, and have the number of the first of them.
     template <class State>
     State begin() const
     {
@@ -148,7 +148,7 @@ public:
         return s;
     }
 
-    /// The same for each client that is looked at.
+    /// Visits one initial state for each client, with `looked_at` set for that client.
     template <class State>
     void look_at_each(auto visit) const
     {

@@ -1,4 +1,4 @@
-// Several locks at once, without any clock and without any fault: can everybody still get what he wants?
+// Model of several locks at once, without clocks and faults: can every client still get what it wants?
 #include "model/explorer.hpp"
 #include "model/node_keys.hpp"
 #include "model/worlds.hpp"
@@ -18,42 +18,42 @@ namespace redlock::model {
 
 namespace {
 
-/// What is explored.
+/// The explored protocol.
 struct progress_rules {
-    std::vector<std::string_view> sets = {"ab", "ab"};  ///< what each client wants: a letter for each lock, in the
-                                                        ///< order of the keys
+    std::vector<std::string_view> sets = {"ab", "ab"};  ///< each client's set: a letter for each lock, in key order
 
-    /// What a client does not give back when it has lost a round.
+    /// The keys that a client keeps when it has lost a round.
     enum class keeping : std::uint8_t {
-        nothing,     ///< it asks for all again
-        prefix,      ///< the first so many keys that a quorum of nodes holds
-        everything,  ///< a broken rule: whatever it got, wherever that is
+        nothing,     ///< it asks again for everything
+        prefix,      ///< the first keys, as many as a quorum of nodes holds
+        everything,  ///< a broken rule: everything it got, on any node
     } keeps = keeping::prefix;
 };
 
-/** What *acquire-all* and *contend-all* do to the keys of three nodes, requests of different clients in any order.
-    Nothing is lost, nothing expires, nobody gives up.
+/** The effects of *acquire-all* and *contend-all* on the keys of three nodes, with requests of different clients in any
+    order. Nothing is lost, nothing expires, and no client gives up.
 
-    A client asks all nodes, and has what it wants when a quorum has granted all of it. It releases that at any moment,
-    and asks again. A round is lost when a quorum cannot be reached any more; what the client does not keep is given
-    back, on each node before it asks there again. So a wait that never ends is not seen as such; what is seen is a
-    state that nobody can leave:
+    A client asks all nodes, and holds its set when a quorum has granted all of it. It releases the set at any moment,
+    and asks again. A round is lost when a quorum cannot be reached any more. The client gives back what it does not
+    keep, on each node before it asks that node again.
 
-    - W: from each state there is a way to one in which the client that is looked at holds its set. Each is looked at in
-      turn.
+    The model cannot see an endless wait. It sees a state that no client can leave:
+
+    - W: from each state there is a way to a state in which one client, marked by `looked_at`, holds its set. Each
+      client is marked in turn.
 */
 class progress : public three_nodes {
 public:
     static constexpr char const* stuck = "W: a client can never get what it wants";
 
-    /// Of a client at a node: to be asked; has answered; has keys to give back first.
+    /// The state of a client at a node: it is to be asked; it has answered; it has keys to give back first.
     enum class at : std::uint8_t { open, answered, owing };
 
     struct client {
-        std::uint8_t wants = 0;  ///< which of the rules' sets
+        std::uint8_t wants = 0;  ///< the index of its set in the rules
         bool looked_at = false;
         bool holds = false;
-        std::uint8_t kept = 0;  ///< so many keys stay where they are
+        std::uint8_t kept = 0;  ///< the number of keys that it keeps
         std::array<progress::at, node_count> nodes{};
     };
     struct state {
@@ -90,7 +90,7 @@ public:
         return std::ranges::any_of(s.clients, [](auto& c) { return c.looked_at && c.holds; });
     }
 
-    // False if it is not the time for it.
+    // Returns false if the step is not possible now.
     bool carry_out(state& s, step const& how) const
     {
         auto& me = s.clients[how.client];
@@ -182,7 +182,7 @@ private:
         me.holds = granted >= majority;
     }
 
-    // False if a quorum may grant yet.
+    // Returns false if a quorum may still grant.
     bool lose(state& s, unsigned c) const
     {
         using keeping = progress_rules::keeping;
@@ -205,7 +205,7 @@ private:
         return true;
     }
 
-    // What is not kept is to be given back, where there is something.
+    // Marks the nodes that have keys which the client must give back.
     void part(state& s, unsigned c) const
     {
         auto& me = s.clients[c];
@@ -240,7 +240,7 @@ std::vector<world> progress_worlds()
     w.safe("progress_singles", "{a,b} {a} {b} grow", {.sets = {"ab", "a", "b"}});
     w.safe("progress_abc", "{a,b,c} {a,b,c} {b} grow", {.sets = {"abc", "abc", "b"}});
 
-    w.control("progress_keep_all", "{a,b} {a,b} {a,b}: what was got is kept",
+    w.control("progress_keep_all", "{a,b} {a,b} {a,b}: each keeps everything it got",
               {.sets = {"ab", "ab", "ab"}, .keeps = keeping::everything});
     w.control("progress_own_order", "{a,b} {b,a} {a}: each grows in an order of its own", {.sets = {"ab", "ba", "a"}});
     return w.all;

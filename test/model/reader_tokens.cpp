@@ -1,4 +1,4 @@
-// The numbers of readers between the tokens of writers, without any clock or lock: do they keep the order?
+// Model of readers' numbers between writers' tokens, without clocks and locks: do they keep the order?
 #include "model/counters.hpp"
 #include "model/explorer.hpp"
 #include "model/worlds.hpp"
@@ -19,39 +19,42 @@ namespace {
 
 /// When a reader believes that it has a number.
 enum class reading : std::uint8_t {
-    exact,      ///< as the protocol says: a quorum has answered this number, or has been raised to it
-    highest,    ///< a quorum has answered: the highest answer is the number, and is not written back
-    lowest,     ///< the same with the lowest answer
+    exact,      ///< correct: a quorum has answered this number, or was raised to it
+    highest,    ///< the highest answer of a quorum is the number, and is not written back
+    lowest,     ///< like `highest`, with the lowest answer
     one_write,  ///< the highest answer, written back to one node
 };
 
-/// What is explored, and which rule of the protocol is broken.
+/// The explored protocol, and the rule that is broken.
 struct reader_tokens_rules {
     std::string_view attempts = "wwrr";  ///< writers and readers
     unsigned quorum = 2;
-    unsigned numbers = 4;    ///< tokens and counters are anything up to here
-    unsigned forgetful = 0;  ///< so many nodes may forget their counters, as often as they like
+    unsigned numbers = 4;    ///< the highest token or counter
+    unsigned forgetful = 0;  ///< so many nodes may forget their counters, any number of times
 
     model::reading reading = model::reading::exact;
-    bool compares = true;  ///< false: what is written back overwrites a higher counter, too
+    bool compares = true;  ///< false: a number that is written back also overwrites a higher counter
 };
 
-/** Readers draw no tokens: two of them would refuse each other at the resource. A reader's number is what a quorum of
-    the writers' counters are.
+/** Readers draw no tokens, because two readers would refuse each other at the resource. A reader's number is the value
+    that a quorum of the writers' counters has.
 
-    Writers do what @ref fencing tells of them: TAKE, and if need be INCR. A reader asks all nodes for their counters
-    (`ZSCORE`). If a quorum answered the same, this is its number. If not, it writes the highest answer of a quorum, at
-    least 1, back to the nodes (`ZADD GT`); it is the number when a quorum has answered it, or has carried that out.
+    Writers do what @ref fencing describes: TAKE, and INCR if needed. A reader asks all nodes for their counters
+    (`ZSCORE`). If a quorum answered the same number, that is its number. If not, the reader writes the highest answer
+    of a quorum, at least 1, back to the nodes (`ZADD GT`). That is its number when a quorum has answered it, or has
+    carried out the write.
 
     - F1: no two writers have the same token.
-    - F2: a writer that begins when another, or a reader, has completed gets a higher token.
-    - F3: a reader that begins when another, or a writer, has completed has no lower number.
+    - F2: a writer that begins after another writer or a reader has completed gets a higher token.
+    - F3: a reader that begins after another reader or a writer has completed has no lower number.
 
-    What is more than in the protocol, and what need not be explored, is told with @ref fencing. To a reader it means:
-    - *A reader begins* with the first answer that counts, and knows then which number it will be: an answer that does
+    @ref fencing describes what the model allows beyond the protocol, and what need not be explored. For a reader this
+    means:
+
+    - *A reader begins* with the first answer that counts. It knows then which number it will have: an answer that does
       not fit is lost.
-    - *Just before a node answers this number* it may have been raised to that, by commands of attempts that came to
-      nothing. Where it answers another, it need not be raised before.
+    - *Just before a node answers this number*, commands of failed attempts may have raised the node to it. If the node
+      answers another number, it need not be raised before.
 */
 class reader_tokens {
 public:
@@ -64,13 +67,13 @@ public:
     struct attempt {
         bool writes = false;
         bool completed = false;
-        std::uint8_t number = 0;  ///< of a writer's TAKE, or a reader's; when it has completed, what it has
+        std::uint8_t number = 0;  ///< of a writer's TAKE, or of a reader; after completion, the result
         std::uint8_t value = 0;   ///< the answer to a writer's INCR
         std::uint8_t floor = 0;   ///< the highest number that was complete when it began
-        std::array<std::uint8_t, node_count> at{};  ///< for each node, what the client has in hand
+        std::array<std::uint8_t, node_count> at{};  ///< for each node, the answers that the client has
     };
-    /// Of a writer: the node has taken its number, or has answered its value. Of a reader: the node has answered, and
-    /// is at its number.
+    /// For a writer: the node has taken its number, or has answered its value. For a reader: the node has answered, and
+    /// has reached its number.
     static constexpr std::uint8_t taken = 1, counted = 2, answered = 1, reached = 2;
 
     struct state {
@@ -81,7 +84,7 @@ public:
         enum class kind : std::uint8_t { take, increment, read, read_other, write_back } what;
         std::uint8_t attempt = 0;
         std::uint8_t node = 0;
-        std::uint8_t number = 0;  ///< what a writer's node takes or answers; what the reader has or will have
+        std::uint8_t number = 0;  ///< what a writer's node takes or answers; or the reader's number
         bool forgets = false;     ///< the node has just forgotten its counter
     };
 
@@ -126,7 +129,7 @@ public:
         }
     }
 
-    // False if it cannot be sent, or if what comes of it does not matter.
+    // Returns false if the command cannot be sent, or if its effect does not matter.
     bool carry_out(state& s, step const& how) const
     {
         if (how.forgets && !forget(s.nodes, how.node, rules_.forgetful))
@@ -144,8 +147,8 @@ public:
         return false;
     }
 
-    // Completes the attempt if it has a number, and names the property that this breaks. Then only its number matters
-    // any more.
+    // Completes the attempt if it has a number, and returns the property that this breaks. From then on, only its
+    // number matters.
     char const* settle(state const&, state& s, step const& how) const
     {
         auto& me = s.attempts[how.attempt];
@@ -229,7 +232,7 @@ public:
     }
 
 private:
-    // The writer's number, or the answer to its INCR: the node was raised to the number just below.
+    // Carries out a writer's TAKE or INCR. Before an INCR, the node was raised to the number minus one.
     bool draw(state& s, step const& how) const
     {
         bool const takes = how.what == step::kind::take;
@@ -246,7 +249,7 @@ private:
         return true;
     }
 
-    // The node was raised to the reader's number, and answers it; or it answers what it has, which is another.
+    // The node answers a reader: with the reader's number, to which it was raised before, or with another number.
     bool read(state& s, step const& how) const
     {
         auto& me = s.attempts[how.attempt];
@@ -267,12 +270,12 @@ private:
         }
         if (rules_.reading == reading::exact && count_answers(me, answered) >= rules_.quorum && knows_highest(me)) {
             for (auto& each : me.at)
-                each |= answered;  // what else is answered does no more than what is written back
+                each |= answered;  // further answers do no more than a write
         }
         return true;
     }
 
-    // The highest of a quorum of answers.
+    // Writes back the highest answer of a quorum.
     bool write_back(state& s, step const& how) const
     {
         auto& me = s.attempts[how.attempt];
@@ -287,10 +290,10 @@ private:
         return true;
     }
 
-    // Of a reader: somebody has answered its number. Where there is no counter, 1 is the highest.
+    // For a reader: whether a node has answered its number. Without any counter, 1 is the highest number.
     static bool knows_highest(attempt const& a) { return count_answers(a, reached) > 0 || a.number == 1; }
 
-    // What the client believes to have after this step; 0: nothing yet.
+    // The number that the client believes to have after this step; 0: none yet.
     std::uint8_t number_of(attempt const& a, step const& how) const
     {
         if (!a.writes) {

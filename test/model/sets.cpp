@@ -1,4 +1,4 @@
-// Several locks at once, with time, crashes that forget, and renewals: is one of them ever held twice?
+// Model of several locks at once, with time, crashes that forget, and renewals: does a lock ever have two holders?
 #include "model/explorer.hpp"
 #include "model/node_keys.hpp"
 #include "model/worlds.hpp"
@@ -18,45 +18,46 @@ namespace redlock::model {
 
 namespace {
 
-/// What is explored, and which rule is left out.
+/// The explored protocol, and the rule that is left out.
 struct sets_rules {
-    std::vector<std::string_view> sets = {"ab", "bc"};  ///< what each client wants: a letter for each lock, in the
-                                                        ///< order of the keys
+    std::vector<std::string_view> sets = {"ab", "bc"};  ///< each client's set: a letter for each lock, in key order
     unsigned ttl = 3;                                   ///< in ticks
     bool forgets = true;                                ///< nodes crash, forget, and come back
-    bool quarantines = true;                            ///< for a ttl after that a node has no vote
-    bool grows = false;   ///< all rounds of an acquisition have one value, and keep in the order of the locks what they
-                          ///< can get
-    bool renews = false;  ///< also sets missing keys again; this does not count for this renewal
+    bool quarantines = true;                            ///< a node has no vote for one ttl after a restart
 
-    bool counts_some = false;     ///< a node sets those that are free, and counts if there are any
-    bool extends_some = false;    ///< so does a renewal
-    bool counts_earlier = false;  ///< who has granted all in an earlier round of one that grows counts for this one
-    bool trims_late = false;      ///< what gives keys back may be carried out behind a later round
+    /// All rounds of an acquisition have one value, and keep what they get, in the order of the locks.
+    bool grows = false;
+    bool renews = false;  ///< a renewal also sets missing keys again; such a node does not count for it
 
-    /// What a round that grows asks for: all, or only what comes behind the part that a quorum of nodes holds, or one
-    /// node.
+    bool counts_some = false;     ///< a node sets the free keys, and counts if there are any
+    bool extends_some = false;    ///< a renewal prolongs some keys, and counts if there are any
+    bool counts_earlier = false;  ///< a node that granted all in an earlier round counts for this round
+    bool trims_late = false;      ///< a request that gives keys back may be carried out after a later round
+
+    /// The keys for which a round of a set that grows asks. `rest_of_quorum` leaves out the part that a quorum of nodes
+    /// holds, `rest_of_one` the part that one node holds.
     enum class asking : std::uint8_t { all, rest_of_quorum, rest_of_one } asks = asking::all;
 };
 
-/** What the scripts for several locks do to the keys of three nodes, with time in ticks, any delays, and clocks that
-    agree.
+/** The effects of the scripts for several locks on the keys of three nodes, with time in ticks, any delays, and clocks
+    that agree.
 
     - E: no two clients whose validity is not over have a lock in common.
 
-    It stands on @ref exclusion: validity, quarantine and renewals are the same, and what need not be explored there
-    need not be here. A request may be carried out more than once, which is more than the protocol allows. One that
-    grows may also do what one that wants all or nothing would, so where one grows all do.
+    The model builds on @ref exclusion: validity, quarantine and renewals are the same, and what need not be explored
+    there need not be explored here. A request may be carried out more than once, which is more than the protocol
+    allows. A set that grows may also do what an all-or-nothing set does. So if one set grows in a world, all sets do.
 
-    Of one that grows,
-    - *a round begins* with the first of its requests that is granted: only votes of this round count, and the validity
-      is its. It may be lost at any moment.
-    - *Requests of earlier rounds* may be carried out as long as the value is wanted. Before the set is held they do
-      what those of this round do, less the vote. Later they are `step::kind::late`.
-    - *What is kept* is up to chance: anything from any number on may be given back. But on a node it is given back
-      before that carries out the requests of later rounds, so not after its vote.
-    - *What is left of a value that nobody wants* only keeps others out, also what a late request sets. So there are no
-      tombstones here: they spare others a wait, and that they are missing makes no two holders.
+    For a set that grows:
+
+    - *A round begins* with its first request that is granted. Only votes of this round count, and the validity is that
+      of this round. The round may be lost at any moment.
+    - *Requests of earlier rounds* may be carried out as long as the value is wanted. Before the set is held, they do
+      the same as requests of this round, but have no vote. Later they are `step::kind::late`.
+    - *The kept keys* are any: all keys from any number on may be given back. But on a node they are given back before
+      it carries out requests of later rounds, so not after its vote.
+    - *Leftovers of a value that nobody wants*, also the keys of a late request, only keep others out. So there are no
+      tombstones here: they save others a wait, but do not prevent two holders.
 */
 class sets : public three_nodes {
 public:
@@ -67,12 +68,12 @@ public:
         std::uint8_t quarantine = 0;
     };
     struct client {
-        std::uint8_t wants = 0;  ///< which of the rules' sets
+        std::uint8_t wants = 0;  ///< the index of its set in the rules
         sets::phase phase = sets::phase::idle;
         std::uint8_t left = 0;     ///< ticks of validity; zero while asking: between two rounds
-        std::uint8_t renewal = 0;  ///< ticks of validity that the renewal under way would give; 0: none is
-        std::uint8_t kept = 0;     ///< so many keys it does not ask for any more
-        bool again = false;  ///< the round is not its first; only looked at where something may come late that must not
+        std::uint8_t renewal = 0;  ///< ticks of validity that the renewal under way would give; 0: no renewal
+        std::uint8_t kept = 0;     ///< the number of keys that it no longer asks for
+        bool again = false;        ///< not its first round; used only with `trims_late`
         std::array<bool, node_count> consented{};
     };
     struct state {
@@ -154,7 +155,7 @@ public:
         return true;
     }
 
-    // Tidies up after a step, and names the property that it broke.
+    // Tidies up after a step. Returns the property that the step broke, or null.
     char const* settle(state const&, state& s, step const&) const
     {
         tidy(s);
@@ -201,7 +202,7 @@ public:
         using kind = step::kind;
         static constexpr std::array doing{"a tick passes",
                                           "a node crashes",
-                                          "lets go",
+                                          "gives up or releases",
                                           "has lost its round",
                                           "asks",
                                           "has asked in an earlier round",
@@ -247,7 +248,7 @@ private:
         case kind::trim:
             return rules_.grows && me.phase != phase::idle && how.from >= me.kept
                    && (me.again || (!holds && !me.consented[how.node]));
-        case kind::renew:  // in the tick of the last one it gains nothing
+        case kind::renew:  // another renewal in the same tick gains nothing
             return rules_.renews && holds && me.left < rules_.ttl;
         case kind::consent:
             return holds && me.renewal > 0 && !me.consented[how.node];
@@ -261,11 +262,11 @@ private:
     {
         for (unsigned c = 0; c < clients_; ++c) {
             auto& me = s.clients[c];
-            if (me.phase == phase::holding && me.renewal <= me.left) {  // it cannot prolong anything
+            if (me.phase == phase::holding && me.renewal <= me.left) {  // the renewal cannot prolong anything
                 me.renewal = 0;
                 me.consented = {};
             }
-            // A round in which nobody has granted yet begins with the next request, and an acquisition without a key
+            // A round that no node has granted yet begins with the next request. An acquisition that has no key begins
             // anew.
             if (me.phase == phase::asking && rules_.grows && std::ranges::count(me.consented, true) == 0) {
                 me.left = 0;
@@ -312,7 +313,7 @@ private:
             c.consented = {};
     }
 
-    // A request of the round under way, or of a new one, is carried out.
+    // Carries out a request of the round under way, or of a new one.
     void ask(state& s, unsigned c, unsigned n) const
     {
         auto& me = s.clients[c];
@@ -350,7 +351,7 @@ private:
         me.kept = static_cast<std::uint8_t>(std::min<std::size_t>(kept, keys_of(me).size() - 1));
     }
 
-    // The renewal under way is carried out.
+    // Carries out a request of the renewal under way.
     void consent(state& s, unsigned c, unsigned n) const
     {
         auto& me = s.clients[c];
@@ -359,7 +360,7 @@ private:
             me.left = std::max(me.left, me.renewal);
     }
 
-    // Whether the node has had what a renewal needs.
+    // Whether the node had the keys that a renewal needs.
     bool extend(state& s, unsigned c, unsigned n) const
     {
         auto& there = s.nodes[n].keys;
@@ -386,7 +387,7 @@ std::vector<world> sets_worlds()
     w.safe("sets_singles", "{a,b} {a} {b}, all or nothing, ttl 2", {.sets = {"ab", "a", "b"}, .ttl = 2});
     w.safe("sets_cycle", "{a,b} {b,c} {a,c}, all or nothing, ttl 2", {.sets = {"ab", "bc", "ac"}, .ttl = 2});
     w.safe("sets_heal", "{a,b} {b,c}, renewals that set missing keys again", {.renews = true});
-    w.safe("sets_heal_singles", "{a,b} {a} {b}, such renewals, ttl 2",
+    w.safe("sets_heal_singles", "{a,b} {a} {b}, healing renewals, ttl 2",
            {.sets = {"ab", "a", "b"}, .ttl = 2, .renews = true});
     w.safe("sets_grow", "{a,b} {b,c} grow, ttl 2", {.ttl = 2, .grows = true});
     w.safe("sets_grow_same", "{a,b} {a,b} grow", {.sets = {"ab", "ab"}, .grows = true});
@@ -406,15 +407,15 @@ std::vector<world> sets_worlds()
 
     w.control("sets_some", "a node with some of the keys counts", {.forgets = false, .counts_some = true});
     w.control("sets_no_quarantine", "nodes forget, and vote at once", {.quarantines = false});
-    w.control("sets_extend_some", "a renewal counts where some of the keys are ours",
+    w.control("sets_extend_some", "a renewal counts on a node with some of the keys",
               {.forgets = false, .renews = true, .extends_some = true});
     w.control("sets_grow_earlier", "votes of an earlier round count",
               {.forgets = false, .grows = true, .counts_earlier = true});
-    w.control("sets_grow_rest", "what a quorum holds is not asked for any more",
+    w.control("sets_grow_rest", "rounds do not ask for keys that a quorum holds",
               {.forgets = false, .grows = true, .asks = asking::rest_of_quorum});
-    w.control("sets_grow_no_quorum", "what one node holds is not asked for any more",
+    w.control("sets_grow_no_quorum", "rounds do not ask for keys that one node holds",
               {.forgets = false, .grows = true, .asks = asking::rest_of_one});
-    w.control("sets_trim_late", "keys are given back behind a later round",
+    w.control("sets_trim_late", "keys are given back after a later round",
               {.forgets = false, .grows = true, .trims_late = true});
     return w.all;
 }

@@ -1,5 +1,5 @@
-// Readers beside each other, a writer alone, with time, crashes that forget, and renewals: is a writer ever beside
-// somebody?
+// Model of readers and writers, with time, crashes that forget, and renewals: does a writer ever hold the lock together
+// with another client?
 #include "model/explorer.hpp"
 #include "model/worlds.hpp"
 
@@ -19,61 +19,62 @@ namespace {
 
 void raise(std::uint8_t& left, unsigned to) { left = static_cast<std::uint8_t>(std::max<unsigned>(left, to)); }
 
-/// What is explored, and which rule is left out.
+/// The explored protocol, and the rule that is left out.
 struct shared_rules {
-    /// What each client is: `w` writes, `r` reads, `u` reads and may upgrade, `d` may downgrade then; behind it its ttl
-    /// in ticks.
+    /// The kind of each client, then its ttl in ticks. `w` writes, and `r` reads. `u` reads and may upgrade. `d` may
+    /// also downgrade then.
     std::vector<std::string_view> clients = {"r3", "w3"};
     bool forgets = true;      ///< nodes crash, forget, and come back
-    unsigned quarantine = 3;  ///< in ticks: for so long after a restart a node has no vote
-    bool renews = false;      ///< also sets again what is missing; this does not count for this renewal
+    unsigned quarantine = 3;  ///< in ticks; a node has no vote for this time after a restart
+    bool renews = false;      ///< a renewal also sets missing keys again; such a node does not count for it
 
-    // What the scripts do.
-    bool joins_raise = true;         ///< false: who comes later leaves the lock's ttl as it is
-    bool renewals_raise = true;      ///< false: a renewal sets the lock's ttl, which may be longer already
-    bool last_deletes = true;        ///< false: the first reader that leaves deletes the lock
-    bool readers_have_names = true;  ///< false: they are only counted, so who leaves where it is not takes out somebody
-                                     ///< else
-    bool upgrades_alone = true;      ///< false: also beside other readers
+    // The rules of the scripts.
+    bool joins_raise = true;     ///< false: a reader that joins does not raise the lock's ttl
+    bool renewals_raise = true;  ///< false: a renewal sets the lock's ttl, even to less
+    bool last_deletes = true;    ///< false: the first reader that leaves deletes the lock
+    /// False: readers are only counted. If a reader leaves a node where it has no entry, it removes another reader.
+    bool readers_have_names = true;
+    bool upgrades_alone = true;  ///< false: a node also upgrades beside other readers
 
-    // What the clients do.
+    // The rules of the clients.
     unsigned read_quorum = 2;
     bool validity_from_send = true;         ///< false: from the moment of the majority
     bool quarantine_in_renewals = true;     ///< false: a node in quarantine has a vote on renewals
-    bool quarantine_in_upgrades = true;     ///< false: and on upgrades
-    bool writers_count_exclusive = true;    ///< false: a writer's renewal counts where it is a reader, too
-    bool upgrades_count_exclusive = true;   ///< false: so does an upgrade
-    bool counts_earlier = false;            ///< who has granted an earlier upgrade of the same hold counts for this one
-    bool upgrades_again = false;            ///< also behind a downgrade, whose requests may be late
-    bool renewal_outlasts_upgrade = false;  ///< what a renewal was told before the upgrade counts for the writer
-    bool keeps_longer = false;              ///< an upgrade does not shorten what the reader had
-    bool reader_at_once = true;             ///< false: who downgrades is a writer until that is confirmed
+    bool quarantine_in_upgrades = true;     ///< false: a node in quarantine has a vote on upgrades
+    bool writers_count_exclusive = true;    ///< false: a writer's renewal also counts on nodes where it is a reader
+    bool upgrades_count_exclusive = true;   ///< false: an upgrade also counts on nodes where it is a reader
+    bool counts_earlier = false;            ///< a node that granted an earlier upgrade of this hold counts
+    bool upgrades_again = false;            ///< upgrades again after a downgrade, whose requests may be late
+    bool renewal_outlasts_upgrade = false;  ///< answers to a renewal before the upgrade count for the writer
+    bool keeps_longer = false;              ///< an upgrade does not shorten the reader's validity
+    bool reader_at_once = true;             ///< false: a client that downgrades is a writer until confirmed
 };
 
-/** What the scripts for readers and writers do to the keys of three nodes, with time in ticks, any delays, and clocks
-    that agree.
+/** The effects of the scripts for readers and writers on the keys of three nodes, with time in ticks, any delays, and
+    clocks that agree.
 
-    A node has the lock's key: free, an exclusive holder's, or the word for readers; and behind that word an entry for
-    each reader, which ends by itself. The entries mean nothing without the word, and go with it.
+    A node has the lock's key: it is free, or has an exclusive holder, or contains the word for readers. With that word,
+    each reader has an entry, which expires by itself. The entries mean nothing without the word, and are removed with
+    it.
 
     - X: nobody is within its validity while a writer is.
 
-    It stands on @ref exclusion: validity, quarantine and renewals are the same, and what need not be explored there
-    need not be here. A request may be carried out more than once, and a renewal and an upgrade of one hold at the same
-    time, which is more than the protocol allows.
+    The model builds on @ref exclusion: validity, quarantine and renewals are the same, and what need not be explored
+    there need not be explored here. The model allows more than the protocol. A request may be carried out more than
+    once, and a renewal and an upgrade of one hold may run at the same time.
 
-    - *Late requests* of a holder are `late_…`, at any moment, any number of them: those of its acquisition and its
-      renewals, as a reader and, if it has been one, as a writer; of an upgrade, also one that came to nothing, and
-      behind the downgrade; of the downgrade.
-    - *An upgrade begins* with the first of its requests that is granted: its validity ends the later.
-    - *What is left of a value that nobody wants* (entries, keys, requests under way, also an upgrade or a downgrade of
-      what is left) only keeps others out: a node with an entry that nobody needs lets in no more than a free one does.
-      So it goes at once, and the word with the last entry. Neither tombstones nor the ends of readers that have died
-      are needed for this.
-    - *What a node in quarantine grants* to an acquisition keeps others out, too, and helps nobody but by a later
-      renewal, which sets it again.
-    - *A server that comes back with older keys* is one that forgets, and is told again by late requests.
-    - *Who waits, and who lets whom pass*, changes no key but the list of those who wait.
+    - *Late requests* of a holder are `late_…`. They are carried out at any moment, any number of times. They belong to
+      its acquisition and its renewals, as a reader and, if it has been a writer, as a writer. They also belong to an
+      upgrade, even if it failed or the client has downgraded since, or to the downgrade.
+    - *An upgrade begins* with its first request that is granted, so its validity ends as late as possible.
+    - *Leftovers of a value that nobody wants* (entries, keys, requests under way, upgrades and downgrades of these)
+      only keep others out. A node with an entry that nobody needs lets in no more clients than a free node. So
+      leftovers are removed at once, and the word with the last entry. The model needs neither tombstones nor the expiry
+      of readers that have died.
+    - *Grants of a node in quarantine* to an acquisition only keep others out, too. They help nobody, except through a
+      later renewal, which sets the entry again.
+    - *A server that comes back with older keys* is one that forgets, and gets late requests again.
+    - *Waiting*, and the order of waiters, changes no key except the list of waiters.
 */
 class shared : public three_nodes {
 public:
@@ -81,20 +82,20 @@ public:
 
     struct node {
         std::uint8_t lock = 0;  ///< @ref vacant, @ref word, or @ref exclusive
-        std::uint8_t left = 0;  ///< ticks for which the lock's key lives
+        std::uint8_t left = 0;  ///< ticks until the lock's key expires
         std::uint8_t quarantine = 0;
-        std::array<std::uint8_t, attempts_max> ends{};  ///< ticks for which each client is in as a reader; 0: it is not
+        std::array<std::uint8_t, attempts_max> ends{};  ///< ticks until each reader's entry expires; 0: no entry
     };
     static constexpr std::uint8_t vacant = 0, word = 1;
     static constexpr std::uint8_t exclusive(unsigned c) { return static_cast<std::uint8_t>(c + 2); }
 
     struct client {
-        std::uint8_t wants = 0;  ///< which of the rules' clients it is like
+        std::uint8_t wants = 0;  ///< the index of the first client like this one in the rules
         shared::phase phase = shared::phase::idle;
         std::uint8_t left = 0;      ///< ticks of validity
-        std::uint8_t renewal = 0;   ///< ticks of validity that the renewal under way would give; 0: none is
-        std::uint8_t upgrade = 0;   ///< the same of the upgrade
-        bool has_upgraded = false;  ///< or has tried to
+        std::uint8_t renewal = 0;   ///< ticks of validity that the renewal under way would give; 0: no renewal
+        std::uint8_t upgrade = 0;   ///< ticks of validity that the upgrade under way would give
+        bool has_upgraded = false;  ///< or has tried to upgrade
         bool has_downgraded = false;
         std::array<bool, node_count> consented{};  ///< to the acquisition or the renewal
         std::array<bool, node_count> upgraded{};
@@ -212,7 +213,7 @@ public:
         return true;
     }
 
-    // Tidies up after a step, and names the property that it broke.
+    // Tidies up after a step. Returns the property that the step broke, or null.
     char const* settle(state const&, state& s, step const&) const
     {
         tidy(s);
@@ -266,7 +267,7 @@ public:
         using kind = step::kind;
         static constexpr std::array doing{"a tick passes",
                                           "a node crashes",
-                                          "lets go",
+                                          "gives up or releases",
                                           "downgrades",
                                           "asks",
                                           "begins to renew",
@@ -319,9 +320,9 @@ private:
             return me.phase != phase::idle;
         case kind::downgrade:
             return is == 'd' && me.phase == phase::writing;
-        case kind::ask:  // what a node in quarantine grants now only keeps others out
+        case kind::ask:  // grants of a node in quarantine only keep others out
             return !holds && !me.consented[how.node] && node.quarantine == 0;
-        case kind::renew:  // in the tick of the last one it gains nothing
+        case kind::renew:  // another renewal in the same tick gains nothing
             return rules_.renews && holds && me.left < ttl(me.wants);
         case kind::consent:
             return holds && me.renewal > 0 && !me.consented[how.node];
@@ -330,7 +331,7 @@ private:
                    && (!me.has_downgraded || rules_.upgrades_again);
         case kind::consent_to_upgrade:
             return reads && me.upgrade > 0 && !me.upgraded[how.node];
-        case kind::late_as_reader:  // that of an acquisition alone only keeps others out, and helps its upgrade
+        case kind::late_as_reader:  // a late acquisition only keeps others out, or helps an upgrade
             return holds && is != 'w' && (rules_.renews || is != 'r');
         case kind::late_as_writer:
             return rules_.renews && (me.phase == phase::writing || me.has_downgraded);
@@ -351,8 +352,8 @@ private:
         for (auto& me : s.clients) {
             if (me.phase != phase::reading && me.phase != phase::writing)
                 continue;
-            // What nobody has consented to begins with the next request, and what is no longer than the validity
-            // prolongs nothing.
+            // A renewal or an upgrade without any consent begins with its next request. A renewal that ends before the
+            // validity prolongs nothing.
             if (me.renewal <= me.left || std::ranges::count(me.consented, true) == 0) {
                 me.renewal = 0;
                 me.consented = {};
@@ -364,7 +365,7 @@ private:
         }
     }
 
-    // The scripts: whether the answer counts.
+    // The scripts. Each returns whether its answer counts.
 
     bool share(node& at, unsigned c, std::uint8_t ttl) const
     {
@@ -386,7 +387,7 @@ private:
         return true;
     }
 
-    // Our exclusive form is as good.
+    // The client's exclusive form counts like its entry as a reader.
     bool extend_as_reader(node& at, unsigned c, std::uint8_t ttl) const
     {
         bool const counts = at.lock == exclusive(c) || at.ends[c] > 0;
@@ -479,7 +480,7 @@ private:
             release(node, c);
     }
 
-    // A request of the acquisition under way, or of a new one, is carried out.
+    // Carries out a request of the acquisition under way, or of a new one.
     void ask(state& s, unsigned c, unsigned n) const
     {
         auto& me = s.clients[c];
@@ -497,7 +498,7 @@ private:
         }
     }
 
-    // The renewal under way is carried out.
+    // Carries out a request of the renewal under way.
     void consent(state& s, unsigned c, unsigned n) const
     {
         auto& me = s.clients[c];
@@ -510,7 +511,7 @@ private:
             raise(me.left, me.renewal);
     }
 
-    // The upgrade under way is carried out.
+    // Carries out a request of the upgrade under way.
     void consent_to_upgrade(state& s, unsigned c, unsigned n) const
     {
         auto& me = s.clients[c];
@@ -542,15 +543,16 @@ std::vector<world> shared_worlds()
     w.safe("shared_rw", "reader, writer", {});
     w.safe("shared_rrw", "2 readers, writer", {.clients = {"r3", "r3", "w3"}});
     w.safe("shared_ttls", "2 readers, 2 writers, two ttls", {.clients = {"r3", "r2", "w3", "w2"}});
-    w.safe("shared_heal", "reader, writer, renewals that set again", {.renews = true});
-    w.safe("shared_heal_rrw", "2 readers, writer, such renewals, ttl 2",
+    w.safe("shared_heal", "reader, writer, healing renewals", {.renews = true});
+    w.safe("shared_heal_rrw", "2 readers, writer, healing renewals, ttl 2",
            {.clients = {"r2", "r2", "w2"}, .quarantine = 2, .renews = true});
-    w.safe("shared_heal_ttls", "2 readers, writer, such renewals, two ttls",
+    w.safe("shared_heal_ttls", "2 readers, writer, healing renewals, two ttls",
            {.clients = {"r3", "r2", "w2"}, .renews = true});
     w.safe("shared_upgrade", "one upgrades, reader", {.clients = {"u3", "r3"}});
     w.safe("shared_downgrade", "one upgrades and downgrades, reader", {.clients = {"d3", "r3"}});
-    w.safe("shared_downgrade_w", "so, writer, healing renewals", {.clients = {"d3", "w3"}, .renews = true});
-    w.safe("shared_downgrade_rw", "so, reader, writer, healing renewals, ttl 2",
+    w.safe("shared_downgrade_w", "one up- and downgrades, writer, healing renewals",
+           {.clients = {"d3", "w3"}, .renews = true});
+    w.safe("shared_downgrade_rw", "one up- and downgrades, reader, writer, healing, ttl 2",
            {.clients = {"d2", "r2", "w2"}, .quarantine = 2, .renews = true});
     w.safe("shared_downgrade_2", "two upgrade and downgrade, healing renewals, ttl 2",
            {.clients = {"d2", "d2"}, .quarantine = 2, .renews = true});
@@ -574,7 +576,7 @@ std::vector<world> shared_worlds()
     w.control("shared_read_one", "a reader asks one node", {.forgets = false, .read_quorum = 1});
     w.control("shared_validity_late", "validity counts from the majority",
               {.forgets = false, .validity_from_send = false});
-    w.control("shared_join_keeps", "who joins does not raise the key's ttl",
+    w.control("shared_join_keeps", "a reader that joins does not raise the key's ttl",
               {.clients = {"r3", "r3", "w3"}, .forgets = false, .joins_raise = false});
     w.control("shared_renewal_sets", "a renewal sets the key's ttl, to less",
               {.clients = {"r3", "r2", "w3"}, .forgets = false, .renews = true, .renewals_raise = false});
@@ -586,21 +588,21 @@ std::vector<world> shared_worlds()
               {.renews = true, .quarantine_in_renewals = false});
     w.control("shared_upgrade_young", "nodes in quarantine vote on upgrades",
               {.clients = {"u3", "r3"}, .quarantine_in_upgrades = false});
-    w.control("shared_upgrade_beside", "a node upgrades beside others",
+    w.control("shared_upgrade_beside", "a node upgrades beside other readers",
               {.clients = {"u3", "r3"}, .forgets = false, .upgrades_alone = false});
-    w.control("shared_upgrade_all", "an upgrade counts where it is a reader",
+    w.control("shared_upgrade_all", "an upgrade counts on nodes where it is a reader",
               {.clients = {"u3", "r3"}, .forgets = false, .upgrades_count_exclusive = false});
     w.control("shared_upgrade_earlier", "votes of an earlier upgrade count",
               {.clients = {"u3", "r3"}, .renews = true, .counts_earlier = true});
     w.control("shared_upgrade_longer", "an upgrade keeps the reader's validity",
               {.clients = {"u3", "r3"}, .forgets = false, .renews = true, .keeps_longer = true});
-    w.control("shared_upgrade_renewal", "a reader's renewal goes on for the writer",
+    w.control("shared_upgrade_renewal", "a reader's renewal counts for the writer",
               {.clients = {"u3", "r3"}, .forgets = false, .renews = true, .renewal_outlasts_upgrade = true});
-    w.control("shared_writer_renews", "a writer's renewal counts where it is a reader",
+    w.control("shared_writer_renews", "a writer's renewal counts on nodes where it is a reader",
               {.clients = {"u3", "r3"}, .forgets = false, .renews = true, .writers_count_exclusive = false});
-    w.control("shared_upgrade_again", "upgrades again behind its downgrade",
+    w.control("shared_upgrade_again", "a client upgrades again after its downgrade",
               {.clients = {"d3", "r3"}, .forgets = false, .upgrades_again = true});
-    w.control("shared_downgrade_late", "a writer until the downgrade is confirmed",
+    w.control("shared_downgrade_late", "a client is a writer until the downgrade is confirmed",
               {.clients = {"d3", "r3"}, .forgets = false, .reader_at_once = false});
     return w.all;
 }

@@ -1,4 +1,5 @@
-// Any one of several locks, without any clock and without any fault: how many hold, and can everybody still get one?
+// Model of any one of several locks, without clocks and faults: how many clients hold one, and can every client get
+// one?
 #include "model/explorer.hpp"
 #include "model/node_keys.hpp"
 #include "model/worlds.hpp"
@@ -18,35 +19,35 @@ namespace redlock::model {
 
 namespace {
 
-/// What is explored, and which rule is left out.
+/// The explored protocol, and the rule that is left out.
 struct slots_rules {
-    /// What each client wants one of: a letter for each lock, in the order in which it prefers them.
+    /// For each client, the locks of which it wants one: a letter for each, in the order of its preference.
     std::vector<std::string_view> sets = {"ab", "ab", "ab"};
-    bool counts_permits = false;  ///< nodes count together whatever they have chosen: then they count holders, each up
-                                  ///< to the number of locks
-    bool gives_back = true;       ///< what a node has chosen in vain
+    /// Nodes count together even if they have chosen different locks. So they count holders, up to the number of locks.
+    bool counts_permits = false;
+    bool gives_back = true;  ///< false: choices in vain stay
 };
 
-/** What *acquire-any* does to the keys of three nodes, requests of different clients in any order. Nothing expires,
-    nobody gives up. A client asks all nodes, and has a lock when a quorum has chosen the same one; it releases it at
-    any moment, and asks again. A round is lost when no lock can come to a quorum any more.
+/** The effects of *acquire-any* on the keys of three nodes, with requests of different clients in any order. Nothing
+    expires, and no client gives up. A client asks all nodes, and holds a lock when a quorum has chosen the same one. It
+    releases the lock at any moment, and asks again. A round is lost when no lock can get a quorum any more.
 
-    What is in vain is nobody's from then on, and goes at any moment: what nodes have chosen in a lost round, or instead
-    of what was won, and what a request sets that is carried out after its round.
+    A choice in vain belongs to nobody from then on, and is given back at any moment. A choice is in vain if its
+    round is lost, if another lock was won, or if its request is carried out after the round.
 
-    Each lock by itself is what @ref exclusion explores, with time, crashes and renewals. Here it is about the choice:
+    @ref exclusion explores each lock by itself, with time, crashes and renewals. This model is about the choice:
 
     - E: no two clients hold the same lock.
-    - C: no more clients hold than there are locks.
-    - W: from each state there is a way to one in which the client that is looked at holds one. Each is looked at in
-      turn.
+    - C: no more clients hold a lock than there are locks.
+    - W: from each state there is a way to a state in which one client, marked by `looked_at`, holds a lock. Each client
+      is marked in turn.
 */
 class slots : public three_nodes {
 public:
     static constexpr char const* stuck = "W: a client can never get one of the locks";
 
     struct client {
-        std::uint8_t wants = 0;  ///< which of the rules' sets
+        std::uint8_t wants = 0;  ///< the index of its set in the rules
         bool looked_at = false;
         bool holds = false;
         std::uint8_t has = 0;  ///< which lock, if it holds one
@@ -60,7 +61,7 @@ public:
         enum class kind : std::uint8_t { ask, ask_late, lose, release, give_back } what;
         std::uint8_t client = 0;
         std::uint8_t node = 0;
-        std::uint8_t lock = 0;  ///< that is given back
+        std::uint8_t lock = 0;  ///< the lock that is given back
     };
 
     explicit slots(slots_rules r) : rules_(std::move(r)) {}
@@ -91,7 +92,7 @@ public:
         return std::ranges::any_of(s.clients, [](auto& c) { return c.looked_at && c.holds; });
     }
 
-    // False if it is not the time for it.
+    // Returns false if the step is not possible now.
     bool carry_out(state& s, step const& how) const
     {
         auto& me = s.clients[how.client];
@@ -149,7 +150,7 @@ public:
     void node_fields(auto& bits, auto& s, unsigned n) const
     {
         for (unsigned k = 0; k < wanted_.keys(); ++k)
-            bits.name(s.nodes[n].all[k].owner, 3);  // nobody has the last number in each order
+            bits.name(s.nodes[n].all[k].owner, 3);  // the last number means nobody, in each order
         for (unsigned i = 0; i < clients_; ++i)
             bits(s.clients[bits.attempt(i)].asked[n], 1);
     }
@@ -171,13 +172,13 @@ public:
         case step::kind::release:
             return fmt::format("{} releases", name);
         case step::kind::give_back:
-            return fmt::format("what was chosen in vain goes; {}", there);
+            return fmt::format("a choice in vain is given back; {}", there);
         }
         return {};
     }
 
 private:
-    // The first that is free; null if none is.
+    // Returns the first free lock that the client wants; null if there is none.
     node_keys::key* choose(node_keys& node, client const& me) const
     {
         auto const keys = wanted_[me.wants];
@@ -209,7 +210,7 @@ private:
         return chosen != nullptr;
     }
 
-    // False if a quorum may choose the same yet.
+    // Returns false if a quorum may still choose the same lock.
     bool lose(state& s, unsigned c) const
     {
         auto& me = s.clients[c];
@@ -242,7 +243,7 @@ private:
     slots_rules const rules_;
     wanted_sets const wanted_{rules_.sets};
     unsigned const clients_ = wanted_.clients();
-    std::uint8_t const nobody_ = static_cast<std::uint8_t>(clients_ + 1);  ///< the owner of what was chosen in vain
+    std::uint8_t const nobody_ = static_cast<std::uint8_t>(clients_ + 1);  ///< the owner of choices in vain
 };
 
 }  // namespace
@@ -253,14 +254,14 @@ std::vector<world> slots_worlds()
 
     w.safe("slots_same_order", "any of {a,b}, three clients with one order", {});
     w.safe("slots_own_order", "any of {a,b}, three clients, one with its own order", {.sets = {"ab", "ab", "ba"}});
-    w.safe("slots_by_name", "any of {a,b}, two clients; one wants b alone", {.sets = {"ab", "ba", "b"}});
+    w.safe("slots_by_name", "any of {a,b}, two clients; one wants only b", {.sets = {"ab", "ba", "b"}});
     w.safe("slots_of_three", "any of {a,b,c}, two clients, each with its own order", {.sets = {"abc", "cab"}});
 
     w.large("slots_of_three_or_two", "any of {a,b,c}, twice; any of {a,b}", {.sets = {"abc", "cba", "ab"}});
     w.large("slots_crowded", "any of {a,b}, four clients", {.sets = {"ab", "ab", "ba", "ba"}});
 
-    w.control("slots_counted", "nodes count to two, whatever they have chosen", {.counts_permits = true});
-    w.control("slots_not_given_back", "what was chosen in vain stays", {.gives_back = false});
+    w.control("slots_counted", "nodes count to two, whichever lock they have chosen", {.counts_permits = true});
+    w.control("slots_not_given_back", "choices in vain stay", {.gives_back = false});
     return w.all;
 }
 

@@ -1,4 +1,4 @@
-// What a database does to its users, and what these are told.
+// Faults of a database, and the messages to its users.
 
 #include "stores/databases/failures.hpp"
 #include "support/certificates.hpp"
@@ -18,20 +18,20 @@ using namespace redlock::test;
 BOOST_FIXTURE_TEST_SUITE(failures_of_mysql, event_loop, *only_with_server())
 
 namespace {
-constexpr auto those_who_wait =
+constexpr auto waiting_statements =
     "information_schema.processlist WHERE info LIKE '%FOR UPDATE%' AND id <> CONNECTION_ID()";
-constexpr auto hurried = "--innodb-flush-log-at-trx-commit=0";  // as if it flushed nothing, which counts as a server
-                                                                // that forgets
+// Without a flush, the server counts as one that forgets.
+constexpr auto hurried = "--innodb-flush-log-at-trx-commit=0";
 
 constexpr auto galera = "/usr/lib/galera/libgalera_smm.so";
 
-// For what is about quarantine, which is waited for.
+// For cases that wait for a quarantine.
 config const young{.node_timeout = 1s, .max_ttl = 2s, .restart_guard = restart_guard::strict};
 constexpr std::chrono::milliseconds young_ttl = 1500ms;
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(an_address_is_named_without_its_secrets)
+BOOST_AUTO_TEST_CASE(name_of_a_node_does_not_contain_secrets)
 {
     BOOST_CHECK_NO_THROW(
         lock_manager(asio::system_executor(),
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(an_address_is_named_without_its_secrets)
     BOOST_TEST(locks.stats().nodes.at(1).name == "mysql://[::1]:7/db");
 }
 
-BOOST_AUTO_TEST_CASE(who_may_not_come_in_is_told_why)
+BOOST_AUTO_TEST_CASE(acquire_without_access_returns_the_reason)
 {
     mariadb_server s({hurried});
     mariadb_client root(s);
@@ -68,15 +68,15 @@ BOOST_AUTO_TEST_CASE(who_may_not_come_in_is_told_why)
     BOOST_TEST((error_of("mysql://redlock@/redlock?socket=/no/such/file") == errc::node_unreachable));
 }
 
-BOOST_AUTO_TEST_CASE(the_rights_of_the_document_suffice_and_less_is_told)
+BOOST_AUTO_TEST_CASE(acquire_succeeds_only_with_the_documented_rights)
 {
     mariadb_server s({hurried});
     mariadb_client root(s);
     root.ask(
         "CREATE USER maker@'127.0.0.1'; CREATE USER app@'127.0.0.1'; GRANT SELECT ON redlock.* TO app@'127.0.0.1'");
     auto const url = address_of(s, "app");
-    BOOST_TEST((trouble_of(r.attempt(on(url))).error == errc::permission_denied));  // it may not even know whether they
-                                                                                    // are there
+    // The account may not even know whether the tables exist.
+    BOOST_TEST((trouble_of(r.attempt(on(url))).error == errc::permission_denied));
     BOOST_TEST(root.ask("GRANT EXECUTE ON redlock.* TO app@'127.0.0.1'") == "");
     auto const unmade = trouble_of(r.attempt(on(url)));
     BOOST_TEST((unmade.error == errc::permission_denied));
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(acquire_without_rights_names_the_grant_that_is_enough)
         check_grants(r, s, address_of(s, user, "?table=of_" + user));
 }
 
-BOOST_AUTO_TEST_CASE(a_member_of_a_galera_cluster_is_refused,
+BOOST_AUTO_TEST_CASE(acquire_at_a_galera_member_returns_unsupported_server,
                      *only_if(std::filesystem::exists(galera), "there is no Galera here (Debian's package galera-4)"))
 {
     auto const listens = fmt::format("gmcast.listen_addr=tcp://127.0.0.1:{}", testbed::free_port());
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_member_of_a_galera_cluster_is_refused,
     BOOST_TEST(said.message.find("Galera") != std::string::npos, said.message);
 }
 
-BOOST_AUTO_TEST_CASE(a_database_that_may_forget_is_quarantined_when_it_comes_back)
+BOOST_AUTO_TEST_CASE(acquire_after_a_restart_is_quarantined_unless_durable)
 {
     struct kind {
         std::vector<std::string> options;
@@ -136,9 +136,8 @@ BOOST_AUTO_TEST_CASE(a_database_that_may_forget_is_quarantined_when_it_comes_bac
         k.locks = std::make_unique<lock_manager>(r.context, on(k.server.url(), young));
     for (auto& k : kinds)
         BOOST_TEST(
-            r.run_to([&] { return !r.release(r.acquire(*k.locks, "stock", {.ttl = young_ttl}).held); }));  // once the
-                                                                                                           // tables are
-                                                                                                           // old enough
+            // When the tables are old enough.
+            r.run_to([&] { return !r.release(r.acquire(*k.locks, "stock", {.ttl = young_ttl}).held); }));
     for (auto& k : kinds) {
         k.server.kill();
         k.server.start();
@@ -152,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_database_that_may_forget_is_quarantined_when_it_comes_bac
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_killed_in_the_database_leaves_nothing_behind)
+BOOST_AUTO_TEST_CASE(acquire_that_an_operator_kills_leaves_no_row_locks)
 {
     mariadb_server s({hurried});
     mariadb_client root(s), holder(s);
@@ -160,15 +159,15 @@ BOOST_AUTO_TEST_CASE(what_is_killed_in_the_database_leaves_nothing_behind)
     BOOST_TEST(!r.release(r.wait_for<lock>([&](auto done) {
                                locks.async_acquire({"a", "b"}, {.ttl = 60s}, std::move(done));
                            }).second));
-    // Of two rows it locks the first, and waits for the second.
+    // The procedure locks the first of two rows, and waits for the second.
     BOOST_TEST(holder.ask("START TRANSACTION; SELECT COUNT(*) FROM redlock WHERE lock_key = 'lock:b' FOR UPDATE")
                == "1");
-    auto const waits = [&] { return root.ask(std::string("SELECT COALESCE(MAX(id), 0) FROM ") + those_who_wait); };
+    auto const waits = [&] { return root.ask(std::string("SELECT COALESCE(MAX(id), 0) FROM ") + waiting_statements); };
     for (bool const connection : {false, true}) {
         std::optional<error_code> outcome;
         bool killed = false;
         locks.async_acquire({"a", "b"}, {.ttl = 60s}, [&](error_code ec, lock) { outcome = ec; });
-        BOOST_TEST(r.run_to([&] {  // again, if the statement that was seen had ended by then
+        BOOST_TEST(r.run_to([&] {  // again, if the statement had ended before KILL
             if (auto const waiter = waits(); waiter != "0") {
                 killed |= root.ask(fmt::format("KILL {} {}", connection ? "CONNECTION" : "QUERY", waiter)) == "";
             }
@@ -186,7 +185,7 @@ BOOST_AUTO_TEST_CASE(what_is_killed_in_the_database_leaves_nothing_behind)
     BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "b", {.ttl = 60s}).held); }));
 }
 
-BOOST_AUTO_TEST_CASE(a_lock_of_the_database_in_the_way_is_an_error_and_no_hang)
+BOOST_AUTO_TEST_CASE(acquire_behind_a_database_lock_returns_node_busy)
 {
     mariadb_server s({hurried});
     mariadb_client other(s);
@@ -204,7 +203,7 @@ BOOST_AUTO_TEST_CASE(a_lock_of_the_database_in_the_way_is_an_error_and_no_hang)
     }
 }
 
-BOOST_AUTO_TEST_CASE(time_goes_on_while_a_row_is_waited_for)
+BOOST_AUTO_TEST_CASE(acquire_judges_the_ttl_after_the_wait_for_the_row)
 {
     mariadb_server s({hurried});
     mariadb_client other(s);
@@ -212,9 +211,10 @@ BOOST_AUTO_TEST_CASE(time_goes_on_while_a_row_is_waited_for)
     BOOST_TEST(node.acquires({"stock"}, "v", std::chrono::hours(1)));
     BOOST_TEST(other.ask("START TRANSACTION; SELECT value FROM redlock WHERE lock_key = 'stock' FOR UPDATE") == "v");
     auto const waiter = node.put({.what = node_command::kind::acquire, .contender = "me", .ttl = 60s}, {"stock"}, "w");
-    node.run_to([&] { return other.ask(std::string("SELECT COUNT(*) FROM ") + those_who_wait) == "1"; },
-                "nobody waits");
-    other.ask("UPDATE redlock SET expires = UTC_TIMESTAMP(6) WHERE lock_key = 'stock'");  // after it has come
+    node.run_to([&] { return other.ask(std::string("SELECT COUNT(*) FROM ") + waiting_statements) == "1"; },
+                "no statement waits");
+    // The waiter has called its procedure before.
+    other.ask("UPDATE redlock SET expires = UTC_TIMESTAMP(6) WHERE lock_key = 'stock'");
     BOOST_TEST(waiter->answers == 0);
     other.ask("COMMIT");
     BOOST_TEST((node.answer_of(waiter).vote == vote::granted));
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(time_goes_on_while_a_row_is_waited_for)
                == "1");
 }
 
-BOOST_AUTO_TEST_CASE(who_comes_to_rows_that_are_not_there_yet_waits_for_nobody_in_a_circle)
+BOOST_AUTO_TEST_CASE(acquire_of_missing_rows_by_many_does_not_deadlock)
 {
     mariadb_server s({hurried});
     std::vector<std::unique_ptr<lock_manager>> managers;
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_an_older_dump_was_restored_is_quarantined)
     BOOST_TEST((r.acquire(late, "stock", {.ttl = 20s}).ec == errc::quarantined));
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_may_not_be_written_to_is_refused_and_so_is_one_that_becomes_like_that)
+BOOST_AUTO_TEST_CASE(acquire_at_a_read_only_server_returns_node_read_only)
 {
     mariadb_server s({hurried});
     mariadb_client root(s);
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_may_not_be_written_to_is_refused_and_so_is_on
     BOOST_TEST(root.ask("SET GLOBAL read_only = 1") == "");
     BOOST_TEST((trouble_of(r.attempt(on(s.url()))).error == errc::node_read_only));
     for (int i = 0; i < 10 && locks.stats().nodes.at(0).connected; ++i) {
-        skip_time(1s);  // it looks now and then
+        skip_time(1s);  // the session looks at the settings from time to time
         r.context.restart();
         r.context.run_for(50ms);
     }
@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_may_not_be_written_to_is_refused_and_so_is_on
     BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "stock").held); }));
 }
 
-BOOST_AUTO_TEST_CASE(a_log_of_statements_is_refused)
+BOOST_AUTO_TEST_CASE(acquire_with_a_binary_log_of_statements_is_refused)
 {
     mariadb_server s({hurried, "--log-bin", "--binlog-format=STATEMENT"});
     auto const node = trouble_of(r.attempt(on(s.url())));
@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(a_log_of_statements_is_refused)
     BOOST_TEST(node.message.find("binlog_format") != std::string::npos, node.message);
 }
 
-BOOST_AUTO_TEST_CASE(what_the_server_has_set_for_its_users_does_no_harm)
+BOOST_AUTO_TEST_CASE(acquire_with_unusual_server_defaults_succeeds)
 {
     mariadb_server s({hurried, "--transaction-isolation=SERIALIZABLE",
                       "--sql-mode=ORACLE,ANSI_QUOTES,SIMULTANEOUS_ASSIGNMENT", "--autocommit=0",
@@ -313,7 +313,7 @@ BOOST_AUTO_TEST_CASE(what_the_server_has_set_for_its_users_does_no_harm)
                == "1");
 }
 
-BOOST_AUTO_TEST_CASE(fewer_connections_than_wished_for_do)
+BOOST_AUTO_TEST_CASE(acquire_with_fewer_connections_than_configured_succeeds)
 {
     mariadb_server s({hurried});
     mariadb_client root(s);
@@ -323,7 +323,7 @@ BOOST_AUTO_TEST_CASE(fewer_connections_than_wished_for_do)
         BOOST_TEST(!r.release(r.acquire(locks, "stock" + std::to_string(i), {.ttl = 20s, .wait = 20s}).held));
 }
 
-BOOST_AUTO_TEST_CASE(the_certificate_must_be_the_hosts)
+BOOST_AUTO_TEST_CASE(tls_refuses_a_certificate_of_another_host_or_authority)
 {
     certificates c, others;
     auto const server = [&](std::string const& identity) {

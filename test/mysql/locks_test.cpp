@@ -1,4 +1,4 @@
-// The manager's locks on a real database.
+// The manager's locks in a real database.
 
 #include "stores/store.hpp"
 #include "support/quarantine.hpp"
@@ -14,7 +14,7 @@ using namespace redlock::test;
 
 BOOST_FIXTURE_TEST_SUITE(locks_in_mysql, event_loop, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(who_waits_asks_now_and_then_and_changes_nothing_by_it)
+BOOST_AUTO_TEST_CASE(async_acquire_that_waits_polls_without_writing)
 {
     mariadb_client db(server());
     lock_manager mine(r.context, on(server().url("?connections=1"))),
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(who_waits_asks_now_and_then_and_changes_nothing_by_it)
     BOOST_TEST(r.run_to([&] { return wishes() == "0"; }));
 }
 
-BOOST_AUTO_TEST_CASE(a_replica_that_takes_its_servers_place_does_not_vote_until_what_it_may_have_forgotten_is_over)
+BOOST_AUTO_TEST_CASE(acquire_after_a_failover_waits_for_the_quarantine)
 {
     mariadb_server primary({"--log-bin", "--sync-binlog=1", "--server-id=1"});
     mariadb_server replica({"--log-bin", "--sync-binlog=1", "--server-id=2", "--read-only"});
@@ -54,28 +54,27 @@ BOOST_AUTO_TEST_CASE(a_replica_that_takes_its_servers_place_does_not_vote_until_
                == "");
     auto const settings = on(primary.url(), {.max_ttl = 60s, .restart_guard = restart_guard::strict});
     lock_manager mine(r.context, settings), late(r.context, settings);
-    BOOST_TEST(!r.release(acquire_after_quarantine(r, mine, "stock", {.ttl = 6s, .wait = 20s}).held));  // once the
-                                                                                                        // tables are
-                                                                                                        // old enough
+    // When the tables are old enough.
+    BOOST_TEST(!r.release(acquire_after_quarantine(r, mine, "stock", {.ttl = 6s, .wait = 20s}).held));
     BOOST_TEST((r.attempt(on(replica.url())).report.nodes.at(0).error == errc::node_read_only));
     auto won = r.acquire(mine, "stock", {.ttl = 6s});
     BOOST_TEST(!won.ec);
     BOOST_TEST(r.run_to([&] { return follower.ask("CALL redlock_locks()") == "lock:stock" || !won.held.held(); }));
     primary.kill();
-    BOOST_TEST(follower.ask("STOP SLAVE; RESET SLAVE ALL; DELETE FROM redlock") == "");  // as if it had not heard of
-                                                                                         // the lock
+    // As if the replica had not received the lock.
+    BOOST_TEST(follower.ask("STOP SLAVE; RESET SLAVE ALL; DELETE FROM redlock") == "");
     replica.kill();
     auto const promoted = clock::now();
     replica.start_at(primary.port());
     mariadb_client(replica).ask("SET GLOBAL read_only = 0");
-    for (auto* const locks : {&late, &mine})  // one that did not know the primary, and one that did
+    for (auto* const locks : {&late, &mine})  // the first manager did not know the primary, the second one did
         wait_for_quarantine(r, *locks, "stock", {.ttl = 6s});
     for (auto* const locks : {&late, &mine}) {
         BOOST_TEST(!r.release(acquire_after_quarantine(r, *locks, "stock", {.ttl = 6s, .wait = 20s}).held));
         BOOST_TEST((clock::now() - promoted >= 59s));
     }
     replica.kill();
-    primary.start();  // it comes back, and knows nothing of that
+    primary.start();  // the old primary comes back, and does not know of the new one
     BOOST_TEST(r.run_to([&] {
         auto const tried = r.acquire(mine, "stock", {.ttl = 6s});
         BOOST_TEST(tried.ec.failed());
@@ -83,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_replica_that_takes_its_servers_place_does_not_vote_until_
     }));
 }
 
-BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_fails_without_the_lock)
+BOOST_AUTO_TEST_CASE(owns_in_a_transaction_fails_without_the_lock)
 {
     mariadb_client db(server()), other(server());
     lock_manager locks(r.context, on(server().url()));
@@ -104,13 +103,13 @@ BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_fails_without_the_lock)
     BOOST_TEST(sell(won.second) == "");
     other.ask("SET SESSION innodb_lock_wait_timeout = 0");
     BOOST_TEST(other.ask("UPDATE redlock SET value = 'x' WHERE lock_key = 'lock:hat'")
-                   .starts_with("error: Lock wait timeout"));  // nobody else can have it
+                   .starts_with("error: Lock wait timeout"));  // nobody else can change the row
     db.ask("COMMIT");
     auto const late = won.second.token();
     BOOST_TEST(!r.release(won.second));
     BOOST_TEST(db.ask(fmt::format("START TRANSACTION; CALL redlock_owns('0008lock:hat', '{}')", late))
                == "error: a lock is not held any more");
-    BOOST_TEST(sell(won.second) == "error: a lock is not held any more");  // of nothing
+    BOOST_TEST(sell(won.second) == "error: a lock is not held any more");  // the handle holds nothing any more
     db.ask("ROLLBACK");
 
     auto reader = r.acquire(locks, "prices", {.ttl = 20s, .mode = mode::shared});
@@ -124,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_fails_without_the_lock)
     BOOST_TEST(owns({.table = "locks"}, won.second).text == "CALL locks_owns(UNHEX(?), UNHEX(?))");
 }
 
-BOOST_AUTO_TEST_CASE(what_nobody_needs_is_cleaned_up_and_counters_stay)
+BOOST_AUTO_TEST_CASE(redlock_clean_deletes_expired_rows_and_keeps_counters)
 {
     mariadb_client db(server());
     lock_manager locks(r.context, on(server().url("?table=cleaned")));
@@ -143,7 +142,7 @@ BOOST_AUTO_TEST_CASE(what_nobody_needs_is_cleaned_up_and_counters_stay)
     BOOST_TEST(db.ask("CALL cleaned_clean()") == "");
     auto const left = [&](std::string const& table) {
         return db.ask("SELECT GROUP_CONCAT(lock_key ORDER BY lock_key) FROM cleaned" + table + " WHERE lock_key <> ''");
-    };  // the row of no lock comes back when servers are looked at
+    };  // each check of the server creates the row without a lock again
     BOOST_TEST(left("") == "numbered,taken,young");
     BOOST_TEST(left("_tombstone") == "young");
     BOOST_TEST(left("_reader") == "taken");

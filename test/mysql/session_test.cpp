@@ -1,4 +1,4 @@
-// One connection by itself.
+// A single connection.
 
 #include "stores/databases/connection.hpp"
 
@@ -9,7 +9,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(session_with_mysql, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(two_connections_tell_of_one_life_of_a_server_and_another_tells_of_another)
+BOOST_AUTO_TEST_CASE(connection_after_a_restart_reports_another_start)
 {
     mariadb_server s;
     connection one(s.url());
@@ -22,8 +22,8 @@ BOOST_AUTO_TEST_CASE(two_connections_tell_of_one_life_of_a_server_and_another_te
         BOOST_TEST(two.said().started == first.started);
         BOOST_TEST(two.said().backend.id > first.backend.id);
     }
-    // A server tells of its start in seconds. Who does not vote until max_ttl after that does not do so after a second
-    // start in it.
+    // A server reports its start in whole seconds. A client whose quarantine of max_ttl began with one start must not
+    // take a second start in that same second for it. So the server runs for two seconds before it restarts.
     one.run_to([&] { return connection(s.url()).said().uptime >= 2s; });
     s.kill();
     s.start();

@@ -1,4 +1,4 @@
-// What is sent, and what errors mean; without a server.
+// The statements that are sent, and the meaning of errors, without a server.
 
 #include "stores/mysql/address.hpp"
 #include "stores/mysql/statements.hpp"
@@ -15,15 +15,15 @@ using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(statements_for_mysql)
 
-BOOST_AUTO_TEST_CASE(bytes_are_digits_and_keys_stand_in_the_order_of_their_bytes_behind_their_length)
+BOOST_AUTO_TEST_CASE(put_writes_hexadecimal_digits_and_sorted_keys_with_lengths)
 {
     std::vector<std::string> const keys{"b'", std::string("a\0", 2)};
     node_command c{.what = kind::release, .keys = keys, .value = "v"};
     BOOST_TEST(stores::mysql::put(c, false, "locks")
                == "CALL locks_release(x'303030326100303030326227', x'76', NULL, 0)");
     BOOST_TEST(stores::mysql::put(c, true, "locks")
-               == "CALL locks_release(x'303030326100303030326227', x'76', x'6227', 0)");  // a tombstone for the first
-                                                                                          // that is preferred
+               // The tombstone is for the first key in the order of preference.
+               == "CALL locks_release(x'303030326100303030326227', x'76', x'6227', 0)");
     c = {.what = kind::acquire,
          .any = true,
          .keys = keys,
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(bytes_are_digits_and_keys_stand_in_the_order_of_their_bytes
         == "CALL locks_acquire_any(x'303030326100303030326227', x'303030326227303030326100', x'76', 7, 0, x'63', 0)");
 }
 
-BOOST_AUTO_TEST_CASE(an_error_before_an_answer_says_that_nothing_was_done_and_one_behind_it_does_not)
+BOOST_AUTO_TEST_CASE(refusal_before_a_result_is_untouched_and_after_it_is_not)
 {
     auto const reply = [](unsigned error, bool begun) {
         return stores::mysql::refusal({.error = error, .text = "words", .begun = begun});
@@ -44,8 +44,8 @@ BOOST_AUTO_TEST_CASE(an_error_before_an_answer_says_that_nothing_was_done_and_on
         BOOST_TEST(reply(error, false).untouched);
         BOOST_TEST(!reply(error, true).untouched);
     }
-    BOOST_TEST(reply(stores::mysql::deadlock, true).untouched);  // of a cluster that refuses the commit
-    for (unsigned const error : {2006u, 2013u, 1053u, 1927u}) {  // the connection is over
+    BOOST_TEST(reply(stores::mysql::deadlock, true).untouched);  // a cluster refuses the commit
+    for (unsigned const error : {2006u, 2013u, 1053u, 1927u}) {  // the connection has ended
         BOOST_TEST(!reply(error, false).untouched);
         BOOST_TEST((reply(error, false).error == errc::connection_lost));
         BOOST_TEST(stores::mysql::ends_connection(error));
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(an_error_before_an_answer_says_that_nothing_was_done_and_on
     BOOST_TEST((stores::mysql::why_not({.error = 2003}).error == errc::node_unreachable));
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_that_is_none_is_no_vote)
+BOOST_AUTO_TEST_CASE(interpret_of_a_malformed_answer_returns_unexpected_reply)
 {
     std::vector<std::string> const keys{"a"};
     node_command const c{.what = kind::acquire, .keys = keys, .value = "v"};
@@ -67,13 +67,11 @@ BOOST_AUTO_TEST_CASE(an_answer_that_is_none_is_no_vote)
         (stores::mysql::interpret(c, {.begun = true, .rows = {{"1", "0", "0", "1", ""}}}).vote == vote::granted));
     auto contends = c;
     contends.contender = "c";
-    BOOST_TEST((stores::mysql::interpret(contends, {.begun = true, .rows = {{"0"}}}).vote == vote::denied));  // without
-                                                                                                              // the
-                                                                                                              // last
-                                                                                                              // columns
+    // The last columns are missing.
+    BOOST_TEST((stores::mysql::interpret(contends, {.begun = true, .rows = {{"0"}}}).vote == vote::denied));
 }
 
-BOOST_AUTO_TEST_CASE(a_password_is_not_shown)
+BOOST_AUTO_TEST_CASE(presentable_replaces_the_password_by_stars)
 {
     auto const a = stores::mysql::parse_address("mysql://u:geheim@h/db", {});
     BOOST_TEST(stores::mysql::presentable("no\ngeheim here, geheim", a) == "no *** here, ***");

@@ -1,4 +1,4 @@
-// A MariaDB database passes the suite of all nodes.
+// The MySQL node passes the node suite.
 
 #include "stores/check_node.hpp"
 
@@ -8,7 +8,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(node_suite, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(a_unix_socket)
+BOOST_AUTO_TEST_CASE(node_suite_over_a_unix_socket_passes)
 {
     check_node("mariadb://redlock@/redlock?socket=" + server().socket() + "&timeout=20s");
 }

@@ -23,7 +23,7 @@ namespace redlock::test {
 
 using testbed::mariadb_server;
 
-/// A connection for statements of the test, which wait.
+/// A connection for the test's own statements. Each call waits for its answer.
 class mariadb_client {
 public:
     explicit mariadb_client(mariadb_server const& s, std::string const& user = "redlock")
@@ -34,7 +34,7 @@ public:
                               mysql_error(handle_.get()));
     }
 
-    /// The first column of the last row of the last result; "error: …"
+    /// @return the first column of the last row of the last result; or "error: …"
     std::string ask(std::string const& sql)
     {
         std::string said;
@@ -52,10 +52,10 @@ private:
     std::unique_ptr<MYSQL, void (*)(MYSQL*)> const handle_;
 };
 
-/// The same, for one statement.
+/// As @ref mariadb_client::ask, on a connection for one statement.
 inline std::string ask(mariadb_server const& s, std::string const& sql) { return mariadb_client(s).ask(sql); }
 
-/// What the cases in test/stores ask of MariaDB.
+/// The parameters of the cases in test/stores, for MariaDB.
 struct this_store {
     using server = mariadb_server;
     using options = std::vector<std::string>;
@@ -64,8 +64,8 @@ struct this_store {
     static bool is_here() { return !testbed::mariadb_program().empty(); }
     static store make() { return mysql(); }
 
-    static inline options const durable{};  ///< it flushes what it confirms
-    /// As if it flushed nothing, which counts as a server that forgets.
+    static inline options const durable{};  ///< the server flushes before it confirms
+    /// Without a flush, the server counts as one that forgets.
     static inline options const quick{"--innodb-flush-log-at-trx-commit=0"};
     static inline options const plain_bytes = quick;
 
@@ -85,7 +85,7 @@ struct this_store {
     static constexpr auto life = counting_ttl;
     static constexpr newcomer_life newcomers{};
 
-    /// For how long an acquisition may wait that should be granted at once.
+    /// The longest wait for an acquisition that should be granted at once.
     static constexpr std::chrono::milliseconds first_wait = 20s;
 
     static std::string url_at(std::uint16_t port, std::string const& user, std::string const& rest = {})
@@ -100,10 +100,10 @@ struct this_store {
     }
     static void change_session_defaults(server const&) {}
 
-    /// For the name of `names_may_be_any_bytes_as_long_as_may_be`.
+    /// For the case with a name of any bytes.
     static bool shows_odd_name(server const& s) { return !ask(s, "CALL redlock_locks()").starts_with("error"); }
 
-    // Questions, in SQL.
+    // SQL queries.
     static std::string connections_with(std::int64_t id)
     {
         return fmt::format("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {}", id);
@@ -119,9 +119,9 @@ struct this_store {
     {
         BOOST_TEST(ask(s, "SET GLOBAL innodb_flush_log_at_trx_commit = 0") == "");
     }
-    static void undo_settings(server const&) {}  // the end of the process does that
+    static void undo_settings(server const&) {}  // the settings end with the server's process
 
-    /// A question: whether a connection has looked since then whether the server flushes.
+    /// @return a query: whether a connection has asked since then whether the server flushes
     static std::string looks_from_now_on(server const& s)
     {
         std::string const looks = "variable_value FROM information_schema.global_status "
@@ -144,7 +144,7 @@ struct this_store {
     };
 };
 
-/// What is said of an address, and addresses of which it is said.
+/// Messages, and the addresses that cause them.
 inline std::pair<std::string, std::vector<std::string>> const wrong_addresses[] = {
     {"it has no user", {"mysql://h/db", "mysql://:geheim@h/db"}},
     {"it has no host", {"mysql://u:geheim@/db"}},
@@ -153,7 +153,7 @@ inline std::pair<std::string, std::vector<std::string>> const wrong_addresses[] 
     {"percent-encoded", {"mysql://u:geheim/@h/db", "mysql://u:x@geheim,h2/db"}},
     {"two hexadecimal digits", {"mysql://u:geheim%zz@h/db"}},
     {"must be ]", {"mysql://u:geheim@[::1/db"}},
-    {"it has a parameter that is none of table, connections", {"mysql://u:geheim@h/db?tabel=x"}},
+    {"it has an unknown parameter; known are table, connections", {"mysql://u:geheim@h/db?tabel=x"}},
     {"connections must be a number", {"mysql://u:geheim@h/db?connections=many"}},
     {"connections is 65, but must be 1 to 64", {"mysql://u:geheim@h/db?connections=65"}},
     {"timeout must end with \"ms\" or \"s\"", {"mysql://u:geheim@h/db?timeout=500"}},
@@ -164,7 +164,7 @@ inline std::pair<std::string, std::vector<std::string>> const wrong_addresses[] 
     {"tls must be on, off or unverified", {"mysql://u:geheim@h/db?tls=maybe"}},
     {"tls is off", {"mysql://u:geheim@h/db?tls=off&ssl_ca=ca.pem"}},
     {"ssl_cert and ssl_key", {"mysql://u:geheim@h/db?ssl_key=geheim"}},
-    {"a socket stands in the place of the host", {"mysql://u:geheim@h/db?socket=/s"}},
+    {"it has a host and a socket", {"mysql://u:geheim@h/db?socket=/s"}},
 };
 
 }  // namespace redlock::test

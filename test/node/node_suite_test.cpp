@@ -1,4 +1,4 @@
-// Every kind of nodes passes the suite that others run over theirs.
+// Runs the node suite, which is public for authors of nodes, for the kinds of nodes in this library.
 
 #include <redlock/testing/node_suite.hpp>
 
@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_SUITE(node_suite)
 
 namespace {
 
-// Nodes as config::nodes names them. A quarantine, which some see to themselves, is not what the suite is about.
+// A kind of node, by its entry in config::nodes. The restart guard is off, because the suite does not test quarantines.
 node_kind named(std::string url, bool fences = true)
 {
     return {.make =
@@ -48,40 +48,40 @@ void check(node_kind const& kind) { tell(kind, failed_cases(kind)); }
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(the_memory_server)
+BOOST_AUTO_TEST_CASE(memory_server_passes_the_suite)
 {
     auto const keep = memory_server::at("suite");
     check(named("memory://suite"));
 }
 
-BOOST_AUTO_TEST_CASE(the_memory_server_with_sessions)
+BOOST_AUTO_TEST_CASE(memory_server_with_sessions_passes_the_suite)
 {
     auto const keep = memory_server::at("suite-session");
     keep->set_session(std::chrono::milliseconds(300));
     check(named("memory://suite-session"));
 }
 
-BOOST_AUTO_TEST_CASE(a_real_server)
+BOOST_AUTO_TEST_CASE(redis_server_passes_the_suite)
 {
     local_server s;
     auto const kind = named(s.url(), servers_fence());
     auto failed = failed_cases(kind);
-    if (!servers_fence())  // which a node knows only when it is connected
+    if (!servers_fence())  // an old server; the node finds that out when it connects
         std::erase_if(failed, [](auto& f) { return f.starts_with("it says that it draws no tokens: "); });
     tell(kind, failed);
 }
 
-BOOST_AUTO_TEST_CASE(a_master_that_a_sentinel_names, *only_with_fencing())
+BOOST_AUTO_TEST_CASE(sentinel_master_passes_the_suite, *only_with_fencing())
 {
     testbed::sentinel_set s;
     check(named(s.url()));
 }
 
-BOOST_AUTO_TEST_CASE(a_cluster, *only_with_fencing())
+BOOST_AUTO_TEST_CASE(redis_cluster_passes_the_suite, *only_with_fencing())
 {
     testbed::redis_cluster s;
     auto kind = named(s.url());
-    kind.prefix = "{suite}lock:";  // several keys in one step are in one slot
+    kind.prefix = "{suite}lock:";  // a hash tag, because several keys in one step must be in one slot
     check(kind);
 }
 
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(acquire_by_two_managers_on_three_servers_is_fair)
     testing::expect_fair_shares(r.settings());
 }
 
-BOOST_AUTO_TEST_CASE(who_claims_what_its_kind_leaves_out_fails)
+BOOST_AUTO_TEST_CASE(node_kind_that_denies_a_feature_of_the_node_fails)
 {
     auto kind = named("memory://suite");
     kind.fences = kind.locks_several = false;

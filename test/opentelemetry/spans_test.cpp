@@ -1,4 +1,4 @@
-// The spans that an observer makes for OpenTelemetry, in virtual time.
+// Tests of the observer that makes OpenTelemetry spans, in virtual time.
 
 #include <redlock/opentelemetry.hpp>
 
@@ -27,7 +27,7 @@ namespace {
 
 using attribute_map = std::unordered_map<std::string, otel::sdk::common::OwnedAttributeValue>;
 
-/// The spans that have ended, and how many have been started.
+/// Collects the spans that have ended, and counts those that started.
 struct ended_spans {
     int started = 0;
     std::vector<std::unique_ptr<otel::sdk::trace::SpanData>> all;
@@ -80,7 +80,7 @@ std::string shown(span_data const& s, std::string const& key) { return shown(s.G
 
 std::string name_of(span_data const& s) { return std::string(s.GetName().data(), s.GetName().size()); }
 
-/// Its name, outcome, duration, and what names it.
+/// The name, the lock's number, the outcome and the duration of a span.
 std::string line_of(span_data const& s)
 {
     return fmt::format("{} {}: {} after {} us{}", name_of(s), shown(s, "redlock.lock"), shown(s, "redlock.outcome"),
@@ -100,7 +100,7 @@ std::vector<std::string> events_of(span_data const& s, std::initializer_list<cha
     return all;
 }
 
-/// Three servers and a manager that is connected, with spans that are kept.
+/// Three servers and a connected manager, whose observer makes spans that are collected.
 struct traced {
     explicit traced(open_telemetry_options options = {}, config settings = {})
         : watching(open_telemetry(tracer, options))
@@ -112,7 +112,7 @@ struct traced {
         read();
     }
 
-    /// The spans that have ended since the last call, when nothing more is to be done for a millisecond.
+    /// Runs for a millisecond, and returns the spans that have ended since the last call.
     std::vector<std::unique_ptr<span_data>> spans()
     {
         w.run_for(1ms);
@@ -246,7 +246,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_with_another_type_of_context_ignores_it, traced)
                    == in_traces({fmt::format("lock acquire {0}: acquired after 200 us", locks->stats().begun),
                                  fmt::format("lock hold {0}: released after 0 us", locks->stats().begun)}));
     }
-    // A part of our own context is as good as the whole.
+    // A shared pointer to a part of the library's own context works like the context itself.
     auto work = tracer->StartSpan("work");
     auto const ours = parent_span(work->GetContext());
     std::shared_ptr<void const> const part_of_ours(ours, number.get());
@@ -257,7 +257,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_with_another_type_of_context_ignores_it, traced)
         BOOST_TEST((s->GetParentSpanId() == work->GetContext().span_id()));
 }
 
-BOOST_FIXTURE_TEST_CASE(contended_acquire_is_no_error, traced)
+BOOST_FIXTURE_TEST_CASE(acquire_when_contended_is_no_error, traced)
 {
     auto const other = w.connected();
     auto const taken = w.acquire(*other, "stock");
@@ -286,7 +286,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_without_quorum_is_an_error, traced)
                == in_traces({"50000 us redlock.round: no_quorum server-1+server-2"}));
 }
 
-BOOST_FIXTURE_TEST_CASE(cancelled_acquire_is_no_error, traced)
+BOOST_FIXTURE_TEST_CASE(acquire_cancelled_is_no_error, traced)
 {
     auto const taken = w.acquire(*locks, "stock", {.renew = renewal::automatic});
     asio::cancellation_signal signal;
@@ -301,7 +301,7 @@ BOOST_FIXTURE_TEST_CASE(cancelled_acquire_is_no_error, traced)
     BOOST_TEST(shown(*all[0], "redlock.wait_ms") == "none");
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_that_joins_is_linked_to_the_hold, traced)
+BOOST_FIXTURE_TEST_CASE(acquire_that_joins_links_to_the_hold_span, traced)
 {
     auto one = w.acquire(*locks, "stock", {.mode = mode::shared});
     auto other = w.acquire(*locks, "stock", {.mode = mode::shared});
@@ -319,7 +319,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_that_joins_is_linked_to_the_hold, traced)
     BOOST_TEST(shown(*all[2], "redlock.mode") == "shared");
 }
 
-BOOST_FIXTURE_TEST_CASE(extensions_are_events_of_the_hold, traced)
+BOOST_FIXTURE_TEST_CASE(extend_adds_events_to_the_hold_span, traced)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     w.extend(won.held, 2s);
@@ -345,7 +345,7 @@ BOOST_FIXTURE_TEST_CASE(extensions_are_events_of_the_hold, traced)
     BOOST_TEST(contains(shown(hold.GetEvents()[1].GetAttributes(), "redlock.reason"), "0 of 3 granted"));
 }
 
-BOOST_FIXTURE_TEST_CASE(spans_keep_the_latest_events, traced_with_three_events)
+BOOST_FIXTURE_TEST_CASE(max_events_keeps_the_latest_events, traced_with_three_events)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
     w.run_for(30s);
@@ -361,7 +361,7 @@ BOOST_FIXTURE_TEST_CASE(spans_keep_the_latest_events, traced_with_three_events)
     BOOST_TEST((last <= 30s));
 }
 
-BOOST_FIXTURE_TEST_CASE(spans_without_names_have_no_resource, traced_without_names)
+BOOST_FIXTURE_TEST_CASE(resources_off_leaves_names_out_of_spans, traced_without_names)
 {
     auto one = w.acquire(*locks, "stock");
     auto two = w.acquire(*locks, {"a", "b"});
@@ -376,7 +376,7 @@ BOOST_FIXTURE_TEST_CASE(spans_without_names_have_no_resource, traced_without_nam
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(spans_name_all_resources_or_the_one_that_is_locked, traced)
+BOOST_FIXTURE_TEST_CASE(acquire_spans_name_the_locked_resources, traced)
 {
     auto all = w.acquire(*locks, {"a", "b"});
     auto one = w.acquire_any(*locks, {"b", "c"});
@@ -392,7 +392,7 @@ BOOST_FIXTURE_TEST_CASE(spans_name_all_resources_or_the_one_that_is_locked, trac
     BOOST_TEST(shown(*made[1], "redlock.any") == "true");
 }
 
-BOOST_AUTO_TEST_CASE(span_text_replaces_what_is_not_utf8)
+BOOST_AUTO_TEST_CASE(span_text_replaces_invalid_utf8)
 {
     for (std::string_view const valid :
          {"", "order:7", "größe", "€", "\xf0\x9f\x94\x92", "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf"})
@@ -413,7 +413,7 @@ BOOST_AUTO_TEST_CASE(span_text_replaces_what_is_not_utf8)
         BOOST_TEST(boost::replace_all_copy(detail::span_text(bad), "\xef\xbf\xbd", "?") == shown);
 }
 
-BOOST_FIXTURE_TEST_CASE(upgradeable_lock_makes_two_of_each_span, traced)
+BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_makes_two_spans_of_each_kind, traced)
 {
     auto work = tracer->StartSpan("work");
     auto const parent = parent_span(work->GetContext());
@@ -434,7 +434,7 @@ BOOST_FIXTURE_TEST_CASE(upgradeable_lock_makes_two_of_each_span, traced)
                              "lock hold right exclusive", "lock hold stock upgradeable"}));
 }
 
-BOOST_FIXTURE_TEST_CASE(resumed_lock_has_spans_of_its_own, traced)
+BOOST_FIXTURE_TEST_CASE(resume_makes_new_spans, traced)
 {
     auto won = w.acquire(*locks, "stock");
     auto const ticket = won.held.detach();
@@ -454,7 +454,7 @@ BOOST_FIXTURE_TEST_CASE(resumed_lock_has_spans_of_its_own, traced)
     BOOST_TEST(shown(*all[2], "error.type") == "redlock:4");
 }
 
-BOOST_FIXTURE_TEST_CASE(destroyed_observer_ends_the_spans_of_held_locks, traced)
+BOOST_FIXTURE_TEST_CASE(observer_destruction_ends_the_spans_of_held_locks, traced)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 10s});
     auto waits = w.start(*locks, "stock", {.wait = wait_forever});
@@ -492,7 +492,7 @@ BOOST_FIXTURE_TEST_CASE(destroyed_observer_ends_the_spans_of_held_locks, traced)
     BOOST_TEST((ended->all[1]->GetStatus() == StatusCode::kUnset));
 }
 
-BOOST_FIXTURE_TEST_CASE(late_observer_calls_do_not_distort_spans, traced)
+BOOST_FIXTURE_TEST_CASE(observer_called_late_keeps_the_times_of_spans, traced)
 {
     auto const late = open_telemetry(tracer);
     resource_set const names("stock");
@@ -538,7 +538,7 @@ BOOST_AUTO_TEST_CASE(release_with_a_tracer_that_does_nothing_succeeds)
     BOOST_TEST(!w.release(won.held));
 }
 
-BOOST_FIXTURE_TEST_CASE(each_span_that_is_started_ends_once, traced)
+BOOST_FIXTURE_TEST_CASE(open_telemetry_ends_each_started_span_once, traced)
 {
     auto const begun_before = locks->stats();
     auto const started_before = ended->started;

@@ -1,4 +1,4 @@
-# Whether a bill of materials has what SPDX 2.3 requires, and every version in it is known.
+# Checks that a bill of materials has all fields that SPDX 2.3 requires, and the version of each package.
 # usage: cmake -DFILE=redlock.spdx.json -P check_sbom.cmake
 cmake_minimum_required(VERSION 3.23)
 file(READ "${FILE}" text)
@@ -31,7 +31,7 @@ foreach(i RANGE ${last})
     string(JSON name GET "${text}" packages ${i} SPDXID)
     must_match("the SPDXID of package ${i}" "^SPDXRef-[A-Za-z0-9.-]+$" "${name}")
     if(name IN_LIST names)
-        message(FATAL_ERROR "${FILE}: ${name} is there twice")
+        message(FATAL_ERROR "${FILE}: ${name} is listed twice")
     endif()
     list(APPEND names ${name})
 endforeach()

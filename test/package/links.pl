@@ -1,10 +1,11 @@
 #!/usr/bin/env perl
-# The links of the pages that are named, or lie in the folders that are named, lead to files that are there, and to headings in them.
+# Checks that each link of Markdown pages leads to an existing file, and to an existing heading in it.
+# usage: links.pl PAGE_OR_FOLDER…
 use strict;
 use warnings;
 use File::Basename qw(dirname);
 
-sub text_of {  # without code
+sub text_of {  # returns the text without any code, and the text without code blocks only
     my ($file) = @_;
     open my $in, '<', $file or die "$file: $!\n";
     local $/;
@@ -27,7 +28,7 @@ sub anchors_of {
 }
 
 my @pages;
-open(my $found, '-|', 'find', @ARGV, qw(-name *.md -type f)) or die "find: $!\n";  # a bare system has no File::Find
+open(my $found, '-|', 'find', @ARGV, qw(-name *.md -type f)) or die "find: $!\n";  # a minimal system has no File::Find
 chomp(@pages = <$found>);
 close $found or die "find has failed\n";
 my ($links, $dead) = (0, 0);

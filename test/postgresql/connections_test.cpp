@@ -1,4 +1,4 @@
-// What connections make of what their servers say of themselves; without a server.
+// Connections of a database node, with fake sessions instead of a server.
 
 #include "stores/kit/connections.hpp"
 #include "support/virtual_clock.hpp"
@@ -42,7 +42,7 @@ struct fake_session final : stores::kit::session {
     void abandon() override {}
     void cut(node_reply) override { go(); }
     bool up() const noexcept override { return is_up; }
-    bool busy() const noexcept override { return true; }  // the test says when it comes back
+    bool busy() const noexcept override { return true; }  // the test reconnects it
     stores::kit::introduction const& server() const noexcept override { return server_; }
     std::optional<clock::time_point> waiting_since() const override
     {
@@ -95,7 +95,7 @@ struct two_connections final : stores::kit::connections::owner {
         return {.claim = [](std::string const&, std::string const&) { return std::string(); }};
     }
 
-    /// The first connection ends, and meets this life of the server.
+    /// The first connection ends. Then it connects to this life of the server.
     void reconnect(char const* started, bool durable, std::chrono::milliseconds uptime = 1h)
     {
         links[0]->go();
@@ -122,14 +122,14 @@ struct two_connections final : stores::kit::connections::owner {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(what_an_earlier_life_of_a_server_was_asked_is_over_and_its_numbers_are_somebody_elses)
+BOOST_AUTO_TEST_CASE(end_is_not_called_for_backends_of_an_earlier_server_life)
 {
     two_connections c;
     c.links[0]->go();
     BOOST_TEST(c.all.may_still_execute(c.links[0]->number));
     c.links[0]->come(
         {.backend = {8}, .system = "one", .started = "at one", .durable = true, .since = "ever", .age = 1h});
-    c.links[1]->go();  // it notices later
+    c.links[1]->go();  // the node notices the end of this connection later
     BOOST_TEST(!c.all.may_still_execute(c.links[1]->number));
     c.links[0]->go();
     c.links[1]->come(
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(what_an_earlier_life_of_a_server_was_asked_is_over_and_its_
     BOOST_TEST(c.links[0]->ended.empty());
 }
 
-BOOST_AUTO_TEST_CASE(another_database_in_the_place_of_the_one_before_knows_nothing_however_old_it_is)
+BOOST_AUTO_TEST_CASE(meet_of_another_database_reports_a_restart)
 {
     two_connections c;
     BOOST_TEST(c.server.durable);
@@ -150,13 +150,13 @@ BOOST_AUTO_TEST_CASE(another_database_in_the_place_of_the_one_before_knows_nothi
                       .since = "long ago",
                       .age = 1h,
                       .uptime = 1h});
-    BOOST_TEST(!c.links[1]->up());  // locks of both would not exclude each other
+    BOOST_TEST(!c.links[1]->up());  // locks of both databases would not exclude each other
     BOOST_TEST(!c.server.durable);
     BOOST_TEST(c.server.restarted);
     BOOST_TEST((clock::now() - c.server.began < 1min));
 }
 
-BOOST_AUTO_TEST_CASE(meet_restart_of_a_durable_server_trusts_it)
+BOOST_AUTO_TEST_CASE(meet_after_a_restart_of_a_durable_server_reports_durable)
 {
     two_connections c;
     c.reconnect("at noon", true);
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(meet_restart_of_a_durable_server_trusts_it)
     BOOST_TEST((c.server.restarted && c.server.durable));
 }
 
-BOOST_AUTO_TEST_CASE(meet_restart_of_an_undurable_server_distrusts_its_new_word)
+BOOST_AUTO_TEST_CASE(meet_after_a_restart_of_an_undurable_server_reports_undurable)
 {
     two_connections c;
     c.reconnect("at noon", false);
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(meet_restart_of_an_undurable_server_distrusts_its_new_word)
     BOOST_TEST(!c.server.durable);
 }
 
-BOOST_AUTO_TEST_CASE(meet_restart_soon_after_an_undurable_time_distrusts_it)
+BOOST_AUTO_TEST_CASE(meet_after_a_restart_soon_after_undurable_settings_reports_undurable)
 {
     two_connections c;
     c.reconnect("at noon", false);
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(meet_restart_soon_after_an_undurable_time_distrusts_it)
     BOOST_TEST((c.server.restarted && !c.server.durable));
 }
 
-BOOST_AUTO_TEST_CASE(meet_restart_that_was_seen_is_timed_by_the_own_clock)
+BOOST_AUTO_TEST_CASE(meet_after_an_observed_restart_uses_the_clients_clock)
 {
     two_connections c;
     auto const before = clock::now();
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(meet_young_server_with_older_tables_counts_from_its_start)
     BOOST_TEST((!c.server.restarted && !c.server.durable && c.server.began >= clock::now() - 10s));
 }
 
-BOOST_AUTO_TEST_CASE(look_at_a_server_that_is_never_idle_hears_that_it_may_forget)
+BOOST_AUTO_TEST_CASE(look_at_a_busy_server_notices_that_it_is_not_durable)
 {
     virtual_clock time;
     two_connections c;
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(look_at_a_server_that_is_never_idle_hears_that_it_may_forge
     BOOST_TEST((c.server.restarted && !c.server.durable));
 }
 
-BOOST_AUTO_TEST_CASE(look_at_a_silent_connection_ends_it_and_no_other)
+BOOST_AUTO_TEST_CASE(look_at_a_silent_connection_ends_only_this_one)
 {
     virtual_clock time;
     two_connections c;

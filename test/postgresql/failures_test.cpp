@@ -1,4 +1,4 @@
-// What a database does to its users, and what these are told.
+// Faults of a database, and the messages to its users.
 
 #include "stores/databases/failures.hpp"
 #include "stores/postgresql/schema.hpp"
@@ -19,7 +19,7 @@ using namespace redlock::test;
 
 BOOST_FIXTURE_TEST_SUITE(failures_of_postgresql, event_loop, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(an_address_is_named_without_its_secrets)
+BOOST_AUTO_TEST_CASE(name_of_a_node_does_not_contain_secrets)
 {
     BOOST_CHECK_NO_THROW(
         lock_manager(asio::system_executor(),
@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(an_address_is_named_without_its_secrets)
     BOOST_TEST(locks.stats().nodes.at(0).name == "postgresql://h1:1,h2:2/db?table=app.locks");
 }
 
-BOOST_AUTO_TEST_CASE(who_may_not_come_in_is_told_why)
+BOOST_AUTO_TEST_CASE(acquire_without_access_returns_the_reason)
 {
     postgres_server s({"fsync=off", "password_encryption=scram-sha-256"});
     s.ask("CREATE ROLE app LOGIN PASSWORD 'geheim'");
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(who_may_not_come_in_is_told_why)
         << "host all redlock 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
     s.ask("SELECT pg_reload_conf()");
     auto const error_of = [&](std::string const& url) { return trouble_of(r.attempt(on(url))).error; };
-    auto const eventually = [&](std::string const& url, errc wanted) {  // the settings are read a moment later
+    auto const eventually = [&](std::string const& url, errc wanted) {  // the server reads its settings a moment later
         return r.run_to([&] { return error_of(url) == wanted; });
     };
     BOOST_TEST(eventually(address_of(s, "app:wrong-geheim"), errc::authentication_failed));
@@ -50,11 +50,11 @@ BOOST_AUTO_TEST_CASE(who_may_not_come_in_is_told_why)
                 == errc::node_unreachable));
 }
 
-BOOST_AUTO_TEST_CASE(a_host_that_says_nothing_does_not_keep_the_next_one_from_being_asked)
+BOOST_AUTO_TEST_CASE(acquire_with_a_silent_first_host_asks_the_next_one)
 {
     asio::io_context nobody;
-    asio::ip::tcp::acceptor silent(nobody, {asio::ip::address_v4::loopback(), 0});  // the kernel accepts, and that is
-                                                                                    // all
+    // The kernel accepts the connection, and nothing answers.
+    asio::ip::tcp::acceptor silent(nobody, {asio::ip::address_v4::loopback(), 0});
     auto settings = on(fmt::format("postgresql://redlock@127.0.0.1:{},127.0.0.1:{}/postgres",
                                    silent.local_endpoint().port(), server().port()));
     settings.connect_timeout = 300ms;
@@ -62,14 +62,14 @@ BOOST_AUTO_TEST_CASE(a_host_that_says_nothing_does_not_keep_the_next_one_from_be
     BOOST_TEST(r.run_to([&] { return !r.acquire(locks, "behind silence").ec; }));
 }
 
-BOOST_AUTO_TEST_CASE(names_of_hosts_that_nobody_knows_are_told)
+BOOST_AUTO_TEST_CASE(acquire_with_unknown_host_names_reports_the_name)
 {
     auto const tried = r.attempt(on("postgresql://redlock@not..known,nor..this/postgres"));
     BOOST_TEST((tried.report.nodes.at(0).error == errc::node_unreachable));
     BOOST_TEST(tried.report.nodes[0].message.starts_with("cannot resolve nor..this"), tried.report.nodes[0].message);
 }
 
-BOOST_AUTO_TEST_CASE(passwords_and_certificates_are_libpqs)
+BOOST_AUTO_TEST_CASE(acquire_with_password_and_tls_settings_of_libpq_succeeds)
 {
     certificates c;
     postgres_server s({"fsync=off", "password_encryption=scram-sha-256"});
@@ -99,16 +99,16 @@ BOOST_AUTO_TEST_CASE(passwords_and_certificates_are_libpqs)
                unknown.report.nodes[0].message);
 }
 
-BOOST_AUTO_TEST_CASE(the_rights_of_the_document_suffice_and_less_is_told)
+BOOST_AUTO_TEST_CASE(acquire_succeeds_only_with_the_documented_rights)
 {
     postgres_server s({"fsync=off"});
     s.ask("CREATE ROLE app LOGIN");
     auto const url = address_of(s, "app");
-    auto const without_tables = r.attempt(on(url));  // may not create them: PostgreSQL 15
+    auto const without_tables = r.attempt(on(url));  // since PostgreSQL 15 the role may not create tables
     BOOST_REQUIRE(!without_tables.report.nodes.empty());
     if (without_tables.ec)
         BOOST_TEST((without_tables.report.nodes[0].error == errc::permission_denied));
-    BOOST_TEST(!r.attempt(on(s.url())).ec);  // their owner makes them
+    BOOST_TEST(!r.attempt(on(s.url())).ec);  // the owner creates the tables
     if (without_tables.ec) {
         auto const without_rights = r.attempt(on(url));
         BOOST_TEST((without_rights.report.nodes.at(0).error == errc::permission_denied));
@@ -125,8 +125,8 @@ BOOST_AUTO_TEST_CASE(acquire_without_rights_names_the_grant_that_is_enough)
 {
     postgres_server s({"fsync=off"});
     BOOST_TEST(s.ask("CREATE ROLE app LOGIN; CREATE SCHEMA own") == "");
-    s.ask("REVOKE CREATE ON SCHEMA public FROM PUBLIC");    // as from PostgreSQL 15 on
-    BOOST_TEST(!r.attempt(on(s.url("?table=theirs"))).ec);  // of another role
+    s.ask("REVOKE CREATE ON SCHEMA public FROM PUBLIC");    // the default since PostgreSQL 15
+    BOOST_TEST(!r.attempt(on(s.url("?table=theirs"))).ec);  // created by another role
     for (auto const* const table : {"theirs", "ours", "own.ours"})
         check_grants(r, s, address_of(s, "app", std::string("?table=") + table));
 }
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(acquire_by_a_role_without_synchronous_commit_outlasts_a_cra
     BOOST_TEST((r.acquire(others, "stock").ec == errc::contended));
 }
 
-BOOST_AUTO_TEST_CASE(connect_to_older_functions_names_the_script_that_mends_them)
+BOOST_AUTO_TEST_CASE(connect_to_older_functions_names_the_script_to_run)
 {
     postgres_server s({"fsync=off"});
     lock_manager mine(r.context, on(s.url()));
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(connect_to_older_functions_names_the_script_that_mends_them
     BOOST_TEST(!r.release(held));
 }
 
-BOOST_AUTO_TEST_CASE(a_lock_of_the_database_in_the_way_is_an_error_and_no_hang)
+BOOST_AUTO_TEST_CASE(acquire_behind_a_database_lock_returns_node_busy)
 {
     postgres_server s({"fsync=off"});
     lock_manager locks(r.context, on(s.url("?timeout=200ms")));
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(a_lock_of_the_database_in_the_way_is_an_error_and_no_hang)
     BOOST_TEST(r.run_to([&] { return !r.acquire(locks, "stock").ec; }));
 }
 
-BOOST_AUTO_TEST_CASE(what_fails_only_when_it_is_committed_is_not_granted)
+BOOST_AUTO_TEST_CASE(acquire_with_a_failed_commit_is_not_granted)
 {
     postgres_server s({"fsync=off"});
     lock_manager locks(r.context, on(s.url()));
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(what_fails_only_when_it_is_committed_is_not_granted)
     BOOST_TEST(failed.report.nodes[0].message == "too late");
     BOOST_TEST(s.ask("SELECT count(*) FROM redlock_locks") == "0");
     BOOST_TEST(s.ask("DROP TRIGGER late ON redlock") == "");
-    BOOST_TEST(!r.release(r.acquire(locks, "stock", {.ttl = 20s, .wait = 20s}).held));  // the connection goes on
+    BOOST_TEST(!r.release(r.acquire(locks, "stock", {.ttl = 20s, .wait = 20s}).held));  // the connection still works
 }
 
 BOOST_AUTO_TEST_CASE(acquire_after_an_older_dump_was_restored_is_quarantined)
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_an_older_dump_was_restored_is_quarantined)
             testbed::run_program({"psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-1", "-h", "127.0.0.1", "-p", port,
                                   "-U", "redlock", "-d", "postgres", "-f", dump},
                                  dump + ".log");
-            skip_time(10s);  // connections look now and then
+            skip_time(10s);  // connections look at the server from time to time
             r.run_to([] { return false; }, 100ms);
         });
     BOOST_TEST(!r.attempt(on(s.url("?table=rows"))).ec);
@@ -230,8 +230,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_an_older_dump_was_restored_is_quarantined)
         });
 }
 
-BOOST_AUTO_TEST_CASE(
-    a_standby_is_refused_and_when_it_is_promoted_it_does_not_vote_until_what_it_may_have_forgotten_is_over)
+BOOST_AUTO_TEST_CASE(acquire_at_a_promoted_standby_waits_for_the_quarantine)
 {
     postgres_server primary({"fsync=off"});
     BOOST_TEST(!r.attempt(on(primary.url())).ec);
@@ -246,20 +245,20 @@ BOOST_AUTO_TEST_CASE(
     auto held = hold(r, mine, "stock", {.ttl = 6s});
     BOOST_TEST(r.run_to([&] { return standby.ask("SELECT count(*) FROM redlock_locks") == "1" || !held.held(); }));
     primary.kill();
-    standby.ask("DELETE FROM redlock");  // read-only still
+    standby.ask("DELETE FROM redlock");  // fails, because the standby is read-only
     standby.ask("SELECT pg_promote()");
-    standby.ask("DELETE FROM redlock");  // as if it had not heard of the lock
+    standby.ask("DELETE FROM redlock");  // as if the standby had not received the lock
     auto const promoted = clock::now();
     auto const until_held = [&](lock_manager& locks, std::string const& name) {
         wait_for_quarantine(r, locks, name, {.ttl = 6s});
         BOOST_TEST(!acquire_after_quarantine(r, locks, name, {.ttl = 6s, .wait = 20s}).ec);
         BOOST_TEST((clock::now() - promoted >= 59s));
     };
-    until_held(late, "stock");  // it did not know the primary
+    until_held(late, "stock");  // this manager did not know the primary
     BOOST_TEST(!acquire_after_quarantine(r, mine, "other", {.ttl = 6s, .wait = 20s}).ec);
 }
 
-BOOST_AUTO_TEST_CASE(the_isolation_level_of_the_role_does_no_harm)
+BOOST_AUTO_TEST_CASE(acquire_with_serializable_as_the_default_succeeds)
 {
     postgres_server s({"fsync=off", "default_transaction_isolation=serializable"});
     lock_manager locks(r.context, on(s.url()));
@@ -267,7 +266,7 @@ BOOST_AUTO_TEST_CASE(the_isolation_level_of_the_role_does_no_harm)
         BOOST_TEST(!r.release(r.acquire(locks, "stock", {.ttl = 20s, .wait = 20s}).held));
 }
 
-BOOST_AUTO_TEST_CASE(fewer_connections_than_wished_for_do)
+BOOST_AUTO_TEST_CASE(acquire_with_fewer_connections_than_configured_succeeds)
 {
     postgres_server s({"fsync=off", "max_connections=6", "superuser_reserved_connections=3"});
     s.ask("CREATE ROLE app LOGIN SUPERUSER");

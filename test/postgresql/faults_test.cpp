@@ -1,4 +1,4 @@
-// Processes that take one lock in turn beside a primary that was stopped and goes on.
+// Processes take one lock in turn while a paused old primary goes on.
 
 #include "stores/store.hpp"
 #include "support/counting_processes.hpp"
@@ -10,7 +10,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(faults, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(acquire_beside_an_old_primary_that_goes_on_excludes)
+BOOST_AUTO_TEST_CASE(acquire_beside_a_resumed_old_primary_excludes_other_holders)
 {
     postgres_server old_one, new_one(old_one);
     auto const hosts = "postgresql://redlock@127.0.0.1:" + std::to_string(old_one.port())

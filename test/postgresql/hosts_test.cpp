@@ -1,4 +1,4 @@
-// Several hosts, of which one is the primary; or more than one believe that they are.
+// Several hosts: one is the primary, or more than one believe to be the primary.
 
 #include "stores/postgresql/hosts.hpp"
 #include "stores/store.hpp"
@@ -35,7 +35,7 @@ struct fake_scout final : stores::kit::session {
     stores::kit::introduction nothing;
 };
 
-// Hosts "a", "b", … that say what the test makes them say.
+// Hosts "a", "b", … with answers from the test.
 struct some_hosts {
     explicit some_hosts(std::string const& names)
         : all(std::make_shared<stores::postgresql::hosts>(
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(follow_looks_again_when_a_host_is_promoted)
     h.is("b", 2);
     BOOST_TEST(looks == 1);
     h.is("b", 3);
-    h.is("b", 4);  // who follows has gone
+    h.is("b", 4);  // the follower has returned false
     BOOST_TEST(looks == 2);
 }
 
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_stopped_primary_goes_on_uses_the_new_one, *
     }
 }
 
-BOOST_AUTO_TEST_CASE(acquire_after_a_promotion_beside_the_primary_leaves_it, *only_with_server())
+BOOST_AUTO_TEST_CASE(acquire_after_a_promotion_uses_the_new_primary, *only_with_server())
 {
     postgres_server old_one({"fsync=off"});
     BOOST_TEST(!r.attempt(with_hosts(place_of(old_one))).ec);

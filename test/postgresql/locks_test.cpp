@@ -1,4 +1,4 @@
-// The manager's locks on a real database.
+// The manager's locks in a real database.
 
 #include "stores/store.hpp"
 #include "support/virtual_clock.hpp"
@@ -18,7 +18,7 @@ std::string bytes(std::string const& text) { return "convert_to('" + text + "', 
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(who_waits_is_told_and_asks_seldom)
+BOOST_AUTO_TEST_CASE(async_acquire_that_waits_is_notified_and_asks_rarely)
 {
     for (bool const told : {true, false}) {
         auto const url = server().url(told ? "?connections=1" : "?connections=1&notify=off");
@@ -27,7 +27,8 @@ BOOST_AUTO_TEST_CASE(who_waits_is_told_and_asks_seldom)
         BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
         real_servers::outcome waiter;
         r.start_acquire(waiter, others, "stock", {.ttl = 20s, .wait = wait_forever, .report = &waiter.report});
-        r.run_to([] { return false; }, 3s);  // no time is skipped: by the server's clock the holder's end would move
+        // The test skips no time, which would move the end of the lock by the clock of the server.
+        r.run_to([] { return false; }, 3s);
         BOOST_TEST(!waiter.done);
         BOOST_TEST(!r.release(won.held));
         BOOST_TEST(r.run_to([&] { return waiter.done; }));
@@ -37,7 +38,7 @@ BOOST_AUTO_TEST_CASE(who_waits_is_told_and_asks_seldom)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_fails_without_the_lock)
+BOOST_AUTO_TEST_CASE(owns_in_a_transaction_fails_without_the_lock)
 {
     auto const url = server().url();
     lock_manager locks(r.context, on(url));
@@ -61,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_fails_without_the_lock)
     server().ask(fmt::format("BEGIN; SELECT redlock_owns('{}', '{}'); INSERT INTO sold VALUES ('hat'); COMMIT",
                              late.parameters[0], late.parameters[1]));
     BOOST_TEST(sold() == "1");
-    sell(won.second);  // of nothing
+    sell(won.second);  // the handle holds nothing
     BOOST_TEST(sold() == "1");
 
     auto reader = r.acquire(locks, "prices", {.ttl = 20s, .mode = mode::shared});
@@ -71,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_fails_without_the_lock)
     BOOST_TEST(owns({.table = "app.locks"}, won.second).text == "SELECT app.locks_owns($1::bytea[], $2::bytea)");
 }
 
-BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_is_told_that_it_does_not_have_a_lock_whose_name_is_no_text)
+BOOST_AUTO_TEST_CASE(owns_of_a_name_that_is_not_text_fails_without_the_lock)
 {
     postgres_server s({"fsync=off"});
     BOOST_TEST(!r.attempt(on(s.url())).ec);
@@ -80,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_is_told_that_it_does_not_have_a_l
     BOOST_TEST(s.ask("SELECT count(*) FROM pg_class WHERE relname = 'told'") == "1");
 }
 
-BOOST_AUTO_TEST_CASE(what_nobody_needs_is_cleaned_up_and_counters_stay)
+BOOST_AUTO_TEST_CASE(redlock_clean_deletes_expired_rows_and_keeps_counters)
 {
     lock_manager locks(r.context, on(server().url("?table=cleaned")));
     BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
@@ -90,7 +91,7 @@ BOOST_AUTO_TEST_CASE(what_nobody_needs_is_cleaned_up_and_counters_stay)
           + bytes("taken") + ", clock_timestamp() + interval '1 hour', 0)");
     d.ask("INSERT INTO cleaned_tombstone VALUES (" + bytes("old") + ", 'v', clock_timestamp() - interval '1 s')");
     d.ask("INSERT INTO cleaned_reader VALUES (" + bytes("old") + ", 'v', clock_timestamp() - interval '2 hours')");
-    BOOST_TEST(d.ask("SELECT cleaned_clean()") == "4");  // the stock, too, is free and has no number
+    BOOST_TEST(d.ask("SELECT cleaned_clean()") == "4");  // includes the key of stock, which is free and has no counter
     BOOST_TEST(d.ask("SELECT string_agg(convert_from(key, 'UTF8'), ' ' ORDER BY key) FROM cleaned WHERE key <> ''")
                == "numbered taken");
 }

@@ -16,7 +16,7 @@
 
 namespace redlock::test {
 
-/// Debian's package pgbouncer puts it where users do not look. Empty: it is not here.
+/// The path of pgbouncer, which Debian installs outside of the users' PATH. Empty: not installed.
 inline std::string pgbouncer_program()
 {
     auto const* const there = "/usr/sbin/pgbouncer";
@@ -29,10 +29,10 @@ inline auto only_with_pgbouncer()
                    "there is no PostgreSQL server or no PgBouncer here (Debian's packages postgresql, pgbouncer)");
 }
 
-/// PgBouncer before a server.
+/// PgBouncer in front of a server.
 class pgbouncer final : public testbed::server_process {
 public:
-    /// @p settings: lines of its file, such as "pool_mode=session"
+    /// @p settings: lines of its configuration, such as "pool_mode=session"
     pgbouncer(postgres_server const& server, std::string settings)
         : server_process("PgBouncer", {"process up"}), database_(server.port()), settings_(std::move(settings))
     {
@@ -45,7 +45,7 @@ public:
         return fmt::format("postgresql://redlock@127.0.0.1:{}/postgres{}", port(), parameters);
     }
 
-    /// The first column of the only row: what a client of its own is told.
+    /// @return the first column of the only row, for a new client of the pooler
     std::string ask(std::string const& sql) const
     {
         std::unique_ptr<PGconn, void (*)(PGconn*)> const c(PQconnectdb(url().c_str()), PQfinish);

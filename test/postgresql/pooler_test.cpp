@@ -17,7 +17,7 @@ namespace {
 constexpr auto shared_by_all = "pool_mode=transaction\ndefault_pool_size=1";  // one connection to the server
 constexpr auto both_off = "?notify=off&prepare=off";
 
-// That a manager can do what it wants to, and that another waits for it.
+// Checks that a manager can acquire, extend and release a lock, and that another manager can wait for it.
 void check_locks(real_servers& r, config const& settings)
 {
     lock_manager mine(r.context, settings), others(r.context, settings);
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(acquire_through_an_undeclared_pooler_is_refused)
             for (auto const* const way_out : {both_off, "?session_pooler=on"})
                 BOOST_TEST(tried.report.message.find(way_out) != std::string::npos, tried.report.message);
         }
-        BOOST_TEST(p.ask("SHOW statement_timeout") == "0");  // of the application's other clients
+        BOOST_TEST(p.ask("SHOW statement_timeout") == "0");  // the setting of the application's other clients
     }
 }
 
@@ -75,10 +75,10 @@ BOOST_AUTO_TEST_CASE(acquire_through_a_session_pooler_is_notified)
         r.shutdown(locks);
     }
     check_locks(r, settings);
-    BOOST_TEST(p.ask("SHOW statement_timeout") == "0");  // the pooler resets the connection
+    BOOST_TEST(p.ask("SHOW statement_timeout") == "0");  // the pooler has reset the connection
 }
 
-// Without a reset query statements stay on the connection, which the next client gets.
+// Without a reset query, prepared statements stay on the connection, and the next client finds them.
 BOOST_AUTO_TEST_CASE(acquire_after_a_client_with_another_table_uses_its_own_statements)
 {
     pgbouncer p(server(), "pool_mode=session\ndefault_pool_size=1\nserver_reset_query=");

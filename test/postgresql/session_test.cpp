@@ -1,4 +1,4 @@
-// One connection by itself.
+// A single connection.
 
 #include "stores/databases/connection.hpp"
 
@@ -12,14 +12,14 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(session_with_postgresql, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(a_database_that_would_forget_from_now_on_says_so)
+BOOST_AUTO_TEST_CASE(is_durable_after_a_change_of_settings_returns_false)
 {
     postgres_server s;
     {
         connection before(s.url());
         BOOST_TEST(before.said().durable);
-        BOOST_TEST(s.ask("ALTER TABLE redlock SET UNLOGGED") == "");  // all rows are written anew, as if they were
-                                                                      // restored
+        // The server writes all rows again, as if they were restored.
+        BOOST_TEST(s.ask("ALTER TABLE redlock SET UNLOGGED") == "");
         before.link->ask_durability([](bool) {});
         before.run_to([&] { return before.is_over; });
         BOOST_TEST(!connection(s.url()).said().durable);
@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(a_database_that_would_forget_from_now_on_says_so)
     c.run_to([&] { return !c.is_durable(); });
 }
 
-BOOST_AUTO_TEST_CASE(who_withdraws_waits_for_nobody_in_a_circle)
+BOOST_AUTO_TEST_CASE(redlock_withdraw_during_a_shared_acquisition_does_not_deadlock)
 {
     auto& d = server();
     connection makes_tables(d.url("?table=rounds"));

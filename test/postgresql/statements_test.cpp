@@ -1,4 +1,4 @@
-// The texts that are sent to the server. No server is needed.
+// The statements that are sent to the server. No server is needed.
 
 #include "stores/postgresql/schema.hpp"
 #include "stores/postgresql/statements.hpp"
@@ -14,7 +14,7 @@ BOOST_AUTO_TEST_SUITE(statements_for_postgresql)
 
 BOOST_AUTO_TEST_CASE(prepared_name_differs_by_table_statement_and_version)
 {
-    constexpr std::size_t longest_name = 63;  // the server looks at no more
+    constexpr std::size_t longest_name = 63;  // the server ignores further characters
     std::string const tables[] = {"redlock", "app.redlock", "app_redlock", std::string(40, 't'),
                                   std::string(39, 't') + "u"};
     std::set<std::string> names;

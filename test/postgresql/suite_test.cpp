@@ -1,4 +1,4 @@
-// A PostgreSQL database passes the suite of all nodes.
+// The PostgreSQL node passes the node suite.
 
 #include "postgresql/pgbouncer.hpp"
 #include "stores/check_node.hpp"
@@ -9,7 +9,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(node_suite, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(a_schema_of_ones_own_and_no_notifications)
+BOOST_AUTO_TEST_CASE(node_suite_in_another_schema_without_notify_passes)
 {
     server().ask("CREATE SCHEMA app");
     check_node(server().url("?connections=2&table=app.locks&notify=off"));

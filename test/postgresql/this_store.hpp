@@ -22,7 +22,7 @@ namespace redlock::test {
 
 using testbed::postgres_server;
 
-/// What the cases in test/stores ask of PostgreSQL.
+/// The parameters of the cases in test/stores, for PostgreSQL.
 struct this_store {
     using server = postgres_server;
     using options = std::vector<std::string>;
@@ -31,7 +31,7 @@ struct this_store {
     static bool is_here() { return !testbed::postgres_programs().empty(); }
     static store make() { return postgresql(); }
 
-    static inline options const durable{};  ///< it flushes what it confirms
+    static inline options const durable{};  ///< the server flushes before it confirms
     static inline options const quick{"fsync=off"};
     static inline options const plain_bytes{"fsync=off", "bytea_output=escape"};
 
@@ -51,7 +51,7 @@ struct this_store {
     static constexpr auto life = counting_ttl;
     static constexpr newcomer_life newcomers{};
 
-    /// For how long an acquisition may wait that should be granted at once.
+    /// The longest wait for an acquisition that should be granted at once; 0: none.
     static constexpr std::chrono::milliseconds first_wait{0};
 
     static std::string url_at(std::uint16_t port, std::string const& user, std::string const& rest = {})
@@ -65,21 +65,21 @@ struct this_store {
             std::make_shared<stores::postgresql::address const>(stores::postgresql::parse_address(url, {}));
         return std::make_shared<stores::postgresql::session>(std::move(e), address, nullptr, 5s, false, o);
     }
-    /// How connections that are made from now on show times.
+    /// Changes how new connections show times.
     static void change_session_defaults(server const& s)
     {
         s.ask("ALTER DATABASE postgres SET timezone = 'Asia/Tokyo'");
         s.ask("ALTER DATABASE postgres SET datestyle = 'German'");
     }
 
-    /// For the name of `names_may_be_any_bytes_as_long_as_may_be`.
+    /// For the case with a name of any bytes.
     static bool shows_odd_name(server const& s)
     {
         auto const shows = "key LIKE '%it''s%377%000nnn%' AND value LIKE '%:%375'";
         return s.ask(std::string("SELECT bool_and(") + shows + ") FROM redlock_locks") == "t";
     }
 
-    // Questions, in SQL.
+    // SQL queries.
     static std::string connections_with(std::int64_t id)
     {
         return fmt::format("SELECT count(*) FROM pg_stat_activity WHERE pid = {}", id);
@@ -97,7 +97,7 @@ struct this_store {
     }
     static void undo_settings(server const& s) { std::ofstream(s.folder() + "/postgresql.auto.conf") << ""; }
 
-    /// A question: whether a connection has looked since then whether the server flushes.
+    /// @return a query: whether a connection has asked since then whether the server flushes
     static std::string looks_from_now_on(server const& s)
     {
         return "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%redlock_remembers%' AND pid <> "
@@ -121,7 +121,7 @@ struct this_store {
     };
 };
 
-/// What is said of an address, and addresses of which it is said.
+/// Messages, and the addresses that cause them.
 inline std::pair<std::string, std::vector<std::string>> const wrong_addresses[] = {
     {"\"tabel\"", {"postgresql://u:geheim@h/db?tabel=x"}},
     {"connections must be a number", {"postgresql://u:geheim@h/db?connections=many"}},

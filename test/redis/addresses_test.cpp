@@ -1,4 +1,4 @@
-// Names that have several addresses, and resolvers that do not answer. What a name means is up to the test.
+// Host names with several addresses, and resolvers that do not answer. The tests replace `getaddrinfo` of this program.
 
 #include "net/addresses.hpp"
 #include "support/real_servers.hpp"
@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_SUITE(addresses)
 
 namespace {
 
-// The resolver of this program.
+// The state of the replaced resolver.
 struct {
     std::mutex mutex;
     std::condition_variable changed;
@@ -59,16 +59,16 @@ namespace {
 
 constexpr auto* host = "several.test";
 
-class meaning {
+class resolved_name {
 public:
-    explicit meaning(std::vector<std::string> addresses, bool hangs = false)
+    explicit resolved_name(std::vector<std::string> addresses, bool hangs = false)
     {
         std::lock_guard const lock(resolver.mutex);
         resolver.names[host] = std::move(addresses);
         resolver.hangs = hangs;
     }
 
-    ~meaning() { wake(); }
+    ~resolved_name() { wake(); }
 
     void wake()
     {
@@ -80,7 +80,7 @@ public:
 
 tcp::endpoint at(std::string const& address, std::uint16_t port) { return {asio::ip::make_address(address), port}; }
 
-// An address that answers nothing: as many connections as are kept for it have been made, and nobody accepts them.
+// An address that never answers: the accept queue of its socket is full, and no connection is accepted.
 class black_hole {
 public:
     black_hole(asio::io_context& context, tcp::endpoint const& where) : acceptor_(context)
@@ -97,10 +97,10 @@ private:
     std::deque<tcp::socket> sockets_;
 };
 
-// An address behind which somebody hangs up.
-class refusing {
+// An address that accepts each connection and closes it at once.
+class hanging_up {
 public:
-    refusing(asio::io_context& context, tcp::endpoint const& where) : acceptor_(context, where) { accept(); }
+    hanging_up(asio::io_context& context, tcp::endpoint const& where) : acceptor_(context, where) { accept(); }
 
     int connections = 0;
 
@@ -124,7 +124,7 @@ config settings_for(std::uint16_t port, std::chrono::milliseconds connect_timeou
     return {.nodes = {url}, .node_timeout = patience, .connect_timeout = connect_timeout};
 }
 
-// Behind a bar: only when the others have failed.
+// The addresses in the order of attempts. A bar marks those that are tried only after the others have failed.
 std::vector<std::string> order(std::vector<std::string> const& resolved, net::known_addresses const& known = {})
 {
     std::vector<tcp::endpoint> endpoints;
@@ -140,7 +140,7 @@ using list = std::vector<std::string>;
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(families_are_tried_in_turn)
+BOOST_AUTO_TEST_CASE(order_of_attempts_alternates_address_families)
 {
     BOOST_TEST(order({"10.0.0.1"}) == list({"10.0.0.1"}));
     BOOST_TEST(order({"fd00::1", "fd00::2", "fd00::3", "10.0.0.1"})
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(families_are_tried_in_turn)
     BOOST_TEST(order({"10.0.0.1", "10.0.0.1", "10.0.0.2"}) == list({"10.0.0.1", "10.0.0.2"}));
 }
 
-BOOST_AUTO_TEST_CASE(what_was_good_comes_first_and_what_was_bad_comes_last)
+BOOST_AUTO_TEST_CASE(order_of_attempts_puts_good_addresses_first_and_failed_ones_last)
 {
     list const all{"10.0.0.1", "10.0.0.2", "10.0.0.3"};
     net::known_addresses known;
@@ -161,17 +161,17 @@ BOOST_AUTO_TEST_CASE(what_was_good_comes_first_and_what_was_bad_comes_last)
     known.note("10.0.0.9", false);
     BOOST_TEST(order(all, known) == list({"10.0.0.3", "| 10.0.0.1", "| 10.0.0.2"}));
     known.note("10.0.0.3", false);
-    BOOST_TEST(order(all, known) == all);  // all are to be tried again
+    BOOST_TEST(order(all, known) == all);  // if all have failed, the order begins anew
     known.note("10.0.0.3", true);
     BOOST_TEST(order(all, known) == list({"10.0.0.3", "10.0.0.1", "10.0.0.2"}));
     BOOST_TEST(order({}, known) == list());
 }
 
-BOOST_AUTO_TEST_CASE(a_black_hole_does_not_hide_the_others)
+BOOST_AUTO_TEST_CASE(acquire_with_one_address_that_never_answers_uses_the_next)
 {
     real_servers r(1);
     black_hole const first(r.context, at("127.0.0.2", r[0].port()));
-    meaning const name({"127.0.0.2", "127.0.0.1"});
+    resolved_name const name({"127.0.0.2", "127.0.0.1"});
     ending_manager locks(r, settings_for(r[0].port()));
 
     auto won = r.acquire(locks, "stock", {.wait = 20s});
@@ -180,36 +180,36 @@ BOOST_AUTO_TEST_CASE(a_black_hole_does_not_hide_the_others)
     BOOST_TEST(!r.release(won.held));
 }
 
-BOOST_AUTO_TEST_CASE(an_address_on_which_nobody_listens_is_passed_over_at_once)
+BOOST_AUTO_TEST_CASE(acquire_with_one_address_that_refuses_uses_the_next)
 {
     real_servers r(1);
-    meaning const name({"127.0.0.3", "127.0.0.1"});
+    resolved_name const name({"127.0.0.3", "127.0.0.1"});
     BOOST_TEST(!r.attempt(settings_for(r[0].port()), {.wait = 20s}).ec);
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_will_not_talk_does_not_hide_the_one_behind_the_next_address)
+BOOST_AUTO_TEST_CASE(acquire_with_one_address_that_hangs_up_uses_the_next)
 {
     real_servers r(1);
-    refusing const first(r.context, at("127.0.0.2", r[0].port()));
-    meaning const name({"127.0.0.2", "127.0.0.1"});
+    hanging_up const first(r.context, at("127.0.0.2", r[0].port()));
+    resolved_name const name({"127.0.0.2", "127.0.0.1"});
     ending_manager locks(r, settings_for(r[0].port()));
     BOOST_TEST(!r.acquire(locks, "stock", {.wait = 20s}).ec);
     BOOST_TEST(first.connections >= 1);
 
-    // Once it has worked, it is the first to be tried.
+    // The address that worked is tried first from now on.
     auto const before = first.connections;
     r[0].ask({"CLIENT", "KILL", "TYPE", "normal"});
     BOOST_TEST(r.run_to([&] { return locks.stats().nodes[0].connections == 2; }));
     BOOST_TEST(first.connections == before);
 }
 
-BOOST_AUTO_TEST_CASE(where_none_answers_each_is_told_with_its_reason)
+BOOST_AUTO_TEST_CASE(acquire_without_a_good_address_reports_each_with_its_reason)
 {
     real_servers r(1);
     auto const port = r[0].port();
     r[0].kill();
     black_hole const first(r.context, at("127.0.0.2", port));
-    meaning const name({"127.0.0.2", "127.0.0.1"});
+    resolved_name const name({"127.0.0.2", "127.0.0.1"});
 
     auto const lost = r.attempt(settings_for(port, 300ms));
 
@@ -218,10 +218,10 @@ BOOST_AUTO_TEST_CASE(where_none_answers_each_is_told_with_its_reason)
                lost.report.message);
 }
 
-BOOST_AUTO_TEST_CASE(a_resolver_that_does_not_answer_is_told_and_waited_for_no_longer_than_promised)
+BOOST_AUTO_TEST_CASE(acquire_with_a_hung_resolver_reports_it_after_connect_timeout)
 {
     real_servers r(1);
-    meaning name({"127.0.0.1"}, true);
+    resolved_name name({"127.0.0.1"}, true);
     ending_manager locks(r, settings_for(r[0].port(), 100ms));
 
     auto const lost = r.acquire(locks, "stock");
@@ -233,10 +233,10 @@ BOOST_AUTO_TEST_CASE(a_resolver_that_does_not_answer_is_told_and_waited_for_no_l
     BOOST_TEST(!r.acquire(locks, "stock", {.wait = 20s}).ec);
 }
 
-BOOST_AUTO_TEST_CASE(a_resolver_that_does_not_answer_keeps_nobody_else_waiting)
+BOOST_AUTO_TEST_CASE(acquire_with_a_hung_resolver_uses_the_other_nodes)
 {
     real_servers r(2);
-    meaning name({"127.0.0.1"}, true);
+    resolved_name name({"127.0.0.1"}, true);
     lock_manager locks(r.context, r.settings({.nodes = {"redis://" + std::string(host)}, .connect_timeout = 100ms}));
 
     auto won = r.acquire(locks, "stock");
@@ -245,12 +245,12 @@ BOOST_AUTO_TEST_CASE(a_resolver_that_does_not_answer_keeps_nobody_else_waiting)
     BOOST_TEST(!r.release(won.held));
     BOOST_TEST(!r.shutdown(locks));
     r.context.restart();
-    r.context.run();  // returns: it does not wait for the resolver, which hangs to the end of this case
+    r.context.run();  // must return although the resolver still hangs
 }
 
-BOOST_AUTO_TEST_CASE(the_context_may_go_while_the_resolver_hangs)
+BOOST_AUTO_TEST_CASE(context_destruction_while_the_resolver_hangs_calls_no_handler)
 {
-    meaning name({"127.0.0.1"}, true);
+    resolved_name name({"127.0.0.1"}, true);
     {
         asio::io_context context;
         lock_manager locks(context, settings_for(1));
@@ -260,21 +260,21 @@ BOOST_AUTO_TEST_CASE(the_context_may_go_while_the_resolver_hangs)
     name.wake();
 }
 
-BOOST_AUTO_TEST_CASE(a_name_without_an_address_is_told)
+BOOST_AUTO_TEST_CASE(acquire_with_a_name_without_address_reports_it)
 {
     real_servers r(0);
-    meaning const name({});
+    resolved_name const name({});
     auto const lost = r.attempt(settings_for(1));
     BOOST_TEST(lost.report.message.find("its name has no address") != std::string::npos, lost.report.message);
 }
 
-BOOST_AUTO_TEST_CASE(a_shutdown_ends_the_search)
+BOOST_AUTO_TEST_CASE(shutdown_ends_the_search_for_an_address)
 {
     real_servers r(0);
     auto const port = testbed::free_port();
     asio::io_context elsewhere;
     black_hole const first(elsewhere, at("127.0.0.2", port)), second(elsewhere, at("127.0.0.3", port));
-    meaning const name({"127.0.0.2", "127.0.0.3"});
+    resolved_name const name({"127.0.0.2", "127.0.0.3"});
     lock_manager locks(r.context, settings_for(port, 60s));
     real_servers::outcome waiting;
     r.start_acquire(waiting, locks, "stock", {.wait = 1h});
@@ -286,13 +286,13 @@ BOOST_AUTO_TEST_CASE(a_shutdown_ends_the_search)
     BOOST_TEST(r.context.stopped());  // nothing is left to do
 }
 
-BOOST_AUTO_TEST_CASE(the_context_may_go_during_the_search)
+BOOST_AUTO_TEST_CASE(context_destruction_during_the_search_calls_no_handler)
 {
     auto context = std::make_unique<asio::io_context>();
     auto const port = testbed::free_port();
     std::optional<black_hole> first(std::in_place, *context, at("127.0.0.2", port));
     std::optional<black_hole> second(std::in_place, *context, at("127.0.0.3", port));
-    meaning const name({"127.0.0.2", "127.0.0.3"});
+    resolved_name const name({"127.0.0.2", "127.0.0.3"});
     lock_manager locks(*context, settings_for(port));
     int calls = 0;
     locks.async_acquire("stock", {.wait = 1h}, [&](error_code, lock) { ++calls; });

@@ -1,4 +1,4 @@
-// A cluster as one node: slots that move, masters that die, names that are apart.
+// A cluster as one node: slots that move, masters that die, sets of names in several slots.
 
 #include "stores/redis/scripts.hpp"
 #include "support/one_node.hpp"
@@ -48,8 +48,7 @@ std::string name_at(redis_cluster& c, std::size_t i, std::string const& begin = 
     }
 }
 
-/// From now on managers of a cluster whose masters have all been met find them old: two minutes have passed on the
-/// servers.
+/// Makes the tenures two minutes older. A manager must have been connected to each master before.
 void let_masters_age(redis_cluster& c, std::size_t masters = 3)
 {
     for (std::size_t i = 0; i < masters; ++i) {
@@ -59,7 +58,7 @@ void let_masters_age(redis_cluster& c, std::size_t masters = 3)
     }
 }
 
-/// A cluster of three masters, each of which a manager has met two minutes ago.
+/// A cluster of three masters. A manager was connected to each of them two minutes ago.
 struct old_masters {
     old_masters()
     {
@@ -75,8 +74,8 @@ struct old_masters {
     config const voting = settings(c.url(), {.max_ttl = 60s});
 };
 
-/// One for all cases that do it no harm.
-redis_cluster& well()
+/// One cluster for all cases that leave it intact.
+redis_cluster& shared_cluster()
 {
     static redis_cluster c;
     return c;
@@ -84,9 +83,9 @@ redis_cluster& well()
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(each_lock_is_where_its_slot_is)
+BOOST_AUTO_TEST_CASE(acquire_in_a_cluster_sets_the_key_on_the_master_of_its_slot)
 {
-    auto& c = well();
+    auto& c = shared_cluster();
     real_servers r(0);
     ending_manager locks(r, trusting(c.url())), other(r, trusting(c.url()));
     r.connect(locks);
@@ -115,9 +114,9 @@ BOOST_AUTO_TEST_CASE(each_lock_is_where_its_slot_is)
     BOOST_TEST(!r.release(next.held));
 }
 
-BOOST_AUTO_TEST_CASE(names_that_are_apart_are_not_locked_together)
+BOOST_AUTO_TEST_CASE(acquire_of_a_set_in_several_slots_returns_unsupported)
 {
-    auto& c = well();
+    auto& c = shared_cluster();
     real_servers r(0);
     auto settings = trusting(c.url());
     settings.fencing = servers_fence();
@@ -138,9 +137,9 @@ BOOST_AUTO_TEST_CASE(names_that_are_apart_are_not_locked_together)
     BOOST_TEST(!r.release(any.held));
 }
 
-BOOST_AUTO_TEST_CASE(a_lock_whose_slot_moves_is_kept)
+BOOST_AUTO_TEST_CASE(extend_during_and_after_a_slot_migration_succeeds)
 {
-    auto& c = well();
+    auto& c = shared_cluster();
     real_servers r(0);
     ending_manager locks(r, trusting(c.url())), other(r, trusting(c.url()));
     auto const name = name_at(c, 0), key = "lock:" + name;
@@ -159,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_lock_whose_slot_moves_is_kept)
     BOOST_TEST(c[1].ask({"EXISTS", key}) == "0");
 }
 
-BOOST_AUTO_TEST_CASE(a_dead_master_without_replica_takes_its_own_slots_along)
+BOOST_AUTO_TEST_CASE(acquire_with_a_dead_master_fails_only_in_its_slots)
 {
     redis_cluster c(3, 0, {"--cluster-require-full-coverage", "no"});
     real_servers r(0);
@@ -174,7 +173,7 @@ BOOST_AUTO_TEST_CASE(a_dead_master_without_replica_takes_its_own_slots_along)
         [&] { return r.acquire(locks, away, {.ttl = 5s}).report.nodes.at(0).error == errc::node_unreachable; }));
     BOOST_TEST(!r.extend(held.held, 60s));
     BOOST_TEST(!r.acquire(locks, there, {.ttl = 5s, .wait = 10s}).ec);
-    lock_manager late(r.context, trusting(c.url()));  // the first that it asks is the one that is dead
+    lock_manager late(r.context, trusting(c.url()));  // it asks the dead master first
     BOOST_TEST(r.run_to([&] { return r.acquire(late, here, {.ttl = 5s}).ec == errc::contended; }));
     c[0].start();
     BOOST_TEST(r.run_to([&] { return !r.acquire(locks, away, {.ttl = 5s, .wait = 1s}).ec; }));
@@ -183,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_dead_master_without_replica_takes_its_own_slots_along)
     shut_down_without_patience(r, late);
 }
 
-BOOST_AUTO_TEST_CASE(a_cluster_that_is_down_says_so)
+BOOST_AUTO_TEST_CASE(acquire_in_a_cluster_that_is_down_reports_clusterdown)
 {
     redis_cluster c;
     real_servers r(0);
@@ -199,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_cluster_that_is_down_says_so)
     shut_down_without_patience(r, locks);
 }
 
-BOOST_AUTO_TEST_CASE(the_slots_of_a_replica_that_is_promoted_grant_nothing_for_a_while)
+BOOST_AUTO_TEST_CASE(acquire_in_slots_of_a_promoted_replica_is_quarantined)
 {
     redis_cluster c(3, 1);
     real_servers r(0);
@@ -214,7 +213,7 @@ BOOST_AUTO_TEST_CASE(the_slots_of_a_replica_that_is_promoted_grant_nothing_for_a
 
     auto const promoted = [&] { return c[3].ask({"ROLE"}).starts_with("master"); };
     BOOST_TEST(r.run_to([&] { return promoted(); }, 60s));
-    c[3].ask({"DEL", "lock:" + moved});  // as if it had not heard of it
+    c[3].ask({"DEL", "lock:" + moved});  // simulates a lock that was not replicated
     lock_manager late(r.context, voting);
     wait_for_quarantine(r, late, moved, {.ttl = 5s});
     wait_for_quarantine(r, locks, beside, {.ttl = 5s});
@@ -241,7 +240,7 @@ BOOST_AUTO_TEST_CASE(slots_script_answers_when_each_slot_came)
     s.ask({"CONFIG", "SET", "cluster-require-full-coverage", "no"});
     s.ask({"CLUSTER", "DELSLOTS", "5", "6", "9"});
     BOOST_TEST(record() == "0-4:0 7-8:0 10-16383:0");
-    s.ask({"PEXPIRE", "lock::=tenure{2}", "315359880000"});  // as if two minutes had passed
+    s.ask({"PEXPIRE", "lock::=tenure{2}", "315359880000"});  // makes the tenure two minutes older
 
     s.ask({"CLUSTER", "ADDSLOTS", "5", "6"});
     auto const later = record();
@@ -252,7 +251,7 @@ BOOST_AUTO_TEST_CASE(slots_script_answers_when_each_slot_came)
     s.ask({"CLUSTER", "DELSLOTS", "6"});
     record();
     s.ask({"CLUSTER", "ADDSLOTS", "6"});
-    BOOST_TEST(record().find(" 6-6:12") != std::string::npos);  // it was away
+    BOOST_TEST(record().find(" 6-6:12") != std::string::npos);  // the slot had left for a while, so it is young again
     s.ask({"SET", "lock::=tenure{2}", "of the life before"});
     BOOST_TEST(record() == "0-8:0 10-16383:0");
 }
@@ -263,15 +262,15 @@ BOOST_FIXTURE_TEST_CASE(acquire_in_slot_of_dead_master_given_to_old_one_waits, o
     auto const taken = name_at(c, 2), other = name_at(c, 0);
     auto held = r.acquire(locks, taken, {.ttl = 30s, .wait = 10s});
     BOOST_REQUIRE(!held.ec);
-    BOOST_TEST(!r.release(r.acquire(locks, other, {.ttl = 5s, .wait = 10s}).held));  // it knows the one that gets the
-                                                                                     // slot
+    // The manager is connected to the master that gets the slot.
+    BOOST_TEST(!r.release(r.acquire(locks, other, {.ttl = 5s, .wait = 10s}).held));
     c[2].kill();
     c.wait_for_failure(2);
     c.give("lock:" + taken, 0);
 
     lock_manager late(r.context, voting);
     wait_for_quarantine(r, late, taken, {.ttl = 5s});
-    BOOST_TEST(!r.release(r.acquire(late, other, {.ttl = 5s, .wait = 10s}).held));  // its slot has not moved
+    BOOST_TEST(!r.release(r.acquire(late, other, {.ttl = 5s, .wait = 10s}).held));  // this slot has not moved
     wait_for_quarantine(r, locks, taken, {.ttl = 5s});
     lock_manager later(r.context, voting);
     wait_for_quarantine(r, later, taken, {.ttl = 5s});
@@ -294,7 +293,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_in_slot_handed_over_by_living_master_succeeds, o
     }
     BOOST_TEST(!r.extend(won.held, 60s));
 
-    BOOST_TEST(r.run_to([&] {  // the manager that saw it vouches for both slots
+    BOOST_TEST(r.run_to([&] {  // the manager that saw the hand-over vouches for both slots
         lock_manager late(r.context, voting);
         bool const granted = !r.release(r.acquire(late, idle, {.ttl = 5s}).held);
         BOOST_TEST((r.acquire(late, name).ec != error_code()));
@@ -307,9 +306,9 @@ BOOST_FIXTURE_TEST_CASE(acquire_in_slot_handed_over_by_living_master_succeeds, o
     BOOST_TEST(!r.acquire(late, name, {.ttl = 5s, .wait = 5s}).ec);
 }
 
-BOOST_AUTO_TEST_CASE(one_cluster_under_two_addresses_has_one_vote)
+BOOST_AUTO_TEST_CASE(duplicate_addresses_of_a_cluster_get_one_vote)
 {
-    auto& c = well();
+    auto& c = shared_cluster();
     real_servers r(0);
     auto settings = trusting(c.url());
     settings.nodes.push_back("redis-cluster://127.0.0.1:" + std::to_string(c[2].port()));
@@ -321,7 +320,7 @@ BOOST_AUTO_TEST_CASE(one_cluster_under_two_addresses_has_one_vote)
     }));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_wrong_is_named)
+BOOST_AUTO_TEST_CASE(acquire_in_a_cluster_with_wrong_settings_names_the_mistake)
 {
     local_server alone;
     BOOST_TEST(says(
@@ -350,9 +349,10 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named)
     BOOST_TEST(!o.ec);
 }
 
-BOOST_AUTO_TEST_CASE(rule_11_the_context_may_go_with_connections_open_and_requests_in_flight)
+// Rule 11 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(context_destruction_while_a_cluster_is_in_use_is_safe)
 {
-    auto& s = well();
+    auto& s = shared_cluster();
     end_contexts_early(trusting(s.url()));
 }
 

@@ -23,7 +23,7 @@ std::string with_credentials(local_server const& s, std::string const& credentia
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(they_are_opened_on_first_use, manager_of<1>)
+BOOST_FIXTURE_TEST_CASE(connection_opens_at_first_use, manager_of<1>)
 {
     r.context.run_for(20ms);
     BOOST_TEST(r[0].ask({"CLIENT", "LIST"}).find("redlock") == std::string::npos);
@@ -39,8 +39,8 @@ BOOST_FIXTURE_TEST_CASE(they_are_opened_on_first_use, manager_of<1>)
     BOOST_TEST(!locks.stats().nodes[0].connected);
 }
 
-// What a manager that is gone has left on its strand must not keep the strand.
-BOOST_AUTO_TEST_CASE(nothing_stays_of_a_manager_that_went_shortly_before_its_context)
+// Handlers that a destroyed manager left on its strand must not keep the strand alive.
+BOOST_AUTO_TEST_CASE(lock_manager_destruction_before_its_context_leaks_no_descriptor)
 {
     real_servers r(1);
     auto const descriptors = [] {
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(nothing_stays_of_a_manager_that_went_shortly_before_its_con
     BOOST_TEST(descriptors() == before);
 }
 
-BOOST_AUTO_TEST_CASE(user_password_and_database_come_from_the_url)
+BOOST_AUTO_TEST_CASE(acquire_uses_user_password_and_database_of_the_url)
 {
     real_servers r(1, {"--requirepass", "se:cr@t"});
     std::string const port = std::to_string(r[0].port());
@@ -97,8 +97,8 @@ BOOST_AUTO_TEST_CASE(user_password_and_database_come_from_the_url)
     }
 }
 
-// It would grant locks, and could neither extend nor release them.
-BOOST_AUTO_TEST_CASE(a_server_that_forbids_what_a_lock_needs_does_not_vote_and_says_what_is_missing)
+// A server without these permissions could grant locks that it can neither extend nor release.
+BOOST_AUTO_TEST_CASE(acquire_with_missing_permissions_gets_no_vote_and_names_them)
 {
     real_servers r(1);
     auto const granted = [&](std::string const& but, bool fencing) {
@@ -126,9 +126,9 @@ BOOST_AUTO_TEST_CASE(a_server_that_forbids_what_a_lock_needs_does_not_vote_and_s
             BOOST_TEST(refused.report.message.find(p) != std::string::npos);
         }
     }
-    // Who may write a key and not read it, either.
+    // A user that may write keys but not read them gets no vote, either.
     r[0].ask({"ACL", "SETUSER", "writer", "reset", "on", ">pw", "%W~lock:*", "+@all"});
-    if (r[0].ask({"ACL", "GETUSER", "writer"}).find("%W~lock:*") != std::string::npos) {  // Redis 7
+    if (r[0].ask({"ACL", "GETUSER", "writer"}).find("%W~lock:*") != std::string::npos) {  // needs Redis 7
         auto const refused = r.attempt({.nodes = {with_credentials(r[0], "writer:pw")}, .node_timeout = patience});
         BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied), refused.report.message);
     }
@@ -139,17 +139,17 @@ BOOST_AUTO_TEST_CASE(a_server_that_forbids_what_a_lock_needs_does_not_vote_and_s
     }
     for (int i = 0; i < 3; ++i)
         BOOST_TEST((granted("del", servers_fence()).report.nodes[0].error == errc::permission_denied));
-    BOOST_TEST((r[0].ask({"DEL", core::fence_key("lock:=trial")}) == "1") == servers_fence());  // one for all
-                                                                                                // connections
+    // All connections use one trial counter.
+    BOOST_TEST((r[0].ask({"DEL", core::fence_key("lock:=trial")}) == "1") == servers_fence());
     for (auto const* optional : {"ping", "info", "command|list", ""})
         BOOST_TEST(!granted(optional, servers_fence()).ec);
     r[0].ask({"SCRIPT", "FLUSH"});
     BOOST_TEST(granted("script|load", false).report.message.find("SCRIPT LOAD") != std::string::npos);
-    auto const counters = servers_fence() ? "1" : "0";  // of the lock; what could not be deleted has expired
+    auto const counters = servers_fence() ? "1" : "0";  // the counter stays; the other keys expire
     BOOST_TEST(r.run_to([&] { return r[0].count_keys() == counters; }), r[0].ask({"KEYS", "*"}));
 }
 
-BOOST_AUTO_TEST_CASE(a_server_without_scripts_does_not_vote)
+BOOST_AUTO_TEST_CASE(acquire_on_a_server_without_scripts_gets_no_vote)
 {
     real_servers r(1, {"--rename-command", "EVALSHA", ""});
     auto const refused = r.attempt(r.settings());
@@ -158,8 +158,8 @@ BOOST_AUTO_TEST_CASE(a_server_without_scripts_does_not_vote)
     BOOST_TEST(refused.report.message.find("EVALSHA") != std::string::npos);
 }
 
-// Which locks they are each vote tells.
-BOOST_AUTO_TEST_CASE(a_user_who_may_use_some_locks_only_can_do_so)
+// The trial does not show which names are allowed; each vote does.
+BOOST_AUTO_TEST_CASE(acquire_by_a_user_with_some_lock_names_is_granted_only_these)
 {
     real_servers r(1);
     r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:stock*", "+@all"});
@@ -173,7 +173,8 @@ BOOST_AUTO_TEST_CASE(a_user_who_may_use_some_locks_only_can_do_so)
     BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
 }
 
-BOOST_AUTO_TEST_CASE(rule_14_no_password_in_messages_names_or_logs)
+// Rule 14 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(log_lines_messages_and_names_contain_no_password)
 {
     real_servers r(1, {"--requirepass", "correct"});
     std::string everything;
@@ -193,7 +194,7 @@ BOOST_AUTO_TEST_CASE(rule_14_no_password_in_messages_names_or_logs)
     BOOST_TEST(everything.find("hunter2") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_unix_socket_will_do)
+BOOST_AUTO_TEST_CASE(acquire_over_a_unix_socket_succeeds)
 {
     testbed::temporary_folder folder;
     auto const path = folder.path + "/s";
@@ -207,7 +208,7 @@ BOOST_AUTO_TEST_CASE(a_unix_socket_will_do)
     BOOST_TEST(!r.release(won.held));
 }
 
-BOOST_AUTO_TEST_CASE(user_and_password_go_with_a_unix_socket_too)
+BOOST_AUTO_TEST_CASE(acquire_over_a_unix_socket_with_user_and_password_succeeds)
 {
     testbed::temporary_folder folder;
     auto const path = folder.path + "/s";
@@ -218,7 +219,7 @@ BOOST_AUTO_TEST_CASE(user_and_password_go_with_a_unix_socket_too)
     r.shutdown(locks);
 
     try {
-        lock_manager refused(r.context, {.nodes = {"unix://" + path + "?password=hunter2"}});  // as others write it
+        lock_manager refused(r.context, {.nodes = {"unix://" + path + "?password=hunter2"}});  // used elsewhere
         BOOST_TEST(false);
     } catch (std::invalid_argument const& e) {
         BOOST_TEST(std::string(e.what()).find("hunter2") == std::string::npos);
@@ -226,18 +227,19 @@ BOOST_AUTO_TEST_CASE(user_and_password_go_with_a_unix_socket_too)
     }
 }
 
-BOOST_AUTO_TEST_CASE(rule_12_the_same_server_under_two_addresses_is_one_node)
+// Rule 12 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(duplicate_addresses_of_a_server_get_one_vote)
 {
     real_servers r(1);
     auto const port = std::to_string(r[0].port());
     lock_manager locks(r.context,
                        {.nodes = {"redis://127.0.0.1:" + port, "redis://localhost:" + port, "memory://third"},
                         .node_timeout = patience,
-                        .restart_guard = restart_guard::off});  // one young server among older ones does not vote
+                        .restart_guard = restart_guard::off});  // a young server among older ones would not vote
 
     auto won = r.acquire(locks, "stock");
 
-    // One of the two votes, and together with the third node that is a majority …
+    // One of the two addresses votes. Together with the third node, this is a majority.
     BOOST_TEST(!won.ec);
     BOOST_TEST(r.run_to([&] {
         auto const nodes = locks.stats().nodes;
@@ -252,20 +254,20 @@ BOOST_AUTO_TEST_CASE(rule_12_the_same_server_under_two_addresses_is_one_node)
     r.release(second.held);
     r.shutdown(locks);
 
-    // … but alone it is not.
+    // Without a third node, one vote is not a majority.
     std::vector<std::string> const alone{"redis://127.0.0.1:" + port, "redis://localhost:" + port,
                                          "redis://127.0.0.1:1"};
     BOOST_TEST((r.attempt({.nodes = alone, .node_timeout = patience}).ec == errc::no_quorum));
     BOOST_TEST(r.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(idle_connections_stay_and_are_used_again, manager_of<1>)
+BOOST_FIXTURE_TEST_CASE(connection_that_is_idle_stays_open_and_is_reused, manager_of<1>)
 {
     r.acquire(locks, "a");
     r.context.restart();
     auto const asked = carried_out(r[0], "config|get");
     skip_time(patience);
-    BOOST_TEST(r.run_to([&] { return carried_out(r[0], "config|get") > asked; }));  // a keep-alive
+    BOOST_TEST(r.run_to([&] { return carried_out(r[0], "config|get") > asked; }));  // a heartbeat
     auto won = r.acquire(locks, "b");
     BOOST_TEST(!won.ec);
     BOOST_TEST(locks.stats().nodes[0].connections == 1u);

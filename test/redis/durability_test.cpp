@@ -1,4 +1,4 @@
-// Servers that remember over a restart, and those that only say so.
+// Servers whose log keeps the locks over a restart, and servers whose log has gaps.
 
 #include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_SUITE(durability)
 
 namespace {
 
-/// A server whose configuration file may change between its lives.
+/// A server whose configuration file can be changed before a restart.
 class configured_server {
 public:
     explicit configured_server(std::string const& settings)
@@ -26,7 +26,7 @@ public:
 
     void configure(std::string const& settings) const { std::ofstream(file()) << settings << '\n'; }
 
-    /// As after a power cut: its children would keep its connections open.
+    /// Kills the server and its child processes, which would keep its connections open, and starts it again.
     void crash_and_start()
     {
         ::kill(-server->pid(), SIGKILL);
@@ -49,7 +49,7 @@ private:
     testbed::temporary_folder folder_;
 };
 
-// A restart that is seen costs a quarantine that is longer than any of these tests, however slow the machine.
+// The quarantine after a restart is longer than any of these tests, even on a slow machine.
 config settings(configured_server const& s, restart_guard guard = restart_guard::automatic,
                 std::chrono::milliseconds max_ttl = 60s)
 {
@@ -61,7 +61,7 @@ void warm_up(real_servers& r, lock_manager& locks)
     BOOST_TEST_REQUIRE(!r.release(acquire_after_quarantine(r, locks, "warm-up", {.ttl = 10s}).held));
 }
 
-// What comes of the first attempt that the server answers.
+// Acquires until the server has answered. @return the error of that attempt
 error_code attempt(real_servers& r, lock_manager& locks, std::string const& resource)
 {
     error_code ec;
@@ -82,8 +82,8 @@ void reconnect(real_servers& r, configured_server& s, lock_manager& locks)
     }));
 }
 
-// Each manager looks once a second.
-void let_both_look_twice(real_servers& r, configured_server const& s)
+// Waits for two heartbeats of both managers. Each sends one a second.
+void wait_for_two_heartbeats(real_servers& r, configured_server const& s)
 {
     for (int i = 0; i < 2; ++i) {
         auto const before = s.questions();
@@ -96,7 +96,7 @@ constexpr auto* durable = "appendonly yes\nappendfsync always";
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_log_whose_first_rewrite_never_ended_is_not_believed)
+BOOST_AUTO_TEST_CASE(acquire_after_crash_during_the_first_log_rewrite_is_quarantined)
 {
     configured_server s("appendfsync always");
     real_servers r(0);
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_log_whose_first_rewrite_never_ended_is_not_believed)
     s.server->ask({"CONFIG", "SET", "rdb-key-save-delay", "100000"});
     s.configure(durable);
     s.server->ask({"CONFIG", "SET", "appendonly", "yes"});
-    reconnect(r, s, b);  // the greeting is told that the log is on
+    reconnect(r, s, b);  // the server answers the greeting that the log is on
     BOOST_TEST(s.says("aof_enabled:1"));
     auto held = r.acquire(a, "stock", {.ttl = 30s, .wait = 10s}).held;
     BOOST_TEST_REQUIRE(held.held());
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_log_whose_first_rewrite_never_ended_is_not_believed)
     shut_down_without_patience(r, b);
 }
 
-BOOST_AUTO_TEST_CASE(a_log_that_is_switched_off_under_a_connection_is_noticed)
+BOOST_AUTO_TEST_CASE(acquire_after_crash_with_the_log_switched_off_is_quarantined)
 {
     configured_server s(durable);
     real_servers r(0);
@@ -130,11 +130,11 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_switched_off_under_a_connection_is_noticed)
     warm_up(r, a);
     warm_up(r, b);
     s.server->ask({"CONFIG", "SET", "appendonly", "no"});
-    let_both_look_twice(r, s);
+    wait_for_two_heartbeats(r, s);
     auto held = r.acquire(a, "stock", {.ttl = 30s, .wait = 10s}).held;
     BOOST_TEST_REQUIRE(held.held());
 
-    s.crash_and_start();  // with the log
+    s.crash_and_start();  // the configuration file switches the log on again
 
     BOOST_TEST((attempt(r, b, "stock") == errc::quarantined));
     held = {};
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_switched_off_under_a_connection_is_noticed)
     shut_down_without_patience(r, b);
 }
 
-BOOST_AUTO_TEST_CASE(a_log_that_is_not_synced_while_it_is_rewritten_is_not_believed)
+BOOST_AUTO_TEST_CASE(acquire_after_crash_with_no_appendfsync_on_rewrite_is_quarantined)
 {
     configured_server s(std::string(durable) + "\nno-appendfsync-on-rewrite yes");
     real_servers r(0);
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_not_synced_while_it_is_rewritten_is_not_belie
     shut_down_without_patience(r, locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_log_that_is_switched_on_after_a_restart_does_not_bring_back_what_was_forgotten)
+BOOST_AUTO_TEST_CASE(acquire_after_the_log_is_switched_on_too_late_is_quarantined)
 {
     configured_server s("appendfsync always");
     real_servers r(0);
@@ -170,14 +170,14 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_switched_on_after_a_restart_does_not_bring_ba
 
     BOOST_TEST((attempt(r, locks, "stock") == errc::quarantined));
 
-    // A program that has just begun cannot be told that it was on from the start, either.
+    // A new manager cannot find out whether the log was on from the start, either.
     lock_manager fresh(r.context, settings(s, restart_guard::strict));
     BOOST_TEST((attempt(r, fresh, "stock") == errc::quarantined));
     shut_down_without_patience(r, locks);
     shut_down_without_patience(r, fresh);
 }
 
-BOOST_AUTO_TEST_CASE(a_log_that_was_switched_on_and_is_complete_is_believed_after_the_next_restart)
+BOOST_AUTO_TEST_CASE(acquire_after_crash_with_a_complete_log_is_answered)
 {
     configured_server s("appendfsync always");
     real_servers r(0);
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_was_switched_on_and_is_complete_is_believed_afte
     s.server->ask({"CONFIG", "SET", "appendonly", "yes"});
     BOOST_TEST(r.run_to([&] { return s.says("aof_rewrite_in_progress:0") && s.says("aof_rewrite_scheduled:0"); }));
     s.configure(durable);
-    let_both_look_twice(r, s);
+    wait_for_two_heartbeats(r, s);
     auto held = r.acquire(a, "stock", {.ttl = 10s, .wait = 10s, .renew = renewal::automatic}).held;
 
     s.crash_and_start();

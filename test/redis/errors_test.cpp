@@ -1,4 +1,4 @@
-// Servers that refuse, and servers that are none: each becomes a clear error of its node, and one outcome.
+// Servers that refuse, and peers that are not Redis servers: each gives a clear error of its node.
 
 #include "stores/redis/scripts.hpp"
 #include "support/fake_server.hpp"
@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(server_errors)
 
 namespace {
 
-// One server in question, while two others make the majority: it must come to show the error @p expected.
+// Acquires with one faulty node and two good ones, until the faulty node shows the error @p expected.
 node_report odd_one(real_servers& r, std::string const& url, errc expected)
 {
     lock_manager locks(r.context,
@@ -41,7 +41,8 @@ node_report odd_one(real_servers& r, std::string const& url, errc expected)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(rule_13_a_replica_is_refused)
+// Rule 13 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(acquire_on_a_replica_reports_node_read_only)
 {
     real_servers r(2);
     local_server replica;
@@ -49,7 +50,8 @@ BOOST_AUTO_TEST_CASE(rule_13_a_replica_is_refused)
     odd_one(r, replica.url(), errc::node_read_only);
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_13_a_primary_that_becomes_a_replica_is_noticed, connected_to<3>)
+// Rule 13 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(acquire_on_a_primary_that_becomes_a_replica_reports_node_read_only, connected_to<3>)
 {
     r[0].ask({"REPLICAOF", "127.0.0.1", std::to_string(r[1].port())});
     BOOST_TEST(r.run_to([&] {
@@ -59,20 +61,22 @@ BOOST_FIXTURE_TEST_CASE(rule_13_a_primary_that_becomes_a_replica_is_noticed, con
     }));
 }
 
-BOOST_AUTO_TEST_CASE(rule_13_out_of_memory)
+// Rule 13 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(acquire_on_a_full_server_reports_node_out_of_memory)
 {
     real_servers r(2);
     local_server full({"--maxmemory", "1mb", "--maxmemory-policy", "noeviction"});
     int filled = 0;
-    for (auto const piece : {65536, 1024, 1}) {  // the last ones so that what a large request itself takes is not
-                                                 // missing
+    // Small pieces come last, because a large request itself needs memory that would stay free.
+    for (auto const piece : {65536, 1024, 1}) {
         while (full.ask({"SET", "fill" + std::to_string(filled), std::string(piece, 'x')}) == "OK")
             ++filled;
     }
     odd_one(r, full.url(), errc::node_out_of_memory);
 }
 
-BOOST_AUTO_TEST_CASE(rule_13_password_missing_and_wrong)
+// Rule 13 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(acquire_with_a_wrong_password_reports_authentication_failed)
 {
     real_servers r(2);
     local_server guarded({"--requirepass", "pw"});
@@ -80,21 +84,23 @@ BOOST_AUTO_TEST_CASE(rule_13_password_missing_and_wrong)
     odd_one(r, "redis://:wrong@127.0.0.1:" + std::to_string(guarded.port()), errc::authentication_failed);
 }
 
-BOOST_AUTO_TEST_CASE(a_server_of_a_cluster_gets_a_port_that_leaves_room_for_its_bus)
+BOOST_AUTO_TEST_CASE(free_port_below_a_limit_leaves_room_for_the_cluster_bus)
 {
     for (int i = 0; i < 100; ++i)
         BOOST_TEST_REQUIRE(testbed::free_port(testbed::highest_cluster_port) <= testbed::highest_cluster_port);
     BOOST_CHECK_THROW(testbed::free_port(1), std::runtime_error);
 }
 
-BOOST_AUTO_TEST_CASE(rule_13_a_cluster_that_is_down_or_keeps_the_key_elsewhere)
+// Rule 13 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(acquire_on_a_cluster_member_reports_wrong_cluster_node)
 {
     real_servers r(2);
     local_server member({"--cluster-enabled", "yes"});
     odd_one(r, member.url(), errc::wrong_cluster_node);
 }
 
-BOOST_AUTO_TEST_CASE(rule_13_a_busy_script)
+// Rule 13 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(acquire_on_a_busy_server_reports_node_busy)
 {
     real_servers r(3, {"--lua-time-limit", "10"});
     ending_manager locks(r, r.settings());
@@ -114,15 +120,15 @@ BOOST_AUTO_TEST_CASE(rule_13_a_busy_script)
     busy.join();
 }
 
-// Nobody will ever release it, so it is not taken for a lock that somebody holds.
-BOOST_AUTO_TEST_CASE(a_key_that_is_no_lock_is_told_and_left_alone)
+// No client will ever release such a key, so the manager must not treat it as a lock that another client holds.
+BOOST_AUTO_TEST_CASE(acquire_of_a_key_that_is_a_list_reports_wrong_type)
 {
     real_servers r(3);
     r.ask_all({"RPUSH", "lock:stock", "a", "b"});
     for (bool const fencing : {false, servers_fence()}) {
         lock_manager locks(r.context, r.settings({.fencing = fencing}));
         auto const at_once = r.acquire(locks, "stock");
-        auto const waited = r.acquire(locks, "stock", {.wait = 50ms});  // by a script
+        auto const waited = r.acquire(locks, "stock", {.wait = 50ms});  // the second round uses a script
         for (auto const* lost : {&at_once, &waited}) {
             if (lost == &at_once && !servers_tell_type()) {
                 BOOST_TEST((lost->ec == errc::contended));
@@ -146,20 +152,20 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_no_lock_is_told_and_left_alone)
     BOOST_TEST(r[0].ask({"LLEN", "lock:stock"}) == "2");
 }
 
-BOOST_AUTO_TEST_CASE(nobody_listens)
+BOOST_AUTO_TEST_CASE(acquire_on_a_closed_port_reports_node_unreachable)
 {
     real_servers r(2);
     auto const n = odd_one(r, "redis://127.0.0.1:" + std::to_string(testbed::free_port()), errc::node_unreachable);
     BOOST_TEST(n.message != "");
 }
 
-BOOST_AUTO_TEST_CASE(a_host_that_does_not_exist)
+BOOST_AUTO_TEST_CASE(acquire_on_an_unknown_host_reports_node_unreachable)
 {
     real_servers r(2);
     odd_one(r, "redis://no-such-host.invalid", errc::node_unreachable);
 }
 
-BOOST_AUTO_TEST_CASE(a_peer_that_speaks_something_else)
+BOOST_AUTO_TEST_CASE(acquire_on_an_http_server_reports_unexpected_reply)
 {
     real_servers r(2);
     auto const begin = std::chrono::steady_clock::now();
@@ -167,17 +173,17 @@ BOOST_AUTO_TEST_CASE(a_peer_that_speaks_something_else)
                      [](std::string_view) { return "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"; });
     odd_one(r, http.url(), errc::unexpected_reply);
     auto const took = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
-    BOOST_TEST(http.connections < 40 + 10 * took.count());  // it is not hammered
+    BOOST_TEST(http.connections < 40 + 10 * took.count());  // the manager reconnects with back-off
 }
 
-BOOST_AUTO_TEST_CASE(a_peer_that_accepts_and_says_nothing)
+BOOST_AUTO_TEST_CASE(acquire_on_a_silent_server_reports_node_unreachable)
 {
     real_servers r(2);
     fake_server mute(r.context, [](std::string_view) { return ""; });
     odd_one(r, mute.url(), errc::node_unreachable);
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_is_too_old)
+BOOST_AUTO_TEST_CASE(acquire_on_a_server_without_hello_reports_unsupported_server)
 {
     real_servers r(2);
     fake_server old(r.context, [](std::string_view request) {
@@ -195,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_too_old)
 
 namespace {
 
-// What a server answers when it is greeted.
+// The replies of a server to the greeting.
 std::string welcome(std::string const& version, bool with_fencing = false)
 {
     auto const server = "redis_version:" + version + "\r\nrun_id:" + std::string(40, 'a') + "\r\n";
@@ -210,7 +216,7 @@ std::string welcome(std::string const& version, bool with_fencing = false)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_server_that_is_too_old_for_fencing_alone, *only_with_fencing())
+BOOST_AUTO_TEST_CASE(fencing_before_redis_6_2_reports_unsupported_server, *only_with_fencing())
 {
     real_servers r(2);
     std::pair<std::string, bool> const versions[] = {
@@ -257,7 +263,7 @@ std::string repeated(std::string_view words, std::size_t times)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_peer_that_says_yes_to_everything_has_no_vote)
+BOOST_AUTO_TEST_CASE(acquire_on_a_server_that_always_replies_ok_gets_no_vote)
 {
     real_servers r(2);
     fake_server yes(r.context, [](std::string_view request) { return repeated("+OK\r\n", commands_in(request)); });
@@ -269,16 +275,16 @@ BOOST_AUTO_TEST_CASE(a_peer_that_says_yes_to_everything_has_no_vote)
     BOOST_TEST(!alone.stats().nodes[0].connected);
 }
 
-BOOST_AUTO_TEST_CASE(a_greeting_whose_answers_belong_to_other_questions_is_refused)
+BOOST_AUTO_TEST_CASE(greeting_with_replies_of_the_wrong_type_is_refused)
 {
     auto const good = welcome("7.0.0");
     auto const sha = std::string(stores::redis::contend_script.sha1);
     std::pair<std::string, std::string> const slips[] = {
-        {"%1\r\n$4\r\nrole\r\n", "*2\r\n$4\r\nrole\r\n"},              // an answer in the old protocol
-        {"$4\r\nrole\r\n", "$4\r\nmode\r\n"},                          // it may be a replica
+        {"%1\r\n$4\r\nrole\r\n", "*2\r\n$4\r\nrole\r\n"},              // a reply in RESP2
+        {"$4\r\nrole\r\n", "$4\r\nmode\r\n"},                          // without a role: it may be a replica
         {"$0\r\n\r\n$0", "+OK\r\n$0"},                                 // no INFO
         {"*0\r\n", "+OK\r\n"},                                         // no CONFIG GET
-        {"*1\r\n$3\r\ndel\r\n+OK\r\n", "+OK\r\n*1\r\n$3\r\ndel\r\n"},  // two that have changed places
+        {"*1\r\n$3\r\ndel\r\n+OK\r\n", "+OK\r\n*1\r\n$3\r\ndel\r\n"},  // two replies in the wrong order
         {"+" + sha, "+" + std::string(sha.rbegin(), sha.rend())},      // another script
     };
     for (auto const& [from, to] : slips) {
@@ -294,7 +300,7 @@ BOOST_AUTO_TEST_CASE(a_greeting_whose_answers_belong_to_other_questions_is_refus
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_reply_that_no_request_explains_ends_the_connection)
+BOOST_AUTO_TEST_CASE(connection_ends_after_a_reply_without_a_request)
 {
     real_servers r(0);
     fake_server peer(r.context, [&](std::string_view) { return welcome("7.0.0") + "+OK\r\n"; });
@@ -308,19 +314,19 @@ BOOST_AUTO_TEST_CASE(a_reply_that_no_request_explains_ends_the_connection)
 
     BOOST_TEST((locks.stats().nodes[0].last_error == errc::unexpected_reply));
     BOOST_TEST(locks.stats().acquired == 0u);
-    BOOST_TEST(lines.find("nobody had asked") != lines.npos);
+    BOOST_TEST(lines.find("a reply without a request") != lines.npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_quotes_our_password_in_its_own_way)
+BOOST_AUTO_TEST_CASE(log_lines_and_messages_hide_a_password_that_the_server_quotes)
 {
     std::string const ways[] = {"-ERR syntax error near 'hunter2&3'", "-WRONGPASS %68unter2%263 is no password",
                                 "-NOAUTH got \"hunter2...\""};
     for (auto const& words : ways) {
         real_servers r(2);
-        fake_server gossip(r.context,
-                           [&](std::string_view request) { return repeated(words + "\r\n", commands_in(request)); });
+        fake_server quoting(r.context,
+                            [&](std::string_view request) { return repeated(words + "\r\n", commands_in(request)); });
         std::string lines;
-        lock_manager locks(r.context, {.nodes = {"redis://:hunter2%263@" + gossip.url().substr(8)},
+        lock_manager locks(r.context, {.nodes = {"redis://:hunter2%263@" + quoting.url().substr(8)},
                                        .log = [&](log_level, std::string_view line) { lines += line; }});
         auto const o = r.acquire(locks, "stock");
         auto const n = locks.stats().nodes[0];
@@ -331,7 +337,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_quotes_our_password_in_its_own_way)
     }
 }
 
-BOOST_AUTO_TEST_CASE(garbage_after_a_good_start)
+BOOST_AUTO_TEST_CASE(acquire_with_one_server_that_sends_garbage_succeeds)
 {
     real_servers r(2);
     int requests = 0;

@@ -1,4 +1,4 @@
-// Servers that die, hang and come back, and users who change their minds.
+// Servers that die, hang and come back, and cancelled operations.
 
 #include "support/cancelled_after.hpp"
 #include "support/quarantine.hpp"
@@ -30,8 +30,8 @@ long sets_carried_out(local_server const& s) { return carried_out(s, "set"); }
 
 }  // namespace
 
-// A connection of somebody else may be given the port of a server that is down.
-BOOST_AUTO_TEST_CASE(a_server_of_a_test_waits_for_its_port_when_it_is_started_again)
+// While a server is down, the system may give its port to another connection.
+BOOST_AUTO_TEST_CASE(local_server_start_waits_for_its_port)
 {
     local_server s;
     s.kill();
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(a_server_of_a_test_waits_for_its_port_when_it_is_started_ag
     BOOST_TEST(s.ask({"PING"}) == "PONG");
 }
 
-BOOST_FIXTURE_TEST_CASE(one_of_three_dead_works_and_leaves_nothing, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_one_of_three_nodes_down_succeeds_and_leaves_no_key, manager_of<3>)
 {
     r[1].kill();
 
@@ -59,7 +59,7 @@ BOOST_FIXTURE_TEST_CASE(one_of_three_dead_works_and_leaves_nothing, manager_of<3
     BOOST_TEST(r.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_server_killed_under_a_held_lock_changes_nothing_for_it, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(renewal_with_one_of_three_nodes_killed_keeps_the_lock, manager_of<3>)
 {
     auto won = r.acquire(locks, "stock", {.ttl = 4s, .renew = renewal::automatic});
     r[2].kill();
@@ -75,7 +75,7 @@ BOOST_FIXTURE_TEST_CASE(a_server_killed_under_a_held_lock_changes_nothing_for_it
     shut_down_without_patience(r, locks);
 }
 
-BOOST_AUTO_TEST_CASE(two_of_three_dead_is_an_honest_no_quorum)
+BOOST_AUTO_TEST_CASE(acquire_with_two_of_three_nodes_down_returns_no_quorum)
 {
     real_servers r(3);
     lock_manager locks(r.context, r.settings({.restart_guard = restart_guard::off}));
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(two_of_three_dead_is_an_honest_no_quorum)
     shut_down_without_patience(r, locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_loss_is_told)
+BOOST_AUTO_TEST_CASE(async_wait_lost_with_two_of_three_nodes_hung_completes)
 {
     real_servers r(3);
     lock_manager locks(r.context, r.settings({.node_timeout = 250ms}));
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_loss_is_told)
 
     auto const ec = r.wait([&](auto done) { won.held.async_wait_lost(std::move(done)); });
 
-    BOOST_TEST((ec == errc::lost));  // how long before, the simulation looks at: here this process may have stood still
+    BOOST_TEST((ec == errc::lost));  // the simulation checks the time; this process may have been paused
     BOOST_TEST(!won.held.held());
     r[0].resume();
     r[1].resume();
@@ -116,10 +116,10 @@ BOOST_AUTO_TEST_CASE(a_loss_is_told)
     BOOST_TEST(r.keys("lock:stock") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(one_hung_node_delays_neither_acquire_nor_release)
+BOOST_AUTO_TEST_CASE(acquire_and_release_with_one_hung_node_are_not_delayed)
 {
     real_servers r(3);
-    lock_manager locks(r.context, r.settings({.node_timeout = 9s}));  // waiting for it would be seen
+    lock_manager locks(r.context, r.settings({.node_timeout = 9s}));  // long: a wait for it would show
     r.connect(locks);
     r[2].pause();
 
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(one_hung_node_delays_neither_acquire_nor_release)
     r.shutdown(locks);
 }
 
-BOOST_FIXTURE_TEST_CASE(cancelling_leaves_no_key_on_any_node, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(cancellation_of_acquire_leaves_no_key_on_any_node, connected_to<3>)
 {
     int calls = 0;
     for (int i = 0; i < 300; ++i) {
@@ -155,7 +155,7 @@ BOOST_FIXTURE_TEST_CASE(cancelling_leaves_no_key_on_any_node, connected_to<3>)
     BOOST_TEST(locks.stats().held == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(cancelling_while_a_node_hangs_leaves_no_key_on_it)
+BOOST_AUTO_TEST_CASE(cancellation_of_acquire_with_hung_nodes_leaves_no_key)
 {
     real_servers r(3);
     ending_manager locks(r, r.settings({.node_timeout = 9s}));
@@ -176,10 +176,11 @@ BOOST_AUTO_TEST_CASE(cancelling_while_a_node_hangs_leaves_no_key_on_it)
 
     BOOST_TEST(r.run_to([&] { return locks.stats().cleaning == 0; }));
     BOOST_TEST(r.keys("lock:stock") == 0u);
-    BOOST_TEST(sets_carried_out(r[0]) == before + 1);  // it did arrive
+    BOOST_TEST(sets_carried_out(r[0]) == before + 1);  // the command did arrive
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_8_a_dead_node_costs_bounded_memory_replays_nothing_and_votes_again_soon, manager_of<3>)
+// Rule 8 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(outbox_of_a_dead_node_is_bounded_and_replays_nothing, manager_of<3>)
 {
     auto const cycles = [&](int count) {
         int done = 0;
@@ -199,8 +200,8 @@ BOOST_FIXTURE_TEST_CASE(rule_8_a_dead_node_costs_bounded_memory_replays_nothing_
     [[maybe_unused]] auto const before = resident_kib();
     cycles(20'000);
     [[maybe_unused]] auto const after = resident_kib();
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they keep what is freed
-    BOOST_TEST(after < before + 8 * 1024);                           // 20,000 forgotten requests would cost more
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers keep freed memory
+    BOOST_TEST(after < before + 8 * 1024);                           // 20,000 queued requests would need more
 #endif
 
     r[2].start();
@@ -208,7 +209,7 @@ BOOST_FIXTURE_TEST_CASE(rule_8_a_dead_node_costs_bounded_memory_replays_nothing_
 
     BOOST_TEST(r[2].count_keys() == "0");
     BOOST_TEST(sets_carried_out(r[2]) > 0);
-    BOOST_TEST(sets_carried_out(r[2]) < 20);  // what was tried when it was greeted
+    BOOST_TEST(sets_carried_out(r[2]) < 20);  // the trial commands of the greeting
     auto won = r.acquire(locks, "stock");
     BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 3; }));
     won.held = {};
@@ -216,7 +217,7 @@ BOOST_FIXTURE_TEST_CASE(rule_8_a_dead_node_costs_bounded_memory_replays_nothing_
     BOOST_TEST(r.keys("lock:stock") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_hung_node_gets_no_backlog_and_votes_again_when_it_wakes_up)
+BOOST_AUTO_TEST_CASE(outbox_of_a_hung_node_sends_no_backlog)
 {
     real_servers r(3);
     auto settings = r.settings();
@@ -225,7 +226,7 @@ BOOST_AUTO_TEST_CASE(a_hung_node_gets_no_backlog_and_votes_again_when_it_wakes_u
     r.connect(locks);
     r[2].pause();
     auto const lock_and_unlock = [&] { r.release(r.acquire(locks, "stock").held); };
-    auto const before = sets_carried_out(r[0]);  // the warm-up, and what is tried in a greeting
+    auto const before = sets_carried_out(r[0]);  // the warm-up, and the trial of the greeting
     lock_and_unlock();
     auto const first = clock::now();
     long in_time = 1, all = 1;
@@ -239,8 +240,8 @@ BOOST_AUTO_TEST_CASE(a_hung_node_gets_no_backlog_and_votes_again_when_it_wakes_u
     r[2].resume();
     BOOST_TEST(r.run_to([&] { return locks.stats().nodes[2].connected && locks.stats().cleaning == 0; }));
 
-    // It was sent what came until it had been silent for node_timeout, and nothing of what came later; but what each
-    // new connection was greeted with meanwhile, which is carried out now.
+    // The node sent commands only until the server had been silent for node_timeout. Besides, the server now executes
+    // the greetings of connections that were made meanwhile.
     BOOST_TEST(sets_carried_out(r[2]) <= in_time + before * (1 + carried_out(r[2], "hello")));
     BOOST_TEST(r.keys("lock:stock") == 0u);
     BOOST_TEST(r.run_to([&] {
@@ -249,11 +250,11 @@ BOOST_AUTO_TEST_CASE(a_hung_node_gets_no_backlog_and_votes_again_when_it_wakes_u
     }));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_server_that_stops_answering_is_given_up_also_while_nothing_is_asked, connected_to<1>)
+BOOST_FIXTURE_TEST_CASE(connection_to_a_hung_idle_server_is_closed, connected_to<1>)
 {
     r[0].pause();
     for (int i = 0; i < 3 && locks.stats().nodes[0].connected; ++i) {
-        skip_time(patience);  // it looks so often
+        skip_time(patience);  // the interval of heartbeats
         r.context.run_for(100ms);
     }
     BOOST_TEST(r.run_to([&] { return !locks.stats().nodes[0].connected; }));
@@ -263,17 +264,17 @@ BOOST_FIXTURE_TEST_CASE(a_server_that_stops_answering_is_given_up_also_while_not
     BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
 }
 
-BOOST_AUTO_TEST_CASE(a_process_that_stood_still_keeps_its_connections)
+BOOST_AUTO_TEST_CASE(connection_survives_a_pause_of_the_process)
 {
     real_servers r(1);
     ending_manager locks(r, r.settings({.node_timeout = 250ms}));
     r.connect(locks);
     r.release(r.acquire(locks, "stock").held);
     auto const connections = locks.stats().nodes[0].connections;
-    for (int i = 0; i < 2; ++i) {  // with a request in flight, and for longer than it takes to look twice
+    for (int i = 0; i < 2; ++i) {  // with a request in flight, and for longer than two heartbeats
         locks.async_inspect("stock", [](error_code, lock_info) {});
         r.context.poll();
-        r[0].ask({"PING"});  // by now it has answered us, too
+        r[0].ask({"PING"});  // by now the server has answered the manager, too
         skip_time(2500ms);
         r.context.run_for(100ms);
     }
@@ -282,7 +283,7 @@ BOOST_AUTO_TEST_CASE(a_process_that_stood_still_keeps_its_connections)
     BOOST_TEST(locks.stats().nodes[0].connections == connections);
 }
 
-BOOST_AUTO_TEST_CASE(a_restarted_server_without_memory_votes_when_its_quarantine_is_over)
+BOOST_AUTO_TEST_CASE(acquire_after_restart_without_log_waits_for_the_quarantine)
 {
     real_servers r(1);
     lock_manager locks(r.context, r.settings({.max_ttl = 60s}));
@@ -299,12 +300,12 @@ BOOST_AUTO_TEST_CASE(a_restarted_server_without_memory_votes_when_its_quarantine
     auto next = acquire_after_quarantine(r, locks, "other", {.ttl = 5s});
     BOOST_TEST(!next.ec);
     BOOST_TEST((clock::now() >= restarted + 59900ms));
-    BOOST_TEST((r.release(won.held) == errc::not_held));  // it forgot, and says so
+    BOOST_TEST((r.release(won.held) == errc::not_held));  // the server lost the lock
     next.held = {};
     shut_down_without_patience(r, locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_restarted_server_without_memory_votes_at_once_if_nobody_minds)
+BOOST_AUTO_TEST_CASE(restart_guard_off_lets_a_restarted_server_vote_at_once)
 {
     real_servers r(1);
     lock_manager locks(r.context, r.settings({.restart_guard = restart_guard::off}));
@@ -313,7 +314,8 @@ BOOST_AUTO_TEST_CASE(a_restarted_server_without_memory_votes_at_once_if_nobody_m
     r[0].start();
     real_servers::outcome next;
     BOOST_TEST(r.run_to([&] {
-        next = r.acquire(locks, "stock", {.wait = 500ms});  // it asks at the end of that, behind its own lock
+        // The manager holds the lock itself, so it asks the node only at the end of the wait.
+        next = r.acquire(locks, "stock", {.wait = 500ms});
         return !next.ec;
     }));
     won.held = {};
@@ -321,7 +323,7 @@ BOOST_AUTO_TEST_CASE(a_restarted_server_without_memory_votes_at_once_if_nobody_m
     shut_down_without_patience(r, locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_restarted_server_with_a_durable_log_votes_at_once)
+BOOST_AUTO_TEST_CASE(acquire_after_restart_with_durable_log_is_not_quarantined)
 {
     real_servers r(1, {"--appendonly", "yes", "--appendfsync", "always"});
     lock_manager locks(r.context, r.settings());
@@ -336,19 +338,19 @@ BOOST_AUTO_TEST_CASE(a_restarted_server_with_a_durable_log_votes_at_once)
     shut_down_without_patience(r, locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_log_that_a_restart_has_switched_on_remembers_nothing)
+BOOST_AUTO_TEST_CASE(acquire_after_restart_that_adds_a_log_is_quarantined)
 {
     real_servers r(1);
     lock_manager locks(r.context, r.settings({.max_ttl = 60s}));
     auto won = r.acquire(locks, "stock", {.ttl = 5s});
     auto const port = std::to_string(r[0].port());
     r[0].kill();
-    local_server logging({"--appendonly", "yes", "--appendfsync", "always", "--port", port});  // in its place
+    local_server logging({"--appendonly", "yes", "--appendfsync", "always", "--port", port});  // replaces the server
     wait_for_quarantine(r, locks, "stock", {.ttl = 4s});
     shut_down_without_patience(r, locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_could_evict_a_lock_is_refused_and_the_setting_named)
+BOOST_AUTO_TEST_CASE(allow_eviction_off_refuses_a_server_that_may_evict_keys)
 {
     for (bool const allowed : {false, true}) {
         real_servers r(1, {"--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru"});
@@ -374,14 +376,15 @@ BOOST_AUTO_TEST_CASE(shutdown_with_dead_servers_is_quick)
     r[0].kill();
 
     won.held = {};
-    BOOST_TEST((r.shutdown(locks) == errc::no_quorum));  // one key could not be released
+    BOOST_TEST((r.shutdown(locks) == errc::no_quorum));  // the key on the dead node could not be released
 
     BOOST_TEST(r.keys("lock:stock") == 0u);
     r.context.run_for(5s);
-    BOOST_TEST(r.context.stopped());  // nothing goes on
+    BOOST_TEST(r.context.stopped());  // no work is left
 }
 
-BOOST_AUTO_TEST_CASE(rule_11_the_context_may_go_with_connections_open_and_requests_in_flight)
+// Rule 11 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(context_destruction_with_requests_in_flight_is_safe)
 {
     real_servers servers(3);
     auto const urls = servers.settings().nodes;

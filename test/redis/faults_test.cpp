@@ -1,4 +1,4 @@
-// Processes that take one lock in turn while Redis servers are killed, stopped, and started again. Others start
+// Several processes acquire one lock while Redis servers are killed, paused and started again. Further processes start
 // meanwhile.
 
 #include "support/counting_processes.hpp"
@@ -13,7 +13,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(faults_of_redis, *only_with_fencing())
 
-BOOST_AUTO_TEST_CASE(acquire_while_servers_are_killed_and_stopped_meets_nobody)
+BOOST_AUTO_TEST_CASE(acquire_while_servers_are_killed_and_stopped_has_one_holder)
 {
     real_servers r(3, {"--appendonly", "yes", "--appendfsync", "always"});
     std::size_t next = 0;
@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(acquire_while_servers_are_killed_and_stopped_meets_nobody)
         r.settings(), [&](counting_on const& some_more) { disturb(r[next++ % 3], some_more); }, 2);
 }
 
-BOOST_AUTO_TEST_CASE(acquire_while_all_servers_are_stopped_in_turn_meets_nobody)
+BOOST_AUTO_TEST_CASE(acquire_while_all_servers_are_stopped_in_turn_has_one_holder)
 {
     real_servers r(3, {"--appendonly", "yes", "--appendfsync", "always"});
     auto const stop_all = [&](counting_on const& some_more) {
@@ -33,8 +33,8 @@ BOOST_AUTO_TEST_CASE(acquire_while_all_servers_are_stopped_in_turn_meets_nobody)
     count_in_turn(r.settings(), stop_all, 2);
 }
 
-// The first lock of a new master waits for its quarantine, which is longer than max_ttl by ten seconds.
-BOOST_AUTO_TEST_CASE(acquire_while_masters_of_sentinels_are_stopped_meets_nobody)
+// The first lock on a new master waits for its quarantine of max_ttl plus ten seconds.
+BOOST_AUTO_TEST_CASE(acquire_while_masters_of_sentinels_are_stopped_has_one_holder)
 {
     testbed::sentinel_set set({.replicas = 2, .sentinels = 3, .down_after_ms = "500"});
     auto const stop_master = [&](counting_on const& some_more) {
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(acquire_while_masters_of_sentinels_are_stopped_meets_nobody
     count_in_turn({.nodes = {set.url()}}, stop_master, 2);
 }
 
-BOOST_AUTO_TEST_CASE(loss_of_thousands_of_locks_takes_no_long_turn)
+BOOST_AUTO_TEST_CASE(loss_of_thousands_of_locks_does_not_block_the_event_loop)
 {
     local_server s;
 

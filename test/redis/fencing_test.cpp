@@ -15,7 +15,7 @@ std::string counter_of(local_server& s) { return s.ask({"ZSCORE", core::fence_ke
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(tokens_grow_over_managers_and_are_in_the_counters)
+BOOST_AUTO_TEST_CASE(fencing_token_grows_over_managers_and_is_in_the_counters)
 {
     real_servers r(5);
     ending_manager a(r, r.settings({.fencing = true})), b(r, r.settings({.fencing = true}));
@@ -25,8 +25,8 @@ BOOST_AUTO_TEST_CASE(tokens_grow_over_managers_and_are_in_the_counters)
     for (int i = 0; i < 40; ++i) {
         auto won = r.acquire(i % 2 ? a : b, "stock", {.wait = 5s});
         BOOST_REQUIRE(!won.ec);
-        BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 5; }));  // or a late one takes its token after we have
-                                                                          // looked
+        // Otherwise a late node would take the token after the check below.
+        BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 5; }));
         BOOST_TEST(won.held.fencing_token() > last);
         last = won.held.fencing_token();
         BOOST_TEST(!r.release(won.held));
@@ -34,12 +34,12 @@ BOOST_AUTO_TEST_CASE(tokens_grow_over_managers_and_are_in_the_counters)
     }
     for (auto& s : r.servers) {
         BOOST_TEST(counter_of(*s) == std::to_string(last));
-        BOOST_TEST(s->ask({"PTTL", core::fence_key("lock:stock")}) == "-1");  // it never expires
+        BOOST_TEST(s->ask({"PTTL", core::fence_key("lock:stock")}) == "-1");  // a counter never expires
     }
     BOOST_TEST(a.stats().second_rounds + b.stats().second_rounds == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(counters_ahead_of_the_clock_that_disagree_are_raised_to_one_token)
+BOOST_AUTO_TEST_CASE(fencing_counters_that_disagree_are_raised_to_one_token)
 {
     real_servers r(3);
     ending_manager locks(r, r.settings({.fencing = true}));
@@ -49,8 +49,8 @@ BOOST_AUTO_TEST_CASE(counters_ahead_of_the_clock_that_disagree_are_raised_to_one
         r[i].ask({"ZADD", core::fence_key("lock:stock"), std::to_string(ahead + 1000 * i), "token"});
     auto won = r.acquire(locks, "stock");
     BOOST_TEST(!won.ec);
-    BOOST_TEST(won.report.rounds >= 2u);  // the first one learns what to propose,
-    BOOST_TEST(won.report.rounds <= 3u);  // and the next one perhaps of the third node
+    BOOST_TEST(won.report.rounds >= 2u);  // the first round learns the counters of two nodes
+    BOOST_TEST(won.report.rounds <= 3u);  // the second round may learn the counter of the third node
     BOOST_TEST(won.report.second_rounds <= 2u);
     BOOST_TEST(won.held.fencing_token() > ahead);
     auto const token = won.held.fencing_token();
@@ -62,15 +62,14 @@ BOOST_AUTO_TEST_CASE(counters_ahead_of_the_clock_that_disagree_are_raised_to_one
     BOOST_TEST(r.acquire(locks, "stock").held.fencing_token() > token);
 }
 
-BOOST_AUTO_TEST_CASE(tokens_outlive_a_crash_of_all_servers_with_a_log)
+BOOST_AUTO_TEST_CASE(fencing_token_grows_after_a_crash_of_all_servers_with_a_log)
 {
     real_servers r(3, {"--appendonly", "yes", "--appendfsync", "always"});
     ending_manager locks(r, r.settings({.fencing = true}));
     auto won = r.acquire(locks, "stock", {.ttl = 60s, .wait = 5s});
     auto const token = won.held.fencing_token();
-    r.ask_all({"ZADD", core::fence_key("lock:stock"), std::to_string(token + 1'000'000'000'000), "token"});  // beyond
-                                                                                                             // the
-                                                                                                             // clock
+    // A counter ahead of the clock.
+    r.ask_all({"ZADD", core::fence_key("lock:stock"), std::to_string(token + 1'000'000'000'000), "token"});
     for (auto& s : r.servers) {
         s->kill();
         s->start();
@@ -82,27 +81,27 @@ BOOST_AUTO_TEST_CASE(tokens_outlive_a_crash_of_all_servers_with_a_log)
     next.held = {};
 }
 
-BOOST_AUTO_TEST_CASE(a_lock_does_not_reappear_after_its_release)
+BOOST_AUTO_TEST_CASE(release_on_a_hung_server_leaves_no_key)
 {
     for (bool const with_fencing : {true, false}) {
         real_servers r(3);
         lock_manager locks(r.context, r.settings({.node_timeout = 1s, .fencing = with_fencing}));
         r.connect(locks);
-        r[0].pause();  // what it is sent stays in its buffers
+        r[0].pause();  // commands to it stay in its buffers
         auto won = r.acquire(locks, "stock", {.ttl = 30s});
         BOOST_TEST(!won.ec);
         BOOST_TEST(!r.release(won.held));
-        // The connection is given up; then the server goes on, with what it had been sent, and a new connection.
+        // The manager ends the connection. Then the server continues with the buffered commands, and gets a new
+        // connection.
         for (int i = 0; i < 3 && locks.stats().nodes[0].connected; ++i) {
-            skip_time(1s);  // it looks so often
+            skip_time(1s);  // the interval of heartbeats
             r.context.restart();
             r.context.run_for(50ms);
         }
         BOOST_TEST(r.run_to([&] { return !locks.stats().nodes[0].connected; }));
         r[0].resume();
         BOOST_TEST(r.run_to([&] { return locks.stats().nodes[0].connected; }));
-        // Long before the ttl is over, because the server has ended the old connection before it carried out the
-        // release.
+        // This is long before the end of the ttl: the server kills the old connection before it executes the release.
         BOOST_TEST(r.run_to([&] { return locks.stats().cleaning == 0; }));
         BOOST_TEST(r.keys("lock:stock") == 0u);
         r.context.restart();
@@ -113,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_lock_does_not_reappear_after_its_release)
     }
 }
 
-BOOST_AUTO_TEST_CASE(where_the_server_may_not_end_the_old_connection_the_clean_up_looks_again)
+BOOST_AUTO_TEST_CASE(release_without_client_kill_checks_the_key_again)
 {
     real_servers r(3);
     r[0].ask({"ACL", "SETUSER", "default", "-client|kill"});
@@ -128,14 +127,14 @@ BOOST_AUTO_TEST_CASE(where_the_server_may_not_end_the_old_connection_the_clean_u
     r[0].resume();
     BOOST_TEST(r.run_to([&] { return locks.stats().cleaning == 0; }));
     BOOST_TEST(r.keys("lock:stock") == 0u);
-    // It was found and deleted, or it was not there, and believed only when the ttl was over.
+    // The clean-up either deleted the key, or did not find it and checked until the end of the ttl.
     auto const statistics = r[0].ask({"INFO", "commandstats"});
     bool const deleted = statistics.find("cmdstat_del:calls=1,") != std::string::npos;
     BOOST_TEST((deleted || clock::now() >= begun + 5s));
-    BOOST_TEST(statistics.find("cmdstat_client|kill:calls=0,") != std::string::npos);  // it was refused
+    BOOST_TEST(statistics.find("cmdstat_client|kill:calls=0,") != std::string::npos);  // the access list forbids it
 }
 
-BOOST_FIXTURE_TEST_CASE(another_life_of_a_server_is_not_asked_to_end_a_connection_of_the_one_before, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(connection_to_a_restarted_server_kills_no_client, connected_to<3>)
 {
     r[0].kill();
     r[0].start();
@@ -144,7 +143,7 @@ BOOST_FIXTURE_TEST_CASE(another_life_of_a_server_is_not_asked_to_end_a_connectio
     shut_down_without_patience(r, locks);
 }
 
-BOOST_AUTO_TEST_CASE(fencing_needs_two_commands_in_an_access_list_and_no_other_keys)
+BOOST_AUTO_TEST_CASE(fencing_needs_only_zadd_and_zincrby_in_an_access_list)
 {
     real_servers r(1);
     r[0].ask({"ACL",    "SETUSER", "locker",        "on",           ">pw",   "~lock:*", "-@all",
@@ -165,7 +164,7 @@ BOOST_AUTO_TEST_CASE(fencing_needs_two_commands_in_an_access_list_and_no_other_k
     BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));
 }
 
-BOOST_AUTO_TEST_CASE(a_renewal_sets_the_key_again_on_a_server_that_forgot)
+BOOST_AUTO_TEST_CASE(renewal_sets_a_missing_key_again)
 {
     for (bool const with_fencing : {true, false}) {
         real_servers r(3);
@@ -184,7 +183,7 @@ BOOST_AUTO_TEST_CASE(a_renewal_sets_the_key_again_on_a_server_that_forgot)
     }
 }
 
-BOOST_AUTO_TEST_CASE(no_lock_is_called_as_what_belongs_to_another)
+BOOST_AUTO_TEST_CASE(acquire_of_similar_names_uses_separate_keys)
 {
     for (std::string const prefix : {"lock:", ""}) {
         real_servers r(3);
@@ -194,7 +193,7 @@ BOOST_AUTO_TEST_CASE(no_lock_is_called_as_what_belongs_to_another)
             auto held = r.acquire(locks, name, {.wait = 1s});
             BOOST_TEST(held.held.held());
             real_servers::outcome waiter;
-            r.start_acquire(waiter, waiting, name, {.wait = 30s});  // makes the list
+            r.start_acquire(waiter, waiting, name, {.wait = 30s});  // creates the list of denied clients
             BOOST_TEST(r.run_to([&] { return r.keys(core::wanted_key(prefix + name)) == 3; }));
             for (auto const* suffix : {":fence", ":wanted", ":turn", ":gone:v", ":turn:{a}", ":wanted:{a}"})
                 BOOST_TEST(!r.release(r.acquire(locks, name + suffix).held), name << suffix);
@@ -203,7 +202,7 @@ BOOST_AUTO_TEST_CASE(no_lock_is_called_as_what_belongs_to_another)
             BOOST_TEST(r.run_to([&] { return waiter.done; }));
             r.release(waiter.held);
         }
-        for (std::string const name : {"{b}", "b"}) {  // the other way round
+        for (std::string const name : {"{b}", "b"}) {  // the same with the similar names first
             std::vector<lock> others;
             for (auto const& other : {name + ":fence", "{" + name + "}:fence", name + ":wanted", name + ":turn"})
                 others.push_back(r.acquire(locks, other).held);

@@ -1,5 +1,5 @@
-// What a new user does wrong first, and what the message says then. docs/errors.md holds the same table:
-// REDLOCK_WRITE_ERRORS=1 writes it anew.
+// Typical first mistakes of a new user, and their error messages. docs/errors.md has the same table;
+// REDLOCK_WRITE_ERRORS=1 writes it.
 
 #include "support/certificates.hpp"
 #include "support/real_servers.hpp"
@@ -25,11 +25,11 @@ struct mistake {
     std::string mend;
 };
 
-// What a user sees of an exception, with the addresses of today replaced by usual ones.
+// Gets the text of an exception, and replaces the test's addresses with those of the documents.
 class observer {
 public:
-    /// Of an attempt that comes to say all the @p words: on a busy machine the first may be over before the server has
-    /// said why.
+    /// Acquires until the message contains all @p words. On a busy machine, the first attempt may time out before the
+    /// server's answer arrives.
     std::string message_of(config c, std::initializer_list<std::string_view> words)
     {
         auto const end = std::chrono::steady_clock::now() + 20s;
@@ -93,7 +93,8 @@ std::string page()
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// What a server of another version says in its own words is not compared, nor which of two comes first.
+// The part of a message that is compared. The server's own words depend on its version, and the order of two nodes
+// depends on time.
 std::string ours(std::string const& message)
 {
     auto const end = message.find("the same server") == message.npos ? message.rfind(": ")
@@ -114,7 +115,7 @@ std::string table(std::vector<mistake> const& all)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(the_message_alone_names_the_way_out)
+BOOST_AUTO_TEST_CASE(error_messages_name_the_mistake_and_the_way_out)
 {
     observer o;
     std::vector<mistake> all;
@@ -152,7 +153,7 @@ BOOST_AUTO_TEST_CASE(the_message_alone_names_the_way_out)
         "name servers that are independent of each other, or all of it: `redis-cluster://10.0.0.4`",
         {"member of a cluster"});
 
-    testbed::temporary_folder folder;  // a Sentinel wants a configuration file that it can write to
+    testbed::temporary_folder folder;  // a Sentinel needs a writable configuration file
     std::ofstream(folder.path + "/sentinel")
         << "#!/bin/sh\n: > " << folder.path << "/conf\nexec " << testbed::server_program() << ' ' << folder.path
         << "/conf \"$@\" --sentinel\n";

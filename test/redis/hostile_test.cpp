@@ -1,4 +1,4 @@
-// A server that is hostile after, or during, a correct greeting. The two other servers carry the locks.
+// A server that sends wrong replies during or after a correct greeting. Two other servers grant the locks.
 
 #include "support/fake_redis.hpp"
 #include "support/quarantine.hpp"
@@ -23,16 +23,16 @@ namespace {
 
 using namespace std::string_literals;
 
-// Two real servers and a hostile one, and two managers that want the same lock.
-struct siege {
-    explicit siege(config special = {.node_timeout = patience}) : settings(std::move(special))
+// Two real servers and a hostile one, and two managers that acquire the same locks.
+struct hostile_setup {
+    explicit hostile_setup(config special = {.node_timeout = patience}) : settings(std::move(special))
     {
-        settings.nodes = {enemy.url(), r[0].url(), r[1].url()};
-        enemy.uptime = "1";  // else the others, which are new, would seem to have been restarted
+        settings.nodes = {hostile.url(), r[0].url(), r[1].url()};
+        hostile.uptime = "1";  // as young as the others, which would otherwise seem restarted
         settings.log = [this](log_level, std::string_view line) { said += line; };
     }
 
-    /// Three locks are acquired in one batch, and the other manager acquires none of them meanwhile.
+    /// Acquires three locks in one batch. The other manager must not get them meanwhile.
     void acquire_and_release()
     {
         std::array<real_servers::outcome, 3> won;
@@ -42,16 +42,16 @@ struct siege {
         BOOST_TEST_REQUIRE(r.run_to([&] { return won[0].done && won[1].done && won[2].done; }));
         for (std::size_t i = 0; i < won.size(); ++i) {
             BOOST_TEST_REQUIRE(!won[i].ec, won[i].ec.message());
-            BOOST_TEST(r.run_to([&] { return r.keys("lock:" + names[i]) == 2; }));  // the enemy grants it to both
+            BOOST_TEST(r.run_to([&] { return r.keys("lock:" + names[i]) == 2; }));  // the third grants it to both
             BOOST_TEST((r.acquire(*other, names[i]).ec == errc::contended));
             r.release(won[i].held);
         }
     }
 
-    /// The server replies this to all that is asked about one of the locks.
+    /// The hostile server replies @p bytes to all commands about one of the locks.
     void replies_about_middle(std::string bytes)
     {
-        enemy.answer = [bytes = std::move(bytes)](fake_redis::command const& c) {
+        hostile.answer = [bytes = std::move(bytes)](fake_redis::command const& c) {
             return std::ranges::find(c, "lock:middle") == c.end() ? std::nullopt : std::optional(bytes);
         };
     }
@@ -59,18 +59,18 @@ struct siege {
     bool has_answered_about_middle(std::ptrdiff_t times) const
     {
         auto const about_it = [](auto& c) { return std::ranges::find(c, "lock:middle") != c.end(); };
-        return std::ranges::count_if(enemy.commands, about_it) >= times;
+        return std::ranges::count_if(hostile.commands, about_it) >= times;
     }
 
-    /// Whether the node of the hostile server gave this reason.
+    /// Whether the node of the hostile server reported this error with these words.
     bool says(errc e, std::string const& words) const
     {
         auto const n = locks->stats().nodes[0];
         return n.last_error == e && (said + n.last_message).find(words) != std::string::npos;
     }
 
-    /// Both managers are connected to all servers; then @p begin begins, and locks are acquired until @p done.
-    void fight(std::function<void()> const& begin, std::function<bool()> const& done)
+    /// Connects both managers to all servers. Then calls @p begin, and acquires locks until @p done.
+    void lock_during(std::function<void()> const& begin, std::function<bool()> const& done)
     {
         locks.emplace(r.context, settings);
         other.emplace(r.context, settings);
@@ -82,8 +82,8 @@ struct siege {
             acquire_and_release();
             return done();
         }));
-        enemy.answer = [](fake_redis::command const&) { return std::nullopt; };
-        enemy.first_words.clear();
+        hostile.answer = [](fake_redis::command const&) { return std::nullopt; };
+        hostile.first_words.clear();
         for (auto* const m : {&*locks, &*other})
             shut_down_without_patience(r, *m);
         locks.reset();
@@ -93,18 +93,18 @@ struct siege {
     }
 
     real_servers r{2};
-    fake_redis enemy{r.context};
-    std::string said;  ///< by both managers
+    fake_redis hostile{r.context};
+    std::string said;  ///< log lines of both managers
     config settings;
     std::optional<lock_manager> locks, other;
 };
 
-struct attack {
-    std::string reply;  ///< to what is asked about the lock in the middle
-    std::string words;  ///< that the node says of it
+struct bad_reply {
+    std::string reply;  ///< to commands about the lock in the middle
+    std::string words;  ///< expected in the node's message
 };
 
-attack const attacks[] = {
+bad_reply const bad_replies[] = {
     {"$-1zzz\r\n", "its reply is malformed"},
     {"*99999999999999999999\r\n", "its reply is malformed"},
     {"%9223372036854775808\r\n", "its reply is malformed"},
@@ -114,100 +114,101 @@ attack const attacks[] = {
     {"*2\r\n:1\r\n>2\r\n$10\r\ninvalidate\r\n_\r\n:1\r\n", "its reply is malformed"},
     {"$" + std::string(100, '0') + "\r\n\r\n", "its reply is malformed"},
     {"HTTP/1.1 400 Bad Request\r\n\r\n", "its reply is malformed"},
-    {"+OK\r\n+OK\r\n", "it answered what nobody had asked"},
+    {"+OK\r\n+OK\r\n", "it sent a reply without a request"},
     {"*3\r\n+OK\r\n*1\r\n+OK\r\n+OK\r\n", ""},
 };
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(bad_reply_within_a_batch_gives_unexpected_reply_alone)
+BOOST_AUTO_TEST_CASE(acquire_with_a_malformed_reply_reports_unexpected_reply)
 {
-    siege s;
-    for (auto const& a : attacks) {
+    hostile_setup s;
+    for (auto const& a : bad_replies) {
         BOOST_TEST_CONTEXT(a.reply.substr(0, 50)) {
-            s.fight([&] { s.replies_about_middle(a.reply); }, [&] { return s.says(errc::unexpected_reply, a.words); });
+            s.lock_during([&] { s.replies_about_middle(a.reply); },
+                          [&] { return s.says(errc::unexpected_reply, a.words); });
         }
     }
 }
 
-BOOST_AUTO_TEST_CASE(reply_that_nobody_asked_for_gives_unexpected_reply_alone)
+BOOST_AUTO_TEST_CASE(acquire_with_a_reply_without_request_reports_unexpected_reply)
 {
-    siege s;
-    s.fight([&] { s.enemy.say("+OK\r\n"); },
-            [&] { return s.says(errc::unexpected_reply, "it answered what nobody had asked"); });
+    hostile_setup s;
+    s.lock_during([&] { s.hostile.say("+OK\r\n"); },
+                  [&] { return s.says(errc::unexpected_reply, "it sent a reply without a request"); });
 }
 
-// It would be taken for the reply to the first command of the greeting, and each reply for that to the next one.
-BOOST_AUTO_TEST_CASE(reply_before_the_greeting_gives_unexpected_reply_alone)
+// The manager would take such a reply for that of the first command of the greeting, and shift all later replies.
+BOOST_AUTO_TEST_CASE(acquire_with_a_reply_before_the_greeting_reports_unexpected_reply)
 {
-    siege s;
+    hostile_setup s;
     for (auto const* const words : {"+OK\r\n", "*0\r\n", "\r\n", "$-1zzz\r\n"}) {
         BOOST_TEST_CONTEXT(words) {
-            s.fight(
+            s.lock_during(
                 [&] {
-                    s.enemy.first_words = words;
-                    s.enemy.hang_up_all();
+                    s.hostile.first_words = words;
+                    s.hostile.hang_up_all();
                 },
                 [&] { return s.says(errc::unexpected_reply, ""); });
         }
     }
 }
 
-BOOST_AUTO_TEST_CASE(server_that_stops_answering_is_given_up_alone)
+BOOST_AUTO_TEST_CASE(acquire_with_one_server_that_stops_answering_succeeds)
 {
-    siege s;
-    s.fight([&] { s.enemy.stand_still(); },
-            [&] {
-                skip_time(1s);  // the connection is looked at
-                return s.said.find("it has stopped answering") != s.said.npos;
-            });
+    hostile_setup s;
+    s.lock_during([&] { s.hostile.stand_still(); },
+                  [&] {
+                      skip_time(1s);  // the interval of heartbeats
+                      return s.said.find("it has stopped answering") != s.said.npos;
+                  });
 }
 
-BOOST_AUTO_TEST_CASE(slow_greeting_gives_node_unreachable_alone)
+BOOST_AUTO_TEST_CASE(acquire_with_a_slow_greeting_reports_node_unreachable)
 {
-    siege s({.node_timeout = patience, .connect_timeout = 200ms});
-    s.fight(
+    hostile_setup s({.node_timeout = patience, .connect_timeout = 200ms});
+    s.lock_during(
         [&] {
-            s.enemy.byte_pause = 5ms;
-            s.enemy.hang_up_all();
+            s.hostile.byte_pause = 5ms;
+            s.hostile.hang_up_all();
         },
         [&] { return s.says(errc::node_unreachable, "it accepts connections but does not answer"); });
 }
 
-BOOST_AUTO_TEST_CASE(replies_byte_by_byte_are_read)
+BOOST_AUTO_TEST_CASE(acquire_with_replies_byte_by_byte_succeeds)
 {
-    siege s;
-    s.fight([&] { s.enemy.byte_pause = 1ms; }, [&] { return s.has_answered_about_middle(3); });
-    BOOST_TEST(s.enemy.connections == 2);
+    hostile_setup s;
+    s.lock_during([&] { s.hostile.byte_pause = 1ms; }, [&] { return s.has_answered_about_middle(3); });
+    BOOST_TEST(s.hostile.connections == 2);
 }
 
-// It may be the value of another holder.
-BOOST_AUTO_TEST_CASE(reply_of_megabytes_is_read)
+// Such a reply is valid: another client may have set the key to a long value.
+BOOST_AUTO_TEST_CASE(acquire_with_a_reply_of_megabytes_succeeds)
 {
-    siege s;
+    hostile_setup s;
     constexpr std::size_t size = 3'000'000;
-    s.fight([&] { s.replies_about_middle(bulk_string(std::string(size, 'x'))); },
-            [&] { return s.has_answered_about_middle(3); });
-    BOOST_TEST(s.enemy.connections == 2);
+    s.lock_during([&] { s.replies_about_middle(bulk_string(std::string(size, 'x'))); },
+                  [&] { return s.has_answered_about_middle(3); });
+    BOOST_TEST(s.hostile.connections == 2);
 }
 
-BOOST_AUTO_TEST_CASE(forged_pushes_do_not_disturb)
+BOOST_AUTO_TEST_CASE(acquire_with_forged_pushes_succeeds)
 {
-    siege s;
+    hostile_setup s;
     auto many = ">2\r\n" + bulk_string("invalidate") + "*10000\r\n";
     for (int i = 0; i < 10000; ++i)
         many += bulk_string("lock:left");
     std::string const pushes[] = {invalidation_of("lock:left"), invalidation_of(""), ">1\r\n$10\r\ninvalidate\r\n",
                                   ">3\r\n$7\r\nmessage\r\n$1\r\na\r\n*1\r\n*1\r\n:1\r\n", many};
-    s.fight(
+    s.lock_during(
         [&] {
-            s.enemy.answer = [&](fake_redis::command const& c) {
-                s.enemy.say(pushes[s.enemy.commands.size() % std::size(pushes)]);
+            s.hostile.answer = [&](fake_redis::command const& c) {
+                s.hostile.say(pushes[s.hostile.commands.size() % std::size(pushes)]);
                 return c[0] == "PING" ? std::optional("+PONG\r\n"s) : std::nullopt;
             };
         },
         [&] { return s.has_answered_about_middle(20); });
-    BOOST_TEST(s.enemy.connections == 2);
+    BOOST_TEST(s.hostile.connections == 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

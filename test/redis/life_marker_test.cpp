@@ -1,5 +1,5 @@
-// Servers that lose their keys although they have a durable log. Each test waits until the manager has looked and
-// connected anew.
+// Servers that lose their keys although they have a durable log. The heartbeat notices this, and the manager
+// reconnects.
 
 #include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_SUITE(life_marker)
 
 namespace {
 
-/// A durable server, a manager that holds a lock there, and another one.
+/// A durable server, a manager that holds a lock on it, and a second manager.
 struct durable_server {
     durable_server() { hold(); }
     void teardown()
@@ -30,7 +30,7 @@ struct durable_server {
         shut_down_without_patience(r, b);
     }
 
-    // A restart that is seen costs a quarantine that is longer than any of these tests, however slow the machine.
+    // The quarantine after a restart is longer than any of these tests, even on a slow machine.
     config settings(restart_guard guard = restart_guard::automatic)
     {
         return {.nodes = {r[0].url()}, .node_timeout = 1s, .max_ttl = 60s, .restart_guard = guard, .log = log()};
@@ -51,7 +51,7 @@ struct durable_server {
 
     static std::uint64_t connections(lock_manager const& locks) { return locks.stats().nodes[0].connections; }
 
-    /// Does @p what, and waits until both managers have connected anew.
+    /// Calls @p what, and waits until both managers have reconnected.
     template <class F>
     void have_both_greet_again(F what)
     {
@@ -68,7 +68,7 @@ struct durable_server {
         r[0].start();
     }
 
-    /// What comes of the first attempt that the server answers.
+    /// Acquires until the server has answered. @return the error of that attempt
     error_code attempt(lock_manager& locks, std::string const& resource = "stock")
     {
         error_code ec;
@@ -179,14 +179,14 @@ BOOST_FIXTURE_TEST_CASE(acquire_after_replicaof_its_own_replica_and_back_is_quar
         }));
     };
     follow(replica, r[0]);
-    BOOST_TEST((attempt(b) == errc::contended));  // a replica that comes or goes changes nothing
+    BOOST_TEST((attempt(b) == errc::contended));  // a new replica changes nothing for the master
     have_both_greet_again([&] {
         replica.ask({"REPLICAOF", "NO", "ONE"});
         follow(r[0], replica);
         r[0].ask({"REPLICAOF", "NO", "ONE"});
     });
 
-    BOOST_TEST((attempt(b, "another") == errc::quarantined));  // the lock that is held denies
+    BOOST_TEST((attempt(b, "another") == errc::quarantined));  // another lock, because the held one is denied
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_after_an_ordinary_restart_of_a_durable_node_is_answered, durable_server)
@@ -214,13 +214,13 @@ BOOST_FIXTURE_TEST_CASE(acquire_after_script_flush_keeps_the_connection, durable
     auto const of_b = connections(b);
     r[0].ask({"SCRIPT", "FLUSH"});
     auto const before = carried_out(r[0], "evalsha");
-    BOOST_TEST(r.run_to([&] { return carried_out(r[0], "evalsha") > before + 4; }));  // each of them looks twice
+    BOOST_TEST(r.run_to([&] { return carried_out(r[0], "evalsha") > before + 4; }));  // two heartbeats of each manager
 
     BOOST_TEST((attempt(b) == errc::contended));
     BOOST_TEST(connections(b) == of_b);
 }
 
-BOOST_AUTO_TEST_CASE(connect_beside_other_settings_warns_once_of_each_difference)
+BOOST_AUTO_TEST_CASE(connect_with_other_settings_warns_once_of_each_difference)
 {
     real_servers r(3);
     std::vector<std::string> lines;
@@ -237,9 +237,8 @@ BOOST_AUTO_TEST_CASE(connect_beside_other_settings_warns_once_of_each_difference
     ending_manager b(r, theirs);
     r.connect(b);
     auto const before = carried_out(r[0], "evalsha");
-    BOOST_TEST(r.run_to([&] { return lines.size() >= 2 && carried_out(r[0], "evalsha") > before + 6; }));  // each of
-                                                                                                           // them looks
-                                                                                                           // twice
+    // Two heartbeats of each manager.
+    BOOST_TEST(r.run_to([&] { return lines.size() >= 2 && carried_out(r[0], "evalsha") > before + 6; }));
 
     std::sort(lines.begin(), lines.end());
     std::string const where = "; see docs/guarantees.md, \"What all clients must have alike\"";

@@ -1,4 +1,4 @@
-// The main job, on real servers.
+// Locks on real servers: acquire, extend, renew, detach, inspect, release.
 
 #include "support/real_servers.hpp"
 
@@ -14,7 +14,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(quorum_lock)
 
-BOOST_FIXTURE_TEST_CASE(a_lock_is_a_key_with_our_token_and_a_ttl_on_every_node, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_sets_a_key_with_value_and_ttl_on_every_node, manager_of<3>)
 {
     auto won = r.acquire(locks, "stock:42", {.ttl = 60s, .wait = 5s});
 
@@ -32,7 +32,7 @@ BOOST_FIXTURE_TEST_CASE(a_lock_is_a_key_with_our_token_and_a_ttl_on_every_node, 
     BOOST_TEST(!r.shutdown(locks));
 }
 
-BOOST_AUTO_TEST_CASE(two_managers_exclude_each_other)
+BOOST_AUTO_TEST_CASE(acquire_by_a_second_manager_returns_contended)
 {
     real_servers r(3);
     lock_manager first(r.context, r.settings());
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(two_managers_exclude_each_other)
     BOOST_TEST(r.acquire(second, "stock", {.wait = 5s}).held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(foreign_clients_and_we_respect_each_other, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_respects_keys_of_other_clients, manager_of<3>)
 {
     for (auto& s : r.servers)
         BOOST_TEST(s->ask({"SET", "lock:stock", "some-other-client", "NX", "PX", "60000"}) == "OK");
@@ -62,7 +62,7 @@ BOOST_FIXTURE_TEST_CASE(foreign_clients_and_we_respect_each_other, manager_of<3>
     BOOST_TEST(r[0].ask({"SET", "lock:stock", "some-other-client", "NX", "PX", "60000"}) == "(nil)");
 }
 
-BOOST_FIXTURE_TEST_CASE(an_extension_is_seen_on_the_servers, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(extend_prolongs_the_keys_on_the_servers, connected_to<3>)
 {
     auto won = r.acquire(locks, "stock", {.ttl = 10s});
     auto const all_have_it_for_longer = [&] {
@@ -73,7 +73,7 @@ BOOST_FIXTURE_TEST_CASE(an_extension_is_seen_on_the_servers, connected_to<3>)
 
     BOOST_TEST(!r.extend(won.held, 60s));
     BOOST_TEST(r.run_to(all_have_it_for_longer));
-    BOOST_TEST(!r.extend(won.held, 5s));  // never shortens
+    BOOST_TEST(!r.extend(won.held, 5s));  // an extension never shortens the ttl
     BOOST_TEST(all_have_it_for_longer());
 
     r.ask_all({"SET", "lock:stock", "thief"});
@@ -87,7 +87,7 @@ BOOST_FIXTURE_TEST_CASE(an_extension_is_seen_on_the_servers, connected_to<3>)
     BOOST_TEST(r.keys("lock:stock") == 3u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_renewed_lock_outlives_its_ttl, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(renewal_keeps_the_lock_longer_than_its_ttl, connected_to<3>)
 {
     auto won = r.acquire(locks, "stock", {.ttl = 4s, .renew = renewal::automatic});
 
@@ -97,8 +97,8 @@ BOOST_FIXTURE_TEST_CASE(a_renewed_lock_outlives_its_ttl, connected_to<3>)
     BOOST_TEST(r.keys("lock:stock") == 3u);
 }
 
-// Each step by a manager that knows nothing of the others.
-BOOST_AUTO_TEST_CASE(a_lock_may_outlive_its_process)
+// A different manager, without knowledge of the others, does each step.
+BOOST_AUTO_TEST_CASE(detach_and_resume_by_another_manager_keeps_the_lock)
 {
     for (auto const how : {mode::exclusive, mode::shared}) {
         real_servers r(3);
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_lock_may_outlive_its_process)
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_holds_a_lock_can_be_asked)
+BOOST_AUTO_TEST_CASE(inspect_returns_owner_and_remaining_time)
 {
     real_servers r(3);
     lock_manager locks(r.context, r.settings({.owner = "web-1"}));
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(with_lock_protects_a_counter_between_managers)
     BOOST_TEST(counter == 75);
 }
 
-BOOST_FIXTURE_TEST_CASE(binary_resources_are_safe, manager_of<1>)
+BOOST_FIXTURE_TEST_CASE(acquire_of_a_binary_resource_name_succeeds, manager_of<1>)
 {
     std::string const odd("a\0b\r\n$3\r\n{}\xff", 13);
     auto won = r.acquire(locks, odd);
@@ -183,17 +183,16 @@ BOOST_FIXTURE_TEST_CASE(binary_resources_are_safe, manager_of<1>)
     BOOST_TEST(r[0].count_keys() == "0");
 }
 
-BOOST_AUTO_TEST_CASE(thousands_of_locks_at_once_leave_nothing)
+BOOST_AUTO_TEST_CASE(acquire_of_thousands_of_locks_at_once_leaves_no_key)
 {
     real_servers r(5);
-    lock_manager locks(r.context, r.settings({.node_timeout = 10s}));  // three thousand at once take a while on a busy
-                                                                       // machine
+    lock_manager locks(r.context, r.settings({.node_timeout = 10s}));  // enough for 3,000 locks on a busy machine
     int done = 0, won = 0;
     for (int i = 0; i < 3000; ++i) {
         locks.async_acquire("r" + std::to_string(i), {.ttl = 20s, .wait = 5s}, [&](error_code ec, lock held) {
             ++done;
             won += !ec && held.held();
-        });  // and each lock is given back by its destructor
+        });  // the destructor releases each lock
     }
     BOOST_TEST(r.run_to([&] { return done == 3000; }, 60s));
     BOOST_TEST(won == 3000);

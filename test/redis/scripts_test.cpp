@@ -36,14 +36,15 @@ std::string eval(local_server& s, stores::redis::script const& script, std::vect
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(the_digests_are_those_of_the_server)
+BOOST_AUTO_TEST_CASE(script_digests_are_equal_to_those_of_the_server)
 {
     local_server s;
     for (auto const& script : stores::redis::all_scripts)
         BOOST_TEST(s.ask({"SCRIPT", "LOAD", std::string(script.source)}) == std::string(script.sha1));
 }
 
-BOOST_AUTO_TEST_CASE(rule_7_scripts_compare_the_whole_value)
+// Rule 7 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(release_and_extend_scripts_compare_the_whole_value)
 {
     local_server s;
     s.ask({"SET", "k", "mine", "PX", "10000"});
@@ -60,7 +61,7 @@ BOOST_AUTO_TEST_CASE(rule_7_scripts_compare_the_whole_value)
     BOOST_TEST(s.ask({"EXISTS", "k"}) == "0");
 }
 
-BOOST_AUTO_TEST_CASE(extending_never_shortens_nor_limits_what_has_no_end)
+BOOST_AUTO_TEST_CASE(extend_script_never_shortens_the_ttl)
 {
     local_server s;
     s.ask({"SET", "k", "mine", "PX", "60000"});
@@ -77,7 +78,8 @@ struct step : node_command {
     bool tombstone = false;
 };
 
-// What the library sends. How long hand-overs and wishes are remembered is longer here: the test may take its time.
+// The commands that the library sends, except that hand-overs and denied clients are remembered longer: the test may be
+// slow.
 std::vector<command> commands_for(step const& o, stores::redis::encoder& encoder)
 {
     auto all = take_commands(encoder.encode(o, {.tombstone = o.tombstone}).bytes());
@@ -89,17 +91,17 @@ std::vector<command> commands_for(step const& o, stores::redis::encoder& encoder
     return all;
 }
 
-// The answer to the last command; of a denial without the times.
+// The expected answer to the last command, without times.
 std::string words_for(step const& o, node_reply const& r, bool raised, bool shares)
 {
     using kind = node_command::kind;
     bool const granted = r.vote == vote::granted;
     if (o.what == kind::withdraw)
-        return "as it is";  // whether there was a wish is seen by who is asked next
+        return "as it is";  // the answers to later commands show whether there was an entry
     if (o.what == kind::upgrade)
         return o.fence != 0 ? raised ? "1" : "0" : granted ? "1" : r.ours == 1 ? "others" : "0";
     if (o.is_shared() && o.what == kind::raise)
-        return "as it is";  // its answer does not tell; the counter is compared
+        return "as it is";  // the answer does not matter; the counter is compared
     if (o.is_shared() && o.what == kind::acquire)
         return granted ? r.wanted ? "2" : "1"
                        : fmt::format("{} {}", r.behind_writer ? "behind a writer" : "denied",
@@ -129,7 +131,7 @@ std::string words_for(step const& o, node_reply const& r, bool raised, bool shar
     return granted ? "1" : "0";
 }
 
-// The answer of a server in the same words. Each time to live is an hour, or, of hand-overs, a thousand seconds.
+// The answer of a server in the same words. Locks have a ttl of an hour, hand-overs of a thousand seconds.
 std::string in_words(step const& o, std::string const& answer)
 {
     if (o.what == node_command::kind::withdraw && (answer == "0" || answer == "1"))
@@ -174,7 +176,7 @@ std::string in_words(step const& o, std::string const& answer)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
+BOOST_AUTO_TEST_CASE(scripts_in_random_order_behave_like_lock_table)
 {
     local_server s;
     testbed::plain_client client(s.port());
@@ -234,7 +236,7 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
             o.handed_on = below(2) == 0 && (!o.has_several_keys() || o.any) ? handovers::follow : handovers::end;
         else if (o.what == node_command::kind::release && !o.tombstone && !o.has_several_keys() && below(2) == 0)
             o.handed_on = handovers::end;
-        if (below(50) == 0) {  // it forgets
+        if (below(50) == 0) {  // both lose all keys
             table = {};
             client.ask({"FLUSHALL"});
         }
@@ -285,7 +287,7 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
     BOOST_TEST(all_taken > pick(10u, 100u));
 }
 
-BOOST_AUTO_TEST_CASE(a_set_changes_nothing_where_one_of_its_keys_is_no_lock)
+BOOST_AUTO_TEST_CASE(acquire_all_script_with_a_key_of_another_type_changes_nothing)
 {
     local_server s;
     auto const eval_all = [&](stores::redis::script const& script, std::vector<std::string> arguments) {
@@ -310,15 +312,14 @@ BOOST_AUTO_TEST_CASE(a_set_changes_nothing_where_one_of_its_keys_is_no_lock)
         BOOST_TEST(is_wrong_type(eval_all(stores::redis::contend_all_script, command)));
     }
     BOOST_TEST(s.ask({"EXISTS", "a", "c"}) == "0");
-    // To hold and to give back: what is no string is not ours.
+    // Extend and release: a key that is not a string is not ours.
     s.ask({"SET", "a", "v"});
     BOOST_TEST(eval_all(stores::redis::extend_all_script, {"2", "a", "b", "v", "10000", "2", "0"}) == "0");
     BOOST_TEST(eval_all(stores::redis::release_all_script, {"2", "a", "b", "v", "2"}) == "1");
 }
 
-// One that is none has nothing to give, and keeps nobody from the others.
-BOOST_AUTO_TEST_CASE(
-    of_any_of_several_what_is_no_lock_is_taken_and_what_is_no_counter_is_an_error_before_anything_is_set)
+// A lock whose key has another type counts as taken. A counter of another type is an error before a lock is set.
+BOOST_AUTO_TEST_CASE(acquire_any_script_skips_keys_of_another_type)
 {
     local_server s;
     auto const any = [&](std::vector<std::string> keys, std::vector<std::string> arguments) {
@@ -344,7 +345,7 @@ BOOST_AUTO_TEST_CASE(
     BOOST_TEST(s.ask({"EXISTS", "d", "b:counter"}) == "0");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_called_as_the_list_or_the_turn_of_another_is_left_alone)
+BOOST_AUTO_TEST_CASE(contend_script_keeps_foreign_strings_in_place_of_its_lists)
 {
     local_server s;
     for (auto const* helper : {"lock:{x}:turn", "lock:{x}:wanted"})
@@ -368,7 +369,7 @@ BOOST_AUTO_TEST_CASE(what_is_called_as_the_list_or_the_turn_of_another_is_left_a
     }
 }
 
-BOOST_AUTO_TEST_CASE(the_list_of_who_wants_a_lock_is_short_and_outlives_it)
+BOOST_AUTO_TEST_CASE(contend_script_limits_the_list_of_denied_clients)
 {
     local_server s;
     s.ask({"SET", "k", "v", "PX", "30000"});
@@ -379,7 +380,7 @@ BOOST_AUTO_TEST_CASE(the_list_of_who_wants_a_lock_is_short_and_outlives_it)
     BOOST_TEST(std::stol(s.ask({"PTTL", "w"})) > std::stol(s.ask({"PTTL", "k"})));
 }
 
-BOOST_AUTO_TEST_CASE(counters_are_exact_to_the_last, *only_with_fencing())
+BOOST_AUTO_TEST_CASE(zadd_and_zincrby_are_exact_up_to_the_highest_token, *only_with_fencing())
 {
     local_server s;
     auto const top = std::to_string(core::fence_end - 2);
@@ -389,7 +390,7 @@ BOOST_AUTO_TEST_CASE(counters_are_exact_to_the_last, *only_with_fencing())
     BOOST_TEST(s.ask({"ZADD", "c", "GT", "CH", top, "token"}) == "0");
 }
 
-BOOST_AUTO_TEST_CASE(inspecting_tells_value_and_ttl_or_nothing)
+BOOST_AUTO_TEST_CASE(inspect_script_returns_value_and_ttl_or_null)
 {
     local_server s;
     BOOST_TEST(eval(s, stores::redis::inspect_script, {"k"}) == "(nil)");
@@ -397,7 +398,8 @@ BOOST_AUTO_TEST_CASE(inspecting_tells_value_and_ttl_or_nothing)
     BOOST_TEST(eval(s, stores::redis::inspect_script, {"k"}) == "mine\n-1");
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_13_a_forgotten_script_is_loaded_again, manager_of<3>)
+// Rule 13 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(extend_and_release_after_script_flush_load_the_script_again, manager_of<3>)
 {
     for (int i = 0; i < 3; ++i) {
         auto won = r.acquire(locks, "stock", {.wait = 5s});
@@ -411,7 +413,7 @@ BOOST_FIXTURE_TEST_CASE(rule_13_a_forgotten_script_is_loaded_again, manager_of<3
     BOOST_TEST(r.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(scripts_are_loaded_once_a_connection, connected_to<1>)
+BOOST_FIXTURE_TEST_CASE(script_load_runs_once_for_each_connection, connected_to<1>)
 {
     BOOST_TEST(carried_out(r[0], "script|load") == 14);
     r[0].ask({"CONFIG", "RESETSTAT"});

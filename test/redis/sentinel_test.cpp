@@ -1,4 +1,4 @@
-// Masters that Sentinels name: fail-overs, and Sentinels that die or know nothing.
+// Masters that Sentinels name: failovers, and Sentinels that die or do not know the master.
 
 #include "support/certificates.hpp"
 #include "support/one_node.hpp"
@@ -22,14 +22,14 @@ BOOST_AUTO_TEST_SUITE(sentinel)
 
 namespace {
 
-/// Redis 6.0 has none.
+/// Sentinels of Redis 6.0 have no access lists.
 auto only_with_access_lists_of_sentinels()
 {
     return boost::unit_test::precondition(
         [](boost::unit_test::test_unit_id) { return boost::test_tools::assertion_result(servers_fence()); });
 }
 
-/// A manager that has waited until the master votes.
+/// A manager. The constructor waits until the master votes.
 struct manager {
     manager(real_servers& servers, std::string url, std::chrono::milliseconds max_ttl)
         : r(servers), locks(r.context, settings(std::move(url), {.max_ttl = max_ttl}))
@@ -44,7 +44,7 @@ struct manager {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(the_master_that_is_named_keeps_the_locks)
+BOOST_AUTO_TEST_CASE(acquire_over_sentinels_uses_the_named_master)
 {
     sentinel_set s;
     real_servers r(0);
@@ -63,11 +63,11 @@ BOOST_AUTO_TEST_CASE(the_master_that_is_named_keeps_the_locks)
     BOOST_TEST((r.acquire(locks, "stock").ec == errc::contended));
     BOOST_TEST(!r.release(won.held));
     BOOST_TEST(std::count_if(warnings.begin(), warnings.end(),
-                             [](auto& w) { return w.find("a fail-over may forget some") != w.npos; })
+                             [](auto& w) { return w.find("a failover may lose locks") != w.npos; })
                == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_master_that_nobody_has_met_does_not_vote_at_first)
+BOOST_AUTO_TEST_CASE(acquire_on_a_new_master_is_quarantined_for_max_ttl)
 {
     sentinel_set s({.replicas = 0});
     real_servers r(0);
@@ -75,15 +75,15 @@ BOOST_AUTO_TEST_CASE(a_master_that_nobody_has_met_does_not_vote_at_first)
 
     BOOST_TEST(r.run_to([&] { return r.acquire(first, "stock", {.ttl = 1200ms}).ec == errc::quarantined; }));
     BOOST_TEST(!acquire_after_quarantine(r, first, "stock", {.ttl = 1200ms}).ec);
-    BOOST_TEST(s.server(0).ask({"PEXPIRE", "lock::=tenure", "315359880000"}) == "1");  // as if two minutes had passed
-                                                                                       // on the server
+    // Makes the tenure two minutes older.
+    BOOST_TEST(s.server(0).ask({"PEXPIRE", "lock::=tenure", "315359880000"}) == "1");
 
     ending_manager second(r, settings(s.url(), {.node_timeout = 1s, .max_ttl = 1500ms}));
     BOOST_TEST(!r.acquire(second, "order", {.ttl = 1200ms, .wait = 20s}).ec);
-    BOOST_TEST(second.stats().quarantined == 0u);  // it has been the master for long enough
+    BOOST_TEST(second.stats().quarantined == 0u);  // the tenure is old enough
 }
 
-BOOST_AUTO_TEST_CASE(a_fail_over_is_followed_and_no_second_holder_comes_of_it)
+BOOST_AUTO_TEST_CASE(acquire_after_a_failover_is_quarantined_and_has_one_holder)
 {
     sentinel_set s;
     real_servers r(0);
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_fail_over_is_followed_and_no_second_holder_comes_of_it)
     auto held = r.acquire(a.locks, "stock", {.ttl = 6s, .wait = 10s});
     BOOST_REQUIRE(!held.ec);
     s.fail_over();
-    s.server(1).ask({"DEL", "lock:stock"});  // as if it had not heard of it
+    s.server(1).ask({"DEL", "lock:stock"});  // simulates a lock that was not replicated
 
     ending_manager late(r, settings(s.url(), {.max_ttl = 60s}));
     auto const refused = wait_for_quarantine(r, late, "stock", {.ttl = 5s});
@@ -108,12 +108,12 @@ BOOST_AUTO_TEST_CASE(a_fail_over_is_followed_and_no_second_holder_comes_of_it)
     BOOST_TEST(!r.release(won.held));
 }
 
-// A network is cut. One Sentinel and the old master are on one side, the other Sentinel and the new master on the
-// other.
-BOOST_AUTO_TEST_CASE(acquire_beside_a_sentinel_that_hears_late_has_one_holder, *only_with_access_lists_of_sentinels())
+// A network partition: one Sentinel and the old master are on one side, the other Sentinel and the new master on the
+// other side.
+BOOST_AUTO_TEST_CASE(acquire_with_a_sentinel_that_is_cut_off_has_one_holder, *only_with_access_lists_of_sentinels())
 {
     sentinel_set s({.sentinels = 0});
-    for (std::size_t i = 0; i < 2; ++i)  // the first Sentinel hears of others by themselves only
+    for (std::size_t i = 0; i < 2; ++i)  // so the first Sentinel discovers no other Sentinels
         BOOST_TEST(s.server(i).ask({"ACL", "SETUSER", "apart", "on", ">pass-word", "~*", "+@all", "resetchannels"})
                    == "OK");
     auto const& late_one =
@@ -138,11 +138,11 @@ BOOST_AUTO_TEST_CASE(acquire_beside_a_sentinel_that_hears_late_has_one_holder, *
 
     between.set_all(testbed::fault::half_open);
     s.fail_over(1);
-    s.server(1).ask({"DEL", "lock:stock"});  // as if it had not heard of it
+    s.server(1).ask({"DEL", "lock:stock"});  // simulates a lock that was not replicated
     ending_manager b(r, settings(url_of(other), {.max_ttl = 60s}));
     wait_for_quarantine(r, b, "stock", {.ttl = 5s});
     skip_idle_time(r, a.locks, 8s);
-    BOOST_TEST(!r.extend(held.held, 60s));  // at the old master
+    BOOST_TEST(!r.extend(held.held, 60s));  // on the old master
     between.set_all(testbed::fault::none);
     s.wait_for_another(first_master);
     auto const won = acquire_after_quarantine(r, b, "stock", {.ttl = 5s, .renew = renewal::automatic});
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(acquire_beside_a_sentinel_that_hears_late_has_one_holder, *
     BOOST_TEST(!held.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(a_master_that_dies_or_hangs_is_replaced)
+BOOST_AUTO_TEST_CASE(acquire_after_the_master_dies_or_hangs_uses_the_new_master)
 {
     testbed::sentinel_options const o{.sentinels = 3, .down_after_ms = "1000"};
     sentinel_set sets[] = {sentinel_set(o), sentinel_set(o)};
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_master_that_dies_or_hangs_is_replaced)
         shut_down_without_patience(r, *m);
 }
 
-BOOST_AUTO_TEST_CASE(a_master_that_has_come_back_empty_does_not_vote_for_a_while)
+BOOST_AUTO_TEST_CASE(acquire_on_a_restarted_master_is_quarantined)
 {
     sentinel_set s({.replicas = 0});
     real_servers r(0);
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_master_that_has_come_back_empty_does_not_vote_for_a_while
     shut_down_without_patience(r, late);
 }
 
-BOOST_AUTO_TEST_CASE(sentinels_may_die)
+BOOST_AUTO_TEST_CASE(acquire_and_extend_with_dead_sentinels_succeed)
 {
     sentinel_set s({.sentinels = 2});
     real_servers r(0);
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(sentinels_may_die)
     BOOST_TEST(!r.release(won.held));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_wrong_is_named)
+BOOST_AUTO_TEST_CASE(acquire_over_sentinels_with_wrong_settings_names_the_mistake)
 {
     sentinel_set s({.replicas = 0, .settings = {"requirepass pass-word"}});
     BOOST_TEST(says(trouble_with(trusting(s.url()), errc::authentication_failed).message, "NOAUTH"));
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named)
                     .ec);
 }
 
-BOOST_AUTO_TEST_CASE(the_least_rights_are_enough, *only_with_access_lists_of_sentinels())
+BOOST_AUTO_TEST_CASE(acquire_over_sentinels_with_least_permissions_succeeds, *only_with_access_lists_of_sentinels())
 {
     sentinel_set s({.replicas = 0, .settings = {"user asks on >pass-word +hello +sentinel|get-master-addr-by-name"}});
     auto const said = s.server(0).ask({"ACL", "SETUSER", "locks", "on", ">pass-word2", "~lock:*", "-@all", "+hello",
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(the_least_rights_are_enough, *only_with_access_lists_of_sen
     BOOST_TEST(!o.ec);
 }
 
-BOOST_AUTO_TEST_CASE(one_server_under_two_addresses_has_one_vote)
+BOOST_AUTO_TEST_CASE(duplicate_addresses_of_a_sentinel_master_get_one_vote)
 {
     sentinel_set s({.replicas = 0, .sentinels = 2});
     auto const second = "redis-sentinel://127.0.0.1:" + std::to_string(s.sentinel(1).port()) + "/stock";
@@ -269,7 +269,7 @@ BOOST_AUTO_TEST_CASE(one_server_under_two_addresses_has_one_vote)
     }
 }
 
-BOOST_AUTO_TEST_CASE(sentinels_and_servers_may_speak_tls)
+BOOST_AUTO_TEST_CASE(acquire_over_sentinels_with_tls_succeeds)
 {
     certificates c;
     auto const master = std::to_string(testbed::free_port()), port = std::to_string(testbed::free_port());
@@ -297,7 +297,8 @@ BOOST_AUTO_TEST_CASE(sentinels_and_servers_may_speak_tls)
     BOOST_TEST(says(trouble_with(trusted, errc::node_unreachable).message, "certificate"));
 }
 
-BOOST_AUTO_TEST_CASE(rule_11_the_context_may_go_with_connections_open_and_requests_in_flight)
+// Rule 11 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(context_destruction_while_sentinels_are_in_use_is_safe)
 {
     sentinel_set s({.replicas = 0});
     end_contexts_early(trusting(s.url()));

@@ -38,7 +38,7 @@ struct two_managers {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(readers_beside_each_other_and_writers_alone, two_managers)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_admits_readers_and_excludes_writers, two_managers)
 {
     auto one = r.acquire(locks, "stock", reading), two = r.acquire(other, "stock", reading);
     BOOST_TEST(one.held.held());
@@ -56,8 +56,8 @@ BOOST_FIXTURE_TEST_CASE(readers_beside_each_other_and_writers_alone, two_manager
     BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0 && r.keys(core::readers_key("lock:stock")) == 0; }));
 }
 
-// A client that has never heard of it.
-BOOST_FIXTURE_TEST_CASE(plain_clients_are_kept_out_and_keep_out, two_managers)
+// A plain Redlock client knows no shared locks.
+BOOST_FIXTURE_TEST_CASE(acquire_shared_excludes_plain_redlock_clients, two_managers)
 {
 
     auto reader = r.acquire(locks, "stock", reading);
@@ -69,7 +69,7 @@ BOOST_FIXTURE_TEST_CASE(plain_clients_are_kept_out_and_keep_out, two_managers)
     BOOST_TEST((r.acquire(locks, "stock", reading).ec == errc::contended));
 }
 
-BOOST_FIXTURE_TEST_CASE(the_last_reader_wakes_a_writer_and_the_writer_wakes_readers, two_managers)
+BOOST_FIXTURE_TEST_CASE(release_of_the_last_reader_wakes_a_waiting_writer, two_managers)
 {
     for (int i = 0; i < 10; ++i) {
         auto reader = r.acquire(locks, "stock", reading);
@@ -82,15 +82,14 @@ BOOST_FIXTURE_TEST_CASE(the_last_reader_wakes_a_writer_and_the_writer_wakes_read
         BOOST_TEST(r.run_to([&] { return writer.done && writer.held.held(); }));
         BOOST_TEST(!late.done);
         BOOST_TEST(!r.release(writer.held));
-        BOOST_TEST(r.run_to([&] { return late.done; }));  // the ttl is a minute
+        BOOST_TEST(r.run_to([&] { return late.done; }));  // woken: the ttl of the writer is a minute
         BOOST_TEST(late.held.held());
         BOOST_TEST(!r.release(late.held));
         BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));
     }
 }
 
-BOOST_AUTO_TEST_CASE(readers_have_the_number_of_the_writer_before_and_the_next_writer_has_a_higher_one,
-                     *only_with_fencing())
+BOOST_AUTO_TEST_CASE(acquire_shared_returns_the_fencing_token_of_the_last_writer, *only_with_fencing())
 {
     two_managers t({.fencing = true});
     auto& r = t.r;
@@ -110,7 +109,7 @@ BOOST_AUTO_TEST_CASE(readers_have_the_number_of_the_writer_before_and_the_next_w
     BOOST_TEST(!r.release(next.held));
 }
 
-BOOST_AUTO_TEST_CASE(a_reader_has_it_alone_for_a_while, *only_with_fencing())
+BOOST_AUTO_TEST_CASE(upgrade_and_downgrade_of_a_shared_lock_succeed, *only_with_fencing())
 {
     two_managers t({.fencing = true});
     auto& r = t.r;
@@ -141,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_reader_has_it_alone_for_a_while, *only_with_fencing())
     BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));
 }
 
-BOOST_AUTO_TEST_CASE(sharing_needs_six_commands_in_an_access_list_and_no_other_keys)
+BOOST_AUTO_TEST_CASE(acquire_shared_needs_only_six_more_commands_in_an_access_list)
 {
     real_servers r(1);
     r[0].ask({"ACL",
@@ -183,10 +182,10 @@ BOOST_AUTO_TEST_CASE(sharing_needs_six_commands_in_an_access_list_and_no_other_k
     auto const refused = r.acquire(locks, "stock", reading);
     BOOST_TEST((refused.ec == errc::no_quorum));
     BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
-    BOOST_TEST(r.acquire(locks, "stock").held.held());  // who does not share needs no more than before
+    BOOST_TEST(r.acquire(locks, "stock").held.held());  // an exclusive lock needs no more permissions
 }
 
-BOOST_FIXTURE_TEST_CASE(a_key_that_is_no_list_of_readers_is_an_error_and_nothing_is_set, two_managers)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_with_a_wrong_readers_key_reports_wrong_type, two_managers)
 {
     r.ask_all({"SET", core::readers_key("lock:stock"), "of somebody else"});
     auto const refused = r.acquire(locks, "stock", reading);

@@ -1,4 +1,4 @@
-// Any one of several locks on real servers.
+// async_acquire_any on real servers.
 
 #include "support/real_servers.hpp"
 
@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(any_of_several_on_real_servers)
 
 namespace {
 
-// The ttl is so long that a test which waits for its end fails.
+// The ttl is long, so a test that waits for its end fails.
 constexpr acquire_options held_long{.ttl = 60s};
 
 struct two_managers {
@@ -59,12 +59,12 @@ struct two_managers {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(as_many_hold_as_there_are_slots_each_another_one, two_managers)
+BOOST_FIXTURE_TEST_CASE(acquire_any_grants_each_slot_once, two_managers)
 {
     std::deque<real_servers::outcome> held;
     std::set<std::string> names;
-    // One asks while the other is told: which node hears whom first is not known, so each asks until nobody is in its
-    // way.
+    // The requests of the managers reach the nodes in any order, so they may split the votes. With a wait, each manager
+    // asks again until it wins.
     for (auto* by : {&locks, &other, &locks}) {
         held.push_back(any(*by, {.ttl = 60s, .wait = 30s}));
         BOOST_REQUIRE(held.back().held.held());
@@ -83,7 +83,7 @@ BOOST_FIXTURE_TEST_CASE(as_many_hold_as_there_are_slots_each_another_one, two_ma
     BOOST_TEST(r.run_to([&] { return slot_keys() == 0; }));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_is_woken_by_the_release_of_any_of_them, two_managers)
+BOOST_FIXTURE_TEST_CASE(acquire_any_with_wait_is_woken_by_the_release_of_any_slot, two_managers)
 {
     for (std::size_t i = 0; i < 12; ++i) {
         std::deque<real_servers::outcome> held;
@@ -98,7 +98,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_is_woken_by_the_release_of_any_of_them, two_ma
         });
         BOOST_TEST(r.run_to([&] { return locks.stats().rounds > before; }));
         r.context.restart();
-        r.context.run_for(50ms);  // by now it has asked the servers to tell, as a rule
+        r.context.run_for(50ms);  // by now the manager has usually asked for notifications
         auto const name = held[i % 3].held.resource();
         BOOST_TEST(!r.release(held[i % 3].held));
         BOOST_TEST(r.run_to([&] { return waiter.done; }));
@@ -109,7 +109,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_is_woken_by_the_release_of_any_of_them, two_ma
     }
 }
 
-BOOST_AUTO_TEST_CASE(tokens_grow_slot_by_slot)
+BOOST_AUTO_TEST_CASE(acquire_any_returns_growing_fencing_tokens_for_each_slot)
 {
     two_managers t({.fencing = true});
     std::map<std::string, std::uint64_t> highest;
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(tokens_grow_slot_by_slot)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_key_of_another_type_is_one_slot_less, two_managers)
+BOOST_FIXTURE_TEST_CASE(acquire_any_skips_a_key_of_another_type, two_managers)
 {
     r.ask_all({"LPUSH", "lock:mailer:2", "of somebody else"});
     auto one = any(locks, {.ttl = 60s, .wait = 30s}), two = any(other, {.ttl = 60s, .wait = 30s});
@@ -138,7 +138,7 @@ BOOST_FIXTURE_TEST_CASE(a_key_of_another_type_is_one_slot_less, two_managers)
     BOOST_TEST(!r.release(two.held));
 }
 
-BOOST_AUTO_TEST_CASE(it_needs_no_command_that_a_lock_of_one_that_waits_does_not_need)
+BOOST_AUTO_TEST_CASE(acquire_any_needs_no_more_commands_in_an_access_list)
 {
     real_servers r(1);
     r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load",
@@ -165,8 +165,7 @@ BOOST_AUTO_TEST_CASE(it_needs_no_command_that_a_lock_of_one_that_waits_does_not_
     waited = {};
 }
 
-// Its servers know the script again after they have forgotten it.
-BOOST_FIXTURE_TEST_CASE(a_forgotten_script_is_loaded_again, two_managers)
+BOOST_FIXTURE_TEST_CASE(acquire_any_after_script_flush_loads_the_script_again, two_managers)
 {
     for (int i = 0; i < 3; ++i) {
         r.ask_all({"SCRIPT", "FLUSH"});

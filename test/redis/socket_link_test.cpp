@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(socket_links)
 
 namespace {
 
-// Whose link it is; it sends a question as soon as the greeting is answered.
+// A listener that calls `greeted` when the greeting is answered, and counts batches without replies.
 struct asker final : stores::redis::link::listener {
     void connecting() override {}
     void answered(std::shared_ptr<stores::redis::batch> const& b) override
@@ -45,7 +45,7 @@ std::shared_ptr<stores::redis::batch> ping()
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(send_after_a_cut_is_told_of_as_lost)
+BOOST_AUTO_TEST_CASE(send_after_cut_returns_the_batch_without_replies)
 {
     boost::asio::io_context context;
     test::fake_server server(context, [](std::string_view) { return "+PONG\r\n"; });
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(send_after_a_cut_is_told_of_as_lost)
         link->send(ping());
         link->cut();
         link->cut();
-        link->send(ping());  // whoever sends has not heard of the end yet
+        link->send(ping());  // the sender does not know the end of the connection yet
         link->server_accepted();
     };
     boost::asio::post(runtime->strand(), [&] {

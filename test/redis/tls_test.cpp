@@ -8,7 +8,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(tls)
 
-BOOST_AUTO_TEST_CASE(a_verified_server_is_locked_on)
+BOOST_AUTO_TEST_CASE(acquire_over_tls_on_a_verified_server_succeeds)
 {
     certificates c;
     tls_server s(c);
@@ -22,23 +22,23 @@ BOOST_AUTO_TEST_CASE(a_verified_server_is_locked_on)
         BOOST_TEST(!won.ec);
         BOOST_TEST(s.server.ask({"EXISTS", "lock:stock"}) == "1");
         BOOST_TEST(!r.release(won.held));
-        // Again, after a new connection.
+        // The same after a reconnect.
         s.server.ask({"CLIENT", "KILL", "TYPE", "normal"});
         BOOST_TEST(!r.acquire(locks, "stock", {.wait = 5s}).ec);
         r.shutdown(locks);
     }
 }
 
-BOOST_AUTO_TEST_CASE(an_unknown_authority_or_a_wrong_name_is_refused)
+BOOST_AUTO_TEST_CASE(acquire_over_tls_with_a_wrong_certificate_is_refused)
 {
     certificates c, others;
     tls_server s(c), elsewhere(c, "elsewhere"), nameless(c, "localhost");
     real_servers r(0);
     std::pair<std::string, std::string> const cases[] = {
-        {s.url(), others.file("ca.pem")},  // signed by somebody else
-        {s.url(), ""},                     // unknown to the system
+        {s.url(), others.file("ca.pem")},  // signed by another authority
+        {s.url(), ""},                     // the system does not know the authority
         {elsewhere.url(), c.file("ca.pem")},
-        {nameless.url(), c.file("ca.pem")},  // a common name is no name of a server (RFC 9525)
+        {nameless.url(), c.file("ca.pem")},  // a common name does not count as a server name (RFC 9525)
     };
     for (auto const& [url, ca] : cases) {
         auto const refused =
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_authority_or_a_wrong_name_is_refused)
     BOOST_TEST(!r.attempt(careless).ec);
 }
 
-BOOST_AUTO_TEST_CASE(a_client_certificate_is_shown)
+BOOST_AUTO_TEST_CASE(acquire_over_tls_sends_the_client_certificate)
 {
     certificates c;
     tls_server s(c, "server", "yes");

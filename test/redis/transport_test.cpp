@@ -1,4 +1,4 @@
-// What is sent to a server and what is not, seen from the server's side.
+// Tests which commands a node sends to its server, and which it does not send, with a fake server.
 
 #include "support/fake_redis.hpp"
 #include "support/real_servers.hpp"
@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_SUITE(transport)
 
 namespace {
 
-/// One server of the test's own, and an event loop.
+/// One fake server, and an event loop.
 struct one_server : real_servers {
     one_server() : real_servers(0) {}
 
@@ -28,7 +28,7 @@ struct one_server : real_servers {
     fake_redis server{context};
 };
 
-/// The same, and two others that answer at once: a lock does not depend on the one.
+/// The fake server, and two memory servers that answer at once. So a lock does not need the fake server.
 struct one_of_three : one_server {
     config settings(config special = {.node_timeout = 250ms}) const
     {
@@ -36,7 +36,7 @@ struct one_of_three : one_server {
         return special;
     }
 
-    /// Lets the server go on, and waits until something later than all that had to wait has reached it.
+    /// Lets the server continue, and waits until a later command has reached it.
     void catch_up(lock_manager& locks)
     {
         server.go_on();
@@ -58,7 +58,8 @@ struct manager_with {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(rule_8_a_command_whose_answer_is_lost_is_released_and_not_sent_again, manager_with<one_server>)
+// Rule 8 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(acquire_with_a_lost_reply_is_released_and_not_sent_again, manager_with<one_server>)
 {
     r.connect(locks);
     r.server.commands.clear();
@@ -75,10 +76,10 @@ BOOST_FIXTURE_TEST_CASE(rule_8_a_command_whose_answer_is_lost_is_released_and_no
     BOOST_TEST(r.server.count({"EVALSHA", std::string(stores::redis::release_script.sha1), "1", "lock:stock"}) == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_given_up_before_it_could_be_sent_is_not_sent)
+BOOST_AUTO_TEST_CASE(acquire_released_before_it_was_sent_is_not_sent)
 {
     one_of_three r;
-    lock_manager locks(r.context, r.settings({.node_timeout = 5s}));  // not this is what keeps it from being sent
+    lock_manager locks(r.context, r.settings({.node_timeout = 5s}));  // long, so that it is not the reason
     r.server.stand_still();
 
     auto won = r.acquire(locks, "stock");
@@ -90,7 +91,7 @@ BOOST_AUTO_TEST_CASE(what_was_given_up_before_it_could_be_sent_is_not_sent)
     r.shutdown(locks);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_could_not_be_sent_in_time_is_not_sent, manager_with<one_of_three>)
+BOOST_FIXTURE_TEST_CASE(acquire_not_sent_within_node_timeout_is_not_sent_later, manager_with<one_of_three>)
 {
     r.server.stand_still();
 
@@ -104,7 +105,7 @@ BOOST_FIXTURE_TEST_CASE(what_could_not_be_sent_in_time_is_not_sent, manager_with
     BOOST_TEST(r.server.count({"SET", "lock:stock"}) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_server_that_stands_still_is_sent_nothing_more, manager_with<one_of_three>)
+BOOST_FIXTURE_TEST_CASE(outbox_of_a_silent_server_sends_nothing_more, manager_with<one_of_three>)
 {
     r.release(r.acquire(locks, "warm-up").held);
     BOOST_TEST(r.run_to([&] { return r.is_connected(locks); }));
@@ -119,8 +120,8 @@ BOOST_FIXTURE_TEST_CASE(a_server_that_stands_still_is_sent_nothing_more, manager
     BOOST_TEST(r.server.count({"SET", "lock:second"}) == 0u);
 }
 
-// The server has forgotten its scripts, and refuses the renewal; its native deletion it knows.
-BOOST_AUTO_TEST_CASE(a_renewal_that_was_refused_does_not_go_again_behind_its_release)
+// The server lost its scripts, so it refuses the renewal. The release needs no script.
+BOOST_AUTO_TEST_CASE(renewal_refused_with_noscript_is_not_sent_again_after_release)
 {
     one_server r;
     r.server.native_deletions = {"delifeq"};
@@ -147,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_renewal_that_was_refused_does_not_go_again_behind_its_rel
     BOOST_TEST(renewals() == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_connection_that_is_given_up_retransmits_nothing, manager_with<one_server>)
+BOOST_FIXTURE_TEST_CASE(connection_after_a_malformed_reply_is_reset, manager_with<one_server>)
 {
     r.connect(locks);
     r.server.answer = [](auto& c) { return c[0] == "SET" ? std::optional<std::string>("nonsense\r\n") : std::nullopt; };
@@ -155,11 +156,11 @@ BOOST_FIXTURE_TEST_CASE(a_connection_that_is_given_up_retransmits_nothing, manag
     r.acquire(locks, "stock");
 
     BOOST_TEST(r.run_to([&] { return r.server.ended == 1; }));
-    BOOST_TEST(r.server.reset == 1);  // and not closed with what has not arrived yet still to be sent
+    BOOST_TEST(r.server.reset == 1);  // a close would still send the bytes in the buffers
 }
 
-BOOST_FIXTURE_TEST_CASE(rule_13_a_server_whose_role_is_not_master_does_not_vote_even_if_it_would,
-                        manager_with<one_server>)
+// Rule 13 of docs/architecture.md.
+BOOST_FIXTURE_TEST_CASE(acquire_on_a_server_with_role_slave_gets_no_vote, manager_with<one_server>)
 {
     r.server.role = "slave";
 
@@ -170,15 +171,15 @@ BOOST_FIXTURE_TEST_CASE(rule_13_a_server_whose_role_is_not_master_does_not_vote_
     BOOST_TEST(r.server.count({"SET", "lock:stock"}) == 0u);
 }
 
-// What it says of its log meanwhile would cost it its vote for max_ttl.
-BOOST_AUTO_TEST_CASE(a_server_that_reads_its_data_is_greeted_again_and_votes_as_soon_as_it_has)
+// While the server loads, it reports no log. If the manager believed that, the server would not vote for max_ttl.
+BOOST_AUTO_TEST_CASE(acquire_on_a_loading_server_succeeds_after_loading)
 {
     one_server r;
     ending_manager locks(r, r.settings({.node_timeout = patience}));
     r.release(r.acquire(locks, "stock", {.wait = 10s}).held);
     auto const good =
         std::exchange(r.server.persistence, "loading:1\r\naof_enabled:0\r\naof_rewrite_in_progress:0\r\n");
-    r.server.run_id = std::string(40, 'a');  // it has restarted
+    r.server.run_id = std::string(40, 'a');  // simulates a restart
     auto const before = r.server.connections;
     r.server.hang_up_all();
 
@@ -192,7 +193,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_reads_its_data_is_greeted_again_and_votes_as_
     won.held = {};
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_is_busy_is_greeted_again_and_is_the_same_as_before)
+BOOST_AUTO_TEST_CASE(acquire_on_a_busy_server_succeeds_afterwards)
 {
     one_server r;
     r.server.persistence = "loading:0\r\naof_enabled:0\r\n";
@@ -214,7 +215,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_busy_is_greeted_again_and_is_the_same_as_b
     BOOST_TEST(locks.stats().nodes[0].quarantine.count() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(who_may_not_ask_for_the_log_any_more_asks_no_more)
+BOOST_AUTO_TEST_CASE(heartbeat_drops_a_question_that_becomes_forbidden)
 {
     one_server r;
     ending_manager locks(r, r.settings({.node_timeout = patience}));
@@ -231,11 +232,11 @@ BOOST_AUTO_TEST_CASE(who_may_not_ask_for_the_log_any_more_asks_no_more)
         BOOST_TEST(r.run_to([&] { return signs() > before; }));
     }
     BOOST_TEST(r.server.count({"INFO", "memory"}) > 3u);
-    BOOST_TEST(r.server.count({"CONFIG"}) == 2u);  // when it was greeted, and once more
+    BOOST_TEST(r.server.count({"CONFIG"}) == 2u);  // in the greeting, and once more
     BOOST_TEST(r.server.connections == 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_native_deletion_that_an_access_list_forbids_is_done_by_a_script, manager_with<one_server>)
+BOOST_FIXTURE_TEST_CASE(release_without_permission_for_delifeq_uses_a_script, manager_with<one_server>)
 {
     r.server.native_deletions = {"delifeq"};
     r.server.answer = [](auto& c) {
@@ -247,7 +248,7 @@ BOOST_FIXTURE_TEST_CASE(a_native_deletion_that_an_access_list_forbids_is_done_by
     for (int i = 0; i < 2; ++i)
         BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
 
-    BOOST_TEST(r.server.count({"DELIFEQ"}) == 1u);  // it is not tried again
+    BOOST_TEST(r.server.count({"DELIFEQ"}) == 1u);  // the node does not try it again
     BOOST_TEST(r.server.count({"EVALSHA", std::string(stores::redis::release_script.sha1), "1", "lock:stock"}) == 2u);
 }
 

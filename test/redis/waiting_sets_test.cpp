@@ -1,4 +1,4 @@
-// Waiting for several locks at once, on real servers: what it costs them, and who is told.
+// Waiting for several locks at once, on real servers: the cost for the servers, and the notifications.
 
 #include "core/key.hpp"
 #include "support/real_servers.hpp"
@@ -31,8 +31,8 @@ std::vector<std::string> names(std::size_t count, std::size_t length)
     return all;
 }
 
-// For how long the server has carried out what clients asked, in microseconds: what scripts call is in the time of the
-// scripts.
+// The time that the server has spent on commands of clients, in microseconds. The time of EVALSHA includes the commands
+// of the script.
 long worked(local_server const& s)
 {
     auto const statistics = s.ask({"INFO", "commandstats"});
@@ -66,8 +66,8 @@ struct two_managers : connected_to<1> {
         return o;
     }
 
-    // What a round takes of the server, in microseconds; of one that is denied, of which the second is tracked. The
-    // machine may be busy: the least of a few.
+    // The server's time for a round, in microseconds. A denied acquisition has two rounds, of which the second is
+    // tracked. The result is the minimum of some measurements, because the machine may be busy.
     long cost(bool any, std::vector<std::string> const& wanted, bool is_free)
     {
         long least = std::numeric_limits<long>::max();
@@ -91,10 +91,10 @@ struct two_managers : connected_to<1> {
 
 }  // namespace
 
-// A server up to Redis 7.0 remembers all keys of a script once for each read of a connection that tracks.
+// With tracking, Redis up to 7.0 stores all keys of a script once for each read in it.
 BOOST_FIXTURE_TEST_CASE(acquire_of_256_taken_names_costs_the_server_little, two_managers)
 {
-    auto const many = names(256, 200), some = names(64, 200);  // of more one cannot want any
+    auto const many = names(256, 200), some = names(64, 200);  // 64: the maximum of async_acquire_any
     auto const many_free = cost(false, many, true), some_free = cost(false, some, true);
     auto const held = acquire(other, false, many, {.ttl = 60s});
     BOOST_TEST(held.held.held());
@@ -122,8 +122,8 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_a_set_is_woken_by_each_of_its_holders, two_ma
     }
 }
 
-// Who follows has the lock from the same process: the key of the lock changes, and later that of the turn.
-BOOST_FIXTURE_TEST_CASE(acquire_of_a_set_is_woken_by_the_end_of_a_turn, two_managers)
+// The lock is handed over within a process: the key of the lock changes, and later the key of the hand-overs.
+BOOST_FIXTURE_TEST_CASE(acquire_of_a_set_is_woken_by_the_end_of_hand_overs, two_managers)
 {
     auto held = r.acquire(other, "a", {.ttl = 60s, .wait = 5s});
     real_servers::outcome waiter, follower;
@@ -139,7 +139,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_a_set_is_woken_by_the_end_of_a_turn, two_mana
     BOOST_TEST(!r.release(follower.held.held() ? follower.held : waiter.held));
 }
 
-// Access lists from before the library sent EXISTS.
+// Older access lists do not allow EXISTS.
 BOOST_AUTO_TEST_CASE(acquire_of_a_set_by_a_user_without_exists_is_woken)
 {
     real_servers r(1);
@@ -153,7 +153,8 @@ BOOST_AUTO_TEST_CASE(acquire_of_a_set_by_a_user_without_exists_is_woken)
             waiter.done = true, waiter.ec = ec, waiter.held = std::move(l);
         });
         auto const before = locks.stats().rounds;
-        BOOST_TEST(r.run_to([&] { return locks.stats().rounds >= before + (i == 0 ? 3 : 2); }));  // once it is not told
+        // The first waiter needs one more round, because EXISTS is refused once.
+        BOOST_TEST(r.run_to([&] { return locks.stats().rounds >= before + (i == 0 ? 3 : 2); }));
         BOOST_TEST(!r.release(held.held));
         BOOST_TEST(r.run_to([&] { return waiter.done; }));
         BOOST_TEST(waiter.held.held());

@@ -1,4 +1,4 @@
-// Waiting for a lock on real servers, which tell when it goes.
+// Waiting for a lock on real servers, which send notifications when it is released.
 
 #include "core/key.hpp"
 #include "support/real_servers.hpp"
@@ -12,10 +12,10 @@ BOOST_AUTO_TEST_SUITE(waiting_on_real_servers)
 
 namespace {
 
-// The ttl is so long that a test which waits for its end fails.
+// The ttl is long, so a test that waits for its end fails.
 constexpr acquire_options held_long{.ttl = 60s, .wait = 5s};
 
-// Another process has the lock, and one of ours waits for it.
+// Manager `other` holds the lock, and manager `locks` waits for it.
 struct queue_at_a_lock {
     queue_at_a_lock()
     {
@@ -43,7 +43,7 @@ struct queue_at_a_lock {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_release_by_another_process_wakes)
+BOOST_AUTO_TEST_CASE(release_by_another_manager_wakes_a_waiter)
 {
     real_servers r(5);
     ending_manager other(r, r.settings()), locks(r, r.settings());
@@ -63,9 +63,9 @@ BOOST_AUTO_TEST_CASE(a_release_by_another_process_wakes)
     BOOST_TEST(locks.stats().nodes[0].tells);
 }
 
-BOOST_FIXTURE_TEST_CASE(whoever_deletes_the_key_wakes, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_wait_is_woken_by_a_foreign_del, connected_to<3>)
 {
-    r.ask_all({"SET", "lock:stock", "of another kind"});  // without an end
+    r.ask_all({"SET", "lock:stock", "of another kind"});  // without a ttl
     real_servers::outcome waiter;
     r.start_acquire(waiter, locks, "stock", {.wait = 30s});
     BOOST_TEST(r.run_to([&] { return locks.stats().rounds == 2; }));
@@ -79,13 +79,13 @@ BOOST_FIXTURE_TEST_CASE(whoever_deletes_the_key_wakes, connected_to<3>)
     r.release(waiter.held);
 }
 
-BOOST_FIXTURE_TEST_CASE(flushing_all_wakes, queue_at_a_lock)
+BOOST_FIXTURE_TEST_CASE(acquire_with_wait_is_woken_by_flushall, queue_at_a_lock)
 {
     r.ask_all({"FLUSHALL"});
     finish();
 }
 
-BOOST_FIXTURE_TEST_CASE(a_key_that_ran_out_is_taken, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_wait_takes_an_expired_key, connected_to<3>)
 {
     auto const begun = clock::now();
     r.ask_all({"SET", "lock:stock", "of one that died", "PX", "700"});
@@ -96,9 +96,9 @@ BOOST_FIXTURE_TEST_CASE(a_key_that_ran_out_is_taken, connected_to<3>)
     r.release(won.held);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_lost_connection_did_not_tell_is_asked, queue_at_a_lock)
+BOOST_FIXTURE_TEST_CASE(acquire_with_wait_asks_again_after_a_lost_connection, queue_at_a_lock)
 {
-    // All connections end, and the lock with them.
+    // All connections end, and the key is deleted at the same time.
     for (auto& s : r.servers) {
         s->ask({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
         s->ask({"DEL", "lock:stock"});
@@ -106,13 +106,13 @@ BOOST_FIXTURE_TEST_CASE(what_a_lost_connection_did_not_tell_is_asked, queue_at_a
     finish();
 }
 
-BOOST_AUTO_TEST_CASE(servers_that_may_not_tell_are_asked_now_and_then)
+BOOST_AUTO_TEST_CASE(acquire_with_wait_polls_servers_without_notifications)
 {
     real_servers r(3);
     r.ask_all({"ACL", "SETUSER", "default", "-client", "+client|kill"});
     std::vector<std::string> lines;
     auto const log = [&](log_level, std::string_view line) {
-        if (line.find("does not tell of changes") != line.npos)
+        if (line.find("sends no notifications about changes") != line.npos)
             lines.emplace_back(line);
     };
     ending_manager other(r, r.settings()), locks(r, r.settings({.log = log}));
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(servers_that_may_not_tell_are_asked_now_and_then)
     BOOST_TEST(lines.size() == 3u);  // once for each node
 }
 
-BOOST_FIXTURE_TEST_CASE(a_turn_leaves_nothing_and_wakes_at_its_end, queue_at_a_lock)
+BOOST_FIXTURE_TEST_CASE(handovers_leave_no_key_and_wake_waiters_at_their_end, queue_at_a_lock)
 {
     real_servers::outcome follower;
     r.start_acquire(follower, other, "stock", held_long);
@@ -142,15 +142,15 @@ BOOST_FIXTURE_TEST_CASE(a_turn_leaves_nothing_and_wakes_at_its_end, queue_at_a_l
     BOOST_TEST(r.run_to([&] { return follower.done; }));
     auto const turn = core::handovers_key("lock:stock");
     BOOST_TEST(r.run_to([&] { return r.keys(turn) >= 2; }));
-    r.ask_all({"PEXPIRE", turn, "60000"});  // or it is over before we have looked, on a slow machine
-    // Whoever was woken by the release asks once more.
+    r.ask_all({"PEXPIRE", turn, "60000"});  // otherwise it may expire too early on a slow machine
+    // The waiter may have been woken by the release, and asks once more.
     std::uint64_t asked = 0;
     while (std::exchange(asked, locks.stats().rounds) != locks.stats().rounds) {
         r.context.restart();
         r.context.run_for(200ms);
     }
     BOOST_TEST(!waiter.done);
-    r.ask_all({"PEXPIRE", "lock:stock", "60000"});  // as each hand-over: the key of the lock changes
+    r.ask_all({"PEXPIRE", "lock:stock", "60000"});  // changes the key of the lock, as a hand-over does
     r.context.run_for(50ms);
     BOOST_TEST(locks.stats().rounds == asked);
     BOOST_TEST(!r.release(follower.held));
@@ -159,7 +159,7 @@ BOOST_FIXTURE_TEST_CASE(a_turn_leaves_nothing_and_wakes_at_its_end, queue_at_a_l
         BOOST_TEST(s->ask({"EXISTS", turn}) == "0");
 }
 
-BOOST_AUTO_TEST_CASE(without_a_wait_nothing_is_watched)
+BOOST_AUTO_TEST_CASE(acquire_without_wait_asks_for_no_notifications)
 {
     real_servers r(3);
     ending_manager other(r, r.settings()), locks(r, r.settings());

@@ -1,4 +1,4 @@
-// The series of wait and hold times on the shop's page.
+// Tests the series of wait and hold times for the shop's page.
 
 #include "lock_times.hpp"
 
@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(shop_lock_times)
 
 namespace {
 
-// Locks that are acquired and end, and the series that a page gets of them.
+// Records the times of locks, and has the series that a page gets.
 struct locks_and_times {
     void ended(std::chrono::nanoseconds waited, std::chrono::nanoseconds held)
     {
@@ -40,7 +40,7 @@ struct locks_and_times {
     lock_times series;
 };
 
-// Histograms are exact to a 32nd.
+// The error of a histogram is at most 1/32.
 bool is_about(double value, double ms) { return value > 0.96 * ms && value < 1.04 * ms; }
 
 }  // namespace
@@ -83,10 +83,10 @@ BOOST_FIXTURE_TEST_CASE(add_counts_a_lock_for_five_seconds, locks_and_times)
     ended(1ms, 300ms);
     step();
     BOOST_TEST_REQUIRE(latest().hold.has_value());
-    BOOST_TEST(is_about(latest().hold->p50, 300));  // without those of before
+    BOOST_TEST(is_about(latest().hold->p50, 300));  // without the earlier lock
     step(lock_times::window);
     BOOST_TEST(!latest().hold.has_value());
-    BOOST_TEST(series.points()[10].hold.has_value());  // the history stays
+    BOOST_TEST(series.points()[10].hold.has_value());  // the history keeps earlier points
     BOOST_TEST(!series.points()[9].hold.has_value());
 }
 

@@ -1,9 +1,9 @@
-// Drives the page of the shop (docs/examples/shop/page.html) in a browser, on the real service.
+// Tests the page of the shop (docs/examples/shop/page.html) in a browser, with the real service.
 //
 //     node page_test.mjs <base-url> <screenshot.png>
 //
-// The browser is the executable that CHROMIUM names (default: /usr/bin/chromium). playwright-core is found by NODE_PATH or
-// in a folder node_modules. Every wait is for a condition. The exit status is 0 if everything was as it should be.
+// CHROMIUM names the executable of the browser (default: /usr/bin/chromium). playwright-core is in NODE_PATH or in a
+// folder node_modules. Each wait is for a condition, not for a time. The exit status is 0 if all checks pass.
 
 import { createRequire } from "node:module";
 
@@ -15,8 +15,8 @@ if (!base || !screenshot) {
     process.exit(1);
 }
 
-const PATIENCE = 15_000;
-const RUSH = 120_000;  // 40 buyers may have to wait, and ask again
+const TIMEOUT = 15_000;  // milliseconds
+const RUSH = 120_000;  // 40 buyers may have to wait, and to try again
 const NODES = 5;
 const WINDOW = { width: 1200, height: 1160 };  // the picture ends below the curves
 const id = (testid) => `[data-testid="${testid}"]`;
@@ -34,8 +34,8 @@ async function doing(what, work) {
     return result;
 }
 
-// What must not happen on the page. Two things look like failures and are none: Chromium reports each refused order on the
-// console, and an event stream ends when its page goes away.
+// Collects errors of the page. Two failures are expected: Chromium reports each refused order on the console, and an event
+// stream ends when its page is closed.
 const complaints = [];
 function watch(page) {
     const refused = /^Failed to load resource: the server responded with a status of (409|410|503|504) /;
@@ -52,7 +52,7 @@ function watch(page) {
     });
 }
 
-const until = (page, condition, argument, timeout = PATIENCE) => page.waitForFunction(condition, argument, { timeout });
+const until = (page, condition, argument, timeout = TIMEOUT) => page.waitForFunction(condition, argument, { timeout });
 const text = (page, testid) => page.locator(id(testid)).innerText();
 
 function nodesUp(page, count) {
@@ -67,20 +67,20 @@ function says(page, testid, part, timeout) {
     return until(page, ([element, part]) => document.querySelector(element)?.textContent.includes(part), [id(testid), part], timeout);
 }
 
-// Orders one by `press`. Returns what the page answers.
+// Orders one piece by `press`. Returns the answer of the page.
 async function ask(page, item, press) {
     await press(page.locator(id(`item-${item}-buy`)));
     await until(page, (line) => document.querySelector(line).dataset.tone, id(`item-${item}-result`));  // no tone: no answer yet
     return text(page, `item-${item}-result`);
 }
 
-// Buys one, and sees it: in words, in the stock and in the list of orders.
+// Buys one piece, and checks the answer, the stock and the list of orders.
 async function buy(page, item, press) {
     const left = Number(await text(page, `item-${item}-left`));
     const answer = await ask(page, item, press), order = /^Order (\d+) is yours/.exec(answer)?.[1];
     check(order, `an order of one ${item} was refused: ${answer}`);
     await says(page, `item-${item}-left`, String(left - 1));
-    await page.waitForSelector(`${id("orders")} ${id(`order-${order}`)}`, { timeout: PATIENCE });
+    await page.waitForSelector(`${id("orders")} ${id(`order-${order}`)}`, { timeout: TIMEOUT });
 }
 
 async function restock(page) {
@@ -91,7 +91,7 @@ async function restock(page) {
     }));
 }
 
-// Takes the picture while somebody holds a lock and somebody waits for it, if that can be seen, and the curves have begun.
+// Takes the picture while a lock is held, a buyer waits for it, and the curves have begun; false if it was too late.
 async function picture(page) {
     const seen = () => {
         if (document.querySelector('[data-testid="rush-summary"]').textContent !== "") return "over";
@@ -101,7 +101,7 @@ async function picture(page) {
     for (let attempt = 0; attempt < 8; ++attempt) {
         if (await (await until(page, seen, null, RUSH)).jsonValue() === "over") break;
         await page.screenshot({ path: screenshot });
-        if (await page.evaluate(seen) === "busy") return true;  // before the picture and after it
+        if (await page.evaluate(seen) === "busy") return true;  // the state was right before and after the picture
     }
     return false;
 }
@@ -120,7 +120,7 @@ async function rushEnds(page) {
     return { sold, summary };
 }
 
-// How many points each curve has, and whether the latest second has one.
+// The number of points of each curve, and whether the latest second has a point.
 const CURVES = ["wait-p50", "wait-p99", "hold-p50", "hold-p99"];
 const curves = (page) => page.evaluate((names) => Object.fromEntries(names.map((name) => {
     const path = document.querySelector(`#curves .${name.replace("-", ".")}`).getAttribute("d") ?? "";
@@ -130,9 +130,9 @@ const curves = (page) => page.evaluate((names) => Object.fromEntries(names.map((
     return [name, { points: points.length, now: Number(points.at(-1)?.[1]) === seconds, outside }];
 })), CURVES);
 
-// Reads ten events as another page does: the words below the curves are what they say. The page gets some of them a bit
-// later or earlier, so half of them must agree.
-const timesAgree = (page) => page.evaluate((patience) => new Promise((done, fail) => {
+// Reads ten events as another page does, and compares them with the text below the curves. The page may receive an event
+// a bit later or earlier, so only half of them must agree.
+const timesAgree = (page) => page.evaluate((timeout) => new Promise((done, fail) => {
     const events = new EventSource("/events"), seen = [];
     const read = (id) => {
         const [, number, unit] = /^([\d.]+) (ms|s)$/.exec(document.getElementById(id).textContent) ?? [];
@@ -143,15 +143,15 @@ const timesAgree = (page) => page.evaluate((patience) => new Promise((done, fail
         if (seen.filter(({ agree }) => agree).length >= 5) done(seen[0]);
         else fail(new Error(`the times on the page are not those of the events: ${JSON.stringify(seen)}`));
     };
-    setTimeout(end, patience);
+    setTimeout(end, timeout);
     events.addEventListener("state", ({ data }) => {
         const { wait, hold } = JSON.parse(data).times, latest = { wait: wait.at(-1), hold: hold.at(-1) };
         const agree = Object.entries(latest).every(([name, point]) => point && ["p50", "p99"].every((percentile, at) =>
-            Math.abs(read(`${name}-${percentile}`) - point[at]) <= 0.051 * point[at]));  // two digits
+            Math.abs(read(`${name}-${percentile}`) - point[at]) <= 0.051 * point[at]));  // the text has two digits
         seen.push({ ...latest, agree, page: document.querySelector(".times").textContent.replace(/\s+/g, " ") });
         if (seen.length === 10) end();
     });
-}), PATIENCE);
+}), TIMEOUT);
 
 const panelHeight = (page) => page.locator(".panel:has(#times)").evaluate((panel) => panel.getBoundingClientRect().height);
 
@@ -171,7 +171,7 @@ const narrow = (page) => page.evaluate(() => {
     return { scroll: document.documentElement.scrollWidth, width: innerWidth, wide: names.slice(0, 5) };
 });
 
-// Of a color that the browser has computed, from 0 (black) to 1 (white).
+// The brightness of a computed color, from 0 (black) to 1 (white).
 const brightness = (page, property) => page.evaluate((property) => {
     const [r, g, b] = getComputedStyle(document.body)[property].match(/[\d.]+/g).map(Number);
     return (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255;
@@ -182,7 +182,7 @@ async function test(browser) {
     watch(page);
 
     await doing("the page loads and is live", async () => {
-        const response = await page.goto(base, { timeout: PATIENCE });
+        const response = await page.goto(base, { timeout: TIMEOUT });
         check(response.ok(), `the page is answered with ${response.status()}`);
         await says(page, "connection", "Live");
     });
@@ -204,7 +204,7 @@ async function test(browser) {
     const click = (button) => button.click();
     await doing(`one ${item} is bought by a click`, () => buy(page, item, click));
 
-    await doing("one is bought by the keyboard", async () => {
+    await doing("one piece is bought by the keyboard", async () => {
         await page.focus("summary");
         await page.keyboard.press("Tab");
         check(await focused(page) === `item-${item}-buy`, `Tab leads to ${await focused(page)}, not to the first Buy button`);
@@ -214,22 +214,22 @@ async function test(browser) {
         check(await focused(page) === `item-${item}-buy`, `after the order the focus is on ${await focused(page)}`);
     });
 
-    await doing("a rush of 40 ends, and the shop has sold what it says", async () => {
+    await doing("a rush of 40 ends, and the stock agrees with its summary", async () => {
         const before = await totals(page, "left");
         await page.click(id("rush"));
-        await page.waitForSelector(id("rush-progress"), { timeout: PATIENCE });
+        await page.waitForSelector(id("rush-progress"), { timeout: TIMEOUT });
         const seen = await picture(page);
         const { sold, summary } = await rushEnds(page);
         console.log(`      ${summary}`);
         if (!seen) {
-            console.log("      nobody was seen to hold and nobody to wait: the picture is of the end");
+            console.log("      no page with a holder and a waiter was seen: the picture shows the end of the rush");
             await page.screenshot({ path: screenshot });
         }
         await until(page, (left) => [...document.querySelectorAll('#items [data-part="left"]')]
             .reduce((sum, one) => sum + Number(one.textContent), 0) === left, before - sold);
     });
-    await doing("the wait and hold times of the rush are curves, and those of the events", async () => {
-        await buy(page, item, click);  // there is a lock in the last 5 seconds, however slow this machine is
+    await doing("the curves show the wait and hold times of the rush, as the events have them", async () => {
+        await buy(page, item, click);  // so that the last 5 seconds have a lock, on slow machines, too
         const { hold } = await timesAgree(page);
         check(hold[0] > 500, `an order takes 700 ms, and the locks were held for ${hold[0]} ms`);
         for (const [name, { points, now, outside }] of Object.entries(await curves(page))) {
@@ -237,14 +237,14 @@ async function test(browser) {
             check(!outside, `the curve ${name} leaves its panel`);
         }
         const picture = page.getByRole("img", { name: "Curves of p50 and p99" });
-        check(await picture.count() === 1, "the curves have no name for those who do not see them");
+        check(await picture.count() === 1, "the curves have no accessible name");
         check(await panelHeight(page) === emptyHeight, `the panel has grown from ${emptyHeight} to ${await panelHeight(page)}`);
     });
-    await doing("another page has the same curves as soon as it is opened", async () => {
+    await doing("another page has the same curves when it is opened", async () => {
         const before = (await curves(page))["hold-p50"].points;
         const other = await browser.newPage({ colorScheme: "dark" });
         watch(other);
-        await other.goto(base, { timeout: PATIENCE });
+        await other.goto(base, { timeout: TIMEOUT });
         await says(other, "connection", "Live");
         const points = (await curves(other))["hold-p50"].points;
         check(points > before / 2, `one page has a curve of ${before} points, the other one of ${points}`);
@@ -256,7 +256,7 @@ async function test(browser) {
         await page.focus(id("node-2-stop"));
         await page.keyboard.press("Enter");
         await nodeIs(page, 2, "away");
-        await page.waitForSelector(id("node-2-resume"), { timeout: PATIENCE });
+        await page.waitForSelector(id("node-2-resume"), { timeout: TIMEOUT });
         check(await focused(page) === "node-2-resume", `the focus has moved to ${await focused(page)}`);
         await says(page, "majority", "4 of 5 nodes vote");
         await says(page, "log", "Node 2 does not answer.");
@@ -265,7 +265,7 @@ async function test(browser) {
     await doing("node 4 is killed, and is away", async () => {
         await page.click(id("node-4-kill"));
         await nodeIs(page, 4, "away");
-        await page.waitForSelector(id("node-4-start"), { timeout: PATIENCE });
+        await page.waitForSelector(id("node-4-start"), { timeout: TIMEOUT });
         await says(page, "majority", "3 of 5 nodes vote; 3 are needed.");
     });
     await doing("the shop sells with three nodes of five", () => buy(page, item, click));
@@ -283,14 +283,14 @@ async function test(browser) {
         for (const [name, { points, now }] of Object.entries(await curves(page)))
             check(points > 0 && !now, `the curve ${name} has ${points} points, and ${now ? "one" : "none"} of now`);
     });
-    await doing("all come back, and five nodes vote", async () => {
+    await doing("all nodes are started again, and vote", async () => {
         await page.click(id("node-5-resume"));
         await page.click(id("node-2-resume"));
         await page.click(id("node-4-start"));
         await nodesUp(page, NODES);
         await says(page, "majority", "5 of 5 nodes vote");
-        await page.waitForSelector(`${id("node-2-stop")}:visible`, { timeout: PATIENCE });
-        await page.waitForSelector(`${id("node-4-kill")}:visible`, { timeout: PATIENCE });
+        await page.waitForSelector(`${id("node-2-stop")}:visible`, { timeout: TIMEOUT });
+        await page.waitForSelector(`${id("node-4-kill")}:visible`, { timeout: TIMEOUT });
     });
 
     await doing("a phone of 360 pixels needs no horizontal scrolling", async () => {
@@ -299,7 +299,7 @@ async function test(browser) {
         check(width === 360 && scroll <= 360 && wide.length === 0, `the page is ${scroll} wide. Too wide: ${wide.join(", ")}`);
         await page.setViewportSize(WINDOW);
     });
-    await doing("light is light, and dark is dark", async () => {
+    await doing("the page follows the light and the dark colour scheme", async () => {
         const light = [await brightness(page, "backgroundColor"), await brightness(page, "color")];
         check(light[0] > 0.8 && light[1] < 0.3, `light: background ${light[0]}, text ${light[1]}`);
         await page.emulateMedia({ colorScheme: "dark" });
@@ -307,7 +307,7 @@ async function test(browser) {
         check(dark[0] < 0.2 && dark[1] > 0.7, `dark: background ${dark[0]}, text ${dark[1]}`);
         await page.emulateMedia({ colorScheme: "light" });
     });
-    await doing("without motion the page shows the same", async () => {
+    await doing("the page works with reduced motion", async () => {
         await page.emulateMedia({ reducedMotion: "reduce" });
         await buy(page, item, click);
         await page.emulateMedia({ reducedMotion: "no-preference" });
@@ -316,28 +316,28 @@ async function test(browser) {
         const oversold = await text(page, "oversold");
         check(oversold === "Oversold: 0", oversold);
     });
-    await doing("a reload keeps orders and curves in sight, and closes the events quietly", async () => {
+    await doing("a reload keeps orders and curves, and closes the events without an error", async () => {
         const before = (await curves(page))["wait-p99"].points;
         const first = await page.locator(`${id("orders")} tr`).first().getAttribute("data-testid");
-        await page.reload({ timeout: PATIENCE });
-        await page.waitForSelector(id(first), { timeout: PATIENCE });
+        await page.reload({ timeout: TIMEOUT });
+        await page.waitForSelector(id(first), { timeout: TIMEOUT });
         const { points, outside } = (await curves(page))["wait-p99"];
         check(!outside, "the curve leaves its panel");
         check(points > before / 2, `the curve had ${before} points, and has ${points} after the reload`);
     });
 
-    // On a page that is not watched: here the failures are wanted.
-    await doing("a lost connection is told, and so is its end", async () => {
+    // This page is not watched, because its failures are intended.
+    await doing("the page shows a lost connection, and that it is live again", async () => {
         const other = await browser.newPage();
         await other.route("**/events", (route) => route.abort());
-        await other.goto(base, { timeout: PATIENCE });
+        await other.goto(base, { timeout: TIMEOUT });
         await says(other, "connection", "Connection lost, reconnecting");
         await other.unroute("**/events");
         await says(other, "connection", "Live");
         await other.close();
     });
 
-    step = "looking for complaints";
+    step = "looking for errors of the page";
     await page.close();
     check(complaints.length === 0, "the page causes errors");
 }
@@ -347,12 +347,12 @@ try {
     browser = await chromium.launch({
         executablePath: process.env.CHROMIUM || "/usr/bin/chromium", headless: true, args: ["--no-sandbox"] });
     await test(browser);
-    console.log("the page is as it should be");
+    console.log("all checks of the page passed");
 } catch (error) {
     console.error(`FAIL  ${step}: ${error.message}`);
     if (complaints.length > 0) console.error(`The browser complains:\n${complaints.join("\n")}`);
     process.exitCode = 1;
-    // Whatever happened, no node stays away because of this test.
+    // After a failure, the nodes that the test has stopped are started again.
     for (const [node, verb] of [[2, "resume"], [4, "start"], [5, "resume"]])
         await fetch(new URL(`/demo/nodes/${node}/${verb}`, base), { method: "POST" }).catch(() => {});
 } finally {

@@ -1,4 +1,4 @@
-// The example service as its clients see it: the real program, real servers, real sockets.
+// Tests the example service from outside: the real program, real servers, real sockets.
 
 #include "testbed/local_server.hpp"
 #include "testbed/process.hpp"
@@ -48,7 +48,7 @@ bool eventually(std::function<bool()> const& true_now)
     return false;
 }
 
-// The program, on a port that was free.
+// The program on a free port.
 class service : public redlock::testbed::service {
 public:
     explicit service(std::vector<std::string> options)
@@ -59,7 +59,7 @@ public:
 private:
     static std::vector<std::string> with_port(std::vector<std::string> options)
     {
-        // A busy machine's lock servers are waited for; what comes later among the options counts.
+        // The long timeout is for busy machines. Later options override it.
         options.insert(options.begin(), {"--port", "0", "--node-timeout", "1500"});
         return options;
     }
@@ -67,7 +67,7 @@ private:
 
 using headers = std::vector<std::pair<std::string, std::string>>;
 
-// One connection.
+// A client with one connection.
 class client {
 public:
     explicit client(service const& s) { socket.connect({asio::ip::address_v4::loopback(), s.port()}); }
@@ -158,7 +158,7 @@ std::int64_t holders_and_waiters(service const& s)
     return n;
 }
 
-// The state that a page receives if it is opened now.
+// The state that a page receives when it is opened.
 json::value state_of(service const& s)
 {
     client events(s);
@@ -180,12 +180,12 @@ void is_problem(response const& r, unsigned status)
     auto const value = json::parse(r.body());
     BOOST_TEST(value.at("status").as_int64() == status);
     BOOST_TEST(!value.at("title").as_string().empty());
-    BOOST_TEST(r.body().find("127.0.0.1:") == std::string::npos);  // of a node
+    BOOST_TEST(r.body().find("127.0.0.1:") == std::string::npos);  // no address of a node
 }
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(an_order_is_placed_once_for_its_key)
+BOOST_AUTO_TEST_CASE(orders_with_the_same_idempotency_key_are_placed_once)
 {
     lock_servers nodes;
     service s({"--nodes", nodes.urls(), "--stock", "3"});
@@ -205,8 +205,8 @@ BOOST_AUTO_TEST_CASE(an_order_is_placed_once_for_its_key)
     BOOST_TEST(eventually([&] { return nodes.locked("espresso") == 0; }));
 }
 
-// A counter for each name that anybody makes up would stay for ever.
-BOOST_FIXTURE_TEST_CASE(what_there_is_not_is_not_locked, shop_on<1>)
+// A lock on any name would leave a counter for ever, so the service locks only known items.
+BOOST_FIXTURE_TEST_CASE(orders_of_unknown_items_take_no_lock, shop_on<1>)
 {
     for (int i = 0; i < 100; ++i)
         is_problem(c.post("/orders", R"({"item":"no)" + std::to_string(i) + R"(","count":1})",
@@ -214,10 +214,10 @@ BOOST_FIXTURE_TEST_CASE(what_there_is_not_is_not_locked, shop_on<1>)
                    422);
     BOOST_TEST(nodes.all[0].count_keys() == "0");
     BOOST_TEST(c.post("/orders", one_espresso).result_int() == 201u);
-    BOOST_TEST(eventually([&] { return nodes.all[0].count_keys() == "1"; }));  // the counter of what there is
+    BOOST_TEST(eventually([&] { return nodes.all[0].count_keys() == "1"; }));  // the counter of the espresso
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_no_order_is_told_what_is_wrong_with_it, shop_on<1>)
+BOOST_FIXTURE_TEST_CASE(orders_that_are_invalid_are_answered_with_a_problem, shop_on<1>)
 {
     for (auto const* body :
          {"", "{", "[]", "1", R"({"item":"espresso"})", R"({"count":1})", R"({"item":"espresso","count":0})",
@@ -228,11 +228,11 @@ BOOST_FIXTURE_TEST_CASE(what_is_no_order_is_told_what_is_wrong_with_it, shop_on<
     is_problem(c.post("/orders", one_espresso, {{"Request-Timeout-Ms", "soon"}}), 400);
     is_problem(c.post("/orders", R"({"item":"tea","count":1})"), 422);
     is_problem(c.get("/nothing"), 404);
-    is_problem(c.post("/demo/nodes/1/kill", ""), 404);  // without --demo
+    is_problem(c.post("/demo/nodes/1/kill", ""), 404);  // only with --demo
     auto const r = c.get("/orders");
     is_problem(r, 405);
     BOOST_TEST(r[http::field::allow] == "POST");
-    BOOST_TEST(c.post("/orders", one_espresso).result_int() == 201u);  // all of that on one connection
+    BOOST_TEST(c.post("/orders", one_espresso).result_int() == 201u);  // the connection is still usable
     auto const large = c.post("/orders", std::string(20'000, ' '));
     is_problem(large, 413);
     BOOST_TEST(!large.keep_alive());
@@ -244,7 +244,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_no_order_is_told_what_is_wrong_with_it, shop_on<
     is_problem(wide.read(), 431);
 }
 
-BOOST_FIXTURE_TEST_CASE(head_has_no_body_and_expectations_are_met, shop_on<1>)
+BOOST_FIXTURE_TEST_CASE(head_has_no_body_and_expect_100_continue_is_answered, shop_on<1>)
 {
     for (auto const* target : {"/", "/stock", "/healthz", "/metrics", "/nothing"}) {
         c.send(http::verb::head, target);
@@ -254,7 +254,7 @@ BOOST_FIXTURE_TEST_CASE(head_has_no_body_and_expectations_are_met, shop_on<1>)
         BOOST_TEST(parser.get().result_int() == (target == std::string("/nothing") ? 404u : 200u));
         BOOST_TEST(std::stoi(std::string(parser.get()[http::field::content_length])) > 0);
     }
-    BOOST_TEST(c.get("/stock").result_int() == 200u);  // nothing was left on the connection
+    BOOST_TEST(c.get("/stock").result_int() == 200u);  // no bytes of a body were left on the connection
 
     client polite(s);
     asio::write(polite.socket,
@@ -269,7 +269,7 @@ BOOST_FIXTURE_TEST_CASE(head_has_no_body_and_expectations_are_met, shop_on<1>)
     client old(s);
     asio::write(old.socket, asio::buffer("POST /orders HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: "
                                          + std::to_string(sizeof one_espresso - 1) + "\r\n\r\n" + one_espresso));
-    BOOST_TEST(old.read().result_int() == 201u);  // and not 100
+    BOOST_TEST(old.read().result_int() == 201u);  // HTTP/1.0 gets no "100 Continue"
 
     BOOST_TEST(client(s).get("http://shop/stock").result_int() == 200u);
     BOOST_TEST(client(s).get("http://shop").result_int() == 200u);
@@ -281,7 +281,7 @@ BOOST_FIXTURE_TEST_CASE(head_has_no_body_and_expectations_are_met, shop_on<1>)
     BOOST_TEST(stream.get()[http::field::content_type] == "text/event-stream");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_page_of_another_site_may_not_order, shop_on<1>)
+BOOST_FIXTURE_TEST_CASE(orders_from_a_page_of_another_site_are_refused, shop_on<1>)
 {
     for (auto const& [name, value] :
          headers{{"Origin", "https://evil.example"}, {"Origin", "null"}, {"Sec-Fetch-Site", "cross-site"}})
@@ -290,7 +290,7 @@ BOOST_FIXTURE_TEST_CASE(a_page_of_another_site_may_not_order, shop_on<1>)
     BOOST_TEST(c.post("/orders", one_espresso, {{"Origin", "http://shop"}}).result_int() == 201u);
 }
 
-BOOST_AUTO_TEST_CASE(who_comes_when_all_places_are_taken_waits)
+BOOST_AUTO_TEST_CASE(connections_above_the_limit_wait)
 {
     lock_servers nodes(1);
     service s({"--nodes", nodes.urls(), "--connections", "2"});
@@ -306,7 +306,7 @@ BOOST_AUTO_TEST_CASE(who_comes_when_all_places_are_taken_waits)
     BOOST_TEST(third.read().result_int() == 200u);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_operators_look_at, shop_on<3>)
+BOOST_FIXTURE_TEST_CASE(healthz_metrics_and_locks_show_the_state, shop_on<3>)
 {
     BOOST_TEST(c.get("/healthz").result_int() == 200u);
     c.post("/orders", one_espresso);
@@ -320,7 +320,7 @@ BOOST_FIXTURE_TEST_CASE(what_operators_look_at, shop_on<3>)
     auto const metrics = c.get("/metrics").body();
     BOOST_TEST(metrics.find("\nshop_orders_total 1\n") != std::string::npos);
     BOOST_TEST(metrics.find("\nredlock_acquisitions_total{outcome=\"acquired\"} 1\n") != std::string::npos);
-    BOOST_TEST(metrics.find("espresso") == std::string::npos);  // no label per resource
+    BOOST_TEST(metrics.find("espresso") == std::string::npos);  // metrics have no label per resource
     auto const locks = json::parse(c.get("/locks.json").body());
     BOOST_TEST(locks.at("nodes").as_array().size() == 3u);
     auto const state = state_of(s);
@@ -337,7 +337,7 @@ BOOST_AUTO_TEST_CASE(events_after_an_order_have_its_wait_and_hold_times)
     lock_servers nodes(3);
     service s({"--nodes", nodes.urls(), "--work", "800"});
     client holder(s), waiter(s);
-    // Nobody has locked anything: there is no point, and none is zero.
+    // Without locks, the series contain null, not zero.
     auto const none = [](json::value const& p) { return p.is_null(); };
     json::value before;
     BOOST_TEST(eventually([&] { return !(before = state_of(s)).at("times").at("hold").as_array().empty(); }));
@@ -351,7 +351,7 @@ BOOST_AUTO_TEST_CASE(events_after_an_order_have_its_wait_and_hold_times)
     waiter.send(http::verb::post, "/orders", one_espresso);
     BOOST_TEST(holder.read().result_int() == 201u);
     BOOST_TEST(waiter.read().result_int() == 201u);
-    // Nobody watched until now, and the history is there.
+    // The service keeps the history, although no client read events until now.
     auto const most = [&](std::string_view name, std::size_t percentile) {
         double all = 0;
         auto const state = state_of(s);
@@ -359,21 +359,22 @@ BOOST_AUTO_TEST_CASE(events_after_an_order_have_its_wait_and_hold_times)
             all = std::max(all, point.is_null() ? 0 : point.at(percentile).to_number<double>());
         return all;
     };
-    BOOST_TEST(eventually([&] { return most("hold", 0) >= 775; }));  // exact to a 32nd
+    BOOST_TEST(eventually([&] { return most("hold", 0) >= 775; }));  // 800 ms with an error of 1/32
     BOOST_TEST(most("hold", 1) < 60'000);
-    BOOST_TEST(eventually([&] { return most("wait", 1) > 100; }));  // the one that waited
+    BOOST_TEST(eventually([&] { return most("wait", 1) > 100; }));  // the wait of the second order
 }
 
-BOOST_AUTO_TEST_CASE(locks_that_cannot_be_had_are_told_in_time)
+BOOST_AUTO_TEST_CASE(orders_without_a_lock_are_answered_in_time)
 {
     lock_servers nodes(3);
-    service s({"--nodes", nodes.urls(), "--work", "700"});  // time kept for the work, which is none for who has no lock
+    service s({"--nodes", nodes.urls(), "--work", "700"});  // a wait leaves at least this time for the work
     client c(s);
     BOOST_TEST(c.post("/orders", one_espresso).result_int() == 201u);
     for (auto& n : nodes.all)
         n.ask({"SET", "lock:item:espresso", "of another kind", "PX", "60000"});
     response busy;
-    BOOST_TEST(eventually([&] {  // 504 where the service stood still for longer than the time kept for the work
+    // The status is 504 if the service is paused for longer than the time that it keeps for the work.
+    BOOST_TEST(eventually([&] {
         busy = c.post("/orders", one_espresso, {{"Request-Timeout-Ms", "2000"}, {"Idempotency-Key", "later"}});
         return busy.result_int() != 504u;
     }));
@@ -385,8 +386,8 @@ BOOST_AUTO_TEST_CASE(locks_that_cannot_be_had_are_told_in_time)
     BOOST_TEST(c.post("/orders", R"({"item":"lemonade","count":1})").result_int() == 201u);
     for (auto& n : nodes.all)
         n.ask({"DEL", "lock:item:espresso"});
-    BOOST_TEST(c.post("/orders", one_espresso, {{"Idempotency-Key", "later"}}).result_int() == 201u);  // it may be
-                                                                                                       // tried again
+    // A refused request may be tried again with its key.
+    BOOST_TEST(c.post("/orders", one_espresso, {{"Idempotency-Key", "later"}}).result_int() == 201u);
     nodes.all[0].kill();
     nodes.all[1].kill();
     auto const away = c.post("/orders", one_espresso, {{"Request-Timeout-Ms", "2000"}});
@@ -394,7 +395,7 @@ BOOST_AUTO_TEST_CASE(locks_that_cannot_be_had_are_told_in_time)
     BOOST_TEST(std::stol(std::string(away[http::field::retry_after])) <= 3);
 }
 
-BOOST_AUTO_TEST_CASE(work_that_takes_too_long_is_stopped)
+BOOST_AUTO_TEST_CASE(work_after_the_deadline_is_stopped)
 {
     lock_servers nodes(3);
     service s({"--nodes", nodes.urls(), "--work", "60000"});
@@ -404,7 +405,7 @@ BOOST_AUTO_TEST_CASE(work_that_takes_too_long_is_stopped)
     BOOST_TEST(left(s, "espresso") == 25);
 }
 
-BOOST_AUTO_TEST_CASE(a_lock_that_is_lost_stops_the_work)
+BOOST_AUTO_TEST_CASE(work_after_the_loss_of_its_lock_is_stopped)
 {
     lock_servers nodes(3);
     service s(
@@ -418,7 +419,7 @@ BOOST_AUTO_TEST_CASE(a_lock_that_is_lost_stops_the_work)
     BOOST_TEST(left(s, "espresso") == 25);
 }
 
-BOOST_AUTO_TEST_CASE(a_client_that_goes_frees_the_lock_and_its_place)
+BOOST_AUTO_TEST_CASE(client_that_disconnects_releases_its_lock_or_its_wait)
 {
     lock_servers nodes(3);
     service s({"--nodes", nodes.urls(), "--work", "60000", "--timeout", "600000"});
@@ -428,7 +429,7 @@ BOOST_AUTO_TEST_CASE(a_client_that_goes_frees_the_lock_and_its_place)
     auto waiter = std::make_unique<client>(s);
     waiter->send(http::verb::post, "/orders", one_espresso);
     BOOST_TEST(eventually([&] { return holders_and_waiters(s) == 2; }));
-    is_problem(client(s).post("/orders", one_espresso, {{"Idempotency-Key", "gone"}}), 409);  // in flight
+    is_problem(client(s).post("/orders", one_espresso, {{"Idempotency-Key", "gone"}}), 409);  // the order is in flight
     waiter.reset();
     BOOST_TEST(eventually([&] { return holders_and_waiters(s) == 1; }));
     holder.reset();
@@ -437,7 +438,7 @@ BOOST_AUTO_TEST_CASE(a_client_that_goes_frees_the_lock_and_its_place)
     BOOST_TEST(s.stop() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(requests_that_are_sent_early_are_answered_in_their_order)
+BOOST_AUTO_TEST_CASE(pipelined_requests_are_answered_in_order)
 {
     lock_servers nodes(3);
     service s({"--nodes", nodes.urls(), "--work", "50"});
@@ -448,7 +449,7 @@ BOOST_AUTO_TEST_CASE(requests_that_are_sent_early_are_answered_in_their_order)
         BOOST_TEST(json::parse(c.read().body()).at("left").as_int64() == 24 - i);
 }
 
-BOOST_AUTO_TEST_CASE(a_slow_client_holds_up_nobody)
+BOOST_AUTO_TEST_CASE(slow_client_does_not_delay_others)
 {
     lock_servers nodes(3);
     service s({"--nodes", nodes.urls(), "--threads", "1"});
@@ -463,7 +464,7 @@ BOOST_AUTO_TEST_CASE(a_slow_client_holds_up_nobody)
     BOOST_TEST(slow.read().result_int() == 201u);
 }
 
-BOOST_AUTO_TEST_CASE(a_thousand_connections)
+BOOST_AUTO_TEST_CASE(orders_on_1000_connections_are_all_answered)
 {
     rlimit files{};
     ::getrlimit(RLIMIT_NOFILE, &files);
@@ -494,7 +495,7 @@ BOOST_AUTO_TEST_CASE(a_thousand_connections)
     BOOST_TEST(s.stop() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(two_processes_share_a_stock_while_a_server_is_killed)
+BOOST_AUTO_TEST_CASE(orders_at_two_processes_sell_the_exact_stock_while_a_server_fails)
 {
     lock_servers nodes;
     redlock::testbed::temporary_folder folder;
@@ -527,7 +528,7 @@ BOOST_AUTO_TEST_CASE(two_processes_share_a_stock_while_a_server_is_killed)
     BOOST_TEST(eventually([&] { return nodes.locked("espresso") == 0; }));
 }
 
-BOOST_AUTO_TEST_CASE(sigterm_ends_what_is_under_way_and_leaves_no_lock)
+BOOST_AUTO_TEST_CASE(sigterm_ends_orders_under_way_and_leaves_no_lock)
 {
     lock_servers nodes(3);
     service s({"--nodes", nodes.urls(), "--work", "1000", "--timeout", "60000"});
@@ -536,7 +537,7 @@ BOOST_AUTO_TEST_CASE(sigterm_ends_what_is_under_way_and_leaves_no_lock)
     BOOST_TEST(eventually([&] { return nodes.locked("espresso") == 3; }));
     int status = -1;
     std::jthread stopping([&] { status = s.stop(); });
-    BOOST_TEST(quick.read().result_int() == 201u);  // it ends
+    BOOST_TEST(quick.read().result_int() == 201u);  // the order is carried out
     stopping.join();
     BOOST_TEST(status == 0);
     BOOST_TEST(eventually([&] { return nodes.locked("espresso") == 0; }));
@@ -546,13 +547,13 @@ BOOST_AUTO_TEST_CASE(sigterm_ends_what_is_under_way_and_leaves_no_lock)
     c.send(http::verb::post, "/orders", R"({"item":"lemonade","count":1})");
     BOOST_TEST(eventually([&] { return nodes.locked("lemonade") == 3; }));
     std::jthread stopping_slow([&] { status = slow.stop(); });
-    is_problem(c.read(), 503);  // it is cancelled
+    is_problem(c.read(), 503);  // the order is cancelled
     stopping_slow.join();
     BOOST_TEST(status == 0);
     BOOST_TEST(eventually([&] { return nodes.locked("lemonade") == 0; }));
 }
 
-BOOST_AUTO_TEST_CASE(a_wrong_option_is_told)
+BOOST_AUTO_TEST_CASE(shop_with_a_wrong_option_exits_with_64)
 {
     using words = std::vector<std::string>;
     auto const status = [](words options, words environment = {}) {

@@ -1,4 +1,4 @@
-// The shop's database by itself: what it refuses, whoever asks.
+// Tests the shop's database alone: it refuses wrong requests of any client.
 
 #include "stock.hpp"
 
@@ -29,7 +29,7 @@ struct fixture {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(a_claim_that_is_void_sells_nothing, fixture)
+BOOST_FIXTURE_TEST_CASE(sell_with_a_void_claim_sells_nothing, fixture)
 {
     auto const slow = s.begin("k", "body", -1ms);
     BOOST_TEST(slow.number != 0);
@@ -39,16 +39,16 @@ BOOST_FIXTURE_TEST_CASE(a_claim_that_is_void_sells_nothing, fixture)
 
     BOOST_TEST((sell(1, slow.number) == outcome::claim_is_void));
     BOOST_TEST(left() == 3);
-    s.give_up(slow.number);  // not the other's
+    s.give_up(slow.number);  // has no effect on the other claim
     BOOST_TEST((s.begin("k", "body", 1min).what == stock::claim::in_flight));
     BOOST_TEST((sell(2, next.number) == outcome::sold));
-    BOOST_TEST((sell(3, next.number) == outcome::claim_is_void));  // it has been answered
+    BOOST_TEST((sell(3, next.number) == outcome::claim_is_void));  // the claim has been answered
     BOOST_TEST(left() == 2);
     BOOST_TEST(s.begin("k", "body", 1min).before.value().status == 201u);
     BOOST_TEST((s.begin("k", "another", 1min).what == stock::claim::other_body));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_came_to_nothing_may_be_tried_again, fixture)
+BOOST_FIXTURE_TEST_CASE(give_up_allows_another_try_with_the_same_key, fixture)
 {
     auto const first = s.begin("k", "body", 1min);
     s.give_up(first.number);
@@ -58,7 +58,7 @@ BOOST_FIXTURE_TEST_CASE(what_came_to_nothing_may_be_tried_again, fixture)
     BOOST_TEST((sell(1, again.number) == outcome::sold));
 }
 
-BOOST_FIXTURE_TEST_CASE(who_comes_later_with_a_lower_token_or_none_is_superseded, fixture)
+BOOST_FIXTURE_TEST_CASE(sell_with_a_lower_token_or_none_is_superseded, fixture)
 {
     BOOST_TEST((sell(0, 0) == outcome::sold));
     BOOST_TEST((sell(7, 0) == outcome::sold));
@@ -69,14 +69,14 @@ BOOST_FIXTURE_TEST_CASE(who_comes_later_with_a_lower_token_or_none_is_superseded
     BOOST_TEST((sell(8, 0) == outcome::sold_out));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_there_is_not_is_not_known, fixture)
+BOOST_FIXTURE_TEST_CASE(knows_of_an_unknown_item_returns_false, fixture)
 {
     BOOST_TEST(s.knows("espresso"));
     BOOST_TEST(!s.knows("tea"));
     BOOST_TEST(!s.knows(""));
 }
 
-BOOST_AUTO_TEST_CASE(a_database_of_another_layout_is_refused)
+BOOST_AUTO_TEST_CASE(stock_of_another_schema_version_throws)
 {
     redlock::testbed::temporary_folder folder;
     auto const file = folder.path + "/shop.db";
@@ -85,15 +85,15 @@ BOOST_AUTO_TEST_CASE(a_database_of_another_layout_is_refused)
     BOOST_CHECK_EXCEPTION(stock{file}, std::runtime_error,
                           [](auto& e) { return std::string(e.what()).find("another version") != std::string::npos; });
     auto const good = folder.path + "/good.db";
-    stock first(good), second(good);  // and again
+    stock first(good), second(good);  // opening it again is allowed
     first.fill({{.name = "tea", .was = 2}});
     BOOST_TEST((second.sell("tea", 1, 1, 0, 0).what == outcome::sold));
     BOOST_TEST(first.items().at(0).sold == 1);
     BOOST_TEST(first.oversold() == 0);
 }
 
-// However many there are: the one thread of the database would not do anything else meanwhile.
-BOOST_AUTO_TEST_CASE(what_is_in_stock_is_told_without_reading_the_orders)
+// The database has one thread. Reading many orders would block it.
+BOOST_AUTO_TEST_CASE(items_are_counted_without_reading_the_orders)
 {
     redlock::testbed::temporary_folder folder;
     auto const file = folder.path + "/shop.db";

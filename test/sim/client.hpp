@@ -13,9 +13,9 @@ using test::command;
 /// A connection, as the server sees it.
 struct client {
     std::uint64_t id = 0;
-    bool ended = false;        ///< by the server: nothing of it is carried out any more
-    bool tracks_next = false;  ///< what the next command reads: it asked to hear of changes
-    bool listens = false;      ///< to all changes
+    bool ended = false;        ///< by the server, which carries out nothing more of it
+    bool tracks_next = false;  ///< the client asked to be notified about the keys of the next command
+    bool listens = false;      ///< gets notifications of all changes
     std::function<void(std::string const& key)> tell;
 };
 

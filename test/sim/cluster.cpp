@@ -43,20 +43,20 @@ bool is_lock(std::string const& key) { return core::mark_in(key).empty(); }
 
 /** An etcd cluster whose leader changes.
 
-    What those want who talk to the one before, which does not know that yet, waits for its election to end. Then that
-    one may still end leases by its own clock.
+    A process that still talks to the old leader gets no answer until that leader hears of the election. Then the old
+    leader may still end leases by its own clock.
 */
 class cluster final : public server, public test::etcd_gateway {
 public:
     cluster(sim::world& w, std::size_t index, double rate) : server(w, index, rate), etcd_gateway(name) { expire(); }
 
-    /// @return the answer, or what it says instead
+    /// @return the answer, or an error while the cluster refuses
     stores::etcd::json::object carry_out(std::string_view path, std::string const& body)
     {
         return refuses() ? error("etcdserver: too many requests", 8) : etcd_gateway::carry_out(path, body);
     }
 
-    /// Until when that process talks to a leader that is none any more: in true time.
+    /// Until when the process talks to the old leader, in true time.
     clock::time_point behind_until(std::size_t process) const
     {
         auto const known = behind_until_.find(process);
@@ -103,7 +103,7 @@ public:
         });
         for (auto const& p : world().processes) {
             if (p && world().random.chance(0.5)) {
-                world().tell("{}: another leader, which {} hears of in {} ms", name, p->name(), d / 1ms);
+                world().tell("{}: new leader; {} hears of it in {} ms", name, p->name(), d / 1ms);
                 behind_until_[p->index()] = world().now + d;
             }
         }
@@ -119,14 +119,14 @@ private:
         world().tell("{}: lease {} {}", name, lease, what);
     }
 
-    // Shows which locks there are.
+    // Copies the locks to `keys`, which the checks read, and writes the changes to the history.
     void changed(values const& before) override
     {
         keys.entries.clear();
         for (auto const& [key, v] : all()) {
             if (!is_lock(key))
                 continue;
-            keys.entries[key] = {stores::etcd::to_content(v.bytes).value, clock::time_point::max()};  // until it is
+            keys.entries[key] = {stores::etcd::to_content(v.bytes).value, clock::time_point::max()};  // valid until
                                                                                                       // deleted
             if (!before.contains(key))
                 world().note_taking(key);
@@ -139,7 +139,7 @@ private:
         }
     }
 
-    // It looks now and then.
+    // Ends expired leases from time to time.
     void expire()
     {
         world().after(world().random.between(10ms, 500ms), [this] {
@@ -154,7 +154,7 @@ private:
     std::map<std::size_t, clock::time_point> behind_until_;  ///< by the number of the process
 };
 
-/// The way of an etcd node to its cluster, in place of HTTP.
+/// The connection of an etcd node to its cluster, in place of HTTP.
 class cluster_channel final : public stores::etcd::channel,
                               wire::owner,
                               public std::enable_shared_from_this<cluster_channel> {
@@ -184,9 +184,9 @@ public:
                                         : node_reply{.untouched = true, .error = errc::node_unreachable, .text = why_};
     }
 
-    // Who talks to a leader that is none any more waits.
+    // A process that talks to the old leader waits for the answer.
     asio::awaitable<stores::etcd::answer> ask(std::string_view path, std::string body, std::string_view,
-                                              std::chrono::milliseconds patience) override
+                                              std::chrono::milliseconds timeout) override
     {
         if (state_ == state::open) {
             auto const weak = weak_from_this();
@@ -201,14 +201,14 @@ public:
                          .lost = [] {},
                          .waits = [from = process_.index(), &c = cluster_] { return c.behind_until(from); }});
         }
-        return next(clock::now() + patience, false);
+        return next(clock::now() + timeout, false);
     }
 
     asio::awaitable<stores::etcd::answer> stream(std::string_view, std::string first, std::string_view,
-                                                 std::chrono::milliseconds patience) override
+                                                 std::chrono::milliseconds timeout) override
     {
         send(std::move(first));
-        return next(clock::now() + patience, true);
+        return next(clock::now() + timeout, true);
     }
 
     asio::awaitable<void> write(std::string message) override
@@ -253,7 +253,7 @@ private:
         ready_->cancel();
     }
 
-    // What is heard next.
+    // Waits for the next message.
     asio::awaitable<stores::etcd::answer> next(clock::time_point limit, bool untouched)
     {
         while (state_ == state::open && heard_.empty() && clock::now() < limit) {
@@ -279,7 +279,7 @@ private:
     {
         if (state_ != state::open)
             return;
-        // Of what has been decided since, a member that is behind hears when it is behind no more.
+        // A process that talks to the old leader is notified only when that leader has caught up.
         auto tell = [&w = world_, &c = cluster_, to = process_.index(), there = there_](std::string const& what) {
             w.at(c.behind_until(to), [there, what] {
                 if (auto const alive = there.lock())

@@ -68,7 +68,7 @@ public:
         return get ? old : r.vote == vote::granted ? ok() : nothing();
     }
 
-    // A script: its keys, and then its arguments.
+    // Carries out a script. The call has the script's keys, then its arguments.
     reply evalsha(command const& c)
     {
         auto const count = integer<std::size_t>(c[2]);
@@ -225,8 +225,8 @@ private:
         return list(stores::redis::resp::type::array, std::move(words));
     }
 
-    // For how long the key is taken, and until when it is handed on. The client hears of its next change, if it asked
-    // for that.
+    // Tells for how long the key is taken, and until when it is handed on. The client is notified of the next change if
+    // it asked for that.
     void tell_of_taken(std::string const& key, std::chrono::milliseconds remaining, bool handed_on,
                        std::vector<std::string>& words)
     {
@@ -291,7 +291,7 @@ private:
         return list(stores::redis::resp::type::array, std::move(words));
     }
 
-    // The counters by their own keys.
+    // Raises a counter by its own key.
     bool raise(std::string const& counter, std::uint64_t to)
     {
         auto& is = server_.keys.counters[counter];
@@ -328,7 +328,8 @@ private:
                     {mark, fmt::to_string((server_.clock_now() - server_.marked_at) / 1ms)});
     }
 
-    // What most scripts return: 1 if the command was granted, 2 if it has set a missing key again, otherwise 0.
+    // Returns the reply of most scripts: 1 if the command was granted, 2 if it has set a missing key again, otherwise
+    // 0.
     reply granted(node_command const& c, bool tombstone = false)
     {
         auto const r = apply(c, tombstone);
@@ -337,7 +338,7 @@ private:
 
     node_reply apply(node_command const& c, bool tombstone = false)
     {
-        // A Redis server sees the time in milliseconds, and as it was a moment ago: a key may go 2 ms early.
+        // A Redis server caches its clock, in milliseconds. So a key may expire 2 ms early.
         bool const sets = c.what == kind::acquire || c.prolongs();
         auto const seen = server_.clock_now() - (sets ? world().random.between(0ms, 1ms) : 0ms);
         auto const now = sets ? clock::time_point(std::chrono::floor<std::chrono::milliseconds>(seen)) : seen;
@@ -357,7 +358,7 @@ stores::redis::reply hello(client const& from)
 
 stores::redis::reply info(server const& s)
 {
-    // Its uptime counts the seconds that have begun.
+    // A Redis server counts the second that has only begun.
     auto const uptime = std::chrono::floor<std::chrono::seconds>(s.world().now - s.started()) + 1s;
     return text(fmt::format(
         "redis_version:7.0.15\r\nrun_id:{}\r\nuptime_in_seconds:{}\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n"
@@ -386,7 +387,7 @@ stores::redis::reply load(server& s, std::string_view source)
     return text(std::string(known->sha1));
 }
 
-// What the greeting tries and nobody else uses: plain commands.
+// The plain commands that only the greeting uses.
 reply plain(server& s, command const& c)
 {
     auto const now = s.clock_now();

@@ -11,8 +11,8 @@ namespace redlock::sim {
 
 class server;
 
-/// What a Redis server does with the commands that the library sends, and what it answers.
-/// @param sent when, in true time
+/// Carries out a command of the library as a Redis server does, and returns the reply.
+/// @param sent when the command was sent, in true time
 stores::redis::reply carry_out(server&, std::shared_ptr<client> const& from, command const&, clock::time_point sent);
 
 }  // namespace redlock::sim

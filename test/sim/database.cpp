@@ -26,7 +26,7 @@ namespace redlock::sim {
 
 namespace {
 
-/// A command that outlives who asked for it: a backend carries it out although its client has gone.
+/// A copy of a command: a backend carries it out even if its client has disconnected.
 struct statement {
     explicit statement(node_command const& c)
         : command(c), keys(c.keys.begin(), c.keys.end()), value(c.value), contender(c.contender)
@@ -43,7 +43,7 @@ struct statement {
     std::string value, contender;
 };
 
-// As redlock_tell says it.
+// The text of a notification, as the SQL function `redlock_tell` writes it.
 std::string notification(std::string_view name)
 {
     auto const [what, key] = core::what_changed(name);
@@ -58,11 +58,11 @@ std::chrono::milliseconds in_milliseconds(clock::duration d)
     return std::chrono::floor<std::chrono::milliseconds>(d);
 }
 
-/** A database with a table of locks, as the functions of src/stores/postgresql/schema.sql keep it: what is committed
-    lasts.
+/** A database with a table of locks, as the functions of src/stores/postgresql/schema.sql keep it. It keeps everything
+    that was committed.
 
-    A statement waits while another transaction has one of its rows, and all behind it on its connection wait with it. A
-    standby that is promoted has missed the last commits.
+    A statement waits while another transaction has locked one of its rows. The statements behind it on its connection
+    wait, too. A standby that is promoted lacks the last commits.
 */
 class database final : public server {
 public:
@@ -72,7 +72,7 @@ public:
             replicate();
     }
 
-    /// Who asks becomes a backend, which is told of changes if it @p listens.
+    /// Makes a backend for a client. The backend is notified of changes if it @p listens.
     stores::kit::introduction introduce(client& c, bool listens) const
     {
         c.listens = listens;
@@ -95,15 +95,16 @@ public:
         by_ = 0;
         if (c.what == node_command::kind::release)
             released_.emplace(c.value);
-        else if (released_.contains(c.value))  // overtaken on another connection: who asked looks again, but not if
-                                               // answers take longer than its ttl
+        else if (released_.contains(c.value))
+            // The release has overtaken this request on another connection. The client repeats the release, unless
+            // answers take longer than its ttl.
             note_lateness(c.value, true);
         if (c.watch && r.vote == vote::denied)
             keys.watch_taken(c, r, this, [this](std::string const& what) { notify(what); });
         return r;
     }
 
-    /// Until when another transaction has one of these rows: in true time.
+    /// Until when another transaction has locked one of these rows, in true time.
     clock::time_point rows_taken_until(key_view wanted) const
     {
         auto until = world().now;
@@ -120,7 +121,7 @@ public:
             return;
         if (forget) {
             world().tell("{}: a standby is promoted, which has missed the last commits", name);
-            for (auto const& [key, entry] : standby_.entries)  // of a release it has not heard, either
+            for (auto const& [key, entry] : standby_.entries)  // the standby may lack a release, too
                 note_lateness(entry.value, true);
             keys = standby_;
             ++timeline_;
@@ -151,7 +152,7 @@ private:
         world().after(world().random.between(0ms, 400ms), [this] { replicate(); });
     }
 
-    // All who listen are told, and by whom.
+    // Notifies each client that listens, and says which backend has made the change.
     void notify(std::string const& what)
     {
         for (auto const& c : clients()) {
@@ -163,30 +164,30 @@ private:
     std::int64_t timeline_ = 1;
     clock::time_point promoted_{};
     clock::time_point up_since_{};
-    stores::memory::lock_table standby_;                   ///< as it was a moment ago
-    std::map<std::string, clock::time_point> rows_taken_;  ///< until when
-    std::set<std::string, std::less<>> released_;          ///< values
-    std::uint64_t by_ = 0;                                 ///< the backend that is at work
+    stores::memory::lock_table standby_;                   ///< lags behind
+    std::map<std::string, clock::time_point> rows_taken_;  ///< until when each row is locked
+    std::set<std::string, std::less<>> released_;          ///< the values that were released
+    std::uint64_t by_ = 0;                                 ///< the backend that makes a change
 };
 
 /** A connection to a database, in place of src/stores/postgresql/session.cpp: libpq waits for sockets of its own, which
-    nobody can put in the place of.
+    a test cannot replace.
 
-    What it does with its owner is the same: it connects, introduces the server, answers in order, and answers all
-    before it says that it is down.
+    For its owner it does the same: it connects, introduces the server, and answers in order. It answers every request
+    before it reports that it is down.
 */
 class database_session final : public stores::kit::session,
                                wire::owner,
                                public std::enable_shared_from_this<database_session> {
 public:
-    /// @p listens: it is to be notified of changes. @p patience: of the server, with rows that others have.
+    /// @p listens: it wants notifications. @p lock_timeout: for how long the server waits for locked rows.
     database_session(world& w, process& p, database& d, asio::any_io_executor on, bool listens,
-                     std::chrono::milliseconds patience, stores::kit::session::owner& o)
+                     std::chrono::milliseconds lock_timeout, stores::kit::session::owner& o)
         : world_(w),
           process_(p),
           database_(d),
           listens_(listens && w.servers_tell),
-          patience_(patience),
+          lock_timeout_(lock_timeout),
           owner_(&o),
           wire_(std::make_shared<wire>(w, p, d))
     {
@@ -232,9 +233,9 @@ public:
             return done({.error = errc::connection_lost});
         process_.checks_sending(c, database_);
         auto const s = std::make_shared<statement const>(c);
-        auto waits = [self = shared_from_this(), s, limit = std::make_shared<clock::time_point>()] {  // lock_timeout
+        auto waits = [self = shared_from_this(), s, limit = std::make_shared<clock::time_point>()] {
             if (*limit == clock::time_point())
-                *limit = self->world_.now + self->patience_;
+                *limit = self->world_.now + self->lock_timeout_;
             return std::min(self->database_.rows_taken_until(s->command.keys), *limit);
         };
         auto carry_out = [self = shared_from_this(), s, tombstone, done,
@@ -275,7 +276,7 @@ public:
                  .lost = [] {}});
     }
 
-    void clean() override {}  // the table keeps nothing that nobody needs
+    void clean() override {}  // the table has no garbage
 
 private:
     enum class state { down, connecting, up };
@@ -358,22 +359,22 @@ private:
     process& process_;
     database& database_;
     bool const listens_;
-    std::chrono::milliseconds const patience_;
-    stores::kit::session::owner* owner_;  ///< null after the end
+    std::chrono::milliseconds const lock_timeout_;
+    stores::kit::session::owner* owner_;  ///< null after it was closed
     std::shared_ptr<wire> const wire_;
     state state_ = state::down;
-    std::uint64_t life_ = 0;  ///< of the present connection, or the next
+    std::uint64_t life_ = 0;  ///< the number of the present connection, or of the next
     std::deque<clock::time_point> asked_;
     stores::kit::introduction introduction_;
-    std::optional<node_reply> why_;  ///< it is being cut
+    std::optional<node_reply> why_;  ///< why it is being cut
 };
 
 std::shared_ptr<node> database::make_node(process& p, config const& settings,
                                           std::shared_ptr<stores::redis::group> const&)
 {
-    auto make_session = [this, &p, patience = settings.node_timeout](asio::any_io_executor on, std::size_t i,
-                                                                     stores::kit::session::owner& o) {
-        return std::make_shared<database_session>(world(), p, *this, std::move(on), i == 0, patience, o);
+    auto make_session = [this, &p, lock_timeout = settings.node_timeout](asio::any_io_executor on, std::size_t i,
+                                                                         stores::kit::session::owner& o) {
+        return std::make_shared<database_session>(world(), p, *this, std::move(on), i == 0, lock_timeout, o);
     };
     return stores::kit::make_database_node({.name = "table://" + name,
                                             .kind = "table",

@@ -8,7 +8,7 @@
 
 namespace redlock::sim {
 
-/// All chance in a simulated world. The same seed throws the same numbers, on every machine.
+/// The random numbers of a simulated world. The same seed gives the same numbers on every machine.
 class dice {
 public:
     explicit dice(std::uint64_t seed) : state_(seed) {}
@@ -33,7 +33,7 @@ public:
         return low + clock::duration(static_cast<clock::rep>(static_cast<double>((high - low).count()) * fraction()));
     }
 
-    /// As likely to be between 1 and 10 as between 10 and 100: most are short, and some are long.
+    /// Logarithmic: a value between 1 and 10 is as likely as one between 10 and 100. Most are short, and some are long.
     clock::duration spread(clock::duration low, clock::duration high)
     {
         auto const ratio = static_cast<double>(high.count()) / static_cast<double>(low.count());

@@ -24,10 +24,10 @@ namespace {
 
 struct part {
     std::size_t end;
-    std::string value;  ///< of the operation
+    std::string value;  ///< the operation's value
 };
 
-// Where a batch may be torn: between operations, and between the reading of what is to be tracked and the script.
+// A batch may be split between operations, and between the command that tracks keys and the script behind it.
 std::vector<part> parts_of(stores::redis::batch const& b)
 {
     std::vector<part> all;
@@ -119,7 +119,7 @@ private:
             failed(why);
     }
 
-    // @p value: of the operation. @p lost: whether the batch, of which this is a part, has been told of as lost.
+    // @p value: of the operation. @p lost: whether the batch, of which this is a part, was reported as lost.
     void transmit(std::shared_ptr<stores::redis::batch> const& b, std::vector<command> commands, std::string value,
                   std::shared_ptr<bool> const& lost)
     {
@@ -144,7 +144,7 @@ private:
                      }});
     }
 
-    // The two pieces come at once, so that the worlds do not depend on them.
+    // Both pieces arrive at the same time, so the split does not change the world.
     void received(std::string_view bytes)
     {
         auto const first = bytes.substr(0, world_.splits.below(bytes.size() + 1));
@@ -169,7 +169,7 @@ private:
         wire_->on_process([self = shared_from_this(), key] { self->listener_->changed(key); });
     }
 
-    // What has been read is handed out a little later.
+    // Replies that have been read are handed out a little later.
     void answered(std::shared_ptr<stores::redis::batch> const& b)
     {
         auto const hand_out = [self = shared_from_this(), b] { self->listener_->answered(b); };
@@ -188,7 +188,7 @@ private:
     std::shared_ptr<stores::redis::batch> greeting_;
     stores::redis::inbox inbox_;
     std::string unread_;
-    listener* listener_ = nullptr;  ///< null after the end
+    listener* listener_ = nullptr;  ///< null after it was closed
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Plays the library through many days, most of them bad, and checks what it promises. Run with --help.
+// Plays the library in many simulated worlds, most of them with faults, and checks its promises. Run with --help.
 
 #include "cli/early_exit.hpp"
 #include "cli/option_parser.hpp"
@@ -71,7 +71,7 @@ public:
     }
 
 private:
-    // Worlds are numbered through all profiles, so that all of them advance at the same pace.
+    // Worlds are numbered across all profiles, so that all profiles advance at the same pace.
     void play()
     {
         auto const kinds = settings_.profiles.size();
@@ -86,7 +86,7 @@ private:
             if (settings_.trace)
                 std::fputs(o.trace.c_str(), stdout);
             if (settings_.twice && simulate(p, seed, true).trace != o.trace)
-                fail(p, seed, "its history differs when it is played again");
+                fail(p, seed, "this world has another history when it is played again");
             if (!o.violation.empty())
                 fail(p, seed, o.violation);
             auto& s = summaries_[n % kinds];
@@ -140,7 +140,7 @@ private:
                     + "; "
                     + (p.tokens_grow() ? std::string("never")
                                        : fmt::format("in {} worlds, not promised", s.disorders.load())));
-            if (failures_ > 0 || s.worlds < 100)  // too few to tell
+            if (failures_ > 0 || s.worlds < 100)  // too few worlds to judge
                 continue;
             auto const expect = [&](bool kept, std::string const& otherwise) {
                 if (kept)
@@ -150,12 +150,11 @@ private:
             };
             bool const upgrades = p.locks == lock_kind::shared || p.locks == lock_kind::scopes;
             expect(rate >= p.progress_min,
-                   fmt::format("too little progress; {} acquisitions a minute are wanted", p.progress_min));
-            expect(!upgrades || s.upgraded > 0, "no reader ever had a lock alone");
-            expect(p.locks != lock_kind::tickets || s.resumed > 0, "nobody ever went on with another's lock");
-            expect(!p.shows_two_holders() || s.overlaps > 0,
-                   "no two holders were ever seen, so the check must be blind");
-            expect(p.tokens_grow() || s.disorders > 0, "no token was ever out of order, so the check must be blind");
+                   fmt::format("too few acquisitions; the profile requires {} a minute", p.progress_min));
+            expect(!upgrades || s.upgraded > 0, "no upgrade succeeded in any world");
+            expect(p.locks != lock_kind::tickets || s.resumed > 0, "no lock was resumed in any world");
+            expect(!p.shows_two_holders() || s.overlaps > 0, "no world showed two holders, so the check is blind");
+            expect(p.tokens_grow() || s.disorders > 0, "no world showed a token out of order, so the check is blind");
         }
         fmt::print("{:.1f} virtual hours in {:.1f} s\n", hours_in_all, seconds);
         if (!redlock::test::stated(fmt::format(
@@ -179,11 +178,11 @@ settings parse(std::vector<std::string> arguments)
     std::vector<std::string> names;
     std::uint64_t only = 0;
     redlock::cli::option_parser line("redlock_sim", about);
-    line.add_option("--profile", names, "only these conditions")->type_name("NAME")->expected(1)->take_all();
+    line.add_option("--profile", names, "plays only this profile")->type_name("NAME")->expected(1)->take_all();
     std::string locks = std::string(name_of(lock_kind::single));
     line.add_option("--locks", locks,
-                    "what is locked: one resource at a time, up to four, one that may be shared, any of three slots, "
-                    "what is left to "
+                    "what workers lock: one resource, up to four, one that may be shared, any of three slots, "
+                    "locks that are left to "
                     "others, or several in scopes")
         ->check(CLI::IsMember(std::vector<std::string>(lock_kinds.begin(), lock_kinds.end())))
         ->capture_default_str();
@@ -195,33 +194,33 @@ settings parse(std::vector<std::string> arguments)
         ->capture_default_str();
     line.add_number("--seeds", s.seeds, 1, 1'000'000'000, "worlds for each profile");
     line.add_number("--first", s.first, 0, most, "the first seed");
-    line.add_number("--minutes", s.minutes, 1, 100'000, "goes on with fresh seeds for so long instead");
+    line.add_number("--minutes", s.minutes, 1, 100'000, "plays fresh seeds for so many minutes instead");
     line.add_number("--jobs", s.jobs, 1, 256, "threads");
-    line.add_number("--seed", only, 0, most, "one world only");
-    line.add_flag("--trace", s.trace, "prints its history");
+    line.add_number("--seed", only, 0, most, "plays only the world of this seed");
+    line.add_flag("--trace", s.trace, "prints the history of each world");
     line.add_flag("--twice", s.twice, "plays each world twice and compares the histories, byte for byte");
-    line.add_flag("--list", s.list, "the profiles");
+    line.add_flag("--list", s.list, "prints the profiles");
     auto* const all_algorithms = line.add_flag("--gallery", s.gallery,
-                                               "other ways to lock, and the library, in the same worlds: what breaks "
+                                               "plays other algorithms and the library in the same worlds: what breaks "
                                                "each, in a table (with --first, --seeds, --jobs)");
     line.add_text("--algorithm", "WORDS", s.only_algorithm,
-                  "only those with these words in their names, and a history for each kind of worlds")
+                  "only algorithms with these words in their names, and a history for each kind of worlds")
         ->needs(all_algorithms);
-    line.add_flag("--until-caught", s.until_caught, "plays no more worlds with each of them than it takes to break it")
+    line.add_flag("--until-caught", s.until_caught, "stops with each algorithm as soon as it is broken")
         ->needs(all_algorithms);
     for (auto const* name : {"--profile", "--locks", "--stores", "--minutes", "--trace", "--twice", "--list"})
         all_algorithms->excludes(line.get_option(name));
     line.read(std::move(arguments));
 
     if (gallery::catalogue(s.only_algorithm).empty())
-        line.refuse(fmt::format("no algorithm has \"{}\" in its name; --gallery --until-caught tells which there are",
-                                s.only_algorithm));
+        line.refuse(
+            fmt::format("no algorithm has \"{}\" in its name; --gallery --until-caught lists them", s.only_algorithm));
     if (s.gallery && line.count("--seeds") == 0)
         s.seeds = 22;
     for (auto const& name : names) {
         auto const* p = find_profile(name);
         if (!p)
-            line.refuse(fmt::format("there is no profile \"{}\"; --list tells which there are", name));
+            line.refuse(fmt::format("there is no profile \"{}\"; --list prints the profiles", name));
         s.profiles.push_back(*p);
     }
     if (stores == name_of(store_kind::session) && locks != name_of(lock_kind::single)
@@ -240,7 +239,7 @@ settings parse(std::vector<std::string> arguments)
         p.stores =
             static_cast<store_kind>(std::find(store_kinds.begin(), store_kinds.end(), stores) - store_kinds.begin());
         if (p.stores == store_kind::session)
-            p.amnesia = false;  // a majority of the members remembers
+            p.amnesia = false;  // a majority of the cluster's members remembers
     }
     return s;
 }

@@ -24,8 +24,8 @@
 
 namespace redlock::sim {
 
-/// A user of locks that holds some while it waits for others, in a scope or at once, and mostly waits for as long as it
-/// takes. It keeps to what the documents ask of it; so it never waits for ever.
+/// A user of locks that holds some while it waits for others, in a scope or at once. Mostly it waits without a limit.
+/// It follows the rules of the documents, so it must never wait for ever.
 class owner {
 public:
     owner(world& w, process& p, std::size_t number)
@@ -40,7 +40,7 @@ public:
 
     void start() { rest(); }
 
-    /// No new acquisitions; what waits is cancelled.
+    /// Starts no new acquisitions, and cancels the calls that wait.
     void stop()
     {
         stopping_ = true;
@@ -49,7 +49,7 @@ public:
             c.cancel->emit(asio::cancellation_type::terminal);
     }
 
-    /// What it holds.
+    /// Drops the locks that it holds.
     void forget()
     {
         held_.clear();
@@ -79,7 +79,7 @@ public:
         }
     }
 
-    /// At the end.
+    /// Call this at the end of the world.
     void check_all_completed() const
     {
         if (!calls_.empty())
@@ -94,17 +94,17 @@ private:
     static constexpr std::chrono::milliseconds ttl = 1s;
 
     enum class habit {
-        scope,  ///< several, one after the other
+        scope,  ///< several locks in a scope, one after the other
         set,
         upgrade,
-        read,  ///< again and again
+        read,  ///< one lock, again and again
         read_for_long,
-        try_to_write,  ///< the same, and soon gives up
-        keep,          ///< one for seconds, which comes before all others in the order of names
-        seldom,        ///< one that nobody else wants, but who waits for what is kept
+        try_to_write,  ///< again and again, with a short wait
+        keep,          ///< one lock for seconds, whose name comes before all others
+        seldom,        ///< one lock that only waiting sets want, too
     };
     struct call {
-        std::list<wait>::iterator waits;  ///< the end: not for ever
+        std::list<wait>::iterator waits;  ///< the end: the call has a limit
         std::shared_ptr<asio::cancellation_signal> cancel;
     };
 
@@ -152,13 +152,13 @@ private:
         });
     }
 
-    // When its branches have ended, too: what it has acquired is held until then.
+    // The scope ends when its branches have ended, too. Its locks are held until then.
     void end()
     {
         ends_ = true;
         if (!calls_.empty())
             return;
-        world_.tell("{} lets go of all", name_);
+        world_.tell("{} releases everything", name_);
         held_.clear();
         tokens_.clear();
         scope_.reset();
@@ -207,7 +207,8 @@ private:
             process_.locks().async_acquire(std::move(names), options, std::move(done));
     }
 
-    // In the order of the names, as a rule: out of it, what waits is refused. Now and then what it holds, too.
+    // Mostly in the order of the names: out of order, a call that waits is refused. Sometimes it asks for locks that it
+    // holds.
     void acquire_more(std::function<void()> next)
     {
         auto& random = world_.random;
@@ -253,7 +254,7 @@ private:
             return acquire(one,
                            {.ttl = ttl, .wait = wait_forever, .renew = renewal::automatic, .mode = mode::upgradeable},
                            [this, go_on] { held_.empty() ? end() : upgrade(held_.front(), go_on); });
-        case habit::read_for_long:  // with a limit nobody joins it, and so keeps it for longer
+        case habit::read_for_long:  // with `max_hold`, no reader joins and prolongs it
             return acquire(one, {.ttl = ttl, .renew = renewal::automatic, .max_hold = 5s, .mode = mode::shared}, go_on);
         case habit::read:
             return acquire(one,
@@ -281,8 +282,8 @@ private:
     {
         auto const others =
             std::count_if(wanted_.begin(), wanted_.end(), [&l](auto& name) { return name == l.resource(); });
-        auto const wait_for = l.mode() == mode::upgradeable && others == 1 ? draw_wait() : 0ms;  // else it could wait
-                                                                                                 // for itself
+        // With another handle on the name, the upgrade could wait for itself.
+        auto const wait_for = l.mode() == mode::upgradeable && others == 1 ? draw_wait() : 0ms;
         auto const what = fmt::format("upgrades {}", fmt::join(l.resources(), " and "));
         auto const c = begin_call(
             what,
@@ -350,8 +351,8 @@ private:
     std::list<lock> held_;
     std::list<call> calls_;
     std::vector<std::string> wanted_;
-    std::set<std::string> tokens_;  ///< of what it has acquired
-    std::size_t comes_next_ = 0;    ///< the first name that comes after all that were acquired
+    std::set<std::string> tokens_;  ///< of all acquired locks
+    std::size_t comes_next_ = 0;    ///< the first name after all acquired ones
     int steps_left_ = 0;
     bool ends_ = false;
     bool stopping_ = false;

@@ -29,7 +29,7 @@ process*& current_process() noexcept
 
 namespace {
 
-/// What the manager takes from the world.
+/// The manager's runtime. Time, alarms and random bits come from the world.
 class sim_runtime final : public runtime::runtime {
 public:
     sim_runtime(world& w, process& p, asio::any_io_executor executor)
@@ -44,11 +44,11 @@ public:
     std::array<std::uint64_t, 2> random() override { return {world_.random.roll(), world_.random.roll()}; }
 
 private:
-    // It may lose the processor before it has looked, and after.
+    // The process may be paused before and after it reads the clock.
     clock::time_point read_clock() const noexcept override
     {
         process_.may_stall();
-        auto const t = clock::now();  // the real function, on the process' clock
+        auto const t = clock::now();  // the real function, which reads the process' clock
         process_.may_stall();
         return t;
     }
@@ -71,12 +71,12 @@ private:
 
     world& world_;
     process& process_;
-    std::shared_ptr<std::uint64_t> const calls_ = std::make_shared<std::uint64_t>(0);  // outlives this in events
+    std::shared_ptr<std::uint64_t> const calls_ = std::make_shared<std::uint64_t>(0);  // events keep it
 };
 
 double draw_rate(dice& random, double error)
 {
-    if (random.chance(0.5))  // the extremes are where the limits are
+    if (random.chance(0.5))  // extreme rates test the limits
         return random.chance(0.5) ? error : -error;
     return error * (2 * random.fraction() - 1);
 }
@@ -143,7 +143,7 @@ process::~process()
 {
     world_.tell("{} ends", name_);
     clocks_of const clocks(*this);
-    if (world_.random.chance(0.5))  // the manager outlives the context, or the other way round
+    if (world_.random.chance(0.5))  // destroys either the manager or the context first
         survivor_ = std::move(locks_);
     locks_.reset();
     work_.reset();
@@ -225,7 +225,7 @@ clock::time_point process::true_time(clock::time_point local) const
         clock::duration(static_cast<clock::rep>(static_cast<double>(shown.count()) / (1 + rate_))));
 }
 
-// A timer counts what the machine does not sleep.
+// A timer does not advance while the machine sleeps.
 void process::set_timer(int descriptor, clock::duration d)
 {
     look_at_timer(descriptor, ++timer_settings_, steady_now() + d);
@@ -270,7 +270,7 @@ bool process::has_several(std::string const& token) const
     return std::count_if(workers.begin(), workers.end(), [&](auto& w) { return w->has(token); }) > 1;
 }
 
-// Those who share a lock in one process may have one token: it is released with the last.
+// Readers of one process may share a token. The last one releases it.
 void process::has_released(std::string const& token)
 {
     if (has_several(token))
@@ -357,7 +357,7 @@ void process::check_leftovers()
         for (auto& [key, entry] : s->keys.entries) {
             if (!owns(entry) || s->came_late(entry) || entry.expires <= s->clock_now())
                 continue;
-            // A lock that was had and released is over; of one that was never had only the resource is known.
+            // The time of a release is known. If the lock was never acquired, only the use of its resource is known.
             auto const released = released_.find(entry.value);
             auto const resource = key.substr(settings_.prefix.size());
             auto const& i = interests_[resource.substr(0, resource.find(":=upgrade"))];
@@ -408,7 +408,7 @@ void process::shut_down()
         auto const begun = world_.now;
         clock::duration held{0};
         for (auto& w : workers) {
-            // It may be extended as it is released. Of a lock that was lost there is time left in which to stop.
+            // A release may race with an extension. After a loss, the holder still has time to stop.
             held = std::max(held, w->rest_of_validity() + (w->holds() ? max_ttl : 0ms));
             w->manager_ends();
         }
@@ -427,11 +427,11 @@ void process::shut_down()
     run();
 }
 
-// After a shutdown without an error no key of ours is on any server, nor will be; where one was out of reach it ends
-// with its session.
+// After a shutdown without an error, no server has a key of this process, now or later. Exception: on a session store
+// that could not be reached, the key ends with its session.
 void process::check_clean(bool sessions_are_over) const
 {
-    if (!clean_ || world_.conditions.jump.every > 0ms)  // who trusts clocks that lie is not promised anything
+    if (!clean_ || world_.conditions.jump.every > 0ms)  // nothing is promised if clocks jump
         return;
     for (auto& s : world_.servers) {
         if (s->has_sessions() && !sessions_are_over)
@@ -480,8 +480,8 @@ void process::check_that_nothing_is_left()
 
 }  // namespace redlock::sim
 
-// In this program the clocks are those of the process that is running: what the library reads with the real functions
-// is virtual time, too.
+// This program replaces `clock_gettime`: it shows the clocks of the process that is running. So the library reads
+// virtual time with the real functions.
 extern "C" int clock_gettime(clockid_t id, timespec* t) noexcept
 {
     if (auto const* const p = redlock::sim::current_process(); p && (id == CLOCK_BOOTTIME || id == CLOCK_MONOTONIC)) {
@@ -494,7 +494,7 @@ extern "C" int clock_gettime(clockid_t id, timespec* t) noexcept
     return static_cast<int>(::syscall(SYS_clock_gettime, id, t));
 }
 
-// Likewise the timers of its event loop: an event loop waits for a descriptor, which becomes readable in virtual time.
+// The timers of an event loop are virtual, too. It waits for a descriptor, which becomes readable in virtual time.
 extern "C" int timerfd_create(clockid_t id, int flags) noexcept
 {
     if (redlock::sim::current_process())

@@ -21,7 +21,7 @@ class owner;
 class worker;
 class world;
 
-/// A program that takes locks: an event loop, a manager, some workers, and a clock of its own.
+/// A program that uses locks: an event loop, a manager, some workers, and a clock of its own.
 class process {
 public:
     process(world&, std::size_t index, unsigned incarnation);
@@ -33,16 +33,16 @@ public:
     lock_manager& locks() { return *locks_; }
     bool has_manager() const noexcept { return locks_ != nullptr; }
 
-    /// Handles what is due, unless the process stands still.
+    /// Handles everything that is due, unless the process is paused.
     void run();
 
-    /// It loses the processor, and perhaps the machine sleeps.
+    /// Pauses the process; its machine may sleep meanwhile.
     void stall_for(clock::duration);
-    /// The chance of it: called whenever it looks at the clock, and between any two of its steps.
+    /// Pauses the process at random. Called whenever it reads the clock, and between any two of its steps.
     void may_stall();
     bool on_stack() const noexcept { return depth_ > 0 || stalled_; }
 
-    /// Total time it stood still, and when it last went on.
+    /// The total time of its pauses, and their number.
     clock::duration stalled_in_all() const noexcept { return stalled_in_all_; }
     std::uint64_t stalls() const noexcept { return stalls_; }
     bool undisturbed_for(clock::duration) const noexcept;
@@ -50,50 +50,49 @@ public:
     // Its clocks.
     clock::time_point clock_now() const;   ///< counts from boot, sleep included
     std::uint64_t wall_clock() const;      ///< in microseconds since 1970
-    clock::time_point steady_now() const;  ///< stands still during sleep
+    clock::time_point steady_now() const;  ///< does not advance during sleep
     clock::time_point true_time(clock::time_point local) const;
 
-    /// A descriptor that its event loop waits for becomes readable after @p d; this replaces what was set before.
+    /// Makes a descriptor for which its event loop waits readable after @p d. Replaces the earlier setting.
     void set_timer(int descriptor, clock::duration d);
 
-    /// Calls @p what on the event loop after @p d of its own time.
+    /// Calls @p what on the event loop after @p d.
     void after(clock::duration d, std::function<void()> what);
 
     // For the checks.
-    bool in_touch_for(clock::duration) const;          ///< with all servers, which are well
-    bool holds(resource_set const&);                   ///< one of them
-    bool is_first_for(resource_set const&);            ///< whether nobody else here may stand before who wants several
-    clock::time_point asked_for(resource_set const&);  ///< the last time, for one of them
-    bool owns(stores::memory::lock_table::entry const&) const;  ///< whether it is its key
+    bool in_touch_for(clock::duration) const;          ///< all servers were well and could be reached for this time
+    bool holds(resource_set const&);                   ///< whether it holds one of them
+    bool is_first_for(resource_set const&);            ///< whether no other worker here can come before a set
+    clock::time_point asked_for(resource_set const&);  ///< when it last asked for one of them
+    bool owns(stores::memory::lock_table::entry const&) const;  ///< whether the key is its own
     void wants(std::string const& resource);
     void is_done_with(std::string const& resource);
     void checks_submission(node_operation const&);
     void checks_sending(node_command const&, server const&);
-    void may_send_again(std::string const& token, server const& s) { tokens_.erase({&s, token}); }  ///< it was refused
+    /// Call this when the server has refused the request.
+    void may_send_again(std::string const& token, server const& s) { tokens_.erase({&s, token}); }
     void contact_changed(server const&);
     void disturbed_until(server const&, clock::time_point);
     void check_leftovers();
-    bool has_several(std::string const& token) const;  ///< of those who share one
+    bool has_several(std::string const& token) const;  ///< whether several workers share it
     void has_released(std::string const& token);
-    void has(std::string const& token)
-    {
-        released_.erase(token);
-    }  ///< somebody has joined, in the very moment; or goes on with it
+    /// Call this when a worker has joined or resumed the lock, perhaps at the moment of its release.
+    void has(std::string const& token) { released_.erase(token); }
 
     // The end.
-    void end_manager();  ///< destroys it; the workers go on with errors
+    void end_manager();  ///< destroys the manager; calls of the workers fail from then on
     void stop_workers();
-    void shut_down();  ///< in the middle of everything
+    void shut_down();  ///< also while calls are under way
     void check_that_nothing_is_left();
 
-    /// With nodes for all servers.
+    /// Makes a manager, with nodes for all servers.
     void begin_manager();
     asio::any_io_executor executor() { return context_.get_executor(); }
 
     std::vector<std::unique_ptr<worker>> workers;
-    std::vector<std::unique_ptr<owner>> owners;  ///< in place of workers, where they hold several
+    std::vector<std::unique_ptr<owner>> owners;  ///< in place of workers, in worlds with scopes
 
-    /// For as long as it lives, the process is looked at from outside: on its clock, and it does not stall.
+    /// While it lives, the checks look at the process: the clocks are its own, and it is not paused.
     class observation;
 
 private:
@@ -109,7 +108,7 @@ private:
     clock::duration slept_{0};
     config settings_;
 
-    std::unique_ptr<lock_manager> survivor_;  // of the context
+    std::unique_ptr<lock_manager> survivor_;  // the manager, if it is destroyed after the context
 
     bool stalled_ = false;
     bool observing_ = false;
@@ -118,7 +117,7 @@ private:
     std::uint64_t stalls_ = 0;
     std::uint64_t timer_settings_ = 0;
     clock::time_point last_stall_;
-    clock::time_point last_change_;  ///< of a connection, to any server
+    clock::time_point last_change_;  ///< the latest change of any connection
     std::map<server const*, clock::time_point> last_change_to_;
 
     struct interest {
@@ -142,10 +141,10 @@ private:
     std::weak_ptr<locks::manager_state> state_;
 };
 
-/// The process whose clocks the code that is running sees; null: the real ones.
+/// The process whose clocks the running code reads; null: the real clocks.
 process*& current_process() noexcept;
 
-/// For as long as it lives, the clocks are those of a process.
+/// While it lives, the clocks are those of a process.
 class clocks_of {
 public:
     explicit clocks_of(process& p) noexcept : before_(std::exchange(current_process(), &p)) {}

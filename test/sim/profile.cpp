@@ -6,8 +6,8 @@ namespace redlock::sim {
 
 namespace {
 
-// One entry a profile. Where exclusion is promised, clocks stay within the drift that is allowed for, and no server
-// that forgets is trusted.
+// Each entry is a profile. If a profile promises exclusion, clocks stay within the allowed drift, and no server that
+// forgets is trusted.
 constexpr profile all[] = {
     {.name = "quiet",
      .about = "a fast network and no faults",
@@ -15,7 +15,7 @@ constexpr profile all[] = {
      .leftover_bound = 50ms,
      .progress_min = 220},
     {.name = "slow",
-     .about = "heavy tails, servers and clients that stand still",
+     .about = "some messages take very long; servers and clients are paused",
      .delay_max = 5ms,
      .tail = {0.05, 2s},
      .pause = {4s, 1s},
@@ -24,7 +24,7 @@ constexpr profile all[] = {
      .stall = {0.002, 4s},
      .leftover_bound = 5s},
     {.name = "lossy",
-     .about = "connections break; requests and replies get lost, and some requests are carried out late",
+     .about = "connections break; requests and replies are lost, and some requests are carried out late",
      .break_chance = 0.02,
      .refusal = {5s, 1s},
      .flush_every = 1s,
@@ -33,14 +33,14 @@ constexpr profile all[] = {
      .stall = {0.001, 3s},
      .death_every = 10s},
     {.name = "late replies",
-     .about = "servers hear at once and are heard late; what a broken connection leaves is carried out later still",
+     .about = "servers get requests at once, but reply late; requests of broken connections are carried out even later",
      .reply_tail = {0.2, 600ms},
      .break_chance = 0.02,
-     .leftover_bound = 2500ms,  // nothing is sent before the answers to what was have come, each later than the one
-                                // before
+     // A process sends nothing before it has the answers to its earlier requests, and each answer may be late.
+     .leftover_bound = 2500ms,
      .progress_min = 50},
     {.name = "partitions",
-     .about = "processes and servers lose sight of each other",
+     .about = "processes and servers cannot reach each other",
      .tail = {0.01, 100ms},
      .partition = {2s, 5s},
      .leader_change = {3s, 3s},
@@ -48,7 +48,7 @@ constexpr profile all[] = {
      .death_every = 15s,
      .leftover_bound = 2s},
     {.name = "crashes",
-     .about = "servers crash and come back with their memory, clients die",
+     .about = "servers crash and keep their memory; clients die",
      .break_chance = 0.002,
      .crash = {3s, 3s},
      .pause = {8s, 1s},
@@ -57,7 +57,7 @@ constexpr profile all[] = {
      .death_every = 5s,
      .leftover_bound = 2s},
     {.name = "restarts",
-     .about = "servers come back without their memory, but never all of them within max_ttl",
+     .about = "servers crash and forget, but never all of them within max_ttl",
      .tail = {0.01, 100ms},
      .break_chance = 0.002,
      .crash = {2s, 1s},
@@ -68,7 +68,7 @@ constexpr profile all[] = {
      .wall_clock_error = 500ms,
      .leftover_bound = 2s},
     {.name = "power cuts",
-     .about = "any servers come back without their memory; no young one is trusted",
+     .about = "any servers crash and forget; no young server is trusted",
      .break_chance = 0.002,
      .crash = {6s, 1s},
      .amnesia = true,
@@ -79,7 +79,7 @@ constexpr profile all[] = {
      .leftover_bound = 2s,
      .progress_min = 30},
     {.name = "sessions",
-     .about = "some servers keep a key for a session only, and promise no more",
+     .about = "some servers keep a key only for a short session, and promise no more",
      .tail = {0.01, 100ms},
      .break_chance = 0.002,
      .session = 800ms,
@@ -87,7 +87,7 @@ constexpr profile all[] = {
      .death_every = 15s,
      .leftover_bound = 2s},
     {.name = "amnesia",
-     .about = "the same without a guard; and servers evict keys",
+     .about = "servers crash and forget without a guard, and evict keys",
      .exclusive = false,
      .crash = {3s, 1s},
      .amnesia = true,
@@ -96,13 +96,13 @@ constexpr profile all[] = {
      .stall = {0.001, 3s},
      .death_every = 10s},
     {.name = "clocks",
-     .about = "the servers' clocks jump, and run faster than the drift that is allowed for",
+     .about = "the servers' clocks jump, and run faster than the allowed drift",
      .exclusive = false,
      .tail = {0.01, 100ms},
      .stall = {0.002, 3s},
      .rate_error = 0.05,
      .jump = {3s, 5s},
-     .leftover_bound = 15s},  // a clock that is set back keeps keys beyond their ttl
+     .leftover_bound = 15s},  // a server whose clock is set back keeps keys beyond their ttl
 };
 
 }  // namespace

@@ -28,7 +28,7 @@ namespace redlock::sim {
 
 class process;
 
-/// What a command does, for the history.
+/// The name of a command, for the history.
 constexpr std::string_view name_of(node_command::kind what)
 {
     constexpr std::array<std::string_view, 9> names{"acquire", "raise",   "extend",    "release", "inspect",
@@ -36,7 +36,7 @@ constexpr std::string_view name_of(node_command::kind what)
     return names[static_cast<std::size_t>(what)];
 }
 
-/// A lock server with a clock of its own. What a Redis server does with commands is in commands.cpp.
+/// A lock server with a clock of its own. For a Redis server, commands.cpp carries out the commands.
 class server {
 public:
     server(sim::world& w, std::size_t index, double rate)
@@ -56,7 +56,7 @@ public:
 
     sim::world& world() const noexcept { return world_; }
 
-    /// What its clock shows.
+    /// The time that its clock shows.
     clock::time_point clock_now() const
     {
         auto const passed = world_.now.time_since_epoch();
@@ -66,16 +66,16 @@ public:
 
     bool alive() const noexcept { return alive_; }
     bool paused() const noexcept { return paused_; }
-    /// The words with which it refuses everything about keys; empty: it does not.
+    /// The error with which it refuses commands about keys; empty: it does not refuse.
     std::string_view refusal() const noexcept { return refusal_; }
     bool refuses() const noexcept { return !refusal_.empty(); }
     /// When its present life began.
     clock::time_point started() const noexcept { return started_; }
-    /// Changes with each crash: what was under way to an earlier life does not arrive.
+    /// Changes with each crash: requests to an earlier life do not arrive.
     std::uint32_t life() const noexcept { return life_; }
     bool deletes_if_equal() const noexcept { return deletes_if_equal_; }
 
-    /// Something has arrived: done at once, or, in its order, when the server goes on.
+    /// Does what a message asks: at once, or, if the server is paused, later in the order of arrival.
     void receive(std::function<void()> what)
     {
         if (!alive_)
@@ -94,7 +94,7 @@ public:
         clients_.push_back(c);
     }
 
-    /// @return whether there was one of that number
+    /// @return whether there was a connection of that number
     bool end_client(std::uint64_t id)
     {
         for (auto const& known : clients_) {
@@ -126,7 +126,7 @@ public:
         });
     }
 
-    /// Does to its keys what was @p sent in true time, at @p now of its clock.
+    /// Carries out a command that was @p sent in true time, at @p now by the server's clock.
     node_reply apply(node_command const& c, clock::time_point now, bool tombstone, client const* from,
                      clock::time_point sent)
     {
@@ -142,7 +142,7 @@ public:
         return answer;
     }
 
-    /// One of its keys; the end if it has none.
+    /// A random key; the end if there is none.
     auto any_key()
     {
         auto const skipped = keys.entries.empty() ? 0 : world_.random.below(keys.entries.size());
@@ -159,7 +159,7 @@ public:
         ++life_;
         inbox_.clear();
         clients_.clear();
-        last_client_ = 0;  // the numbers are given anew
+        last_client_ = 0;  // connection numbers begin again
         scripts.clear();
         keys.watchers.clear();
         if (forget) {
@@ -210,8 +210,8 @@ public:
     virtual void jump(clock::duration d)
     {
         world_.tell("{}: its clock jumps by {} ms", name, d / 1ms);
-        std::erase_if(keys.entries, [now = clock_now()](auto& e) { return e.second.expires <= now; });  // they do not
-                                                                                                        // come back
+        // Keys that have expired do not come back.
+        std::erase_if(keys.entries, [now = clock_now()](auto& e) { return e.second.expires <= now; });
         offset_ += d;
     }
 
@@ -221,25 +221,27 @@ public:
         scripts.clear();
     }
 
-    // What only some kinds of servers know.
-    virtual void lock_a_row(clock::duration) {}     ///< of a table, for so long
-    virtual void change_leader(clock::duration) {}  ///< of which some hear so much later
-    /// Whether a key that its owner has not deleted stays until a session ends, however short its ttl.
+    // For some kinds of servers only.
+    virtual void lock_a_row(clock::duration) {}     ///< locks a row of a table for this time
+    virtual void change_leader(clock::duration) {}  ///< some processes hear of it this much later
+
+    /// Whether a key that its owner has not deleted stays until a session ends, even after its ttl.
     virtual bool has_sessions() const { return false; }
-    /// Whether who connects is told that it is new in its place, and may have forgotten; of itself, not of how the
-    /// others are.
+    /// Whether the server tells its clients that it is new in its place and may have forgotten. It knows only about
+    /// itself, not about the other servers.
     virtual bool tells_of_promotions() const { return false; }
 
     /// The shipped node, on a simulated network.
     virtual std::shared_ptr<node> make_node(process&, config const&, std::shared_ptr<stores::redis::group> const&);
 
     stores::memory::lock_table keys;
-    std::set<std::string, std::less<>> scripts;  ///< by their digests
+    std::set<std::string, std::less<>> scripts;  ///< digests
 
-    std::string life_mark;          ///< its life marker, which is there from the beginning; empty: there is none
-    clock::time_point marked_at{};  ///< by its clock
+    std::string life_mark;          ///< the life marker, which exists from the beginning; empty: there is none
+    clock::time_point marked_at{};  ///< when the marker was set, by its clock
 
-    /// A request has set a key to @p value: @p late, if after its ttl. Then nobody promises to delete it.
+    /// Notes that a request has set a key to @p value. If it came @p late, after its ttl, nobody promises to delete the
+    /// key.
     void note_lateness(std::string_view value, bool late)
     {
         if (late)
@@ -261,7 +263,7 @@ private:
     std::uint64_t last_client_ = 0;
     std::vector<std::weak_ptr<client>> clients_;
     std::set<std::string, std::less<>> late_;
-    std::vector<std::function<void()>> inbox_;  // while it stands still
+    std::vector<std::function<void()>> inbox_;  // messages that came during a pause
 };
 
 }  // namespace redlock::sim

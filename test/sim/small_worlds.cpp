@@ -1,7 +1,9 @@
-// Every small world there is: up to three servers and two clients, and all that may happen between them in one round:
-// the order in which the servers carry requests out, the order in which answers come, answers that come late, with a
-// broken connection or never, cancellation between any two of them, and an expiry before, at and after the other's
-// attempt. The code that decides is the one that ships.
+// Plays every small world: up to three servers and two clients, in one round. The worlds differ in:
+// - the order in which the servers carry out the requests, and the order of the answers;
+// - answers that are late, that are lost with their connection, or that never come;
+// - a cancellation after any number of answers;
+// - an expiry before, at or after the attempt of the second client.
+// The shipped code makes the decisions.
 
 #include "cli/early_exit.hpp"
 #include "cli/option_parser.hpp"
@@ -28,45 +30,45 @@ namespace {
 using namespace redlock;
 using namespace redlock::test;
 
-/// What becomes of one client's request to one server.
-struct fate {
+/// How one client's request to one server is delivered.
+struct delivery {
     enum class kind : std::uint8_t { answered, late, broken, silent } what = kind::answered;
     std::uint8_t place = 0;  ///< of an answer, among those that come in time
 
-    friend bool operator==(fate, fate) = default;
+    friend bool operator==(delivery, delivery) = default;
 };
 
 enum class start : std::uint8_t { together, before_expiry, after_expiry };
-enum class manner : std::uint8_t { holds, extends, releases };
+enum class winner_action : std::uint8_t { holds, extends, releases };
 
 /// One world.
 struct plan {
     std::size_t servers = 1;
-    std::array<std::vector<fate>, 2> fates;         ///< of each client's request to each server
-    std::array<std::optional<unsigned>, 2> cancel;  ///< after how many answers
-    unsigned second_first = 0;                      ///< bit i: at server i the second client's request comes first
+    std::array<std::vector<delivery>, 2> deliveries;  ///< of each client's request to each server
+    std::array<std::optional<unsigned>, 2> cancel;    ///< the number of answers before it
+    unsigned second_first = 0;                        ///< bit i: at server i the second client's request comes first
     start second = start::together;
-    manner winner = manner::holds;
+    winner_action winner = winner_action::holds;
     bool slow = false;  ///< the last answer comes when the validity is over
 
     std::string describe() const
     {
-        std::string text = fmt::format("{} servers, {} answers, second client {}, who wins {}", servers,
+        std::string text = fmt::format("{} servers, {} answers, second client {}, the winner {}", servers,
                                        slow ? "slow" : "fast",
                                        second == start::together        ? "at once"
                                        : second == start::before_expiry ? "just before the expiry"
                                                                         : "just after the expiry",
-                                       winner == manner::holds     ? "holds"
-                                       : winner == manner::extends ? "extends"
-                                                                   : "releases");
+                                       winner == winner_action::holds     ? "holds"
+                                       : winner == winner_action::extends ? "extends"
+                                                                          : "releases");
         for (std::size_t c = 0; c < 2; ++c) {
             text += fmt::format("; client {}:", c + 1);
             for (std::size_t i = 0; i < servers; ++i) {
-                auto const f = fates[c][i];
-                text += f.what == fate::kind::answered ? fmt::format(" answer {}", f.place + 1)
-                        : f.what == fate::kind::late   ? " late"
-                        : f.what == fate::kind::broken ? " broken"
-                                                       : " silent";
+                auto const f = deliveries[c][i];
+                text += f.what == delivery::kind::answered ? fmt::format(" answer {}", f.place + 1)
+                        : f.what == delivery::kind::late   ? " late"
+                        : f.what == delivery::kind::broken ? " broken"
+                                                           : " silent";
                 if (c == 1 && (second_first >> i & 1))
                     text += " (first)";
             }
@@ -82,7 +84,8 @@ constexpr std::chrono::milliseconds node_timeout = 50ms;
 
 class small_world;
 
-/// A client's way to a server. Its first acquisition meets its fate; everything else is quick and in order.
+/// A client's connection to a server. The plan decides about the first acquisition. Everything else is fast and in
+/// order.
 class planned_node final : public node, public std::enable_shared_from_this<planned_node> {
 public:
     planned_node(small_world& w, std::size_t client, std::size_t server)
@@ -119,7 +122,7 @@ private:
     std::vector<std::shared_ptr<node_operation>> pending_;
     std::uint32_t connection_ = 1;
     clock::time_point last_arrival_{};
-    bool met_its_fate_ = false;
+    bool first_delivered_ = false;
     bool closed_ = false;
 };
 
@@ -148,13 +151,13 @@ public:
         return begin + 100us + ttl + (the_plan.second == start::before_expiry ? -300us : 300us);
     }
 
-    // When client @p c's request is carried out by a server.
+    // When a server carries out the request of client @p c.
     clock::time_point carried_out(std::size_t c, std::size_t server) const
     {
-        auto const f = the_plan.fates[c][server];
+        auto const f = the_plan.deliveries[c][server];
         bool const first = c == 1 && (the_plan.second_first >> server & 1);
         auto const quick = starts(c) + (c == 0 ? 100us : first ? 50us : 200us);
-        return f.what == fate::kind::broken ? quick + 20ms : quick;
+        return f.what == delivery::kind::broken ? quick + 20ms : quick;
     }
 
     clock::time_point answer_comes(std::size_t c, unsigned place) const
@@ -214,14 +217,14 @@ private:
             held.async_wait_lost([this](error_code ec) {
                 ++waits_over;
                 if (ec == errc::lost && world.now >= held.valid_until())
-                    world.blame("a loss was told when it was over");
+                    world.blame("a loss was reported when the validity was over");
             });
             switch (world.the_plan.winner) {
-            case manner::holds:
+            case winner_action::holds:
                 return;
-            case manner::extends:
+            case winner_action::extends:
                 return held.async_extend(ttl, [this](error_code) { ++extended; });
-            case manner::releases:
+            case winner_action::releases:
                 return held.async_release([this](error_code) { ++released; });
             }
         }
@@ -240,7 +243,7 @@ private:
     void check()
     {
         if (clients_[0]->held.held() && clients_[1]->held.held())
-            blame("both hold it");
+            blame("both clients hold the lock");
     }
 
     void check_end()
@@ -255,11 +258,11 @@ private:
                 && c->result != errc::no_quorum && c->result != errc::validity_exhausted)
                 return blame(who + c->result.message());
             if (!c->result
-                && (c->waits_over != 1 || c->extended != (the_plan.winner == manner::extends)
-                    || c->released != (the_plan.winner == manner::releases)))
+                && (c->waits_over != 1 || c->extended != (the_plan.winner == winner_action::extends)
+                    || c->released != (the_plan.winner == winner_action::releases)))
                 return blame(who + "an operation on the lock did not complete once");
             if (c->held.held())
-                return blame(who + "still held a second later");
+                return blame(who + "the lock is still held a second later");
             if (!the_plan.cancel[c->number]) {
                 check_decision(*c, who);
                 check_answers(*c, who);
@@ -274,47 +277,47 @@ private:
         for (auto& c : clients_) {
             auto const s = c->locks->stats();
             if (s.held + s.running + s.cleaning > 0)
-                return blame("something is still under way");
+                return blame("a lock, an operation or a clean-up is left");
             if (!test::is_balanced(s))
                 return blame("the counters do not balance");
         }
     }
 
-    // A round ends with the vote that decides it, and waits for nobody else.
+    // A round ends with the vote that decides it.
     void check_decision(client const& c, std::string const& who)
     {
         auto const majority = tables.size() / 2 + 1;
         std::size_t granted = 0, against = 0;
         std::vector<std::pair<clock::time_point, bool>> answers;
         for (std::size_t i = 0; i < tables.size(); ++i) {
-            auto const f = the_plan.fates[c.number][i];
-            if (f.what == fate::kind::broken)
+            auto const f = the_plan.deliveries[c.number][i];
+            if (f.what == delivery::kind::broken)
                 answers.emplace_back(starts(c.number) + 150us, false);
-            else if (f.what == fate::kind::answered)
+            else if (f.what == delivery::kind::answered)
                 answers.emplace_back(answer_comes(c.number, f.place), votes[c.number][i] == vote::granted);
         }
         std::sort(answers.begin(), answers.end());
         for (auto const& [when, yes] : answers) {
             ++(yes ? granted : against);
             if ((granted >= majority || against > tables.size() - majority) && c.completed > when)
-                return blame(who + "went on after the vote that decided");
+                return blame(who + "the round went on after the vote that decided it");
         }
     }
 
-    // The outcome must be the one that the votes allow.
+    // The outcome must fit the votes.
     void check_answers(client const& c, std::string const& who)
     {
         std::size_t granted = 0, denied = 0, broken = 0;
         for (std::size_t i = 0; i < tables.size(); ++i) {
-            auto const what = the_plan.fates[c.number][i].what;
-            if (what == fate::kind::broken)
+            auto const what = the_plan.deliveries[c.number][i].what;
+            if (what == delivery::kind::broken)
                 ++broken;
-            else if (what == fate::kind::answered)
+            else if (what == delivery::kind::answered)
                 ++(votes[c.number][i] == vote::granted ? granted : denied);
         }
         auto const majority = tables.size() / 2 + 1;
         auto const spare = tables.size() - majority;
-        // Decided before the time is over, or by those who have not answered until then.
+        // The round is decided before the timeout, or by the nodes that have not answered until then.
         auto const missing = broken + denied > spare ? broken : tables.size() - granted - denied;
         if (!c.result && granted < majority)
             return blame(fmt::format("{}won with {} of {} votes", who, granted, tables.size()));
@@ -355,27 +358,27 @@ void planned_node::send(std::shared_ptr<node_operation> const& o)
         return self->world_.tables[self->server_].carry_out(o->command(), self->world_.now,
                                                             o->leaves_tombstone(o->sent_on()));
     };
-    if (o->command().what == node_command::kind::acquire && !std::exchange(met_its_fate_, true)) {
-        auto const f = world_.the_plan.fates[client_][server_];
+    if (o->command().what == node_command::kind::acquire && !std::exchange(first_delivered_, true)) {
+        auto const f = world_.the_plan.deliveries[client_][server_];
         auto const when = world_.carried_out(client_, server_);
         last_arrival_ = when;
         switch (f.what) {
-        case fate::kind::answered:
+        case delivery::kind::answered:
             return void(world_.at(when, [self, o, f, carry_out] {
                 auto const reply = carry_out();
                 self->world_.votes[self->client_][self->server_] = reply.vote;
                 self->answer_at(self->world_.answer_comes(self->client_, f.place), o, reply);
             }));
-        case fate::kind::late:
+        case delivery::kind::late:
             return void(world_.at(when, [self, o, carry_out] {
                 self->answer_at(self->world_.starts(self->client_) + node_timeout + 10ms, o, carry_out());
             }));
-        case fate::kind::broken:  // what follows takes another connection, and may overtake it
+        case delivery::kind::broken:  // later requests take another connection, and may overtake this one
             ++connection_;
             last_arrival_ = {};
             world_.at(when, [carry_out] { carry_out(); });
             return answer_at(world_.now + 150us, o, {.error = errc::connection_lost});
-        case fate::kind::silent:
+        case delivery::kind::silent:
             return void(world_.at(when, [carry_out] { carry_out(); }));
         }
     }
@@ -395,16 +398,16 @@ void planned_node::answer_at(clock::time_point when, std::shared_ptr<node_operat
     });
 }
 
-// All fates of one client's requests to @p servers servers.
-std::vector<std::vector<fate>> all_fates(std::size_t servers)
+// All deliveries of one client's requests to @p servers servers.
+std::vector<std::vector<delivery>> all_deliveries(std::size_t servers)
 {
-    std::vector<std::vector<fate>> all;
-    std::vector<fate> one(servers);
+    std::vector<std::vector<delivery>> all;
+    std::vector<delivery> one(servers);
     auto const choose = [&](auto const& self, std::size_t i, unsigned taken) -> void {
         if (i == servers) {
-            // Places without a gap: that the first answer is number two says nothing new.
+            // Places without a gap: a world whose first answer is number two is no other world.
             unsigned const answered = static_cast<unsigned>(
-                std::count_if(one.begin(), one.end(), [](fate f) { return f.what == fate::kind::answered; }));
+                std::count_if(one.begin(), one.end(), [](delivery f) { return f.what == delivery::kind::answered; }));
             if (taken == (1u << answered) - 1)
                 all.push_back(one);
             return;
@@ -412,12 +415,12 @@ std::vector<std::vector<fate>> all_fates(std::size_t servers)
         for (std::uint8_t place = 0; place < servers; ++place) {
             if (taken >> place & 1)
                 continue;
-            one[i] = {fate::kind::answered, place};
+            one[i] = {delivery::kind::answered, place};
             self(self, i + 1, taken | 1u << place);
         }
-        for (auto what : {fate::kind::late, fate::kind::broken, fate::kind::silent}) {
-            if (what == fate::kind::silent && servers == 3)
-                continue;  // to the manager it is the same as late, but for the clean-up, which two servers show
+        for (auto what : {delivery::kind::late, delivery::kind::broken, delivery::kind::silent}) {
+            if (what == delivery::kind::silent && servers == 3)
+                continue;  // differs from late only in the clean-up, which worlds of two servers test
             one[i] = {what, 0};
             self(self, i + 1, taken);
         }
@@ -429,18 +432,18 @@ std::vector<std::vector<fate>> all_fates(std::size_t servers)
 std::vector<plan> all_plans(std::size_t servers)
 {
     std::vector<plan> all;
-    auto const fates = all_fates(servers);
-    for (auto const& first : fates)
-        for (auto const& second : fates)
+    auto const deliveries = all_deliveries(servers);
+    for (auto const& first : deliveries)
+        for (auto const& second : deliveries)
             for (unsigned first_cancel = 0; first_cancel <= servers + 1; ++first_cancel)
                 for (unsigned second_cancel = 0; second_cancel <= (servers < 3 ? servers + 1 : 1); ++second_cancel)
                     for (auto begins : {start::together, start::before_expiry, start::after_expiry})
                         for (unsigned order = 0; order < (begins == start::together ? 1u << servers : 1u); ++order)
-                            for (auto winner : {manner::holds, manner::extends, manner::releases})
+                            for (auto winner : {winner_action::holds, winner_action::extends, winner_action::releases})
                                 for (bool slow : {false, true}) {
                                     plan p;
                                     p.servers = servers;
-                                    p.fates = {first, second};
+                                    p.deliveries = {first, second};
                                     // 0: not cancelled; then after 0, 1, … answers
                                     p.cancel = {first_cancel ? std::optional(first_cancel - 1) : std::nullopt,
                                                 second_cancel ? std::optional(second_cancel - 1) : std::nullopt};
@@ -511,9 +514,10 @@ int main(int argc, char** argv)
 {
     std::pair<std::size_t, std::size_t> one;
     std::size_t every = 1;
-    cli::option_parser line("redlock_small_worlds", "Plays every small world there is.");
-    line.add_option("--world", one, "only this one: of so many servers, and its number")->type_name("SERVERS NUMBER");
-    line.add_number("--every", every, 1, 1'000'000, "for slow builds: only every so many worlds");
+    cli::option_parser line("redlock_small_worlds", "Plays every small world.");
+    line.add_option("--world", one, "plays only this world: its number of servers, and its number")
+        ->type_name("SERVERS NUMBER");
+    line.add_number("--every", every, 1, 1'000'000, "plays only one of so many worlds, for slow builds");
     try {
         line.read({argv + 1, argv + argc});
         return line.count("--world") > 0 ? play_one(line, one.first, one.second) : play_all(every);

@@ -8,7 +8,7 @@ namespace redlock::sim {
 class server;
 class world;
 
-// Servers that are no Redis servers, and their nodes.
+// Servers of other stores than Redis, and their nodes.
 
 std::unique_ptr<server> make_database(world&, std::size_t index, double rate);
 std::unique_ptr<server> make_cluster(world&, std::size_t index, double rate);

@@ -26,7 +26,7 @@ char const* purpose(mode m)
 
 std::string shown(wait const& w, std::span<claim const> claims)
 {
-    auto line = fmt::format("  {} waits {}{} for {} ms", w.name, w.upgrades ? "until it alone has " : purpose(w.mode),
+    auto line = fmt::format("  {} waits {}{} for {} ms", w.name, w.upgrades ? "to upgrade " : purpose(w.mode),
                             fmt::join(w.resources, " and "), w.calm / 1ms);
     for (auto& c : claims) {
         if (c.who == w.who)
@@ -35,8 +35,8 @@ std::string shown(wait const& w, std::span<claim const> claims)
     return line + "\n";
 }
 
-// A wait may depend on an owner that holds the name in another mode. It may also depend on an earlier call, if both
-// stand in one queue, or if the wait takes several steps.
+// A wait may depend on an owner that holds the name in another mode. It may also depend on an earlier call, if both are
+// in one queue, or if the wait takes several steps.
 bool may_wait_for(wait const& w, wait const& other, std::span<claim const> claims)
 {
     if (w.who == other.who)
@@ -51,21 +51,21 @@ bool may_wait_for(wait const& w, wait const& other, std::span<claim const> claim
            && (w.in == other.in || has_a_part);
 }
 
-// The shortest way from one who waits back to it; empty if there is none.
-std::vector<wait const*> circle_of(wait const& first, std::list<wait const*> const& waits,
-                                   std::span<claim const> claims)
+// Returns the shortest cycle of waits through @p first; empty if there is none.
+std::vector<wait const*> cycle_through(wait const& first, std::list<wait const*> const& waits,
+                                       std::span<claim const> claims)
 {
-    std::vector<std::pair<wait const*, std::size_t>> reached{{&first, 0}};  // with whom it was reached from
+    std::vector<std::pair<wait const*, std::size_t>> reached{{&first, 0}};  // each with the index of the wait before it
     for (std::size_t i = 0; i < reached.size(); ++i) {
         for (auto const* next : waits) {
             if (!may_wait_for(*reached[i].first, *next, claims))
                 continue;
             if (next == &first || next->who == first.who) {
-                std::vector<wait const*> circle{reached[i].first};
-                for (auto at = i; at != 0; circle.push_back(reached[at].first))
+                std::vector<wait const*> cycle{reached[i].first};
+                for (auto at = i; at != 0; cycle.push_back(reached[at].first))
                     at = reached[at].second;
-                std::reverse(circle.begin(), circle.end());
-                return circle;
+                std::reverse(cycle.begin(), cycle.end());
+                return cycle;
             }
             if (std::none_of(reached.begin(), reached.end(), [next](auto& r) { return r.first == next; }))
                 reached.emplace_back(next, i);
@@ -76,26 +76,23 @@ std::vector<wait const*> circle_of(wait const& first, std::list<wait const*> con
 
 }  // namespace
 
-std::string who_waits_for_ever(std::list<wait const*> const& waits, std::span<claim const> claims,
-                               clock::duration patience)
+std::string find_deadlock(std::list<wait const*> const& waits, std::span<claim const> claims, clock::duration limit)
 {
     std::list<wait const*> longest;
-    std::copy_if(waits.begin(), waits.end(), std::back_inserter(longest),
-                 [patience](auto* w) { return w->calm > patience; });
+    std::copy_if(waits.begin(), waits.end(), std::back_inserter(longest), [limit](auto* w) { return w->calm > limit; });
     for (auto const* w : longest) {
-        auto const circle = circle_of(*w, longest, claims);
-        if (circle.empty())
+        auto const cycle = cycle_through(*w, longest, claims);
+        if (cycle.empty())
             continue;
-        std::string all = "they wait for each other:\n";
-        for (auto const* one : circle)
+        std::string all = "deadlock, these calls wait for each other:\n";
+        for (auto const* one : cycle)
             all += shown(*one, claims);
         return all;
     }
-    auto const starves =
-        std::find_if(longest.begin(), longest.end(), [patience](auto* w) { return w->calm > 2 * patience; });
+    auto const starves = std::find_if(longest.begin(), longest.end(), [limit](auto* w) { return w->calm > 2 * limit; });
     if (starves == longest.end())
         return {};
-    auto all = "it waits for too long:\n" + shown(**starves, claims);
+    auto all = "starvation, this call waits for too long:\n" + shown(**starves, claims);
     for (auto const* other : waits) {
         if (may_wait_for(**starves, *other, claims))
             all += shown(*other, claims);

@@ -13,30 +13,30 @@ namespace redlock::sim {
 class owner;
 class process;
 
-/// Somebody holds it for seconds, and whoever wants it must wait.
+/// Some owners hold this name for seconds, and all others wait for them.
 inline constexpr char const* kept_for_long = "A";
 
-/// Some owners read this name for nearly a second each. An upgrade of it waits for one of them at most.
+/// Some owners read this name for nearly a second each. An upgrade of it waits for at most one of them.
 inline constexpr char const* read_for_long = "y";
 
 /// A name that an owner holds.
 struct claim {
-    void const* who;  ///< what one owner holds does not exclude what else it holds
+    void const* who;  ///< claims of one owner do not exclude each other
     std::string const& name;
     std::span<std::string const> resources;
     bool shares;
 };
 
-/// A call that may wait for ever.
+/// A call that waits without a limit.
 struct wait {
     owner const* who;
     std::string const& name;
     process const* in;
     std::vector<std::string> resources;
-    redlock::mode mode;  ///< in which it waits for them
+    redlock::mode mode;  ///< the mode that it wants
     clock::time_point since;
     bool upgrades = false;    ///< it shares the resource already
-    clock::duration calm{0};  ///< of that, while nothing was wrong anywhere
+    clock::duration calm{0};  ///< how long it has waited while nothing was wrong
 
     bool may_take_long() const
     {
@@ -44,9 +44,8 @@ struct wait {
     }
 };
 
-/// If somebody among @p waits has waited for longer than @p patience: for whom, and for whom those wait, as far as it
-/// can be seen from outside. Empty: nobody has.
-std::string who_waits_for_ever(std::list<wait const*> const& waits, std::span<claim const> claims,
-                               clock::duration patience);
+/// Describes a deadlock, or a call that starves, as far as that can be seen from outside. Only calls count that have
+/// waited for longer than @p limit. Empty: there is none.
+std::string find_deadlock(std::list<wait const*> const& waits, std::span<claim const> claims, clock::duration limit);
 
 }  // namespace redlock::sim

@@ -10,8 +10,7 @@
 
 namespace redlock::sim {
 
-/// A node whose every operation is looked at; and, in front of a server that keeps keys for a session only, one that
-/// says so.
+/// A node that checks every operation. If its server keeps keys only for a session, the node says so.
 class watched_node final : public node {
 public:
     watched_node(std::shared_ptr<node> inner, process& p, server& s) : inner_(std::move(inner)), process_(p), server_(s)
@@ -40,7 +39,7 @@ public:
     }
 
 private:
-    /// Goes as its operation goes, and tells of the session with its answer.
+    /// Forwards everything to an operation, and adds the session to its answer.
     class promise final : public node_operation {
     public:
         promise(std::shared_ptr<node_operation> o, std::chrono::milliseconds session)

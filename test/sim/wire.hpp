@@ -25,31 +25,31 @@ namespace asio = boost::asio;
 
 /** The network between a process and a server, in place of sockets: one connection after another.
 
-    As over TCP: what is sent on one connection arrives in its order or not at all, and what was under way when it
-    broke may be carried out much later, without an answer; unless the server ends it first.
+    As over TCP, the messages of one connection arrive in their order or not at all. If a connection breaks, messages
+    under way may be carried out much later, without an answer, unless the server ends the connection first.
 */
 class wire : public std::enable_shared_from_this<wire> {
 public:
-    /// What a server does with a packet. @return what the process does once it has the answer
+    /// What a server does with a packet. @return what the process does with the answer
     using request = std::function<std::function<void()>(std::shared_ptr<client> const&)>;
 
-    /// What travels at once.
+    /// Bytes that arrive together.
     struct packet {
         request carry_out;
-        std::function<void()> lost;  ///< no answer will come
-        /// Until when the server must wait before it can carry this out, and with it all that is behind it. Empty: it
-        /// need not.
+        std::function<void()> lost;  ///< called if no answer will come
+        /// Until when the server must wait before it can carry this out, and everything behind it. Empty: it need not
+        /// wait.
         std::function<clock::time_point()> waits{};
     };
 
-    /// Who is told what happens, on the process' event loop.
+    /// Gets the events of the network, on the process' event loop.
     class owner {
     public:
-        /// @p there: the connection; null: none has come about.
+        /// @p there: the connection; null: no connection was made.
         virtual void opened(std::shared_ptr<client> const& there) = 0;
-        /// A push: it travels with the answers, and is lost with the connection.
+        /// Gets a push, which travels with the answers, and is lost with the connection.
         virtual void told(std::string const& what) = 0;
-        /// The connection has ended. @p lost: what to call for each packet that is unanswered.
+        /// The connection has ended. @p lost: what to call for each unanswered packet.
         virtual void broken(std::string_view why, std::vector<std::function<void()>> lost) = 0;
 
     protected:
@@ -64,7 +64,7 @@ public:
         owner_ = &o;
     }
 
-    // The kernel of a server that stands still takes connections, too.
+    // The kernel of a paused server still accepts connections.
     void open()
     {
         auto const self = shared_from_this();
@@ -97,7 +97,7 @@ public:
         }
     }
 
-    /// The owner is told when the connection has ended.
+    /// Ends the connection later; then the owner is told.
     void cut()
     {
         world_.after(0ms, [self = shared_from_this(), c = connection_] {
@@ -108,7 +108,7 @@ public:
         });
     }
 
-    /// For good; what is under way does not arrive, and the owner is told nothing more.
+    /// Ends for good. Messages under way do not arrive, and the owner gets no more events.
     void close()
     {
         owner_ = nullptr;
@@ -117,7 +117,7 @@ public:
         executor_ = {};
     }
 
-    /// The same, but what is under way may arrive. @return what to call for each packet that is unanswered
+    /// Like @ref close, but messages under way may arrive. @return what to call for each unanswered packet
     std::vector<std::function<void()>> leave()
     {
         auto lost = connection_ ? part("it is closed") : std::vector<std::function<void()>>();
@@ -126,7 +126,6 @@ public:
     }
 
     /// Calls @p what when the process next runs.
-    // Something reaches the process: it is there when the process next runs.
     void on_process(std::function<void()> what)
     {
         if (!owner_)
@@ -138,7 +137,7 @@ public:
         process_.run();
     }
 
-    /// Whether pushes that are read together with answers are handed out before them.
+    /// Whether pushes that are read together with answers are handed out before the answers.
     bool pushes_first() const noexcept { return connection_ && connection_->pushes_first; }
 
 private:
@@ -150,18 +149,18 @@ private:
     struct connection : client {
         std::uint32_t server_life = 0;
         bool broken = false;
-        std::uint64_t late_up_to = 0;  ///< of a broken one: packets up to this number arrive all the same …
+        std::uint64_t late_up_to = 0;  ///< after it broke, packets up to this number still arrive …
         clock::duration late_by{0};    ///< … this much later
         std::uint64_t last_packet = 0;
         clock::time_point last_arrival{};
         clock::time_point last_reply{};
-        clock::time_point busy_until{};  ///< what was sent before is waited for
+        clock::time_point busy_until{};  ///< earlier packets wait until then
         std::deque<packet_ptr> unanswered;
         bool pushes_first = false;
     };
     using connection_ptr = std::shared_ptr<connection>;
 
-    // When a message that leaves now arrives, if not before @p earliest.
+    // When a message that leaves now arrives, but not before @p earliest.
     clock::time_point arrival(clock::time_point earliest)
     {
         auto const& w = world_.conditions;
@@ -169,7 +168,7 @@ private:
         if (world_.faults_on() && world_.random.chance(w.tail.chance))
             delay = world_.random.spread(w.delay_max, w.tail.longest);
         auto const healed = world_.partition(process_, server_);
-        if (healed > world_.now)  // TCP sends it again, with growing pauses
+        if (healed > world_.now)  // TCP retransmits it, with growing pauses
             return std::max(earliest,
                             healed + world_.random.between(0ms, std::max<clock::duration>(healed - world_.now, 1ms)));
         return std::max(earliest, world_.now + delay);
@@ -207,8 +206,8 @@ private:
         if (c->broken) {
             if (p->number > c->late_up_to)
                 return;
-            auto const late = std::exchange(c->late_by, clock::duration::zero());  // those behind it are late by as
-                                                                                   // much
+            // The packets behind it are late by as much.
+            auto const late = std::exchange(c->late_by, clock::duration::zero());
             c->last_arrival = std::max(c->last_arrival, world_.now + late);
             if (world_.now < c->last_arrival)
                 return world_.at(c->last_arrival, [self = shared_from_this(), c, p] { self->deliver(c, p); });
@@ -258,7 +257,7 @@ private:
         });
     }
 
-    // Notices that the other side has gone.
+    // Notices that the server has crashed.
     void look_whether_it_is_there()
     {
         world_.after(world_.random.between(50ms, 200ms), [self = shared_from_this(), c = connection_] {
@@ -281,7 +280,7 @@ private:
         owner_->broken(why, std::move(lost));
     }
 
-    // What is under way arrives late, or up to some packet, or not at all.
+    // Messages under way arrive late: all of them, those up to some packet, or none.
     std::vector<std::function<void()>> part(std::string_view why)
     {
         auto const c = std::exchange(connection_, {});
@@ -289,7 +288,7 @@ private:
         c->broken = true;
         if (!c->unanswered.empty()) {
             c->late_up_to = c->unanswered.front()->number - 1 + world_.random.below(c->unanswered.size() + 1);
-            constexpr clock::duration late_max = 3s;  // by milliseconds as often as by seconds
+            constexpr clock::duration late_max = 3s;  // milliseconds are as likely as seconds
             c->late_by = world_.random.chance(0.5)   ? 0ms
                          : world_.random.chance(0.5) ? world_.random.spread(1ms, late_max)
                                                      : world_.random.between(0ms, late_max);
@@ -306,7 +305,7 @@ private:
     process& process_;
     server& server_;
     asio::any_io_executor executor_;
-    owner* owner_ = nullptr;     ///< null after the end
+    owner* owner_ = nullptr;     ///< null after it was closed
     connection_ptr connection_;  ///< null while there is none
 };
 

@@ -22,7 +22,7 @@
 
 namespace redlock::sim {
 
-/// A user of locks: acquires, holds, extends, releases, cancels, forgets; over and over, at random.
+/// A user of locks: acquires, holds, extends, releases, cancels and drops them at random, again and again.
 class worker {
 public:
     worker(world& w, process& p, std::size_t number)
@@ -32,7 +32,7 @@ public:
 
     void start() { rest(); }
 
-    /// No new acquisitions; what is under way is cancelled.
+    /// Starts no new acquisitions, and cancels the call under way.
     void stop()
     {
         stopping_ = true;
@@ -56,28 +56,28 @@ public:
     bool shares() const noexcept { return (held_.empty() ? options_.mode : held_.mode()) != mode::exclusive; }
     void forget() { held_ = {}; }
 
-    /// Also of a lock that was lost.
+    /// The validity that is left, even after a loss.
     clock::duration rest_of_validity() const
     {
         return held_.empty() ? clock::duration(0)
                              : std::max(held_.valid_until() - process_.clock_now(), clock::duration(0));
     }
 
-    /// What is held must stay so.
+    /// Call this when the manager ends: a held lock must stay held.
     void manager_ends()
     {
         auto const& w = world_.conditions;
-        bool const keys_stay = !w.amnesia && w.eviction_every == 0ms && w.jump.every == 0ms;  // or it may be lost, and
-                                                                                              // rightly so
+        // Otherwise the lock may rightly be lost.
+        bool const keys_stay = !w.amnesia && w.eviction_every == 0ms && w.jump.every == 0ms;
         if (held_.held() && !released_ && keys_stay)
-            kept_until_ = held_.valid_until() - 300ms;  // less the margin by which a loss is told
+            kept_until_ = held_.valid_until() - 300ms;  // minus the margin of a loss
     }
 
-    /// What must be true after each step of its process.
+    /// Checks what must be true after each step of its process.
     void check() const
     {
         if (!held_.empty() && !released_ && !told_ && !held_.held() && process_.clock_now() < kept_until_)
-            world_.blame("{}: the end of the manager took {} away", name_, resources_text_);
+            world_.blame("{}: {} was lost because its manager has ended", name_, resources_text_);
         if (told_ && held_.held())
             world_.blame("{}: {} is held, although a loss was told", name_, resources_text_);
         if (watching_ && !told_ && !released_ && process_.undisturbed_for(1s)
@@ -85,7 +85,7 @@ public:
             world_.blame("{}: the loss of {} was not told", name_, resources_text_);
     }
 
-    /// At the end.
+    /// Call this at the end of the world.
     void check_all_completed() const
     {
         for (auto& c : calls_) {
@@ -95,7 +95,7 @@ public:
     }
 
 private:
-    static constexpr clock::duration slack = 20ms;  ///< for timers that ring a little late, and the like
+    static constexpr clock::duration slack = 20ms;  ///< for late timers and other small delays
 
     static char const* text(error_code const& ec)
     {
@@ -108,7 +108,7 @@ private:
     struct call {
         std::string what;
         clock::time_point begun;
-        clock::duration limit;  ///< zero: it waits for as long as it takes
+        clock::duration limit;  ///< zero: no limit
         clock::duration stalled;
         std::uint64_t stalls;
         int completions = 0;
@@ -133,25 +133,25 @@ private:
             world_.blame("{}: \"{}\" took {} ms, {} ms too long", name_, c.what, took / 1ms, (took - allowed) / 1ms);
     }
 
-    /// Since when a lock is free, as far as known, and how often it had been taken by then.
+    /// Since when a lock has been free, as far as known, and how often it had been granted by then.
     struct vacancy {
         clock::time_point since;
         std::uint64_t takings = 0;
     };
 
-    // Who waits must not sleep on while the lock is free.
-    void look_after(std::shared_ptr<call> const& waits, vacancy before)
+    // A waiter must not sleep while the lock is free.
+    void check_that_it_wakes(std::shared_ptr<call> const& waits, vacancy before)
     {
-        constexpr auto interval = 50ms, patience = 1250ms;  // a turn whose end was not told is over after a second
+        constexpr auto interval = 50ms, limit = 1250ms;  // without a notification, a turn is over after a second
         if (waits->completions > 0 || !process_.has_manager())
             return;
         auto const takings = takings_if_it_could_have_it();
         bool const could_have_it = takings && process_.in_touch_for(interval) && process_.is_first_for(resources_);
         if (!could_have_it || process_.asked_for(resources_) > before.since || before.takings != *takings)
             before = {world_.now, takings.value_or(0)};
-        else if (world_.now - before.since > patience)
-            return world_.blame("{}: {} is free, and it sleeps", name_, resources_text_);
-        process_.after(interval, [this, waits, before] { look_after(waits, before); });
+        else if (world_.now - before.since > limit)
+            return world_.blame("{}: {} is free, but the waiter sleeps", name_, resources_text_);
+        process_.after(interval, [this, waits, before] { check_that_it_wakes(waits, before); });
     }
 
     void rest()
@@ -207,7 +207,7 @@ private:
         resources_text_ = fmt::format("{}", fmt::join(resources_, any_ ? " or " : " and "));
         options_ = {.ttl = std::chrono::ceil<std::chrono::milliseconds>(random.spread(60ms, 3s))};
         if (random.chance(0.03))
-            eager_ = 50;  // so as to be there in the very moment in which somebody else's lock runs out
+            eager_ = 50;  // to ask at the very moment when somebody else's lock expires
         if (eager_ == 0 && random.chance(0.6))
             options_.wait = std::chrono::ceil<std::chrono::milliseconds>(random.spread(10ms, 3s));
         if (random.chance(0.4))
@@ -224,7 +224,7 @@ private:
             process_.wants(r);
         cancel_ = std::make_shared<asio::cancellation_signal>();
         auto const& s = process_.settings();
-        auto const steps = options_.mode == mode::upgradeable ? 2 : 1;  // the right to that comes first
+        auto const steps = options_.mode == mode::upgradeable ? 2 : 1;  // it acquires the right to upgrade first
         auto const limit = options_.wait + steps * (s.connect_timeout + 2 * s.node_timeout);
         auto const c = begin(fmt::format("{} {} for {} ms, waits {} ms{}", shares() ? "shares" : "acquires",
                                          resources_text_, options_.ttl.count(), options_.wait.count(),
@@ -238,28 +238,28 @@ private:
             process_.locks().async_acquire_any(resources_, options_, std::move(done));
         else
             process_.locks().async_acquire(resources_, options_, std::move(done));
-        // Unless keys go before the time that was told, or the news of it takes long.
+        // Not checked if keys go before the announced time, or if notifications take long.
         if (options_.wait > 0ms && options_.mode != mode::upgradeable && world_.conditions.jump.every == 0ms
             && world_.conditions.tail.longest < 1s)
-            look_after(c, {world_.now, 0});
+            check_that_it_wakes(c, {world_.now, 0});
         if (random.chance(0.1))
             cancel_some_time(100ms);
     }
 
-    // To whoever takes the ticket.
+    // Leaves the lock to the worker that takes the ticket.
     bool leave()
     {
         error_code ec;
         auto ticket = held_.detach(ec);
-        world_.tell("{} leaves {}: {}", name_, resources_text_, text(ec));
+        world_.tell("{} detaches {}: {}", name_, resources_text_, text(ec));
         if (ec) {
             bool const has_reason = ec == errc::contended || ec == errc::invalid_argument;
             if (held_.held() && !has_reason && process_.undisturbed_for(1ms))
-                world_.blame("{}: {} is held, and cannot be left: \"{}\"", name_, resources_text_, text(ec));
+                world_.blame("{}: {} is held, but cannot be detached: \"{}\"", name_, resources_text_, text(ec));
             return false;
         }
         if (held_.held())
-            world_.blame("{}: {} is held after it was left", name_, resources_text_);
+            world_.blame("{}: {} is held after it was detached", name_, resources_text_);
         released_ = true;
         process_.has_released(ticket.token);
         world_.leave(std::move(ticket));
@@ -303,12 +303,12 @@ private:
     void release(lock_ticket const& ticket)
     {
         auto const& s = process_.settings();
-        auto const c = begin("releases what was left of " + resources_text_, s.connect_timeout + 2 * s.node_timeout);
+        auto const c = begin("releases the detached " + resources_text_, s.connect_timeout + 2 * s.node_timeout);
         process_.locks().async_release(
             ticket, asio::bind_cancellation_slot(cancel_->slot(), [this, c, keep = cancel_](error_code ec) {
                 end(*c);
                 cancel_.reset();
-                world_.tell("{} released what was left of {}: {}", name_, resources_text_, text(ec));
+                world_.tell("{} released the detached {}: {}", name_, resources_text_, text(ec));
                 if (ec && ec != errc::not_held && !is_excusable(*c, ec))
                     world_.blame("{}: {} cannot be released: \"{}\" without any fault", name_, resources_text_,
                                  text(ec));
@@ -335,7 +335,7 @@ private:
         ++world_.result.resumed;
         held_ = std::move(l);
         if (held_.token() != ticket.token || held_.fencing_token() != ticket.fencing_token)
-            world_.blame("{}: {} is another lock than that which was left", name_, resources_text_);
+            world_.blame("{}: the resumed {} is not the detached lock", name_, resources_text_);
         has_it(c);
     }
 
@@ -352,23 +352,23 @@ private:
 
     bool is_excusable(call const& c, error_code ec) const
     {
-        // Who waits behind another hears of what that one has met, in the round before its pause.
+        // A waiter behind another one gets the outcome of its latest round, which began before a pause.
         bool const met_by_another = ec == errc::no_quorum && !process_.undisturbed_for(500ms);
-        // Who has stood still has not prolonged his lease meanwhile: little of it may be left.
+        // A paused process has not prolonged its lease, so little of the lease may be left.
         bool const lease_is_short = ec == errc::validity_exhausted && world_.conditions.stores != store_kind::redis
                                     && !process_.undisturbed_for(max_ttl);
         return ec == asio::error::operation_aborted || !world_.conditions.is_faultless()
                || c.stalls != process_.stalls() || met_by_another || lease_is_short;
     }
 
-    // Of any of several the one that it has: the others are none of its business any more.
+    // Checks what it got. With any of several, it is done with the others.
     void keep(std::span<std::string const> held)
     {
         bool const is_right =
             any_ ? held.size() == 1 && std::find(resources_.begin(), resources_.end(), held.front()) != resources_.end()
                  : std::equal(held.begin(), held.end(), resources_.begin(), resources_.end());
         if (!is_right)
-            world_.blame("{}: wanted {}, and got {}", name_, resources_text_, fmt::join(held, " and "));
+            world_.blame("{}: wanted {}, but got {}", name_, resources_text_, fmt::join(held, " and "));
         for (auto const& r : resources_) {
             if (any_ && r != held.front())
                 process_.is_done_with(r);
@@ -378,7 +378,8 @@ private:
         any_ = false;
     }
 
-    // How often it has been taken so far: all of it, or, if one is enough, those that it could have.
+    // How often the resources have been granted so far: all, or, if one is enough, those that it could get. Empty: it
+    // could get none.
     std::optional<std::uint64_t> takings_if_it_could_have_it()
     {
         auto const takings = [&](resource_set const& of) {
@@ -404,11 +405,11 @@ private:
             bool const excusable = is_excusable(c, ec);
             if (!excusable && ec != errc::contended)
                 world_.blame("{}: {}: \"{}\" without any fault", name_, resources_text_, text(ec));
-            // A release that must bring its script along comes behind the next acquisition, which is denied there; so
-            // does one on another of a database's connections.
+            // A release that must send its script again comes after the next acquisition, which is then denied. The
+            // same happens if a database gets them on different connections.
             bool const overtaken = world_.conditions.flush_every > 0ms || world_.conditions.stores != store_kind::redis;
             if (!excusable && !overtaken && resources_ == resource_set(private_resource_))
-                world_.blame("{}: {} is its own, but \"{}\"", name_, resources_text_, text(ec));
+                world_.blame("{}: nobody else uses {}, but \"{}\"", name_, resources_text_, text(ec));
             return done();
         }
         ++world_.result.acquired;
@@ -416,7 +417,7 @@ private:
         eager_ = 0;
         held_ = std::move(l);
         keep(held_.resources());
-        // Who joins others of his process has their number, and that is as good as their lock is.
+        // A reader that joins others of its process has their token, which is only as good as their lock.
         bool const is_older = !world_.conditions.exclusive && process_.has_several(held_.token());
         if (world_.fencing && !is_older)
             for (auto const& r : resources_)
@@ -432,7 +433,7 @@ private:
             end(*c);
             if (turn != turn_)
                 return;
-            if (ec != errc::lost) {  // released, by us or by the manager's end
+            if (ec != errc::lost) {  // released by this worker or by the manager's end
                 watching_ = false;
                 return;
             }
@@ -461,7 +462,7 @@ private:
     {
         auto const ttl = std::chrono::ceil<std::chrono::milliseconds>(world_.random.spread(60ms, 5s));
         bool const was_held = held_.held();
-        auto const rounds = options_.mode != mode::exclusive ? 3 : 1;  // once more after each upgrade and downgrade
+        auto const rounds = options_.mode != mode::exclusive ? 3 : 1;  // repeated after each change of mode
         auto const c = begin(fmt::format("extends {} to {} ms", resources_text_, ttl.count()),
                              rounds * process_.settings().node_timeout);
         held_.async_extend(ttl, [this, c, was_held, next = std::move(next)](error_code ec) {
@@ -485,26 +486,26 @@ private:
         auto const c = begin(fmt::format("upgrades {}, waits {} ms", resources_text_, wait.count()), limit);
         cancel_ = std::make_shared<asio::cancellation_signal>();
         held_.async_upgrade(
-            wait, asio::bind_cancellation_slot(
-                      cancel_->slot(), [this, c, was_held, next = std::move(next), keep = cancel_](error_code ec) {
-                          end(*c);
-                          cancel_.reset();
-                          world_.tell("{} upgraded {}: {}", name_, resources_text_, text(ec));
-                          if (!ec && !was_held)
-                              world_.blame("{}: {} was not held, and was upgraded", name_, resources_text_);
-                          if (!ec)
-                              ++world_.result.upgraded;
-                          if (!ec && world_.fencing)
-                              for (auto const& r : resources_)
-                                  world_.note_token(r, name_, c->begun, held_.fencing_token(), false);
-                          if (ec && !held_.empty() && !shares())
-                              world_.blame("{}: has {} alone in spite of \"{}\"", name_, resources_text_, text(ec));
-                          world_.check_exclusion();
-                          next();
-                      }));
+            wait, asio::bind_cancellation_slot(cancel_->slot(), [this, c, was_held, next = std::move(next),
+                                                                 keep = cancel_](error_code ec) {
+                end(*c);
+                cancel_.reset();
+                world_.tell("{} upgraded {}: {}", name_, resources_text_, text(ec));
+                if (!ec && !was_held)
+                    world_.blame("{}: {} was not held, and was upgraded", name_, resources_text_);
+                if (!ec)
+                    ++world_.result.upgraded;
+                if (!ec && world_.fencing)
+                    for (auto const& r : resources_)
+                        world_.note_token(r, name_, c->begun, held_.fencing_token(), false);
+                if (ec && !held_.empty() && !shares())
+                    world_.blame("{}: holds {} exclusively in spite of \"{}\"", name_, resources_text_, text(ec));
+                world_.check_exclusion();
+                next();
+            }));
         if (world_.random.chance(0.1))
             cancel_some_time(10ms);
-        if (world_.random.chance(0.2))  // a renewal at the same time
+        if (world_.random.chance(0.2))  // an extension at the same time
             extend([] {});
     }
 
@@ -517,7 +518,7 @@ private:
             next();
         });
         if (!shares())
-            world_.blame("{}: has {} alone after the call of the downgrade", name_, resources_text_);
+            world_.blame("{}: holds {} exclusively after the call of the downgrade", name_, resources_text_);
     }
 
     void let_go()
@@ -528,7 +529,7 @@ private:
         if (may_leave && random.chance(0.6) && leave())
             return done();
         auto const way = random.fraction();
-        if (way < 0.2 && watching_ && !told_ && !stopping_ && waited_ < 5) {  // until it is lost
+        if (way < 0.2 && watching_ && !told_ && !stopping_ && waited_ < 5) {  // waits for the loss
             ++waited_;
             return process_.after(500ms, [this] { let_go(); });
         }
@@ -595,17 +596,17 @@ private:
     process& process_;
     std::string const name_;
     std::string const private_resource_;
-    resource_set resources_{};    ///< which it wants, or has
-    bool any_ = false;            ///< it wants one of them
+    resource_set resources_{};    ///< that it wants or has
+    bool any_ = false;            ///< one of them is enough
     std::string resources_text_;  ///< for people
     acquire_options options_;
     lock held_;
     bool idle_ = true;
     bool stopping_ = false;
-    bool told_ = false;  ///< of a loss
+    bool told_ = false;  ///< the loss was reported
     bool watching_ = false;
     bool released_ = false;
-    clock::time_point kept_until_{};  ///< in spite of the manager's end
+    clock::time_point kept_until_{};  ///< it must be held until then, although the manager has ended
     int steps_left_ = 0;
     int waited_ = 0;
     int eager_ = 0;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr clock::duration time_of_faults = 15s;
 
-// The heap's front is what happens first.
+// The front of the heap is the next event.
 constexpr auto later = [](auto const& a, auto const& b) {
     return std::pair(a.when, a.number) > std::pair(b.when, b.number);
 };
@@ -58,7 +58,7 @@ world::world(profile const& p, std::uint64_t seed, bool tracing, scenario const*
 
 world::~world()
 {
-    // Servers and events refer to processes; processes must go while the world is still there.
+    // Servers and events refer to processes, so the processes are destroyed first, while the world still exists.
     processes.clear();
     events_.clear();
 }
@@ -72,7 +72,7 @@ void world::make_servers()
     }
     using namespace std::string_view_literals;
     static constexpr std::array redis{"r"sv, "rr"sv, "rrr"sv, "rrr"sv, "rrr"sv, "rrrr"sv, "rrrrr"sv, "rrrrr"sv};
-    static constexpr std::array table{"t"sv, "t"sv, "t"sv, "tt"sv, "ttt"sv};  // that is what one has
+    static constexpr std::array table{"t"sv, "t"sv, "t"sv, "tt"sv, "ttt"sv};  // most users have one database
     static constexpr std::array session{"s"sv, "s"sv, "s"sv, "ss"sv, "sss"sv};
     static constexpr std::array mixed{"rrt"sv, "rtt"sv, "rrrtt"sv};
     static constexpr std::array mixed_with_sessions{"rrt"sv, "rrs"sv, "rts"sv, "rss"sv, "rrrts"sv};
@@ -103,7 +103,7 @@ void world::add_server(char kind)
         servers.push_back(std::make_unique<server>(*this, i, rate));
 }
 
-// Each seed goes without some of its profile's faults: one may hide what another would show.
+// Each seed leaves out some faults of its profile, because one may hide what another would show.
 void world::choose_conditions(profile const& p)
 {
     auto const sometimes = [&](auto& fault) {
@@ -164,7 +164,7 @@ void world::note_token(std::string const& resource, std::string const& who, cloc
                        std::uint64_t token, bool shares)
 {
     auto& h = tokens_[resource];
-    // A writer's is above all that were given out, a reader's not below those of writers.
+    // A writer's token is above all earlier tokens. A reader's token is not below those of earlier writers.
     auto const& above = shares ? h.of_writers : h.of_all;
     auto const before =
         std::upper_bound(above.begin(), above.end(), begun, [](auto t, auto& e) { return t <= e.first; });
@@ -231,7 +231,7 @@ bool world::majority_has(lock_ticket const& t) const
     return static_cast<std::size_t>(having) >= core::majority(servers.size());
 }
 
-// Asked of each under its own clock, also of one that stands still.
+// Asks each process under its own clock, even if it is paused.
 void world::find_what_is_held()
 {
     held_.clear();
@@ -267,12 +267,12 @@ void world::check_exclusion()
         blame("{} of {} slots are held", taken, slots_in_all);
 }
 
-// Those who wait for each other do so for ever. Time in which something is wrong does not count; but news may take
-// their time. Where servers do not tell of changes, whoever asks more often comes first. And the wish of a set that
-// waits for another name keeps readers out for a second.
+// Calls in a deadlock wait for ever. Time during a fault does not count, but notifications may be slow. If servers do
+// not notify, the client that asks most often comes first. The wish of a set that waits for another name keeps readers
+// out for a second.
 void world::look_for_deadlocks(clock::duration passed)
 {
-    if (conditions.jump.every > 0ms)  // locks may last longer than was told
+    if (conditions.jump.every > 0ms)  // locks may last longer than announced
         return;
     bool const calm = std::ranges::all_of(processes, [passed](auto& p) { return p->in_touch_for(passed); });
     std::list<wait const*> all;
@@ -286,8 +286,8 @@ void world::look_for_deadlocks(clock::duration passed)
     }
     find_what_is_held();
     auto const news = conditions.delay_max + conditions.tail.longest + conditions.reply_tail.longest;
-    auto const patience = (servers_tell ? 3s : 6s) + 20 * news;
-    if (auto const found = who_waits_for_ever(all, held_, patience); !found.empty())
+    auto const limit = (servers_tell ? 3s : 6s) + 20 * news;
+    if (auto const found = find_deadlock(all, held_, limit); !found.empty())
         blame("{}", found);
 }
 
@@ -318,11 +318,11 @@ void world::begin_faults()
     repeatedly(conditions.partition.every, [this] {
         auto& p = *processes[random.below(processes.size())];
         auto const length = random.spread(10ms, conditions.partition.longest);
-        // From one server, or from many.
+        // The partition separates the process from one server or from many.
         auto const share = random.fraction();
         for (auto& s : servers) {
             if (random.chance(share)) {
-                tell("{} and {} lose sight of each other for {} ms", p.name(), s->name, length / 1ms);
+                tell("{} and {} cannot reach each other for {} ms", p.name(), s->name, length / 1ms);
                 partition(p, *s) = now + length;
                 p.disturbed_until(*s, now + 2 * length);
             }
@@ -354,7 +354,7 @@ void world::begin_faults()
         crash(s);
         if (!conditions.rolls || !random.chance(0.3))
             return;
-        // One server after the other restarts, then a process that has seen none of it begins.
+        // One server after the other restarts. Then a process begins that has seen none of that.
         clock::duration when{0};
         for (auto& other : servers) {
             when += random.spread(1ms, 50ms);
@@ -423,8 +423,8 @@ void world::begin_faults_of_stores()
     });
 }
 
-// Whether, once @p s has restarted, one of the servers is still older than any lock; otherwise they would be taken for
-// newly started.
+// Whether one of the servers is still older than any lock after a restart of @p s. Otherwise the servers would be taken
+// for newly started ones.
 bool world::spares_an_old_one(server const& s) const
 {
     std::size_t old = 0;

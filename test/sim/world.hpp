@@ -27,40 +27,40 @@ class server;
 class worker;
 class world;
 
-/// No lock lives longer.
+/// The longest ttl.
 inline constexpr std::chrono::milliseconds max_ttl = 5s;
 
-/// Of which workers want any one.
+/// The number of slots of which workers want any one.
 inline constexpr std::size_t slots_in_all = 3;
 
-/// What one seed has led to.
+/// The result of one seed.
 struct outcome {
-    std::string violation;        ///< of a promise; empty if all were kept
-    std::uint64_t disorders = 0;  ///< fencing tokens out of order, where that is not promised
-    std::uint64_t overlaps = 0;   ///< two holders at once, in a profile that does not promise otherwise
+    std::string violation;        ///< the first broken promise; empty: none
+    std::uint64_t disorders = 0;  ///< fencing tokens out of order, if the profile allows them
+    std::uint64_t overlaps = 0;   ///< two holders at once, if the profile allows them
     std::uint64_t acquired = 0;
-    std::uint64_t upgraded = 0;  ///< of what was shared
-    std::uint64_t resumed = 0;   ///< of what was left by another
+    std::uint64_t upgraded = 0;  ///< shared locks
+    std::uint64_t resumed = 0;   ///< locks that another worker had left
     std::uint64_t faults = 0;
-    clock::duration time{0};  ///< virtual
-    std::string trace;        ///< if it was asked for
+    clock::duration time{0};  ///< virtual time
+    std::string trace;        ///< the history, if it was wanted
 };
 
-/// What a world is made of, in place of what chance would choose and of the library's workers.
+/// The parts of a world, in place of random servers and of the library's workers.
 struct scenario {
     std::size_t servers = 1;
     bool fencing = false;
     std::function<std::unique_ptr<server>(world&, std::size_t index, double rate)> make_server;
-    std::function<std::shared_ptr<void>(process&)> program;  ///< what a process runs; it outlives the event loop
+    std::function<std::shared_ptr<void>(process&)> program;  ///< what a process runs; destroyed after the event loop
 };
 
-/** Time, chance, and all that happens, in its order.
+/** The time, the random numbers, and all events in their order.
 
-    Time is true time; each process and each server has a clock of its own that is wrong in its own way.
+    Time is true time. Each process and each server has a clock of its own, with an error of its own.
 */
 class world {
 public:
-    /// @param instead  null: the library's workers
+    /// @param instead null: the library's workers
     world(profile const& p, std::uint64_t seed, bool tracing, scenario const* instead = nullptr);
     ~world();
     world(world const&) = delete;
@@ -68,14 +68,14 @@ public:
 
     outcome run();
 
-    /// Runs @p what at @p when, or now if that is over. Events at the same moment happen in the order of the calls.
+    /// Runs @p what at @p when, or now if that is over. Events of the same moment run in the order of the calls.
     void at(clock::time_point when, std::function<void()> what);
     void after(clock::duration d, std::function<void()> what) { at(now + d, std::move(what)); }
 
-    /// Lets everything happen up to @p end. May be called from within an event: somebody stands still meanwhile.
+    /// Runs all events up to @p end. An event may call this: a process is paused meanwhile.
     void run_until(clock::time_point end);
 
-    /// A line of the history.
+    /// Writes a line of the history.
     template <class... Args>
     void tell(fmt::format_string<Args...> format, Args&&... args)
     {
@@ -83,7 +83,7 @@ public:
             write(fmt::format(format, std::forward<Args>(args)...));
     }
 
-    /// A promise was broken. The first one counts.
+    /// Reports a broken promise. The first one counts.
     template <class... Args>
     void blame(fmt::format_string<Args...> format, Args&&... args)
     {
@@ -101,40 +101,40 @@ public:
     void begin_faults();
     void end_faults();
 
-    /// Whether a fault may happen still; the end of a world is quiet.
+    /// Whether faults may still happen; a world ends without faults.
     bool faults_on() const noexcept { return faults_on_; }
 
-    /// Messages between them are held up until then.
+    /// Until when messages between them are held up.
     clock::time_point& partition(process const&, server const&);
 
-    /// A fencing token was given out: it must be new, and higher than those that were given out before it was @p begun.
-    /// Who @p shares the lock has one that is not below those of who had it alone.
+    /// Checks a fencing token that was given out. It must be new, and higher than all that were given out before its
+    /// acquisition had @p begun. If it @p shares, it must not be below those of earlier writers.
     void note_token(std::string const& resource, std::string const& who, clock::time_point begun, std::uint64_t token,
                     bool shares);
 
-    /// How often a server has granted one of these so far, if all are free on a quorum, or @p whom holds them there;
-    /// otherwise nothing.
+    /// How often a server has granted one of these resources so far, if all are free on a quorum, or if @p whom holds
+    /// them there. Otherwise nothing.
     std::optional<std::uint64_t> takings_if_free(resource_set const&, process const& whom) const;
     void note_taking(std::string_view key) { ++takings_[std::string(key)]; }
 
-    // Tickets that nobody has: two who had the same would not exclude each other.
+    // Tickets that no worker has. Two workers with the same ticket would not exclude each other.
     void leave(lock_ticket);
     bool has_tickets() const noexcept { return !tickets_.empty(); }
-    lock_ticket take_ticket();                                                       ///< any
+    lock_ticket take_ticket();                                                       ///< a random one
     bool was_left(std::string const& token) const { return left_.contains(token); }  ///< at least once
     bool majority_has(lock_ticket const&) const;                                     ///< now
 
-    /// Whether an exclusion was broken, everywhere.
+    /// Checks exclusion in all processes.
     void check_exclusion();
 
-    profile conditions;  ///< the profile, less what this seed goes without
+    profile conditions;  ///< the profile, without the faults that this seed leaves out
     dice random;
-    dice splits;  ///< where the bytes of servers are split; apart, so that it changes nothing else
+    dice splits;  ///< where messages are split; separate, so that it changes nothing else
     clock::time_point now;
     bool fencing = false;
     std::size_t fence_quorum = 0;
-    bool servers_tell = true;              ///< of changes; otherwise they are asked now and then
-    bool servers_end_connections = false;  ///< the earlier one of a process that connects again, if it asks
+    bool servers_tell = true;              ///< that keys have changed; otherwise clients ask now and then
+    bool servers_end_connections = false;  ///< a process that connects again may end its earlier connection
     std::vector<std::unique_ptr<server>> servers;
     std::vector<std::unique_ptr<process>> processes;
     outcome result;
@@ -164,13 +164,13 @@ private:
     std::vector<event> events_;  // a heap
     std::uint64_t last_number_ = 0;
     unsigned incarnations_ = 0;
-    std::vector<claim> held_;  // kept for its memory
+    std::vector<claim> held_;  // a member to reuse its memory
     std::vector<clock::time_point> partitions_;
 
     struct token_history {
         std::set<std::uint64_t> all;
-        std::vector<std::pair<clock::time_point, std::uint64_t>> of_all, of_writers;  ///< the highest so far, by when
-                                                                                      ///< it was given out
+        /// The highest token so far, by the time when it was given out.
+        std::vector<std::pair<clock::time_point, std::uint64_t>> of_all, of_writers;
     };
     std::map<std::string, token_history> tokens_;   ///< by resource
     std::map<std::string, std::uint64_t> takings_;  ///< by key
@@ -178,7 +178,7 @@ private:
     std::set<std::string> left_;  ///< by token
 };
 
-/// The seed of all chance in a world: another one for each profile and seed.
+/// The seed of all random numbers of a world, different for each profile and seed.
 std::uint64_t stream_of_chance(profile const&, std::uint64_t seed);
 
 outcome simulate(profile const&, std::uint64_t seed, bool tracing = false);

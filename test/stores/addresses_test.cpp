@@ -1,4 +1,4 @@
-// Addresses that are wrong. No server is needed.
+// Wrong addresses of stores. These tests need no server.
 
 #include "stores/store.hpp"
 
@@ -26,7 +26,7 @@ std::string refusal_of(std::string const& url)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(addresses_that_are_wrong_are_refused_with_the_way_out_and_no_secret)
+BOOST_AUTO_TEST_CASE(lock_manager_with_a_wrong_address_names_the_way_out_and_no_secret)
 {
     for (auto const& [words, urls] : wrong_addresses) {
         for (auto const& url : urls) {

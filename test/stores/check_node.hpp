@@ -12,7 +12,7 @@
 
 namespace redlock::test {
 
-/// The suite of all nodes. On a machine where everything else is busy a connection may take seconds.
+/// Runs the node suite. The connect timeout is long, because a connection may take seconds on a busy machine.
 inline void check_node(std::string const& url)
 {
     auto kind = this_store::kind();

@@ -1,4 +1,5 @@
-// Processes that take one lock in turn while the server is killed, stopped, and started again. Others start meanwhile.
+// Several processes acquire one lock while the server is killed, paused and started again. Further processes start
+// meanwhile.
 
 #include "stores/store.hpp"
 #include "support/counting_processes.hpp"
@@ -9,7 +10,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(faults, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(acquire_while_the_server_is_killed_and_stopped_meets_nobody)
+BOOST_AUTO_TEST_CASE(acquire_while_the_server_is_killed_and_stopped_has_one_holder)
 {
     this_store::server s(this_store::durable);
     auto const faults = [&](counting_on const& some_more) { disturb(s, some_more, this_store::life); };

@@ -2,7 +2,7 @@
 
 #include "support/only_if.hpp"
 #include "support/real_servers.hpp"
-#include "this_store.hpp"  // of the folder of each store: the cases in test/stores are compiled for each of them
+#include "this_store.hpp"  // each store has its own; the cases in test/stores are compiled for each store
 
 #include <redlock/config.hpp>
 
@@ -16,26 +16,26 @@ namespace redlock::test {
 
 inline auto only_with_server() { return only_if(this_store::is_here(), this_store::missing); }
 
-/// One for all cases that do it no harm. What is committed need not last.
+/// One server for all cases that leave it intact. It need not be durable.
 inline this_store::server& server()
 {
     static this_store::server one(this_store::quick);
     return one;
 }
 
-/// What most cases begin with.
+/// The fixture of most cases.
 struct event_loop {
     real_servers r{0};
 };
 
-/// A node by itself.
+/// A node without a manager.
 inline std::shared_ptr<node> make_node(std::string const& url, config const& c = {})
 {
     auto const claim = [](std::string const&, std::string const&) { return std::string(); };
     return this_store::make().make(url, c, {.claim = claim});
 }
 
-/// Of a manager of one more node; what is not @p special has patience.
+/// The settings @p special with one more node, and a long node_timeout unless it is set.
 inline config on(std::string url, config special = {})
 {
     special.nodes.push_back(std::move(url));
@@ -45,7 +45,7 @@ inline config on(std::string url, config special = {})
     return special;
 }
 
-/// A lock that is granted.
+/// Acquires a lock, which must succeed.
 inline lock hold(real_servers& r, lock_manager& locks, std::string const& name, acquire_options const& o = {})
 {
     auto won = r.acquire(locks, name, o);
@@ -53,7 +53,7 @@ inline lock hold(real_servers& r, lock_manager& locks, std::string const& name, 
     return std::move(won.held);
 }
 
-/// What is said of the only node, which has no vote. Passwords are not.
+/// The report about the only node of a failed acquisition. The message must not contain the password.
 inline node_report trouble_of(real_servers::outcome const& tried)
 {
     BOOST_TEST(tried.ec.failed());

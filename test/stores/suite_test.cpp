@@ -1,4 +1,4 @@
-// A node of the store passes the suite of all nodes.
+// Runs the node suite for a node of the store.
 
 #include "stores/check_node.hpp"
 
@@ -8,6 +8,6 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(node_suite, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(a_real_server) { check_node(server().url(this_store::patient)); }
+BOOST_AUTO_TEST_CASE(store_server_passes_the_suite) { check_node(server().url(this_store::patient)); }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -7,7 +7,7 @@
 
 namespace redlock::test {
 
-/// A completion token: a future of what an operation completes with, its error too. For threads that run no event loop.
+/// A completion token that returns a future of all results, the error included. For threads without an event loop.
 inline auto as_future()
 {
     return boost::asio::use_future([](auto... results) { return std::tuple(std::move(results)...); });

@@ -11,7 +11,7 @@
 
 namespace redlock::test {
 
-/// An operation that keeps its keys and the reply.
+/// An operation that owns its keys, and stores its reply.
 struct asked_operation final : node_operation {
     explicit asked_operation(node_command command = {}, std::vector<std::string> of = {})
         : c(command), keys(std::move(of))

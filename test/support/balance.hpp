@@ -4,7 +4,7 @@
 
 namespace redlock::test {
 
-/// Whether all that has begun has an end, or is held. Of a manager with nothing under way.
+/// Whether the counters of an idle manager agree: each acquisition has an outcome, and each lock has ended or is held.
 inline bool is_balanced(stats const& s)
 {
     auto const failed = s.contended + s.no_quorum + s.validity_exhausted + s.quarantined + s.cancelled + s.failed;

@@ -1,5 +1,5 @@
-# For tests of pages, to be sourced: goes to folder $1 and sets CHROMIUM and NODE_PATH. What is missing it installs, where it may;
-# exit status 77: it cannot be had here.
+# Tests of pages source this file. It changes to folder $1, sets CHROMIUM and NODE_PATH, and installs what is missing if it may.
+# The exit status is 77 if the browser or Node.js is not available.
 skip() { echo "skipped: $*"; exit 77; }
 
 mkdir -p "$1"

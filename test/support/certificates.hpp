@@ -11,7 +11,7 @@ namespace redlock::test {
 
 using testbed::local_server;
 
-/// A certificate authority of the test's own, and what it has signed.
+/// A certificate authority for the test, and the certificates that it has signed.
 struct certificates {
     certificates()
     {
@@ -19,7 +19,7 @@ struct certificates {
         sign("server", "DNS:localhost,IP:127.0.0.1");
         sign("client", "DNS:client");
         sign("elsewhere", "DNS:elsewhere.example");
-        sign("localhost", "IP:127.0.0.1");  // whose common name is what we ask for
+        sign("localhost", "IP:127.0.0.1");  // only the common name is the requested host
     }
 
     void sign(std::string const& name, std::string const& names)
@@ -30,7 +30,7 @@ struct certificates {
              + ".csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile ext -out " + name + ".pem");
     }
 
-    /// Signs what is valid only between two moments, such as "20010101000000Z".
+    /// Signs a certificate that is valid only from @p begin to @p end, such as "20010101000000Z".
     void sign_for(std::string const& name, std::string const& begin, std::string const& end)
     {
         sign(name, "DNS:localhost");
@@ -54,7 +54,7 @@ struct certificates {
     testbed::temporary_folder folder;
 };
 
-/// A server that speaks TLS on one port, and without it on the other, for the test to look at it.
+/// A server with TLS on `port`. The test looks at it on its other port, without TLS.
 struct tls_server {
     explicit tls_server(certificates const& c, std::string const& identity = "server",
                         std::string const& clients = "no")

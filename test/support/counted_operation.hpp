@@ -13,7 +13,7 @@
 
 namespace redlock::test {
 
-/// An operation that counts how often its command is read and how often it is asked whether it was withdrawn.
+/// An operation that counts the calls of its functions command() and withdrawn().
 class counted_operation final : public node_operation {
 public:
     counted_operation(node_command c, std::string key, std::size_t& looks)
@@ -41,10 +41,10 @@ private:
     std::size_t& looks_;
 };
 
-/// Many operations, and the sum of their looks.
+/// Many operations, and the sum of these calls.
 struct counted_operations {
     static constexpr std::size_t count = 10'000;
-    static constexpr std::size_t few = 40;  // looks at each
+    static constexpr std::size_t few = 40;  // calls for each operation
 
     std::shared_ptr<counted_operation> make(node_command c, std::size_t i)
     {

@@ -30,13 +30,13 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds counting_ttl = 500ms;
 
-/// What the processes have in common.
+/// The data that the processes share.
 struct shared_counter {
     std::atomic<int> inside{0};
     std::atomic<long> entered{0}, newly_entered{0}, met{0};
     std::atomic<std::uint64_t> last_token{0}, old_tokens{0};
     std::atomic<bool> over{false};
-    long plain = 0;  // without the lock two would write the same
+    long plain = 0;  // not atomic: without the lock, two processes would write the same number
 };
 
 class shared_memory {
@@ -54,14 +54,14 @@ private:
     shared_counter* const counter_;
 };
 
-/// How a manager of a newcomer lives.
+/// The life of a manager in a process of newcomers.
 struct newcomer_life {
     std::chrono::milliseconds time = 150ms;
-    /// It shuts down. Otherwise it leaves without a word, and what it holds is there until its session ends.
+    /// True: the manager shuts down. False: its context is destroyed, and its locks stay until the session ends.
     bool says_farewell = false;
 };
 
-/// @p end: of a newcomer.
+/// Increments the counter under the lock until `over`, or until @p end.
 inline asio::awaitable<void> count(lock_manager& locks, shared_counter& c,
                                    clock::time_point end = clock::time_point::max(), bool farewell = true)
 {
@@ -95,7 +95,7 @@ inline int count_in_process(config const& settings, shared_counter& c)
     return 0;
 }
 
-/// One manager after the other, so that some start in the middle of whatever happens.
+/// Runs one manager after the other, so that some start in the middle of a fault.
 inline int count_as_newcomers(config const& settings, shared_counter& c, newcomer_life const& life)
 {
     while (!c.over) {
@@ -108,11 +108,11 @@ inline int count_as_newcomers(config const& settings, shared_counter& c, newcome
     return 0;
 }
 
-/// Returns when the processes have counted on.
+/// A function that returns when the processes have counted on.
 using counting_on = std::function<void()>;
 
-/// Four processes, and @p newcomers, count under one lock while @p faults happen, and after each. Nobody meets anybody,
-/// and tokens grow.
+/// Four processes and @p newcomers count under one lock during and after @p faults. The test fails if two processes
+/// hold the lock at once, or if a token is not above the last one.
 inline void count_in_turn(config settings, std::function<void(counting_on const&)> const& faults, int newcomers = 0,
                           newcomer_life const& life = {})
 {
@@ -147,7 +147,7 @@ inline void count_in_turn(config settings, std::function<void(counting_on const&
     BOOST_TEST(c->old_tokens == 0u);
 }
 
-/// It stands still for longer than its locks last: @p life.
+/// Stops the server for longer than @p life, the time that its locks last.
 template <class Server>
 void stop_for_longer_than(std::chrono::milliseconds life, Server& s)
 {
@@ -156,7 +156,7 @@ void stop_for_longer_than(std::chrono::milliseconds life, Server& s)
     s.resume();
 }
 
-/// Of a cluster: the leader stands still for longer than sessions last, and goes on when the others have been of use.
+/// Stops the leader of a cluster for longer than a session lasts. Meanwhile the other members serve locks.
 template <class Cluster>
 void stop_leader(Cluster& cluster, counting_on const& some_more, std::chrono::milliseconds session)
 {
@@ -168,7 +168,7 @@ void stop_leader(Cluster& cluster, counting_on const& some_more, std::chrono::mi
     leader.resume();
 }
 
-/// Kills a server and starts it again; when it has been of use, it stands still.
+/// Kills a server and starts it again. When it has granted locks, it is stopped for longer than @p life.
 template <class Server>
 void disturb(Server& s, counting_on const& some_more, std::chrono::milliseconds life = counting_ttl)
 {

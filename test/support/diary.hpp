@@ -14,10 +14,10 @@
 
 namespace redlock::test {
 
-/// Writes down what it is told, a line for each event.
+/// An observer that writes a line for each event.
 class diary : public observer {
 public:
-    /// What has been written since the last call.
+    /// Returns the lines since the last call.
     std::vector<std::string> read() { return std::exchange(lines_, {}); }
 
     void acquisition_begun(events::acquisition_begun const& e) override
@@ -131,7 +131,7 @@ private:
     std::vector<std::string> lines_;
 };
 
-/// One line below the other, so that a difference can be read.
+/// Joins the lines with line feeds, so that a difference is easy to read.
 inline std::string in_lines(std::vector<std::string> const& lines)
 {
     return fmt::format("\n{}\n", fmt::join(lines, "\n"));

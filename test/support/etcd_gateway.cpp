@@ -20,7 +20,7 @@ using stores::etcd::text;
 
 constexpr int invalid_argument = 3, not_found = 5;
 
-/// Nothing was done, and why.
+/// An error: the request has changed nothing.
 struct refused {
     std::string_view why;
     int code;
@@ -121,7 +121,7 @@ void etcd_gateway::elect()
         l.expires = std::max(l.expires, time() + l.ttl);
 }
 
-// Transactions: all conditions are judged before anything is done.
+// Transactions: all conditions are evaluated before the first change.
 
 etcd_gateway::object etcd_gateway::transaction(object const& asked)
 {
@@ -239,7 +239,7 @@ void etcd_gateway::erase(std::string const& key)
     commit(std::move(after));
 }
 
-// Tells of what is deleted.
+// Replaces the values, and notifies the watches of deleted keys.
 void etcd_gateway::commit(values after)
 {
     auto const before = std::exchange(values_, std::move(after));

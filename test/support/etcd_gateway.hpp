@@ -16,8 +16,8 @@
 
 namespace redlock::test {
 
-/// What an etcd cluster does with the texts of its JSON gateway, as far as locks need it. It loses nothing, and answers
-/// for a majority.
+/// A model of an etcd cluster behind its JSON gateway, with the requests that locks need. It loses no data, and its
+/// answers are those of a majority.
 class etcd_gateway {
 public:
     using object = stores::etcd::json::object;
@@ -25,10 +25,10 @@ public:
 
     virtual ~etcd_gateway() = default;
 
-    /// @return the answer, or an error in its place
+    /// Carries out a request. @return the answer, or an error object
     object carry_out(std::string_view path, std::string const& body);
 
-    /// A message of a stream. @p tell: how to reach the sender.
+    /// Handles a message of a watch stream. @p tell sends messages to its client.
     void hear(std::weak_ptr<void const> const& from, std::string const& message, told tell);
 
 protected:
@@ -42,21 +42,21 @@ protected:
 
     explicit etcd_gateway(std::string id) : id_(std::move(id)) {}
 
-    /// What its clock shows.
+    /// The time of its clock.
     virtual clock::time_point time() const = 0;
     virtual void note(std::string_view /*lease*/, std::string_view /*what*/) const {}
-    /// Something has been set or deleted.
+    /// Called after keys were set or deleted.
     virtual void changed(values const& /*before*/) {}
 
     object error(std::string_view why, int code) const;
     values const& all() const noexcept { return values_; }
     void erase(std::string const& key);
     void forget_watches() { watches_.clear(); }
-    /// A new leader lets each lease begin anew.
+    /// Elects a new leader, which restarts the time of each lease.
     void elect();
     std::vector<std::string> leases_that_are_over() const;
-    /// A leader that was stopped does not know what the new one has done for them. When it goes on, it ends those that
-    /// it knew by its own clock.
+    /// A leader that was stopped does not know that the new leader has restarted the leases. When it is resumed, it
+    /// ends the leases that have expired by its own clock.
     std::vector<std::string> leases_that_a_stopped_leader_ends(clock::time_point stopped) const;
     void end(std::string const& lease);
 
@@ -92,7 +92,7 @@ private:
     std::map<std::string, lease> leases_;
     std::int64_t last_lease_ = 0;
     std::vector<watch> watches_;
-    std::vector<std::pair<std::string, std::int64_t>> deleted_;  ///< and at which revision
+    std::vector<std::pair<std::string, std::int64_t>> deleted_;  ///< deleted keys, and the revisions of their deletion
 };
 
 }  // namespace redlock::test

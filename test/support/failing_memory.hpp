@@ -6,8 +6,8 @@
 
 namespace redlock::test {
 
-/// Makes one allocation fail. Include it in one file of a program: it replaces `operator new`. Do not use it with
-/// sanitizers: they have their own, and report the task whose handler could not be called for want of memory.
+/// Makes one allocation fail. It replaces `operator new`, so include it in one file of a program. Do not use it with
+/// sanitizers: they replace `operator new`, too, and report the task whose handler was not called for lack of memory.
 struct failing_memory {
     static inline thread_local int in = 0;  ///< which of the next allocations fails; 0: none
 

@@ -23,15 +23,16 @@
 
 namespace redlock::test {
 
-/** A server on loopback that speaks the protocol and has no keys: what it is asked it writes down, and what it answers
-    the test may decide, command by command. For what a real server does too seldom, or not in this version. It runs in
-    the test's own event loop.
+/** A server on loopback that speaks RESP and has no keys. It records the commands, and the test may decide each answer.
+
+    Tests use it for answers that a real server gives rarely, or only in another version. It runs in the event loop of
+    the test.
 */
 class fake_redis {
 public:
     using command = test::command;
 
-    /// In place of a reply: the connection ends.
+    /// As an answer, it closes the connection.
     static constexpr std::string_view hang_up = "";
 
     explicit fake_redis(boost::asio::io_context& context)
@@ -42,26 +43,26 @@ public:
 
     std::string url() const { return "redis://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()); }
 
-    /// The bytes to answer; nothing: the usual ones, which say yes.
+    /// Returns the bytes of the answer; nothing: the usual answer, which is a success.
     std::function<std::optional<std::string>(command const&)> answer = [](command const&) { return std::nullopt; };
 
-    std::string first_words;                  ///< sent to each client before it asks anything
-    std::chrono::microseconds byte_pause{0};  ///< more than 0: bytes leave one by one, after a pause each
+    std::string first_words;                  ///< sent to each client when it connects
+    std::chrono::microseconds byte_pause{0};  ///< if not zero, bytes are sent singly, each after this pause
 
     std::string role = "master";
     std::vector<std::string> native_deletions;  ///< in lower case
     std::string run_id = std::string(40, 'f');
     std::string uptime = "1000000";  ///< in seconds
-    /// Of a log that is durable.
+    /// By default, the log is durable.
     std::string persistence = "loading:0\r\naof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"
                               "aof_last_rewrite_time_sec:-1\r\naof_last_write_status:ok\r\n";
 
-    std::vector<command> commands;  ///< that have been answered, in their order
+    std::vector<command> commands;  ///< answered commands, in order
     int connections = 0;
-    int ended = 0;  ///< connections, by the client
-    int reset = 0;  ///< of these, without the handshake of a normal end
+    int ended = 0;  ///< connections that clients have closed
+    int reset = 0;  ///< connections among them that were reset
 
-    /// Ends the connections.
+    /// Closes all connections.
     void hang_up_all()
     {
         for (auto const& weak : std::exchange(sessions_, {})) {
@@ -70,7 +71,7 @@ public:
         }
     }
 
-    /// Sends bytes that nobody asked for to all clients.
+    /// Sends unrequested bytes to all clients.
     void say(std::string_view bytes)
     {
         for (auto const& weak : sessions_) {
@@ -81,7 +82,7 @@ public:
         }
     }
 
-    /// Answers nothing until @ref go_on.
+    /// Stops answering until @ref go_on is called.
     void stand_still() { still_ = true; }
     void go_on()
     {
@@ -92,7 +93,7 @@ public:
         }
     }
 
-    /// How many of the commands that have been answered begin like this.
+    /// The number of answered commands that begin with @p beginning.
     std::size_t count(command const& beginning) const
     {
         return static_cast<std::size_t>(std::count_if(commands.begin(), commands.end(), [&](auto& c) {
@@ -182,7 +183,7 @@ private:
         boost::asio::async_write(s->socket, boost::asio::buffer(s->leaving), std::move(written));
     }
 
-    // A life marker, which each process continues.
+    // The reply of the life script, with the previous run ID.
     std::string life() const
     {
         if (marked_ != run_id)
@@ -199,7 +200,7 @@ private:
                    + bulk_string("7.0.15") + bulk_string("proto") + ":3\r\n" + bulk_string("id") + ":"
                    + std::to_string(connections) + "\r\n" + bulk_string("mode") + bulk_string("standalone")
                    + bulk_string("role") + bulk_string(role) + bulk_string("modules") + "*0\r\n";
-        if (name == "INFO")  // all that is asked for, whatever the section
+        if (name == "INFO")  // the fields of all sections that clients ask for
             return bulk_string("redis_version:7.0.15\r\nrun_id:" + run_id + "\r\nuptime_in_seconds:" + uptime
                                + "\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n" + persistence);
         if (name == "CONFIG")

@@ -12,10 +12,10 @@
 
 namespace redlock::test {
 
-/// A server on loopback that answers whatever it receives as the test says. It runs in the test's own event loop.
+/// A server on loopback whose answers the test decides. It runs in the event loop of the test.
 class fake_server {
 public:
-    /// Returns the bytes to send for the bytes that came.
+    /// Gets received bytes, and returns the bytes to send.
     using answer = std::function<std::string(std::string_view)>;
 
     fake_server(boost::asio::io_context& context, answer a)
@@ -65,7 +65,7 @@ private:
 
     boost::asio::ip::tcp::acceptor acceptor_;
     answer answer_;
-    std::shared_ptr<char const> const alive_ = std::make_shared<char const>();  ///< connections end behind the server
+    std::shared_ptr<char const> const alive_ = std::make_shared<char const>();  ///< connections may outlast the server
 };
 
 }  // namespace redlock::test

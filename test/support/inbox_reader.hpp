@@ -12,12 +12,12 @@
 
 namespace redlock::test {
 
-/// An inbox that waits for the replies to some batches, and what it tells when bytes come in pieces.
+/// An inbox that waits for the replies to batches and gets bytes in pieces, and the events that it returns.
 class inbox_reader {
 public:
     explicit inbox_reader(stores::redis::resp::limits l = {}) : inbox_(l) {}
 
-    /// The replies to a batch of @p commands come next.
+    /// Makes the inbox expect the replies to a batch of @p commands.
     void expect(std::size_t commands)
     {
         batches.push_back(std::make_shared<stores::redis::batch>());
@@ -44,8 +44,8 @@ public:
 
     /// "answered N" with the position of the batch, "changed KEY", "changed" for any key, "malformed" or "unasked".
     std::vector<std::string> events;
-    std::deque<std::shared_ptr<stores::redis::batch>> batches;  ///< those that were expected, in their order
-    bool ended = false;                                         ///< nothing more can be read
+    std::deque<std::shared_ptr<stores::redis::batch>> batches;  ///< expected batches, in order
+    bool ended = false;                                         ///< the inbox can read no more
 
 private:
     void note(stores::redis::inbox::event e)

@@ -12,7 +12,7 @@ inline bool long_proof()
     return wanted && std::string_view(wanted) == "1";
 }
 
-/// @p brief, or for a long proof @p full.
+/// Returns @p full for a long proof; otherwise @p brief.
 template <class T>
 T pick(T brief, T full)
 {

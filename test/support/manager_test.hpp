@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of the manager in virtual time have in common.
+// Helpers for tests of the manager in virtual time.
 
 #include "support/virtual_world.hpp"
 
@@ -47,7 +47,7 @@ using kind = node_command::kind;
 
 inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
-/// A virtual pause that can be cancelled, as a user's I/O can.
+/// A virtual pause that can be cancelled, like I/O of users.
 inline asio::awaitable<void> work_for(virtual_world& w, clock::duration d)
 {
     asio::steady_timer never(w.context, asio::steady_timer::time_point::max());
@@ -58,14 +58,14 @@ inline asio::awaitable<void> work_for(virtual_world& w, clock::duration d)
         throw system_error(asio::error::operation_aborted);
 }
 
-/// The same, but it takes no note of being cancelled.
+/// A virtual pause that ignores cancellation.
 inline asio::awaitable<void> stubborn_work(virtual_world& w, clock::duration d)
 {
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     co_await work_for(w, d);
 }
 
-/// A coroutine under way, and how it has ended.
+/// A coroutine, and its result when it has ended.
 template <class T>
 struct spawned {
     spawned(virtual_world& w, asio::awaitable<T> a, asio::cancellation_slot slot = {})
@@ -87,7 +87,7 @@ struct spawned {
     std::optional<std::conditional_t<std::is_void_v<T>, std::monostate, T>> value;
 };
 
-/// Runs it to its end.
+/// Runs a coroutine to its end.
 template <class T>
 spawned<T> run(virtual_world& w, asio::awaitable<T> a)
 {
@@ -96,7 +96,7 @@ spawned<T> run(virtual_world& w, asio::awaitable<T> a)
     return s;
 }
 
-/// What a lock_error says; with its report, which must say the same.
+/// The message of a lock_error, which must be that of its report.
 inline std::string message_of(std::exception_ptr const& failure)
 {
     try {
@@ -112,7 +112,7 @@ inline std::string message_of(std::exception_ptr const& failure)
     return "no exception";
 }
 
-/// What somebody wants again and again.
+/// A client that acquires locks repeatedly.
 struct visits {
     resource_set resources;
     clock::duration hold;
@@ -120,7 +120,7 @@ struct visits {
     acquire_options how{.ttl = 30s, .wait = 10min};
 };
 
-/// Goes on as long as @p won says so. That is told each time how long it took.
+/// Acquires and releases repeatedly while @p won returns true. @p won gets the time of each acquisition.
 inline void keep_taking(lock_world& w, lock_manager& by, visits const& v, std::function<bool(clock::duration)> won)
 {
     by.async_acquire(v.resources, v.how, [=, &w, &by, asked = w.now](error_code ec, lock l) {
@@ -134,7 +134,7 @@ inline void keep_taking(lock_world& w, lock_manager& by, visits const& v, std::f
     });
 }
 
-/// Three managers that share "stock", or have it alone.
+/// Three managers that acquire "stock" shared or exclusively.
 struct readers : manager_of<3> {
     explicit readers(config const& settings = {})
         : manager_of(settings), second(w.manager(settings)), third(w.manager(settings))

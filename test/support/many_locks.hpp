@@ -13,7 +13,7 @@
 
 namespace redlock::test {
 
-/// How long this thread has worked: what other processes do on a busy machine does not count.
+/// Processor time of this thread, so that other processes on a busy machine do not count.
 inline std::chrono::nanoseconds worked()
 {
     timespec t{};
@@ -21,11 +21,10 @@ inline std::chrono::nanoseconds worked()
     return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
 }
 
-/// What it costs that a server stops which has thousands of locks of one manager.
+/// The cost of losing thousands of locks of one manager when their server stops.
 struct cost_of_losses {
-    std::chrono::nanoseconds work{};          ///< from the stop until all are lost
-    std::chrono::nanoseconds longest_turn{};  ///< of the event loop: nothing else has its turn meanwhile, such as a
-                                              ///< renewal
+    std::chrono::nanoseconds work{};          ///< from the stop until all locks are lost
+    std::chrono::nanoseconds longest_turn{};  ///< longest handler; it delays all others, such as renewals
 };
 
 /// Holds @p count locks with automatic renewal, and stops the server until all are lost.
@@ -45,7 +44,7 @@ cost_of_losses lose_all(Server& s, config const& settings, std::size_t count)
             },
             300s);
     };
-    for (std::size_t next = 0; next < count;) {  // some at a time, so that none waits for longer than for an answer
+    for (std::size_t next = 0; next < count;) {  // in groups, so that requests do not wait in a queue
         auto const end = std::min(count, next + 200);
         for (; next < end; ++next) {
             acquire_options const o{.ttl = 10s, .wait = 60s, .renew = renewal::automatic};
@@ -67,8 +66,8 @@ cost_of_losses lose_all(Server& s, config const& settings, std::size_t count)
     return cost;
 }
 
-/// No turn takes long. In a long proof the work grows with the number of locks, and not with its square: 5 times for 4
-/// times as many, and not 8 times as it once did with ZooKeeper.
+/// Checks that no handler of the event loop takes long. In a long proof, it checks that the work grows linearly with
+/// the number of locks: about 5 times for 4 times the locks. With ZooKeeper, it was once 8 times.
 template <class Server>
 void lose_thousands(Server& s, config const& settings)
 {

@@ -8,7 +8,7 @@
 
 namespace redlock::test {
 
-/// The names of the cases that fail for nodes of this kind, and why.
+/// The names of the cases that fail for nodes of this kind, with their errors.
 inline std::vector<std::string> failed_cases(testing::node_kind const& kind)
 {
     std::vector<std::string> failed;

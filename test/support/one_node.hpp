@@ -10,7 +10,7 @@
 
 namespace redlock::test {
 
-/// Of a manager of one node; what is not @p special has patience.
+/// Settings of a manager of one node. Unless @p special sets one, node_timeout is long enough for busy machines.
 inline config settings(std::string url, config special = {})
 {
     special.nodes = {std::move(url)};
@@ -19,10 +19,10 @@ inline config settings(std::string url, config special = {})
     return special;
 }
 
-/// For what is not about quarantine.
+/// Settings without a quarantine after restarts.
 inline config trusting(std::string url) { return settings(std::move(url), {.restart_guard = restart_guard::off}); }
 
-/// What is wrong with the node, when it is @p e.
+/// Waits until the node reports the error @p e, and returns its report.
 inline node_report trouble_with(config c, errc e)
 {
     real_servers r(0);
@@ -43,7 +43,7 @@ inline bool says(std::string const& text, std::string const& words)
     return text.find(words) != text.npos;
 }
 
-/// The context ends with connections open and requests in flight, a millisecond later each time.
+/// Destroys the context with open connections and requests in flight: 20 times, each a millisecond later than before.
 inline void end_contexts_early(config const& c)
 {
     for (int i = 0; i < 20; ++i) {

@@ -6,7 +6,7 @@
 
 namespace redlock::test {
 
-/// Leaves out a test case, or a suite, unless @p is_here; @p why_not says what is missing.
+/// Skips a test case or a suite unless @p is_here. @p why_not names what is missing.
 inline auto only_if(bool is_here, std::string const& why_not)
 {
     return boost::unit_test::precondition([=](boost::unit_test::test_unit_id) {

@@ -8,15 +8,15 @@
 
 namespace redlock::test {
 
-/// The manager has nothing under way, which would time out.
+/// Waits until the manager has cleaned up, then skips time. Pending operations would time out.
 inline void skip_idle_time(real_servers& r, lock_manager& locks, clock::duration d)
 {
     r.run_to([&] { return locks.stats().cleaning == 0; }, 5s);
     skip_time(d);
 }
 
-/// Skips time until an acquisition is not refused because of a quarantine any more. With @ref acquire_options::wait, it
-/// does not count that somebody else has the lock. A connection that is lost meanwhile may begin another quarantine.
+/// Skips time until no quarantine refuses the acquisition. If @ref acquire_options::wait is set, it also waits while
+/// another client holds the lock. A lost connection may begin another quarantine.
 inline real_servers::outcome acquire_after_quarantine(real_servers& r, lock_manager& locks, std::string const& name,
                                                       acquire_options o)
 {
@@ -28,14 +28,14 @@ inline real_servers::outcome acquire_after_quarantine(real_servers& r, lock_mana
     };
     BOOST_TEST(r.run_to(answered), tried.report.message);
     for (int i = 0; i < 100 && tried.ec == errc::quarantined; ++i) {
-        bool const is_known = tried.report.quarantine > 0ms;  // a cluster tells of no time
+        bool const is_known = tried.report.quarantine > 0ms;  // a cluster does not report the time
         skip_idle_time(r, locks, is_known ? tried.report.quarantine + 10ms : 1s);
         BOOST_TEST(r.run_to(answered), tried.report.message);
     }
     return tried;
 }
 
-/// The first outcome that is a quarantine.
+/// Acquires until a quarantine refuses, and returns that outcome.
 inline real_servers::outcome wait_for_quarantine(real_servers& r, lock_manager& locks, std::string const& name,
                                                  acquire_options const& o)
 {
@@ -48,7 +48,7 @@ inline real_servers::outcome wait_for_quarantine(real_servers& r, lock_manager& 
     return tried;
 }
 
-/// Does not wait for what servers that are away may still carry out.
+/// Shuts down, and skips the time in which unreachable servers may still carry out requests.
 inline void shut_down_without_patience(real_servers& r, lock_manager& locks)
 {
     bool done = false;

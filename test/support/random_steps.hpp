@@ -23,13 +23,13 @@
 
 namespace redlock::test {
 
-/// Which commands the nodes know.
+/// The commands that the nodes know.
 enum class repertoire {
     all,
-    session,  ///< of nodes with a session: nothing is shared, chosen, healed or left as a tombstone
+    session,  ///< nodes with a session: without shared locks, any one of several, healing and tombstones
 };
 
-/// Commands of all kinds, about four keys, three values and three contenders. The same ones each time.
+/// A fixed sequence of random commands of all kinds, with four keys, three values and three contenders.
 class random_steps {
 public:
     using kind = node_command::kind;
@@ -88,14 +88,14 @@ public:
     }
 
 private:
-    /// One in @p n of what not all nodes know.
+    /// True once in @p n calls, and only if the nodes know all commands.
     bool maybe(unsigned n) { return all_ && below(n) == 0; }
 
     bool const all_;
     std::mt19937 random_{20};
 };
 
-/// What is the same of a reply wherever the command is carried out: times but roughly.
+/// The parts of a reply that all implementations have in common; times only roughly.
 inline std::string in_words(node_command const& c, node_reply const& r)
 {
     auto words = fmt::format("{} {} {} {} {} {} ours {}", to_string(r.vote), r.fence, r.wanted ? "wanted" : "",
@@ -107,14 +107,14 @@ inline std::string in_words(node_command const& c, node_reply const& r)
         words += fmt::format(", {}{}", k.index, k.handed_on ? " handed on" : "");
     bool const tells_time = r.vote == vote::denied && c.contends() && r.taken.empty()
                             && (c.what == node_command::kind::acquire || r.ours == 1);
-    if (tells_time)  // each lock lasts an hour, hand-overs and wishes less
+    if (tells_time)  // a lock lasts an hour; a turn and a wanted mark are shorter
         words += r.remaining > std::chrono::seconds(3000) ? " long" : r.remaining.count() > 0 ? " short" : " none";
     return words;
 }
 
-/// A node carries out 2,000 of them as the double in memory does, for a long proof 20,000; with a session half as many,
-/// and 4,000.
-/// @p forget: makes its server forget all; without it, it never does
+/// Compares the replies of a node with those of `lock_table`, for 2,000 steps, or 20,000 in a long proof. For nodes
+/// with a session, there are 1,000 or 4,000 steps.
+/// @p forget: deletes all data of the server; null: the data stay
 inline void do_random_steps(std::function<std::shared_ptr<node>()> make, std::function<void()> const& forget,
                             repertoire r = repertoire::all)
 {
@@ -123,7 +123,7 @@ inline void do_random_steps(std::function<std::shared_ptr<node>()> make, std::fu
     testing::client client({.make = std::move(make)});
     random_steps steps(r);
     stores::memory::lock_table model;
-    auto const now = clock::now();  // nothing expires meanwhile
+    auto const now = clock::now();  // no lock expires during the test
     int const count = all ? pick(2'000, 20'000) : pick(1'000, 4'000);
     std::size_t granted_sets = 0, grown = 0, wanted = 0, handed_on = 0, raised = 0;
     std::size_t chosen = 0, shared = 0, behind = 0, upgraded = 0, downgraded = 0, dead = 0;
@@ -141,17 +141,17 @@ inline void do_random_steps(std::function<std::shared_ptr<node>()> make, std::fu
         if (c.any && std::any_of(s.keys.begin(), s.keys.end(), is_dead))
             continue;
         auto const request = std::make_shared<testing::request>(c, s.keys, s.value);
-        request->unanswered = s.tombstone ? 1000 : 0;  // on another connection than it is sent on
+        request->unanswered = s.tombstone ? 1000 : 0;  // another connection than the one that it is sent on
         auto const actual = client.answer_of(client.put(request));
         BOOST_REQUIRE_MESSAGE(actual.vote != vote::unknown, "step " << i << ": " << actual.text);
-        if (c.what == kind::acquire && !c.grows && is_dead(s.keys.front())) {  // the double leaves this to who extends
+        if (c.what == kind::acquire && !c.grows && is_dead(s.keys.front())) {  // lock_table does not check this
             ++dead;
             BOOST_REQUIRE((actual.vote == vote::denied));
             continue;
         }
         auto modelled = c;
         if (!all && c.what == kind::acquire && !c.has_several_keys() && model.find(c.key(), now))
-            modelled.fence = 0;  // who is denied leaves the counter alone
+            modelled.fence = 0;  // a denied acquisition does not change the counter
         auto const reply = model.carry_out(modelled, now, s.tombstone);
         BOOST_REQUIRE_MESSAGE(in_words(c, actual) == in_words(c, reply),
                               "step " << i << ", " << static_cast<int>(c.what) << (c.is_shared() ? " shared: " : ": ")

@@ -21,17 +21,17 @@ namespace redlock::test {
 using namespace std::chrono_literals;
 using testbed::local_server;
 
-/// For the answer of a server on a busy machine. What waits for a timeout to pass sets a short one itself.
+/// A node_timeout for busy machines. A test that waits for a timeout sets a shorter one itself.
 constexpr std::chrono::milliseconds patience = 3s;
 
-/// Whether the servers under test draw fencing tokens: not before Redis 6.2.
+/// Whether the servers under test draw fencing tokens, which needs Redis 6.2.
 inline bool servers_fence()
 {
     static bool const they_do = local_server().ask({"ZADD", "counter", "GT", "CH", "1", "token"}) == "1";
     return they_do;
 }
 
-/// Of a test case, or a suite, that makes no sense without: `*only_with_fencing()`.
+/// Skips a test case or a suite if the servers have no fencing tokens: `*only_with_fencing()`.
 inline auto only_with_fencing()
 {
     return boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
@@ -41,14 +41,14 @@ inline auto only_with_fencing()
     });
 }
 
-/// Whether SET with NX tells of the servers under test that a key is no string: not before Redis 7.
+/// Whether SET with NX of the servers under test fails for a key of another type, which needs Redis 7.
 inline bool servers_tell_type()
 {
     static bool const they_do = local_server().ask({"SET", "probe", "x", "NX", "GET"}) == "(nil)";
     return they_do;
 }
 
-/// How often a server has carried out a command, such as "config|get"; before Redis 7, of that and others of "config".
+/// The number of calls of a command, such as "config|get"; before Redis 7, of all subcommands of "config".
 inline long carried_out(local_server const& s, std::string const& command)
 {
     auto const statistics = s.ask({"INFO", "commandstats"});
@@ -71,7 +71,7 @@ public:
 
     local_server& operator[](std::size_t i) { return *servers[i]; }
 
-    /// Of a manager of all servers; what is not @p special has patience.
+    /// Settings of a manager of all servers. Unless @p special sets one, node_timeout is long enough for busy machines.
     config settings(config special = {}) const
     {
         for (auto& s : servers)
@@ -81,7 +81,7 @@ public:
         return special;
     }
 
-    /// Runs the loop until @p done; what takes longer than @p longest has failed.
+    /// Runs the loop until @p done. @return false after @p longest
     template <class Condition>
     bool run_to(Condition done, std::chrono::milliseconds longest = 20s)
     {
@@ -118,7 +118,7 @@ public:
         return o;
     }
 
-    /// Does not wait for the outcome; it must live until then.
+    /// Starts an acquisition without waiting for the outcome. @p o must live until then.
     void start_acquire(outcome& o, lock_manager& locks, std::string resource, acquire_options options)
     {
         locks.async_acquire(std::move(resource), options, [&o](error_code ec, lock held) {
@@ -130,7 +130,7 @@ public:
 
     error_code release(lock& l)
     {
-        if (l.resource().empty())  // it has no event loop, so its handler would run on a thread of its own
+        if (l.resource().empty())  // an empty lock has no event loop, so its handler would run on another thread
             return errc::not_held;
         return wait([&](auto done) { l.async_release(std::move(done)); });
     }
@@ -177,7 +177,7 @@ public:
         return std::move(*result);
     }
 
-    /// Connects @p locks to all servers: otherwise a slow one may miss a lock that the others have granted.
+    /// Connects @p locks to all servers. Otherwise a slow server may miss a lock that the others have granted.
     void connect(lock_manager& locks)
     {
         release(acquire(locks, "warm-up").held);
@@ -189,7 +189,7 @@ public:
             throw std::runtime_error("a server cannot be connected to");
     }
 
-    /// Has a manager of its own, and is over when that is gone again.
+    /// Acquires with a new manager, releases, and shuts the manager down.
     outcome attempt(config settings, acquire_options options = {})
     {
         lock_manager locks(context, std::move(settings));
@@ -205,7 +205,7 @@ public:
             s->ask(command);
     }
 
-    /// On how many of the running servers @p key exists.
+    /// The number of running servers that have @p key.
     std::size_t keys(std::string const& key) const
     {
         std::size_t n = 0;
@@ -218,7 +218,7 @@ public:
     asio::io_context context;
 };
 
-/// A manager that ends in good order with its test case: its destructor waits for the end of the shutdown.
+/// A manager whose destructor shuts it down, and waits for the end of the shutdown.
 class ending_manager : public lock_manager {
 public:
     ending_manager(real_servers& r, config c) : lock_manager(r.context, std::move(c)), servers_(r) {}
@@ -228,7 +228,7 @@ private:
     real_servers& servers_;
 };
 
-/// What most tests begin and end with: servers, and a manager, which has connections to all of them where that matters.
+/// A fixture: servers, and a manager. The manager of `connected_to` is connected to all of them.
 template <std::size_t Servers>
 struct manager_of {
     real_servers r{Servers};

@@ -37,27 +37,27 @@ inline stores::redis::reply list(stores::redis::resp::type t, std::vector<std::s
     return {.type = t, .text = {}, .elements = std::move(all)};
 }
 
-/// A version of a server: how it differs from Redis 7.0.
+/// A version of a server. The defaults are those of Redis 7.0.
 struct version {
     std::string number = "7.0.15";
-    std::vector<std::string> deletions{"del"};  ///< what COMMAND LIST finds; empty: the version has no such command
-    bool set_get = true;                        ///< SET … NX … GET
+    std::vector<std::string> deletions{"del"};  ///< reply to COMMAND LIST; empty: the version does not know it
+    bool set_get = true;                        ///< knows SET … NX … GET
     bool zadd_gt = true;
     std::string role = "master";
     std::string mode = "standalone";
     std::string memory = "maxmemory:0\r\nmaxmemory_policy:noeviction\r\n";
     std::string persistence = "loading:0\r\naof_enabled:0\r\n";
-    /// In place of the usual answer.
+    /// Returns the answer to a command; nothing: the usual one.
     std::function<std::optional<stores::redis::reply>(command const&)> answer = [](command const&) {
         return std::nullopt;
     };
 };
 
-/// What it answers to a greeting.
+/// The answers of a server to the greeting of a client.
 struct server : version {
     explicit server(version v) : version(std::move(v)) {}
 
-    /// To all that is asked.
+    /// Returns the answers to all commands of @p asked.
     std::vector<stores::redis::reply> answers(stores::redis::request const& asked)
     {
         std::vector<stores::redis::reply> all;
@@ -125,7 +125,7 @@ private:
     std::string value_;
 };
 
-// What refuses this command, and answers all others as usual.
+// An `answer` that refuses the command @p name, and answers others as usual.
 inline auto refuses(std::string name, std::string words)
 {
     return [=](command const& c) { return c[0] == name ? std::optional(refused(words)) : std::nullopt; };

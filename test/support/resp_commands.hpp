@@ -12,7 +12,7 @@ namespace redlock::test {
 /// The name of a command and its arguments.
 using command = std::vector<std::string>;
 
-/// Takes a command, `*2 $3 GET $1 a`, from the front of what a client has sent. @return nothing: it has not come whole
+/// Takes a command, `*2 $3 GET $1 a`, from the front of @p bytes. @return nothing if it is incomplete
 inline std::optional<command> take_command(std::string_view& bytes)
 {
     auto rest = bytes;
@@ -40,7 +40,7 @@ inline std::optional<command> take_command(std::string_view& bytes)
     return c;
 }
 
-/// All of them.
+/// Takes all complete commands.
 inline std::vector<command> take_commands(std::string_view bytes)
 {
     std::vector<command> all;

@@ -24,10 +24,10 @@ inline std::string bulk_string(std::string_view text)
     return all;
 }
 
-/// Appends the bytes that become @p r when they are read.
+/// Appends the bytes of the reply @p r.
 inline void append_reply(std::string& to, stores::redis::reply const& r)
 {
-    constexpr std::string_view marks = "_+-:_$!=#,(*%~>";  // in the order of the types
+    constexpr std::string_view marks = "_+-:_$!=#,(*%~>";  // in the order of the enumerators
     using stores::redis::resp::type;
     auto const mark = marks[static_cast<std::size_t>(r.type)];
     switch (r.type) {
@@ -59,7 +59,7 @@ inline void append_reply(std::string& to, stores::redis::reply const& r)
     }
 }
 
-/// What a server tells when a key has changed; empty: all may have.
+/// The push by which a server says that @p key has changed; empty: any key may have changed.
 inline std::string invalidation_of(std::string_view key)
 {
     return ">2\r\n" + bulk_string("invalidate") + (key.empty() ? "_\r\n" : "*1\r\n" + bulk_string(key));

@@ -9,7 +9,7 @@
 
 namespace redlock::test {
 
-/// A way to one server, which the test walks.
+/// A link to a server whose events the test decides.
 struct scripted_link : stores::redis::link {
     void start(std::shared_ptr<runtime::runtime> const&, listener& l) override { told = &l; }
     void open(std::shared_ptr<stores::redis::batch> b) override
@@ -24,7 +24,7 @@ struct scripted_link : stores::redis::link {
     void close() override { closed = true; }
     void abandon() override { closed = true; }
 
-    /// The answers to what it was asked last.
+    /// Answers the last batch.
     void says(std::vector<stores::redis::reply> all)
     {
         auto const b = std::exchange(asked, {});

@@ -9,7 +9,7 @@ namespace redlock::test {
 
 using pieces = std::vector<std::string_view>;
 
-/// Calls @p f with @p bytes in two pieces for each position, byte by byte, and in random pieces. Always the same ones.
+/// Calls @p f with @p bytes in two pieces for each position, byte by byte, and in random pieces with a fixed seed.
 template <class F>
 void each_split(std::string_view bytes, F f)
 {

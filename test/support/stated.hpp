@@ -8,7 +8,7 @@
 
 namespace redlock::test {
 
-/// Whether the page $REDLOCK_STATED_IN says @p figures, which have just been counted. True without one.
+/// Whether the page in $REDLOCK_STATED_IN contains @p figures, which the test has counted. True if it is not set.
 inline bool stated(std::string const& figures)
 {
     auto const* const page = std::getenv("REDLOCK_STATED_IN");
@@ -22,7 +22,7 @@ inline bool stated(std::string const& figures)
     return false;
 }
 
-/// 1234567 as 1,234,567.
+/// Writes 1234567 as 1,234,567.
 inline std::string grouped(unsigned long long n)
 {
     auto digits = std::to_string(n);

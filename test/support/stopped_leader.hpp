@@ -10,9 +10,9 @@
 
 namespace redlock::test {
 
-/// The leader of a cluster stands still for longer than sessions of two seconds last, and goes on. Managers that start
-/// before, meanwhile and afterwards want locks that others hold. None gets one before its validity is over: a holder
-/// that is paused believes in it until then, whatever it would have been told meanwhile.
+/// Stops the leader of a cluster for longer than sessions of two seconds last, and resumes it. Managers that start
+/// before, meanwhile and afterwards wait for held locks. No manager may get a lock before the holder's validity is
+/// over, because a paused holder relies on it until then.
 template <class Server>
 void take_over_while_stopped(Server& leader, config const& settings)
 {
@@ -43,7 +43,7 @@ void take_over_while_stopped(Server& leader, config const& settings)
                 if (held[i].held())
                     valid_until[i] = held[i].valid_until();
                 else if (valid_until[i] - clock::now() < 500ms)
-                    valid_until[i] = {};  // its own manager has given it back in time
+                    valid_until[i] = {};  // the manager gave up the lock in time
             }
             return clock::now() >= end;
         });

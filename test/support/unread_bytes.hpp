@@ -6,14 +6,14 @@
 
 namespace redlock::test {
 
-/// Bytes that come in pieces. What a reader leaves is given to it again, with the next piece.
+/// Bytes that arrive in pieces. The bytes that a reader leaves come again with the next piece.
 class unread_bytes {
 public:
-    /// Calls @p read with what is unread; it removes from the front what it does not need again.
+    /// Calls @p read with the unread bytes. @p read removes those that it does not need again from the front.
     template <class Read>
     void add(std::string_view piece, Read read)
     {
-        std::vector<char> now;  // as large as its content, so that AddressSanitizer sees a read behind the end
+        std::vector<char> now;  // exact size, so that AddressSanitizer finds reads behind the end
         now.reserve(unread_.size() + piece.size());
         now.insert(now.end(), unread_.begin(), unread_.end());
         now.insert(now.end(), piece.begin(), piece.end());

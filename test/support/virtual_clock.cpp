@@ -18,7 +18,7 @@ namespace {
 std::atomic<virtual_clock*> present{nullptr};
 std::atomic<clock::duration> skipped{clock::duration(0)};
 
-/// The descriptors of all timers that there ever were.
+/// The descriptors of all timers, closed ones included.
 struct timers {
     std::mutex mutex;
     std::set<int> all;
@@ -26,7 +26,7 @@ struct timers {
 
 timers& real_timers()
 {
-    static auto& t = *new timers;  // an event loop may end after this file's objects
+    static auto& t = *new timers;  // never destroyed: an event loop may end later
     return t;
 }
 
@@ -50,7 +50,7 @@ void skip_time(clock::duration d)
     auto& timers = real_timers();
     std::lock_guard const guard(timers.mutex);
     itimerspec const at_once{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = 1}};
-    for (auto const descriptor : timers.all)  // it may be closed by now, or something else, which does no harm
+    for (auto const descriptor : timers.all)  // if it is closed or no timer any more, the call fails
         set_real_timer(descriptor, 0, &at_once, nullptr);
 }
 
@@ -92,7 +92,7 @@ clock::time_point virtual_clock::next_timer() const
 
 using namespace redlock::test;
 
-// The event loop of Asio reads these clocks, and waits for a descriptor that is readable when a timer is due.
+// The event loop of Asio reads these clocks. It waits for a descriptor that becomes readable when a timer is due.
 
 extern "C" [[gnu::visibility("default")]] int clock_gettime(clockid_t id, timespec* t) noexcept
 {

@@ -9,19 +9,18 @@
 
 namespace redlock::test {
 
-// A program that uses these links virtual_clock.cpp.
+// Programs that use this header link virtual_clock.cpp.
 
-/** The process stands still for so long, as far as its own clocks and the timers of its event loops can tell: what they
-    wait for is due.
+/** Advances the clocks of this process and the timers of its event loops, as if the process had been paused.
 
-    Servers know nothing of it, so this is for what the client alone counts, such as a quarantine.
+    The time of servers does not change, so use it only for times that the client measures, such as a quarantine.
 */
 void skip_time(clock::duration);
 
-/** While it exists, the clocks of this program show its time, and the timers of the event loops that are made meanwhile
-    follow it. It moves only when the test moves it.
+/** Replaces the clocks of this program while it exists, and the timers of event loops that are made meanwhile. Its time
+    moves only when the test moves it.
 
-    Sockets and other programs know nothing of it. There is one at a time.
+    It has no effect on sockets and other programs. Only one may exist at a time.
 */
 class virtual_clock {
 public:
@@ -33,7 +32,7 @@ public:
     clock::time_point now() const noexcept { return now_; }
     void advance(clock::duration d) { set(now_ + d); }
 
-    /// Runs the event loop, and moves on to the next timer when nothing else is left to do.
+    /// Runs the event loop. When no handler is ready, it advances the time to the next timer.
     /// @return whether @p done was true within a virtual hour
     template <class Condition>
     bool run_to(boost::asio::io_context& context, Condition done)
@@ -62,12 +61,12 @@ public:
         set(end);
     }
 
-    /// A descriptor that an event loop waits for becomes readable after @p d. Replaces what was set before.
+    /// Makes a descriptor readable after @p d. It replaces an earlier timer of the descriptor.
     void set_timer(int descriptor, clock::duration d);
 
 private:
     void set(clock::time_point);
-    clock::time_point next_timer() const;  ///< the maximum: there is none
+    clock::time_point next_timer() const;  ///< the maximum if there is none
 
     clock::time_point now_{std::chrono::hours(1)};
     std::map<int, clock::time_point> timers_;

@@ -33,18 +33,18 @@ namespace redlock::test {
 
 using namespace std::chrono_literals;
 
-/// Time that moves only when nothing is left to do, so that a test of ten seconds takes none and knows no luck.
+/// Virtual time that moves only when no handler is ready. A test of ten seconds takes no real time, and is
+/// deterministic.
 class virtual_world {
 public:
     asio::io_context context;
     clock::time_point now{std::chrono::hours(1)};
-    std::uint64_t wall_clock = 0;       ///< what the clients take for the time of day, in microseconds
-    std::function<void()> each_step;    ///< called after each thing that happened
-    int random_until = -1;              ///< how often there are random numbers still; -1: always
-    bool computing_takes_time = false;  ///< a function takes a quarter of what the processor needs for it; with
-                                        ///< sanitizers a fortieth
+    std::uint64_t wall_clock = 0;       ///< time of day of the clients, in microseconds
+    std::function<void()> each_step;    ///< called after each step
+    int random_until = -1;              ///< number of calls until random numbers fail; -1: they never fail
+    bool computing_takes_time = false;  ///< handlers take 1/4 of their processor time, with sanitizers 1/40
 
-    using event = std::pair<clock::time_point, std::uint64_t>;  ///< when, and the how many-eth it is
+    using event = std::pair<clock::time_point, std::uint64_t>;  ///< time and sequence number
 
     event at(clock::time_point when, std::function<void()> what)
     {
@@ -55,7 +55,7 @@ public:
 
     void forget(event const& e) { events_.erase(e); }
 
-    /// Lets everything happen up to @p end.
+    /// Runs handlers and events up to @p end.
     void run_until(clock::time_point end)
     {
         for (;;) {
@@ -69,7 +69,7 @@ public:
 
     void run_for(clock::duration d) { run_until(now + d); }
 
-    /// The process loses the processor while the world goes on.
+    /// Pauses the process for @p d: events happen, but no handler runs.
     void stall_for(clock::duration d)
     {
         auto const end = now + d;
@@ -78,7 +78,7 @@ public:
         now = end;
     }
 
-    /// Lets things happen until @p done says so. @return whether it did within a virtual day
+    /// Runs until @p done returns true. @return false after a virtual day
     template <class Condition>
     bool run_to(Condition done)
     {
@@ -112,7 +112,7 @@ private:
             each_step();
     }
 
-    // Events that are due meanwhile happen at once, not when nothing is left to do.
+    // After each handler, the events that have become due happen at once.
     void compute()
     {
         for (bool any = true; any;) {
@@ -129,8 +129,7 @@ private:
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
         constexpr int slower = 40;
 #else
-        constexpr int slower = 4;  // a busy machine needs four times as long, and what the tests are to find, much
-                                   // longer
+        constexpr int slower = 4;  // a busy machine is four times slower; the defects to be found are far slower
 #endif
         std::timespec t{};
         ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -176,19 +175,19 @@ private:
 
     void forget_call() override { world_.forget(alarm_); }
 
-    void let_go() override {}  // its events go with the world
+    void let_go() override {}  // the world destroys its events
 
     virtual_world& world_;
     virtual_world::event alarm_;
     static inline thread_local std::uint64_t seed_ = 0;
 };
 
-/// A lock server in virtual time that does what the test says.
+/// A lock server in virtual time whose behaviour the test sets.
 class scripted_server : public stores::memory::lock_table {
 public:
     explicit scripted_server(virtual_world& world) : world_(world) {}
 
-    /// One request as it arrived.
+    /// A request that has arrived.
     struct request {
         node_command::kind what;
         std::string key;
@@ -198,32 +197,33 @@ public:
         std::size_t keys;
     };
 
-    clock::duration request_delay = 100us;  ///< until it is carried out
-    clock::duration reply_delay = 100us;    ///< until its answer arrives
-    clock::duration reading_time{0};        ///< from then until the client has understood it
-    bool reachable = true;                  ///< otherwise nothing is sent
-    bool connecting = false;                ///< what is to be sent waits until it is over
-    bool mute = false;                      ///< carries out, but its answers never arrive
-    bool hung = false;                      ///< neither; what arrives meanwhile is carried out once it is over
-    std::uint64_t counts_by = 0;            ///< its counters grow by so much more with each grant
-    std::uint32_t names_beyond = 0;         ///< of any of several, a key so many behind that which it has chosen
-    bool draws_tokens = true;               ///< otherwise it does not know what they are
-    bool fences = true;                     ///< otherwise it says that it cannot
-    bool locks_several = true;              ///< likewise
-    bool locks_any = true;                  ///< likewise
-    bool shares = true;                     ///< likewise
-    bool upgrades = true;                   ///< likewise
-    bool notifies = true;                   ///< of changes to keys that are watched
-    error_code refusal;                     ///< answers everything with this error, without carrying it out
-    bool sends_again = false;               ///< what it refuses goes again, behind what was sent meanwhile
+    clock::duration request_delay = 100us;  ///< from sending a request to carrying it out
+    clock::duration reply_delay = 100us;    ///< from carrying it out to the arrival of the reply
+    clock::duration reading_time{0};        ///< from the arrival of the reply to its handler
+    bool reachable = true;                  ///< false: the node sends no requests
+    bool connecting = false;                ///< requests wait while it is true
+    bool mute = false;                      ///< it carries out requests, but its replies are lost
+    bool hung = false;                      ///< it carries out requests only when this is false again
+    std::uint64_t counts_by = 0;            ///< added to its counter with each grant
+    std::uint32_t names_beyond = 0;         ///< any one of several: added to the index of the chosen key
+    bool draws_tokens = true;               ///< false: its replies have no token
+    bool fences = true;                     ///< false: node::can refuses fencing
+    bool locks_several = true;              ///< false: node::can refuses several keys
+    bool locks_any = true;                  ///< false: node::can refuses any one of several keys
+    bool shares = true;                     ///< false: node::can refuses shared locks
+    bool upgrades = true;                   ///< false: node::can refuses upgrades
+    bool notifies = true;                   ///< it notifies of changes to watched keys
+    error_code refusal;                     ///< if set, the answer to each request, which is not carried out
+    bool sends_again = false;               ///< the node sends refused requests again, behind later ones
     std::uint32_t connection = 1;
-    std::uint32_t ended = 0;  ///< nothing that was sent on this connection, or on earlier ones, is carried out any more
+    std::uint32_t ended = 0;  ///< requests of connections up to this one are no longer carried out
     server_identity identity;
-    node_limits limits;  ///< before a manager is made
+    node_limits limits;  ///< set them before the manager is made
 
     std::vector<request> requests;
 
-    /// What is under way arrives, but its answers do not, and what is sent from now on is on another connection.
+    /// Breaks the connections: requests under way arrive, but their replies are lost. Later requests use a new
+    /// connection.
     void break_connections()
     {
         ++connection;
@@ -232,7 +232,7 @@ public:
     }
     std::vector<std::function<void()>> breakers;
 
-    /// Tells of a key, also who does not watch it.
+    /// Notifies all clients of a change of @p key, even without a watch.
     void push(std::string const& key)
     {
         for (auto const& l : listeners)
@@ -240,7 +240,7 @@ public:
     }
     std::vector<std::function<void(std::string const&)>> listeners;
 
-    /// It starts again, with nothing but what the test then gives it.
+    /// Restarts the server without its data.
     void restart()
     {
         entries.clear();
@@ -317,7 +317,7 @@ public:
             }
             for (auto& [key, list] : self->server_.watchers)
                 std::erase_if(list, [&](auto& w) { return w.first == self.get(); });
-            self->tell({});  // whatever it would have told is lost
+            self->tell({});  // any key may have changed: notifications are lost
         });
     }
 
@@ -371,7 +371,7 @@ private:
                   });
     }
 
-    // What arrives at a hung server is carried out once it is over, in its order.
+    // A hung server carries out requests in their order when it is no longer hung.
     void arrive(std::shared_ptr<node_operation> const& o)
     {
         bool const waiting = !backlog_.empty();
@@ -397,7 +397,7 @@ private:
     {
         auto const& c = o->command();
         auto reply = server_.carry_out(c, o->leaves_tombstone(o->sent_on()), this);
-        if (c.watch && c.contends() && reply.vote == vote::denied && server_.notifies) {  // a plain SET reads nothing
+        if (c.watch && c.contends() && reply.vote == vote::denied && server_.notifies) {  // a plain SET cannot watch
             reply.watched = true;
             server_.watch_taken(c, reply, this, [weak = weak_from_this()](auto const& key) {
                 if (auto const self = weak.lock(); self && !self->server_.mute)
@@ -446,7 +446,7 @@ private:
     std::string const name_;
     clock::duration const distance_;
     node_events events_;
-    std::uint32_t connection_ = 0;  // the last that was used
+    std::uint32_t connection_ = 0;  // the last used one
     asio::any_io_executor executor_;
     std::list<std::shared_ptr<node_operation>> pending_;
     std::unordered_map<node_operation const*, std::list<std::shared_ptr<node_operation>>::iterator> where_;
@@ -463,7 +463,7 @@ public:
             servers.push_back(std::make_unique<scripted_server>(*this));
     }
 
-    /// @param distances one way, of this manager to each server, on top of the servers' delays
+    /// @param distances one-way delays from this manager to each server, added to the servers' delays
     std::unique_ptr<lock_manager> manager(config settings = {}, std::vector<clock::duration> const& distances = {})
     {
         std::vector<std::shared_ptr<node>> nodes;
@@ -487,27 +487,27 @@ public:
             change(*s);
     }
 
-    /// On how many servers @p is holds.
+    /// The number of servers for which @p is returns true.
     template <class Is>
     std::size_t count(Is is)
     {
         return static_cast<std::size_t>(std::count_if(servers.begin(), servers.end(), [&](auto& s) { return is(*s); }));
     }
 
-    /// How many servers have a live key for @p key.
+    /// The number of servers on which @p key is set and has not expired.
     std::size_t keys(std::string const& key)
     {
         return count([&](auto& s) { return s.find(key) != nullptr; });
     }
 
-    /// The same a while later.
+    /// Like keys, after @p d.
     std::size_t keys_after(clock::duration d, std::string const& key = "lock:stock")
     {
         run_for(d);
         return keys(key);
     }
 
-    /// On how many servers @p key is live and has @p value.
+    /// The number of servers on which @p key has @p value and has not expired.
     std::size_t held_by(std::string const& key, std::string_view value)
     {
         return count([&](auto& s) {
@@ -516,7 +516,7 @@ public:
         });
     }
 
-    /// Of an acquisition.
+    /// The outcome of an acquisition.
     struct outcome {
         outcome() = default;
         template <class Begin>
@@ -530,10 +530,10 @@ public:
         error_code ec;
         lock held;
         clock::time_point when;
-        attempt_report report;  ///< of who waited for the outcome
+        attempt_report report;  ///< set by functions that wait for the outcome
     };
 
-    /// Waits for the outcome. @return whether it has the lock then
+    /// Waits for the outcome. @return whether it holds the lock
     bool wins(outcome& o)
     {
         run_to([&] { return o.done; });
@@ -558,14 +558,14 @@ public:
         };
     }
 
-    /// Whether it has the lock a while later.
+    /// Whether @p o holds the lock after @p d.
     bool held_after(clock::duration d, outcome const& o)
     {
         run_for(d);
         return o.held.held();
     }
 
-    /// Whether an outcome or another operation is done a while later.
+    /// Whether an outcome or another operation is done after @p d.
     template <class Operation>
     bool done_after(clock::duration d, Operation const& o)
     {
@@ -576,12 +576,12 @@ public:
     std::vector<std::unique_ptr<scripted_server>> servers;
 };
 
-/// The same, with what clients call: an acquisition has an outcome, another operation is a call.
+/// A server_world with the calls of clients. An acquisition has an `outcome`; another operation is a `call`.
 class lock_world : public server_world {
 public:
     using server_world::server_world;
 
-    /// A manager that is connected to all servers: what is sent next does not wait for a connection.
+    /// A manager that is connected to all servers, so that its next request does not wait for a connection.
     std::unique_ptr<lock_manager> connected(config settings = {})
     {
         auto locks = manager(std::move(settings));
@@ -590,7 +590,7 @@ public:
         return locks;
     }
 
-    /// Waits for the outcome of what @p begin begins with these options.
+    /// Starts an operation by @p begin with these options, and waits for its outcome.
     template <class Begin>
     outcome outcome_of(acquire_options options, Begin begin)
     {
@@ -601,26 +601,26 @@ public:
         return o;
     }
 
-    /// Acquires and waits for the outcome.
+    /// Acquires @p resources, and waits for the outcome.
     outcome acquire(lock_manager& locks, resource_set resources, acquire_options options = {})
     {
         return outcome_of(options, [&](auto& o, auto how) { start_acquire(o, locks, std::move(resources), how); });
     }
 
-    /// The same with any one of @p resources.
+    /// Acquires any one of @p resources, and waits for the outcome.
     outcome acquire_any(lock_manager& locks, resource_set resources, acquire_options options = {})
     {
         return outcome_of(options, [&](auto& o, auto how) { start_acquire_any(o, locks, std::move(resources), how); });
     }
 
-    /// Does not wait for the outcome, which must live until then.
+    /// Starts an acquisition without waiting. The outcome must live until the acquisition is done.
     outcome start(lock_manager& locks, resource_set resources, acquire_options options = {},
                   asio::cancellation_slot slot = {})
     {
         return outcome([&](auto& o) { start_acquire(o, locks, std::move(resources), options, slot); });
     }
 
-    /// The same @p count times.
+    /// Starts @p count acquisitions of the same resources.
     std::deque<outcome> start_many(std::size_t count, lock_manager& locks, resource_set const& resources,
                                    acquire_options options)
     {
@@ -630,7 +630,7 @@ public:
         return all;
     }
 
-    /// Begins to acquire "r0", "r1" and so on.
+    /// Starts acquisitions of "r0", "r1" and so on.
     std::deque<outcome> start_numbered(std::size_t count, lock_manager& locks, acquire_options options)
     {
         std::deque<outcome> all(count);
@@ -651,7 +651,7 @@ public:
         locks.async_acquire_any(std::move(resources), options, asio::bind_cancellation_slot(slot, into(o)));
     }
 
-    /// A call under way on a lock or a manager: what its handler is told.
+    /// A call on a lock or a manager, and the error that its handler gets.
     struct call {
         template <class Start>
         call(lock_world& world, asio::cancellation_slot slot, Start start) : w(world)
@@ -672,7 +672,7 @@ public:
 
         lock_world& w;
         int calls = 0;
-        std::optional<error_code> ec;  ///< none until it has ended
+        std::optional<error_code> ec;  ///< none until the call has completed
         clock::time_point when;
     };
 
@@ -710,7 +710,7 @@ public:
     error_code downgrade(lock& l) { return start_downgrade(l).end(); }
     error_code shutdown(lock_manager& m) { return start_shutdown(m).end(); }
 
-    /// Releases it, which must succeed, and lets happen what follows within @p d.
+    /// Releases the lock, which must succeed, and runs for @p d.
     void release(outcome& o, clock::duration d)
     {
         if (auto const ec = release(o.held))
@@ -718,7 +718,7 @@ public:
         run_for(d);
     }
 
-    /// Destroys the handle, and lets happen what follows within @p d.
+    /// Destroys the handle, and runs for @p d.
     void drop(outcome& o, clock::duration d)
     {
         o.held = {};
@@ -726,7 +726,7 @@ public:
     }
 };
 
-/// Why there is no manager with these settings.
+/// The message of the exception for these settings; "accepted" if there is none.
 inline std::string refusal(config settings)
 {
     asio::io_context context;
@@ -738,7 +738,7 @@ inline std::string refusal(config settings)
     return "accepted";
 }
 
-/// What most tests begin with: servers, and a manager that has not spoken to them yet.
+/// A fixture: servers, and a manager that is not connected to them yet.
 template <std::size_t Servers>
 struct manager_of {
     explicit manager_of(config const& settings = {}) : locks(w.manager(settings)) {}
@@ -747,7 +747,7 @@ struct manager_of {
     std::unique_ptr<lock_manager> locks;
 };
 
-/// The same, with connections to all of them.
+/// A fixture: servers, and a manager that is connected to all of them.
 template <std::size_t Servers>
 struct connected_to {
     explicit connected_to(config const& settings = {}) : locks(w.connected(settings)) {}
@@ -756,7 +756,7 @@ struct connected_to {
     std::unique_ptr<lock_manager> locks;
 };
 
-/// With another manager, as of another process.
+/// Adds another manager to a fixture, which stands for another process.
 template <class First>
 struct and_another : First {
     using First::First;

@@ -2,7 +2,7 @@
 
 namespace redlock::test {
 
-/// Counts the objects that are alive.
+/// An object that counts how many of its kind are alive.
 struct witness {
     explicit witness(int& alive) : alive(&alive) { ++alive; }
     witness(witness const& other) : alive(other.alive) { ++*alive; }

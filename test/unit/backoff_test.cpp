@@ -9,7 +9,8 @@ using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(backoff)
 
-BOOST_AUTO_TEST_CASE(rule_10_pauses_grow_up_to_a_ceiling)
+// Rule 10 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(pause_after_grows_up_to_a_ceiling)
 {
     std::chrono::milliseconds const ceilings[] = {16ms, 32ms, 64ms, 128ms, 256ms, 256ms, 256ms};
     for (std::size_t round = 1; round <= 7; ++round) {
@@ -25,7 +26,7 @@ BOOST_AUTO_TEST_CASE(pause_after_denial_shrinks_with_each_denial)
     BOOST_TEST((most(1) > 23ms && most(1) <= 24ms));
     for (std::size_t denied = 1; denied < 40; ++denied) {
         BOOST_TEST((most(denied + 1) <= most(denied)));
-        BOOST_TEST((pause_after_denial(denied, 0, 0) >= 1ms));  // well above a round trip
+        BOOST_TEST((pause_after_denial(denied, 0, 0) >= 1ms));  // clearly longer than a round trip
     }
     BOOST_TEST((most(16) <= 4ms));
     BOOST_TEST((most(1'000'000) == most(16)));
@@ -44,12 +45,13 @@ BOOST_AUTO_TEST_CASE(pause_after_denial_grows_while_the_holder_is_the_same)
     }
 }
 
-BOOST_AUTO_TEST_CASE(rule_10_pauses_are_random)
+// Rule 10 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(pause_after_depends_on_the_random_bits)
 {
     BOOST_TEST((pause_after(3, 1ULL << 62) != pause_after(3, 3ULL << 61)));
 }
 
-BOOST_AUTO_TEST_CASE(pauses_before_the_next_attempt_to_connect_grow_up_to_half_a_second)
+BOOST_AUTO_TEST_CASE(reconnection_pause_grows_up_to_half_a_second)
 {
     std::chrono::milliseconds const ceilings[] = {10ms, 20ms, 40ms, 80ms, 160ms, 320ms, 500ms, 500ms};
     for (std::size_t failures = 0; failures < std::size(ceilings); ++failures) {
@@ -59,13 +61,13 @@ BOOST_AUTO_TEST_CASE(pauses_before_the_next_attempt_to_connect_grow_up_to_half_a
     BOOST_TEST((reconnection_pause(1'000'000, 1) == reconnection_pause_max));
 }
 
-BOOST_AUTO_TEST_CASE(a_million_rounds_do_not_overflow)
+BOOST_AUTO_TEST_CASE(pause_after_a_million_rounds_does_not_overflow)
 {
     BOOST_TEST((pause_after(1'000'000, ~0ULL) <= 256ms));
     BOOST_TEST((pause_after(0, 0) > 0ms));
 }
 
-BOOST_AUTO_TEST_CASE(pauses_after_failures_double_between_their_limits)
+BOOST_AUTO_TEST_CASE(pause_after_failure_doubles_between_min_and_max)
 {
     auto const between = [](std::size_t failures, std::chrono::milliseconds min, std::chrono::milliseconds max,
                             std::chrono::milliseconds least, std::chrono::milliseconds most) {
@@ -81,7 +83,7 @@ BOOST_AUTO_TEST_CASE(pauses_after_failures_double_between_their_limits)
     BOOST_TEST(between(7, 5s, 5s, 5s, 5s));
 }
 
-BOOST_AUTO_TEST_CASE(who_was_denied_more_often_asks_sooner_and_races_come_apart)
+BOOST_AUTO_TEST_CASE(delay_after_is_shorter_after_denials_and_longer_after_races)
 {
     auto const least = [](std::size_t denied, std::size_t races, std::chrono::nanoseconds trip) {
         return delay_after(denied, races, trip, 0);
@@ -94,9 +96,9 @@ BOOST_AUTO_TEST_CASE(who_was_denied_more_often_asks_sooner_and_races_come_apart)
     BOOST_TEST((most(2, 0, 1ms) <= least(1, 0, 1ms)));
     BOOST_TEST((most(8, 0, 1ms) <= 125us));
     BOOST_TEST((least(0, 0, 1ms) == least(1, 0, 1ms)));
-    BOOST_TEST((least(1, 0, 1us) == 50us));  // a round takes 100 us at the least
+    BOOST_TEST((least(1, 0, 1us) == 50us));  // a round counts as 100 us or more
     for (std::size_t const denied : {1u, 8u, 1000u, 1'000'000u}) {
-        BOOST_TEST((least(denied, 0, 1ms) >= 1ms / 16));  // however often
+        BOOST_TEST((least(denied, 0, 1ms) >= 1ms / 16));  // a lower bound for any number of denials
         for (std::size_t races = 1; races < 20; ++races)
             BOOST_TEST((least(denied, races, 1ms)
                         >= std::min<std::chrono::nanoseconds>(2 * least(denied, races - 1, 1ms), 8ms)));
@@ -105,18 +107,18 @@ BOOST_AUTO_TEST_CASE(who_was_denied_more_often_asks_sooner_and_races_come_apart)
     BOOST_TEST((most(1, 1000, 1s) <= 256ms));
 }
 
-BOOST_AUTO_TEST_CASE(who_comes_back_later_does_so_after_what_was_told_and_a_quarter_more_at_the_most)
+BOOST_AUTO_TEST_CASE(retry_after_with_a_told_time_adds_at_most_a_quarter)
 {
     BOOST_TEST((retry_after(8s, 1, 0) == 8s));
     BOOST_TEST((retry_after(8s, 1, ~0ULL) == 9'999ms));
     BOOST_TEST((retry_after(8s, 1, 1ULL << 63) == 9s));
-    BOOST_TEST((retry_after(8s, 1'000'000, 0) == 8s));  // whatever the pause would be
+    BOOST_TEST((retry_after(8s, 1'000'000, 0) == 8s));  // the number of attempts does not matter
     BOOST_TEST((retry_after(1ms, 1, 0) == 1s));
     BOOST_TEST((retry_after(24h, 1, 0) == 60s));
     BOOST_TEST((retry_after(std::chrono::milliseconds::max(), 1, ~0ULL) == 74'999ms));
 }
 
-BOOST_AUTO_TEST_CASE(who_was_told_nothing_comes_back_after_a_pause_that_doubles_up_to_a_minute)
+BOOST_AUTO_TEST_CASE(retry_after_without_a_told_time_doubles_up_to_a_minute)
 {
     std::chrono::seconds const pauses[] = {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s};
     for (std::size_t attempt = 1; attempt <= 8; ++attempt)

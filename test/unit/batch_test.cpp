@@ -24,7 +24,7 @@ void hand_in(batch& b, std::initializer_list<std::string_view> map, bool whole)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_reply_that_broke_off_leaves_nothing_for_the_next_use)
+BOOST_AUTO_TEST_CASE(clear_after_an_incomplete_reply_leaves_nothing)
 {
     batch b;
     hand_in(b, {"first", "reply"}, true);

@@ -20,14 +20,14 @@ bool mentions(std::string const& text, std::string const& a, std::string const& 
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(the_defaults_are_good)
+BOOST_AUTO_TEST_CASE(check_of_the_defaults_finds_nothing)
 {
     BOOST_TEST(locks::check(good()) == "");
     BOOST_TEST(locks::check(acquire_options{}, good()) == "");
     BOOST_TEST(locks::check({.wait = wait_forever}, good()) == "");
 }
 
-BOOST_AUTO_TEST_CASE(each_broken_field_is_named_with_its_value_and_limit)
+BOOST_AUTO_TEST_CASE(check_of_config_names_each_wrong_field_with_value_and_limit)
 {
     BOOST_TEST(mentions(locks::check(config()), "nodes", "empty"));
     BOOST_TEST(mentions(locks::check({.nodes = std::vector<std::string>(100, "x")}), "nodes", "100", "99"));
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(each_broken_field_is_named_with_its_value_and_limit)
     BOOST_TEST(mentions(check({.tls = {.certificate_file = "client.pem"}}), "tls.private_key_file", "empty"));
 }
 
-BOOST_AUTO_TEST_CASE(each_broken_option_is_named_with_its_value_and_limit)
+BOOST_AUTO_TEST_CASE(check_of_options_names_each_wrong_one_with_value_and_limit)
 {
     auto const c = good();
     BOOST_TEST(mentions(locks::check({.ttl = 19ms}, c), "ttl", "19 ms", "20 ms"));
@@ -82,13 +82,13 @@ BOOST_AUTO_TEST_CASE(each_broken_option_is_named_with_its_value_and_limit)
     BOOST_TEST(mentions(locks::check_resource(std::string(513, 'r'), "lock:"), "resource", "513", "512"));
     BOOST_TEST(locks::check_resource(std::string(512, '\0'), "lock:") == "");
     BOOST_TEST(mentions(locks::check_resource("a:=fence", "lock:"), "resource", ":=fence"));
-    BOOST_TEST(mentions(locks::check_resource("=turn", "lock:"), "resource", ":=turn"));  // the prefix is a part of
-                                                                                          // the key
+    // The key contains the prefix.
+    BOOST_TEST(mentions(locks::check_resource("=turn", "lock:"), "resource", ":=turn"));
     BOOST_TEST(locks::check_resource("=turn", "") == "");
     BOOST_TEST(locks::check_resource("{a}:fence", "lock:") == "");
 }
 
-BOOST_AUTO_TEST_CASE(each_broken_option_of_an_election_is_named_with_its_value_and_limit)
+BOOST_AUTO_TEST_CASE(check_of_elect_options_names_each_wrong_one_with_value_and_limit)
 {
     auto const check = [](elect_options const& o) { return locks::check(o, good()); };
     BOOST_TEST(check({}) == "");
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(each_broken_option_of_an_election_is_named_with_its_value_a
 }
 
 // A larger duration would overflow when it is added to a time.
-BOOST_AUTO_TEST_CASE(check_of_a_duration_beyond_a_hundred_years_names_field_value_and_limit)
+BOOST_AUTO_TEST_CASE(check_of_a_duration_above_100_years_names_value_and_limit)
 {
     auto const c = good();
     constexpr std::chrono::milliseconds longest = std::chrono::hours(24) * 36'525,
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(check_of_a_duration_beyond_a_hundred_years_names_field_valu
     BOOST_TEST(mentions(locks::check_wait(endless - 1ms), "wait", "3155760000000"));
 }
 
-BOOST_AUTO_TEST_CASE(check_of_a_ticket_with_an_unknown_mode_names_it)
+BOOST_AUTO_TEST_CASE(check_of_a_ticket_with_an_unknown_mode_names_the_mode)
 {
     lock_ticket const t{.resources = "stock", .token = "t", .mode = mode(9)};
     BOOST_TEST(mentions(locks::check(t, good()), "ticket.mode is 9", "exclusive or shared"));

@@ -1,5 +1,5 @@
-// Which slot a key is in, what the members of a cluster say of themselves, in the words of several versions, and where
-// operations go, over links that do what the test says, in time that the test sets.
+// Slots of keys, the replies of members of several versions, and the routing of operations. The links are scripted, and
+// the test sets the time.
 
 #include "runtime/manual_runtime.hpp"
 #include "stores/redis/cluster_map.hpp"
@@ -52,7 +52,7 @@ std::string const redis_7 = "a 10.0.0.1:6379@16379,lock1.example myself,master -
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(slots_are_those_of_the_servers)
+BOOST_AUTO_TEST_CASE(slot_of_a_key_is_the_slot_of_the_servers)
 {
     BOOST_TEST(slot_of("123456789") == 0x31c3);
     BOOST_TEST(slot_of("foo") == 12182);
@@ -64,11 +64,11 @@ BOOST_AUTO_TEST_CASE(slots_are_those_of_the_servers)
     BOOST_TEST(slot_of("foo{bar") != slot_of("bar"));
 }
 
-BOOST_AUTO_TEST_CASE(the_members_tell_who_has_which_slots)
+BOOST_AUTO_TEST_CASE(read_cluster_of_member_replies_gives_the_owner_of_each_slot)
 {
     cluster_map m;
     BOOST_TEST(!read_cluster(text(redis_6), asked, m).error);
-    BOOST_TEST(owner_of(m, 0) == "10.0.0.9:30001");  // it does not know its own address
+    BOOST_TEST(owner_of(m, 0) == "10.0.0.9:30001");  // the server does not know its own address
     BOOST_TEST(owner_of(m, 5000) == "10.0.0.9:30001");
     BOOST_TEST(owner_of(m, 5001) == "nobody");
     BOOST_TEST(owner_of(m, 5460) == "10.0.0.9:30001");
@@ -81,13 +81,13 @@ BOOST_AUTO_TEST_CASE(the_members_tell_who_has_which_slots)
                       asked, m)
              .error);
     BOOST_TEST(owner_of(m, 8191) == "10.0.0.1:6379");
-    BOOST_TEST(owner_of(m, 8192) == "[fe80::1]:6379");  // one that may have failed has its slots until another one gets
-                                                        // them
+    // A master that may have failed keeps its slots until another master gets them.
+    BOOST_TEST(owner_of(m, 8192) == "[fe80::1]:6379");
     BOOST_TEST(owner_of(m, 16383) == "nobody");
     BOOST_TEST(m.owners().size() == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_that_does_not_help_says_why_and_changes_nothing)
+BOOST_AUTO_TEST_CASE(read_cluster_of_an_unusable_reply_fails_and_changes_nothing)
 {
     cluster_map m;
     BOOST_REQUIRE(!read_cluster(text(redis_6), asked, m).error);
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(an_answer_that_does_not_help_says_why_and_changes_nothing)
     BOOST_TEST(m.owners().size() == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(each_member_can_be_tried_with_a_key_of_its_own)
+BOOST_AUTO_TEST_CASE(tag_of_each_owner_gives_a_key_in_its_own_slots)
 {
     cluster_map m;
     BOOST_REQUIRE(!read_cluster(text(redis_6), asked, m).error);
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(each_member_can_be_tried_with_a_key_of_its_own)
     BOOST_TEST(m.tag_of({"h", "1"}) == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_redirection_says_where_a_slot_is)
+BOOST_AUTO_TEST_CASE(read_redirection_of_moved_gives_the_slot_and_its_owner)
 {
     auto const to = read_redirection("MOVED 3999 127.0.0.1:6381");
     BOOST_TEST_REQUIRE(to.has_value());
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_redirection_says_where_a_slot_is)
     BOOST_TEST(m.owners().size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(connections_of_two_members_are_never_the_same)
+BOOST_AUTO_TEST_CASE(mark_sent_to_different_members_gives_different_connections)
 {
     auto const asker = std::make_shared<asked_operation>();
     auto const o =
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(connections_of_two_members_are_never_the_same)
     asker->unanswered = asker->sent;
     BOOST_TEST(!o->leaves_tombstone(5));
     BOOST_TEST(o->leaves_tombstone(6));
-    asker->unanswered = first;  // which another member may carry out, and its keys may come here
+    asker->unanswered = first;  // another member may execute it, and its keys may move here
     BOOST_TEST(o->leaves_tombstone(5));
     o->complete({.vote = vote::denied});
     BOOST_TEST((asker->reply.vote == vote::denied));
@@ -163,7 +163,7 @@ namespace {
 
 auto const noon = redlock::clock::time_point(100h);
 
-// What a record knows after these answers, a minute after one another. The slots do not vote for 70 s.
+// The state of a record after these answers, which come one minute apart. New slots do not vote for 70 s.
 struct read_record {
     read_record& says(std::string ranges, std::string age, std::string const& tag = "{0}", slot_set const& vouched = {})
     {
@@ -190,7 +190,7 @@ auto const at_once = redlock::clock::time_point::min();
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(votes_from_of_slot_that_came_late_is_max_ttl_later)
+BOOST_AUTO_TEST_CASE(votes_from_of_a_slot_that_moved_here_late_is_max_ttl_later)
 {
     read_record r;
     r.says("0-5:0 7-7:90000 8-9:95000", "100000");
@@ -206,26 +206,26 @@ BOOST_AUTO_TEST_CASE(votes_from_of_slot_that_came_late_is_max_ttl_later)
     BOOST_TEST(!r.record.votes_from(9));
 }
 
-BOOST_AUTO_TEST_CASE(votes_from_after_the_servers_clock_stood_still_is_as_before)
+BOOST_AUTO_TEST_CASE(votes_from_after_the_server_clock_stopped_is_unchanged)
 {
     read_record r;
     r.says("7-7:90000", "100000").says("7-7:90000", "100001");
     BOOST_TEST(r.votes_from(7, noon + 60s));
 }
 
-BOOST_AUTO_TEST_CASE(votes_from_in_a_new_record_keeps_what_was_known)
+BOOST_AUTO_TEST_CASE(votes_from_after_a_new_record_keeps_what_was_known)
 {
     read_record r;
     r.says("0-1:0 7-7:90000", "100000").says("0-3:0 7-7:0", "0", "{1}", only(3));
     BOOST_TEST(r.votes_from(1, at_once));
-    BOOST_TEST(r.votes_from(2, noon + 1min + 70s));  // the new record began with it
+    BOOST_TEST(r.votes_from(2, noon + 1min + 70s));  // this slot and the new record appeared together
     BOOST_TEST(r.votes_from(3, at_once));
     BOOST_TEST(r.votes_from(7, noon + 60s));
     r.says("0-3:0 7-7:0", "60000", "{1}");
     BOOST_TEST(r.votes_from(2, noon + 1min + 70s));
 }
 
-BOOST_AUTO_TEST_CASE(read_of_an_answer_that_does_not_help_changes_nothing)
+BOOST_AUTO_TEST_CASE(read_of_an_unusable_answer_changes_nothing)
 {
     read_record r;
     r.says("0-5:0", "100000");
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(read_of_an_answer_that_does_not_help_changes_nothing)
     BOOST_TEST(r.votes_from(5, at_once));
 }
 
-BOOST_AUTO_TEST_CASE(ask_of_a_record_names_what_is_vouched_for)
+BOOST_AUTO_TEST_CASE(ask_names_the_vouched_slots)
 {
     stores::redis::request r;
     auto vouched = only(16'383);
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(ask_of_a_record_names_what_is_vouched_for)
 
 namespace {
 
-// A way to a master, which keeps apart what it is asked about the cluster.
+// A link to a master. It stores requests about the cluster separately.
 struct member_link final : scripted_link {
     void send(std::shared_ptr<batch> const& b) override
     {
@@ -269,7 +269,7 @@ struct member_link final : scripted_link {
             scripted_link::send(b);
     }
 
-    bool told_apart = false;  ///< it is a master, and none that all are asked of
+    bool told_apart = false;  ///< this is a link to a master, not to the seed
     std::vector<std::shared_ptr<batch>> looks, views;
 };
 
@@ -291,7 +291,7 @@ struct two_masters {
                + "@2 master - 0 0 2 connected 8192-16383\n";
     }
 
-    /// The way it is after the masters have said which slots they have.
+    /// Advances the clock; the masters then report the slots that they own.
     void pass(clock::duration d = {})
     {
         clock->advance(context, d);
@@ -311,18 +311,18 @@ struct two_masters {
         }
     }
 
-    /// A second later all are asked what the members think, and one says this of a:1 and b:1.
-    void hear(std::string const& flags_of_a, std::string const& slots_of_a, std::string const& slots_of_b)
+    /// One second later all members are asked for their view, and one reports this about a:1 and b:1.
+    void members_report(std::string const& flags_of_a, std::string const& slots_of_a, std::string const& slots_of_b)
     {
         pass(1s);
-        signs();
+        answer_keep_alive();
         seed().says({text("x a:1@2 " + flags_of_a + " - 0 0 1 connected" + slots_of_a
                           + "\ny b:1@2 master - 0 0 2 connected" + slots_of_b + '\n')});
         pass();
     }
 
-    /// Both answer what keeps the connections.
-    void signs()
+    /// Both masters answer the keep-alive requests.
+    void answer_keep_alive()
     {
         for (auto const* where : {"a:1", "b:1"}) {
             if (to(where).asked)
@@ -330,7 +330,7 @@ struct two_masters {
         }
     }
 
-    /// What a:1 itself says about where the slots are, if it has been asked.
+    /// If a:1 was asked for its own view of the slots, it answers this. Returns whether it was asked.
     bool asked_a(std::string const& view)
     {
         auto const asked = std::exchange(links.at("a:1")->views, {});
@@ -381,7 +381,7 @@ struct two_masters {
         return put({.what = node_command::kind::acquire, .ttl = 5s}, {std::move(key)});
     }
 
-    // Both are connected, and have been the masters for long enough.
+    // Both masters are connected, and have been masters for long enough.
     void connect(std::string const& age_of_b = "70000")
     {
         auto const o = put({}, {});
@@ -405,9 +405,9 @@ struct two_masters {
     std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
     redlock::clock::time_point const begin = clock->now();
     std::map<std::string, std::shared_ptr<member_link>> links;
-    std::map<std::string, std::string> slots{{"a:1", "0-8191:0"}, {"b:1", "8192-16383:0"}};  ///< as the masters record
-                                                                                             ///< them
-    std::map<std::string, std::string> vouched;  ///< what they were told last
+    /// As the masters record them.
+    std::map<std::string, std::string> slots{{"a:1", "0-8191:0"}, {"b:1", "8192-16383:0"}};
+    std::map<std::string, std::string> vouched;  ///< the latest slots that each master was told
     std::shared_ptr<redlock::node> node = make_cluster_node(
         net::parse_url("redis-cluster://s"), {.nodes = {}, .node_timeout = 10s, .max_ttl = 60s},
         std::make_shared<stores::redis::group>(runtime::make_manual_runtime(context.get_executor(), clock)),
@@ -423,7 +423,7 @@ struct two_masters {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(an_operation_goes_to_the_master_that_has_its_slot, two_masters)
+BOOST_FIXTURE_TEST_CASE(submit_goes_to_the_master_that_has_the_slot, two_masters)
 {
     connect();
     BOOST_TEST(connections == 2);
@@ -438,7 +438,7 @@ BOOST_FIXTURE_TEST_CASE(an_operation_goes_to_the_master_that_has_its_slot, two_m
     BOOST_TEST(!node->may_still_execute(a->sent));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_slot_that_has_moved_is_followed, two_masters)
+BOOST_FIXTURE_TEST_CASE(submit_after_moved_goes_to_the_new_master, two_masters)
 {
     connect();
     slots["b:1"] = "5061-5061:0 8192-16383:0";
@@ -454,7 +454,7 @@ BOOST_FIXTURE_TEST_CASE(a_slot_that_has_moved_is_followed, two_masters)
     auto const next = acquire(in_a);
     BOOST_TEST(sent_to("b:1", *next));
 
-    to("b:1").says({refused("MOVED 5061 a:1")});  // two that each say that the other one has it
+    to("b:1").says({refused("MOVED 5061 a:1")});  // each of the two masters redirects to the other one
     for (int i = 0; i < 3; ++i) {
         pass();
         to(i % 2 == 0 ? "a:1" : "b:1").says({refused(i % 2 == 0 ? "MOVED 5061 b:1" : "MOVED 5061 a:1")});
@@ -465,7 +465,7 @@ BOOST_FIXTURE_TEST_CASE(a_slot_that_has_moved_is_followed, two_masters)
     BOOST_TEST((next->reply.error == errc::wrong_cluster_node));
 }
 
-BOOST_FIXTURE_TEST_CASE(other_refusals_of_a_cluster_are_not_followed, two_masters)
+BOOST_FIXTURE_TEST_CASE(submit_after_ask_tryagain_or_clusterdown_is_not_redirected, two_masters)
 {
     connect();
     for (auto const* words : {"ASK 5061 b:1", "TRYAGAIN Multiple keys request during rehashing of slot",
@@ -478,7 +478,7 @@ BOOST_FIXTURE_TEST_CASE(other_refusals_of_a_cluster_are_not_followed, two_master
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(a_new_master_grants_nothing_for_max_ttl_and_the_others_go_on, two_masters)
+BOOST_FIXTURE_TEST_CASE(acquire_on_a_new_master_does_not_count_for_max_ttl, two_masters)
 {
     connect("10000");
     BOOST_TEST((vote_of(in_a, "a:1", word("OK")).vote == vote::granted));
@@ -489,9 +489,10 @@ BOOST_FIXTURE_TEST_CASE(a_new_master_grants_nothing_for_max_ttl_and_the_others_g
     BOOST_TEST((vote_of(in_b, "b:1", number(1), node_command::kind::extend).error == errc::quarantined));
     BOOST_TEST((vote_of(in_b, "b:1", nothing()).vote == vote::denied));
     BOOST_TEST((vote_of(in_b, "b:1", number(1), node_command::kind::release).vote == vote::granted));
-    for (int i = 0; i < 61; ++i) {  // 10 + 61 s: max_ttl, and 10 s for who has not heard of it; with its signs of life
+    // 10 s + 61 s: max_ttl, and 10 s for clients that have not learned of the new master.
+    for (int i = 0; i < 61; ++i) {
         pass(1s);
-        signs();
+        answer_keep_alive();
     }
     BOOST_TEST((vote_of(in_b, "b:1", word("OK")).vote == vote::granted));
 }
@@ -499,8 +500,8 @@ BOOST_FIXTURE_TEST_CASE(a_new_master_grants_nothing_for_max_ttl_and_the_others_g
 BOOST_FIXTURE_TEST_CASE(acquire_in_slot_of_failed_master_waits_for_max_ttl, two_masters)
 {
     connect();
-    hear("master,fail", " 0-5060 5062-8191", " 5061 8192-16383");
-    BOOST_TEST(!asked_a(nodes()));  // it has failed
+    members_report("master,fail", " 0-5060 5062-8191", " 5061 8192-16383");
+    BOOST_TEST(!asked_a(nodes()));  // a failed master is not asked
     slots["b:1"] = "5061-5061:70000 8192-16383:0";
 
     auto const young = vote_of(in_a, "b:1", word("OK"));
@@ -509,21 +510,21 @@ BOOST_FIXTURE_TEST_CASE(acquire_in_slot_of_failed_master_waits_for_max_ttl, two_
     BOOST_TEST((vote_of(in_b, "b:1", word("OK")).vote == vote::granted));
     for (int i = 0; i < 69; ++i) {
         pass(1s);
-        signs();
+        answer_keep_alive();
     }
     BOOST_TEST((vote_of(in_a, "b:1", word("OK")).error == errc::quarantined));
     pass(1s);
-    signs();
+    answer_keep_alive();
     BOOST_TEST((vote_of(in_a, "b:1", word("OK")).vote == vote::granted));
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_in_slot_that_a_living_master_has_left_succeeds, two_masters)
 {
     connect();
-    hear("master", " 0-5060 5062-8191", " 5061 8192-16383");
-    BOOST_TEST(asked_a(nodes()));  // it has not heard of it yet
+    members_report("master", " 0-5060 5062-8191", " 5061 8192-16383");
+    BOOST_TEST(asked_a(nodes()));  // a:1 has not learned of the move yet
     BOOST_TEST(vouched["b:1"] == "");
-    hear("master", " 0-5060 5062-8191", " 5061 8192-16383");
+    members_report("master", " 0-5060 5062-8191", " 5061 8192-16383");
     slots["b:1"] = "5061-5061:0 8192-16383:0";
     BOOST_TEST(asked_a("x a:1@2 myself,master - 0 0 1 connected 0-5060 5062-8191\ny b:1@2 master - 0 0 2 connected "
                        "5061 8192-16383\n"));
@@ -544,11 +545,11 @@ BOOST_FIXTURE_TEST_CASE(acquire_in_slot_that_a_living_master_redirects_succeeds,
     BOOST_TEST((o->reply.vote == vote::granted));
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_in_slot_of_master_that_failed_lately_waits, two_masters)
+BOOST_FIXTURE_TEST_CASE(acquire_in_slot_of_a_master_that_failed_recently_waits, two_masters)
 {
     connect();
-    hear("master,fail", " 0-8191", " 8192-16383");
-    hear("master", " 0-8191", " 8192-16383");  // it hung, and goes on
+    members_report("master,fail", " 0-8191", " 8192-16383");
+    members_report("master", " 0-8191", " 8192-16383");  // a:1 was paused, and works again
     slots["b:1"] = "5061-5061:70000 8192-16383:0";
     auto const o = acquire(in_a);
     to("a:1").says({refused("MOVED 5061 b:1")});
@@ -562,13 +563,13 @@ BOOST_FIXTURE_TEST_CASE(acquire_in_slot_that_its_master_does_not_give_up_waits, 
 {
     connect();
     for (int i = 0; i < 3; ++i) {
-        hear("master", " 0-5060 5062-8191", " 5061 8192-16383");
+        members_report("master", " 0-5060 5062-8191", " 5061 8192-16383");
         auto const o = acquire(in_a);
         BOOST_TEST(sent_to("a:1", *o));
         to("a:1").says({nothing()});
         BOOST_TEST(asked_a(nodes()));
     }
-    hear("master", " 0-5060 5062-8191", " 5061 8192-16383");
+    members_report("master", " 0-5060 5062-8191", " 5061 8192-16383");
     BOOST_TEST(!asked_a(nodes()));
     slots["b:1"] = "5061-5061:70000 8192-16383:0";
     BOOST_TEST((vote_of(in_a, "b:1", word("OK")).error == errc::quarantined));
@@ -578,18 +579,18 @@ BOOST_FIXTURE_TEST_CASE(acquire_in_slot_that_its_master_does_not_give_up_waits, 
 BOOST_FIXTURE_TEST_CASE(acquire_in_slot_vouched_for_by_another_manager_succeeds, two_masters)
 {
     connect();
-    hear("master,fail", " 0-5060 5062-8191", " 5061 8192-16383");
+    members_report("master,fail", " 0-5060 5062-8191", " 5061 8192-16383");
     slots["b:1"] = "5061-5061:70000 8192-16383:0";
     BOOST_TEST((vote_of(in_a, "b:1", word("OK")).error == errc::quarantined));
     slots["b:1"] = "5061-5061:0 8192-16383:0";
     pass(1s);
-    signs();
-    BOOST_TEST((vote_of(in_a, "b:1", word("OK")).error == errc::quarantined));  // and it is asked again
+    answer_keep_alive();
+    BOOST_TEST((vote_of(in_a, "b:1", word("OK")).error == errc::quarantined));  // this asks the master again
     pass();
     BOOST_TEST((vote_of(in_a, "b:1", word("OK")).vote == vote::granted));
 }
 
-BOOST_FIXTURE_TEST_CASE(names_that_are_apart_are_refused_and_nothing_is_sent, two_masters)
+BOOST_FIXTURE_TEST_CASE(acquire_of_keys_in_different_slots_is_refused_and_not_sent, two_masters)
 {
     connect();
     auto const apart = put({.what = node_command::kind::acquire, .ttl = 5s}, {in_a, in_b});
@@ -600,13 +601,13 @@ BOOST_FIXTURE_TEST_CASE(names_that_are_apart_are_refused_and_nothing_is_sent, tw
     BOOST_TEST(sent_to("b:1", *together));
 }
 
-BOOST_FIXTURE_TEST_CASE(another_master_in_the_place_of_one_is_found_by_asking, two_masters)
+BOOST_FIXTURE_TEST_CASE(submit_after_a_master_was_replaced_goes_to_the_new_one, two_masters)
 {
     connect();
     pass(1s);
     seed().says({text(nodes("c:1"))});
     pass();
-    BOOST_TEST(to("c:1").opened == 0);  // nothing has been asked for there
+    BOOST_TEST(to("c:1").opened == 0);  // no operation has needed this master
     auto const o = acquire(in_a);
     BOOST_TEST(to("c:1").opened == 1);
     greet("c:1", "70000");
@@ -614,7 +615,7 @@ BOOST_FIXTURE_TEST_CASE(another_master_in_the_place_of_one_is_found_by_asking, t
     BOOST_TEST(sent_to("c:1", *o));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_slot_without_a_master_and_a_cluster_that_nobody_tells_of, two_masters)
+BOOST_FIXTURE_TEST_CASE(submit_without_a_master_or_a_seed_fails_with_the_reason, two_masters)
 {
     auto const waits = acquire(in_a);
     seed().ends("nobody listens");

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_SUITE(commands)
 
 namespace {
 
-// As the protocol has it: the number of words, and each behind its length.
+// The form of the protocol: the number of words, then each word after its length.
 std::string as_resp(std::vector<std::string> const& words)
 {
     auto all = "*" + std::to_string(words.size()) + "\r\n";
@@ -55,7 +55,7 @@ void check_same(std::string_view name, Args const&... args)
     BOOST_TEST(actual.commands() == 1u);
 }
 
-// A command that keeps its key.
+// A command that owns its key.
 struct test_command : node_command {
     test_command(kind k, std::string of, std::string_view held, std::chrono::milliseconds t = {})
         : node_command{.what = k, .value = held, .ttl = t}, name(std::move(of))
@@ -75,7 +75,7 @@ std::string expected(Args const&... args)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(commands_are_encoded_as_arrays_of_texts)
+BOOST_AUTO_TEST_CASE(push_encodes_an_array_of_texts)
 {
     check_same("PING");
     check_same("GET", "key"sv);
@@ -83,14 +83,14 @@ BOOST_AUTO_TEST_CASE(commands_are_encoded_as_arrays_of_texts)
     check_same("SET", std::string("key"), "zero\0inside"sv, "line\r\nend"sv);
 }
 
-BOOST_AUTO_TEST_CASE(empty_arguments_are_encoded_as_empty_texts)
+BOOST_AUTO_TEST_CASE(push_of_empty_arguments_encodes_empty_texts)
 {
     check_same("SET", ""sv, ""sv);
     check_same("SET", std::string_view(), std::string());
     check_same("SET", ""sv);
 }
 
-BOOST_AUTO_TEST_CASE(integers_are_encoded_in_decimal)
+BOOST_AUTO_TEST_CASE(push_of_integers_encodes_decimal_texts)
 {
     using limits = std::numeric_limits<std::int64_t>;
     for (std::int64_t const n : std::vector<std::int64_t>{0, 1, -1, 9, 10, -10, 1'000'000'007, limits::max(),
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(integers_are_encoded_in_decimal)
         check_same("SET", "key"sv, n, n);
 }
 
-BOOST_AUTO_TEST_CASE(arguments_of_each_length_are_encoded)
+BOOST_AUTO_TEST_CASE(push_of_arguments_of_any_length_encodes_them)
 {
     for (std::size_t length = 0; length < 1200; ++length) {
         std::string const text(length, 'x');
@@ -111,13 +111,13 @@ BOOST_AUTO_TEST_CASE(arguments_of_each_length_are_encoded)
     }
 }
 
-BOOST_AUTO_TEST_CASE(many_short_arguments_are_encoded)
+BOOST_AUTO_TEST_CASE(push_of_many_short_arguments_encodes_them)
 {
     check_same("DEL", "a"sv, "b"sv, "c"sv, "d"sv, "e"sv, "f"sv, "g"sv, "h"sv, "i"sv, "j"sv, "k"sv, "l"sv, "m"sv, "n"sv,
                "o"sv, "p"sv, "q"sv, "r"sv, "s"sv, "t"sv);
 }
 
-BOOST_AUTO_TEST_CASE(commands_follow_each_other_in_a_request)
+BOOST_AUTO_TEST_CASE(push_of_several_commands_appends_them)
 {
     std::string const large(600, 'z');
     stores::redis::request actual;
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(commands_follow_each_other_in_a_request)
     BOOST_TEST(actual.commands() == 6u);
 }
 
-BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
+BOOST_AUTO_TEST_CASE(encode_of_each_operation_gives_its_command)
 {
     using namespace std::chrono_literals;
     stores::redis::encoder e;
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
         o.fence = fence;
         o.heal = heal;
         std::string const bytes(e.encode(o, how).bytes());
-        e.forget();  // o goes
+        e.forget();  // o is destroyed
         return bytes;
     };
     auto const tombstone = "key:=gone:{key}:value", counter = "key:=fence:{key}";
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
                == contend + expected("ZADD", counter, "GT", "CH", "7", "token"));
     BOOST_TEST(encoded(kind::raise, {}, 7)
                == expected("ZADD", counter, "GT", "7", "token") + expected("ZINCRBY", counter, "1", "token"));
-    // Without healing no key is named that older access lists do not know.
+    // Without healing, no key is named that older access lists do not allow.
     BOOST_TEST(encoded(kind::extend)
                == expected("EVALSHA", stores::redis::extend_script.sha1, "1", "key", "value", "5000", "0"));
     BOOST_TEST(encoded(kind::extend, {}, 0, true)
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
     BOOST_TEST(encoded(kind::inspect) == expected("EVALSHA", stores::redis::inspect_script.sha1, "1", "key"));
 }
 
-BOOST_AUTO_TEST_CASE(a_script_is_loaded_first_if_so_wished)
+BOOST_AUTO_TEST_CASE(encode_with_load_script_loads_the_script_first)
 {
     stores::redis::encoder e;
     test_command const o(kind::release, "key", "value");
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_script_is_loaded_first_if_so_wished)
     BOOST_TEST(r.commands() == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(acquire_of_several_keys_reads_what_is_tracked_first)
+BOOST_AUTO_TEST_CASE(encode_acquire_of_several_keys_reads_the_tracked_keys_first)
 {
     stores::redis::encoder e;
     std::vector<std::string> const keys{"a", "b"};
@@ -235,8 +235,8 @@ BOOST_AUTO_TEST_CASE(acquire_of_several_keys_reads_what_is_tracked_first)
     }
 }
 
-// Access lists judge the names of keys, also of those that are not used.
-BOOST_AUTO_TEST_CASE(a_shared_lock_names_its_tombstone_only_to_heal_and_to_leave_it)
+// An access list checks all key names of a command, also the unused ones.
+BOOST_AUTO_TEST_CASE(encode_of_a_shared_lock_names_its_tombstone_only_if_needed)
 {
     stores::redis::encoder e;
     auto const names_it = [&](test_command& o, stores::redis::manner how) {
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(a_shared_lock_names_its_tombstone_only_to_heal_and_to_leave
     BOOST_TEST(names_it(extend, {}));
 }
 
-BOOST_AUTO_TEST_CASE(an_upgrade_and_a_downgrade_are_scripts)
+BOOST_AUTO_TEST_CASE(encode_of_upgrade_and_downgrade_calls_scripts)
 {
     stores::redis::encoder e;
     test_command upgrade(kind::upgrade, "key", "value", std::chrono::seconds(5)),
@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(an_upgrade_and_a_downgrade_are_scripts)
     BOOST_TEST(e.encode(extend, {}).bytes() == extended("1"));
 }
 
-BOOST_AUTO_TEST_CASE(who_does_not_wait_any_more_is_taken_out_of_each_list)
+BOOST_AUTO_TEST_CASE(encode_withdraw_deletes_the_contender_from_each_list)
 {
     stores::redis::encoder e;
     redlock::resource_set const keys{"a", "b"};
@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(who_does_not_wait_any_more_is_taken_out_of_each_list)
     BOOST_TEST(stores::redis::commands_for(c) == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(whatever_differs_is_encoded_anew)
+BOOST_AUTO_TEST_CASE(encode_after_a_different_operation_encodes_again)
 {
     using namespace std::chrono_literals;
     std::string const keys = "key1key2", values = "one two ";
@@ -327,7 +327,7 @@ BOOST_AUTO_TEST_CASE(whatever_differs_is_encoded_anew)
     }
 }
 
-BOOST_AUTO_TEST_CASE(an_operation_where_a_forgotten_one_was_is_encoded_anew)
+BOOST_AUTO_TEST_CASE(encode_of_another_operation_at_the_same_address_encodes_again)
 {
     stores::redis::encoder e;
     test_command o(kind::acquire, "key1", "value", std::chrono::seconds(1));
@@ -339,7 +339,7 @@ BOOST_AUTO_TEST_CASE(an_operation_where_a_forgotten_one_was_is_encoded_anew)
     BOOST_TEST(e.encode(o, {}).bytes() == expected("SET", "key2", "value", "NX", "PX", "1000"));
 }
 
-BOOST_AUTO_TEST_CASE(an_operation_without_key_and_value_is_encoded)
+BOOST_AUTO_TEST_CASE(encode_of_an_operation_without_key_and_value_succeeds)
 {
     test_command const o(kind::acquire, {}, {});
     stores::redis::encoder e;
@@ -353,7 +353,7 @@ BOOST_AUTO_TEST_CASE(an_operation_without_key_and_value_is_encoded)
 
 namespace {
 
-// Sends one operation, and throws afterwards if it is told to.
+// Sends one operation, then throws if `fails` is set.
 class test_outbox final : public stores::redis::sender::outbox {
 public:
     bool begin_sending(clock::time_point) override { return true; }
@@ -375,7 +375,7 @@ public:
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_sending_that_failed_leaves_nothing_for_the_next_one)
+BOOST_AUTO_TEST_CASE(sender_after_a_failed_sending_encodes_again)
 {
     boost::asio::io_context context;
     auto const runtime = runtime::make_system_runtime(context.get_executor());
@@ -387,7 +387,7 @@ BOOST_AUTO_TEST_CASE(a_sending_that_failed_leaves_nothing_for_the_next_one)
     sender->add(outbox, runtime);
     BOOST_CHECK_THROW(context.run(), std::bad_alloc);
     outbox->sent.clear();
-    o.name = "key2";  // another command that came to be in the same place
+    o.name = "key2";  // another command at the same address
 
     context.restart();
     sender->add(outbox, runtime);

@@ -1,4 +1,4 @@
-// The connection, over a link that does what the test says, in time that the test sets.
+// Connections over a scripted link. The test sets the time.
 
 #include "runtime/manual_runtime.hpp"
 #include "stores/redis/connection.hpp"
@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Keeps all that was sent on the present connection.
+/// Records all batches that were sent on the current connection.
 struct recording_link final : scripted_link {
     void send(std::shared_ptr<stores::redis::batch> const& b) override { sent.push_back(b); }
     void greets(replies::server server = replies::server({})) { says(server.answers(asked->request)); }
@@ -54,7 +54,7 @@ struct fixture : stores::redis::connection::owner {
     void changed(std::string_view) override {}
     void log(log_level, std::string const& what) const override { last_line = what; }
 
-    /// Answers what was sent last.
+    /// Answers the latest batch.
     void answers_look(std::function<std::optional<stores::redis::reply>(command const&)> answer = [](command const&) {
         return std::nullopt;
     })
@@ -97,7 +97,7 @@ struct fixture : stores::redis::connection::owner {
 
 BOOST_FIXTURE_TEST_SUITE(connection, fixture)
 
-BOOST_AUTO_TEST_CASE(it_is_up_when_the_greeting_is_accepted)
+BOOST_AUTO_TEST_CASE(connection_with_an_accepted_greeting_is_up)
 {
     BOOST_TEST(!c.up());
     link->greets();
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(it_is_up_when_the_greeting_is_accepted)
     BOOST_TEST(c.number() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_must_not_vote_is_left_and_asked_again)
+BOOST_AUTO_TEST_CASE(connection_to_a_refused_server_ends_and_is_tried_again)
 {
     refusal = {.error = errc::duplicate_node, .text = "it is another"};
     link->greets();
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_must_not_vote_is_left_and_asked_again)
     BOOST_TEST(link->opened == 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_says_nothing_is_given_up)
+BOOST_AUTO_TEST_CASE(connection_to_a_silent_server_ends)
 {
     pass(1900ms);
     BOOST_TEST(link->cuts == 0);
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_says_nothing_is_given_up)
     BOOST_TEST(link->cuts == 1);
 }
 
-BOOST_AUTO_TEST_CASE(the_answers_to_a_greeting_are_nothing_after_its_connection_has_ended)
+BOOST_AUTO_TEST_CASE(answered_after_the_end_of_the_connection_changes_nothing)
 {
     auto const late = link->asked;
     link->ends();
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(the_answers_to_a_greeting_are_nothing_after_its_connection_
     BOOST_TEST(connections == 0);
 }
 
-BOOST_AUTO_TEST_CASE(pauses_grow_and_are_short_again_after_a_connection_that_lasted)
+BOOST_AUTO_TEST_CASE(reconnection_pauses_grow_until_a_connection_lasts)
 {
     for (int i = 0; i < 10; ++i) {
         link->ends();
@@ -159,18 +159,18 @@ BOOST_AUTO_TEST_CASE(pauses_grow_and_are_short_again_after_a_connection_that_las
     BOOST_TEST(link->opened == 13);
 }
 
-BOOST_AUTO_TEST_CASE(a_connection_on_which_nothing_is_answered_any_more_is_given_up)
+BOOST_AUTO_TEST_CASE(connection_that_no_longer_answers_ends)
 {
     greets_and_looks();
-    BOOST_TEST(link->sent.size() == 1u);  // a sign is asked for
+    BOOST_TEST(link->sent.size() == 1u);  // the connection asks for a sign of life
     pass(1s);
     pass(10ms);
     BOOST_TEST(link->cuts == 1);
     BOOST_TEST(last_line == "it has stopped answering");
 }
 
-// Its event loop hands out alarms before what has arrived meanwhile.
-BOOST_AUTO_TEST_CASE(a_process_that_was_stopped_reads_before_it_gives_a_connection_up)
+// After a pause of the process, the event loop runs alarms before it reads replies.
+BOOST_AUTO_TEST_CASE(connection_of_a_paused_process_reads_before_it_ends)
 {
     greets_and_looks();
     auto const sign = link->sent.front();
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(a_process_that_was_stopped_reads_before_it_gives_a_connecti
     BOOST_TEST(link->sent.size() == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(what_an_earlier_connection_has_left_is_over_when_the_same_server_has_ended_it)
+BOOST_AUTO_TEST_CASE(may_still_execute_after_the_server_killed_the_client_is_false)
 {
     link->greets();
     reconnects();
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(what_an_earlier_connection_has_left_is_over_when_the_same_s
     BOOST_TEST(!c.may_still_execute(1));
 }
 
-BOOST_AUTO_TEST_CASE(numbers_of_connections_are_given_anew_by_a_server_that_has_restarted)
+BOOST_AUTO_TEST_CASE(reconnects_to_a_restarted_server_without_killing_a_client)
 {
     link->greets();
     replies::version restarted;
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(numbers_of_connections_are_given_anew_by_a_server_that_has_
     };
     reconnects(replies::server(restarted));
     BOOST_TEST(c.up());
-    BOOST_TEST(link->sent.empty());  // nobody is killed
+    BOOST_TEST(link->sent.empty());  // the ids of clients begin again, so no client is killed
     BOOST_TEST(c.may_still_execute(1));
 }
 
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(look_at_a_server_without_the_script_loads_it)
                 == command{"SCRIPT", "LOAD", std::string(stores::redis::life_script.source)}));
 }
 
-BOOST_AUTO_TEST_CASE(look_without_permission_for_the_life_marker_is_told_once)
+BOOST_AUTO_TEST_CASE(look_without_permission_for_the_life_marker_logs_it_once)
 {
     greets_and_looks();
     answers_look(replies::refuses("EVALSHA", "NOPERM No permissions to access a key"));
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(look_without_permission_for_the_life_marker_is_told_once)
         BOOST_TEST(asked[0] != "EVALSHA");
 }
 
-BOOST_AUTO_TEST_CASE(greeted_as_a_master_after_a_replica_has_restarted)
+BOOST_AUTO_TEST_CASE(greeting_of_a_master_that_was_a_replica_counts_as_a_restart)
 {
     link->greets();
     BOOST_TEST(!met.restarted);

@@ -1,5 +1,4 @@
-// Counts how often queues, holdings and scopes look at each of ten thousand objects. A look is a call of the test's
-// object.
+// Counts how often queues, holdings and scopes examine each of ten thousand objects. Each call of a test object counts.
 
 #include "locks/held_lock.hpp"
 #include "locks/held_locks.hpp"
@@ -26,7 +25,7 @@ BOOST_AUTO_TEST_SUITE(crowds)
 namespace {
 
 constexpr std::size_t crowd = 10'000;
-constexpr std::size_t few = 100;  // looks at each object: enough for N log N, not for N * N
+constexpr std::size_t few = 100;  // calls of each object: enough for N log N, not for N * N
 
 std::size_t looks = 0;
 
@@ -72,7 +71,7 @@ struct queue_of_waiters {
         return w.place.emplace(all, std::span<std::string const>(name), w);
     }
 
-    /// Each waiter in turn gets the lock and leaves.
+    /// Each waiter gets the lock in its turn, and leaves.
     void get_all()
     {
         std::size_t got = 0;
@@ -108,7 +107,7 @@ std::string number(std::size_t i)
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(queue_of_readers_looks_at_each_a_few_times, queue_of_waiters)
+BOOST_FIXTURE_TEST_CASE(waiters_with_many_readers_examine_each_a_few_times, queue_of_waiters)
 {
     for (std::size_t i = 0; i < crowd; ++i)
         enter(mode::shared);
@@ -117,7 +116,7 @@ BOOST_FIXTURE_TEST_CASE(queue_of_readers_looks_at_each_a_few_times, queue_of_wai
     get_all();
 }
 
-BOOST_FIXTURE_TEST_CASE(queue_of_readers_and_writers_looks_at_each_a_few_times, queue_of_waiters)
+BOOST_FIXTURE_TEST_CASE(waiters_with_readers_and_writers_examine_each_a_few_times, queue_of_waiters)
 {
     for (std::size_t i = 0; i < crowd; ++i)
         enter(i % 2 == 0 ? mode::shared : mode::exclusive);
@@ -126,8 +125,8 @@ BOOST_FIXTURE_TEST_CASE(queue_of_readers_and_writers_looks_at_each_a_few_times, 
     get_all();
 }
 
-// An owner stands before the first set that holds less.
-BOOST_FIXTURE_TEST_CASE(queue_of_owners_and_sets_looks_at_each_a_few_times, queue_of_waiters)
+// The waiter of an owner precedes the first set whose owner holds less.
+BOOST_FIXTURE_TEST_CASE(waiters_with_owners_and_sets_examine_each_a_few_times, queue_of_waiters)
 {
     for (std::size_t i = 0; i < crowd / 2; ++i)
         enter(mode::exclusive, number(crowd - i), true);
@@ -138,7 +137,7 @@ BOOST_FIXTURE_TEST_CASE(queue_of_owners_and_sets_looks_at_each_a_few_times, queu
     get_all();
 }
 
-BOOST_FIXTURE_TEST_CASE(queue_of_owners_orders_them_by_what_they_hold, queue_of_waiters)
+BOOST_FIXTURE_TEST_CASE(waiters_are_ordered_by_what_their_owners_hold, queue_of_waiters)
 {
     enter(mode::exclusive, "m", true);
     enter(mode::exclusive, "d", true);
@@ -146,8 +145,8 @@ BOOST_FIXTURE_TEST_CASE(queue_of_owners_orders_them_by_what_they_hold, queue_of_
     enter(mode::shared);
 
     enter(mode::exclusive, "z");  // before all sets
-    enter(mode::shared, "e");     // before those that hold d
-    enter(mode::exclusive, "d");  // behind all
+    enter(mode::shared, "e");     // before the sets that hold d
+    enter(mode::exclusive, "d");  // at the end
 
     auto const ahead = [this] {
         std::vector<std::size_t> all_of_them;
@@ -158,7 +157,7 @@ BOOST_FIXTURE_TEST_CASE(queue_of_owners_orders_them_by_what_they_hold, queue_of_
     BOOST_TEST((ahead() == std::vector<std::size_t>{1, 3, 4, 5, 0, 2, 6}));
     waiters[1].place->step_back();
     BOOST_TEST((ahead() == std::vector<std::size_t>{1, 6, 3, 4, 0, 2, 5}));
-    waiters[5].place->got(name);  // readers first, and who holds more than a set before it again
+    waiters[5].place->got(name);  // readers move to the front, then waiters that hold more than the set before them
     BOOST_TEST((ahead() == std::vector<std::size_t>{3, 6, 4, 1, 2, 0, 5}));
 }
 
@@ -176,8 +175,8 @@ BOOST_FIXTURE_TEST_CASE(wanted_alone_after_the_writers_have_stopped_is_false, qu
     BOOST_TEST(!all.wanted_alone("stock"));
 }
 
-// Each election tells the queue an outcome. Observers that were told the same outcome are not told again.
-BOOST_FIXTURE_TEST_CASE(observers_of_a_queue_are_told_the_same_once, queue_of_waiters)
+// Each election reports an outcome to the queue. Observers that already know this outcome are not notified again.
+BOOST_FIXTURE_TEST_CASE(observe_notifies_each_observer_once_of_the_same_outcome, queue_of_waiters)
 {
     std::deque<std::shared_ptr<counted_observer>> observers;
     for (std::size_t i = 0; i < crowd; ++i) {
@@ -194,7 +193,7 @@ BOOST_FIXTURE_TEST_CASE(observers_of_a_queue_are_told_the_same_once, queue_of_wa
     BOOST_TEST(late->times == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(observer_that_observes_again_is_told_again, queue_of_waiters)
+BOOST_FIXTURE_TEST_CASE(observe_again_notifies_again_of_the_same_outcome, queue_of_waiters)
 {
     auto const one = std::make_shared<counted_observer>();
     auto const other = std::make_shared<counted_observer>();
@@ -212,7 +211,7 @@ BOOST_FIXTURE_TEST_CASE(observer_that_observes_again_is_told_again, queue_of_wai
     BOOST_TEST(other->times == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(turns_in_a_scope_wake_each_a_few_times)
+BOOST_AUTO_TEST_CASE(turn_in_a_scope_wakes_each_waiter_a_few_times)
 {
     auto const scope = std::make_shared<locks::scope_state>(nullptr);
     std::size_t woken = 0;
@@ -230,7 +229,7 @@ BOOST_AUTO_TEST_CASE(turns_in_a_scope_wake_each_a_few_times)
 
 namespace {
 
-/// A shared lock that nobody may join, and which is held until it is given back.
+/// A shared lock that nothing may join. It is held until it is released.
 struct counted_holding final : locks::held_lock_entry {
     counted_holding(locks::group_counters& in, redlock::mode m)
         : locks::held_lock_entry(locks::lock_origin{1, in, {}}, "stock"),
@@ -303,7 +302,7 @@ struct held_by_many {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(holdings_that_share_a_name_are_looked_at_a_few_times, held_by_many)
+BOOST_FIXTURE_TEST_CASE(holdings_that_share_a_name_are_examined_a_few_times, held_by_many)
 {
     auto const& all = state->held_locks;
     for (std::size_t i = 0; i < crowd; ++i) {
@@ -322,7 +321,7 @@ BOOST_FIXTURE_TEST_CASE(holdings_that_share_a_name_are_looked_at_a_few_times, he
     BOOST_TEST(!is_held(mode::exclusive));
 }
 
-BOOST_FIXTURE_TEST_CASE(holdings_know_who_keeps_readers_out, held_by_many)
+BOOST_FIXTURE_TEST_CASE(held_until_for_readers_knows_a_holding_that_keeps_them_out, held_by_many)
 {
     auto& upgraded = add();
     add();
@@ -342,8 +341,8 @@ BOOST_FIXTURE_TEST_CASE(holdings_know_who_keeps_readers_out, held_by_many)
     BOOST_TEST(!is_held(mode::exclusive));
 }
 
-// One that the servers forgot: whoever has it now has it alone.
-BOOST_FIXTURE_TEST_CASE(holdings_that_are_exclusive_replace_those_that_share, held_by_many)
+// The servers have forgotten the shared locks, so the new lock is exclusive.
+BOOST_FIXTURE_TEST_CASE(holdings_with_a_new_exclusive_lock_replace_the_shared_ones, held_by_many)
 {
     add(mode::shared, true);
     add();

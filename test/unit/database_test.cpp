@@ -1,4 +1,4 @@
-// What a node knows of its connections to a database, without one.
+// The state of a node's connections to a database, with scripted sessions.
 
 #include "stores/kit/database_node.hpp"
 #include "stores/kit/watches.hpp"
@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_SUITE(databases)
 
 namespace {
 
-/// Connects at once, and is as it is told to be.
+/// Connects immediately, unless `is_away` is set.
 class scripted_session final : public stores::kit::session, public std::enable_shared_from_this<scripted_session> {
 public:
     scripted_session(asio::any_io_executor e, std::int64_t id, owner& o)
@@ -99,24 +99,22 @@ struct two_connections {
 
 }  // namespace
 
-// A release that finds nothing there, on another connection, has not come behind what was sent on a slow one.
-BOOST_FIXTURE_TEST_CASE(what_was_sent_on_one_connection_may_be_carried_out_behind_what_is_sent_on_another,
-                        two_connections)
+// Commands on different connections have no order. So a release may find nothing, and a slow acquisition may follow it.
+BOOST_FIXTURE_TEST_CASE(may_still_execute_for_each_open_connection_is_true, two_connections)
 {
     BOOST_TEST(node->may_still_execute(1));
     BOOST_TEST(node->may_still_execute(2));
     BOOST_TEST(!node->may_still_execute(3));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_connection_carried_that_has_ended_may_be_carried_out_until_its_backend_is_gone,
-                        two_connections)
+BOOST_FIXTURE_TEST_CASE(may_still_execute_after_a_connection_ended_is_true, two_connections)
 {
     sessions.back()->cut({.untouched = true, .error = errc::node_unreachable});
 
     BOOST_TEST(node->may_still_execute(sessions.back()->number));
 }
 
-BOOST_FIXTURE_TEST_CASE(operations_without_a_connection_look_at_each_a_few_times, two_connections)
+BOOST_FIXTURE_TEST_CASE(submit_without_a_connection_examines_each_a_few_times, two_connections)
 {
     test::counted_operations of;
     for (auto const& s : sessions) {
@@ -137,7 +135,7 @@ BOOST_FIXTURE_TEST_CASE(operations_without_a_connection_look_at_each_a_few_times
     BOOST_TEST(sessions.front()->carried_out == of.count);
 }
 
-BOOST_AUTO_TEST_CASE(watches_answered_after_a_change_tells_of_it_once)
+BOOST_AUTO_TEST_CASE(answered_after_a_change_reports_the_change_once)
 {
     test::counted_operations of;
     auto const one = of.make({.what = node_command::kind::acquire}, 1),
@@ -152,7 +150,7 @@ BOOST_AUTO_TEST_CASE(watches_answered_after_a_change_tells_of_it_once)
     BOOST_TEST((w.answered(one->command(), denied, clock::now()) == std::vector<std::string>{"lock:1"}));
     BOOST_TEST(w.answered(other->command(), denied, clock::now()).empty());
 
-    BOOST_TEST(w.heard("1:6c6f636b3a31").empty());  // who was told is told no more
+    BOOST_TEST(w.heard("1:6c6f636b3a31").empty());  // this waiter was notified already
     BOOST_TEST(w.heard("1:6c6f636b3a32") == "lock:2");
     BOOST_TEST(w.heard("1:6c6f636b3a32").empty());
 }

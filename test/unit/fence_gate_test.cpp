@@ -29,7 +29,7 @@ bool works(fence_gate& gate, std::uint64_t token)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(an_older_holder_is_refused_at_the_gate_and_at_work)
+BOOST_AUTO_TEST_CASE(enter_and_run_with_an_older_token_are_refused)
 {
     fence_gate gate;
     BOOST_TEST(gate.enter(7));
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(an_older_holder_is_refused_at_the_gate_and_at_work)
     BOOST_TEST(gate.highest() == 9u);
 }
 
-BOOST_AUTO_TEST_CASE(a_holder_enters_and_works_more_than_once)
+BOOST_AUTO_TEST_CASE(enter_and_run_with_the_same_token_succeed_again)
 {
     fence_gate gate;
 
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_holder_enters_and_works_more_than_once)
     }
 }
 
-BOOST_AUTO_TEST_CASE(all_64_bits_count)
+BOOST_AUTO_TEST_CASE(enter_compares_all_64_bits)
 {
     fence_gate gate;
     auto const greatest = std::numeric_limits<std::uint64_t>::max();
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(all_64_bits_count)
     BOOST_TEST(works(gate, greatest));
 }
 
-BOOST_AUTO_TEST_CASE(zero_is_no_token_and_nothing_happens)
+BOOST_AUTO_TEST_CASE(enter_and_run_with_token_zero_throw)
 {
     fence_gate gate;
     bool called = false;
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(zero_is_no_token_and_nothing_happens)
     BOOST_TEST(gate.enter(1));
 }
 
-BOOST_AUTO_TEST_CASE(work_without_having_entered_is_a_bug_and_nothing_happens)
+BOOST_AUTO_TEST_CASE(run_without_enter_throws_logic_error)
 {
     fence_gate gate;
     bool called = false;
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(work_without_having_entered_is_a_bug_and_nothing_happens)
     BOOST_TEST(works(gate, 7));
 }
 
-BOOST_AUTO_TEST_CASE(a_gate_goes_on_where_the_last_one_ended)
+BOOST_AUTO_TEST_CASE(fence_gate_with_an_initial_token_refuses_older_ones)
 {
     fence_gate gate(7);
 
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_gate_goes_on_where_the_last_one_ended)
     BOOST_TEST(gate.enter(8));
 }
 
-BOOST_AUTO_TEST_CASE(what_the_work_throws_is_passed_on_and_the_gate_stays_usable)
+BOOST_AUTO_TEST_CASE(run_that_throws_leaves_the_gate_usable)
 {
     fence_gate gate;
     BOOST_TEST(gate.enter(7));
@@ -110,11 +110,11 @@ BOOST_AUTO_TEST_CASE(what_the_work_throws_is_passed_on_and_the_gate_stays_usable
     BOOST_TEST(gate.enter(8));
 }
 
-BOOST_AUTO_TEST_CASE(work_that_would_go_on_outside_the_gate_does_not_compile)
+BOOST_AUTO_TEST_CASE(run_with_work_that_returns_a_value_does_not_compile)
 {
     auto accepts = [](auto work) { return requires(fence_gate& gate) { gate.run(1, work); }; };
     auto nothing = [] {};
-    auto something = [] { return 1; };  // a coroutine returns something
+    auto something = [] { return 1; };  // a coroutine returns a value
 
     BOOST_TEST(accepts(nothing));
     BOOST_TEST(!accepts(something));
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(work_that_would_go_on_outside_the_gate_does_not_compile)
 
 namespace {
 
-/// Two holders, of whom the one with token 2 was granted later, each add 1 to a value, step by step.
+/// A holder adds 1 to a value, step by step. There are two; the one with token 2 was granted later.
 struct holder {
     std::uint64_t token;
     int seen = 0;
@@ -133,7 +133,7 @@ struct holder {
 
 using step = std::function<void(holder&)>;
 
-/// Plays every order of the steps of two holders. Returns in how many of them an acknowledged addition is missing.
+/// Runs every order of the steps of two holders. Returns the number of orders that lose an acknowledged addition.
 int orders_that_lose(std::function<std::vector<step>(fence_gate&, int& value)> const& make_steps, int& played)
 {
     int losing = 0;
@@ -157,7 +157,7 @@ int orders_that_lose(std::function<std::vector<step>(fence_gate&, int& value)> c
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(entering_before_reading_loses_nothing_in_any_order)
+BOOST_AUTO_TEST_CASE(enter_before_reading_loses_no_update_in_any_order)
 {
     auto steps = [](fence_gate& gate, int& value) -> std::vector<step> {
         return {
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(entering_before_reading_loses_nothing_in_any_order)
     BOOST_TEST(played == 20);
 }
 
-BOOST_AUTO_TEST_CASE(checking_only_the_write_loses_updates)
+BOOST_AUTO_TEST_CASE(enter_before_writing_only_loses_updates)
 {
     auto steps = [](fence_gate& gate, int& value) -> std::vector<step> {
         return {
@@ -182,11 +182,11 @@ BOOST_AUTO_TEST_CASE(checking_only_the_write_loses_updates)
     };
     int played = 0;
 
-    BOOST_TEST(orders_that_lose(steps, played) == 2);  // both have read, then 1 writes, then 2
+    BOOST_TEST(orders_that_lose(steps, played) == 2);  // both read, then 1 writes, then 2 writes
     BOOST_TEST(played == 6);
 }
 
-BOOST_AUTO_TEST_CASE(nobody_enters_while_work_runs)
+BOOST_AUTO_TEST_CASE(enter_while_run_is_working_waits)
 {
     fence_gate gate;
     std::atomic<bool> entered = false;
@@ -208,17 +208,17 @@ BOOST_AUTO_TEST_CASE(nobody_enters_while_work_runs)
     BOOST_TEST(!works(gate, 1));
 }
 
-BOOST_AUTO_TEST_CASE(threads_with_tokens_that_overtake_each_other_lose_no_update)
+BOOST_AUTO_TEST_CASE(enter_and_run_on_many_threads_lose_no_update)
 {
     fence_gate gate;
     std::atomic<std::uint64_t> last_token = 0;
     std::atomic<int> acknowledged = 0;
-    int value = 0;  // guarded by the gate alone
+    int value = 0;  // only the gate guards it
     auto work = [&] {
         for (int i = 0; i < 5000; ++i) {
             std::uint64_t const token = ++last_token;
             if (i % 3 == 0)
-                std::this_thread::yield();  // let others overtake
+                std::this_thread::yield();  // let other threads overtake
             int seen = -1;
             if (!gate.enter(token) || !gate.run(token, [&] { seen = value; }))
                 continue;
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(threads_with_tokens_that_overtake_each_other_lose_no_update
         t.join();
 
     BOOST_TEST(value == acknowledged);
-    BOOST_TEST(value > 0);  // the last one is never superseded
+    BOOST_TEST(value > 0);  // no token supersedes the last one
     BOOST_TEST(gate.highest() == last_token);
 }
 

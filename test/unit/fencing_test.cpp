@@ -23,7 +23,7 @@ fence_tally tally_of(std::initializer_list<std::uint64_t> counters)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(the_highest_counter_and_those_that_have_exactly_that)
+BOOST_AUTO_TEST_CASE(fence_tally_finds_the_highest_counter_and_how_many_agree)
 {
     BOOST_TEST(tally_of({}).highest() == 0u);
     BOOST_TEST(tally_of({}).agreed() == 0u);
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(the_highest_counter_and_those_that_have_exactly_that)
     BOOST_TEST(tally_of({8, 7, 7, 8}).agreed() == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(a_token_is_the_highest_number_that_a_quorum_has_come_to)
+BOOST_AUTO_TEST_CASE(common_counter_is_the_highest_number_that_a_quorum_has)
 {
     using numbers = std::vector<std::uint64_t>;
     BOOST_TEST(common_counter(numbers{}, 1) == 0u);
@@ -55,7 +55,7 @@ constexpr std::uint64_t minute = 60'000'000;
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_proposal_is_the_time_with_who_proposes_in_the_low_bits)
+BOOST_AUTO_TEST_CASE(next_is_the_time_with_the_client_in_the_low_bits)
 {
     for (unsigned who = 0; who < 16; ++who) {
         auto const proposal = fence_clock(static_cast<std::uint8_t>(who), 1min).next(now);
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_proposal_is_the_time_with_who_proposes_in_the_low_bits)
     }
 }
 
-// 16 us are a step of the clock: 62,500 proposals a second took all of them, and more came ever farther ahead of it.
+// A step of the clock is 16 us. If each proposal needed a step of its own, 62,500 a second would be the limit.
 BOOST_AUTO_TEST_CASE(next_at_any_rate_does_not_outrun_the_clock)
 {
     fence_clock clock(15, 1min);
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(next_at_any_rate_does_not_outrun_the_clock)
     }
 }
 
-BOOST_AUTO_TEST_CASE(next_never_goes_back_whatever_the_clock_does)
+BOOST_AUTO_TEST_CASE(next_never_decreases_if_the_clock_jumps)
 {
     std::mt19937_64 random(1);
     for (int i = 0; i < 100; ++i) {
@@ -90,23 +90,23 @@ BOOST_AUTO_TEST_CASE(next_never_goes_back_whatever_the_clock_does)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_clock_that_is_broken_is_not_believed)
+BOOST_AUTO_TEST_CASE(next_with_a_broken_clock_ignores_the_clock)
 {
     BOOST_TEST(fence_clock(3, 1min).next(0) == 19u);
     BOOST_TEST(fence_clock(3, 1min).next(fence_end) == 19u);
     BOOST_TEST(fence_clock(3, 1min).next(~std::uint64_t(0)) == 19u);
 }
 
-BOOST_AUTO_TEST_CASE(with_a_clock_that_is_ahead_we_keep_up)
+BOOST_AUTO_TEST_CASE(learn_from_a_clock_that_is_ahead_raises_the_proposals)
 {
     fence_clock clock(0, 1min);
     clock.learn(now + 5'000'000, now);
     BOOST_TEST(clock.next(now + 1000) >= now + 5'000'000);
-    clock.learn(now - 5'000'000, now);  // what is behind teaches nothing
+    clock.learn(now - 5'000'000, now);  // a clock that is behind changes nothing
     BOOST_TEST(clock.next(now + 2000) >= now + 5'000'000);
 }
 
-BOOST_AUTO_TEST_CASE(but_not_with_one_that_is_too_far_ahead)
+BOOST_AUTO_TEST_CASE(learn_from_a_clock_too_far_ahead_is_ignored)
 {
     fence_clock clock(0, 1min);
     BOOST_TEST(!clock.learn(now + minute + 1, now));

@@ -1,4 +1,4 @@
-// What each kind of server answers to the greeting, and what that says of it. The words are those of the servers.
+// The answers of each kind of server to the greeting, and their meaning. The texts are those of real servers.
 
 #include "stores/redis/greeting.hpp"
 #include "stores/redis/shared_settings.hpp"
@@ -35,12 +35,13 @@ version const redis_6_0{.number = "6.0.20", .deletions = {}, .set_get = false, .
 version const redis_6_2{.number = "6.2.14", .deletions = {}, .set_get = false};
 version const redis_7_0{};
 version const redis_8_4{.number = "8.4.0", .deletions = {"del", "delex"}};
-version const valkey_8{.number = "7.2.4"};  // so it says to clients that look for features of Redis
+// Valkey 8 and 9 report this version, for clients that derive features from it.
+version const valkey_8{.number = "7.2.4"};
 version const valkey_9{.number = "7.2.4", .deletions = {"del", "delifeq"}};
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(each_version_is_asked_in_its_own_way)
+BOOST_AUTO_TEST_CASE(read_for_each_version_finds_its_features)
 {
     struct {
         version v;
@@ -68,16 +69,16 @@ BOOST_AUTO_TEST_CASE(each_version_is_asked_in_its_own_way)
     }
 }
 
-BOOST_AUTO_TEST_CASE(before_6_2_there_are_no_fencing_tokens)
+BOOST_AUTO_TEST_CASE(read_of_redis_6_0_refuses_fencing)
 {
     auto const with = greets(server(redis_6_0));
     BOOST_TEST(with.refusal.error == make_error_code(errc::unsupported_server));
     BOOST_TEST(with.refusal.text == "fencing needs Redis 6.2, and this is version 6.0.20");
-    BOOST_TEST(with.tells_of_itself);  // that others may have locked there counts
+    BOOST_TEST(with.tells_of_itself);  // the identity counts: other clients may have locks there
     BOOST_TEST(greets(server(redis_6_0), "redis://s", {.nodes = {}}).refusal.error == error_code());
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_sentinels_have_named_is_asked_since_when_it_is_the_master)
+BOOST_AUTO_TEST_CASE(read_with_sentinels_needs_the_tenure_of_the_master)
 {
     auto const greeted = [](reply answer) {
         auto v = redis_7_0;
@@ -93,13 +94,13 @@ BOOST_AUTO_TEST_CASE(a_server_that_sentinels_have_named_is_asked_since_when_it_i
     BOOST_TEST(i.tenure->id == "8c7b");
     BOOST_TEST((i.tenure->age == 61s));
 
-    // Who must not ask cannot know what the server may have forgotten.
+    // Without this permission, the client cannot know what the server may have forgotten.
     BOOST_TEST((greeted(refused("NOPERM this user has no permissions to run the 'info' command")).refusal.error
                 == errc::permission_denied));
     BOOST_TEST((greeted(list(stores::redis::resp::type::array, {})).refusal.error == errc::unexpected_reply));
 }
 
-BOOST_AUTO_TEST_CASE(ask_of_a_server_that_stands_alone_reads_its_life_marker)
+BOOST_AUTO_TEST_CASE(ask_of_a_standalone_server_reads_its_life_marker)
 {
     auto const i = greets(server(redis_7_0));
     BOOST_TEST_REQUIRE(i.life.has_value());
@@ -110,7 +111,7 @@ BOOST_AUTO_TEST_CASE(ask_of_a_server_that_stands_alone_reads_its_life_marker)
     BOOST_TEST(!greets(server(redis_7_0), "redis://s", {.nodes = {}, .life_marker = false}).life.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(ask_of_a_server_that_keeps_no_life_marker_says_why_and_goes_on)
+BOOST_AUTO_TEST_CASE(ask_of_a_server_without_a_life_marker_continues_with_the_reason)
 {
     auto const greeted = [](reply answer) {
         auto v = redis_7_0;
@@ -127,7 +128,7 @@ BOOST_AUTO_TEST_CASE(ask_of_a_server_that_keeps_no_life_marker_says_why_and_goes
     BOOST_TEST((greeted(list(stores::redis::resp::type::array, {"a b", "1"})) == errc::unexpected_reply));
 }
 
-BOOST_AUTO_TEST_CASE(ask_of_a_server_that_stands_alone_reads_the_settings_of_others)
+BOOST_AUTO_TEST_CASE(ask_of_a_standalone_server_reads_the_settings_of_others)
 {
     auto v = redis_7_0;
     v.answer = [](command const& c) {
@@ -162,7 +163,7 @@ BOOST_AUTO_TEST_CASE(differences_of_settings_name_each_setting_and_both_values)
         BOOST_TEST(differences(ours, shared_settings(other)).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(differences_of_a_client_that_is_stricter_are_left_out)
+BOOST_AUTO_TEST_CASE(differences_from_a_stricter_client_are_left_out)
 {
     auto const automatic = shared_settings({.nodes = {"a"}}),
                strict = shared_settings({.nodes = {"a"}, .restart_guard = restart_guard::strict});
@@ -171,7 +172,7 @@ BOOST_AUTO_TEST_CASE(differences_of_a_client_that_is_stricter_are_left_out)
     BOOST_TEST(differences(strict, strict).empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_member_of_a_cluster_is_tried_in_one_of_its_own_slots)
+BOOST_AUTO_TEST_CASE(ask_of_a_cluster_member_uses_keys_in_its_own_slots)
 {
     auto where = net::parse_url("redis://s");
     where.topology = net::topology::member;
@@ -195,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_member_of_a_cluster_is_tried_in_one_of_its_own_slots)
     BOOST_TEST((g.read(server(alone).answers(r)).refusal.error == errc::unsupported_server));
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_vote_says_why)
+BOOST_AUTO_TEST_CASE(read_of_a_server_that_cannot_vote_gives_the_reason)
 {
     struct {
         std::string_view why;
@@ -204,19 +205,19 @@ BOOST_AUTO_TEST_CASE(what_cannot_vote_says_why)
         std::string_view words;
         bool tells_of_itself;
     } const all[] = {
-        {"a replica", [](auto& v) { v.role = "replica"; }, errc::node_read_only, "its role is replica", true},
-        {"a member of a cluster", [](auto& v) { v.mode = "cluster"; }, errc::wrong_cluster_node, "member of a cluster",
-         false},
-        {"a Sentinel", [](auto& v) { v.mode = "sentinel"; }, errc::unsupported_server, "this is a Sentinel", false},
-        {"it may evict", [](auto& v) { v.memory = "maxmemory:1000\r\nmaxmemory_policy:allkeys-lru\r\n"; },
+        {"replica", [](auto& v) { v.role = "replica"; }, errc::node_read_only, "its role is replica", true},
+        {"cluster member", [](auto& v) { v.mode = "cluster"; }, errc::wrong_cluster_node, "member of a cluster", false},
+        {"Sentinel", [](auto& v) { v.mode = "sentinel"; }, errc::unsupported_server, "this is a Sentinel", false},
+        {"eviction is possible", [](auto& v) { v.memory = "maxmemory:1000\r\nmaxmemory_policy:allkeys-lru\r\n"; },
          errc::node_may_evict, "its maxmemory-policy is allkeys-lru", true},
-        {"it loads", [](auto& v) { v.persistence = "loading:1\r\n"; }, errc::node_loading, "it reads its data", false},
-        {"a password is missing",
+        {"server is loading", [](auto& v) { v.persistence = "loading:1\r\n"; }, errc::node_loading, "it reads its data",
+         false},
+        {"password is missing",
          [](auto& v) {
              v.answer = refuses("HELLO", "NOAUTH HELLO must be called with the client already authenticated");
          },
          errc::authentication_failed, "NOAUTH", false},
-        {"it is no Redis", [](auto& v) { v.answer = [](command const&) { return std::optional(word("OK")); }; },
+        {"not a Redis server", [](auto& v) { v.answer = [](command const&) { return std::optional(word("OK")); }; },
          errc::unexpected_reply, "its answers are not those to our greeting", false},
         {"scripts are forbidden",
          [](auto& v) {
@@ -246,7 +247,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_vote_says_why)
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_passes_or_is_about_other_keys_does_not_count)
+BOOST_AUTO_TEST_CASE(read_of_a_temporary_error_or_one_about_other_keys_ignores_it)
 {
     for (auto const* words :
          {"OOM command not allowed when used memory > 'maxmemory'.",
@@ -259,7 +260,7 @@ BOOST_AUTO_TEST_CASE(what_passes_or_is_about_other_keys_does_not_count)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_may_not_tell_of_changes_or_of_its_log_votes)
+BOOST_AUTO_TEST_CASE(read_without_permission_for_tracking_or_config_accepts)
 {
     version v = redis_7_0;
     v.answer = [](command const& c) -> std::optional<reply> {
@@ -275,7 +276,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_may_not_tell_of_changes_or_of_its_log_votes)
     BOOST_TEST(!i.tells_of_log);
 }
 
-BOOST_AUTO_TEST_CASE(the_database_of_the_address_is_chosen)
+BOOST_AUTO_TEST_CASE(ask_selects_the_database_of_the_address)
 {
     bool chosen = false;
     version v = redis_7_0;

@@ -34,7 +34,7 @@ bool is_near(ns is, ns wanted)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(of_nothing_all_is_zero)
+BOOST_AUTO_TEST_CASE(snapshot_without_values_is_zero)
 {
     auto const h = of({});
 
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(of_nothing_all_is_zero)
     BOOST_TEST(h.count_below(1h) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(each_length_is_known_within_a_32nd_or_32_ns)
+BOOST_AUTO_TEST_CASE(quantile_of_one_value_is_within_a_32nd_or_32_ns)
 {
     for (double d = 1; d < 9.0e15; d *= 1.0173) {
         auto const length = ns(static_cast<std::int64_t>(d));
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(each_length_is_known_within_a_32nd_or_32_ns)
     }
 }
 
-BOOST_AUTO_TEST_CASE(buckets_follow_each_other_without_gaps)
+BOOST_AUTO_TEST_CASE(buckets_have_no_gaps)
 {
     using buckets = detail::histogram_buckets;
     for (std::size_t i = 0; i < buckets::count; ++i) {
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(buckets_follow_each_other_without_gaps)
     BOOST_TEST(buckets::begin_of(buckets::count).count() == static_cast<std::int64_t>(buckets::end));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_out_of_range_counts_as_its_end)
+BOOST_AUTO_TEST_CASE(add_out_of_range_counts_in_the_first_or_last_bucket)
 {
     auto const h = of({-5s, ns::min(), ns::max()});
 
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(what_is_out_of_range_counts_as_its_end)
     BOOST_TEST((h.sum() == ns::max()));
 }
 
-BOOST_AUTO_TEST_CASE(quantiles_are_those_of_the_values_in_order)
+BOOST_AUTO_TEST_CASE(quantile_equals_the_value_at_its_rank)
 {
     std::vector<ns> values;
     for (std::uint64_t i = 0, z = 1; i < 10'000; ++i) {
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(sum_and_mean_are_exact)
     BOOST_TEST((h.mean() == (5s + 1002ns) / 3));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_below_a_bound_is_counted)
+BOOST_AUTO_TEST_CASE(count_below_counts_the_values_below_the_bound)
 {
     auto const h = of({1ms, 10ms, 10ms, 100ms, 1s});
 
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(what_is_below_a_bound_is_counted)
     BOOST_TEST(h.count_below(1h) == 5u);
 }
 
-BOOST_AUTO_TEST_CASE(a_difference_is_what_came_in_between)
+BOOST_AUTO_TEST_CASE(snapshot_minus_an_earlier_one_is_what_was_added_in_between)
 {
     histogram_recorder r;
     r.add(1ms);
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_difference_is_what_came_in_between)
     BOOST_TEST((before - r.snapshot()).count() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_sum_is_both_together)
+BOOST_AUTO_TEST_CASE(histogram_plus_another_has_the_values_of_both)
 {
     auto const both = of({1ms, 2s}) + of({1ms});
 
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(a_sum_is_both_together)
     BOOST_TEST((of({1ms}) + of({1ms, 2s})).count() == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(others_may_read_while_one_adds)
+BOOST_AUTO_TEST_CASE(snapshot_while_another_thread_adds_never_shrinks)
 {
     constexpr std::uint64_t all = 200'000;
     histogram_recorder r;

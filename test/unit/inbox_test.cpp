@@ -22,7 +22,7 @@ using lines = std::vector<std::string>;
 
 constexpr stores::redis::resp::limits narrow{.text = 32, .elements = 12};
 
-// With a batch for each of @p commands.
+// An inbox that expects a batch for each of @p commands.
 inbox_reader read_replies(std::vector<std::size_t> const& commands, test::pieces const& bytes)
 {
     inbox_reader r(narrow);
@@ -34,7 +34,7 @@ inbox_reader read_replies(std::vector<std::size_t> const& commands, test::pieces
     return r;
 }
 
-// The replies that are complete, with their types and elements.
+// The complete replies, with their types and elements.
 lines replies_of(inbox_reader const& r)
 {
     lines all;
@@ -79,13 +79,13 @@ conversation const conversations[] = {
      "+a\r\n" + invalidation_of("k") + "|1\r\n+k\r\n+v\r\n+b\r\n" + invalidation_of("l") + "*0\r\n"
          + invalidation_of("m"),
      {"changed k", "answered 0", "changed l", "answered 1", "changed m"}},
-    // Replies that nobody asked for.
+    // Replies without a request.
     {{}, "+OK\r\n", {"unasked"}},
     {{}, "*2\r\n", {"unasked"}},
     {{1}, "+OK\r\n+OK\r\n", {"answered 0", "unasked"}},
     {{1}, "+OK\r\n" + invalidation_of("a") + "+OK\r\n+OK\r\n", {"answered 0", "changed a", "unasked"}},
     {{1}, "|1\r\n+k\r\n+v\r\n_\r\n|1\r\n+k\r\n+v\r\n", {"answered 0"}},
-    // Malformed ones.
+    // Malformed replies.
     {{2}, "+OK\r\n$-1zzz\r\n", {"malformed"}},
     {{1, 1}, "+OK\r\n*99999999999\r\n+OK\r\n", {"answered 0", "malformed"}},
     {{1, 1}, "+OK\r\n%-3\r\n+OK\r\n", {"answered 0", "malformed"}},
@@ -94,7 +94,7 @@ conversation const conversations[] = {
     {{1}, "|1\r\n" + invalidation_of("a") + ":2\r\n+OK\r\n", {"malformed"}},
     {{1}, invalidation_of("a") + "HTTP/1.1 400 Bad Request\r\n", {"changed a", "malformed"}},
     {{}, ">2\r\n$10\r\ninvalidate\r\n*2\r\n$1\r\na\r\n>1\r\n", {"changed a", "malformed"}},
-    // Replies that have not come in full.
+    // Incomplete replies.
     {{2}, "+OK\r\n", {}},
     {{1}, "*2\r\n$1\r\na\r\n$1\r\n", {}},
     {{1}, ">2\r\n$10\r\ninvalidate\r\n", {}},
@@ -102,7 +102,7 @@ conversation const conversations[] = {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(next_tells_of_batches_and_changes_however_bytes_are_split)
+BOOST_AUTO_TEST_CASE(next_reports_the_same_events_however_bytes_are_split)
 {
     for (auto const& c : conversations) {
         auto const whole = read_replies(c.commands, {c.bytes});
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(take_waiting_after_a_broken_reply_returns_its_batch_and_lat
     BOOST_TEST((batches[1]->has(0) && !batches[1]->has(1) && !batches[2]->has(0)));
 }
 
-// A server cannot make a batch keep more, whatever it sends.
+// A server cannot make a batch keep more memory than this.
 BOOST_AUTO_TEST_CASE(next_with_large_replies_keeps_a_bounded_part_of_them)
 {
     inbox_reader r;

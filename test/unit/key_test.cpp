@@ -11,19 +11,19 @@ using namespace redlock::core;
 
 BOOST_AUTO_TEST_SUITE(key)
 
-BOOST_AUTO_TEST_CASE(a_token_is_128_bits_and_the_owner)
+BOOST_AUTO_TEST_CASE(make_token_has_128_bits_and_the_owner)
 {
     BOOST_TEST(make_token(0x0123456789abcdef, 0xf, "web:1") == "0123456789abcdef000000000000000f:web:1");
 }
 
-BOOST_AUTO_TEST_CASE(the_owner_is_found_again)
+BOOST_AUTO_TEST_CASE(owner_in_a_token_returns_the_owner)
 {
     BOOST_TEST(owner_in(make_token(1, 2, "host:42")) == "host:42");
     BOOST_TEST(owner_in(make_token(1, 2, "")) == "");
     BOOST_TEST(is_token(make_token(1, 2, "")));
 }
 
-BOOST_AUTO_TEST_CASE(foreign_values_have_no_owner)
+BOOST_AUTO_TEST_CASE(owner_in_a_foreign_value_is_empty)
 {
     for (auto const& value : {std::string(), std::string("some-uuid-of-another-client-0123:456"), std::string(32, '0'),
                               std::string(32, 'G') + ":x"}) {
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(foreign_values_have_no_owner)
 
 namespace {
 
-// What a Redis Cluster hashes of a key.
+// The part of a key that a Redis Cluster hashes.
 std::string slot_of(std::string const& key)
 {
     auto const open = key.find('{');
@@ -46,7 +46,7 @@ std::string slot_of(std::string const& key)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_in_its_slot)
+BOOST_AUTO_TEST_CASE(fence_key_and_others_are_in_the_slot_of_the_lock)
 {
     BOOST_TEST(fence_key("lock:stock") == "lock:stock:=fence:{lock:stock}");
     BOOST_TEST(fence_key("lock:{shop}:stock") == "lock:{shop}:stock:=fence");
@@ -63,9 +63,9 @@ BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_in_its_slot)
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_no_other_locks_key)
+BOOST_AUTO_TEST_CASE(fence_key_and_others_are_never_the_key_of_another_lock)
 {
-    // All keys of up to four of these, which is enough to write down any mark, or the end of one, or a tag.
+    // All keys of up to four pieces. This suffices to write any mark, the end of a mark, or a tag.
     std::string_view const pieces[] = {":", "=", "fence", "turn", "{", "}", "a"};
     std::vector<std::string> locks{""};
     for (std::size_t begin = 0, length = 0; length < 4; ++length) {
@@ -91,10 +91,10 @@ BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_no_other_locks_key)
         BOOST_TEST_REQUIRE((what_changed(key) == std::pair(watched::lock, std::string_view(key))));
     }
     BOOST_TEST(locks.size() > 2500u);
-    BOOST_TEST(others.size() == count);  // nor do two locks share one
+    BOOST_TEST(others.size() == count);  // two locks never share such a key
 }
 
-BOOST_AUTO_TEST_CASE(a_mark_is_found_wherever_it_stands)
+BOOST_AUTO_TEST_CASE(mark_in_finds_a_mark_at_any_position)
 {
     for (std::string const mark : {":=fence", ":=gone", ":=turn", ":=wanted", ":=shared", ":=upgrade", ":=session",
                                    ":=tenure", ":=life", ":=settings"}) {
@@ -105,19 +105,19 @@ BOOST_AUTO_TEST_CASE(a_mark_is_found_wherever_it_stands)
         BOOST_TEST(mark_in(key) == "");
 }
 
-BOOST_AUTO_TEST_CASE(the_key_of_a_session_is_no_lock_s)
+BOOST_AUTO_TEST_CASE(session_key_contains_a_mark)
 {
     BOOST_TEST(session_key("lock:", "7") == "lock::=session:7");
     BOOST_TEST(mark_in(session_key("", "7")) == ":=session");
 }
 
-BOOST_AUTO_TEST_CASE(the_key_of_a_master_s_tenure_is_no_lock_s)
+BOOST_AUTO_TEST_CASE(tenure_key_contains_a_mark)
 {
     BOOST_TEST(tenure_key("lock:") == "lock::=tenure");
     BOOST_TEST(mark_in(tenure_key("")) == ":=tenure");
 }
 
-BOOST_AUTO_TEST_CASE(life_key_of_any_prefix_is_no_lock_s)
+BOOST_AUTO_TEST_CASE(life_key_and_settings_key_contain_a_mark)
 {
     BOOST_TEST(life_key("lock:") == "lock::=life");
     BOOST_TEST(mark_in(life_key("")) == ":=life");
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(life_key_of_any_prefix_is_no_lock_s)
     BOOST_TEST(mark_in(settings_key("")) == ":=settings");
 }
 
-BOOST_AUTO_TEST_CASE(the_keys_that_are_watched_tell_which_lock_they_are_of)
+BOOST_AUTO_TEST_CASE(lock_of_a_watched_key_is_found_by_what_changed)
 {
     BOOST_TEST(handovers_key("lock:stock") == "lock:stock:=turn:{lock:stock}");
     BOOST_TEST(handovers_key("lock:{shop}:stock") == "lock:{shop}:stock:=turn");

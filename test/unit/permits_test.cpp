@@ -1,4 +1,4 @@
-// Why there is no semaphore that counts permits on nodes: what docs/family.md says of it.
+// Shows why no semaphore counts permits on nodes; see docs/family.md.
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,7 +12,7 @@ BOOST_AUTO_TEST_SUITE(permits)
 
 namespace {
 
-// How many may hold at once, if each has @p quorum of the nodes and each node counts to @p permits: all ways are tried.
+// The largest number of holders, if each has @p quorum nodes and each node gives @p permits. Tries all combinations.
 std::size_t most_holders(std::vector<std::size_t>& taken, std::size_t quorum, std::size_t permits, unsigned from = 0)
 {
     std::size_t most = 0;
@@ -36,7 +36,7 @@ std::size_t most_holders(std::vector<std::size_t>& taken, std::size_t quorum, st
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(counted_on_a_quorum_of_nodes_more_hold_than_there_are_permits)
+BOOST_AUTO_TEST_CASE(most_holders_counted_on_quorums_exceeds_the_permits)
 {
     for (auto const& [nodes, quorum, holders] : {std::tuple(3u, 2u, std::vector<std::size_t>{1, 3, 4, 6}),
                                                  std::tuple(5u, 3u, std::vector<std::size_t>{1, 3, 5})}) {

@@ -34,7 +34,7 @@ time_point until(std::vector<age> const& nodes, std::size_t i, restart_guard gua
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(old_and_durable_nodes_vote)
+BOOST_AUTO_TEST_CASE(quarantined_until_for_old_and_durable_nodes_is_over)
 {
     for (auto const guard : {restart_guard::automatic, restart_guard::strict, restart_guard::off}) {
         BOOST_TEST((until({old(), old(), old()}, 1, guard) == votes));
@@ -43,14 +43,14 @@ BOOST_AUTO_TEST_CASE(old_and_durable_nodes_vote)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_young_node_among_old_ones_waits_until_every_lock_it_may_have_forgotten_is_over)
+BOOST_AUTO_TEST_CASE(quarantined_until_for_a_young_node_among_old_ones_is_max_ttl_later)
 {
     BOOST_TEST((until({young(), old(), old()}, 0) == now + 50s));
     BOOST_TEST((until({young(), young(), old(), old(), old()}, 0) == now + 50s));
     BOOST_TEST((until({young(59'999ms), old(), old()}, 0) == now + 1ms));
 }
 
-BOOST_AUTO_TEST_CASE(a_set_that_is_young_as_a_whole_is_newly_started)
+BOOST_AUTO_TEST_CASE(quarantined_until_in_a_young_set_is_over)
 {
     BOOST_TEST((until({young(), young(), young()}, 2) == votes));
     BOOST_TEST((until({young(), young(), unknown()}, 0) == votes));
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(quarantined_until_with_an_old_node_is_the_end_of_max_ttl)
     BOOST_TEST((until({young(), young(), old()}, 2) == votes));
 }
 
-BOOST_AUTO_TEST_CASE(as_long_as_it_is_not_known_that_a_majority_is_young_a_young_node_waits)
+BOOST_AUTO_TEST_CASE(quarantined_until_without_a_known_young_majority_is_max_ttl_later)
 {
     BOOST_TEST((until({young(), unknown(), unknown()}, 0) == now + 50s));
     BOOST_TEST((until({young(), young(), unknown()}, 0) == votes));
@@ -74,11 +74,11 @@ BOOST_AUTO_TEST_CASE(as_long_as_it_is_not_known_that_a_majority_is_young_a_young
     BOOST_TEST((until({young(), old()}, 0) == now + 50s));
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_was_seen_to_restart_waits_however_young_the_others_are)
+BOOST_AUTO_TEST_CASE(quarantined_until_for_a_restarted_node_is_max_ttl_later)
 {
     BOOST_TEST((until({restarted(), young(), young()}, 0) == now + 50s));
     BOOST_TEST((until({restarted()}, 0) == now + 50s));
-    // Nor does it make the others look newly started.
+    // A restarted node does not make the set look newly started, either.
     BOOST_TEST((until({restarted(), young(), old()}, 1) == now + 50s));
 }
 
@@ -88,12 +88,12 @@ BOOST_AUTO_TEST_CASE(quarantined_until_beside_a_restarted_node_is_the_end_of_max
     BOOST_TEST((until({young(), young(), young(), restarted(), unknown()}, 1) == now + 50s));
 }
 
-BOOST_AUTO_TEST_CASE(a_durable_node_that_has_just_begun_does_not_make_the_others_look_newly_started)
+BOOST_AUTO_TEST_CASE(quarantined_until_beside_a_new_durable_node_is_max_ttl_later)
 {
     BOOST_TEST((until({young(), durable(), old()}, 0) == now + 50s));
 }
 
-BOOST_AUTO_TEST_CASE(strict_trusts_no_young_node)
+BOOST_AUTO_TEST_CASE(quarantined_until_with_strict_guard_trusts_no_young_node)
 {
     BOOST_TEST((until({young(), young(), young()}, 0, restart_guard::strict) == now + 50s));
     BOOST_TEST((until({young(), young(), young()}, 0, restart_guard::off) == votes));

@@ -12,7 +12,7 @@ BOOST_AUTO_TEST_SUITE(quorum)
 
 namespace {
 
-// After some votes: y and n, and - for those that are missing.
+// A tally after some votes: y is granted, n is denied, - is missing.
 tally after(std::size_t nodes, std::string_view votes)
 {
     tally t(nodes);
@@ -23,20 +23,21 @@ tally after(std::size_t nodes, std::string_view votes)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(rule_3_majority_is_half_rounded_down_plus_one)
+// Rule 3 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(majority_is_half_rounded_down_plus_one)
 {
     std::size_t const expected[] = {1, 2, 2, 3, 3, 4, 4, 5, 5};
     for (std::size_t n = 1; n <= 9; ++n)
         BOOST_TEST(majority(n) == expected[n - 1]);
 }
 
-BOOST_AUTO_TEST_CASE(two_majorities_always_share_a_node)
+BOOST_AUTO_TEST_CASE(majority_of_the_nodes_shares_a_node_with_any_other)
 {
     for (std::size_t n = 1; n <= 99; ++n)
         BOOST_TEST(2 * majority(n) > n);
 }
 
-BOOST_AUTO_TEST_CASE(every_sequence_of_votes_ends_with_the_last_one_at_the_latest)
+BOOST_AUTO_TEST_CASE(verdict_of_any_votes_is_decided_by_the_last_one_at_the_latest)
 {
     for (std::size_t n = 1; n <= 7; ++n) {
         std::size_t sequences = 1;
@@ -50,7 +51,7 @@ BOOST_AUTO_TEST_CASE(every_sequence_of_votes_ends_with_the_last_one_at_the_lates
                 rest % 3 == 0 ? t.grant() : rest % 3 == 1 ? t.deny() : t.miss();
                 granted += rest % 3 == 0;
                 if (before != verdict::open)
-                    BOOST_TEST_REQUIRE((t.verdict() == before));  // what is decided stays decided
+                    BOOST_TEST_REQUIRE((t.verdict() == before));  // a verdict does not change later
                 before = t.verdict();
             }
             BOOST_TEST_REQUIRE((t.verdict() == (granted >= majority(n) ? verdict::won : verdict::lost)));
@@ -58,13 +59,14 @@ BOOST_AUTO_TEST_CASE(every_sequence_of_votes_ends_with_the_last_one_at_the_lates
     }
 }
 
-BOOST_AUTO_TEST_CASE(an_even_split_is_lost_with_the_vote_that_makes_it)
+BOOST_AUTO_TEST_CASE(verdict_of_an_even_split_is_lost)
 {
     BOOST_TEST((after(4, "yyn").verdict() == verdict::open));
     BOOST_TEST((after(4, "yynn").verdict() == verdict::lost));
 }
 
-BOOST_AUTO_TEST_CASE(rule_4_unknown_is_not_denied)
+// Rule 4 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(refused_and_contended_with_missing_votes_are_false)
 {
     BOOST_TEST((after(3, "--").verdict() == verdict::lost));
     for (auto const* votes : {"--", "--n"}) {
@@ -73,16 +75,16 @@ BOOST_AUTO_TEST_CASE(rule_4_unknown_is_not_denied)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_lost_round_was_contended_unless_the_missing_nodes_alone_prevented_the_win)
+BOOST_AUTO_TEST_CASE(contended_is_true_unless_missing_votes_alone_prevent_the_win)
 {
     auto const t = after(5, "--n");
     BOOST_TEST((t.verdict() == verdict::lost));
-    BOOST_TEST(t.contended());  // two of five may be missing; it was the holder that was in the way
+    BOOST_TEST(t.contended());  // two of five votes may be missing; the holder prevented the win
     BOOST_TEST(!t.refused());
     BOOST_TEST(!after(5, "---n").contended());
 }
 
-// Of those who want any of several: which of them each node has chosen, and n and - as above.
+// For any one of several keys: a digit is the key that the node has chosen; n and - as above.
 namespace {
 
 tally after_choices(std::size_t nodes, std::string_view votes)
@@ -102,7 +104,7 @@ tally after_choices(std::size_t nodes, std::string_view votes)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(only_those_count_who_have_chosen_the_same)
+BOOST_AUTO_TEST_CASE(grant_of_any_key_counts_only_the_most_frequent_choice)
 {
     BOOST_TEST((after_choices(3, "11").verdict() == verdict::won));
     BOOST_TEST((after_choices(3, "12").verdict() == verdict::open));
@@ -120,7 +122,7 @@ BOOST_AUTO_TEST_CASE(only_those_count_who_have_chosen_the_same)
     BOOST_TEST(!after_choices(5, "12n--").lost_for_want_of(1));
 }
 
-BOOST_AUTO_TEST_CASE(the_most_frequent_of_several_is_the_least_where_two_are)
+BOOST_AUTO_TEST_CASE(most_frequent_of_a_tie_is_the_smallest_number)
 {
     auto const most = [](std::vector<std::uint32_t> each) { return most_frequent_of(each); };
     BOOST_TEST(most({}).times == 0u);
@@ -131,7 +133,7 @@ BOOST_AUTO_TEST_CASE(the_most_frequent_of_several_is_the_least_where_two_are)
     BOOST_TEST(most({3, 7, 7, 3, 0}).number == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_quorum_has_at_the_least)
+BOOST_AUTO_TEST_CASE(value_of_a_quorum_is_what_a_quorum_has_at_least)
 {
     auto const least = [](std::vector<int> each, std::size_t quorum) { return of_a_quorum<int>(each, quorum); };
     BOOST_TEST(least({3}, 1) == 3);

@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_SUITE(recyclers)
 
 namespace {
 
-// Recycled memory, full of one mark.
+// Recycled memory that is filled with one byte.
 class block {
 public:
     block(std::size_t size, std::uint64_t mark)
@@ -55,7 +55,7 @@ bool all_intact(std::vector<block> const& blocks)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(blocks_do_not_overlap_and_are_aligned)
+BOOST_AUTO_TEST_CASE(recycled_new_returns_aligned_blocks_that_do_not_overlap)
 {
     std::mt19937_64 random(11);
     std::vector<block> blocks;
@@ -75,10 +75,10 @@ BOOST_AUTO_TEST_CASE(blocks_do_not_overlap_and_are_aligned)
     BOOST_TEST(aligned);
 }
 
-BOOST_AUTO_TEST_CASE(each_size_at_a_limit_can_be_used_whole)
+BOOST_AUTO_TEST_CASE(recycled_new_at_each_size_limit_is_usable_as_a_whole)
 {
     for (std::size_t size : {0, 1, 8, 63, 64, 65, 127, 128, 129, 960, 961, 1023, 1024, 1025, 4096}) {
-        for (int i = 0; i < 3; ++i) {  // new, used again, used again
+        for (int i = 0; i < 3; ++i) {  // new, then reused twice
             block const a(size, 1), b(size, 2);
             BOOST_TEST(a.intact());
             BOOST_TEST(b.intact());
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(each_size_at_a_limit_can_be_used_whole)
     }
 }
 
-BOOST_AUTO_TEST_CASE(memory_may_be_given_back_on_another_thread)
+BOOST_AUTO_TEST_CASE(recycled_delete_on_another_thread_is_safe)
 {
     std::vector<block> blocks;
     bool intact = true;
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(memory_may_be_given_back_on_another_thread)
     BOOST_TEST(intact);
 }
 
-BOOST_AUTO_TEST_CASE(threads_that_exchange_memory_do_not_disturb_each_other)
+BOOST_AUTO_TEST_CASE(recycled_delete_of_memory_of_other_threads_is_safe)
 {
     constexpr int threads = 4;
     std::array<std::vector<block>, threads> given;
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(threads_that_exchange_memory_do_not_disturb_each_other)
         std::vector<std::thread> all;
         for (std::size_t t = 0; t < threads; ++t) {
             all.emplace_back([&, t] {
-                intact[t] = all_intact(given[t]);  // a round ago they were somebody else's
+                intact[t] = all_intact(given[t]);  // another thread filled these in the last round
                 given[t].clear();
                 for (std::size_t i = 0; i < 500; ++i)
                     given[t].emplace_back(1 + (i * 31 + t) % 1100, i + t);
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(threads_that_exchange_memory_do_not_disturb_each_other)
     }
 }
 
-BOOST_AUTO_TEST_CASE(more_than_is_kept_goes_back)
+BOOST_AUTO_TEST_CASE(recycled_delete_of_more_than_the_pool_keeps_frees_memory)
 {
     std::vector<block> blocks;
     for (std::size_t i = 0; i < 4096; ++i)
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(more_than_is_kept_goes_back)
 
 namespace {
 
-/// Outlives the pool of its thread if it was made before the pool was used.
+/// It is destroyed after the pool of its thread if it was constructed before the first use of the pool.
 struct late {
     ~late()
     {
@@ -154,20 +154,20 @@ thread_local late of_this_thread;
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(objects_of_a_thread_may_use_it_until_the_very_end)
+BOOST_AUTO_TEST_CASE(recycler_in_thread_local_objects_works_until_thread_exit)
 {
     std::thread([] {
-        of_this_thread.kept = nullptr;  // it is made, and goes last
+        of_this_thread.kept = nullptr;  // constructed before the pool, so destroyed after it
         recycled_delete(recycled_new(100), 100);
         of_this_thread.kept = make_recycled<int>(1);
     }).join();
     std::thread([] {
         recycled_delete(recycled_new(100), 100);
-        of_this_thread.kept = make_recycled<int>(1);  // it goes first
+        of_this_thread.kept = make_recycled<int>(1);  // constructed after the pool, so destroyed before it
     }).join();
 }
 
-BOOST_AUTO_TEST_CASE(it_is_an_allocator)
+BOOST_AUTO_TEST_CASE(recycler_is_an_allocator)
 {
     std::vector<int, recycler<int>> v;
     std::list<std::size_t, recycler<std::size_t>> l;
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(it_is_an_allocator)
     BOOST_TEST((recycler<int>() == recycler<int>(recycler<long>())));
 }
 
-BOOST_AUTO_TEST_CASE(a_constructor_that_throws_leaves_nothing_behind)
+BOOST_AUTO_TEST_CASE(make_recycled_with_a_throwing_constructor_frees_the_memory)
 {
     struct throws {
         throws() { throw 1; }

@@ -9,7 +9,8 @@ using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(renewal_times)
 
-BOOST_AUTO_TEST_CASE(rule_9_renewal_is_due_after_about_a_third_of_the_ttl)
+// Rule 9 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(renewal_due_is_after_about_a_third_of_the_ttl)
 {
     clock::time_point const started{1h};
     for (std::uint64_t bits : {0ULL, 1ULL, 0x123456789abcdefULL, ~0ULL}) {
@@ -20,7 +21,7 @@ BOOST_AUTO_TEST_CASE(rule_9_renewal_is_due_after_about_a_third_of_the_ttl)
     BOOST_TEST((core::renewal_due(started, 20ms, ~0ULL) > started));
 }
 
-BOOST_AUTO_TEST_CASE(renewals_of_the_same_moment_travel_together)
+BOOST_AUTO_TEST_CASE(renewal_due_for_nearby_starts_is_the_same_moment)
 {
     clock::time_point const started{1h};
     auto const due = core::renewal_due(started, 10s, 0);
@@ -29,7 +30,7 @@ BOOST_AUTO_TEST_CASE(renewals_of_the_same_moment_travel_together)
     BOOST_TEST((core::renewal_due(started + 10s / 256, 10s, 0) == due + 10s / 256));
 }
 
-BOOST_AUTO_TEST_CASE(a_failed_renewal_is_tried_again_soon)
+BOOST_AUTO_TEST_CASE(renewal_retry_after_a_failure_is_soon)
 {
     clock::time_point const now{1h};
     BOOST_TEST((core::renewal_retry(now, 10s) == now + 500ms));

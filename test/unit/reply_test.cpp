@@ -36,7 +36,7 @@ node_reply answer_of_two(kind what, stores::redis::reply const& first, stores::r
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(what_servers_answer_becomes_a_vote)
+BOOST_AUTO_TEST_CASE(interpret_of_expected_replies_gives_a_vote)
 {
     BOOST_TEST((answer(kind::acquire, make(stores::redis::resp::type::simple_string, "OK")).vote == vote::granted));
     BOOST_TEST((answer(kind::acquire, make(stores::redis::resp::type::null, "")).vote == vote::denied));
@@ -51,8 +51,8 @@ BOOST_AUTO_TEST_CASE(what_servers_answer_becomes_a_vote)
     BOOST_TEST((answer(kind::inspect, make(stores::redis::resp::type::null, "")).vote == vote::denied));
 }
 
-// The other way round: what was there before.
-BOOST_AUTO_TEST_CASE(the_answer_to_an_acquisition_that_checks_the_type)
+// SET with GET returns the old value, so null means granted.
+BOOST_AUTO_TEST_CASE(interpret_for_an_acquisition_that_checks_the_type_gives_the_vote)
 {
     auto const answered = [](stores::redis::reply const& r) {
         return stores::redis::interpret(question(kind::acquire), {&r, 1}, {}, true);
@@ -68,12 +68,12 @@ BOOST_AUTO_TEST_CASE(the_answer_to_an_acquisition_that_checks_the_type)
         BOOST_TEST((answered(odd).error == errc::unexpected_reply));
         BOOST_TEST(!answered(odd).untouched);
     }
-    // Neither is an answer to the other question.
+    // Each form of SET accepts only its own kind of reply.
     BOOST_TEST(
         (answer(kind::acquire, make(stores::redis::resp::type::blob_string, "x")).error == errc::unexpected_reply));
 }
 
-BOOST_AUTO_TEST_CASE(an_error_in_a_script_that_is_cut_short_is_none_that_we_know)
+BOOST_AUTO_TEST_CASE(interpret_error_of_a_truncated_script_error_is_server_error)
 {
     for (auto const* text : {"ERR Error running script",
                              "ERR Error running script @user_script:", "ERR Error running script @user_script:1:",
@@ -81,8 +81,8 @@ BOOST_AUTO_TEST_CASE(an_error_in_a_script_that_is_cut_short_is_none_that_we_know
         BOOST_TEST((stores::redis::interpret_error(text).error == errc::server_error));
 }
 
-// The gaps would tell it.
-BOOST_AUTO_TEST_CASE(words_in_which_a_short_password_may_be_are_left_out)
+// The gaps would reveal a short password.
+BOOST_AUTO_TEST_CASE(presentable_with_a_short_password_leaves_out_whole_words)
 {
     auto const words = net::presentable("WRONGPASS invalid username-password pair", {"a"});
     BOOST_TEST(words.find("WRONGP") == std::string::npos);
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(words_in_which_a_short_password_may_be_are_left_out)
                == "WRONGPASS invalid username-password pair");
 }
 
-BOOST_AUTO_TEST_CASE(a_key_of_another_type_is_not_ours)
+BOOST_AUTO_TEST_CASE(interpret_of_wrongtype_for_extend_and_release_is_denied)
 {
     for (auto k : {kind::extend, kind::release})
         BOOST_TEST((answer(k, make(stores::redis::resp::type::simple_error, "WRONGTYPE no")).vote == vote::denied));
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_key_of_another_type_is_not_ours)
                 == errc::wrong_type));
 }
 
-BOOST_AUTO_TEST_CASE(who_watches_hears_of_others_and_for_how_long_it_is_denied)
+BOOST_AUTO_TEST_CASE(interpret_for_a_contender_gives_wanted_and_remaining)
 {
     auto q = question(kind::acquire);
     q.contender = "me";
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(who_watches_hears_of_others_and_for_how_long_it_is_denied)
         BOOST_TEST((answered(odd).error == errc::unexpected_reply));
 }
 
-BOOST_AUTO_TEST_CASE(who_wants_any_of_several_hears_which_it_has_or_for_how_long_all_are_taken)
+BOOST_AUTO_TEST_CASE(interpret_for_any_key_gives_the_chosen_or_all_taken_keys)
 {
     std::string const keys[] = {"b", "a", "c"};
     auto q = question(kind::acquire, 77);
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(who_wants_any_of_several_hears_which_it_has_or_for_how_long
         BOOST_TEST((answered(odd).error == errc::unexpected_reply));
 }
 
-BOOST_AUTO_TEST_CASE(who_watches_and_proposes_hears_of_both)
+BOOST_AUTO_TEST_CASE(interpret_for_a_contender_with_fencing_gives_wanted_and_fence)
 {
     auto q = question(kind::acquire, 77);
     q.contender = "me";
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(who_watches_and_proposes_hears_of_both)
     BOOST_TEST(r.fence == 77u);
 }
 
-BOOST_AUTO_TEST_CASE(with_fencing_the_second_answer_tells_whether_the_proposal_was_taken)
+BOOST_AUTO_TEST_CASE(interpret_with_fencing_gives_whether_the_proposal_was_taken)
 {
     auto const ok = make(stores::redis::resp::type::simple_string, "OK");
     auto const taken = answer_of_two(kind::acquire, ok, make(stores::redis::resp::type::number, "1"), 77);
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(with_fencing_the_second_answer_tells_whether_the_proposal_w
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_key_that_is_set_stays_to_be_released_whatever_became_of_the_proposal)
+BOOST_AUTO_TEST_CASE(interpret_with_fencing_after_a_set_key_is_never_untouched)
 {
     auto const ok = make(stores::redis::resp::type::simple_string, "OK");
     auto const forbidden =
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_set_stays_to_be_released_whatever_became_of_t
                    .untouched);
 }
 
-BOOST_AUTO_TEST_CASE(a_raised_counter_is_a_whole_number_in_range)
+BOOST_AUTO_TEST_CASE(interpret_of_raise_accepts_whole_numbers_in_range)
 {
     auto const counter = [](std::string text, stores::redis::resp::type t = stores::redis::resp::type::real) {
         return answer_of_two(kind::raise, make(stores::redis::resp::type::number, "0"), make(t, std::move(text)), 77);
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(a_raised_counter_is_a_whole_number_in_range)
     BOOST_TEST((counter("WRONGTYPE no", stores::redis::resp::type::simple_error).error == errc::wrong_type));
 }
 
-BOOST_AUTO_TEST_CASE(a_healed_key_counts_as_denied)
+BOOST_AUTO_TEST_CASE(interpret_of_a_healed_key_is_denied)
 {
     auto const r = answer(kind::extend, make(stores::redis::resp::type::number, "2"), 0, true);
     BOOST_TEST((r.vote == vote::denied));
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(a_healed_key_counts_as_denied)
     BOOST_TEST(!answer(kind::extend, make(stores::redis::resp::type::number, "1"), 0, true).healed);
 }
 
-BOOST_AUTO_TEST_CASE(the_answers_to_an_upgrade)
+BOOST_AUTO_TEST_CASE(interpret_of_upgrade_gives_the_vote_and_the_readers)
 {
     auto const r = answer(kind::upgrade, make(stores::redis::resp::type::array, "", {"1234"}));
     BOOST_TEST((r.vote == vote::denied));
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(the_answers_to_an_upgrade)
     BOOST_TEST(!stores::redis::interpret(extend, {&reads, 1}).healed);
 }
 
-BOOST_AUTO_TEST_CASE(anything_else_is_unknown_and_cleaned_up)
+BOOST_AUTO_TEST_CASE(interpret_of_an_unexpected_reply_is_unknown)
 {
     stores::redis::reply const odd[] = {make(stores::redis::resp::type::simple_string, "PONG"),
                                         make(stores::redis::resp::type::number, "2"),
@@ -283,7 +283,8 @@ BOOST_AUTO_TEST_CASE(anything_else_is_unknown_and_cleaned_up)
     }
 }
 
-BOOST_AUTO_TEST_CASE(rule_13_each_refusal_has_an_error_of_its_own_and_leaves_nothing_behind)
+// Rule 13 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(interpret_error_of_each_refusal_gives_its_own_error)
 {
     std::pair<char const*, errc> const refusals[] = {
         {"LOADING Redis is loading the dataset in memory", errc::node_loading},
@@ -307,7 +308,7 @@ BOOST_AUTO_TEST_CASE(rule_13_each_refusal_has_an_error_of_its_own_and_leaves_not
         {"ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed", errc::node_out_of_memory},
         {"ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -OOM command not allowed when used "
          "memory > 'maxmemory'.",
-         errc::node_out_of_memory},  // of Redis 6.0.16
+         errc::node_out_of_memory},  // Redis 6.0.16
         {"ERR Error running script (call to f_1): @user_script:1: WRONGTYPE Operation against a key", errc::wrong_type},
     };
     for (auto const& [text, error] : refusals) {
@@ -318,20 +319,21 @@ BOOST_AUTO_TEST_CASE(rule_13_each_refusal_has_an_error_of_its_own_and_leaves_not
     }
 }
 
-BOOST_AUTO_TEST_CASE(an_error_that_is_not_understood_may_have_left_a_key)
+BOOST_AUTO_TEST_CASE(interpret_error_of_an_unknown_error_is_not_untouched)
 {
     auto const r = stores::redis::interpret_error("ERR something new");
     BOOST_TEST((r.error == errc::server_error));
     BOOST_TEST(!r.untouched);
     BOOST_TEST(r.text == "ERR something new");
-    // What an older server quotes in a script's error is no refusal of its own.
+    // A quoted refusal in the middle of a script error does not count.
     auto const quoting = stores::redis::interpret_error(
         "ERR Error running script (call to f_1): @user_script:1: cannot do '@user_script: 1: -OOM all'");
     BOOST_TEST((quoting.error == errc::server_error));
     BOOST_TEST(!quoting.untouched);
 }
 
-BOOST_AUTO_TEST_CASE(rule_14_what_a_server_quotes_of_our_command_is_not_repeated)
+// Rule 14 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(interpret_error_does_not_repeat_the_quoted_command)
 {
     auto const r = stores::redis::interpret_error(
         "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'hunter2' ");
@@ -342,7 +344,7 @@ BOOST_AUTO_TEST_CASE(rule_14_what_a_server_quotes_of_our_command_is_not_repeated
     BOOST_TEST(stores::redis::interpret_error("ERR \x1b[31m\r\n").text == "ERR ?[31m??");
 }
 
-BOOST_AUTO_TEST_CASE(what_a_server_quotes_of_our_secrets_is_left_out)
+BOOST_AUTO_TEST_CASE(presentable_leaves_out_quoted_secrets)
 {
     auto const shown = [](std::string_view text) {
         return net::presentable(text, {"hunt%r\"2\n\xc3\xa9", "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1"});
@@ -361,7 +363,8 @@ BOOST_AUTO_TEST_CASE(what_a_server_quotes_of_our_secrets_is_left_out)
         BOOST_TEST(shown(cut).find("5f0c") == std::string::npos);
     }
     BOOST_TEST(shown("ERR the hunter is not there") == "ERR the hunter is not there");
-    BOOST_TEST(shown(std::string(150, 'x') + "hunt%r\"2\n\xc3\xa9").substr(150) == "***");  // before it is cut off
+    // Replaced before the text is truncated.
+    BOOST_TEST(shown(std::string(150, 'x') + "hunt%r\"2\n\xc3\xa9").substr(150) == "***");
     BOOST_TEST(net::presentable("ERR \\\\\\\\\\\\\\\\", {"\\\\\\\\\\\\\\"}).find("\\\\\\\\") == std::string::npos);
 
     auto q = question(kind::acquire, 7);

@@ -40,7 +40,7 @@ std::string in_short(redlock::stores::redis::resp::element const& e, bool at_end
     return std::string(e.depth, '.') + mark + std::string(e.text) + (at_end ? "." : "");
 }
 
-// The elements that @p p finds, and a "malformed" if there is one.
+// The elements that the parser finds. The last one is "malformed" if it finds a malformed reply.
 std::vector<std::string> read_elements(pieces const& all, redlock::stores::redis::resp::limits l = small)
 {
     using step = redlock::stores::redis::resp::parser::step;
@@ -99,7 +99,7 @@ sample const well_formed[] = {
     {"#t\r\n#f\r\n", "#t.; #f."},
     {",1.5\r\n,-10\r\n,1e5\r\n,inf\r\n,-inf\r\n,nan\r\n,1e999\r\n",
      ",1.5.; ,-10.; ,1e5.; ,inf.; ,-inf.; ,nan.; ,1e999."},
-    {"(-3492890328409238509324850943850943825\r\n", "malformed"},  // longer than a line may be here
+    {"(-3492890328409238509324850943850943825\r\n", "malformed"},  // longer than the limit for lines here
     {"(-349289032840923850932485\r\n", "(-349289032840923850932485."},
     {"$5\r\nhello\r\n", "$hello."},
     {"$0\r\n\r\n", "$."},
@@ -116,7 +116,7 @@ sample const well_formed[] = {
     {"*1\r\n-ERR within\r\n", "*; .-ERR within."},
     // Pushes between replies.
     {"+a\r\n>2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n+b\r\n", "+a.; >; .+invalidate; .*; ..$k.; +b."},
-    // Attributes, at each depth.
+    // Attributes at each depth.
     {"|1\r\n+ttl\r\n:3600\r\n+a\r\n", "+a."},
     {"|0\r\n+a\r\n", "+a."},
     {"|1\r\n+k\r\n*2\r\n:1\r\n%1\r\n:2\r\n:3\r\n*1\r\n+a\r\n", "*; .+a."},
@@ -128,14 +128,14 @@ sample const well_formed[] = {
     {"$33\r\n" + repeat_bytes(32, "x") + "y\r\n+a\r\n", "$" + repeat_bytes(32, "x") + ".; +a."},
     {"*2\r\n=100\r\ntxt:" + repeat_bytes(96, "\n") + "\r\n!50\r\n" + repeat_bytes(50, "e") + "\r\n",
      "*; .=txt:" + repeat_bytes(28, "\n") + "; .!" + repeat_bytes(32, "e") + "."},
-    // The largest that is accepted.
+    // The largest texts and counts that are accepted.
     {"+" + repeat_bytes(32, "x") + "\r\n", "+" + repeat_bytes(32, "x") + "."},
     {"*12\r\n" + repeat_bytes(12, "_\r\n"), "*" + repeat_bytes(12, "; ._") + "."},
     {"%6\r\n" + repeat_bytes(12, "_\r\n") + "*12\r\n" + repeat_bytes(12, "_\r\n"),
      "%" + repeat_bytes(12, "; ._") + ".; *" + repeat_bytes(12, "; ._") + "."},
     {"*2\r\n_\r\n*10\r\n" + repeat_bytes(10, "_\r\n"), "*; ._; .*" + repeat_bytes(10, "; .._") + "."},
     {repeat_bytes(8, "*1\r\n") + ":1\r\n", "*; .*; ..*; ...*; ....*; .....*; ......*; .......*; ........:1."},
-    // Replies that have not come in full.
+    // Incomplete replies.
     {"", ""},
     {"+a\r\n+b", "+a."},
     {"*2\r\n:1\r\n", "*; .:1"},
@@ -252,7 +252,7 @@ std::string const malformed_replies[] = {
     "+" + repeat_bytes(33, "x") + "\r\n",
     "+" + repeat_bytes(99, "x"),
     "-" + repeat_bytes(33, "x") + "\r\n",
-    // No replies at all.
+    // Bytes that are no replies.
     "\r\n",
     "\n",
     "\r",
@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(next_gives_the_same_elements_however_replies_are_split)
     check_splits(stream);
 }
 
-// With the limits that connections have.
+// These are the limits of real connections.
 BOOST_AUTO_TEST_CASE(next_with_usual_limits_bounds_texts_lines_and_counts)
 {
     redlock::stores::redis::resp::limits const usual;

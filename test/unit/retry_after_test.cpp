@@ -14,7 +14,7 @@
 using namespace redlock;
 using namespace std::chrono_literals;
 
-BOOST_AUTO_TEST_SUITE(when_to_try_again)
+BOOST_AUTO_TEST_SUITE(retry_pauses)
 
 namespace {
 
@@ -30,7 +30,7 @@ attempt_report failed_with(error_code ec, std::chrono::milliseconds remaining = 
     return r;
 }
 
-// The least and the most of many that are drawn.
+// The shortest and the longest of many random pauses.
 struct range {
     explicit range(attempt_report const& report, std::size_t attempt = 1)
     {
@@ -48,14 +48,14 @@ struct range {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(the_nodes_told_when_the_lock_runs_out_and_when_they_vote_again)
+BOOST_AUTO_TEST_CASE(retry_after_with_a_remaining_time_waits_for_it)
 {
     BOOST_TEST(range(failed_with(errc::contended, 9s, 40s)).from(9s));
     BOOST_TEST(range(failed_with(errc::quarantined, 9s, 40s)).from(40s));
     BOOST_TEST(range(failed_with(errc::contended, 9s), 5).from(9s));
 }
 
-BOOST_AUTO_TEST_CASE(without_word_from_the_nodes_each_attempt_comes_later_than_those_before)
+BOOST_AUTO_TEST_CASE(retry_after_without_a_remaining_time_grows_with_each_attempt)
 {
     std::chrono::milliseconds before{0};
     for (std::size_t attempt = 1; attempt <= 7; ++attempt) {
@@ -67,13 +67,13 @@ BOOST_AUTO_TEST_CASE(without_word_from_the_nodes_each_attempt_comes_later_than_t
     BOOST_TEST(range(failed_with(errc::contended), 0).from(1s));
 }
 
-BOOST_AUTO_TEST_CASE(those_who_failed_together_do_not_come_back_together)
+BOOST_AUTO_TEST_CASE(retry_after_for_the_same_report_is_random)
 {
     range const all(failed_with(errc::contended, 20s));
     BOOST_TEST((all.least != all.most));
 }
 
-BOOST_AUTO_TEST_CASE(whatever_else_has_failed_is_tried_again_after_a_pause)
+BOOST_AUTO_TEST_CASE(retry_after_any_other_failure_pauses)
 {
     for (error_code const ec : {make_error_code(errc::no_quorum), make_error_code(errc::validity_exhausted),
                                 make_error_code(errc::quarantined), make_error_code(errc::lost),
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(whatever_else_has_failed_is_tried_again_after_a_pause)
         BOOST_TEST(range(failed_with(ec, 9s), 2).from(2s), ec.message());
 }
 
-BOOST_AUTO_TEST_CASE(what_can_never_succeed_is_not_tried_again)
+BOOST_AUTO_TEST_CASE(retry_after_an_unsolvable_error_is_zero)
 {
     for (auto const ec : {errc::invalid_argument, errc::unsupported})
         BOOST_TEST((retry_after(failed_with(ec, 9s, 9s), 3) == 0ms));

@@ -10,7 +10,7 @@ using redlock::core::schedule;
 
 BOOST_AUTO_TEST_SUITE(schedules)
 
-BOOST_AUTO_TEST_CASE(alarms_ring_in_order_and_once)
+BOOST_AUTO_TEST_CASE(ring_until_rings_alarms_in_order_and_once)
 {
     schedule<int> s;
     std::vector<int> rung;
@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(alarms_ring_in_order_and_once)
     BOOST_TEST(s.size() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(an_alarm_can_be_moved)
+BOOST_AUTO_TEST_CASE(set_of_a_set_alarm_moves_it)
 {
     schedule<int> s;
     int rung = 0;
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(an_alarm_can_be_moved)
     BOOST_TEST(!a.is_set());
 }
 
-BOOST_AUTO_TEST_CASE(an_alarm_may_set_and_destroy_alarms_while_it_rings)
+BOOST_AUTO_TEST_CASE(ring_until_while_alarms_set_and_destroy_others_is_safe)
 {
     schedule<int> s;
     int rung = 0;
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(an_alarm_may_set_and_destroy_alarms_while_it_rings)
     BOOST_TEST(rung == 11);
 }
 
-BOOST_AUTO_TEST_CASE(a_schedule_may_go_before_its_alarms)
+BOOST_AUTO_TEST_CASE(schedule_destroyed_before_its_alarms_clears_them)
 {
     redlock::core::alarm<int> a([] {});
     {

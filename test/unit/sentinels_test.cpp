@@ -1,5 +1,5 @@
-// What Sentinels say, and the way to the master that they name, over links that do what the test says, in time that the
-// test sets.
+// The answers of Sentinels, and the connection to the master that they name. The links are scripted, and the test sets
+// the time.
 
 #include "runtime/manual_runtime.hpp"
 #include "stores/redis/sentinel_link.hpp"
@@ -30,10 +30,10 @@ reply at(std::string host, std::string port)
 struct fixture : link::listener {
     fixture()
     {
-        way->start(runtime::make_manual_runtime(context.get_executor(), clock), *this);
-        way->open(greeting);
+        master_link->start(runtime::make_manual_runtime(context.get_executor(), clock), *this);
+        master_link->open(greeting);
     }
-    ~fixture() { way->abandon(); }
+    ~fixture() { master_link->abandon(); }
 
     void connecting() override { ++connects; }
     void answered(std::shared_ptr<batch> const&) override { ++answers; }
@@ -50,7 +50,7 @@ struct fixture : link::listener {
     std::map<std::string, std::shared_ptr<scripted_link>> links;
     std::vector<net::url> urls;
     std::shared_ptr<batch> greeting = std::make_shared<batch>();
-    std::shared_ptr<stores::redis::link> way = make_sentinel_link(
+    std::shared_ptr<stores::redis::link> master_link = make_sentinel_link(
         net::parse_url("redis-sentinel://:pw@s1,s2:7/stock?db=3&sentinel_user=u&sentinel_password=spw"),
         {.nodes = {}, .connect_timeout = 1s}, [this](net::url const& u) {
             urls.push_back(u);
@@ -66,7 +66,7 @@ reply const hello = list(stores::redis::resp::type::map, {"server", "redis"});
 
 BOOST_FIXTURE_TEST_SUITE(sentinels, fixture)
 
-BOOST_AUTO_TEST_CASE(an_answer_is_an_address_or_says_why_not)
+BOOST_AUTO_TEST_CASE(read_master_of_an_answer_gives_an_address_or_the_reason)
 {
     net::place p;
     BOOST_TEST(!read_master(at("10.0.0.1", "6379"), "stock", p).error);
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(an_answer_is_an_address_or_says_why_not)
         BOOST_TEST(fails(r, errc::unexpected_reply, ""));
 }
 
-BOOST_AUTO_TEST_CASE(who_is_asked_is_told_who_asks_and_nothing_that_is_not_for_it)
+BOOST_AUTO_TEST_CASE(open_sends_each_server_only_its_own_credentials)
 {
     BOOST_TEST(urls[0].password == "spw");
     BOOST_TEST(urls[0].user == "u");
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(who_is_asked_is_told_who_asks_and_nothing_that_is_not_for_i
     BOOST_TEST(urls.back().user == "");
 }
 
-BOOST_AUTO_TEST_CASE(the_master_is_greeted_where_a_sentinel_says)
+BOOST_AUTO_TEST_CASE(open_connects_to_the_master_that_a_sentinel_names)
 {
     BOOST_TEST(connects == 0);
     to("s1:26379").says({hello, at("m", "1")});
@@ -108,21 +108,21 @@ BOOST_AUTO_TEST_CASE(the_master_is_greeted_where_a_sentinel_says)
     BOOST_TEST(to("s2:7").opened == 0);
 }
 
-BOOST_AUTO_TEST_CASE(the_next_one_is_asked_and_remembered)
+BOOST_AUTO_TEST_CASE(open_after_a_sentinel_failed_asks_the_next_one_and_remembers_it)
 {
     to("s1:26379").ends();
     BOOST_TEST(to("s2:7").opened == 1);
     to("s2:7").says({hello, at("m", "1")});
     BOOST_TEST(goes_to("m:1"));
     to("m:1").ends();
-    way->open(greeting);
+    master_link->open(greeting);
     BOOST_TEST(to("s1:26379").opened == 1);
     to("s2:7").says({at("m", "2")});
     BOOST_TEST(goes_to("m:2"));
     BOOST_TEST(to("m:1").closed);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_does_not_know_is_left_for_the_next_one)
+BOOST_AUTO_TEST_CASE(open_with_a_sentinel_that_knows_no_master_asks_the_next_one)
 {
     to("s1:26379").says({hello, nothing()});
     BOOST_TEST(to("s1:26379").cuts == 1);
@@ -135,11 +135,11 @@ BOOST_AUTO_TEST_CASE(one_that_does_not_know_is_left_for_the_next_one)
     BOOST_TEST((ends[0].error == errc::authentication_failed));
     BOOST_TEST(ends[0].text.find("s1:26379: it knows no master by the name \"stock\"; s2:7: WRONGPASS")
                != std::string::npos);
-    way->open(greeting);  // as whoever hears that does, after a pause
+    master_link->open(greeting);  // the owner does this after a pause
     BOOST_TEST(to("s1:26379").opened == 2);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_says_nothing_is_given_up)
+BOOST_AUTO_TEST_CASE(open_to_a_silent_sentinel_gives_up)
 {
     pass(2900ms);
     BOOST_TEST(to("s1:26379").cuts == 0);
@@ -147,10 +147,10 @@ BOOST_AUTO_TEST_CASE(one_that_says_nothing_is_given_up)
     BOOST_TEST(to("s1:26379").cuts == 1);
 }
 
-BOOST_AUTO_TEST_CASE(the_connection_ends_when_another_master_is_named)
+BOOST_AUTO_TEST_CASE(kept_connection_ends_when_a_sentinel_names_another_master)
 {
     to("s1:26379").says({hello, at("m", "1")});
-    way->server_accepted();
+    master_link->server_accepted();
     BOOST_TEST(to("m:1").kept);
     pass(1s);
     to("s1:26379").says({at("m", "1")});
@@ -163,19 +163,19 @@ BOOST_AUTO_TEST_CASE(the_connection_ends_when_another_master_is_named)
     BOOST_TEST(ends[0].text.find("m:2") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(the_connection_ends_when_the_server_is_a_replica_now)
+BOOST_AUTO_TEST_CASE(kept_connection_ends_when_the_server_becomes_a_replica)
 {
     to("s1:26379").says({hello, at("m", "1")});
     to("m:1").says({refused("ERR something else")});
     BOOST_TEST(to("m:1").cuts == 0);
     auto const b = std::make_shared<batch>();
-    way->send(b);
+    master_link->send(b);
     to("m:1").says({refused("READONLY You can't write against a read only replica.")});
     BOOST_TEST(answers == 2);
     BOOST_TEST(to("m:1").cuts == 1);
 }
 
-BOOST_AUTO_TEST_CASE(the_master_is_kept_while_no_sentinel_answers)
+BOOST_AUTO_TEST_CASE(kept_connection_stays_while_no_sentinel_answers)
 {
     to("s1:26379").says({hello, at("m", "1")});
     for (int i = 0; i < 3; ++i) {

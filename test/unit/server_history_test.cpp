@@ -20,7 +20,7 @@ constexpr log_state rewriting{.complete = false, .synced = true, .from_start = t
 constexpr log_state rewritten{.complete = true, .synced = true, .from_start = false};
 constexpr log_state unsynced{.complete = true, .synced = false, .from_start = true};
 
-// Whether the life after one that was seen so is without loss.
+// Whether the next life counts as durable, after an earlier life with these looks at its log.
 bool remembers(std::initializer_list<std::pair<log_state, clock::duration>> seen, log_state at_the_restart = good)
 {
     server_history h(60s);
@@ -57,7 +57,7 @@ log_state with(std::string_view old, std::string_view replacement)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_log_is_read_from_what_the_server_says)
+BOOST_AUTO_TEST_CASE(read_log_state_of_complete_answers_reads_each_part)
 {
     auto const log = read_log_state(persistence, policy);
     BOOST_TEST((log.complete && log.synced && log.from_start));
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(a_log_is_read_from_what_the_server_says)
         BOOST_TEST(!read_log_state(persistence, other).synced);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_said_is_not_so)
+BOOST_AUTO_TEST_CASE(read_log_state_of_missing_answers_is_false)
 {
     auto const log = read_log_state("", {});
     BOOST_TEST((!log.complete && !log.synced && !log.from_start));
@@ -85,13 +85,13 @@ BOOST_AUTO_TEST_CASE(what_is_not_said_is_not_so)
     BOOST_TEST(!with("aof_last_rewrite_time_sec:-1\r\n", "").from_start);
 }
 
-BOOST_AUTO_TEST_CASE(a_master_that_others_have_made_may_have_forgotten_what_its_predecessor_granted)
+BOOST_AUTO_TEST_CASE(greeted_by_an_elected_master_dates_the_keys_by_its_tenure)
 {
     server_history h(60s);
     h.greeted("one", tenure{"a", 90s}, now);
-    BOOST_TEST(h.identity().restarted);  // a single young one is not taken for new
+    BOOST_TEST(h.identity().restarted);  // a single young master does not count as newly started
     BOOST_TEST(!h.identity().durable);
-    BOOST_TEST((h.identity().began == now - 80s));  // for who has not heard yet that there is another master
+    BOOST_TEST((h.identity().began == now - 80s));  // 10 s less: some clients have not learned of this master yet
     h.greeted("one", tenure{"a", 91s}, now + 2s);
     BOOST_TEST(h.same_server());
     BOOST_TEST((h.identity().began == now - 80s));
@@ -103,30 +103,30 @@ BOOST_AUTO_TEST_CASE(a_master_that_others_have_made_may_have_forgotten_what_its_
     h.greeted("two", tenure{"c", 0s}, now + 9s);  // there was another master in between
     BOOST_TEST(h.same_server());
     BOOST_TEST((h.identity().began == now + 19s));
-    h.greeted("two", tenure{}, now + 20s);  // a replica
+    h.greeted("two", tenure{}, now + 20s);  // this is a replica
     h.greeted("two", tenure{"c", 12s}, now + 21s);
     BOOST_TEST((h.identity().began == now + 19s));
     h.greeted("two", tenure{"d", -5s}, now + 30s);
     BOOST_TEST((h.identity().began == now + 40s));
 }
 
-BOOST_AUTO_TEST_CASE(a_restart_is_without_loss_if_the_log_was_durable_at_the_last_sign)
+BOOST_AUTO_TEST_CASE(greeted_after_a_restart_is_durable_if_the_last_log_state_was)
 {
     BOOST_TEST(remembers({{good, 0s}}));
-    BOOST_TEST(remembers({{rewriting, 0s}, {rewritten, 1s}}));  // all keys are in it then
+    BOOST_TEST(remembers({{rewriting, 0s}, {rewritten, 1s}}));  // the rewritten log has all keys
     BOOST_TEST(!remembers({{rewriting, 0s}}));
     BOOST_TEST(!remembers({{good, 0s}, {rewriting, 1s}}));
     BOOST_TEST(!remembers({{good, 0s}, {log_state(), 1s}}));
 }
 
-BOOST_AUTO_TEST_CASE(what_was_not_synced_may_be_missing_until_it_is_over)
+BOOST_AUTO_TEST_CASE(looked_at_an_unsynced_log_is_not_durable_for_max_ttl)
 {
     BOOST_TEST(!remembers({{good, 0s}, {unsynced, 1s}}));
     BOOST_TEST(!remembers({{good, 0s}, {unsynced, 1s}, {good, 60s}}));
     BOOST_TEST(remembers({{good, 0s}, {unsynced, 1s}, {good, 61s}}));
 }
 
-BOOST_AUTO_TEST_CASE(the_new_life_must_have_read_the_log)
+BOOST_AUTO_TEST_CASE(greeted_by_a_new_life_that_did_not_read_the_log_is_not_durable)
 {
     BOOST_TEST(!remembers({{good, 0s}}, log_state()));
     BOOST_TEST(!remembers({{good, 0s}}, rewriting));
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(the_new_life_must_have_read_the_log)
     BOOST_TEST(!remembers({{good, 0s}}, unsynced));
 }
 
-BOOST_AUTO_TEST_CASE(what_a_life_has_forgotten_no_later_look_brings_back)
+BOOST_AUTO_TEST_CASE(looked_after_a_life_has_forgotten_does_not_make_it_durable)
 {
     server_history h(60s);
     h.greeted("one", 1h, log_state(), now);
@@ -147,17 +147,17 @@ BOOST_AUTO_TEST_CASE(what_a_life_has_forgotten_no_later_look_brings_back)
     BOOST_TEST(!h.identity().durable);
     auto later = h;
     h.greeted("three", 0s, good, now + 60s);
-    BOOST_TEST(!h.identity().durable);  // it remembers what the one before had, which is not what the first had
+    BOOST_TEST(!h.identity().durable);  // it remembers the second life, which had forgotten the first one
     later.greeted("three", 0s, good, now + 61s);
     BOOST_TEST(later.identity().durable);
 }
 
-BOOST_AUTO_TEST_CASE(a_greeting_without_a_name_forgets_no_life_and_proves_none)
+BOOST_AUTO_TEST_CASE(greeted_without_a_name_keeps_the_earlier_life)
 {
     server_history h(60s);
     h.greeted("one", 1h, log_state(), now);
     auto const before = h.identity();
-    h.greeted("", 0s, log_state(), now + 1s);  // it was too busy to say
+    h.greeted("", 0s, log_state(), now + 1s);  // the server was too busy to tell its name
     BOOST_TEST((h.identity().restarted && !h.identity().durable && h.identity().began == now + 1s));
 
     auto same = h, soon = h, late = h;
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(a_greeting_without_a_name_forgets_no_life_and_proves_none)
     BOOST_TEST(late.identity().durable);
 }
 
-BOOST_AUTO_TEST_CASE(of_a_server_that_is_met_for_the_first_time_its_own_words_count)
+BOOST_AUTO_TEST_CASE(greeted_for_the_first_time_believes_the_server)
 {
     for (auto const& [log, durable] : {std::pair(good, true), std::pair(rewriting, false), std::pair(rewritten, false),
                                        std::pair(unsynced, false)}) {
@@ -185,11 +185,11 @@ BOOST_AUTO_TEST_CASE(of_a_server_that_is_met_for_the_first_time_its_own_words_co
     }
 }
 
-BOOST_AUTO_TEST_CASE(greeted_with_the_next_marker_of_a_restart_judges_as_without)
+BOOST_AUTO_TEST_CASE(greeted_with_the_next_marker_depends_on_the_log)
 {
     server_history h(60s);
     h.greeted("one", 1h, good, now, mark_of("one", "-", 1h));
-    BOOST_TEST(!h.identity().durable);  // nobody knows what was there before the marker
+    BOOST_TEST(!h.identity().durable);  // it is unknown what existed before the marker
     h.greeted("two", 0s, good, now + 2s, mark_of("two", "one"));
     BOOST_TEST((h.identity().restarted && h.identity().durable));
     h.greeted("three", 0s, log_state(), now + 3s, mark_of("three", "two"));
@@ -205,15 +205,15 @@ BOOST_AUTO_TEST_CASE(greeted_after_a_restart_soon_after_the_first_marker_keeps_t
     BOOST_TEST((!h.identity().restarted && !h.identity().durable && h.identity().began == now - 5s));
 }
 
-BOOST_AUTO_TEST_CASE(greeted_with_another_marker_forgets)
+BOOST_AUTO_TEST_CASE(greeted_with_another_marker_is_a_restart)
 {
     auto const first = mark_of("one", "zero", 1h);
     struct {
         std::string_view run_id;
         life_mark mark;
-    } const all[] = {{"one", mark_of("one", "-")},         // deleted
-                     {"one", mark_of("one", "one")},       // it was a replica
-                     {"one", mark_of("one", "stranger")},  // its keys were those of another
+    } const all[] = {{"one", mark_of("one", "-")},         // the marker was deleted
+                     {"one", mark_of("one", "one")},       // the server was a replica
+                     {"one", mark_of("one", "stranger")},  // its keys came from another server
                      {"two", mark_of("two", "-")},         // another disk
                      {"two", mark_of("two", "zero")}};     // an older snapshot
     for (auto const& [run_id, mark] : all) {
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(greeted_for_the_first_time_takes_the_younger_of_process_and
     BOOST_TEST((continued.identity().durable && continued.identity().began == now - 9s));
 }
 
-BOOST_AUTO_TEST_CASE(greeted_with_a_marker_that_could_not_be_read_before_is_no_restart)
+BOOST_AUTO_TEST_CASE(greeted_with_a_marker_that_was_unreadable_before_is_no_restart)
 {
     server_history h(60s);
     h.greeted("one", 1h, good, now);
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(greeted_with_a_marker_that_could_not_be_read_before_is_no_r
     BOOST_TEST((h.mark() == mark_of("one", "-").text && h.identity().began == now));
 }
 
-BOOST_AUTO_TEST_CASE(greeted_after_it_was_a_replica_forgets)
+BOOST_AUTO_TEST_CASE(greeted_after_it_was_a_replica_is_a_restart)
 {
     for (bool const known : {false, true}) {
         server_history h(60s);
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(greeted_after_it_was_a_replica_forgets)
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_may_not_be_asked_has_a_new_life_with_each_connection)
+BOOST_AUTO_TEST_CASE(greeted_by_a_server_without_a_name_is_a_new_life_each_time)
 {
     server_history h(60s);
     h.greeted("", 0s, log_state(), now);
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(who_may_not_be_asked_has_a_new_life_with_each_connection)
     BOOST_TEST((!h.same_server() && !h.identity().restarted && h.identity().began == now + 1s));
 }
 
-BOOST_AUTO_TEST_CASE(greeted_after_a_restart_that_was_seen_does_not_believe_the_uptime)
+BOOST_AUTO_TEST_CASE(greeted_after_a_seen_restart_ignores_the_uptime)
 {
     server_history h(60s);
     h.greeted("one", 1h, unsynced, now);
@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(greeted_after_a_restart_that_was_seen_does_not_believe_the_
     BOOST_TEST((h.identity().restarted && h.identity().began == now + 1s));
 }
 
-// The marker could not be read when the server came back, as it was out of memory.
+// After the restart the server was out of memory, so its marker could not be read.
 BOOST_AUTO_TEST_CASE(greeted_with_a_marker_after_a_seen_restart_stays_restarted)
 {
     server_history h(60s);

@@ -36,7 +36,7 @@ redlock::runtime::strand make(auto const& executor)
     return redlock::runtime::strand(asio::any_io_executor(executor));
 }
 
-// Not an io_context's executor as the strand sees it, although it is one.
+// An executor of the io_context that the strand does not recognize as one.
 asio::any_io_executor without_short_cut(asio::io_context& context)
 {
     return asio::prefer(context.get_executor(), asio::execution::outstanding_work.tracked);
@@ -58,7 +58,7 @@ void run_on_threads(asio::io_context& context, int count)
         t.join();
 }
 
-// Counts without a lock: two functions at once are a race that the sanitizers see, and that the sum shows.
+// Counts without a lock. If two functions run at once, the sanitizers report a race, and the sum is wrong.
 struct busy_counter {
     void add()
     {
@@ -73,7 +73,8 @@ struct busy_counter {
     std::atomic<int> collisions{0};
 };
 
-// Posts from outside and from the strand, dispatches, and counts: 16 chains of `length`, two functions for each link.
+// Starts 16 chains of `length`, with two functions for each link. They post from outside and from the strand, dispatch,
+// and count.
 void start_chains(redlock::runtime::strand const& s, asio::any_io_executor outside, busy_counter& counter, int length)
 {
     struct chain {
@@ -97,7 +98,7 @@ void start_chains(redlock::runtime::strand const& s, asio::any_io_executor outsi
         asio::post(s, [c = chain{s, outside, counter}, length] { c.next(length - 1); });
 }
 
-// The strand is gone when the loop begins: it may be what keeps it running.
+// The strand is destroyed before the loop begins: pending functions must keep its state.
 template <class Context>
 void never_two_at_once(std::function<redlock::runtime::strand()> const& make_one, Context& context)
 {
@@ -127,7 +128,7 @@ struct on_a_loop {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(functions_run_in_order, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(post_runs_functions_in_order, on_a_loop)
 {
     for (int i = 0; i < 1000; ++i)
         asio::post(s, note(i));
@@ -138,7 +139,7 @@ BOOST_FIXTURE_TEST_CASE(functions_run_in_order, on_a_loop)
     check_ran(numbers_up_to(1000));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_each_thread_posts_keeps_its_order, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(post_from_several_threads_keeps_the_order_of_each_thread, on_a_loop)
 {
     std::vector<std::vector<int>> ran(3);
     std::vector<std::thread> threads;
@@ -160,33 +161,33 @@ BOOST_FIXTURE_TEST_CASE(what_each_thread_posts_keeps_its_order, on_a_loop)
         BOOST_TEST(mine == numbers_up_to(2000), boost::test_tools::per_element());
 }
 
-BOOST_FIXTURE_TEST_CASE(never_two_at_once_on_four_threads, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(strand_on_four_threads_runs_one_function_at_a_time, on_a_loop)
 {
     never_two_at_once([&] { return make(context.get_executor()); }, context);
 }
 
-BOOST_FIXTURE_TEST_CASE(never_two_at_once_without_the_short_cut, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(strand_without_the_short_cut_runs_one_function_at_a_time, on_a_loop)
 {
     never_two_at_once([&] { return make(without_short_cut(context)); }, context);
 }
 
-BOOST_AUTO_TEST_CASE(never_two_at_once_on_a_thread_pool)
+BOOST_AUTO_TEST_CASE(strand_on_a_thread_pool_runs_one_function_at_a_time)
 {
     asio::thread_pool pool(4);
     never_two_at_once([&] { return make(pool.get_executor()); }, pool);
 }
 
-BOOST_FIXTURE_TEST_CASE(never_two_at_once_on_a_strand_of_the_users, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(strand_on_an_asio_strand_runs_one_function_at_a_time, on_a_loop)
 {
     never_two_at_once([&] { return make(asio::make_strand(context.get_executor())); }, context);
 }
 
-BOOST_FIXTURE_TEST_CASE(never_two_at_once_on_a_strand_of_our_own, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(strand_on_another_strand_runs_one_function_at_a_time, on_a_loop)
 {
     never_two_at_once([&] { return make(make(context.get_executor())); }, context);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_posted_from_the_strand_runs_after_the_current_function, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(post_from_the_strand_runs_after_the_current_function, on_a_loop)
 {
     asio::post(s, [&] {
         asio::post(s, note(3));
@@ -199,7 +200,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_posted_from_the_strand_runs_after_the_current_fu
     check_ran({1, 2, 3});
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_posted_from_the_strand_runs_in_the_same_turn_of_the_loop, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(post_from_the_strand_runs_in_the_same_turn_of_the_loop, on_a_loop)
 {
     asio::post(s, [&] {
         asio::post(context, note(2));
@@ -211,7 +212,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_posted_from_the_strand_runs_in_the_same_turn_of_
     check_ran({1});
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_posted_to_the_inner_executor_runs_after_all_that_is_due, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(post_to_the_inner_executor_runs_after_everything_due, on_a_loop)
 {
     asio::post(s, [&] { asio::post(s.inner(), note(3)); });
     asio::post(context, note(1));
@@ -222,7 +223,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_posted_to_the_inner_executor_runs_after_all_that
     check_ran({1, 2, 3});
 }
 
-BOOST_FIXTURE_TEST_CASE(functions_that_go_on_for_ever_leave_others_their_turn, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(post_without_end_lets_other_handlers_run, on_a_loop)
 {
     bool other_ran = false;
     int ran = 0;
@@ -239,7 +240,7 @@ BOOST_FIXTURE_TEST_CASE(functions_that_go_on_for_ever_leave_others_their_turn, o
     BOOST_TEST(ran < 1'000'000);
 }
 
-BOOST_FIXTURE_TEST_CASE(dispatch_runs_inline_only_on_the_strand_or_when_it_is_idle_on_the_loop, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(dispatch_runs_inline_on_the_strand_or_if_idle_on_the_loop, on_a_loop)
 {
     bool ran = false;
     auto const dispatched_inline = [&] {
@@ -248,7 +249,7 @@ BOOST_FIXTURE_TEST_CASE(dispatch_runs_inline_only_on_the_strand_or_when_it_is_id
         return ran;
     };
 
-    BOOST_TEST(!dispatched_inline());  // no thread of the loop
+    BOOST_TEST(!dispatched_inline());  // this is not a thread of the loop
     context.run();
     BOOST_TEST(ran);
 
@@ -269,7 +270,7 @@ BOOST_FIXTURE_TEST_CASE(dispatch_runs_inline_only_on_the_strand_or_when_it_is_id
     BOOST_TEST(ran);
 }
 
-BOOST_FIXTURE_TEST_CASE(dispatch_does_not_run_inline_while_another_thread_has_the_strand, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(dispatch_while_another_thread_has_the_strand_does_not_run_inline, on_a_loop)
 {
     std::mutex mutex;
     std::condition_variable changed;
@@ -315,7 +316,7 @@ BOOST_FIXTURE_TEST_CASE(post_never_runs_inline, on_a_loop)
     BOOST_TEST(ran == 2);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_has_queued_up_during_an_inline_function_runs_after_it, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(post_during_an_inline_function_runs_after_it, on_a_loop)
 {
     asio::post(context, [&] {
         asio::dispatch(s, [&] {
@@ -330,7 +331,7 @@ BOOST_FIXTURE_TEST_CASE(what_has_queued_up_during_an_inline_function_runs_after_
     check_ran({1, 2, 3});
 }
 
-BOOST_FIXTURE_TEST_CASE(it_knows_on_which_thread_it_runs, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(running_in_this_thread_is_true_only_on_the_strand, on_a_loop)
 {
     auto const other = make(context.get_executor());
     asio::post(s, [&] {
@@ -346,7 +347,7 @@ BOOST_FIXTURE_TEST_CASE(it_knows_on_which_thread_it_runs, on_a_loop)
     BOOST_TEST(!s.running_in_this_thread());
 }
 
-BOOST_FIXTURE_TEST_CASE(two_strands_that_dispatch_to_each_other_end, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(dispatch_between_two_strands_ends, on_a_loop)
 {
     auto const a = make(context.get_executor()), b = make(context.get_executor());
     int ran = 0;
@@ -362,7 +363,7 @@ BOOST_FIXTURE_TEST_CASE(two_strands_that_dispatch_to_each_other_end, on_a_loop)
     BOOST_TEST(ran == 1001);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_function_that_throws_does_not_stop_the_others, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(post_after_a_function_that_throws_still_runs, on_a_loop)
 {
     asio::post(s, note(1));
     asio::post(s, [] { throw std::runtime_error("of a function"); });
@@ -378,7 +379,7 @@ BOOST_FIXTURE_TEST_CASE(a_function_that_throws_does_not_stop_the_others, on_a_lo
     check_ran({1, 2});
 }
 
-BOOST_FIXTURE_TEST_CASE(a_function_that_throws_inline_does_not_stop_the_others, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(dispatch_of_a_function_that_throws_runs_the_others_later, on_a_loop)
 {
     asio::post(context, [&] {
         auto const throws = [&] {
@@ -397,7 +398,7 @@ BOOST_FIXTURE_TEST_CASE(a_function_that_throws_inline_does_not_stop_the_others, 
 
 namespace {
 
-// Runs what may block at once, and lets its exceptions out, as executors of users may.
+// Executes immediately if it may block, and does not catch exceptions. Executors of users may do the same.
 class eager_executor {
 public:
     eager_executor(asio::io_context& context, bool may_block) : context_(&context), may_block_(may_block) {}
@@ -428,14 +429,14 @@ private:
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(after_a_function_that_throws_through_the_inner_executor_still_never_two_at_once, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(strand_after_an_exception_of_its_executor_runs_one_at_a_time, on_a_loop)
 {
     s = make(eager_executor(context, true));
     asio::dispatch(s, [] { throw std::runtime_error("of a function"); });
     asio::post(s, [] {});
     BOOST_CHECK_THROW(context.run(), std::runtime_error);
 
-    // Were the strand taken for idle now, although a turn of it is due, the loop would have two turns at once.
+    // If the strand counted as idle although one of its turns is pending, two turns could run at the same time.
     asio::post(s, [&] {
         ran.push_back(1);
         asio::post(s, note(2));
@@ -447,7 +448,7 @@ BOOST_FIXTURE_TEST_CASE(after_a_function_that_throws_through_the_inner_executor_
     check_ran({1, 2});
 }
 
-BOOST_FIXTURE_TEST_CASE(an_abandoned_strand_destroys_what_waits, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(abandon_destroys_pending_functions, on_a_loop)
 {
     int calls = 0;
     for (int i = 0; i < 3; ++i)
@@ -462,7 +463,7 @@ BOOST_FIXTURE_TEST_CASE(an_abandoned_strand_destroys_what_waits, on_a_loop)
     BOOST_TEST(calls == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_an_abandoned_strand_is_given_is_destroyed, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(abandon_destroys_functions_that_are_posted_later, on_a_loop)
 {
     int calls = 0;
     auto const again = [&, w = witness(alive)] { ++calls; };
@@ -477,7 +478,7 @@ BOOST_FIXTURE_TEST_CASE(what_an_abandoned_strand_is_given_is_destroyed, on_a_loo
     BOOST_TEST(calls == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_a_destroyed_function_posts_to_an_abandoned_strand_is_destroyed, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(abandon_destroys_functions_that_a_destructor_posts, on_a_loop)
 {
     struct posts_at_its_end {
         posts_at_its_end(redlock::runtime::strand on, int& alive) : s(std::move(on)), w(alive) {}
@@ -500,7 +501,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_destroyed_function_posts_to_an_abandoned_strand_i
     BOOST_TEST(alive == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_strand_may_be_abandoned_from_one_of_its_functions, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(abandon_from_a_function_of_the_strand_destroys_the_others, on_a_loop)
 {
     int calls = 0;
     asio::post(s, [&] {
@@ -515,7 +516,7 @@ BOOST_FIXTURE_TEST_CASE(a_strand_may_be_abandoned_from_one_of_its_functions, on_
     BOOST_TEST(alive == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_context_that_goes_destroys_what_waits)
+BOOST_AUTO_TEST_CASE(strand_of_a_destroyed_context_destroys_pending_functions)
 {
     auto context = std::make_unique<asio::io_context>();
     auto s = std::optional(make(context->get_executor()));
@@ -529,7 +530,7 @@ BOOST_AUTO_TEST_CASE(a_context_that_goes_destroys_what_waits)
     BOOST_TEST(alive == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_function_may_destroy_the_last_strand, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(strand_destroyed_in_its_function_runs_the_others, on_a_loop)
 {
     auto s = std::make_unique<redlock::runtime::strand>(make(context.get_executor()));
     int ran = 0;
@@ -544,7 +545,7 @@ BOOST_FIXTURE_TEST_CASE(a_function_may_destroy_the_last_strand, on_a_loop)
     BOOST_TEST(ran == 2);
 }
 
-BOOST_FIXTURE_TEST_CASE(an_inline_function_may_destroy_the_last_strand, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(strand_destroyed_in_an_inline_function_runs_the_others, on_a_loop)
 {
     auto s = std::make_unique<redlock::runtime::strand>(make(context.get_executor()));
     int ran = 0;
@@ -561,7 +562,7 @@ BOOST_FIXTURE_TEST_CASE(an_inline_function_may_destroy_the_last_strand, on_a_loo
     BOOST_TEST(ran == 2);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_function_is_destroyed_before_the_next_one_runs, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(post_destroys_a_function_before_the_next_one_runs, on_a_loop)
 {
     asio::post(s, [w = witness(alive)] {});
     asio::post(s, [&] { BOOST_TEST(alive == 0); });
@@ -571,7 +572,7 @@ BOOST_FIXTURE_TEST_CASE(a_function_is_destroyed_before_the_next_one_runs, on_a_l
     BOOST_TEST(alive == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(functions_may_be_movable_only, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(post_and_dispatch_accept_move_only_functions, on_a_loop)
 {
     int sum = 0;
     auto const add = [&](int n) { return [&sum, p = std::make_unique<int>(n)]() mutable { sum += *p; }; };
@@ -584,7 +585,7 @@ BOOST_FIXTURE_TEST_CASE(functions_may_be_movable_only, on_a_loop)
     BOOST_TEST(sum == 111);
 }
 
-BOOST_FIXTURE_TEST_CASE(copies_are_equal_and_type_erasure_keeps_them, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(strand_copies_are_equal_even_after_type_erasure, on_a_loop)
 {
     redlock::runtime::strand const copy = s;
     auto const other = make(context.get_executor());
@@ -603,7 +604,7 @@ BOOST_FIXTURE_TEST_CASE(copies_are_equal_and_type_erasure_keeps_them, on_a_loop)
     BOOST_TEST(ran);
 }
 
-BOOST_AUTO_TEST_CASE(it_works_on_the_system_executor)
+BOOST_AUTO_TEST_CASE(strand_on_the_system_executor_runs_functions_in_order)
 {
     auto const s = make(asio::system_executor());
     std::vector<int> ran;
@@ -621,7 +622,7 @@ BOOST_AUTO_TEST_CASE(it_works_on_the_system_executor)
     BOOST_TEST(ran == (std::vector{1, 2, 3}), boost::test_tools::per_element());
 }
 
-BOOST_FIXTURE_TEST_CASE(what_was_prepared_runs_once_and_is_destroyed_otherwise, on_a_loop)
+BOOST_FIXTURE_TEST_CASE(prepare_runs_the_function_once_or_destroys_it, on_a_loop)
 {
     auto const alive = std::make_shared<int>(0);
     auto first = s.prepare([alive] { ++*alive; });
@@ -635,7 +636,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_prepared_runs_once_and_is_destroyed_otherwise, 
     BOOST_TEST(alive.use_count() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_strand_may_be_used_by_many_threads_while_it_is_abandoned)
+BOOST_AUTO_TEST_CASE(abandon_while_other_threads_dispatch_is_safe)
 {
     for (int round = 0; round < 200; ++round) {
         std::optional<asio::io_context> context(std::in_place);
@@ -652,7 +653,7 @@ BOOST_AUTO_TEST_CASE(a_strand_may_be_used_by_many_threads_while_it_is_abandoned)
         while (begun < 2) {
         }
         s.abandon();
-        context.reset();  // nobody reaches it any more
+        context.reset();  // no thread reaches the context after abandon()
         for (auto& u : users)
             u.join();
     }

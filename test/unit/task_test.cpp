@@ -11,7 +11,7 @@
 using namespace redlock::runtime;
 using redlock::test::witness;
 
-BOOST_AUTO_TEST_SUITE(flows_of_operations)
+BOOST_AUTO_TEST_SUITE(coroutine_tasks)
 
 namespace {
 
@@ -55,14 +55,14 @@ redlock::runtime::task<void> throws_after_a_wait(redlock::runtime::suspended& pl
     throw std::runtime_error("thrown");
 }
 
-// Somewhere to wait, and what comes of it.
+// A place to suspend in, and the outcome of the task.
 struct waiting_place {
     int alive = 0;
     outcome o;
     redlock::runtime::suspended place;
 };
 
-// Depth tasks that wait for each other, each with a local and a parameter to be destroyed.
+// `depth` tasks that await each other. Each has a local variable and a parameter to destroy.
 task<int> nested(redlock::runtime::suspended& place, int depth, witness parameter)
 {
     witness const local(*parameter.alive);
@@ -76,7 +76,7 @@ task<int> nested(redlock::runtime::suspended& place, int depth, witness paramete
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(a_flow_that_waits_for_nothing_ends_at_once, waiting_place)
+BOOST_FIXTURE_TEST_CASE(task_without_a_suspension_ends_immediately, waiting_place)
 {
     start(constant(7), o);
 
@@ -85,7 +85,7 @@ BOOST_FIXTURE_TEST_CASE(a_flow_that_waits_for_nothing_ends_at_once, waiting_plac
     BOOST_TEST(o.failure == "");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_flow_begins_when_it_is_awaited, waiting_place)
+BOOST_FIXTURE_TEST_CASE(task_begins_when_it_is_awaited, waiting_place)
 {
     bool begun = false;
     auto const body = [](bool& b) -> task<int> {
@@ -101,7 +101,7 @@ BOOST_FIXTURE_TEST_CASE(a_flow_begins_when_it_is_awaited, waiting_place)
     BOOST_TEST(o.calls == 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_flow_that_never_starts_destroys_its_parameters, waiting_place)
+BOOST_FIXTURE_TEST_CASE(task_that_never_starts_destroys_its_parameters, waiting_place)
 {
     {
         auto const never = nested(place, 0, witness(alive));
@@ -117,7 +117,7 @@ BOOST_FIXTURE_TEST_CASE(a_flow_that_never_starts_destroys_its_parameters, waitin
     BOOST_TEST(alive == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_flow_goes_on_when_it_is_resumed, waiting_place)
+BOOST_FIXTURE_TEST_CASE(resume_continues_the_task, waiting_place)
 {
     start(waits(place, 5), o);
     BOOST_TEST(static_cast<bool>(place));
@@ -130,7 +130,7 @@ BOOST_FIXTURE_TEST_CASE(a_flow_goes_on_when_it_is_resumed, waiting_place)
     BOOST_TEST(o.result == 5);
 }
 
-BOOST_FIXTURE_TEST_CASE(results_come_through_nested_flows, waiting_place)
+BOOST_FIXTURE_TEST_CASE(resume_of_nested_tasks_passes_the_results_on, waiting_place)
 {
     start(nested(place, 50, witness(alive)), o);
     BOOST_TEST(alive >= 2 * 51);
@@ -141,7 +141,7 @@ BOOST_FIXTURE_TEST_CASE(results_come_through_nested_flows, waiting_place)
     BOOST_TEST(alive == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_result_need_not_be_copyable, waiting_place)
+BOOST_FIXTURE_TEST_CASE(task_with_a_move_only_result_returns_it, waiting_place)
 {
     auto const make = [](int n) -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(n); };
     auto const steps = [](auto m) -> task<int> {
@@ -154,7 +154,7 @@ BOOST_FIXTURE_TEST_CASE(a_result_need_not_be_copyable, waiting_place)
     BOOST_TEST(o.result == 3);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_flow_waits_many_times_in_the_same_place, waiting_place)
+BOOST_FIXTURE_TEST_CASE(suspend_into_the_same_place_works_many_times, waiting_place)
 {
     auto const steps = [](redlock::runtime::suspended& p) -> task<int> {
         int sum = 0;
@@ -172,7 +172,7 @@ BOOST_FIXTURE_TEST_CASE(a_flow_waits_many_times_in_the_same_place, waiting_place
     BOOST_TEST(o.result == 45);
 }
 
-BOOST_FIXTURE_TEST_CASE(an_exception_of_a_nested_flow_reaches_whoever_awaits_it, waiting_place)
+BOOST_FIXTURE_TEST_CASE(task_that_throws_passes_the_exception_to_the_awaiting_task, waiting_place)
 {
     auto const steps = [](redlock::runtime::suspended& p) -> task<int> {
         try {
@@ -190,7 +190,7 @@ BOOST_FIXTURE_TEST_CASE(an_exception_of_a_nested_flow_reaches_whoever_awaits_it,
     BOOST_TEST(o.failure == "");
 }
 
-BOOST_FIXTURE_TEST_CASE(an_exception_that_nobody_catches_is_the_outcome, waiting_place)
+BOOST_FIXTURE_TEST_CASE(begin_with_an_uncaught_exception_completes_with_it, waiting_place)
 {
     auto const steps = [](redlock::runtime::suspended& p, witness) -> task<int> {
         co_await throws_after_a_wait(p);
@@ -205,7 +205,7 @@ BOOST_FIXTURE_TEST_CASE(an_exception_that_nobody_catches_is_the_outcome, waiting
     BOOST_TEST(alive == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(destroyed_while_suspended_the_whole_chain_goes_exactly_once, waiting_place)
+BOOST_FIXTURE_TEST_CASE(destroy_of_a_suspended_chain_destroys_each_task_once, waiting_place)
 {
     {
         redlock::runtime::suspended inner;
@@ -223,7 +223,7 @@ BOOST_FIXTURE_TEST_CASE(destroyed_while_suspended_the_whole_chain_goes_exactly_o
     BOOST_TEST(o.calls == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_called_at_the_end_goes_with_a_destroyed_chain, waiting_place)
+BOOST_FIXTURE_TEST_CASE(destroy_of_a_suspended_chain_destroys_the_completion_handler, waiting_place)
 {
     redlock::runtime::begin(waits(place, 1), [w = witness(alive)](std::exception_ptr, int) {});
     BOOST_TEST(alive == 1);
@@ -233,7 +233,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_called_at_the_end_goes_with_a_destroyed_chain, w
     BOOST_TEST(alive == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_suspended_flow_can_be_moved, waiting_place)
+BOOST_FIXTURE_TEST_CASE(suspended_can_be_moved, waiting_place)
 {
     start(waits(place, 1), o);
 
@@ -246,7 +246,7 @@ BOOST_FIXTURE_TEST_CASE(a_suspended_flow_can_be_moved, waiting_place)
     BOOST_TEST(o.calls == 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(the_place_may_belong_to_the_flow_that_waits_in_it, waiting_place)
+BOOST_FIXTURE_TEST_CASE(suspended_may_belong_to_the_task_that_waits_in_it, waiting_place)
 {
     struct owner {
         explicit owner(int& count) : w(count) {}
@@ -272,7 +272,7 @@ BOOST_FIXTURE_TEST_CASE(the_place_may_belong_to_the_flow_that_waits_in_it, waiti
     BOOST_TEST(o.calls == 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_cannot_start_to_wait_continues_with_the_exception, waiting_place)
+BOOST_FIXTURE_TEST_CASE(suspend_into_whose_start_throws_continues_with_the_exception, waiting_place)
 {
     outcome caught, uncaught;
     auto const failing = [](redlock::runtime::suspended& p) {
@@ -301,7 +301,7 @@ BOOST_FIXTURE_TEST_CASE(what_cannot_start_to_wait_continues_with_the_exception, 
     BOOST_TEST(uncaught.failure == "no start");
 }
 
-BOOST_FIXTURE_TEST_CASE(start_is_called_with_the_flow_in_its_place, waiting_place)
+BOOST_FIXTURE_TEST_CASE(suspend_into_calls_start_after_it_has_suspended, waiting_place)
 {
     bool there = false;
     auto const steps = [](redlock::runtime::suspended& p, bool& t) -> task<int> {
@@ -316,7 +316,7 @@ BOOST_FIXTURE_TEST_CASE(start_is_called_with_the_flow_in_its_place, waiting_plac
     BOOST_TEST(o.calls == 1);
 }
 
-BOOST_AUTO_TEST_CASE(whoever_resumes_may_be_gone_when_it_returns)
+BOOST_AUTO_TEST_CASE(resume_of_a_place_that_the_task_destroys_is_safe)
 {
     auto place = std::make_unique<redlock::runtime::suspended>();
     auto const steps = [](std::unique_ptr<redlock::runtime::suspended>& p) -> task<int> {

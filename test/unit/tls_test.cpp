@@ -1,4 +1,4 @@
-#include "net/tls.hpp"
+#include "net/tls_settings.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_SUITE(tls)
 
 namespace {
 
-// Which address, or else which name, the certificate of the server at @p address must have.
+// The address, or otherwise the name, that the certificate of the server at @p address must have.
 std::string verified_name(std::string_view address)
 {
     auto const u = net::parse_url(address);
@@ -33,12 +33,12 @@ std::string verified_name(std::string_view address)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(each_form_of_a_host_is_verified)
+BOOST_AUTO_TEST_CASE(tls_settings_verify_each_form_of_a_host)
 {
     BOOST_TEST(verified_name("rediss://redis.example") == "redis.example");
     BOOST_TEST(verified_name("rediss://127.0.0.1") == "127.0.0.1");
     BOOST_TEST(verified_name("rediss://[::1]") == "0:0:0:0:0:0:0:1");
-    BOOST_TEST(verified_name("rediss://[fe80::1%lo]") == "FE80:0:0:0:0:0:0:1");  // the zone is in no certificate
+    BOOST_TEST(verified_name("rediss://[fe80::1%lo]") == "FE80:0:0:0:0:0:0:1");  // certificates contain no zone
 }
 
 BOOST_AUTO_TEST_SUITE_END()

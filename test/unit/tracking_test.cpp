@@ -1,4 +1,4 @@
-// How a server comes to tell of changes to several keys, over a link that does what the test says.
+// Notifications about changes of several keys, over a scripted link.
 
 #include "runtime/manual_runtime.hpp"
 #include "stores/redis/redis_node.hpp"
@@ -28,7 +28,7 @@ namespace {
 
 stores::redis::reply const forbidden = refused("NOPERM this user has no permissions to run the 'exists' command");
 
-// A node that is connected, and tells what has changed.
+// A connected node that records the changes it reports.
 struct connected_node {
     connected_node()
     {
@@ -43,7 +43,7 @@ struct connected_node {
 
     void pass() { clock->advance(context, {}); }
 
-    // @return the first words of the commands that it is sent with
+    // @return the first word of each command that was sent
     std::vector<std::string> wait_for(std::vector<std::string> keys)
     {
         node_command c{.what = node_command::kind::acquire, .watch = true, .contender = "me", .ttl = 5s};
@@ -70,7 +70,7 @@ struct connected_node {
     void hears_of(std::string const& key) { link->told->change_read(key); }
     void hands_out() { link->told->answered(std::exchange(link->asked, {})); }
 
-    // The key with this number is taken.
+    // A denial: the key with this number is taken.
     static stores::redis::reply denied(std::string number = "0", std::string turn = "-2")
     {
         return list(stores::redis::resp::type::array, {"0", std::move(number), "5000", std::move(turn)});
@@ -90,11 +90,11 @@ using keys = std::vector<std::string>;
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(change_between_tracking_and_script_is_told, connected_node)
+BOOST_FIXTURE_TEST_CASE(change_between_tracking_and_script_is_reported, connected_node)
 {
     BOOST_TEST((wait_for({"a", "b"}) == keys{"CLIENT", "EXISTS", "EVALSHA"}));
     reads_tracked(1);
-    hears_of("a");  // the server tells of it once, and the script may have found the next holder
+    hears_of("a");  // the server notifies once, and the script may already have found the next holder
     hands_out_denial();
     BOOST_TEST(asked->reply.watched);
     BOOST_TEST((changed == keys{"a"}));
@@ -112,13 +112,13 @@ BOOST_FIXTURE_TEST_CASE(change_before_tracking_is_older_than_the_answer, connect
     BOOST_TEST(changed.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(change_of_a_key_that_is_not_taken_is_not_told, connected_node)
+BOOST_FIXTURE_TEST_CASE(change_of_a_free_key_is_not_reported, connected_node)
 {
     wait_for({"a", "b"});
     reads_tracked(1);
     hears_of("b");
     hears_of("a");
-    reads(denied("0", "900"));  // the lock is handed on, so only the end of that matters
+    reads(denied("0", "900"));  // the holder hands the lock over, so only the end of the hand-overs matters
     hears_of("a:=turn:{a}");
     hands_out();
     BOOST_TEST((changed == keys{"a:=turn:{a}"}));
@@ -143,7 +143,7 @@ BOOST_FIXTURE_TEST_CASE(script_that_is_unknown_is_loaded_and_tracked_again, conn
     BOOST_TEST(changed.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(tracking_that_is_refused_is_not_told_to_work, connected_node)
+BOOST_FIXTURE_TEST_CASE(tracking_that_the_server_refuses_is_not_reported_as_watched, connected_node)
 {
     wait_for({"a", "b"});
     reads(refused("NOPERM this user has no permissions to run the 'client|caching' command"));
@@ -153,8 +153,8 @@ BOOST_FIXTURE_TEST_CASE(tracking_that_is_refused_is_not_told_to_work, connected_
     BOOST_TEST(!asked->reply.watched);
 }
 
-// As with access lists that were made when the library did not send EXISTS.
-BOOST_FIXTURE_TEST_CASE(without_exists_a_script_tracks_few_keys_and_not_many, connected_node)
+// Older access lists do not allow EXISTS, because the library did not use it then.
+BOOST_FIXTURE_TEST_CASE(tracking_without_exists_works_for_few_keys_only, connected_node)
 {
     wait_for({"a", "b"});
     reads(word("OK"));
@@ -180,8 +180,8 @@ BOOST_FIXTURE_TEST_CASE(without_exists_a_script_tracks_few_keys_and_not_many, co
     BOOST_TEST(!asked->reply.watched);
 }
 
-// Thousands wait in one batch, and their locks become free while it is being read.
-BOOST_FIXTURE_TEST_CASE(changes_of_thousands_of_keys_look_at_each_operation_a_few_times, connected_node)
+// Thousands of operations wait in one batch, and their locks become free while the batch is being read.
+BOOST_FIXTURE_TEST_CASE(change_read_for_thousands_of_keys_examines_each_a_few_times, connected_node)
 {
     counted_operations of;
     for (std::size_t i = 0; i < of.count; ++i)
@@ -199,12 +199,12 @@ BOOST_FIXTURE_TEST_CASE(changes_of_thousands_of_keys_look_at_each_operation_a_fe
     BOOST_TEST(of.looks <= of.few * of.count);
 }
 
-BOOST_FIXTURE_TEST_CASE(releases_without_a_connection_look_at_each_a_few_times, connected_node)
+BOOST_FIXTURE_TEST_CASE(submit_of_releases_without_a_connection_examines_each_a_few_times, connected_node)
 {
     counted_operations of;
     link->ends();
     pass();
-    link->ends();  // now the reason is known
+    link->ends();  // now the node knows the reason
     for (std::size_t i = 0; i < of.count; ++i) {
         node->submit(of.make({.what = node_command::kind::release}, i));
         pass();
@@ -219,12 +219,12 @@ BOOST_FIXTURE_TEST_CASE(releases_without_a_connection_look_at_each_a_few_times, 
     BOOST_TEST((link->asked->entries.front().operation == of.all.front()));
 }
 
-BOOST_FIXTURE_TEST_CASE(operations_for_a_silent_server_look_at_each_a_few_times, connected_node)
+BOOST_FIXTURE_TEST_CASE(submit_to_a_silent_server_examines_each_a_few_times, connected_node)
 {
     counted_operations of;
     node->submit(of.make({.what = node_command::kind::release}, 0));
     pass();
-    clock->advance(context, 100ms);  // it does not answer that
+    clock->advance(context, 100ms);  // the server does not answer this release
     for (std::size_t i = 1; i < of.count; ++i) {
         node->submit(of.make({.what = node_command::kind::release}, i));
         pass();

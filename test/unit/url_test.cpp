@@ -6,7 +6,7 @@ using namespace redlock::net;
 
 BOOST_AUTO_TEST_SUITE(urls)
 
-BOOST_AUTO_TEST_CASE(what_is_left_out_has_a_default)
+BOOST_AUTO_TEST_CASE(parse_url_of_a_host_fills_in_defaults)
 {
     auto const u = redlock::net::parse_url("redis://cache.example");
     BOOST_TEST(u.wrong == "");
@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(what_is_left_out_has_a_default)
     BOOST_TEST(redlock::net::parse_url("Cache").name() == "redis://cache:6379");
 }
 
-BOOST_AUTO_TEST_CASE(all_parts_are_understood)
+BOOST_AUTO_TEST_CASE(parse_url_reads_all_parts)
 {
     auto const u = redlock::net::parse_url("rediss://us%40er:p%3Ass@[::1]:7000/3");
     BOOST_TEST(u.wrong == "");
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(all_parts_are_understood)
     BOOST_TEST(redlock::net::parse_url("redis://h/").wrong == "");
 }
 
-BOOST_AUTO_TEST_CASE(unix_sockets_and_memory_servers)
+BOOST_AUTO_TEST_CASE(parse_url_of_unix_sockets_and_memory_servers)
 {
     auto const u = redlock::net::parse_url("unix:///run/redis.sock?db=2");
     BOOST_TEST((u.transport == redlock::net::transport::unix_socket));
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(unix_sockets_and_memory_servers)
     BOOST_TEST(redlock::net::parse_url("memory://a").name() == "memory://a");
 }
 
-BOOST_AUTO_TEST_CASE(a_unix_socket_may_need_user_and_password_too)
+BOOST_AUTO_TEST_CASE(parse_url_of_a_unix_socket_reads_user_and_password)
 {
     auto const u = redlock::net::parse_url("unix://us%40er:p%2Fss@/run/a@b.sock?db=2");
     BOOST_TEST(u.wrong == "");
@@ -59,13 +59,12 @@ BOOST_AUTO_TEST_CASE(a_unix_socket_may_need_user_and_password_too)
     BOOST_TEST(u.name() == "unix:///run/a@b.sock");
     BOOST_TEST(redlock::net::parse_url("unix://:pw@/s").password == "pw");
     BOOST_TEST(redlock::net::parse_url("unix:///a@/s").path == "/a@/s");
-    BOOST_TEST(redlock::net::parse_url("unix://u:pa@/ss@/s").wrong.find("%40") != std::string::npos);  // "ss" could be
-                                                                                                       // a part of the
-                                                                                                       // password
+    // "ss" could be a part of the password.
+    BOOST_TEST(redlock::net::parse_url("unix://u:pa@/ss@/s").wrong.find("%40") != std::string::npos);
     BOOST_TEST(redlock::net::parse_url("unix://user@/s").wrong.find("password") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(sentinels_and_the_name_of_what_they_watch)
+BOOST_AUTO_TEST_CASE(parse_url_of_sentinels_reads_addresses_and_master_name)
 {
     auto const u = redlock::net::parse_url(
         "redis-sentinel://us%40er:p%3Ass@S1,[::1]:7000,10.0.0.3/stock?db=2&sentinel_user=w&sentinel_password=s%26t");
@@ -89,7 +88,7 @@ BOOST_AUTO_TEST_CASE(sentinels_and_the_name_of_what_they_watch)
     };
     for (auto const* text :
          {"redis-sentinel://h", "redis-sentinel://h/", "redis-sentinel://h/a b", "redis-sentinel://h/?db=1"})
-        BOOST_TEST(says(text, "the name by which they know the master"));
+        BOOST_TEST(says(text, "the name of the master must follow"));
     BOOST_TEST(says("redis-sentinel:///m", "host"));
     BOOST_TEST(says("redis-sentinel://a,,b/m", "host"));
     BOOST_TEST(says("redis-sentinel://a:0/m", "port"));
@@ -99,7 +98,7 @@ BOOST_AUTO_TEST_CASE(sentinels_and_the_name_of_what_they_watch)
     BOOST_TEST(says("redis-sentinel://a/m?sentinel_user=u", "needs sentinel_password"));
 }
 
-BOOST_AUTO_TEST_CASE(members_of_a_cluster)
+BOOST_AUTO_TEST_CASE(parse_url_of_a_cluster_reads_the_members)
 {
     auto const u = redlock::net::parse_url("redis-cluster://us%40er:pw@H1,[::1]:7000");
     BOOST_TEST(u.wrong == "");
@@ -109,13 +108,13 @@ BOOST_AUTO_TEST_CASE(members_of_a_cluster)
     BOOST_TEST(u.name() == "redis-cluster://h1:6379,[::1]:7000");
     BOOST_TEST(redlock::net::parse_url("valkeys-cluster://h").name() == "rediss-cluster://h:6379");
     for (auto const* text : {"redis-cluster://h/1", "redis-cluster://h?db=1", "redis-cluster://h,g#x"})
-        BOOST_TEST(redlock::net::parse_url(text).wrong.find("members of a cluster are all that it names")
+        BOOST_TEST(redlock::net::parse_url(text).wrong.find("it must name only members of the cluster")
                    != std::string::npos);
     BOOST_TEST(redlock::net::parse_url("redis-cluster://").wrong.find("host") != std::string::npos);
     BOOST_TEST(redlock::net::parse_url("redis-cluster://u:hunter2@h,g/1").wrong.find("hunter2") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(broken_urls_say_why)
+BOOST_AUTO_TEST_CASE(parse_url_of_a_broken_url_gives_the_reason)
 {
     auto const wrong = [](std::string_view text) { return redlock::net::parse_url(text).wrong; };
     BOOST_TEST(wrong("http://h").find("scheme") != std::string::npos);
@@ -145,7 +144,8 @@ BOOST_AUTO_TEST_CASE(broken_urls_say_why)
     BOOST_TEST(wrong("memory://").find("name") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(rule_14_no_password_in_a_message_or_name)
+// Rule 14 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(parse_url_shows_no_password_in_a_message_or_name)
 {
     for (auto const* text : {"redis://user:hunter2@h:99999",
                              "redis://:hunter2@h/x",

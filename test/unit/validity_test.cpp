@@ -11,20 +11,22 @@ using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(validity)
 
-BOOST_AUTO_TEST_CASE(rule_1_drift_is_a_share_of_the_ttl_plus_2_ms)
+// Rule 1 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(drift_is_a_share_of_the_ttl_plus_2_ms)
 {
     BOOST_TEST((core::drift(10s, 0.01) == 102ms));
     BOOST_TEST((core::drift(1s, 0.0) == 2ms));
     BOOST_TEST((core::drift(1s, 0.09) == 92ms));
 }
 
-BOOST_AUTO_TEST_CASE(rule_1_validity_counts_from_the_start_of_the_round)
+// Rule 1 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(valid_until_counts_from_the_start_of_the_round)
 {
     clock::time_point const started{5s};
     BOOST_TEST((core::valid_until(started, 10s, 0.01) == started + 9898ms));
 }
 
-BOOST_AUTO_TEST_CASE(the_stop_margin_leaves_time_to_work_and_time_to_stop)
+BOOST_AUTO_TEST_CASE(stop_margin_leaves_time_to_work_and_time_to_stop)
 {
     BOOST_TEST((core::stop_margin(10s) == 500ms));
     BOOST_TEST((core::stop_margin(1s) == 50ms));
@@ -32,7 +34,8 @@ BOOST_AUTO_TEST_CASE(the_stop_margin_leaves_time_to_work_and_time_to_stop)
     BOOST_TEST((core::stop_margin(20ms) == 4ms));
 }
 
-BOOST_AUTO_TEST_CASE(rule_2_the_clock_counts_from_boot_sleep_included)
+// Rule 2 of docs/architecture.md.
+BOOST_AUTO_TEST_CASE(clock_now_counts_from_boot_including_sleep)
 {
     timespec t{};
     ::clock_gettime(CLOCK_BOOTTIME, &t);
@@ -43,7 +46,7 @@ BOOST_AUTO_TEST_CASE(rule_2_the_clock_counts_from_boot_sleep_included)
     BOOST_TEST(clock::is_steady);
 }
 
-BOOST_AUTO_TEST_CASE(no_duration_leaves_the_range_of_time)
+BOOST_AUTO_TEST_CASE(later_with_an_extreme_duration_stays_in_range)
 {
     using time = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
     auto const now = time(std::chrono::hours(1));

@@ -1,4 +1,3 @@
-// An operation with a time limit.
 
 #include "runtime/as_result.hpp"
 #include "runtime/within.hpp"
@@ -23,7 +22,7 @@ BOOST_AUTO_TEST_SUITE(time_limits)
 
 namespace {
 
-// A socket on which nothing arrives until it sends to itself.
+// A socket that receives nothing until it sends to itself.
 struct limited {
     asio::awaitable<void> receive(std::chrono::milliseconds limit)
     {
@@ -41,7 +40,7 @@ struct limited {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(within_operation_in_time_returns_its_result, limited)
+BOOST_FIXTURE_TEST_CASE(within_for_an_operation_in_time_returns_its_result, limited)
 {
     inbox.send_to(asio::buffer("hello", 5), inbox.local_endpoint());
 
@@ -53,7 +52,7 @@ BOOST_FIXTURE_TEST_CASE(within_operation_in_time_returns_its_result, limited)
     BOOST_TEST(received == 5u);
 }
 
-BOOST_FIXTURE_TEST_CASE(within_operation_that_never_ends_is_aborted, limited)
+BOOST_FIXTURE_TEST_CASE(within_for_an_operation_that_never_ends_aborts_it, limited)
 {
     asio::co_spawn(context, receive(1ms), asio::detached);
     context.run();

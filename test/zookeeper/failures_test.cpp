@@ -1,4 +1,4 @@
-// Users and addresses that are wrong, a quota that is used up.
+// Wrong users, wrong addresses, and a quota that is used up.
 
 #include "plain_zookeeper.hpp"
 #include "stores/sessions/trouble.hpp"
@@ -20,7 +20,7 @@ std::string at(zookeeper_server const& s, std::string const& user, std::string c
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(an_address_that_is_wrong_is_told_in_words)
+BOOST_AUTO_TEST_CASE(acquire_at_a_wrong_address_explains_the_mistake)
 {
     auto const nobody = "127.0.0.1:" + std::to_string(testbed::free_port());
     auto const refused = trouble_with("zookeeper://" + nobody + "," + nobody);
@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(an_address_that_is_wrong_is_told_in_words)
     BOOST_TEST(says(trouble_with("zookeeper://no.such.host.invalid"), "cannot resolve its name"));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_zookeeper_is_told_and_does_no_harm)
+BOOST_AUTO_TEST_CASE(acquire_at_another_kind_of_server_asks_for_the_port)
 {
     local_server redis;
     BOOST_TEST(says(trouble_with("zookeeper://127.0.0.1:" + std::to_string(redis.port()) + "?timeout=100ms"),
@@ -47,8 +47,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_zookeeper_is_told_and_does_no_harm)
     }
 }
 
-// A session of a millisecond is over when it has begun.
-BOOST_AUTO_TEST_CASE(a_connection_that_ends_when_it_has_been_made_does_no_harm)
+// A session of a millisecond has expired as soon as it begins.
+BOOST_AUTO_TEST_CASE(acquire_with_a_session_of_a_millisecond_fails)
 {
     using namespace std::string_literals;
     auto const welcome = "\0\0\0\x25"s + "\0\0\0\0"s + "\0\0\0\1"s + "\0\0\0\0\0\0\0\7"s + "\0\0\0\x10"s
@@ -62,14 +62,13 @@ BOOST_AUTO_TEST_CASE(a_connection_that_ends_when_it_has_been_made_does_no_harm)
     BOOST_TEST(fake.connections > 0);
 }
 
-BOOST_AUTO_TEST_CASE(of_a_name_with_several_addresses_one_is_enough)
+BOOST_AUTO_TEST_CASE(acquire_at_a_name_tries_all_its_addresses)
 {
-    BOOST_TEST(!r.attempt(on("zookeeper://localhost:" + std::to_string(server().port()))).ec);  // ::1 where nobody
-                                                                                                // listens, and
-                                                                                                // 127.0.0.1
+    // The name resolves to ::1, where no server listens, and to 127.0.0.1.
+    BOOST_TEST(!r.attempt(on("zookeeper://localhost:" + std::to_string(server().port()))).ec);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_user_has_made_is_for_that_user_alone)
+BOOST_AUTO_TEST_CASE(acquire_as_another_user_returns_permission_denied)
 {
     plain_zookeeper operators(server().port());
     BOOST_REQUIRE(operators.create("/owned") == ZOK);
@@ -82,7 +81,7 @@ BOOST_AUTO_TEST_CASE(what_a_user_has_made_is_for_that_user_alone)
     }
 }
 
-BOOST_AUTO_TEST_CASE(two_chroots_know_nothing_of_each_other)
+BOOST_AUTO_TEST_CASE(chroot_separates_locks_of_the_same_name)
 {
     plain_zookeeper operators(server().port());
     BOOST_REQUIRE(operators.create("/one") == ZOK);
@@ -99,7 +98,7 @@ BOOST_AUTO_TEST_CASE(two_chroots_know_nothing_of_each_other)
     r.shutdown(other);
 }
 
-BOOST_AUTO_TEST_CASE(a_quota_that_is_used_up_takes_no_lock_and_lets_go_of_those_it_has)
+BOOST_AUTO_TEST_CASE(acquire_with_a_used_up_quota_fails_but_release_succeeds)
 {
     zookeeper_server s({}, {"-Dzookeeper.enforceQuota=true"});
     plain_zookeeper operators(s.port());

@@ -1,4 +1,4 @@
-// Its parts, without a server.
+// The parts of the ZooKeeper node, without a server.
 
 #include "stores/kit/history.hpp"
 #include "stores/kit/pending_queue.hpp"
@@ -33,7 +33,7 @@ namespace {
 using waiting = stores::kit::pending_queue<stores::kit::operation>;
 
 struct waiting_for_zookeeper : test::counted_operations {
-    static constexpr std::size_t few = 8;  // looks at each
+    static constexpr std::size_t few = 8;  // how often it may look at each operation
 
     waiting w;
     stores::kit::finished over;
@@ -41,7 +41,7 @@ struct waiting_for_zookeeper : test::counted_operations {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(an_address_is_understood)
+BOOST_AUTO_TEST_CASE(parse_address_reads_members_user_chroot_and_options)
 {
     auto const a =
         parse_address("zookeeper://us%40er:p%3aw@Alpha:1234,[::1],10.0.0.1/my/locks?session=30s&timeout=250ms", {});
@@ -56,14 +56,14 @@ BOOST_AUTO_TEST_CASE(an_address_is_understood)
     BOOST_TEST((other.options.session == 5s && other.options.chroot == "/p"));
 }
 
-BOOST_AUTO_TEST_CASE(options_that_are_wrong_are_refused)
+BOOST_AUTO_TEST_CASE(zookeeper_with_options_out_of_range_throws)
 {
     BOOST_CHECK_THROW(zookeeper({.session = 1ms}), std::invalid_argument);
     BOOST_CHECK_THROW(zookeeper({.timeout = 0ms}), std::invalid_argument);
     BOOST_CHECK_THROW(zookeeper({.chroot = "relative"}), std::invalid_argument);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_lock_s_node_holds_is_read_again)
+BOOST_AUTO_TEST_CASE(to_content_of_to_text_returns_the_same_content)
 {
     for (std::string const value : {"", "v", "v\n1", "1\nv", "\n"}) {
         auto const read = to_content(to_text(content{value, 1500ms}));
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(what_a_lock_s_node_holds_is_read_again)
     BOOST_TEST(!to_content("by\nhand").ttl.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(a_name_is_no_other_s_and_one_that_zookeeper_takes)
+BOOST_AUTO_TEST_CASE(layout_escapes_names_without_collisions)
 {
     layout const l{"/f"};
 
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_name_is_no_other_s_and_one_that_zookeeper_takes)
     BOOST_TEST(l.session(-1) == "/f/sessions/ffffffffffffffff");
 }
 
-BOOST_AUTO_TEST_CASE(what_may_have_been_done_is_told_from_what_was_not)
+BOOST_AUTO_TEST_CASE(refusal_tells_whether_the_request_was_carried_out)
 {
     BOOST_TEST(!refusal(ZCONNECTIONLOSS).untouched);
     BOOST_TEST(!refusal(ZOPERATIONTIMEOUT).untouched);
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(what_may_have_been_done_is_told_from_what_was_not)
     BOOST_TEST((refusal(ZSESSIONEXPIRED).untouched && refusal(ZSESSIONEXPIRED).error == errc::connection_lost));
 }
 
-BOOST_AUTO_TEST_CASE(an_ensemble_that_goes_back_has_forgotten)
+BOOST_AUTO_TEST_CASE(history_with_an_older_change_reports_a_restart)
 {
     stores::kit::history h;
     h.note_connection("one", 10, clock::now());
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(an_ensemble_that_goes_back_has_forgotten)
     BOOST_TEST(other.identity().restarted);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_promised_does_not_count_on_what_the_leader_may_not_have_heard)
+BOOST_AUTO_TEST_CASE(promise_ignores_uses_that_the_leader_may_not_know)
 {
     auto const at = [start = clock::now()](std::chrono::seconds s) { return start + s; };
     uses u;
@@ -126,15 +126,15 @@ BOOST_AUTO_TEST_CASE(what_is_promised_does_not_count_on_what_the_leader_may_not_
     BOOST_TEST((u.promise(at(1s), 12s) == 6s));
     for (auto const s : {2s, 4s, 6s, 8s})
         u.add(at(s), 12s);
-    BOOST_TEST((u.promise(at(9s), 12s) == 6s));  // 6 s was three seconds before that, which is a quarter
+    BOOST_TEST((u.promise(at(9s), 12s) == 6s));  // the use at 6 s came a quarter of the timeout earlier
 
-    u.add(at(20s), 12s);  // it stood still
+    u.add(at(20s), 12s);  // the client was paused
     BOOST_TEST((u.promise(at(20s), 12s) == 0s));
     BOOST_TEST((u.promise(at(22s), 12s) <= 0s));
     BOOST_TEST((u.promise(at(23s), 12s) == 6s));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_about_one_key_goes_one_after_the_other)
+BOOST_AUTO_TEST_CASE(take_returns_operations_on_one_key_one_by_one)
 {
     using testing::request;
     auto const acquire = [](std::vector<std::string> keys) {
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(what_is_about_one_key_goes_one_after_the_other)
     for (auto const& r : {first, second, third, fourth, fifth})
         w.add(r);
 
-    // The third was before the fourth.
+    // The third operation came before the fourth.
     BOOST_TEST((w.take(clock::now(), over) == std::vector<stores::kit::operation>{first, fifth}));
     BOOST_TEST(w.take(clock::now(), over).empty());
     w.free(*first);
@@ -161,8 +161,8 @@ BOOST_AUTO_TEST_CASE(what_is_about_one_key_goes_one_after_the_other)
 
 BOOST_FIXTURE_TEST_CASE(take_with_thousands_under_way_or_waiting_looks_at_each_a_few_times, waiting_for_zookeeper)
 {
-    for (auto const what : {node_command::kind::extend, node_command::kind::release}) {  // the server has stopped: none
-                                                                                         // is answered
+    // The server has stopped, and answers nothing.
+    for (auto const what : {node_command::kind::extend, node_command::kind::release}) {
         for (std::size_t i = 0; i < count; ++i) {
             w.add(make({.what = what}, i));
             BOOST_TEST_REQUIRE(w.take(clock::now(), over).size() == (what == node_command::kind::extend ? 1u : 0u));

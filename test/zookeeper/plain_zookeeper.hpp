@@ -12,7 +12,7 @@
 
 namespace redlock::test {
 
-/// What an operator does by hand: one request at a time, each waited for.
+/// The client of an operator. Each call waits for its answer.
 class plain_zookeeper {
 public:
     explicit plain_zookeeper(std::uint16_t port)
@@ -27,7 +27,7 @@ public:
     plain_zookeeper(plain_zookeeper const&) = delete;
     plain_zookeeper& operator=(plain_zookeeper const&) = delete;
 
-    /// @return a code of ZooKeeper. So do all others.
+    /// @return a code of ZooKeeper, like all functions here
     int create(std::string const& path, std::string const& data = {})
     {
         return wait([&](std::optional<int>* to) {

@@ -1,4 +1,4 @@
-// Sessions: who holds a lock knows in time when they end.
+// Sessions: a holder learns in time that its session has ended.
 
 #include "plain_zookeeper.hpp"
 #include "stores/store.hpp"
@@ -21,7 +21,7 @@ using testbed::fault;
 BOOST_FIXTURE_TEST_SUITE(sessions, event_loop, *only_with_server())
 
 namespace {
-/// A way to a server that can be cut.
+/// A connection to a server through a proxy, which can cut it.
 struct cut {
     explicit cut(zookeeper_server const& s) : proxy(std::vector<testbed::proxy::target>{{s.port()}}) { proxy.start(); }
 
@@ -35,7 +35,7 @@ struct cut {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_holder_that_is_cut_off_knows_before_another_can_have_the_lock)
+BOOST_AUTO_TEST_CASE(held_when_cut_off_is_false_before_another_acquires)
 {
     cut way(server());
     lock_manager cut_off(r.context, on(way.url("?session=1s")));
@@ -70,8 +70,8 @@ BOOST_AUTO_TEST_CASE(acquire_while_a_stopped_leader_goes_on_waits_for_the_validi
     take_over_while_stopped(ensemble.leader(), on(ensemble.url("?session=2s&timeout=500ms")));
 }
 
-// What is promised is the session's, and no more: half of it, because the leader hears late that it was used.
-BOOST_AUTO_TEST_CASE(a_lock_is_promised_for_half_of_the_session_that_the_servers_agree_to)
+// The promise is half of the session timeout that the servers grant, because the leader learns of uses late.
+BOOST_AUTO_TEST_CASE(acquire_promises_half_of_the_servers_session_timeout)
 {
     zookeeper_server s({"maxSessionTimeout=2000"});
     testing::client c({.make = [&] { return make_node(s.url("?session=600s")); }});
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_lock_is_promised_for_half_of_the_session_that_the_servers
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_session_that_has_ended_is_a_loss_of_all_that_it_had_and_another_one_begins)
+BOOST_AUTO_TEST_CASE(changed_after_an_expired_session_reports_all_its_locks)
 {
     cut way(server());
     testing::client c({.make = [&] { return make_node(way.url("?session=2s")); }});
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_session_that_has_ended_is_a_loss_of_all_that_it_had_and_a
                        + std::count(c.changes.begin(), c.changes.end(), "lock:lost:b")
                    == 2;
         },
-        "the end of a session is not told");
+        "the node does not report the end of its session");
 
     BOOST_TEST(!c.extends("lock:lost:a", "v"));
     BOOST_TEST(!c.extends("lock:lost:b", "v"));
@@ -109,8 +109,8 @@ BOOST_AUTO_TEST_CASE(a_session_that_has_ended_is_a_loss_of_all_that_it_had_and_a
     other.releases("lock:lost:a", "w");
 }
 
-// There is no renewal to come: it was told.
-BOOST_AUTO_TEST_CASE(a_lock_that_an_operator_deletes_is_lost_at_once)
+// No renewal is due, so the server must notify the node.
+BOOST_AUTO_TEST_CASE(async_wait_lost_after_a_deletion_by_hand_returns_lost)
 {
     lock_manager locks(r.context, on(server().url("?session=600s"), {.max_ttl = 600s}));
     auto held = hold(r, locks, "by hand", {.ttl = 600s, .renew = renewal::automatic});
@@ -125,8 +125,8 @@ BOOST_AUTO_TEST_CASE(a_lock_that_an_operator_deletes_is_lost_at_once)
     r.shutdown(locks);
 }
 
-// Until the session ends nobody but the node that has it ends a lock; so it must do that.
-BOOST_AUTO_TEST_CASE(a_lock_ends_with_its_ttl_though_the_session_goes_on)
+// While the session lasts, only the node can end a lock of the session. So the node must delete the lock.
+BOOST_AUTO_TEST_CASE(acquire_with_a_longer_session_expires_after_the_ttl)
 {
     lock_manager locks(r.context, on(server().url("?session=600s")));
     auto const held = hold(r, locks, "brief", {.ttl = 3500ms});
@@ -138,8 +138,8 @@ BOOST_AUTO_TEST_CASE(a_lock_ends_with_its_ttl_though_the_session_goes_on)
     r.shutdown(locks);
 }
 
-// By the library's own way to close, the session would end, and that would be waited for.
-BOOST_AUTO_TEST_CASE(a_context_that_ends_first_waits_for_no_farewell)
+// zookeeper_close would end the session, and wait for the answer.
+BOOST_AUTO_TEST_CASE(abandon_with_its_context_does_not_end_the_session)
 {
     auto own = std::make_unique<real_servers>(0);
     lock_manager locks(own->context, on(server().url("?session=600s")));

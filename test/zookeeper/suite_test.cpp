@@ -1,4 +1,4 @@
-// A ZooKeeper server passes the suite of all nodes.
+// The ZooKeeper node passes the node suite.
 
 #include "stores/check_node.hpp"
 
@@ -10,7 +10,7 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(node_suite, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(a_long_session_and_a_user)
+BOOST_AUTO_TEST_CASE(node_suite_with_long_session_and_user_passes)
 {
     zookeeper_server s;
     check_node("zookeeper://app:pass-word@127.0.0.1:" + std::to_string(s.port()) + "?session=15s&timeout=10s");

@@ -16,7 +16,7 @@ namespace redlock::test {
 
 using testbed::zookeeper_server;
 
-/// What the cases in test/stores ask of ZooKeeper.
+/// The parameters of the cases in test/stores, for ZooKeeper.
 struct this_store {
     using server = zookeeper_server;
     using cluster = testbed::zookeeper_ensemble;
@@ -34,7 +34,7 @@ struct this_store {
     static constexpr auto patient = "?session=1s&timeout=10s";
 
     static constexpr auto hurried = "?session=1s&timeout=200ms";
-    static constexpr std::chrono::milliseconds life = 1s;  ///< of such a session
+    static constexpr std::chrono::milliseconds life = 1s;  ///< of a hurried session
     static constexpr newcomer_life newcomers{.time = 500ms, .says_farewell = true};
 
     static constexpr auto scheme = "zookeeper";
@@ -55,7 +55,7 @@ struct this_store {
     }
 };
 
-/// What is said of an address, and addresses of which it is said.
+/// Messages, and the addresses that cause them.
 inline std::pair<std::string, std::vector<std::string>> const wrong_addresses[] = {
     {"",
      {"zookeeper://",
@@ -81,7 +81,7 @@ inline std::pair<std::string, std::vector<std::string>> const wrong_addresses[] 
       "zookeeper://a//x",
       "zookeeper://a/x/..",
       "zookeeper://a/%01"}},
-    {"\"sesion\" is none of its parameters", {"zookeeper://a?sesion=2s"}},
+    {"\"sesion\" is not a parameter", {"zookeeper://a?sesion=2s"}},
 };
 
 }  // namespace redlock::test

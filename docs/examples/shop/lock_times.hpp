@@ -10,10 +10,10 @@
 
 namespace shop {
 
-/** How long locks were waited for and held in the last two minutes: a series of percentiles, with a bounded length.
+/** Percentiles of the wait and hold times of locks: a series of the last two minutes.
 
     @par Thread safety
-    That of a std::deque.
+    Like a std::deque.
 */
 class lock_times {
 public:
@@ -24,15 +24,16 @@ public:
     struct percentiles {
         double p50, p99;  ///< milliseconds, to the microsecond
     };
-    /// About the locks that were acquired, or ended, in one window. Empty if there were none: zero would be a lie.
+    /// The times of the locks that were acquired, or ended, in one window. Empty without locks: a zero would look like
+    /// a measured time.
     struct point {
         std::optional<percentiles> wait, hold;
     };
 
-    /// Call it each @ref step with the statistics of the manager. It adds the point of the window that ends now.
+    /// Call it each @ref step with the statistics of the manager. It adds the point for the window that ends now.
     void add(redlock::lock_stats const&);
 
-    /// The latest one is the last.
+    /// The last point is the latest.
     std::deque<point> const& points() const { return points_; }
 
 private:
@@ -40,7 +41,7 @@ private:
         redlock::histogram wait, hold;
     };
 
-    std::deque<snapshot> before_;  // of the latest window
+    std::deque<snapshot> before_;  // the snapshots in the latest window
     std::deque<point> points_;
 };
 

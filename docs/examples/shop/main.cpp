@@ -1,4 +1,4 @@
-// An order service: what an HTTP server with locks looks like as a whole. docs/http.md is the guide through it.
+// An order service: a complete HTTP server with locks. docs/http.md explains it.
 
 #include "cli/early_exit.hpp"
 #include "nodes.hpp"
@@ -41,7 +41,7 @@ int run(shop::options o)
         o.how.locks.nodes = own->urls();
     }
     o.how.locks.owner = "shop";
-    o.how.locks.max_ttl = std::chrono::seconds(5);  // so long a node that was restarted does not vote
+    o.how.locks.max_ttl = std::chrono::seconds(5);  // a restarted node does not vote for this time
     for (auto const* name : {"cappuccino", "croissant", "espresso", "lemonade"})
         o.how.goods.push_back({.name = name, .was = o.pieces});
 

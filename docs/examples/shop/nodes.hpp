@@ -11,10 +11,10 @@
 
 namespace shop {
 
-/** Lock servers of our own, for the page to play with.
+/** Lock servers of this program, which the page may stop and kill.
 
     @par Thread safety
-    Safe on shared objects. The thread that makes it must outlive it: the servers die with that.
+    Safe on shared objects. The thread that creates it must run as long as it exists: the servers end with that thread.
 */
 class nodes {
 public:
@@ -25,7 +25,7 @@ public:
 
     /// @param what "stop", "resume", "kill" or "start"
     /// @param number from 1
-    /// @return whether there is such a node and such a thing to do
+    /// @return false if there is no such node, or the action does not fit its state
     bool act(std::string_view what, std::size_t number);
 
 private:

@@ -51,7 +51,7 @@ options parse(std::vector<std::string> arguments)
         line.refuse("--demo stops and kills servers, so it does not go with --nodes");
     if (!o.demo && o.how.locks.nodes.empty())
         o.how.locks.nodes = redlock::cli::urls_in_environment();
-    // So that there is something to see: a lock is renewed while an order is worked at, or lost.
+    // With these times, users see renewals and losses of locks while an order is in progress.
     if (o.demo && line.count("--work") == 0)
         o.how.work = 700ms;
     if (o.demo && line.count("--ttl") == 0)

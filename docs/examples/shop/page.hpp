@@ -4,7 +4,7 @@
 
 namespace shop {
 
-/// page.html, as it was when the program was built.
+/// The text of page.html at build time.
 extern std::string_view const page;
 
 }  // namespace shop

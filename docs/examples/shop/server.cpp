@@ -24,18 +24,18 @@ using redlock::system_error;
 
 namespace {
 
-constexpr auto patience = 30s;  // for a request to arrive, and for an answer to be taken
+constexpr auto patience = 30s;  // timeout for the arrival of a request, and for sending an answer
 constexpr std::size_t body_max = 16 * 1024;
 constexpr std::uint32_t header_max = 8 * 1024;
 
 bool is_same(std::string_view a, std::string_view b) { return boost::beast::iequals(a, b); }
 
-// Whether a page of another site has made the browser send it: that must not order anything in the name of whoever
-// looks at it.
+// Whether a page of another site has made the browser send the request. Such a page must not place orders for its
+// visitors.
 bool comes_from_elsewhere(request const& r)
 {
     auto const origin = r[http::field::origin];
-    if (origin.empty())  // no browser
+    if (origin.empty())  // most browsers send Origin with a POST
         return is_same(r["Sec-Fetch-Site"], "cross-site");
     auto const host = origin.find("://");
     return host == origin.npos || !is_same(origin.substr(host + 3), r[http::field::host]);
@@ -60,7 +60,7 @@ asio::awaitable<void> server::accept()
 {
     while (!stopping_) {
         error_code ec;
-        if (connections_.size() >= settings_.connections_max) {  // the others wait where the system keeps them
+        if (connections_.size() >= settings_.connections_max) {  // further connections wait in the backlog
             place_is_free_.expires_at(asio::steady_timer::time_point::max());
             co_await place_is_free_.async_wait(asio::redirect_error(asio::use_awaitable, ec));
             continue;
@@ -69,7 +69,7 @@ asio::awaitable<void> server::accept()
             co_await acceptor_.async_accept(asio::make_strand(context_), asio::redirect_error(asio::use_awaitable, ec));
         if (ec == asio::error::operation_aborted || stopping_)
             co_return;
-        if (ec) {  // out of descriptors, perhaps; some will be free again
+        if (ec) {  // for example, no descriptor is free: try again later
             asio::steady_timer pause(strand_, 50ms);
             co_await pause.async_wait(asio::use_awaitable);
             continue;
@@ -102,7 +102,7 @@ asio::awaitable<void> server::serve(std::shared_ptr<connection> c)
         c->stream.expires_after(patience);
         error_code ec;
         co_await http::async_read_header(c->stream, c->input, parser, asio::redirect_error(asio::use_awaitable, ec));
-        // It waits before it sends its body. (A client of HTTP/1.0 cannot mean it.)
+        // The client waits before it sends the body. In HTTP/1.0, the field has no meaning.
         if (!ec && !parser.is_done() && parser.get().version() >= 11
             && is_same(parser.get()[http::field::expect], "100-continue"))
             co_await asio::async_write(c->stream, asio::buffer(std::string_view("HTTP/1.1 100 Continue\r\n\r\n")),
@@ -174,7 +174,7 @@ asio::awaitable<void> server::answer(connection& c, request const& r)
                         "Its log says more.");
         ++shop_.count.errors;
     }
-    if (failed == asio::error::eof) {  // the client has gone: no answer
+    if (failed == asio::error::eof) {  // the client has disconnected: no answer
         c.stream.close();
         co_return;
     }
@@ -191,7 +191,7 @@ asio::awaitable<void> server::answer(connection& c, request const& r)
 }
 //]
 
-// Server-sent events: what the page shows, five times a second.
+// Sends the state for the page as server-sent events, five times a second.
 asio::awaitable<void> server::stream_events(connection& c, request const& r)
 {
     error_code ec;
@@ -206,9 +206,9 @@ asio::awaitable<void> server::stream_events(connection& c, request const& r)
         std::string event = ": no news\n\n";
         try {
             std::string const state = co_await shop_.state();
-            if (!state.empty())  // the first one is being made
+            if (!state.empty())  // the first state is not ready yet
                 event = "event: state\ndata: " + state + "\n\n";
-        } catch (std::exception const&) {  // the database, perhaps; next time
+        } catch (std::exception const&) {  // for example, an error of the database: try again with the next event
         }
         c.stream.expires_after(patience);
         co_await asio::async_write(c.stream, asio::buffer(event), asio::redirect_error(asio::use_awaitable, ec));
@@ -229,7 +229,7 @@ asio::awaitable<void> server::stop(std::chrono::milliseconds grace)
         for (auto const& c : connections_) {
             asio::post(c->stream.get_executor(), [c] {
                 if (!c->works)
-                    c->stream.close();  // it waits for a request
+                    c->stream.close();  // no request is under way
             });
         }
         auto const timer = std::make_shared<asio::steady_timer>(strand_, grace);
@@ -237,7 +237,7 @@ asio::awaitable<void> server::stop(std::chrono::milliseconds grace)
             for (auto const& c : connections_) {
                 asio::post(c->stream.get_executor(), [c] {
                     c->cancel.emit(asio::cancellation_type::terminal);
-                    // Who does not take the answer either has had its time.
+                    // If the client does not read the answer within a second, the connection is closed.
                     c->stream.expires_after(1s);
                 });
             }

@@ -19,23 +19,22 @@ namespace shop {
 
 using tcp = asio::ip::tcp;
 
-/** HTTP/1.1 in front of the shop: connections with keep-alive and pipelining, the page, and the stream of events for
-    it.
+/** The HTTP/1.1 server of the shop: connections with keep-alive and pipelining, the page, and its stream of events.
 
-    Each connection is a coroutine on a strand of its own; the server itself is on another one.
+    Each connection is a coroutine on a strand of its own. The list of connections has another strand.
 */
 class server {
 public:
-    /// Listens on loopback. @param port 0: any that is free
+    /// Listens on loopback. @param port 0: any free port
     server(asio::io_context&, shop&, settings const&, std::uint16_t port);
 
     std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
 
-    /// Accepts until @ref stop.
+    /// Accepts connections until @ref stop is called.
     void start();
 
-    /// No new connections, no new requests. What is under way has @p grace to end, then it is cancelled; completes when
-    /// all have gone.
+    /// Accepts no new connections and requests. After @p grace, it cancels the requests that are still under way. It
+    /// completes when all connections are closed.
     asio::awaitable<void> stop(std::chrono::milliseconds grace);
 
 private:
@@ -44,7 +43,7 @@ private:
         boost::beast::tcp_stream stream;
         boost::beast::flat_buffer input;
         asio::cancellation_signal cancel;
-        bool works = false;  ///< at a request
+        bool works = false;  ///< a request is under way
     };
 
     asio::awaitable<void> accept();
@@ -58,7 +57,7 @@ private:
     shop& shop_;
     settings const settings_;
     tcp::acceptor acceptor_;
-    asio::steady_timer place_is_free_;  ///< for another connection
+    asio::steady_timer place_is_free_;  ///< cancelled when a connection ends
     asio::steady_timer all_gone_;
     std::list<std::shared_ptr<connection>> connections_;
     std::atomic<bool> stopping_{false};

@@ -32,7 +32,7 @@ struct wanted {
     std::int64_t count = 0;
 };
 
-// What an order's body asks for. @throws std::invalid_argument naming the member
+// Parses the body of an order. @throws std::invalid_argument naming the wrong member
 wanted read_order(std::string const& body)
 {
     error_code ec;
@@ -80,7 +80,7 @@ response problem(request const& to, http::status status, std::string_view type, 
     return make_response(to, status, "application/problem+json", std::move(body));
 }
 
-// Somebody waits for an item, as long as this lives.
+// Counts a request that waits for the lock of an item, until end() or the destructor.
 class shop::waiting_note {
 public:
     waiting_note(shop& s, std::string item) : shop_(s), item_(std::move(item))
@@ -106,7 +106,7 @@ private:
     bool ended_ = false;
 };
 
-// Somebody holds the lock of an item, as long as this lives.
+// Lists a request that holds the lock of an item, until the destructor.
 class shop::holding_note {
 public:
     holding_note(shop& s, std::string item, redlock::lock const& l, std::size_t votes) : shop_(s)
@@ -144,7 +144,8 @@ asio::awaitable<void> shop::close() { co_await locks_.async_shutdown(asio::as_tu
 asio::awaitable<response> shop::handle(request const& r, redlock::request_deadline deadline)
 {
     auto const path = path_of(r);
-    auto const asked = r.method() == http::verb::head ? http::verb::get : r.method();  // the server leaves the body out
+    // The server removes the body for HEAD.
+    auto const asked = r.method() == http::verb::head ? http::verb::get : r.method();
     auto const is = [&](http::verb verb, std::string_view target) { return asked == verb && path == target; };
     if (is(http::verb::get, "/")) {
         auto answer = make_response(r, http::status::ok, "text/html; charset=utf-8", std::string(page));
@@ -182,7 +183,7 @@ asio::awaitable<response> shop::handle(request const& r, redlock::request_deadli
                       "There is /, /stock, /orders, /healthz, /locks.json and /metrics.");
 }
 
-// An order with an Idempotency-Key is carried out once, and answered as often as it is asked for.
+// The service carries out an order with an Idempotency-Key once, and repeats its answer for each further request.
 asio::awaitable<response> shop::place_order(request const& r, redlock::request_deadline deadline)
 {
     wanted w;
@@ -198,7 +199,7 @@ asio::awaitable<response> shop::place_order(request const& r, redlock::request_d
     if (key.size() > 128)
         co_return problem(r, http::status::bad_request, "urn:shop:bad-key", "This is no key",
                           "Idempotency-Key is longer than 128 bytes.");
-    // Its name comes from the client. A lock, and with fencing a counter for ever, is only for what there is.
+    // The name comes from the client. Only known items get a lock, because a fencing counter stays for ever.
     if (!co_await knows(w.item)) {
         auto const said = answer_to({stock::sale::outcome::unknown_item}, w.item, w.count);
         co_return make_response(r, static_cast<http::status>(said.status), "application/problem+json", said.body);
@@ -219,8 +220,8 @@ asio::awaitable<response> shop::place_order(request const& r, redlock::request_d
                                 mine.before->status < 400 ? "application/json" : "application/problem+json",
                                 mine.before->body);
 
-    // What it came to is known in the database; what came to nothing may be tried again, also if this request is
-    // cancelled.
+    // The database has the answers 201 and 410. After any other outcome, and after a cancellation, the client may try
+    // again with the same key.
     std::exception_ptr failure;
     std::optional<response> answer;
     try {
@@ -232,7 +233,7 @@ asio::awaitable<response> shop::place_order(request const& r, redlock::request_d
         asio::post(database_, [this, claim = mine.number] {
             try {
                 stock_.give_up(claim);
-            } catch (std::exception const&) {  // it will be void by itself
+            } catch (std::exception const&) {  // the claim expires
             }
         });
     if (failure)
@@ -277,7 +278,7 @@ asio::awaitable<response> shop::sell(request const& r, std::string item, std::in
             co_await locks_.with_lock("item:" + item, how, work);
     } catch (system_error const& e) {
         if (e.code() == asio::error::operation_aborted && !sale)
-            throw;  // the caller has cancelled this, and knows why
+            throw;  // the caller has cancelled the order
         failed = e.code();
     }
     if (!sale) {
@@ -340,7 +341,7 @@ response shop::health(request const& r) const
     auto const s = locks_.stats();
     auto const voting =
         std::count_if(s.nodes.begin(), s.nodes.end(), [](auto& n) { return n.connected && n.quarantine.count() == 0; });
-    // Nobody has locked anything yet: it connects on first use.
+    // Before the first lock, the manager has no connections.
     bool const fresh = s.rounds == 0;
     bool const well = fresh || 2 * static_cast<std::size_t>(voting) > s.nodes.size();
     return make_response(r, well ? http::status::ok : http::status::service_unavailable, "application/json",
@@ -440,7 +441,7 @@ asio::awaitable<std::string> shop::make_state()
         std::int64_t oversold;
     };
     books const b = co_await on_database([](stock& s) { return books{s.items(), s.latest_orders(12), s.oversold()}; });
-    // Asks all nodes, and so tells who answers.
+    // Inspecting any resource asks all nodes, so it shows which nodes answer.
     std::tuple<error_code, redlock::lock_info> const looked =
         co_await locks_.async_inspect("who-answers", asio::as_tuple(asio::use_awaitable));
     auto const s = locks_.stats();

@@ -35,36 +35,36 @@ using response = http::response<http::string_body>;
 struct settings {
     redlock::config locks;
     std::string database;
-    std::vector<item> goods;                          ///< of a new database
-    std::chrono::milliseconds ttl{2000};              ///< of a lock; it is renewed while the order is worked at
-    std::chrono::milliseconds request_timeout{5000};  ///< at most, whatever the client asks for
-    std::chrono::milliseconds work{0};  ///< what an order takes beside the database, so that there is something to see
+    std::vector<item> goods;                          ///< items of a new database
+    std::chrono::milliseconds ttl{2000};              ///< of a lock, which is renewed during the order
+    std::chrono::milliseconds request_timeout{5000};  ///< upper limit for the deadline of a client
+    std::chrono::milliseconds work{0};                ///< stands for the rest of an order: payment, mail
     std::size_t connections_max = 4096;
     bool unguarded = false;  ///< without locks, to compare
 };
 
-/** The shop without its network: each request becomes a response.
+/** The shop without HTTP connections: it turns each request into a response.
 
     @par Thread safety
-    Safe on shared objects: connections call it from all threads.
+    Safe on shared objects. Connections call it from all threads.
 */
 class shop {
 public:
-    /// @param own the lock servers that the page may stop and kill; null: there are none
+    /// @param own  the lock servers that the page may stop and kill; may be null
     shop(asio::any_io_executor, settings const&, nodes* own);
     ~shop();
 
-    /// Runs on the connection's strand, for as long as the request may take.
+    /// Handles a request on the strand of its connection.
     asio::awaitable<response> handle(request const&, redlock::request_deadline);
 
-    /// What the page shows, as JSON; a fifth of a second old at most, unless the database or the nodes take longer.
-    /// Empty: not yet.
+    /// The state for the page as JSON, at most 200 ms old, unless the database or the nodes take longer. Empty if there
+    /// is none yet.
     asio::awaitable<std::string> state();
 
-    /// Collects for @ref state how long locks are waited for and held. Ends when it is cancelled.
+    /// Collects the wait and hold times of locks for @ref state, until it is cancelled.
     asio::awaitable<void> watch_times();
 
-    /// Gives all locks back. Call it when no request is under way any more.
+    /// Releases all locks. Call it when no request is under way.
     asio::awaitable<void> close();
 
     struct counters {
@@ -82,8 +82,8 @@ private:
     response metrics(request const&) const;
     response health(request const&) const;
 
-    /// Runs @p what with the database on its own thread: it blocks, and whoever serves connections and renews locks
-    /// must not.
+    /// Calls @p what with the database on a thread of its own. The database blocks; the threads that serve connections
+    /// and renew locks must not.
     template <class F>
     asio::awaitable<std::invoke_result_t<F, stock&>> on_database(F what)
     {
@@ -93,7 +93,7 @@ private:
         co_return co_await asio::co_spawn(database_, std::move(task), asio::use_awaitable);
     }
 
-    // For people who look on: who holds and who waits for what.
+    // For the page and /locks.json: the held locks, and the number of waiting requests.
     struct held_item {
         std::string item;
         redlock::lock const* lock;
@@ -112,15 +112,15 @@ private:
     mutable std::mutex mutex_;
     std::list<held_item> held_;
     std::map<std::string, int> waiting_;
-    std::set<std::string> known_;     ///< items: they come, and do not go
-    std::vector<double> latency_ms_;  ///< of each node, the last that is known; negative: none
+    std::set<std::string> known_;     ///< items; they are never deleted
+    std::vector<double> latency_ms_;  ///< of each node: the latest round trip; negative: unknown
     lock_times times_;
     std::string state_;
     std::chrono::steady_clock::time_point state_made_;
     bool making_state_ = false;
 };
 
-/// Its target without the query, and without the server's name, which a client may send along.
+/// The target of a request without its query, and without "http://HOST", which a client may send.
 inline std::string_view path_of(request const& r)
 {
     auto target = std::string_view(r.target());

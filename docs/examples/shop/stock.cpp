@@ -10,7 +10,7 @@ namespace shop {
 
 namespace json = boost::json;
 
-// Bound by position, read by column.
+// A prepared statement. Parameters are bound by position.
 class stock::statement {
 public:
     template <class... Args>
@@ -59,7 +59,8 @@ private:
     sqlite3_stmt* it_ = nullptr;
 };
 
-// Writes from the beginning, so that what it reads is what it changes. Rolled back unless committed.
+// A transaction that locks the database for writing at its begin, so its reads are still true when it writes.
+// The destructor rolls it back, unless it is committed.
 class stock::transaction {
 public:
     explicit transaction(stock& s) : stock_(s) { s.run("BEGIN IMMEDIATE"); }
@@ -95,12 +96,12 @@ stock::stock(std::string const& path) : path_(path)
         sqlite3_close(db_);
         throw std::runtime_error("cannot open the database " + path + ": " + why);
     }
-    sqlite3_busy_timeout(db_, 60'000);  // another process writes; a disk may stand still for long, and no order waits
-                                        // for that longer than its timeout
+    // Another process may be writing, and a disk may be slow. Orders have shorter timeouts of their own.
+    sqlite3_busy_timeout(db_, 60'000);
     try {
         run("PRAGMA journal_mode = WAL");
-        run("PRAGMA synchronous = FULL");  // what was answered stays, also after a power cut
-        transaction t(*this);              // another process may be about to do the same
+        run("PRAGMA synchronous = FULL");  // an answered order survives a power cut
+        transaction t(*this);              // another process may create the tables at the same time
         if (value_of("PRAGMA user_version") != layout && value_of("SELECT COUNT(*) FROM sqlite_master") > 0)
             throw std::runtime_error("database " + path
                                      + ": its tables are those of another version; name another file");
@@ -109,7 +110,7 @@ stock::stock(std::string const& path) : path_(path)
             " sold INTEGER NOT NULL DEFAULT 0, fence INTEGER NOT NULL DEFAULT 0)");
         run("CREATE TABLE IF NOT EXISTS orders (number INTEGER PRIMARY KEY, item TEXT NOT NULL, count INTEGER NOT NULL,"
             " fence INTEGER NOT NULL, ms INTEGER NOT NULL, at REAL NOT NULL)");
-        // Numbers are never used again, so a claim that is void cannot be taken for a later one of the same key.
+        // AUTOINCREMENT never reuses a number, so a void claim cannot be mistaken for a later claim of the same key.
         run("CREATE TABLE IF NOT EXISTS requests (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, "
             "body TEXT NOT NULL,"
             " status INTEGER, answer TEXT, until REAL NOT NULL)");

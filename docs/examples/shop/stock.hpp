@@ -14,8 +14,8 @@ namespace shop {
 struct item {
     std::string name;
     std::int64_t left = 0;
-    std::int64_t was = 0;   ///< at the beginning, or after the latest restocking
-    std::int64_t sold = 0;  ///< since then, by the orders
+    std::int64_t was = 0;   ///< pieces at the beginning, or after the latest restocking
+    std::int64_t sold = 0;  ///< pieces sold since then
 };
 
 struct order {
@@ -23,11 +23,11 @@ struct order {
     std::string item;
     std::int64_t count = 0;
     std::uint64_t fence = 0;
-    std::int64_t ms = 0;  ///< that the buyer waited
+    std::int64_t ms = 0;  ///< time of the order
     std::int64_t age_ms = 0;
 };
 
-/// What a request was answered with, so that a repetition can be answered again.
+/// The stored answer to a request, for repetitions of the request.
 struct answer {
     unsigned status = 0;
     std::string body;
@@ -35,39 +35,39 @@ struct answer {
 
 /** Stock, orders and answers, in an SQLite database that several processes may share.
 
-    Every call is one transaction, and blocks for it: call it on a thread that may. The statements are plain SQL; for a
-    server database change `BEGIN IMMEDIATE`, and docs/fencing.md has the rest.
+    Each call is one transaction, and blocks until it ends: call it on a thread that may block. The statements are plain
+    SQL. For a database server, replace `BEGIN IMMEDIATE`; docs/fencing.md explains the rest.
 */
 class stock {
 public:
-    /// @throws std::runtime_error with the path and SQLite's words
+    /// @throws std::runtime_error with the path and SQLite's message
     explicit stock(std::string const& path);
     ~stock();
     stock(stock const&) = delete;
     stock& operator=(stock const&) = delete;
 
-    /// Puts @p items there that are not there yet.
+    /// Adds the @p items that do not exist yet.
     void fill(std::vector<item> const& items);
-    /// As it was, and without orders.
+    /// Resets the stock, and deletes all orders.
     void restock();
 
     std::vector<item> items();
     std::vector<order> latest_orders(int count);
 
-    // A request with an Idempotency-Key.
+    // Claims of requests with an Idempotency-Key.
     enum class claim { new_one, in_flight, other_body };
     struct claimed {
         claim what = claim::new_one;
         std::int64_t number = 0;       ///< of the new claim
-        std::optional<answer> before;  ///< it has been answered: this is the answer
+        std::optional<answer> before;  ///< the answer to an earlier request with the key
     };
-    /** Claims @p key for a request with this @p body, unless somebody has. A claim whose process died is void after @p
-        at_most; who comes back later finds that it is void. Answers are kept for a day. */
+    /** Claims @p key for a request with this @p body, unless another request has claimed it. A claim is void after
+        @p at_most, in case its process has ended; sell() then refuses it. Answers are kept for a day. */
     claimed begin(std::string const& key, std::string const& body, std::chrono::milliseconds at_most);
-    /// The request came to nothing: it may be tried again.
+    /// Ends a claim without an answer, so that the client may try again.
     void give_up(std::int64_t claim);
 
-    /// Whether there is such an item. Before anything is kept, or locked, for it: names come from clients.
+    /// Whether the item exists. Check this before locking it or storing anything, because names come from clients.
     bool knows(std::string const& item);
 
     struct sale {
@@ -75,16 +75,14 @@ public:
         std::int64_t number = 0;
         std::int64_t left = 0;
     };
-    /** Sells, and keeps the answer to the request with it: both or nothing.
+    /** Sells, and stores the answer to the request, in one transaction.
 
-        @param fence the fencing token of the lock. Who has a smaller one than a later holder is superseded, also who
-          has none: 0.
-        @param claim of the request; 0: it has no key
+        @param fence  the fencing token of the lock; 0: none. A later holder with a greater token supersedes this one
+        @param claim  the number of the request's claim; 0: the request has no key
     */
     sale sell(std::string const& item, std::int64_t count, std::uint64_t fence, std::int64_t ms, std::int64_t claim);
 
-    /// How many pieces more than there were have been sold, over all items. The database's own sum: 0, or something is
-    /// wrong.
+    /// The number of pieces that were sold and did not exist, over all items. If it is not 0, the locks have failed.
     std::int64_t oversold();
 
 private:
@@ -94,7 +92,7 @@ private:
     void run(char const* sql);
     std::int64_t value_of(char const* sql);
 
-    static constexpr std::int64_t layout = 1;  ///< of the tables
+    static constexpr std::int64_t layout = 1;  ///< version of the tables
 
     std::string const path_;
     sqlite3* db_ = nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Marks what a shared library shows; everything else in it is hidden.
+/// Marks the exported symbols of the shared library. All others are hidden.
 #if defined(__GNUC__)
 #define REDLOCK_API [[gnu::visibility("default")]]
 #else

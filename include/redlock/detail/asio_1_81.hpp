@@ -16,7 +16,7 @@ class basic_lock;
 }  // namespace redlock
 
 // In Boost 1.81, `co_await` of an operation that completes with an exception and one value does not compile: a member
-// is misspelled (`*result` for `*result.ex_`). Boost 1.82 has it right. For locks, this class is in its place.
+// is misspelled (`*result` for `*result.ex_`). Boost 1.82 has fixed this. For locks, this class replaces Asio's.
 template <class R, class E, class Executor>
 class boost::asio::detail::awaitable_async_op_handler<R(std::exception_ptr, redlock::basic_lock<E>), Executor>
     : public awaitable_async_op_handler<R(std::exception_ptr, redlock::basic_lock<E>, int), Executor> {

@@ -43,8 +43,8 @@ inline constexpr bool is_awaitable<asio::awaitable<T, Executor>> = true;
 
 }  // namespace detail
 
-/// What `lock_manager::with_lock` runs: called with `lock&`, it returns an `asio::awaitable` of any result and executor
-/// type.
+/// The body of `lock_manager::with_lock`. It is called with `lock&`, and returns an `asio::awaitable` of any result and
+/// executor type.
 template <class F, class Lock = lock>
 concept lock_body =
     std::move_constructible<F> && std::invocable<F&, Lock&> && detail::is_awaitable<std::invoke_result_t<F&, Lock&>>;
@@ -55,11 +55,11 @@ using acquire_handler = completion<void(reported_error, lock_handle)>;
 
 namespace locks {
 
-/// @param explains whether the error comes with its report
+/// @param explains whether the error includes its report
 REDLOCK_API void start_acquire(std::shared_ptr<manager_state>, detail::selection, acquire_options,
                                detail::acquire_handler, bool explains);
 
-/// The same in a scope.
+/// The same as @ref start_acquire, in a scope.
 REDLOCK_API void start_acquire_in_scope(std::shared_ptr<scope_state>, resource_set resources, acquire_options,
                                         detail::acquire_handler, bool explains);
 
@@ -67,7 +67,7 @@ REDLOCK_API void start_acquire_in_scope(std::shared_ptr<scope_state>, resource_s
 
 namespace detail {
 
-/// Where a lock comes from: a manager, or a scope of it.
+/// The source of a lock: a manager, or a scope of a manager.
 struct lock_source {
     lock_source(std::shared_ptr<locks::manager_state> m = {}, std::shared_ptr<locks::scope_state> s = {}) noexcept
         : manager(std::move(m)), scope(std::move(s))
@@ -75,13 +75,13 @@ struct lock_source {
     }
 
     std::shared_ptr<locks::manager_state> manager;
-    std::shared_ptr<locks::scope_state> scope;  ///< null: none
+    std::shared_ptr<locks::scope_state> scope;  ///< null: no scope
 };
 
-/** A body that runs under a lock: all of it that does not depend on types.
+/** Runs a body under a lock. This class has everything that does not depend on types.
 
-    Everything happens on one strand of the caller's executor. The user's cancellation slot knows no more of it than a
-    weak pointer: the slot may be destroyed after the strand's execution context.
+    It runs on one strand of the caller's executor. The user's cancellation slot has only a weak pointer to it, because
+    the slot may be destroyed after the strand's execution context.
 */
 class REDLOCK_API body_run : public cancellable, public std::enable_shared_from_this<body_run> {
 public:
@@ -95,10 +95,10 @@ protected:
 
     virtual lock_handle& held() noexcept = 0;
     virtual void spawn() = 0;                       ///< calls @ref ended, unless it throws
-    virtual void complete(std::exception_ptr) = 0;  ///< the user's handler
+    virtual void complete(std::exception_ptr) = 0;  ///< calls the user's handler
     asio::cancellation_slot slot() noexcept { return signal_.slot(); }
     void ended(std::exception_ptr);
-    auto end()  // as a handler
+    auto end()  // as a completion handler
     {
         return [self = shared_from_this()](std::exception_ptr failure) { self->ended(std::move(failure)); };
     }
@@ -118,18 +118,18 @@ private:
     selection selected_;
     acquire_options options_;
     std::exception_ptr failure_;
-    std::string why_;         ///< it was lost
-    bool cancelled_ = false;  ///< from outside
+    std::string why_;         ///< why the lock was lost
+    bool cancelled_ = false;  ///< by the caller
     bool lost_ = false;
-    bool ended_ = false;  ///< the body
+    bool ended_ = false;  ///< the body has ended
     bool released_itself_ = false;
 };
 
-// Where a body leaves its result; a type of its own for void, and no need of a default constructor.
+// The result of a body. It needs no default constructor; for void, the type is std::monostate.
 template <class T>
 using result_slot = std::optional<std::conditional_t<std::is_void_v<T>, std::monostate, T>>;
 
-// A result may be of a type that is local to a function; in a header that is no mistake.
+// The result type may be local to a function. In a header this is correct, so the warning is disabled.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wsubobject-linkage"
@@ -159,7 +159,7 @@ inline bool is_cancellation(std::exception_ptr const& failure)
     }
 }
 
-/// Why no body can run any more, if so: the execution context is gone, or this is a fork of its process.
+/// Why no body can run now, or null. The execution context has ended, or this process is a fork.
 REDLOCK_API std::exception_ptr end_of(locks::manager_state const&, selection const&, acquire_options const&);
 
 template <class F, class Lock>
@@ -181,7 +181,7 @@ inline constexpr bool is_strand = false;
 template <class Executor>
 inline constexpr bool is_strand<asio::strand<Executor>> = true;
 
-// A strand of the executor, if that is what the body's coroutine can run on; otherwise the executor itself.
+// A strand of the executor, if the body's coroutine can run on one; otherwise the executor itself.
 template <class Executor, class Given>
 Executor strand_of(Given const& given)
 {
@@ -195,7 +195,7 @@ Executor strand_of(Given const& given)
         return executor_as<Executor>(given);
 }
 
-// @p Signature is that of the user's handler: without a result, with it, or with a @ref result_slot.
+// @p Signature is that of the user's handler: without a result, with the result, or with a @ref result_slot.
 template <class T, class Signature>
 void finish(completion<Signature>& done, std::exception_ptr failure, result_slot<T> result)
 {
@@ -286,8 +286,8 @@ std::invoke_result_t<F&, Lock&> await_body(lock_source from, selection selected,
 {
     using signature = void(std::exception_ptr, result_slot<body_result<F, Lock>>);
     asio::use_awaitable_t<body_executor<F, Lock>> const token;
-    initiate_body<F, Lock, signature> initiation{std::move(from)};  // named: g++ 12 destroys it twice within the
-                                                                    // co_await
+    // A named object: g++ 12 would destroy a temporary twice within the co_await.
+    initiate_body<F, Lock, signature> initiation{std::move(from)};
     auto running = asio::async_initiate<decltype(token), signature>(std::move(initiation), token, std::move(selected),
                                                                     options, std::move(body));
     auto result = co_await std::move(running);

@@ -33,43 +33,43 @@ class REDLOCK_API cancellable {
 public:
     virtual ~cancellable() = default;
 
-    /// Called on the user's thread.
+    /// The user's thread calls it.
     virtual void request_cancel(asio::cancellation_type) = 0;
 };
 
 template <class Signature>
 class completion;
 
-/// What a user's handler takes.
+/// The parameters of a user's handler.
 template <class... Results>
 struct results {};
 
-/** The executor of an operation that belongs nowhere: of an empty lock, or one whose execution context has gone.
+/** The executor of an operation without a context: its lock is empty, or its execution context has ended.
 
-    It is the system executor in all but one thing: a handler without an executor of its own is called at once and not
-    on a thread that the user does not know of.
+    It differs from the system executor in one point. A handler without an executor of its own is called immediately,
+    not on a thread that the user does not know.
 */
 struct nowhere : asio::system_executor {};
 
-/** A user's handler while its operation runs, type-erased.
+/** The type-erased handler of a user, while its operation runs.
 
-    Keeps the handler's executor busy meanwhile, and posts the result there: never inline (but see @ref nowhere), so
-    that no foreign code runs on the manager's strand. Unlike `any_completion_handler` it knows the handler's executor
-    by its type, which saves half of the allocations of an operation.
+    It keeps the handler's executor busy, and posts the result there. It never calls the handler inline (except with
+    @ref nowhere), so that no user code runs on the manager's strand. Unlike `any_completion_handler` it keeps the type
+    of the handler's executor, which saves half of the allocations of an operation.
 */
 template <class... Results>
 class completion<void(Results...)> {
 public:
     completion() = default;
 
-    /// @p otherwise is where handlers without an executor of their own belong.
+    /// @p otherwise is the executor for handlers without one of their own.
     template <class Handler>
     completion(Handler handler, asio::any_io_executor otherwise)
         : completion(std::move(handler), std::move(otherwise), results<Results...>())
     {
     }
 
-    /// Of a handler that takes something else than it is completed with, which can be made of that.
+    /// For a handler whose parameters are of other types. They are constructed from the results.
     template <class Handler, class... Taken>
     completion(Handler handler, asio::any_io_executor otherwise, results<Taken...>)
         : box_(make_box<Taken...>(std::move(handler), std::move(otherwise)))
@@ -80,7 +80,7 @@ public:
 
     void operator()(Results... results) { box_.release()->complete(std::move(results)...); }
 
-    /// Lets the user's cancellation reach @p operation, as long as it exists.
+    /// Connects the user's cancellation slot to @p operation, as long as the operation exists.
     void on_cancel(std::weak_ptr<cancellable> operation) { box_->on_cancel(std::move(operation)); }
 
 private:
@@ -118,19 +118,20 @@ private:
 
         void complete(Results... given) override
         {
-            box_allocator const own(allocator_of(handler));  // a moved-from handler must not be asked
+            // Read before the move: a moved-from handler has no allocator.
+            box_allocator const own(allocator_of(handler));
             auto taken = std::move(handler);
             auto const otherwise = std::move(io_executor);
             auto const busy = std::move(work);
-            destroy(own);  // before the handler runs: it may use the memory again
-            // The short way where it exists; asio::post would wrap the handler once more.
+            destroy(own);  // before the handler runs, so that the handler can reuse the memory
+            // Executes directly if that is possible; asio::post would wrap the handler again.
             if constexpr (std::is_same_v<handler_executor, asio::any_io_executor>) {
-                // Most often an event loop's in disguise, which knows how to use our memory.
+                // The type-erased executor is usually that of an io_context, which can use our allocator.
                 auto const executor = busy.get_executor();
                 if (auto const* loop = executor.template target<asio::io_context::executor_type>())
                     return post_to(*loop, std::move(taken), Taken(std::move(given))...);
                 if (executor.template target<nowhere>()) {
-                    std::move(taken)(Taken(std::move(given))...);  // whatever it returns
+                    std::move(taken)(Taken(std::move(given))...);  // a returned value is ignored
                     return;
                 }
             }

@@ -30,13 +30,13 @@ namespace redlock::inline v0::detail {
 
 inline constexpr auto as_tuple_awaitable = asio::as_tuple(asio::use_awaitable);
 
-// A failed lock in the words of HTTP.
+// A failed lock as an HTTP problem.
 struct problem {
     unsigned status;
     char const* name;
     char const* title;
     char const* detail;
-    std::chrono::milliseconds retry_after{0};  // zero: of no use
+    std::chrono::milliseconds retry_after{0};  // zero: trying again is useless
 
     std::string json() const
     {
@@ -48,7 +48,8 @@ struct problem {
     }
 };
 
-// What is told of the lock counts for the error that is answered: it may have been lost since.
+// The times of the report, for the error of the response. This may be a later error, because the lock may have been
+// lost.
 inline std::chrono::milliseconds pause_after(error_code error, attempt_report const* told)
 {
     attempt_report known;
@@ -86,7 +87,7 @@ inline std::chrono::milliseconds milliseconds_in(std::string_view name, std::str
 {
     long long count = 0;
     auto const [end, ec] = std::from_chars(value.data(), value.data() + value.size(), count);
-    // A day is more than any server lets a request take, and far from overflow.
+    // A day is longer than any server lets a request run, and far from overflow.
     if (ec == std::errc::result_out_of_range && !value.starts_with('-'))
         return std::chrono::hours(24);
     if (ec != std::errc() || end != value.data() + value.size() || count < 1)
@@ -101,8 +102,8 @@ inline asio::steady_timer::time_point deadline_after(asio::steady_timer::time_po
     return cap < std::chrono::floor<std::chrono::milliseconds>(never - now) ? now + cap : never;
 }
 
-// Ends when the peer has gone, or when it is cancelled. What the peer sends meanwhile is kept.
-// @return whether it has gone
+// Ends when the peer has closed the connection, or when it is cancelled. Keeps what the peer sends meanwhile.
+// @return whether the peer has closed the connection
 inline asio::awaitable<bool> watch_peer(asio::ip::tcp::socket& socket, boost::beast::flat_buffer& input)
 {
     std::size_t const input_max = std::min<std::size_t>(64 * 1024, input.max_size());
@@ -114,7 +115,7 @@ inline asio::awaitable<bool> watch_peer(asio::ip::tcp::socket& socket, boost::be
         error_code ec, ignored;
         bool const blocks = !socket.non_blocking();
         socket.non_blocking(true, ignored);
-        // Little by little: most clients send nothing, and there may be thousands of them.
+        // In small pieces: most clients send nothing, and there may be thousands of them.
         input.commit(socket.read_some(input.prepare(std::min<std::size_t>(input_max - input.size(), 2048)), ec));
         socket.non_blocking(!blocks, ignored);
         if (ec && ec != asio::error::would_block && ec != asio::error::interrupted)
@@ -140,7 +141,8 @@ asio::awaitable<T> run_request(asio::ip::tcp::socket& socket, boost::beast::flat
             .async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
 
     auto const& failure = std::get<1>(ended);
-    if (failure && is_cancellation(failure)) {  // by what ended first, unless all of it was cancelled from outside
+    // The operation that ended first is the reason, unless the caller cancelled everything.
+    if (failure && is_cancellation(failure)) {
         auto const first = std::get<0>(ended)[0];
         if (first == 1 && std::get<3>(ended))
             throw system_error(asio::error::eof, "redlock: the client has gone");

@@ -24,7 +24,7 @@ class manager_state;
 class scope_state;
 class handle_state;
 
-// Where the handlers of an operation belong that have no executor of their own.
+// The executor for handlers of the operation that have no executor of their own.
 REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<manager_state> const&) noexcept;
 REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<scope_state> const&) noexcept;
 REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<handle_state> const&) noexcept;
@@ -33,7 +33,7 @@ REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<handle_state> cons
 
 namespace redlock::inline v0::detail {
 
-// The type-erased executor as what the user knows it to be.
+// The type-erased executor, converted to the user's type.
 template <class Executor>
 Executor executor_as(asio::any_io_executor e)
 {
@@ -47,7 +47,8 @@ Executor executor_as(asio::any_io_executor e)
     }
 }
 
-// Starts an operation. It carries the executor for `cancel_after` and the like. The user's handler takes @p Results.
+// Starts an operation. It provides the executor for `cancel_after` and similar tokens. The user's handler takes
+// @p Results.
 template <class Object, class Start, class Completion, class... Results>
 struct initiation {
     std::shared_ptr<Object> object;
@@ -73,8 +74,8 @@ struct deferred_token : asio::deferred_t {};
 using thrown_error = std::exception_ptr;
 #endif
 
-// The default completion token of @p Executor. Without one of its own, that is `deferred`; before Boost 1.86, Asio has
-// none.
+// The default completion token of @p Executor. If it has none, this is `deferred`. Before Boost 1.86, Asio has no
+// default.
 template <class Executor, class Token = typename asio::default_completion_token<Executor>::type>
 using default_token =
     std::conditional_t<std::is_void_v<Token> || std::is_same_v<Token, asio::deferred_t>, deferred_token, Token>;
@@ -92,8 +93,8 @@ inline constexpr bool throws<asio::use_future_t<Allocator>> = true;
 template <class Signature>
 struct initiate;
 
-// What @p CompletionToken was deduced to be, a reference if the caller keeps it, is handed through: only what is given
-// away is moved from.
+// @p CompletionToken is the deduced type: a reference if the caller keeps the token. So only temporary tokens are
+// moved.
 template <class... Results>
 struct initiate<void(Results...)> {
     template <class Completion, class CompletionToken, class Object, class Start, class... Args>

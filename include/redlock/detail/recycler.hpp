@@ -8,14 +8,12 @@
 
 namespace redlock::inline v0::detail {
 
-/** Memory that is given back is used again, last in, first out: operations come in waves, and what malloc keeps at hand
-    for each size is a handful. Each thread keeps up to 16 MiB, for thousands of operations at a time; what is larger
-    than 2 KiB is not kept.
-*/
+/// Reuses freed memory, the latest first. Operations come in waves, and malloc caches only a few blocks of each size.
+/// Each thread keeps up to 16 MiB, enough for thousands of operations at a time. Blocks above 2 KiB are not kept.
 REDLOCK_API void* recycled_new(std::size_t size);
 REDLOCK_API void recycled_delete(void* memory, std::size_t size) noexcept;
 
-/// The allocator of what every operation needs anew.
+/// The allocator for objects that every operation allocates.
 template <class T>
 struct recycler {
     using value_type = T;

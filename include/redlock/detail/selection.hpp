@@ -7,11 +7,11 @@
 
 namespace redlock::inline v0::detail {
 
-/// What an acquisition is for: all of some resources, or any one of them.
+/// The resources that an acquisition wants: all of several, or any one of them.
 struct selection {
     selection() = default;
 
-    /// All of them.
+    /// Selects all resources.
     template <std::convertible_to<resource_set> Resources>
     selection(Resources&& names) : resources(std::forward<Resources>(names))
     {
@@ -24,7 +24,7 @@ struct selection {
         return s;
     }
 
-    /// One of several is enough. Any of one is that one.
+    /// Whether any one of several resources suffices. If there is only one resource, the result is false.
     bool wants_one_of_several() const noexcept { return any && resources.size() > 1; }
 
     resource_set resources;

@@ -42,19 +42,19 @@ namespace redlock::inline v0::detail {
 
 namespace otel = opentelemetry;
 
-/// The deleter of a context knows the span. So a context of another type is recognized, see `std::get_deleter`.
+/// The deleter of a context, with the span. `std::get_deleter` finds it, so contexts of other types are recognized.
 struct parent_of_spans {
     otel::trace::SpanContext span;
     void operator()(void const*) const noexcept {}
 };
 
-/// One moment on three clocks: events have the first, and spans need the others.
+/// One moment on three clocks. Events have the first; spans need the other two.
 struct span_time {
     clock::time_point when;
     std::chrono::system_clock::time_point system = std::chrono::system_clock::now();
     std::chrono::steady_clock::time_point steady = std::chrono::steady_clock::now();
 
-    /// Another moment. It does not read the clocks, because the system's clock may have been set meanwhile.
+    /// Converts another moment. It does not read the clocks, because the system clock may have been set meanwhile.
     span_time at(clock::time_point t) const
     {
         auto const d = t - when;
@@ -69,7 +69,7 @@ struct span_time {
     }
 };
 
-/// Valid UTF-8, without which a collector refuses all spans that come with this one. Other bytes become U+FFFD.
+/// Converts to valid UTF-8; each invalid byte becomes U+FFFD. A collector refuses a whole batch with an invalid string.
 inline std::string span_text(std::string_view text)
 {
     auto const byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
@@ -94,7 +94,7 @@ inline std::string span_text(std::string_view text)
     return valid;
 }
 
-/// Attributes with values of their own.
+/// Attributes that own their values.
 class span_attributes final : public otel::common::KeyValueIterable {
 public:
     using pairs = std::vector<std::pair<otel::nostd::string_view, otel::common::AttributeValue>>;
@@ -144,7 +144,7 @@ private:
     std::vector<std::pair<char const*, std::variant<bool, std::int64_t, double, std::string, list>>> all_;
 };
 
-/// The words of the metric `redlock_acquisitions_total{outcome}`.
+/// The values of the label in `redlock_acquisitions_total{outcome}`.
 inline char const* outcome_of(error_code ec) noexcept
 {
     if (ec == boost::asio::error::operation_aborted)
@@ -156,7 +156,7 @@ inline char const* outcome_of(error_code ec) noexcept
                                             : "failed";
 }
 
-/// A span that has not ended. Its events are added at the end, so that the latest can be kept.
+/// A span that has not ended. Its events are added at the end, because only the latest ones are kept.
 struct open_span {
     struct event {
         char const* name;
@@ -167,7 +167,7 @@ struct open_span {
     span_time begun;
     otel::trace::SpanContext parent = otel::trace::SpanContext::GetInvalid();
     otel::nostd::shared_ptr<otel::trace::Span> span{};  ///< null: not started
-    span_attributes attributes{};                       ///< that it does not have yet
+    span_attributes attributes{};                       ///< not yet set in the span
     std::vector<event> events{};
     std::size_t extensions = 0, extensions_failed = 0;
     clock::duration least_slack = clock::duration::max();
@@ -190,7 +190,7 @@ struct open_span {
     }
 };
 
-/// Makes the span of an acquisition at its end, because a link can only be given to a new span.
+/// Creates the span of an acquisition when the acquisition ends, because only a new span can get a link.
 class span_maker final : public observer {
 public:
     span_maker(otel::nostd::shared_ptr<otel::trace::Tracer> tracer, bool with_names, std::size_t max_events)
@@ -204,7 +204,7 @@ public:
             try {
                 set_end(h, "unknown");
                 end(h);
-            } catch (...) {  // out of memory: its destructor ends it
+            } catch (...) {  // out of memory: the destructor of the span ends it
             }
         }
     }
@@ -328,7 +328,7 @@ private:
             s.attributes.set("redlock.resources", std::vector<std::string>(e.resources.begin(), e.resources.end()));
     }
 
-    /// An acquisition that has ended.
+    /// Removes and returns an acquisition that has ended.
     open_span take(auto const& e)
     {
         auto const known = acquisitions_.extract(e.acquisition);
@@ -346,7 +346,7 @@ private:
         o.start_steady_time = s.begun.steady;
         if (s.parent.IsValid())
             o.parent = s.parent;
-        else  // not what happens to be active in this thread
+        else  // otherwise the active span of this thread would be the parent
             o.parent = otel::context::Context(otel::trace::kIsRootSpanKey, true);
         std::vector<std::pair<otel::trace::SpanContext, span_attributes::pairs>> links;
         if (linked.IsValid())
@@ -355,7 +355,7 @@ private:
         s.attributes = {};
     }
 
-    /// Without an end: now.
+    /// Ends the span. Without @p when, it ends now.
     void end(open_span& s, otel::trace::EndSpanOptions const& when = {})
     {
         s.attributes.ForEachKeyValue([&](auto key, auto const& value) {
@@ -402,7 +402,7 @@ private:
     otel::nostd::shared_ptr<otel::trace::Tracer> const tracer_;
     bool const with_names_;
     std::size_t const max_events_;
-    std::unordered_map<std::uint64_t, open_span> acquisitions_, held_;  // by their numbers
+    std::unordered_map<std::uint64_t, open_span> acquisitions_, held_;  // by acquisition number, by lock number
 };
 
 }  // namespace redlock::inline v0::detail

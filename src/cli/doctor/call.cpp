@@ -32,11 +32,11 @@ std::string words_of(options const& all)
     return words;
 }
 
-// These do not change what is found.
+// Options that do not change the findings.
 constexpr std::array<std::string_view, 10> left_out{"url",   "owner", "output", "color", "verbose",
                                                     "quiet", "watch", "label",  "help",  "version"};
 
-// Whether the first line of the file was written on Windows.
+// Whether the first line of the file ends with CR LF.
 bool ends_in_cr(std::string const& path)
 {
     std::ifstream file(path);
@@ -54,7 +54,7 @@ call call::with(std::string_view option, std::string value) const
     set_option(std::ranges::find(common, option) != std::end(common) ? changed.of_all : changed.own, option,
                std::move(value));
     if (option == password_option)
-        changed.names_nodes = true;  // without passwords: one in a URL comes before the file
+        changed.names_nodes = true;  // without passwords, because a password in a URL has priority over the file
     return changed;
 }
 

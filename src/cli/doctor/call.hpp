@@ -14,34 +14,34 @@ struct settings;
 
 namespace redlock::cli::doctor {
 
-/** How the doctor was called, for the lines that it prints.
+/** The command line of the doctor, for the lines that it prints.
 
-    A line repeats the nodes and the options of the call, with one thing changed. It never holds a password. A password
-    file is named again. A password in the environment or in a configuration file stays there.
+    A line repeats the nodes and the options of the call, with one change. It never contains a password. It names a
+    password file again; passwords in the environment or in a configuration file stay there.
 */
 struct call {
     struct node {
-        std::string name{};         ///< as in findings
+        std::string name{};         ///< the name in findings
         std::string url{};          ///< without its password
-        std::string password{};     ///< the word of a shell that reads it from a file: see server_user
-        bool has_password = false;  ///< in the URL
+        std::string password{};     ///< a shell word that reads it from a file: see server_user
+        bool has_password = false;  ///< the URL contains a password
     };
 
     std::vector<node> nodes{};
-    bool names_nodes = true;  ///< by --url; otherwise they are in the environment or in a configuration file
-    std::vector<std::pair<std::string, std::string>> of_all{};  ///< options of all commands, and their values
+    bool names_nodes = true;  ///< by --url; false: in the environment or in a configuration file
+    std::vector<std::pair<std::string, std::string>> of_all{};  ///< options that every command has, with their values
     std::vector<std::pair<std::string, std::string>> own{};     ///< options of the doctor; a flag has no value
 
-    /// With another value of an option of the doctor, or of all commands.
+    /// The call with another value of an option.
     call with(std::string_view option, std::string value) const;
 
-    /// With @p url in the place of the node that is called @p name.
+    /// The call with @p url in place of the node @p name.
     call with_node(std::string_view name, std::string url) const;
 
-    /// Without this node.
+    /// The call without the node @p name.
     call without_node(std::string_view name) const;
 
-    /// With one more node.
+    /// The call with one more node.
     call with_another_node(std::string url) const;
 
     bool has_node(std::string_view name) const;
@@ -50,11 +50,11 @@ struct call {
     std::string line() const;
 };
 
-/// @param line  has been read
-/// @param s     what it has returned
+/// @param line  the command line, after command_line::read()
+/// @param s     the result of command_line::read()
 call read_call(command_line const& line, settings const& s);
 
-/// The placeholder in a line for a file that the reader names.
+/// A placeholder in a line: the reader replaces it by the name of a file.
 inline constexpr std::string_view some_file = "FILE";
 
 }  // namespace redlock::cli::doctor

@@ -11,31 +11,31 @@
 
 namespace redlock::cli::doctor {
 
-/// The subject of a check.
+/// The kind of node that a check applies to.
 enum class subject : std::uint8_t {
     server,      ///< Redis or Valkey
-    tls_server,  ///< a server whose address says TLS
+    tls_server,  ///< a Redis or Valkey server whose address requires TLS
     store,       ///< any other kind of node
-    node,        ///< all of these
+    node,        ///< every kind of node
 };
 
-/// One question about one node.
+/// A check of one node.
 struct check {
     std::string_view what;
-    reply node_facts::*needs;                            ///< what it reads; nothing that is known without asking
-    std::string_view command;                            ///< that asks for it, as access lists name it
-    std::string_view field;                              ///< without which it is not known; empty: any answer will do
-    findings (*run)(node_facts const&, demands const&);  ///< called if what it needs is known
+    reply node_facts::*needs;                            ///< the answer that it needs; null: none
+    std::string_view command;                            ///< the command of that answer, as access lists name it
+    std::string_view field;                              ///< a field that the answer must have; empty: none
+    findings (*run)(node_facts const&, demands const&);  ///< called if the needed answer is there
     subject about = subject::server;
 };
 
-/// One question about all nodes.
+/// A check of all nodes together.
 struct check_of_all {
     std::string_view what;
     findings (*run)(std::vector<node_facts> const&, demands const&);
 };
 
-// A group that begins behind another one is for who has let us in.
+// The checks of one node, in groups. Only reach_checks apply to a server that refuses the login or does not answer.
 extern std::span<check const> const reach_checks;
 extern std::span<check const> const timing_checks;
 extern std::span<check const> const service_checks;
@@ -46,16 +46,16 @@ extern std::span<check_of_all const> const checks_of_all;
 /// The names of all checks.
 std::vector<std::string_view> names_of_checks();
 
-/// The names of the checks that are about this node. A node that does not answer has findings of some of them only.
+/// The names of the checks that apply to this node. A node that does not answer has findings of only some of them.
 std::vector<std::string_view> checks_about(node_facts const&);
 
-/// @param skipped  names of checks that are left out
+/// Runs all checks. @param skipped  the names of checks to leave out
 findings diagnose(std::vector<node_facts> const&, demands const&, std::vector<std::string> const& skipped = {});
 
-/// Whether a line that mends this node must be run by somebody who may change settings and users.
+/// Whether a line that fixes this node needs a user who may change settings and users.
 bool needs_administrator(node_facts const&, demands const&);
 
-/// The finding that a question was refused or not answered, with the line to run instead.
+/// The finding for a command that was refused or not answered, with a line to run.
 finding unread(node_facts const&, demands const&, reply const& refusal, std::string_view what,
                std::string_view command);
 
@@ -65,13 +65,13 @@ std::string allow(node_facts const& f, std::string_view rule);
 /// The line that changes a setting of the server: "timeout 0".
 std::string set_setting(node_facts const& f, std::string_view setting);
 
-/// The call of the doctor without the check @p what.
+/// The call of the doctor with the check @p what skipped.
 std::string without_check(demands const&, std::string_view what);
 
-/// The words of a refusal because of an access list: NOPERM.
+/// Whether an access list has forbidden the command: NOPERM.
 bool is_forbidden(reply const&);
 
-/// "replica" and "replicas".
+/// A number with its noun: "1 replica", "2 replicas".
 std::string counted(std::int64_t, std::string_view noun);
 
 }  // namespace redlock::cli::doctor

@@ -17,7 +17,7 @@ std::vector<std::span<check const>> groups()
     return {reach_checks, permission_checks, timing_checks, service_checks, memory_checks};
 }
 
-// "CONFIG GET" of "config|get".
+// "CONFIG GET" for "config|get".
 std::string in_capitals(std::string_view command)
 {
     std::string words(command);
@@ -27,7 +27,7 @@ std::string in_capitals(std::string_view command)
     return words;
 }
 
-// The words of the command for redis-cli.
+// The command for redis-cli.
 std::string by_hand(std::string_view command)
 {
     auto const words = in_capitals(command);
@@ -80,7 +80,7 @@ findings diagnose(node_facts const& f, demands const& d, std::vector<std::string
                 all.push_back(std::move(one));
             }
         }
-        // Nothing more is known of a server that does not answer or does not let us in.
+        // Nothing else is known about a server that does not answer or refuses the login.
         if (f.is_server && f.hello.failed())
             break;
     }
@@ -138,7 +138,7 @@ finding unread(node_facts const& f, demands const& d, reply const& refusal, std:
 {
     bool const is_silence = refusal.what == reply::kind::silence;
     auto const verb = is_silence ? "is not answered" : "is refused";
-    // A command that the server does not have is refused to every user.
+    // If no access list forbids the command, the server does not have it, so the line skips the check.
     auto const mend = is_forbidden(refusal) ? allow(f, fmt::format("+{}", command))
                       : is_silence          ? fmt::format("{} {}", f.place.client(), by_hand(command))
                                             : without_check(d, what);

@@ -25,7 +25,7 @@ struct level_text {
     std::string_view name, color;
 };
 
-// The worst comes first.
+// Ordered from worst to best.
 constexpr std::array levels{
     level_text{level::critical, "CRIT", "\033[31m"},
     level_text{level::warning, "WARN", "\033[33m"},
@@ -35,7 +35,7 @@ constexpr std::array levels{
 
 auto count_of(findings const& all, level l) { return std::ranges::count(all, l, &finding::level); }
 
-// Colours the level at the beginning of each line. It comes after the table, which counts columns.
+// Colours the level at the beginning of each line of a finished table, because colour codes would widen its columns.
 std::string colored(std::string_view text)
 {
     std::string all;
@@ -87,7 +87,7 @@ boost::json::object summary_fields(findings const& all, std::size_t nodes)
             {"counts", std::move(counts)}};
 }
 
-// Findings that differ by their node and their line only.
+// Findings that differ only in the node and in the line to run.
 struct shared_finding {
     finding const* first;
     std::vector<std::string_view> nodes{}, mends{};

@@ -46,7 +46,7 @@ microseconds now()
     return std::chrono::duration_cast<microseconds>(Clock::now().time_since_epoch());
 }
 
-// Where its host is; a host with several addresses has several.
+// Resolves the host of a server, which may have several addresses.
 asio::awaitable<std::vector<std::string>> addresses_of(server_place place, std::chrono::milliseconds limit)
 {
     std::vector<std::string> all;
@@ -63,7 +63,7 @@ asio::awaitable<std::vector<std::string>> addresses_of(server_place place, std::
     co_return all;
 }
 
-// Redis 6 takes one name at a time.
+// Asks for INFO and settings. CONFIG GET of Redis 6 accepts only one name, so there are several questions.
 asio::awaitable<void> ask_what_it_is(server& s, node_facts& f)
 {
     std::vector<std::vector<std::string>> questions{{"INFO"},
@@ -95,7 +95,7 @@ asio::awaitable<void> measure_round_trips(server& s, node_facts& f, std::string 
     }
 }
 
-// The quickest of some answers is the most exact.
+// Asks for the time of the server several times, and keeps the fastest answer, which is the most exact one.
 asio::awaitable<std::optional<clock_reading>> read_clock(server& s, node_facts& f)
 {
     std::optional<clock_reading> best;
@@ -115,14 +115,13 @@ asio::awaitable<std::optional<clock_reading>> read_clock(server& s, node_facts& 
     co_return best;
 }
 
-// Nothing but the first is tried without it: the others would write something else than into the key of the trial.
+// Tests the permissions. If SET fails, the other commands are not tested: only a key with a string stops them from
+// writing.
 asio::awaitable<void> try_permissions(server& s, node_facts& f, demands const& d)
 {
     std::random_device random;
-    auto const key = fmt::format("{}{}:trial:{:08x}{:08x}", d.prefix, d.probe, random(), random());  // nobody else's,
-                                                                                                     // whatever the
-                                                                                                     // name of the
-                                                                                                     // probe is
+    // Random, because the user may have named the probe like an existing lock.
+    auto const key = fmt::format("{}{}:trial:{:08x}{:08x}", d.prefix, d.probe, random(), random());
     std::vector<std::vector<std::string>> questions;
     std::vector<std::string> names;
     for (auto const& p : permissions()) {
@@ -181,8 +180,8 @@ asio::awaitable<bool> may_change_users(server& s, std::string user)
     co_return !answer.failed();
 }
 
-// The user of the address, or the default user if it needs no password. It is asked for only if there is something to
-// mend, as a refusal leaves a line in ACL LOG.
+// Finds a user who may change users: the user of the address, or the default user if it needs no password. Call it only
+// if a line to run needs it, because a refusal adds a line to ACL LOG.
 asio::awaitable<std::optional<server_user>> find_administrator(server& s, server_place const& place,
                                                                redlock::config const& c)
 {
@@ -196,7 +195,8 @@ asio::awaitable<std::optional<server_user>> find_administrator(server& s, server
     co_return std::nullopt;
 }
 
-// The question goes out without a password: others may read this connection.
+// Whether the server answers with TLS if the address has none, or the reverse. It sends no password, because others may
+// read an unencrypted connection.
 asio::awaitable<bool> speaks_other_transport(server_place const& place, redlock::config const& c)
 {
     if (!place.socket.empty())

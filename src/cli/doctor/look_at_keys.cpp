@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t keys_at_once = 1000, counters_measured = 100;
 
-// Of the keys of a lock: docs/protocol.md.
+// The type of a lock's key with this mark; see docs/protocol.md.
 std::string_view type_of(std::string_view mark)
 {
     constexpr std::array<std::pair<std::string_view, std::string_view>, 4> others{
@@ -41,7 +41,7 @@ void judge_key(key_facts& k, std::string const& key, std::string const& type, st
     }
 }
 
-// @return whether they could be looked at
+// @return false if a command was refused or not answered
 asio::awaitable<bool> look_at_some(server& s, key_facts& k, std::vector<reply> keys, std::vector<std::string>& counters)
 {
     std::vector<std::vector<std::string>> questions;
@@ -61,7 +61,7 @@ asio::awaitable<bool> look_at_some(server& s, key_facts& k, std::vector<reply> k
                 co_return false;
             }
         }
-        if (type.text != "none")  // it has gone meanwhile
+        if (type.text != "none")  // none: the key was deleted after SCAN
             judge_key(k, keys[i].text, type.text, left.number().value_or(-2), counters);
     }
     co_return true;
@@ -84,7 +84,7 @@ asio::awaitable<void> measure(server& s, key_facts& k, std::vector<std::string> 
     }
 }
 
-// Of "keys=5,expires=0,avg_ttl=0"; nothing: it is not known, or there are none.
+// The number in "keys=5,expires=0,avg_ttl=0" of INFO; nothing: unknown, or there are no keys.
 std::optional<std::size_t> keys_in_database(node_facts const& f)
 {
     auto const told = f.info.field(fmt::format("db{}", f.place.database));
@@ -118,7 +118,7 @@ asio::awaitable<key_facts> look_at_keys(server& s, node_facts const& f, demands 
             co_return k;
     } while (cursor != "0" && k.looked_at < d.keys_max);
     k.is_all = cursor == "0";
-    if (auto const all = keys_in_database(f))  // a server looks at as many as it is asked to, more or less
+    if (auto const all = keys_in_database(f))  // COUNT is only a hint, so looked_at may be too high
         k.looked_at = k.is_all ? *all : std::min(k.looked_at, *all);
     else if (k.is_all)
         k.looked_at = k.found;

@@ -1,4 +1,4 @@
-// What a server remembers, and what is in its memory.
+// Checks the durability and the memory of a server.
 
 #include "cli/doctor/checks.hpp"
 
@@ -51,7 +51,7 @@ findings eviction(node_facts const& f, demands const&)
     return {std::move(found)};
 }
 
-// In the order in which they are to be mended.
+// Reports the first problem, in the order in which the operator must fix them.
 findings durability(node_facts const& f, demands const& d)
 {
     if (f.settings.failed())
@@ -70,7 +70,7 @@ findings durability(node_facts const& f, demands const& d)
     case durability_state::lack::nothing:
         return {{.why = "it has a durable log, and votes at once after a restart"}};
     case durability_state::lack::log:
-        // In this order: docs/fencing.md.
+        // The order is important: docs/fencing.md.
         return lacks("appendonly is no: " + after,
                      fmt::format("{} && {} && {}  # then, when its first rewrite is done: CONFIG REWRITE",
                                  set_setting(f, "appendfsync always"), set_setting(f, "no-appendfsync-on-rewrite no"),
@@ -96,8 +96,8 @@ findings durability(node_facts const& f, demands const& d)
     return {};
 }
 
-// A line for a shell. Bytes that cannot be copied from a terminal go to the prompt of redis-cli, which reads them as
-// numbers.
+// A line for a shell. If a word has bytes that cannot be copied from a terminal, the line pipes the command to
+// redis-cli, which reads escapes such as "\x07".
 std::string line_for(std::string const& client, std::vector<std::string> const& words)
 {
     std::string line = client, prompt;

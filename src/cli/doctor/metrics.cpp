@@ -19,11 +19,11 @@ namespace redlock::cli::doctor {
 
 namespace {
 
-// A number of one node.
+// A gauge with a number of each node.
 struct node_gauge {
     std::string_view name, help;
-    std::string_view check;                          // which reports the same for people
-    std::optional<double> (*of)(node_facts const&);  // nothing: it is not known
+    std::string_view check;                          // the check that reports the number to people
+    std::optional<double> (*of)(node_facts const&);  // nothing: the number is unknown
 };
 
 template <class Duration>
@@ -37,7 +37,7 @@ std::optional<double> round_trip(node_facts const& f, std::size_t percent)
     return f.round_trips.empty() ? std::nullopt : std::optional(seconds(f.round_trip(percent)));
 }
 
-// Keys are looked at after a server has let us in.
+// The keys are known only after a login.
 std::optional<double> key_count(node_facts const& f, std::size_t count)
 {
     bool const is_known = f.is_server && !f.hello.failed() && !f.keys.refusal.failed();
@@ -86,7 +86,7 @@ bool has(std::vector<std::string> const& names, std::string_view name)
     return std::ranges::find(names, name) != names.end();
 }
 
-// Another address may have the same name. A series must not be there twice, so it has the worst level of both.
+// Two addresses may have the same name. A series must be unique, so it gets the worst level of both.
 void add(findings& levels, finding const& f)
 {
     auto const node = valid_utf8(f.node);

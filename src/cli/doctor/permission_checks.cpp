@@ -1,4 +1,4 @@
-// What the user of the address may do: found out by doing it.
+// Checks the permissions of the user of the address, by running the commands.
 
 #include "cli/doctor/checks.hpp"
 
@@ -16,7 +16,8 @@ namespace {
 
 bool is_about_keys(reply const& r) { return r.text.find(" key") != std::string::npos; }
 
-// The refused commands, one by one: if a script is refused, a server does not say which of its commands.
+// A finding for each refused command. If a server refuses a script, it does not tell which command of the script was
+// refused, so the commands were tested one by one.
 findings refused_commands(node_facts const& f, demands const& d)
 {
     findings all;
@@ -37,7 +38,7 @@ findings refused_commands(node_facts const& f, demands const& d)
     return all;
 }
 
-// The options that ask for what is used, or for what is not.
+// The options of the features that are used. @p is_used  false: of the features that are not used
 std::vector<std::string_view> options_of(uses const& u, bool is_used)
 {
     std::vector<std::string_view> all;
@@ -52,10 +53,10 @@ std::vector<std::string_view> options_of(uses const& u, bool is_used)
 std::string not_tried(uses const& u)
 {
     auto const options = options_of(u, false);
-    return options.empty() ? "" : fmt::format(" (what is asked for by {} was not tried)", fmt::join(options, ", "));
+    return options.empty() ? "" : fmt::format(" (not tried: {})", fmt::join(options, ", "));
 }
 
-// The line that prints what the user must be allowed.
+// The line that prints the access list for the user.
 std::string print_rules(node_facts const& f, demands const& d)
 {
     auto line = d.prefix == demands().prefix ? std::string("redlock acl")
@@ -74,8 +75,8 @@ findings permissions_of(node_facts const& f, demands const& d)
     auto const until_then = p.done.empty() ? "" : fmt::format("a lock was {}, but ", fmt::join(p.done, ", "));
     if (failed && p.is_taken)
         all.push_back({.level = level::unknown,
-                       .why = fmt::format("the lock {}{} that is tried is held by somebody else", printable(d.prefix),
-                                          printable(d.probe)),
+                       .why = fmt::format("another client holds the lock {}{}, which the doctor tries to acquire",
+                                          printable(d.prefix), printable(d.probe)),
                        .mend = d.call.with("--probe", d.probe + "-2").line()});
     else if (failed && all.empty())
         all.push_back(
@@ -87,7 +88,7 @@ findings permissions_of(node_facts const& f, demands const& d)
     return all;
 }
 
-// Only the votes of another kind of store are known.
+// The doctor knows only the votes of other kinds of stores.
 findings readable_settings(node_facts const&, demands const& d)
 {
     return {{.level = level::unknown,

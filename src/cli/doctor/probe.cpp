@@ -26,7 +26,8 @@ resource_set several(demands const& d)
     return resource_set(std::vector<std::string>{d.probe + ":1", d.probe + ":2"});
 }
 
-// What the node itself said comes before what became of the operation.
+// Records a failed step. The error of the node has priority over the outcome of the operation, because it is more
+// exact.
 void fail(probe_facts& p, std::string step, attempt_report const& r)
 {
     p.failed_at = std::move(step);
@@ -39,7 +40,7 @@ void fail(probe_facts& p, std::string step, attempt_report const& r)
     }
 }
 
-// @return an empty lock, if that has failed
+// @return an empty lock if the acquisition has failed
 asio::awaitable<lock> acquire(lock_manager& locks, resource_set names, acquire_options options, probe_facts& p,
                               std::string step)
 {
@@ -66,7 +67,7 @@ bool took(probe_facts& p, error_code ec, std::string step)
     return !ec;
 }
 
-// Once the other one has been denied a second time: that is when it asks as those do who wait.
+// Releases @p held after @p other was denied twice, because the second request of a waiter is the one that contends.
 asio::awaitable<error_code> release_for(lock_manager& other, lock& held)
 {
     asio::steady_timer timer(co_await asio::this_coro::executor);
@@ -86,7 +87,7 @@ asio::awaitable<error_code> release_for(lock_manager& other, lock& held)
 asio::awaitable<void> try_alone(lock_manager& ours, lock_manager& theirs, demands const& d, probe_facts& p)
 {
     auto first = co_await acquire(ours, d.probe, {}, p, "acquired");
-    if (!first && p.is_taken) {  // another doctor, perhaps
+    if (!first && p.is_taken) {  // perhaps by another doctor
         p = {};
         first = co_await acquire(ours, d.probe, {.wait = wait_max}, p, "acquired");
     }
@@ -119,17 +120,17 @@ asio::awaitable<void> try_together(lock_manager& ours, lock_manager& theirs, dem
             continue;
         auto [ec] = co_await l->async_release(as_result);
         if (ec && p.failed_at.empty())
-            took(p, ec, "released by those who shared it");
+            took(p, ec, "released by its readers");
     }
 }
 
 asio::awaitable<void> try_several(lock_manager& ours, demands const& d, probe_facts& p)
 {
-    auto held = co_await acquire(ours, several(d), {.wait = wait_max}, p, "held with another one");
+    auto held = co_await acquire(ours, several(d), {.wait = wait_max}, p, "acquired together with another lock");
     if (!held)
         co_return;
     if (auto [ec] = co_await held.async_release(as_result); ec)
-        took(p, ec, "released with another one");
+        took(p, ec, "released together with another lock");
 }
 
 asio::awaitable<void> try_all(lock_manager& ours, lock_manager& theirs, demands const& d, probe_facts& p)
@@ -147,7 +148,7 @@ asio::awaitable<probe_facts> probe(std::string url, redlock::config c, demands d
 {
     c.nodes.assign(1, std::move(url));
     c.fencing = d.used.fencing;
-    // What is looked at by other checks does not keep it from voting.
+    // Other checks report these problems, so they must not stop the node from voting here.
     c.restart_guard = restart_guard::off;
     c.allow_eviction = true;
     c.life_marker = false;
@@ -167,7 +168,7 @@ asio::awaitable<std::vector<vote_facts>> ask_for_votes(redlock::config c, demand
     c.fencing = d.used.fencing;
     auto const executor = co_await asio::this_coro::executor;
     lock_manager all(executor, c);
-    co_await all.async_inspect(d.probe, as_result);  // it connects to every node
+    co_await all.async_inspect(d.probe, as_result);  // makes the manager connect to every node
     asio::steady_timer timer(executor);
     auto const is_known = [](node_stats const& n) { return n.connected || n.last_error; };
     auto const end = clock::now() + c.connect_timeout + c.node_timeout;

@@ -1,4 +1,4 @@
-// Whether a server can be reached, and lets us in.
+// Checks whether a server can be reached and accepts the login.
 
 #include "cli/doctor/checks.hpp"
 
@@ -26,8 +26,8 @@ std::string host_of(node_facts const& f) { return f.place.host.empty() ? "this h
 
 bool is_out_of_date(server_certificate const& c, demands const& d) { return c.ends <= d.now || c.begins > d.now; }
 
-// A restart makes a server read its certificate again. Nobody can change a setting over TLS meanwhile: redis-cli does
-// not trust the server either.
+// If the certificate is out of date, the line restarts the server, which then reads its certificate again. CONFIG SET
+// is not possible then, because redis-cli does not trust the server either.
 std::string mend_certificate(node_facts const& f, demands const& d)
 {
     auto const& c = *f.certificate;
@@ -47,7 +47,7 @@ std::string mend_certificate(node_facts const& f, demands const& d)
            + "  # when these files hold a new certificate and its key";
 }
 
-// The message of the library says the same.
+// The wording is the same as in the message of the library.
 finding other_transport(node_facts const& f, demands const& d)
 {
     auto other = f.place;
@@ -59,7 +59,8 @@ finding other_transport(node_facts const& f, demands const& d)
             .mend = d.call.with_node(f.name, other.url()).line()};
 }
 
-// The service of Debian listens on the usual port. On another port, its restart may stop another server.
+// The service of Debian listens on port 6379. If the port is different, a restart of the service may stop another
+// server.
 std::string mend_server(node_facts const& f, bool is_refused)
 {
     bool const is_usual = f.place.port == "6379" || !f.place.socket.empty();
@@ -104,17 +105,17 @@ findings reachable(node_facts const& f, demands const& d)
              .mend = mend_silence(f, d)}};
 }
 
-// A server that has reached maxclients refuses redis-cli, too, until another client leaves.
+// A server that has reached maxclients also refuses redis-cli until another client disconnects, so the line loops.
 std::string raise_maxclients(node_facts const& f)
 {
     auto const client = f.place.admin_client();
     return fmt::format("until n=$({0} CONFIG GET maxclients | tee /dev/stderr | grep -x '[0-9][0-9]*') && "
                        "{0} CONFIG SET maxclients $((n * 2)) | tee /dev/stderr | grep -q OK; do sleep 1; done"
-                       "  # it gets in when a client leaves: close idle ones",
+                       "  # it connects when a client disconnects: close idle ones",
                        client);
 }
 
-// In protected mode, a server without a password lets in only clients of its own host.
+// In protected mode, a server without a password accepts only clients of its own host.
 std::string set_password(node_facts const& f)
 {
     return fmt::format("head -n 1 {0} | tr -d '\\n' | redis-cli -p {1} -x CONFIG SET requirepass"

@@ -18,7 +18,8 @@ struct release {
     date ends;
 };
 
-// Redis announces an end with some releases only. Valkey promises three years from the first release of a version.
+// Redis announces an end of life only for some releases. Valkey promises three years from the first release of a
+// version.
 constexpr std::array releases{
     release{"redis", 600, 2023y / August / 15},
     release{"redis", 602, 2025y / February / 28},

@@ -1,4 +1,4 @@
-// What a server is, and how busy it is.
+// Checks the kind and the version of a server, and its load.
 
 #include "cli/doctor/checks.hpp"
 #include "cli/doctor/releases.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// "redis" and "7.0.15".
+// Returns, for example, "redis" and "7.0.15".
 std::pair<std::string, std::string> version_of(node_facts const& f)
 {
     auto const valkey = f.info.field("valkey_version");
@@ -25,7 +25,7 @@ std::pair<std::string, std::string> version_of(node_facts const& f)
                           : std::pair(std::string("valkey"), valkey);
 }
 
-// The call with the primary in the place of its replica, or without the replica if the primary is a node already.
+// The call with the primary in place of its replica, or without the replica if the primary is already a node.
 std::string name_primary(node_facts const& f, demands const& d, std::string const& host, std::string const& port)
 {
     auto const primary = f.place.at(host, port);
@@ -48,7 +48,7 @@ finding replica_of_its_primary(node_facts const& f, demands const& d)
             .mend = name_primary(f, d, host, port)};
 }
 
-// The credentials of a Sentinel are not those of the servers that it names.
+// The call with the Sentinel's service. It has no user, because a Sentinel and its servers have different credentials.
 std::string through_sentinel(node_facts const& f, demands const& d)
 {
     auto const service = f.services.elements.empty() ? std::string("NAME") : f.services.elements.front().field("name");
@@ -114,7 +114,8 @@ findings sentinel(node_facts const& f, demands const&)
              .values = {{"sentinels", count}}}};
 }
 
-// A distribution offers newer packages only for its own release, so this line shows what there is and upgrades nothing.
+// A distribution may have no newer package for its release. So the line only shows the available versions, and upgrades
+// nothing.
 std::string show_newer(node_facts const& f, bool is_redis)
 {
     auto const host = f.place.host.empty() ? "this host" : f.place.host;
@@ -141,9 +142,9 @@ findings version(node_facts const& f, demands const& d)
                  .why = shown + " is no release that this version of redlock knows",
                  .mend = f.place.client() + " INFO server"}};
     if (!life.ends)
-        return {{.why = shown + " is corrected; no end of life is announced"}};
+        return {{.why = shown + " is supported; no end of life is announced"}};
     if (*life.ends > d.now)
-        return {{.why = fmt::format("{} is corrected until {:%F}", shown, *life.ends)}};
+        return {{.why = fmt::format("{} is supported until {:%F}", shown, *life.ends)}};
     auto why =
         fmt::format("{} reached its end of life on {:%F}; a distribution may still correct it", shown, *life.ends);
     if (d.strict)
@@ -173,7 +174,7 @@ findings clients(node_facts const& f, demands const&)
     return {std::move(found)};
 }
 
-// The library gives a sign of life once a second.
+// The library sends a command on each connection once a second.
 findings timeout(node_facts const& f, demands const&)
 {
     auto const seconds = f.setting("timeout").value_or(0);
@@ -196,7 +197,7 @@ findings slow_log(node_facts const& f, demands const& d)
     if (threshold < 0 || threshold > limit)
         return {
             {.level = level::unknown,
-             .why = fmt::format("commands that take longer than node_timeout ({}) do not come into its slow log",
+             .why = fmt::format("its slow log does not record all commands that take longer than node_timeout ({})",
                                 in_words(d.node_timeout)),
              .mend = set_setting(f, fmt::format("slowlog-log-slower-than {}", std::min<std::int64_t>(limit, 10'000)))}};
     auto const since = (f.last_time ? f.last_time->theirs : std::chrono::microseconds(d.now.time_since_epoch())) - 1h;
@@ -210,7 +211,7 @@ findings slow_log(node_facts const& f, demands const& d)
         ++count;
         if (*e[2].number() > slowest && !e[3].elements.empty()) {
             slowest = *e[2].number();
-            command = printable(e[3].elements.front().text);  // not what follows, which may be secret
+            command = printable(e[3].elements.front().text);  // without the arguments, which may be secret
         }
     }
     finding found{.why = fmt::format("no command has taken longer than node_timeout ({}) within the last hour",

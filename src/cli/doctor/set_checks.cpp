@@ -1,4 +1,4 @@
-// What the nodes are together.
+// Checks of all nodes together.
 
 #include "cli/doctor/checks.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 using nodes = std::vector<node_facts>;
 using sys_ms = std::chrono::sys_time<std::chrono::milliseconds>;
 
-// The reader names the host.
+// A placeholder: the reader replaces HOST.
 constexpr char another_node[] = "redis://HOST";
 
 findings number_of_nodes(nodes const& all, demands const& d)
@@ -44,7 +44,7 @@ findings number_of_nodes(nodes const& all, demands const& d)
     return {std::move(found)};
 }
 
-// Groups of nodes with something in common; those without a name have nothing.
+// Groups nodes by the names that @p name returns. A node with an empty name belongs to no group.
 template <class Name>
 std::map<std::string, std::vector<std::string>> grouped(nodes const& all, Name name)
 {
@@ -60,7 +60,7 @@ std::map<std::string, std::vector<std::string>> grouped(nodes const& all, Name n
     return groups;
 }
 
-// The first node stays: @p change makes another call for each of the others.
+// Applies @p change to the call once for each node but the first, which stays.
 template <class Change>
 call for_all_but_first(call c, std::vector<std::string> const& names, Change change)
 {
@@ -71,7 +71,7 @@ call for_all_but_first(call c, std::vector<std::string> const& names, Change cha
     return c;
 }
 
-// The line that asks for the run_id of a server that has not told it.
+// The line that asks for the run_id of a server that has not answered with it.
 std::string ask_for_run_id(nodes const& all)
 {
     auto const& f =
@@ -128,7 +128,7 @@ std::string ask_for_settings(nodes const& all, demands const& d)
     return f == all.end() ? d.call.line() : allow(*f, "+get");
 }
 
-// The library leaves the settings of each client on the servers, one in a line.
+// The library writes the settings of each client to the servers, one client in a line.
 findings same_settings(nodes const& all, demands const& d)
 {
     std::vector<std::string> lines;
@@ -143,7 +143,7 @@ findings same_settings(nodes const& all, demands const& d)
     }
     findings found;
     for (auto const& [name, values] : stores::redis::values_of(lines)) {
-        // This tool is strict by default, and programs are automatic: both are as safe as the automatic ones.
+        // The default is strict in this tool, and automatic in programs. A mix of both is as safe as automatic.
         bool const is_usual = name == "restart_guard" && std::ranges::find(values, "off") == values.end();
         if (values.size() > 1)
             found.push_back(
@@ -153,7 +153,7 @@ findings same_settings(nodes const& all, demands const& d)
                  .mend = d.call.line() + "  # an hour after all clients have one value: docs/guarantees.md"});
     }
     if (std::ranges::none_of(all, [](auto const& f) { return f.is_server; }))
-        return {};  // other stores keep no settings
+        return {};  // other stores have no settings of clients
     if (found.empty() && !are_known)
         found.push_back({.level = level::unknown,
                          .why = "the settings of the clients could not be read",
@@ -198,10 +198,10 @@ std::vector<core::node_age<sys_ms>> ages_of(nodes const& all, demands const& d)
     return ages;
 }
 
-// Times until nodes vote.
+// The quarantines of all nodes.
 struct quarantines {
-    std::size_t count = 0;             ///< of nodes that do not vote yet
-    std::chrono::seconds majority{0};  ///< until a majority votes
+    std::size_t count = 0;             ///< nodes that do not vote yet
+    std::chrono::seconds majority{0};  ///< the time until a majority votes
 };
 
 quarantines count_quarantines(std::vector<std::chrono::seconds> each)
@@ -211,7 +211,7 @@ quarantines count_quarantines(std::vector<std::chrono::seconds> each)
     return {static_cast<std::size_t>(count), each[core::majority(each.size()) - 1]};
 }
 
-// A strict client applies these quarantines, as far as INFO shows.
+// The quarantines that a strict client applies, computed from INFO.
 quarantines strict_quarantines(std::vector<core::node_age<sys_ms>> const& ages, demands const& d)
 {
     std::vector<std::chrono::seconds> each;
@@ -222,7 +222,7 @@ quarantines strict_quarantines(std::vector<core::node_age<sys_ms>> const& ages, 
     return count_quarantines(std::move(each));
 }
 
-// The library applies these quarantines. It knows life markers and stores other than Redis.
+// The quarantines that the library reports. It also knows life markers, and stores other than Redis.
 quarantines quarantines_of(nodes const& all)
 {
     std::vector<std::chrono::seconds> each;
@@ -231,7 +231,7 @@ quarantines quarantines_of(nodes const& all)
     return count_quarantines(std::move(each));
 }
 
-// Why nodes are in quarantine.
+// The reason why nodes are in quarantine.
 std::string cause_of_quarantine(nodes const& all, demands const& d)
 {
     auto const votes_or_is_new = [](auto const& f) { return f.vote.quarantine.count() == 0 || f.has_no_marker; };

@@ -1,4 +1,4 @@
-// How fast a server answers, and how its clock goes.
+// Checks the round trips and the clock of a server.
 
 #include "cli/doctor/checks.hpp"
 
@@ -53,8 +53,8 @@ findings round_trip(node_facts const& f, demands const& d)
     return {std::move(found)};
 }
 
-// How much faster than ours its clock runs, between two readings: 0.01 is one in a hundred. And how much that may be
-// wrong.
+// How much faster the server's clock runs than the clock of this machine, between two readings; 0.01 is 1 %. The second
+// value is the possible error.
 std::pair<double, double> rate_of(clock_reading const& a, clock_reading const& b)
 {
     auto const passed = static_cast<double>((b.running - a.running).count());
@@ -66,7 +66,7 @@ findings clock(node_facts const& f, demands const& d)
 {
     auto const ask_again = d.call.with("--watch", "1min").line() + "  # a longer look is more exact; Ctrl-C ends it";
     if (!f.first_time || !f.last_time || f.last_time->running <= f.first_time->running)
-        return {{.level = level::unknown, .why = "its clock was not seen twice", .mend = ask_again}};
+        return {{.level = level::unknown, .why = "its clock was not read twice", .mend = ask_again}};
     auto const [rate, uncertain] = rate_of(*f.first_time, *f.last_time);
     auto const offset = f.last_time->theirs - f.last_time->ours;
     auto const offset_ms = std::chrono::duration_cast<milliseconds>(offset);
@@ -86,14 +86,14 @@ findings clock(node_facts const& f, demands const& d)
             d.drift_factor * 100, gains ? "two may hold a lock" : "it keeps locks for too long");
     } else if (uncertain > d.drift_factor) {
         found.level = level::unknown;
-        found.why = fmt::format("whether its clock keeps within drift_factor ({:g} %) cannot be told: answers take too "
-                                "long for so short a look",
+        found.why = fmt::format("its answers are too slow to compare the rate of its clock with drift_factor ({:g} %) "
+                                "in so short a time",
                                 d.drift_factor * 100);
         found.mend = ask_again;
     } else if (std::chrono::abs(offset) > offset_max + f.last_time->error) {
         found.level = level::warning;
         found.why =
-            fmt::format("its clock is {} {} ours: locks do not depend on that, but on the jump when it is set right",
+            fmt::format("its clock is {} {} ours: locks do not depend on that, but on a jump when it is corrected",
                         shown, offset > 0us ? "ahead of" : "behind");
     } else {
         found.why = fmt::format("its clock is {} from ours, and runs as fast: {:+.0f} ppm, give or take {:.0f}", shown,

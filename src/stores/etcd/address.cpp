@@ -26,7 +26,7 @@ void read_option(std::string_view name, std::string_view value, etcd_options& o)
         if (o.session != session)
             kit::refuse(fmt::format("session is {} ms, but must be whole seconds", session.count()));
     } else {
-        kit::refuse("what follows '?' must be session or timeout, such as session=10s&timeout=1s");
+        kit::refuse("the parameters after '?' must be session or timeout, such as session=10s&timeout=1s");
     }
 }
 

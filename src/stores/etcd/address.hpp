@@ -12,7 +12,7 @@ using kit::member;
 
 using address = kit::address<etcd_options>;
 
-/// @throws std::invalid_argument saying what is wrong with @p url, without secrets
+/// @throws std::invalid_argument if @p url is not valid; the message contains no secrets
 address parse_address(std::string_view url, etcd_options defaults);
 
 /// @throws std::invalid_argument naming the option, the value and the limit

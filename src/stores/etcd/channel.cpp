@@ -77,7 +77,7 @@ void http_channel::cut()
         wire_->tcp().close(ignored);
 }
 
-// The connection ends when it is over.
+// The connection ends after @p d.
 void http_channel::limit(std::chrono::milliseconds d)
 {
     limit_.expires_after(d);
@@ -142,11 +142,12 @@ asio::awaitable<node_reply> http_channel::connect(asio::ip::tcp::endpoint where)
                              .text = (silent_ ? "it does not answer" : ec.message()) + std::string(asks_for_port)};
     error_code ignored;
     wire_->tcp().set_option(asio::ip::tcp::no_delay(true), ignored);
-    wire_->tcp().set_option(asio::socket_base::linger(true, 0), ignored);  // what is given up is not sent any more
+    // A reset discards unsent bytes when the client gives up the connection.
+    wire_->tcp().set_option(asio::socket_base::linger(true, 0), ignored);
     if (!server_->tls)
         co_return node_reply{};
     auto& tls = wire_->begin_tls(server_->certificates.context());
-    if (!net::is_address(server_->member.host))  // a server name is no address (RFC 6066)
+    if (!net::is_address(server_->member.host))  // RFC 6066: a server name is not an address
         SSL_set_tlsext_host_name(tls.native_handle(), server_->member.host.c_str());
     limit(server_->connect_timeout);
     auto const [failed] = co_await tls.async_handshake(asio::ssl::stream_base::client, as_result);
@@ -160,9 +161,9 @@ asio::awaitable<node_reply> http_channel::connect(asio::ip::tcp::endpoint where)
 }
 
 asio::awaitable<answer> http_channel::ask(std::string_view path, std::string body, std::string_view token,
-                                          std::chrono::milliseconds patience)
+                                          std::chrono::milliseconds timeout)
 {
-    limit(patience);
+    limit(timeout);
     auto request = make_request(*server_, path, token);
     request.body() = std::move(body);
     request.prepare_payload();
@@ -181,12 +182,11 @@ asio::awaitable<answer> http_channel::ask(std::string_view path, std::string bod
     co_return a;
 }
 
-// The body of the request does not end: that the server reads it while it answers is so for connections that are not
-// used again.
+// The body of the request never ends. Servers read a body while they answer only if the connection is not used again.
 asio::awaitable<answer> http_channel::stream(std::string_view path, std::string first, std::string_view token,
-                                             std::chrono::milliseconds patience)
+                                             std::chrono::milliseconds timeout)
 {
-    limit(patience);
+    limit(timeout);
     auto const head = make_request(*server_, path, token);
     http::request<http::empty_body> request(head.base());
     request.set(http::field::connection, "close");
@@ -206,8 +206,8 @@ asio::awaitable<answer> http_channel::stream(std::string_view path, std::string 
 asio::awaitable<void> http_channel::write(std::string message)
 {
     message += '\n';
-    co_await asio::async_write(*wire_, http::make_chunk(asio::buffer(message)), as_result);  // of an error who reads
-                                                                                             // will hear
+    // The reader reports errors.
+    co_await asio::async_write(*wire_, http::make_chunk(asio::buffer(message)), as_result);
 }
 
 asio::awaitable<answer> http_channel::read()

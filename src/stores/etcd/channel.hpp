@@ -28,10 +28,10 @@ namespace redlock::stores::etcd {
 
 using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
 
-/// A member, and how to come to it.
+/// A member, and how to connect to it.
 struct server {
     etcd::member member;
-    std::string password{};  ///< to keep out of what is told
+    std::string password{};  ///< a secret: never in messages or logs
     bool tls = false;
     net::tls_settings certificates{};
     std::chrono::milliseconds connect_timeout{};
@@ -40,47 +40,48 @@ struct server {
 /// All members of an address.
 std::vector<std::shared_ptr<server const>> servers_of(address const&, config const&);
 
-/// What became of a request.
+/// The outcome of a request.
 struct answer {
     json::object content{};
-    node_reply why{};  ///< with an error: there is no answer, or a refusal. `untouched`: nothing was done for it
+    /// With an error: the server did not answer, or refused the request. `untouched`: the server did nothing.
+    node_reply why{};
 };
 
-/** One connection to one server: one request at a time, or one stream in either direction, for ever.
+/** One connection to one server. It carries requests, one at a time, or one stream in both directions that never ends.
 
-    Used as a std::shared_ptr, on the executor. Its coroutines do not keep it. A simulation puts another one in the
-    place of the one that ships.
+    Used as a std::shared_ptr, on the executor. The coroutines do not keep the channel alive. The simulation replaces
+    @ref http_channel with a channel of its own.
 */
 class channel {
 public:
     virtual ~channel() = default;
 
-    /// Connects. With an error: why that failed.
+    /// Connects. @return with an error: why the connection failed
     virtual asio::awaitable<node_reply> open() = 0;
 
-    /// @p patience: then the connection ends. @p token: what the server wants to know who we are by; empty: nothing.
+    /// @p timeout: if the answer takes longer, the connection ends. @p token: the authentication token; empty: none.
     virtual asio::awaitable<answer> ask(std::string_view path, std::string body, std::string_view token,
-                                        std::chrono::milliseconds patience) = 0;
+                                        std::chrono::milliseconds timeout) = 0;
 
-    /// Begins a stream with its first message, and waits for the first one that comes.
+    /// Begins a stream with the message @p first, and waits for the server's first message.
     virtual asio::awaitable<answer> stream(std::string_view path, std::string first, std::string_view token,
-                                           std::chrono::milliseconds patience) = 0;
-    virtual asio::awaitable<void> write(std::string message) = 0;  ///< of a stream, after that; one at a time
-    virtual asio::awaitable<answer> read() = 0;                    ///< likewise
+                                           std::chrono::milliseconds timeout) = 0;
+    virtual asio::awaitable<void> write(std::string message) = 0;  ///< to the stream; one call at a time
+    virtual asio::awaitable<answer> read() = 0;                    ///< from the stream; one call at a time
 
     virtual void close() = 0;
 };
 
-/// Over HTTP, as the gateway speaks it.
+/// HTTP, the protocol of etcd's gateway.
 class http_channel final : public channel, public std::enable_shared_from_this<http_channel> {
 public:
     http_channel(asio::any_io_executor, std::shared_ptr<server const>);
 
     asio::awaitable<node_reply> open() override;
     asio::awaitable<answer> ask(std::string_view path, std::string body, std::string_view token,
-                                std::chrono::milliseconds patience) override;
+                                std::chrono::milliseconds timeout) override;
     asio::awaitable<answer> stream(std::string_view path, std::string first, std::string_view token,
-                                   std::chrono::milliseconds patience) override;
+                                   std::chrono::milliseconds timeout) override;
     asio::awaitable<void> write(std::string message) override;
     asio::awaitable<answer> read() override;
     void close() override;
@@ -98,19 +99,19 @@ private:
     std::optional<asio::ip::basic_resolver<asio::ip::tcp, asio::any_io_executor>> resolver_;
     timer limit_;
     bool closed_ = false;
-    bool silent_ = false;    ///< it has not answered in time
-    bool answered_ = false;  ///< it is a server that speaks our language
+    bool silent_ = false;    ///< the server did not answer in time
+    bool answered_ = false;  ///< the server has answered in etcd's format
     boost::beast::flat_buffer buffer_;
     std::optional<boost::beast::http::response_parser<boost::beast::http::string_body>> stream_;
 };
 
-/// What a node takes from the world.
+/// The parts of a node's environment that tests replace.
 struct surroundings {
     std::function<std::shared_ptr<channel>(asio::any_io_executor, std::shared_ptr<server const>)> make_channel =
         [](asio::any_io_executor e, std::shared_ptr<server const> s) {
             return std::make_shared<http_channel>(std::move(e), std::move(s));
         };
-    /// So that clients are never in step with each other.
+    /// The seed of random delays: different for each node, so that clients do not act at the same moment.
     std::minstd_rand::result_type seed = std::random_device()();
 };
 

@@ -24,7 +24,7 @@ using kind = node_command::kind;
 
 std::int64_t revision_of(json::object const& answer) { return number(object(answer, "header"), "revision"); }
 
-/// Transactions to an etcd cluster.
+/// Sends transactions to an etcd cluster.
 class etcd_driver final : public kit::driver, public link::owner {
 public:
     etcd_driver(kit::lease_node& n, std::shared_ptr<address const> a, config const& c, surroundings outside)
@@ -72,7 +72,7 @@ public:
     void close(bool is_idle, kit::finished& over) override
     {
         if (link_)
-            is_idle&& outbox_.idle() && !moves_now_ ? link_->farewell() : link_->close();
+            (is_idle && outbox_.idle() && !moves_now_) ? link_->end_session() : link_->close();
         for (auto& t : outbox_.take_under_way())
             over.emplace_back(std::move(t.operation), node_reply{.error = errc::connection_lost});
         for (auto& t : outbox_.take_waiting())
@@ -99,7 +99,7 @@ private:
             t.operation->complete(why);
     }
 
-    // Of the link
+    // Called by the link.
 
     node_reply check_server(json::object const& answer) override
     {
@@ -121,7 +121,8 @@ private:
     std::string next() override
     {
         auto const self = node_.shared_from_this();
-        if (session_->moves() && !move_) {  // nothing is under way, so all that is under the lease of before is known
+        // No request is in flight here, so the node knows all keys under the previous lease.
+        if (session_->moves() && !move_) {
             move_.emplace();
             scope_.lease = session_->lease();
         }
@@ -146,7 +147,7 @@ private:
             return moved(a);
         if (is_fenced || is_token_gone(a.why))
             outbox_.send_again(std::move(sent));
-        else if (a.why.untouched && sent.size() > 1)  // one of them is to blame
+        else if (a.why.untouched && sent.size() > 1)  // one of them caused the refusal
             outbox_.send_again(std::move(sent), true);
         else if (a.why.error)
             fail(std::move(sent), a.why);
@@ -156,7 +157,7 @@ private:
             link_->lose();
     }
 
-    // A part of the keys is under the latest lease.
+    // The server has moved some of the keys to the latest lease.
     void moved(answer const& a)
     {
         bool const refused = static_cast<bool>(a.why.error);
@@ -189,7 +190,7 @@ private:
             node_.tell(name);
     }
 
-    // What follows from a reply for what we have, and for what is watched.
+    // Updates the known keys and the watches after a reply.
     void note(node_command const& c, node_reply& r, std::int64_t revision, std::vector<std::string>& changed)
     {
         bool const granted = r.vote == vote::granted;
@@ -220,9 +221,9 @@ private:
     scope scope_;
     std::shared_ptr<link> link_;
     outbox outbox_;
-    std::optional<move> move_;  ///< to the latest lease
-    bool moves_now_ = false;    ///< a part of it is under way
-    bool others_next_ = false;  ///< it was a part of it that was sent last
+    std::optional<move> move_;  ///< all keys to the latest lease
+    bool moves_now_ = false;    ///< a part of the move is in flight
+    bool others_next_ = false;  ///< the latest request was a part of the move
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ std::string compare(std::string_view key, std::string_view result, std::string_v
 
 std::string base64(std::string_view bytes)
 {
-    std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // one more, for the zero that it writes
+    std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // one more for the terminating zero of EVP_EncodeBlock
     auto const size = EVP_EncodeBlock(as_octets(text.data()), as_octets(bytes.data()), static_cast<int>(bytes.size()));
     text.resize(static_cast<std::size_t>(size));
     return text;

@@ -7,29 +7,29 @@
 #include <string_view>
 #include <vector>
 
-// The texts of etcd's JSON gateway: https://etcd.io/docs/v3.4/dev-guide/api_grpc_gateway/. Bytes are in base64, 64-bit
-// numbers in quotes, and what is zero, empty or false is left out of answers.
+// JSON for etcd's gateway: https://etcd.io/docs/v3.4/dev-guide/api_grpc_gateway/. Bytes are in base64, and 64-bit
+// numbers in quotes. Answers omit values that are zero, empty or false.
 namespace redlock::stores::etcd {
 
 std::string base64(std::string_view bytes);
-std::string from_base64(std::string_view text);  ///< nothing, if it is none
+std::string from_base64(std::string_view text);  ///< empty if @p text is not base64
 
-// Conditions of a transaction. Of a key that is not there, a value is none of them.
+// Conditions of a transaction. A comparison with the value of a missing key is false.
 
 std::string is_missing(std::string_view key);
 std::string is_equal(std::string_view key, std::string_view value);
 std::string is_less(std::string_view key, std::string_view value);
 std::string is_greater(std::string_view key, std::string_view value);
-std::string is_unchanged(std::string_view key, std::int64_t mod_revision);  ///< zero: it is missing
+std::string is_unchanged(std::string_view key, std::int64_t mod_revision);  ///< zero: the key is missing
 
-// Its steps.
+// Steps of a transaction.
 
 std::string put(std::string_view key, std::string_view value, std::string_view lease = {});
-std::string put_as_it_is(std::string_view key);                       ///< which must be there
-std::string put_under(std::string_view key, std::string_view lease);  ///< the same, under another lease
+std::string put_as_it_is(std::string_view key);                       ///< fails if the key is missing
+std::string put_under(std::string_view key, std::string_view lease);  ///< fails if the key is missing
 std::string get(std::string_view key);
-std::string find_any(std::string_view begin, std::string_view end);  ///< one of the keys from the first to before the
-                                                                     ///< other, without its value
+/// Finds one key from @p begin to before @p end, without its value.
+std::string find_any(std::string_view begin, std::string_view end);
 std::string erase(std::string_view key);
 
 struct transaction_text {
@@ -39,24 +39,25 @@ struct transaction_text {
     std::string step() const;  ///< as a step of another transaction
 };
 
-/// The end of the keys that begin with @p prefix, which does not end with the highest byte.
+/// The end of the range of keys that begin with @p prefix. The last byte of @p prefix must be below 255.
 std::string end_of(std::string prefix);
 
-// Answers.
+// Parts of answers.
 
 namespace json = boost::json;
 
-std::int64_t number(json::object const&, std::string_view name);  ///< zero: it is not there
+std::int64_t number(json::object const&, std::string_view name);  ///< zero: missing
 bool is_true(json::object const&, std::string_view name);
 std::string bytes(json::object const&, std::string_view name);
 std::string_view text(json::object const&, std::string_view name);
-json::object const& object(json::object const&, std::string_view name);                 ///< empty: it is not there
-json::object const& object(json::object const&, std::string_view list, std::size_t i);  ///< the same, of one in a list
+json::object const& object(json::object const&, std::string_view name);  ///< empty: missing
+/// An element of a list. Empty: missing.
+json::object const& object(json::object const&, std::string_view list, std::size_t i);
 
-/// Of the step @p i, which was to get one key: what is there. Empty: nothing.
+/// The key that step @p i has read. Empty: the key is missing.
 json::object const& found(json::object const& transaction, std::size_t i);
 
-/// The step @p i was a transaction.
+/// The answer to step @p i, which is a transaction.
 json::object const& inner(json::object const& transaction, std::size_t i);
 
 }  // namespace redlock::stores::etcd

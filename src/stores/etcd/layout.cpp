@@ -10,7 +10,7 @@ namespace redlock::stores::etcd {
 
 namespace {
 
-// Without line feeds, so that one can end it.
+// The result has no line feed, because a line feed ends the value.
 std::string escape(std::string_view value)
 {
     std::string text;

@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t session_watch = std::uint64_t(1) << 32;  // none of the owner's
+constexpr std::uint64_t session_watch = std::uint64_t(1) << 32;  // the owner uses lower numbers
 constexpr unsigned beats_max = 3;
 
 asio::awaitable<void> wait_until(timer& t, clock::time_point when)
@@ -58,7 +58,7 @@ asio::awaitable<node_reply> link::run()
         owner_->up();
     if (owner_) {
         auto const e = co_await asio::this_coro::executor;
-        if (session_->moves())  // on the connection of before
+        if (session_->moves())  // the previous connection ended during the move
             session_->stay(clock::now());
         asio::co_spawn(e, keep_lease_alive(self), asio::detached);
         asio::co_spawn(e, hear(self), asio::detached);
@@ -68,7 +68,7 @@ asio::awaitable<node_reply> link::run()
     co_return why_;
 }
 
-// The greeting: who we are, the lease, and that from now on this connection counts.
+// The greeting: authenticate, get a lease, and make this connection the one that counts.
 
 asio::awaitable<node_reply> link::greet()
 {
@@ -100,18 +100,18 @@ asio::awaitable<node_reply> link::authenticate()
 
 asio::awaitable<answer> link::open_session()
 {
-    auto const patience = server_->connect_timeout + address_->options.timeout;
+    auto const timeout = server_->connect_timeout + address_->options.timeout;
     for (;;) {
         if (!session_->open()) {
             auto const sent = clock::now();
-            auto a = co_await grant(*commands_, patience);
+            auto a = co_await grant(*commands_, timeout);
             if (a.why.error || !owner_)
                 co_return a;
             session_->begin(std::string(text(a.content, "ID")), std::chrono::seconds(number(a.content, "TTL")), sent);
         }
         auto const count_me =
             transaction_text{{}, {raise_to(session_->key(), number_, session_->lease())}, {}}.request();
-        auto a = co_await commands_->ask("/v3/kv/txn", count_me, token_, patience);
+        auto a = co_await commands_->ask("/v3/kv/txn", count_me, token_, timeout);
         if (!a.why.error || !owner_ || !is_lease_gone(a.why))
             co_return a;
         owner_->lost();
@@ -138,7 +138,7 @@ asio::awaitable<node_reply> link::open_others()
     co_return first.why;
 }
 
-// One transaction after the other.
+// Transactions, one after the other.
 
 asio::awaitable<void> link::send()
 {
@@ -162,12 +162,12 @@ asio::awaitable<void> link::send()
 
 void link::wake() { wake_.cancel(); }
 
-// The leases.
+// Leases.
 
-asio::awaitable<answer> link::grant(channel& on, std::chrono::milliseconds patience)
+asio::awaitable<answer> link::grant(channel& on, std::chrono::milliseconds timeout)
 {
     return on.ask("/v3/lease/grant", fmt::format(R"({{"TTL":"{}"}})", address_->options.session.count()), token_,
-                  patience);
+                  timeout);
 }
 
 asio::awaitable<void> link::keep_lease_alive(std::shared_ptr<link> self)
@@ -184,7 +184,7 @@ asio::awaitable<void> link::keep_lease_alive(std::shared_ptr<link> self)
             co_return;
         if (a.why.error && (!a.why.untouched || is_token_gone(a.why)))
             co_return l.end(a.why);
-        if (a.why.error) {  // such as a full database: what is there can still be given back
+        if (a.why.error) {  // for example, the database is full; releases still work
             l.stay();
             continue;
         }
@@ -212,7 +212,7 @@ void link::lose()
     end({.untouched = true, .error = errc::node_unreachable, .text = "its lease has ended"});
 }
 
-// What is watched.
+// Watches.
 
 void link::watch(std::string message)
 {
@@ -272,7 +272,7 @@ void link::read(json::object const& result)
     }
 }
 
-// The end
+// The end.
 
 void link::end(node_reply why)
 {
@@ -296,7 +296,7 @@ void link::close()
         t->cancel();
 }
 
-void link::farewell()
+void link::end_session()
 {
     owner_ = nullptr;
     for (auto const& c : {keeper_, watcher_})

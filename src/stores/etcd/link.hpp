@@ -16,8 +16,8 @@
 
 namespace redlock::stores::etcd {
 
-/** What is under way between a node and one member, from the first connection to the end: transactions one after the
-    other, what grants the next lease, and what is watched. If one of these ends, all do.
+/** The connections between a node and one member: for transactions, one after the other; for new leases; for watches.
+    If one of them ends, the link ends.
 
     Used as a std::shared_ptr, on the executor.
 */
@@ -25,41 +25,42 @@ class link : public std::enable_shared_from_this<link> {
 public:
     class owner {
     public:
-        /// The member has answered, with this. @return with an error: why it must not vote
+        /// The member has sent this first answer. @return with an error: why it must not vote
         virtual node_reply check_server(json::object const& answer) = 0;
         virtual void up() = 0;
-        /// The next transaction to send. Empty: there is none, until @ref wake.
+        /// The next transaction to send. Empty: none until @ref wake.
         virtual std::string next() = 0;
-        /// What became of it. If that is not certain, the link ends.
+        /// The answer to the latest transaction. If its outcome is unknown, the link ends.
         virtual void answered(answer) = 0;
-        /// The session has ended: the latest lease, and all that was under it. The link ends.
+        /// The session has ended, with the latest lease and all its keys. The link ends.
         virtual void lost() = 0;
-        /// Something that is watched has been deleted. @p revision zero: it is watched no more.
+        /// A watched key was deleted. @p revision zero: the server has ended the watch.
         virtual void deleted(std::uint64_t watch, std::int64_t revision) = 0;
 
     protected:
         ~owner() = default;
     };
 
-    /// @p number: of the connection.
+    /// @p number: the number of the connection.
     link(asio::any_io_executor, std::shared_ptr<server const>, std::shared_ptr<address const>, std::shared_ptr<session>,
          std::uint32_t number, surroundings const&, owner&);
 
     server const& where() const noexcept { return *server_; }
 
-    /// All of it. @return why it has ended
+    /// Runs until the link ends. @return why it has ended
     asio::awaitable<node_reply> run();
 
     void wake();
     void moved();  ///< all keys are under the latest lease
-    void stay();   ///< they could not be put there
+    void stay();   ///< the keys could not be moved to the latest lease
     void watch(std::string message);
     void end(node_reply why);
-    void lose();  ///< the session has ended
+    void lose();  ///< ends the link because the session has ended
 
-    void close();                                  ///< at once; the owner hears of nothing any more
-    void abandon() noexcept { owner_ = nullptr; }  ///< without touching what belongs to the context
-    void farewell();                               ///< the same, and the leases end with it; nothing must be under way
+    void close();                                  ///< at once; the owner gets no more calls
+    void abandon() noexcept { owner_ = nullptr; }  ///< touches nothing that belongs to the context
+    /// Like @ref close, and revokes the leases. No request may be in flight.
+    void end_session();
 
 private:
     static asio::awaitable<void> keep_lease_alive(std::shared_ptr<link>);
@@ -72,7 +73,7 @@ private:
     asio::awaitable<answer> open_session();
     asio::awaitable<node_reply> open_others();
     asio::awaitable<void> send();
-    asio::awaitable<answer> grant(channel&, std::chrono::milliseconds patience);
+    asio::awaitable<answer> grant(channel&, std::chrono::milliseconds timeout);
     void read(json::object const& result);
     void close_channels();
 

@@ -11,9 +11,9 @@ namespace {
 
 using kit::leased;
 
-constexpr std::size_t keys_of_part = 100;  // etcd --max-txn-ops is 128 if nobody changes it
+constexpr std::size_t keys_of_part = 100;  // the default of etcd --max-txn-ops is 128
 
-// What is not there any more, or somebody else's, stays as it is.
+// A key that is missing or has another value stays as it is.
 std::string move_one(kit::leased const& l, std::string const& lease, layout const& names)
 {
     if (l.what == kit::leased::kind::wish) {
@@ -33,7 +33,7 @@ std::string move::next(session const& s, std::uint32_t connection, layout const&
     transaction_text all{{is_equal(s.key(), to_text(connection))}, {put_under(s.key(), s.lease())}, {}};
     done_ = some.size() < keys_of_part;
     for (auto const& l : some) {
-        // Whether two rounds have left a value at one key is not known; one transaction must not set a key twice.
+        // Two rounds may have left values at one key. One transaction must not set a key twice.
         if (last_ && all.then.size() > 1 && l.what == kit::leased::kind::lock && l.what == last_->what
             && l.key == last_->key) {
             done_ = false;

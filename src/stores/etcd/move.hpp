@@ -10,15 +10,15 @@
 
 namespace redlock::stores::etcd {
 
-/** All keys of a node go from the lease that they have to the latest one of the session: a few of them in each
-    transaction, so that others have their turn between. What is set meanwhile is under the latest one already.
+/** Moves all keys of a node from their leases to the latest lease of the session. Each transaction moves some of the
+    keys, so that other commands get a turn in between. New keys are under the latest lease from the start.
 */
 class move {
 public:
     /// The next transaction, on connection number @p connection.
     std::string next(session const&, std::uint32_t connection, layout const&, kit::expiries const&);
 
-    /// There is no other one.
+    /// All keys have been moved.
     bool done() const noexcept { return done_; }
 
 private:

@@ -7,14 +7,14 @@ namespace redlock::stores::etcd {
 
 namespace {
 
-constexpr std::size_t steps_max = 128;   // etcd --max-txn-ops: at one place, and at those that it is in
-constexpr std::size_t steps_of_key = 8;  // at the most
+constexpr std::size_t steps_max = 128;   // etcd --max-txn-ops: for each level, with the levels above it
+constexpr std::size_t steps_of_key = 8;  // at most
 
 }  // namespace
 
-// Neither its quota nor its access lists does etcd 3.4 hold against the steps of steps. So a transaction that adds to
-// the database has one such at its own level: where it is not carried out, or, if the number is another one, does
-// nothing.
+// etcd 3.4 checks its quota and its access lists only for steps at the top level, not for nested steps. So a
+// transaction that adds to the database also has a put at the top level, in its failure branch. If the branch is
+// carried out, because the connection number differs, this put changes nothing.
 std::string outbox::next(std::string const& session, std::uint32_t connection, scope const& s, finished& over)
 {
     sent_ = clock::now();
@@ -31,7 +31,7 @@ std::string outbox::next(std::string const& session, std::uint32_t connection, s
     return all.request();
 }
 
-// It stops when the transaction is full: the operations that wait behind are not looked at.
+// Stops when the transaction is full, without a look at the operations behind.
 void outbox::choose(clock::time_point now, finished& over)
 {
     std::size_t widest = 1;

@@ -14,10 +14,10 @@
 
 namespace redlock::stores::etcd {
 
-/** What is to be sent, and what is under way.
+/** Pending operations, and the transaction in flight.
 
-    Whatever waits while a transaction is under way goes together in the next one, as far as it has room and it is about
-    different keys.
+    Operations that wait while a transaction is in flight share the next transaction, if it has room and their keys
+    differ.
 */
 class outbox {
 public:
@@ -27,17 +27,17 @@ public:
     void add(kit::operation o) { queue_.add(std::move(o)); }
     bool idle() const noexcept { return under_way_.empty(); }
 
-    /// The next transaction, on connection number @p connection, if the key @p session still holds that number. Empty:
-    /// there is nothing to send.
+    /// The next transaction, on connection number @p connection. etcd carries it out only if the key @p session still
+    /// holds that number. Empty: nothing is pending.
     std::string next(std::string const& session, std::uint32_t connection, scope const&, finished& over);
 
-    /// When the one that is under way was sent.
+    /// When the latest transaction was sent.
     clock::time_point sent() const noexcept { return sent_; }
 
     transactions take_under_way();
     transactions take_waiting() { return queue_.take_all(); }
 
-    /// Nothing was done for them: they come before all others. @p alone: each by itself.
+    /// Puts back transactions that etcd has not carried out; they are sent before all others. @p alone: one at a time.
     void send_again(transactions, bool alone = false);
 
     /// See @ref kit::pending_queue::refuse.

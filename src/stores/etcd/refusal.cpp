@@ -10,7 +10,7 @@ namespace redlock::stores::etcd {
 
 namespace {
 
-// Of gRPC, as far as they say that nothing was done.
+// Codes of gRPC with which the server says that it did nothing.
 constexpr std::int64_t invalid_argument = 3, not_found = 5, permission_denied = 7, resource_exhausted = 8,
                        failed_precondition = 9, unimplemented = 12, unavailable = 14, unauthenticated = 16;
 
@@ -42,9 +42,8 @@ std::string_view advice_for(errc reason, std::string_view words)
     if (says(words, "user name is empty"))
         return "; name a user in its URL: etcd://user:password@host";
     if (reason == errc::permission_denied)
-        return "; let an administrator say: etcdctl role grant-permission ROLE --prefix=true readwrite PREFIX, which "
-               "is "
-               "lock: if nothing else is set";
+        return "; let an administrator say: etcdctl role grant-permission ROLE --prefix=true readwrite PREFIX, "
+               "where PREFIX is lock: by default";
     if (reason == errc::node_refuses_writes)
         return "; compact and defragment it, then disarm the alarm (etcdctl alarm disarm)";
     return {};
@@ -54,11 +53,11 @@ std::string_view advice_for(errc reason, std::string_view words)
 
 node_reply refusal(json::object const& said)
 {
-    auto const& stream = object(said, "error");  // in a stream it is an object
+    auto const& stream = object(said, "error");  // an object in a stream
     auto const& what = stream.empty() ? said : stream;
     auto const code = what.contains("grpc_code") ? number(what, "grpc_code") : number(what, "code");
-    auto words = std::string(text(what, what.contains("message") ? "message" : "error"));  // since 3.5 there need be no
-                                                                                           // "error"
+    // Since etcd 3.5, "error" may be missing.
+    auto words = std::string(text(what, what.contains("message") ? "message" : "error"));
     auto const reason = reason_of(code, words);
     constexpr std::array certain{invalid_argument,    not_found,     permission_denied, resource_exhausted,
                                  failed_precondition, unimplemented, unauthenticated};

@@ -6,17 +6,17 @@
 
 namespace redlock::stores::etcd {
 
-/// What @p said says, whose status was not 200, or that holds an "error": why a request was not carried out, or perhaps
-/// was.
+/// The reply for the answer @p said, which had another status than 200, or contains an "error". The reply says whether
+/// the server may have carried out the request.
 node_reply refusal(json::object const& said);
 
-/// Whether @p why is that the lease is not there any more.
+/// Whether @p why says that the lease has ended.
 bool is_lease_gone(node_reply const& why);
 
-/// Whether @p why is that a key is not there whose value was to stay as it is.
+/// Whether @p why says that a key is missing whose value was to stay as it is.
 bool is_key_gone(node_reply const& why);
 
-/// Whether @p why is that whoever we were is not known any more; it is so after a while, or when users change.
+/// Whether @p why says that the authentication token is not valid any more. Tokens expire, and end when users change.
 bool is_token_gone(node_reply const& why);
 
 }  // namespace redlock::stores::etcd

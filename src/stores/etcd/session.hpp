@@ -10,15 +10,15 @@
 
 namespace redlock::stores::etcd {
 
-/** The leases under which a node has its keys, over one connection after the other; and a key under the latest.
+/** The leases of a node's keys, over several connections, and a key under the latest lease.
 
-    No lease is ever prolonged. A leader that was stopped has not heard of a prolongation, and when it goes on it may
-    revoke the lease by its own clock, before it knows that there is a new leader (etcd issue 15247, which the releases
-    that name it have mended in part only). So there is a new lease after a third of the time, and all keys move from
-    the one before to it. A lease that is never prolonged ends too early nowhere.
+    The node never prolongs a lease. A leader that was paused does not know of a prolongation. When it goes on, it may
+    revoke the lease by its own clock, before it learns of the new leader. This is etcd issue 15247, and the releases
+    that name the issue fix only a part of it. So the node gets a new lease after a third of the ttl, and moves all keys
+    to it. If nobody prolongs a lease, no member revokes it too early.
 
-    The session's key holds the number of the connection that counts. Each transaction has it as a condition: so what
-    was sent on an earlier connection, or under leases that have ended, does nothing if it arrives late.
+    The session's key holds the number of the current connection, and each transaction has this number as a condition.
+    So etcd does not carry out late requests of earlier connections or ended leases.
 */
 class session {
 public:
@@ -30,23 +30,23 @@ public:
     std::string const& key() const noexcept { return key_; }
     std::chrono::milliseconds ttl() const noexcept { return ttl_; }
 
-    /// The first lease has been granted, as was asked for at @p sent.
+    /// The first lease has been granted. The node asked for it at @p sent.
     void begin(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent);
     void end();
 
-    /// The next one has: all keys are to move to it.
+    /// The next lease has been granted. All keys are to move to it.
     void move(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent);
     bool moves() const noexcept { return moves_; }
-    void moved();                           ///< all of them
-    void stay(clock::time_point again_at);  ///< they could not; the promises of before still count
+    void moved();                           ///< all keys are under the latest lease
+    void stay(clock::time_point again_at);  ///< the keys could not be moved; earlier promises still count
 
-    /// Until then at least all keys are there.
+    /// All keys exist at least until then.
     clock::time_point good_until() const noexcept { return good_until_; }
 
-    /// When the next lease is to be granted.
+    /// When to ask for the next lease.
     clock::time_point due() const noexcept { return moves_ ? clock::time_point::max() : due_; }
 
-    /// Those that may not have ended yet.
+    /// The leases that may not have ended yet.
     std::vector<std::string> leases() const;
 
 private:
@@ -55,10 +55,10 @@ private:
     std::string lease_;  ///< the latest
     std::string key_;
     std::chrono::milliseconds ttl_{};
-    clock::time_point granted_{};  ///< the latest, as far as that is certain
+    clock::time_point granted_{};  ///< a time before the latest lease was granted
     clock::time_point good_until_{}, due_{};
     bool moves_ = false;
-    std::deque<std::pair<std::string, clock::time_point>> all_;  ///< and when each is over
+    std::deque<std::pair<std::string, clock::time_point>> all_;  ///< each lease, with a time at which it has ended
 };
 
 }  // namespace redlock::stores::etcd

@@ -71,13 +71,13 @@ std::optional<node_reply> transaction::hear(json::object const& answer, scope co
         return node_reply{.vote = vote::granted};
     case kind::upgrade:
     case kind::downgrade:
-        break;  // `can` keeps them away
+        break;  // `lease_node::can` refuses these
     }
     return node_reply{.untouched = true, .error = errc::unsupported};
 }
 
-// Of one key the steps stand by themselves, of several each key's are a transaction: their number at one place is
-// limited.
+// The steps of a single key are at the top level. Several keys have a nested transaction each, because etcd limits the
+// steps of a level.
 transaction_text transaction::of_each_key(transaction_text t, std::vector<std::vector<std::string>> then,
                                           std::vector<std::vector<std::string>> otherwise) const
 {
@@ -99,7 +99,7 @@ json::object const& transaction::of_key(json::object const& answer, std::size_t 
     return command().has_several_keys() ? inner(answer, i) : answer;
 }
 
-// Acquisition
+// Acquisition.
 
 std::vector<std::string> transaction::to_grant(std::string const& key, scope const& s) const
 {
@@ -119,7 +119,7 @@ std::vector<std::string> transaction::to_grant(std::string const& key, scope con
     return steps;
 }
 
-// A counter stays as it is then: nobody draws from it.
+// A denied acquisition does not change the counter, because no token is drawn from it.
 std::vector<std::string> transaction::to_deny(std::string const& key, bool wants, scope const& s) const
 {
     auto const& c = command();
@@ -195,9 +195,9 @@ taken_key transaction::taken_key_of(json::object const& answer, std::size_t i, s
     return k;
 }
 
-// Growth: first a look, then what follows from that, if it is still so.
+// Growth. The first transaction reads; the second one writes if nothing has changed since.
 
-// How many keys, from the first on, are free, or ours.
+// The number of keys before the first one that another holder has.
 std::size_t transaction::kept() const
 {
     auto const taken = std::find_if(seen_.begin(), seen_.end(), [](auto& k) { return k.revision != 0 && !k.ours; });
@@ -248,7 +248,7 @@ std::optional<node_reply> transaction::grown(json::object const& answer, scope c
     return std::nullopt;
 }
 
-// Tokens
+// Tokens.
 
 transaction_text transaction::raise(scope const& s) const
 {
@@ -284,9 +284,9 @@ std::optional<node_reply> transaction::raised(json::object const& answer)
     return std::nullopt;
 }
 
-// The others
+// Other commands.
 
-// That the lease goes on is enough: unless the lock is to last longer than ever before, nothing is written.
+// The lease keeps the key. The transaction writes only if the new ttl is longer than the stored one.
 transaction_text transaction::extend(scope const& s) const
 {
     auto const& c = command();
@@ -300,7 +300,7 @@ transaction_text transaction::extend(scope const& s) const
     return t;
 }
 
-// Than what is stored.
+// Whether the command's ttl is longer than the stored one.
 bool transaction::lasts_longer(std::string const& key, scope const& s) const
 {
     return s.ours->ttl({kit::leased::kind::lock, key, std::string(command().value)}) < command().ttl;

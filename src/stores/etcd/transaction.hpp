@@ -18,22 +18,23 @@ namespace redlock::stores::etcd {
 using kit::expiries;
 using kit::leased;
 
-/// So many keys go into one transaction, at the most: `etcd --max-txn-ops` is 128 if nobody changes it, and a key takes
-/// two conditions.
+/// The highest number of keys in one transaction. The default of `etcd --max-txn-ops` is 128, and a key takes two
+/// conditions.
 inline constexpr std::size_t keys_max = 50;
 
-/// What transactions are about.
+/// The settings that all transactions of a node share.
 struct scope {
     etcd::layout layout;
     std::string lease{};
-    std::chrono::milliseconds session{};  ///< for how long what somebody else has may last, if nobody knows better
+    /// The assumed remaining time of a lock whose key has a lease but no ttl, because another program wrote it.
+    std::chrono::milliseconds session{};
     kit::expiries const* ours = nullptr;
 };
 
-/** One command on its way: what to ask etcd next, and what the answer says.
+/** One command: the requests to etcd, and the meaning of the answers.
 
-    It is a transaction, to be a step of another one together with those of other commands, about other keys. Its
-    conditions are judged before anything is done.
+    Its request is a transaction. It becomes a step of a larger transaction, together with the requests of commands on
+    other keys. etcd evaluates all conditions before it carries out any step.
 */
 class transaction {
 public:
@@ -41,22 +42,21 @@ public:
 
     std::string text(scope const&) const;
 
-    /// Whether it may add to the database.
+    /// Whether the transaction may add to the database.
     bool adds(scope const&) const;
 
-    /// What it is answered to @ref text, as a transaction that was a step of another. Nothing: that was only a look,
-    /// and it must ask again.
+    /// The reply, from the answer to @ref text. Nothing: the transaction has only read, and must be sent again.
     std::optional<node_reply> hear(json::object const& answer, scope const&);
 
     std::shared_ptr<node_operation> operation;
-    bool alone = false;  ///< it was refused together with others
+    bool alone = false;  ///< etcd refused it together with others
 
 private:
-    /// What was there.
+    /// A key when the transaction read it.
     struct seen {
-        std::int64_t revision = 0;  ///< zero: nothing
+        std::int64_t revision = 0;  ///< zero: missing
         bool ours = false;
-        std::uint64_t counter = 0;  ///< likewise
+        std::uint64_t counter = 0;  ///< zero: missing
     };
 
     node_command const& command() const noexcept { return operation->command(); }
@@ -82,7 +82,7 @@ private:
     node_reply released(json::object const& answer) const;
     node_reply inspected(json::object const& answer, scope const&) const;
 
-    std::vector<seen> seen_;  ///< of one that has looked: of each key
+    std::vector<seen> seen_;  ///< each key, if the transaction has read them
 };
 
 inline std::shared_ptr<node_operation>& operation_of(transaction& t) { return t.operation; }

@@ -11,10 +11,10 @@
 
 namespace redlock::stores::etcd {
 
-/** What a manager wants to be told of, and what the server watches for that on one connection.
+/** The keys whose deletion the manager wants to know, and the watches of the server on one connection.
 
-    Who is told once is told no more until he asks again; the server goes on watching for a while, because that is
-    likely.
+    Each request of the manager gets one notification. The server goes on watching for a while after that, because the
+    manager will probably ask again.
 */
 class watches {
 public:
@@ -23,19 +23,19 @@ public:
 
     struct asked {
         std::vector<std::string> messages{};  ///< to the server
-        std::vector<std::string> changed{};   ///< names of what has been deleted already
+        std::vector<std::string> changed{};   ///< keys that were deleted already
     };
 
-    /// Who has been denied what was there at @p revision wants to be told.
+    /// An acquisition was denied by the keys of @p revision, and asks for notifications.
     asked denied(node_command const&, node_reply const&, std::int64_t revision, clock::time_point now);
 
-    /// The server says so of number @p id. @return the name; empty: nobody wants to know
+    /// The server has sent a deletion for the watch @p id. @return the key; empty: the manager has not asked for it
     std::string deleted(std::uint64_t id, std::int64_t revision);
 
-    /// The server watches it no more.
+    /// The server has ended the watch. @return as @ref deleted
     std::string ended(std::uint64_t id);
 
-    /// Messages about what nobody has asked about for a while.
+    /// Messages that end the watches for which the manager has not asked for a while.
     std::vector<std::string> tidy(clock::time_point now);
 
     /// There is a new connection.
@@ -45,7 +45,7 @@ private:
     struct watched {
         std::uint64_t id;
         bool asked = true;
-        std::int64_t changed = 0;  ///< the latest revision
+        std::int64_t changed = 0;  ///< the revision of the latest deletion
         clock::time_point used;
     };
 
@@ -57,7 +57,7 @@ private:
     std::map<std::uint64_t, std::string> names_;
 };
 
-/// A message to watch for the deletion of @p key after @p revision, as number @p id.
+/// A message that asks for deletions of @p key after @p revision, as watch number @p id.
 std::string watch_message(std::string_view key, std::uint64_t id, std::int64_t revision);
 
 }  // namespace redlock::stores::etcd

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "net/tls.hpp"
+#include "net/tls_settings.hpp"
 
 #include <redlock/error.hpp>
 
@@ -18,7 +18,7 @@ namespace redlock::stores::etcd {
 
 namespace asio = boost::asio;
 
-/// A stream of bytes to a server: TCP, with TLS or without. What Beast reads and writes.
+/// A stream of bytes to a server, over TCP with or without TLS. Boost.Beast reads and writes it.
 class wire {
 public:
     using executor_type = asio::any_io_executor;

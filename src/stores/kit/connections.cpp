@@ -14,11 +14,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds look_every = 1s;
-constexpr std::chrono::milliseconds request_life = 10min;  // of one whose backend cannot be looked for
-constexpr unsigned clean_every = 600;                      // looks
-constexpr std::size_t ask_each_within = 5;                 // looks
+constexpr std::chrono::milliseconds request_life = 10min;  // of a request whose backend cannot be checked
+constexpr unsigned clean_every = 600;                      // looks, i.e. seconds
+constexpr std::size_t ask_each_within = 5;                 // looks, i.e. seconds
 
-// A database recovers from its log at each start.
+// A database always has a log: it recovers from it at each start.
 core::log_state log_of(bool durable) { return {.complete = true, .synced = durable, .from_start = true}; }
 
 }  // namespace
@@ -74,7 +74,7 @@ session* connections::session_for(std::string_view text, clock::time_point now)
     return nullptr;
 }
 
-// One that is silent is still there, although others do its work: what was sent on it may be on its way.
+// A silent connection counts, too. Other connections do its work, but its last commands may still be on their way.
 bool connections::may_still_execute(std::uint32_t n) const
 {
     bool const is_there =
@@ -88,7 +88,7 @@ bool connections::silent(session const& link, clock::time_point now) const
     return since && now - *since > 2 * database_.timeout + look_every;
 }
 
-// A copy: who is told of something may close us.
+// A copy, because a callback may close this object.
 std::vector<std::shared_ptr<session>> connections::links() const
 {
     std::vector<std::shared_ptr<session>> all;
@@ -102,7 +102,7 @@ connections::place& connections::place_of(session& s)
     return *std::find_if(places_.begin(), places_.end(), [&](auto& p) { return p.link.get() == &s; });
 }
 
-// From one server to the next
+// Failover and restarts
 
 node_reply connections::check_server(session& s, introduction const& server)
 {
@@ -122,7 +122,7 @@ node_reply connections::check_server(session& s, introduction const& server)
     history_.greeted(server.system + ' ' + server.started, server.uptime, log_of(server.durable), clock::now());
     bool const restarted = !history_.same_server();
     if (restarted)
-        ended_.clear();  // with the server's processes
+        ended_.clear();  // the restart has ended all backends
     if (is_known && !is_copy)
         met_another_ = clock::now();
     if (server.since != server_.since)
@@ -152,9 +152,11 @@ void connections::cut_others(session const& s, node_reply const& why)
     }
 }
 
-// Another database has never heard of the locks of the one before, however old it is. A promoted standby may have
-// forgotten what it had not heard of, and tables that are made anew have forgotten all. A crash forgets only what was
-// not flushed.
+// Which locks a server may have lost:
+// - Another database never knew the locks of the previous one. Its own age does not matter.
+// - A promoted standby lacks the locks that were not replicated.
+// - New tables have no locks.
+// - A crash loses only locks that were not flushed.
 server_identity connections::identity_of(introduction const& server) const
 {
     auto const now = clock::now();
@@ -170,7 +172,7 @@ server_identity connections::identity_of(introduction const& server) const
     return begun;
 }
 
-// The first one listens, so it comes first.
+// The first session gets the notifications, so it connects before the others.
 void connections::open_others()
 {
     if (std::exchange(all_begun_, true))
@@ -211,8 +213,8 @@ void connections::down(session& s, bool was_up, node_reply why)
         if (auto const self = weak.lock(); !ec && self && !closed_ && !link->busy())
             link->open();
     });
-    if (was_up && s.server().started == server_.started)  // otherwise its backend is gone, and the number may be a
-                                                          // stranger's
+    // After a restart the backend is gone, and its number may belong to another client's backend.
+    if (was_up && s.server().started == server_.started)
         ended_.push_back({s.number, s.server().backend, now});
     if (&p == &places_.front() && notifies_.exchange(false))
         owner_.changes_missed();
@@ -220,7 +222,7 @@ void connections::down(session& s, bool was_up, node_reply why)
         return;
     if (ready_.exchange(false) && why.error == errc::node_unreachable) {
         log(log_level::warning, "connection lost: " + why.text);
-        trouble_ = {};  // wait for the outcome of the first attempt to come back
+        trouble_ = {};  // operations wait for the result of the first attempt to reconnect
     } else {
         set_trouble(std::move(why));
     }
@@ -238,17 +240,17 @@ void connections::notified(std::string_view what, std::int64_t by)
 {
     bool const is_own = std::any_of(places_.begin(), places_.end(),
                                     [by](auto& p) { return p.link->up() && p.link->server().backend.id == by; });
-    if (!is_own)  // who changes something is not told of it
+    if (!is_own)  // a manager needs no notification about its own changes
         owner_.notified(what);
 }
 
-// Soon after a connection that had worked for a while, then growing up to half a second; never in step with others.
+// Back-off with jitter. After a connection that was up for a while, the first pause is short.
 clock::duration connections::pause(unsigned failures)
 {
     return core::reconnection_pause(failures, std::generate_canonical<double, 53>(random_));
 }
 
-// Once a second
+// Checks once a second
 
 void connections::look_again_later()
 {
@@ -272,7 +274,7 @@ void connections::check_links()
             answering.push_back(link);
         }
     }
-    // At least one is asked at each look, however busy it is: a server that is never idle may be set to forget, too.
+    // At least one session asks at each look, even if it is busy: the settings of a busy server may change, too.
     auto const period = std::min(answering.size(), ask_each_within);
     for (std::size_t i = 0; i < answering.size(); ++i) {
         if (i % period == looks_ % period && answering[i]->up())
@@ -288,14 +290,14 @@ void connections::check_links()
         look_again_later();
 }
 
-// The server's settings may change while it is connected. A crash forgets what was not flushed under the last ones.
+// The server's settings may change during a connection. The last settings decide what a crash loses.
 void connections::durability_told(session const& s, bool durable)
 {
-    if (!closed_ && s.server().started == server_.started)  // otherwise the answer is of the life before
+    if (!closed_ && s.server().started == server_.started)  // not an answer from before a restart
         history_.looked(log_of(durable), clock::now());
 }
 
-// What a connection carried that has ended may still be executed, until its backend is gone.
+// After a connection has ended, the server may still execute its commands, until the backend is gone.
 void connections::end_earlier()
 {
     auto const up = std::find_if(places_.begin(), places_.end(), [](auto& p) { return p.link->up(); });

@@ -24,38 +24,40 @@
 
 namespace redlock::stores::kit {
 
-/// What a database node is made of.
+/// The parameters of a database node.
 struct database {
-    std::string name;  ///< for people: without user and password
-    std::string kind;  ///< such as "postgresql": what servers of this kind say of themselves is theirs alone
+    std::string name;  ///< for logs and messages: without user and password
+    std::string kind;  ///< such as "postgresql"; identities of servers are compared only within a kind
     std::size_t connections;
     std::chrono::milliseconds timeout;
-    /// Makes session @p i; the first one is to be notified of changes.
+    /// Makes session @p i. The first one gets the notifications about changes.
     std::function<std::shared_ptr<session>(asio::any_io_executor, std::size_t i, session::owner&)> make_session;
-    /// How long after the promotion of another server clients may go on with the one before, if they can see both.
+    /// The longest time after a failover in which clients that can reach both servers still use the old one.
     std::chrono::milliseconds heard_within{0};
-    /// So that clients are never in step with each other.
+    /// Seed of the jitter.
     std::minstd_rand::result_type seed = std::random_device()();
 };
 
-/** A few connections to one database, from the first use on: opened, opened again after growing pauses, given up when
-    nothing is answered on them, and judged by what their servers say of themselves.
+/** Keeps a few connections to one database from the first use on. It reconnects with back-off, ends connections that do
+    not answer, and decides from the servers' answers whether they may vote.
 
-    On the executor, but for what may be asked on any thread. Belongs to a node, which is kept alive by whoever calls.
+    All functions run on the executor, except those that are marked "any thread". The caller keeps the node alive, which
+    owns this object.
 
-    It is large because each of its decisions needs both the open connections and what earlier servers have said.
+    The class is large because each decision needs the open connections and the history of the servers.
 */
 class connections final : public session::owner {
 public:
     class owner {
     public:
         virtual void connected(server_identity const&) = 0;
-        /// A key, see @ref watches; empty: changes may have been missed.
+        /// A notification from the server: see @ref watches::heard.
         virtual void notified(std::string_view what) = 0;
+        /// Notifications may be lost.
         virtual void changes_missed() = 0;
-        /// What waits may be sent, or must hear of @ref trouble.
+        /// The owner can send waiting operations, or must complete them with @ref trouble.
         virtual void state_changed() = 0;
-        /// Once a second.
+        /// Called once a second.
         virtual void looked() = 0;
 
     protected:
@@ -64,22 +66,23 @@ public:
 
     connections(database, config const&, store_context, owner&);
 
-    /// @p self keeps this alive.
+    /// @param self keeps this object alive
     void start(asio::any_io_executor, std::weak_ptr<void> self);
-    void open();  ///< unless it has begun to
+    void open();  ///< further calls do nothing
     void close() { leave(&session::close); }
     void abandon() { leave(&session::abandon); }
 
     bool ready() const noexcept { return ready_.load(std::memory_order_relaxed); }        ///< any thread
-    bool notifies() const noexcept { return notifies_.load(std::memory_order_relaxed); }  ///< likewise
+    bool notifies() const noexcept { return notifies_.load(std::memory_order_relaxed); }  ///< any thread
 
-    /// The one that @p text belongs to, or, if that is away, another; null: there is none.
+    /// The session for commands with the value or key @p text. If that session is down or silent, another one. Null:
+    /// no session is up.
     session* session_for(std::string_view text, clock::time_point now);
 
-    /// Why no connection could be made; no error while it is not known.
+    /// Why no connection could be made. No error: the reason is not known yet.
     node_reply const& trouble() const noexcept { return trouble_; }
 
-    /// Whether the server may still carry out what was sent on connection @p n.
+    /// Whether the server may still execute commands that were sent on connection @p n.
     bool may_still_execute(std::uint32_t n) const;
 
     std::string const& name() const noexcept { return database_.name; }
@@ -93,7 +96,7 @@ private:
         clock::time_point up_since{};
     };
 
-    /// A connection that has ended, whose backend may not know it yet.
+    /// A connection that has ended. Its backend may still run.
     struct ended {
         std::uint32_t number;
         kit::backend backend;
@@ -132,13 +135,12 @@ private:
     bool begun_ = false, all_begun_ = false, closed_ = false;
     std::vector<place> places_;
     node_reply trouble_;
-    introduction server_;  ///< the latest
+    introduction server_;  ///< the latest answer
     core::server_history history_;
     server_identity identity_;
-    bool forgets_ = false;  ///< the line of history that it is in began with copies, or made anew: there may have been
-                            ///< other locks before
-    std::optional<clock::time_point> met_another_;  ///< when a database came in the place of another
-    bool unmet_ = false;                            ///< the manager has not heard of it yet
+    bool forgets_ = false;  ///< the current timeline began from a copy or with new tables, so locks may be lost
+    std::optional<clock::time_point> met_another_;  ///< when another database replaced the previous one
+    bool unmet_ = false;                            ///< the manager has not been informed of `identity_` yet
     std::uint32_t number_ = 0;                      ///< of the latest connection
     std::vector<ended> ended_;
     std::optional<timer> look_;

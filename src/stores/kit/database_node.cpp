@@ -14,10 +14,10 @@ namespace redlock::stores::kit {
 
 namespace {
 
-/** A database: its connections, and what is to be sent on them.
+/** A database as a node: its connections, and the operations that are sent on them.
 
-    Operations are sent as they come. What has one value goes on one connection, so that a release is carried out after
-    its acquisition.
+    The node sends operations at once. Operations with the same value use the same connection, so the server executes a
+    release after its acquisition.
 */
 class database_node final : public node, connections::owner, public std::enable_shared_from_this<database_node> {
 public:
@@ -98,7 +98,7 @@ private:
         bool const flush_all = std::exchange(flush_kept_, false)
                                || (!kept_.empty() && connections_.session_for({}, now));
         auto const kept = flush_all ? std::exchange(kept_, {}) : operations();
-        auto const queue = std::exchange(queue_, {});  // who completes may submit, or close us
+        auto const queue = std::exchange(queue_, {});  // a completion handler may submit operations, or close this node
         for (auto const* some : {&kept, &queue}) {
             for (auto const& o : *some)
                 send(o, now);
@@ -115,7 +115,7 @@ private:
             return o->complete({.untouched = true, .error = errc::node_unreachable});
         auto* const link =
             connections_.session_for(c.value.empty() && !c.keys.empty() ? std::string_view(c.key()) : c.value, now);
-        if (!link && connections_.trouble().error && c.what != kind::release)  // which is always wanted
+        if (!link && connections_.trouble().error && c.what != kind::release)  // a release is always needed
             return o->complete(connections_.trouble());
         if (!link)
             return kept_.push_back(std::move(o));
@@ -174,7 +174,7 @@ private:
         flush_soon();
     }
 
-    // What is not wanted any more goes, so that a server that stays away costs no memory.
+    // Drops withdrawn and late operations, so that a queue for an unreachable server does not grow.
     void looked() override
     {
         if (!kept_.empty())
@@ -185,7 +185,7 @@ private:
     node_events events_;
     bool closed_ = false, flush_due_ = false;
     operations queue_;
-    operations kept_;  ///< operations that wait for a connection; looked at when there may be one
+    operations kept_;  ///< operations that wait for a connection
     bool flush_kept_ = false;
     watches watches_;
     connections connections_;

@@ -11,9 +11,9 @@
 
 namespace redlock::stores::kit {
 
-// What the options of all databases have in common. Refusals are std::invalid_argument, without secrets.
+// The options that all databases share. Errors are std::invalid_argument; their texts contain no secrets.
 
-inline constexpr std::size_t table_max = 40;  ///< names of functions begin with it, and have 63 letters at most
+inline constexpr std::size_t table_max = 40;  ///< names of functions begin with it, and have at most 63 letters
 
 using kit::refuse;
 
@@ -21,7 +21,7 @@ std::size_t to_count(std::string_view name, std::string_view text);
 std::chrono::milliseconds to_timeout(std::string_view text);
 bool to_switch(std::string_view name, std::string_view text);
 
-/// @return false: it is none of the parameters that each database has
+/// @return false: @p name is not one of the shared options
 template <class Options>
 bool read_option(std::string_view name, std::string_view value, Options& o)
 {
@@ -36,19 +36,19 @@ bool read_option(std::string_view name, std::string_view value, Options& o)
     return true;
 }
 
-/// Whether @p text is lower-case letters, digits and '_', with no digit first.
+/// Whether @p text consists of lower-case letters, digits and '_', and does not begin with a digit.
 bool is_name(std::string_view text);
 
 void check(std::size_t connections, std::chrono::milliseconds timeout);
 
-/// What the addresses of people show of @p table.
+/// The part of a shown address that names the table. Empty for the default table.
 template <class Options>
 std::string shown_table(Options const& o)
 {
     return o.table == Options().table ? std::string() : "?table=" + o.table;
 }
 
-/// Checks options that a program has set. @p type: what they are called
+/// Checks options that a program has set. @param type the name of their class, for messages
 template <class Options>
 void check_defaults(Options const& o, void (*check)(Options const&), std::string const& type)
 {
@@ -59,7 +59,7 @@ void check_defaults(Options const& o, void (*check)(Options const&), std::string
     }
 }
 
-/// @p text without @p secrets, and in one line.
+/// @p text in one line, without @p secrets.
 std::string presentable(std::string text, std::initializer_list<std::string_view> secrets);
 
 }  // namespace redlock::stores::kit

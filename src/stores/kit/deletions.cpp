@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto again_after = 100ms;  // what could not be deleted
+constexpr auto again_after = 100ms;  // after a failed deletion
 
 }  // namespace
 
@@ -27,10 +27,8 @@ public:
     }
 
     node_command const& command() const noexcept override { return command_; }
-    bool withdrawn() const noexcept override
-    {
-        return !known_->knows(what_) || known_->until(what_) > clock::now();
-    }  // it may have been extended
+    // An extension withdraws the deletion.
+    bool withdrawn() const noexcept override { return !known_->knows(what_) || known_->until(what_) > clock::now(); }
     void mark_sent(std::uint32_t connection) noexcept override { sent_on_ = connection; }
     std::uint32_t sent_on() const noexcept override { return sent_on_; }
     std::uint32_t unanswered_on() const noexcept override { return 0; }

@@ -13,17 +13,17 @@
 
 namespace redlock::stores::kit {
 
-/// Deletes what has expired, by commands like those of a manager.
+/// Deletes expired keys, with the same commands as a manager.
 class deletions : public std::enable_shared_from_this<deletions> {
 public:
-    /// @p submit: hands a command over.
+    /// @param submit gives a command to the driver
     deletions(asio::any_io_executor e, std::shared_ptr<expiries> all,
               std::function<void(std::shared_ptr<node_operation>)> submit)
         : expiries_(std::move(all)), submit_(std::move(submit)), timer_(std::move(e))
     {
     }
 
-    /// What expires next may have changed.
+    /// Sets the timer to the next expiry. Call it after each change of the expiries.
     void plan();
 
     void stop();  ///< for ever
@@ -34,7 +34,7 @@ private:
     void begin();
 
     std::shared_ptr<expiries> const expiries_;
-    std::function<void(std::shared_ptr<node_operation>)> submit_;  ///< empty: it has stopped
+    std::function<void(std::shared_ptr<node_operation>)> submit_;  ///< empty: stopped
     asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor> timer_;
 };
 

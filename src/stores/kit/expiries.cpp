@@ -113,7 +113,7 @@ void expiries::note(node_command const& c, node_reply& r, clock::time_point sent
 
 void expiries::note_denied(node_command const& c, node_reply const& r)
 {
-    // Who wins or gives up says so before that.
+    // The client deletes its entry when it wins or gives up, so this expiry is only a safeguard.
     auto const wished = [&](std::string const& key, std::chrono::milliseconds remaining) {
         extend(wish_of(key, c), clock::now() + std::max(remaining, c.ttl) + core::wanted_life, core::wanted_life);
     };

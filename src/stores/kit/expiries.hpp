@@ -14,7 +14,7 @@
 
 namespace redlock::stores::kit {
 
-/// What a node has under its lease and must delete itself when its time is over, because the lease goes on.
+/// A key under a node's lease. The node must delete it after its ttl, because the lease lives longer.
 struct leased {
     enum class kind { lock, wish };
     kind what;
@@ -24,25 +24,26 @@ struct leased {
     auto operator<=>(leased const&) const = default;
 };
 
-/// Until when each of them stays.
+/// The expiry times of the keys under a node's lease.
 class expiries {
 public:
-    /// Never shortens. @p ttl: as it is stored, of a wish any; zero: it may not be there.
+    /// Adds a key or prolongs it; never shortens it. @param ttl the stored ttl of a lock; zero: the key may be missing
     void extend(leased const&, clock::time_point until, std::chrono::milliseconds ttl);
     void forget(leased const&);
     void clear();
 
     bool knows(leased const& l) const { return known_.contains(l); }
-    clock::time_point until(leased const&) const;        ///< the minimum: it is not known
-    std::chrono::milliseconds ttl(leased const&) const;  ///< zero: likewise
+    clock::time_point until(leased const&) const;        ///< the minimum: unknown key
+    std::chrono::milliseconds ttl(leased const&) const;  ///< zero: unknown key
 
-    clock::time_point next() const;                                         ///< the maximum: there is nothing
-    std::vector<leased> take_due(clock::time_point now);                    ///< each once, until it is kept again
-    std::vector<std::string> locks() const;                                 ///< their keys
-    std::vector<leased> after(leased const* last, std::size_t most) const;  ///< the next ones in any order; null: the
-                                                                            ///< first
+    clock::time_point next() const;                       ///< the maximum: there is no key
+    std::vector<leased> take_due(clock::time_point now);  ///< expired keys, each only once until it is kept again
+    std::vector<std::string> locks() const;               ///< the keys of the locks
+    /// Up to @p most keys that follow @p last in a fixed order. Null: the first keys.
+    std::vector<leased> after(leased const* last, std::size_t most) const;
 
-    /// What follows from an answer to a command that was sent then. Of what we have it is known here how long it lasts.
+    /// Takes over the effects of a command. It also sets the remaining time in an inspection of one of our own locks.
+    /// @param sent when the command was sent
     void note(node_command const&, node_reply&, clock::time_point sent);
 
 private:

@@ -10,13 +10,13 @@
 
 namespace redlock::stores::kit {
 
-/// What was heard of servers that number their changes, and whether they remember that.
+/// The history of servers that number their changes. It shows whether they have lost changes.
 class history {
 public:
-    /// There is a new connection. @p change: the latest
+    /// A new connection. @param change the number of the latest change
     void note_connection(std::string id, std::int64_t change, clock::time_point now)
     {
-        if (change < change_ || (!id_.empty() && id != id_))  // a backup, or data that was deleted
+        if (change < change_ || (!id_.empty() && id != id_))  // restored from a backup, or the data was deleted
             identity_ = {.durable = false, .restarted = true, .began = now};
         id_ = std::move(id);
         change_ = change;
@@ -28,7 +28,7 @@ public:
 
 private:
     std::string id_;
-    std::int64_t change_ = 0;  ///< the latest
+    std::int64_t change_ = 0;  ///< number of the latest change
     server_identity identity_;
 };
 

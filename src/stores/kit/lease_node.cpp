@@ -37,7 +37,8 @@ bool lease_node::can(node_command const& c) const noexcept
     return !c.any && !c.is_shared() && c.keys.size() <= settings_.keys_max;
 }
 
-// What was sent before is on condition that its connection counts.
+// Each command has the condition that its connection is the current one. So only commands of this connection can still
+// have an effect.
 bool lease_node::may_still_execute(std::uint32_t connection) const
 {
     return !ready() || connection == members_.connection();
@@ -138,7 +139,7 @@ void lease_node::down(node_reply why)
     if (was_ready) {
         settings_.log(log_level::warning, "connection lost: " + why.text);
         trouble_ = {};
-        tell({});  // whatever would have been told is lost
+        tell({});  // notifications that were on their way are lost
     } else if (members_.all_failed()) {
         if (trouble_.error != why.error)
             settings_.log(log_level::warning, why.error.message() + ": " + why.text);
@@ -155,7 +156,7 @@ void lease_node::lost(std::string_view what)
                   fmt::format("the {} has ended, and all locks with it; there were {}", what, keys.size()));
     expiries_->clear();
     if (ready())
-        members_.stay();  // only the session is missing
+        members_.stay();  // the server works; only the session has ended
     for (auto const& key : keys)
         tell(key);
 }
@@ -196,7 +197,7 @@ void lease_node::tell(std::string const& name)
         events_.changed(name);
 }
 
-// Once a second.
+// Runs once a second.
 asio::awaitable<void> lease_node::run_every_second(std::shared_ptr<lease_node> self)
 {
     for (auto& n = *self; !n.closed_;) {

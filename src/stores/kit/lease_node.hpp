@@ -30,55 +30,57 @@ namespace redlock::stores::kit {
 
 using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
 
-/// What a kind of store does itself: how it talks to one of its servers, and what it sends. On the executor.
+/// The code for one kind of store: it connects to a server, and encodes commands. All functions run on the executor.
 class driver {
 public:
     virtual ~driver() = default;
 
-    /// Connects to a server, until the connection ends. @return why it has ended
+    /// Connects to a server, and returns when the connection has ended. @return why it has ended
     virtual asio::awaitable<node_reply> visit(std::size_t member) = 0;
 
     virtual void add(operation) = 0;
 
-    /// There is a connection, and perhaps something to send on it.
+    /// Sends waiting operations. There is a connection.
     virtual void send() = 0;
 
     /// See @ref pending_queue::refuse.
     virtual void refuse(node_reply const& trouble, bool all, finished& over) = 0;
 
-    /// Once a second, while there is a connection.
+    /// Called once a second while there is a connection.
     virtual void tidy() {}
 
-    /// There is no connection any more: what was sent on it, and was not answered, is over.
+    /// The connection has ended. Completes the operations that were sent and are not answered.
     virtual void disconnected(node_reply const& why) = 0;
 
-    /// Ends the connection at once; all operations are over. If @p is_idle and nothing is under way, the session ends.
+    /// Ends the connection at once, and moves all operations to @p over. If @p is_idle and no operation is under way,
+    /// the driver also ends the session.
     virtual void close(bool is_idle, finished& over) = 0;
 
-    /// Ends without touching what belongs to the context.
+    /// Like @ref close, but the execution context is being destroyed: only drops what refers to it.
     virtual void abandon() = 0;
 };
 
-/// What a node with leases is made of.
+/// The parameters of a node with leases.
 struct lease_settings {
-    std::string name;          ///< for people: without user and password
-    std::string_view kind;     ///< "etcd"
-    std::string_view servers;  ///< what they are called together, such as "cluster"
-    std::size_t members = 1;   ///< how many servers there are
-    std::size_t keys_max = 0;  ///< of one command
+    std::string name;          ///< for logs and messages: without user and password
+    std::string_view kind;     ///< such as "etcd"
+    std::string_view servers;  ///< the word for all servers together in messages, such as "cluster"
+    std::size_t members = 1;   ///< number of servers
+    std::size_t keys_max = 0;  ///< most keys of one command
     std::chrono::milliseconds timeout{};
     store_context context{};
     std::function<void(log_level, std::string_view)> log{};  ///< see @ref logger
-    /// So that clients are never in step with each other.
+    /// Seed of the jitter.
     std::minstd_rand::result_type seed = std::random_device()();
 };
 
-/// What logs for the node with this name. It can always be called.
+/// A log function for the node with this name. It is never empty.
 std::function<void(log_level, std::string_view)> logger(config const&, std::string name);
 
-/** A node whose locks end with its session or lease: one session, one server at a time, and what is to be sent.
+/** A node whose locks end with its session or lease.
 
-    It connects to one server after the other. It remembers what it has under its lease, and deletes that in time.
+    It has one session, and uses one server at a time. If a connection ends, it connects to the next server. It deletes
+    expired keys itself, because its lease lives longer.
 */
 class lease_node final : public node, public std::enable_shared_from_this<lease_node> {
 public:
@@ -95,29 +97,29 @@ public:
     void close() override;
     void abandon() override;
 
-    // For the driver.
+    // The functions below are for the driver.
 
     std::shared_ptr<kit::expiries> const& expiries() const noexcept { return expiries_; }
     std::uint32_t next_connection() noexcept { return members_.next_connection(); }
     std::uint32_t connection() const noexcept { return members_.connection(); }
 
-    /// The servers are those with this @p id, and their latest change is this one.
-    /// @return with an error: why they must not vote
+    /// The driver has connected to the servers with this @p id, and the number of their latest change.
+    /// @return with an error: why the servers must not vote
     node_reply check_server(std::string const& id, std::int64_t change);
     void heard(std::int64_t change) { history_.heard(change); }
 
-    /// The connection counts, and the servers are fit to vote. @p words: to log
+    /// The connection is up, and the servers may vote. @param words text for the log
     void up(std::string_view words);
 
-    /// The session has ended, and all locks with it. @p what: "lease"
+    /// The session has ended, and all locks with it. @param what the word for the session, such as "lease"
     void lost(std::string_view what);
 
     void flush_soon();
 
-    /// What follows from a reply to a command that was sent then, for what the node has under its lease.
+    /// Updates the expiries with the reply to a command. @param sent when the command was sent
     void note(node_command const&, node_reply&, clock::time_point sent);
 
-    /// A key has changed. Empty: changes may have been missed.
+    /// Notifies the manager that a key has changed. Empty: changes may have been missed.
     void tell(std::string const& name);
 
 private:
@@ -141,8 +143,8 @@ private:
     std::optional<timers> timers_;
     std::atomic<bool> ready_{false};
     bool begun_ = false, closed_ = false, flush_due_ = false;
-    bool refuse_all_ = false;  ///< the next refusal also looks at what earlier ones kept
-    node_reply trouble_;       ///< why no connection could be made; no error while it is not known
+    bool refuse_all_ = false;  ///< the next refusal includes operations that earlier ones kept
+    node_reply trouble_;       ///< why no connection could be made; no error: not known yet
     std::unique_ptr<driver> const driver_;
 };
 

@@ -31,7 +31,7 @@ member read_member(std::string_view text, dialect const& d)
         m.host = text.substr(1, std::min(end, text.size()) - 1);
         port = text.substr(std::min(end, text.size() - 1) + 1);
         if (end == text.npos || !net::is_v6_address(m.host))
-            refuse("what stands in brackets is no IPv6 address");
+            refuse("the text in brackets is not an IPv6 address");
     } else {
         auto const colon = std::min(text.find(':'), text.size());
         m.host = text.substr(0, colon);
@@ -41,7 +41,7 @@ member read_member(std::string_view text, dialect const& d)
         if (m.host.empty())
             refuse("it names no host");
         if (!net::is_host_name(m.host))
-            refuse("a host is neither a name nor an address; what is special in user and password must be "
+            refuse("a host is neither a name nor an address; special characters in user and password must be "
                    "percent-encoded");
     }
     auto const number = port.starts_with(':') ? net::to_number(port.substr(1), 1, 65'535) : std::nullopt;
@@ -63,7 +63,7 @@ location read_parts(std::string_view url, dialect const& d)
         l.user = decode(net::take(password, ":"), d);
         l.password = decode(password, d);
         if (l.user.empty() || l.password.empty())
-            refuse(fmt::format("before '@' must stand a user and a password: {}user:password@host", d.scheme));
+            refuse(fmt::format("there must be a user and a password before '@': {}user:password@host", d.scheme));
         hosts.remove_prefix(at + 1);
     }
     l.path = decode(path, d);

@@ -11,24 +11,24 @@
 
 namespace redlock::stores::kit {
 
-/// The servers that are one store: which one the node talks to, which one is next, and the number of the connection.
+/// Chooses among the servers of one store: the current server, the next one, and the pause before it.
 class members {
 public:
-    /// @p seed: of the pauses
+    /// @param seed of the jitter
     members(std::size_t count, std::minstd_rand::result_type seed) : count_(count), random_(seed) {}
 
     std::size_t present() const noexcept { return at_; }
 
-    /// Of the latest connection. It is not 0.
+    /// The number of the latest connection. 0: there was none.
     std::uint32_t connection() const noexcept { return connection_; }
     std::uint32_t next_connection() noexcept { return connection_ = connection_ + 1 == 0 ? 1 : connection_ + 1; }
 
     void up() { up_since_ = clock::now(); }
 
-    /// The connection ends, but its server may be of use again at once.
+    /// The connection ends, but the next connection uses the same server.
     void stay() noexcept { stay_ = true; }
 
-    /// The connection has ended, or there was none.
+    /// The connection has ended, or could not be made.
     void leave()
     {
         auto const lasted = up_since_ ? clock::now() - *up_since_ : clock::duration(0);
@@ -38,10 +38,10 @@ public:
         stay_ = false;
     }
 
-    /// Whether none of them was of use.
+    /// Whether all servers have failed, one after the other.
     bool all_failed() const noexcept { return failures_ >= count_; }
 
-    /// How long to wait before the next one: not at all, as long as not all have failed.
+    /// The pause before the next connection. Zero, unless all servers have failed.
     clock::duration pause()
     {
         if (!all_failed())

@@ -20,30 +20,30 @@ namespace redlock::stores::kit {
 
 using operation = std::shared_ptr<node_operation>;
 
-/// Operations that are over, to be completed when nothing of the node is being changed.
+/// Finished operations with their replies. The node completes them last, because a handler may call the node.
 using finished = std::vector<std::pair<operation, node_reply>>;
 
 void complete(finished);
 
-/// How many keys a command may have.
+/// The most keys that a command may have.
 struct key_limit {
-    std::string_view store{};  ///< "etcd"
+    std::string_view store{};  ///< such as "etcd"
     std::size_t keys_max = static_cast<std::size_t>(-1);
 };
 
-/// The reply to an operation that needs no server.
+/// The reply to an operation, if no server is needed for it.
 std::optional<node_reply> answer_at_once(node_operation const&, key_limit const&, clock::time_point now);
 
-/// The reply to an operation that cannot wait for a connection. If the trouble is known, only what deletes can wait.
+/// The reply to an operation, if it cannot wait for a connection. If the trouble is known, only deletions can wait.
 std::optional<node_reply> refuse_to_wait(node_operation const&, node_reply const& trouble, clock::time_point now);
 
 inline operation& operation_of(operation& o) { return o; }
 
-/** Operations that are not sent yet, and the keys of those that are.
+/** Operations that are not sent yet, and the keys of operations that are under way.
 
-    Operations about one key are carried out one after the other, in the order in which they came. Each @p Item stands
-    in a queue for each of its keys, so thousands of operations cost nothing until it is their turn. `operation_of`
-    returns the operation of an item.
+    Operations with a common key run one after the other, in the order of their arrival. There is a queue for each key,
+    and an @p Item is in the queues of all its keys. So a blocked operation costs no time until it is the first in all
+    its queues. `operation_of` returns the operation of an item.
 */
 template <class Item>
 class pending_queue {
@@ -52,7 +52,7 @@ public:
 
     void add(operation o) { fresh_.emplace_back(std::move(o)); }
 
-    /// The first one that can be sent now. Null: there is none. What needs no server is over.
+    /// The first item that can be sent now. Null: there is none. Operations that need no server go to @p over.
     Item* front(clock::time_point now, finished& over)
     {
         for (auto& i : std::exchange(fresh_, {}))
@@ -68,7 +68,7 @@ public:
         return nullptr;
     }
 
-    /// Removes it, and marks its keys as under way.
+    /// Removes the item that @ref front returned, and marks its keys as under way.
     Item take_front()
     {
         auto& e = ready_.front();
@@ -79,7 +79,7 @@ public:
         return item;
     }
 
-    /// All that can be sent now.
+    /// Takes all items that can be sent now.
     std::vector<Item> take(clock::time_point now, finished& over)
     {
         std::vector<Item> all;
@@ -95,7 +95,7 @@ public:
         return q != queues_.end() && !q->second.front();
     }
 
-    /// The operation is not under way any more.
+    /// Ends an operation that was under way, so that the next ones for its keys can be sent.
     void free(node_operation const& o)
     {
         for (auto const& key : o.command().keys) {
@@ -104,10 +104,11 @@ public:
         }
     }
 
-    /// Adds what was taken before all others. None of its keys may be under way.
+    /// Puts a taken item back in front of all others. Its keys must not be under way.
     void put_back(Item i) { enter(std::move(i), true); }
 
-    /// There is no connection. What cannot wait for one is over. @p all: also of those that earlier calls have kept.
+    /// There is no connection: moves the operations that cannot wait for one to @p over.
+    /// @param all includes operations that earlier calls have kept
     void refuse(node_reply const& trouble, bool all, finished& over)
     {
         auto const is_refused = [&, now = clock::now()](Item& i) {
@@ -132,7 +133,7 @@ public:
         }
     }
 
-    /// Removes and returns all that wait. The keys under way are forgotten.
+    /// Removes and returns all waiting items, and forgets which keys are under way.
     std::vector<Item> take_all()
     {
         std::vector<Item> all;
@@ -148,7 +149,7 @@ public:
 private:
     struct entry;
     using entries = std::list<entry>;
-    using queue = std::list<entry*>;  ///< of one key; null: it is under way
+    using queue = std::list<entry*>;  ///< of one key; null: the key is under way
     using queues = std::map<std::string, queue, std::less<>>;
 
     struct place {
@@ -158,7 +159,7 @@ private:
     struct entry {
         Item item;
         std::vector<place> places{};
-        std::size_t behind = 0;  ///< in how many queues it is not the first
+        std::size_t behind = 0;  ///< number of queues in which it is not the first
         typename entries::iterator self{};
     };
 
@@ -210,7 +211,7 @@ private:
     key_limit limit_;
     std::vector<Item> fresh_;  ///< in no queue yet
     queues queues_;
-    entries ready_, blocked_;  ///< whether they are the first in all their queues
+    entries ready_, blocked_;  ///< ready: items that are the first in all their queues
 };
 
 }  // namespace redlock::stores::kit

@@ -23,48 +23,48 @@ namespace redlock::stores::kit {
 
 using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
 
-/// A process or thread of the server that carries out what one connection asks for.
+/// The process or thread of the server that executes the commands of one connection.
 struct backend {
-    std::int64_t id = 0;  ///< 0: not known
-    std::string since{};  ///< a number is used again
-    bool lent = false;    ///< by a pooler, which may give it to others later: not ours to end
+    std::int64_t id = 0;  ///< 0: unknown
+    std::string since{};  ///< its start, because the server reuses ids
+    bool lent = false;    ///< a pooler lends it and may give it to other clients, so the client must not end it
     friend bool operator==(backend const&, backend const&) = default;
 };
 
-/// Why a connection must not vote if a pooler gives its server process to others, and the address does not say so.
+/// The reply if a pooler shares a backend between clients, and the address does not mention a pooler.
 node_reply shared_backend();
 
-/// Why the server of an earlier timeline must not vote.
+/// The reply if a server is of an earlier timeline, i.e. another server was promoted.
 node_reply replaced();
 
-/// What a server says of itself.
+/// The server's answers at the beginning of a connection.
 struct introduction {
     kit::backend backend{};
-    std::string system{};       ///< the same for all copies of one database; empty: it does not tell
-    std::int64_t timeline = 0;  ///< grows with each promotion
-    std::string started{};      ///< when, or another word for one life of the server
-    bool durable = false;       ///< it loses nothing that it has confirmed
-    bool forgot = false;  ///< it was a copy before this timeline, or its tables were others: there may have been locks
-    std::string since{};  ///< when the timeline, or its tables, began: before, there may have been locks that are
-                          ///< forgotten
-    std::chrono::milliseconds age{0};     ///< for how long that is
-    std::chrono::milliseconds uptime{0};  ///< for how long the server has been running
+    std::string system{};                 ///< equal for all copies of one database; empty: unknown
+    std::int64_t timeline = 0;            ///< grows with each promotion
+    std::string started{};                ///< time of the start, or another word for one life of the server
+    bool durable = false;                 ///< the server never loses a confirmed change
+    bool forgot = false;                  ///< earlier locks may be lost: the server was a copy, or its tables are new
+    std::string since{};                  ///< when the timeline, or its tables, began
+    std::chrono::milliseconds age{0};     ///< time since `since`
+    std::chrono::milliseconds uptime{0};  ///< time since the server's start
 };
 
-/** One connection to a database server. Commands are sent as they come, and carried out in their order.
+/** One connection to a database server. It sends commands at once; the server executes them in their order.
 
-    Used as a std::shared_ptr, on the executor. Nothing of its owner is called from within a call by that.
+    The object is owned by std::shared_ptr. All functions run on the executor. A session never calls its owner from
+    within a call by the owner.
 */
 class session {
 public:
     class owner {
     public:
-        /// The server could vote, as far as is known here. @return with an error: why it must not
+        /// Called after a successful greeting. @return with an error: why the server must not vote
         virtual node_reply check_server(session&, introduction const&) = 0;
         virtual void up(session&) = 0;
-        /// It is not connected; @p was_up: not any more. All that was asked has been answered.
+        /// The connection has ended, or (not @p was_up) could not be made. All commands have their replies.
         virtual void down(session&, bool was_up, node_reply why) = 0;
-        /// See @ref watches::heard. @p by: the backend that has changed it.
+        /// See @ref watches::heard. @param by id of the backend that made the change
         virtual void notified(std::string_view what, std::int64_t by) = 0;
         virtual void log(log_level, std::string const& what) const = 0;
 
@@ -74,40 +74,43 @@ public:
 
     virtual ~session() = default;
 
-    /// Connects. Once it is down it may be opened again.
+    /// Connects. When the connection has ended, it can be called again.
     virtual void open() = 0;
-    virtual void close() = 0;    ///< at once; what was asked is answered, and the owner hears of nothing any more
-    virtual void abandon() = 0;  ///< without a word
-    virtual void cut(node_reply why) = 0;  ///< ends a connection that is no good
+    /// Completes all commands, and ends the connection at once. The owner gets no more calls.
+    virtual void close() = 0;
+    /// Like @ref close, but sends nothing to the server and completes no commands.
+    virtual void abandon() = 0;
+    /// Ends a faulty connection.
+    virtual void cut(node_reply why) = 0;
 
     virtual bool up() const noexcept = 0;
-    virtual bool busy() const noexcept = 0;  ///< up, or on the way
+    virtual bool busy() const noexcept = 0;  ///< up, or connecting
     virtual bool notifies() const noexcept { return false; }
     virtual introduction const& server() const noexcept = 0;
 
-    /// Since when the oldest question is unanswered.
+    /// When the oldest unanswered command was sent.
     virtual std::optional<clock::time_point> waiting_since() const = 0;
 
-    /// @p done: with an unknown vote and `connection_lost`, if there is no connection, or it ends first.
+    /// Executes a command. @param done gets an unknown vote and `connection_lost` if there is no connection, or it ends
     virtual void carry_out(node_command const&, bool tombstone, std::function<void(node_reply)> done) = 0;
 
-    /// Ends what an earlier connection has left on the server. @p done: whether it is gone.
+    /// Ends the backend of an earlier connection. @param done gets whether the backend is gone
     virtual void end(backend const&, std::function<void(bool)> done) = 0;
 
-    /// Asks whether the server would still remember all if it were killed. @p done: not called if it does not say.
+    /// Asks whether the server would keep all changes if it were killed now. Without an answer, @p done is not called.
     virtual void ask_durability(std::function<void(bool durable)> done) = 0;
 
-    /// Deletes what nobody needs any more.
+    /// Deletes expired rows.
     virtual void clean() = 0;
 
-    std::uint32_t number = 0;  ///< the owner's, of the present connection or the one before
+    std::uint32_t number = 0;  ///< set by the owner: number of the current connection, or of the last one
 };
 
-/// Lets nothing that is written to @p socket reach the server any more. This may be a fork: what is said here would
-/// reach the server as the parent's word.
+/// Makes sure that nothing that is written to @p socket reaches the server. In a forked child, a library's goodbye on
+/// the inherited socket would end the parent's connection.
 void silence(int socket);
 
-/// What sessions over the client libraries of all databases share: the way from `open` to the end, and its time limits.
+/// The common part of sessions over client libraries: states, timeouts, and name resolution.
 class client_session : public session, public std::enable_shared_from_this<client_session> {
 public:
     void open() final;
@@ -123,11 +126,11 @@ protected:
     client_session(asio::any_io_executor, std::chrono::milliseconds connect_timeout, owner&);
 
     virtual void connect() = 0;
-    virtual void disconnect() = 0;     ///< at once; also what is not connected
-    virtual void go_silent() = 0;      ///< forgets all questions, and says no more to the server
-    virtual void tell_all_lost() = 0;  ///< answers all questions
+    virtual void disconnect() = 0;     ///< at once, even while connecting
+    virtual void go_silent() = 0;      ///< drops all commands, and sends nothing more to the server
+    virtual void tell_all_lost() = 0;  ///< completes all commands with `connection_lost`
 
-    /// @p f of the present connection: it keeps this alive, and is not called after the end.
+    /// Wraps a handler: it keeps this object alive, and does nothing after the end of the current connection.
     template <class F>
     auto in_this_life(F f)
     {
@@ -139,28 +142,30 @@ protected:
 
     using address_handler = std::function<void(std::vector<std::string> const&, std::string const& why_none)>;
 
-    /// @p then gets the addresses of @p host, or why there are none. The libraries would block here.
+    /// Resolves @p host. @param then gets the addresses, or why there are none. (The libraries' own lookup blocks.)
     void look_up(std::string const& host, address_handler then);
 
-    /// Ends the connection, unless it is up by then.
+    /// Ends the connection after this time, unless it is up by then.
     void set_limit(std::chrono::milliseconds);
-    void after(std::chrono::milliseconds, std::function<void()> then);  ///< in place of a limit
+    /// Calls @p then after this time. It replaces the limit.
+    void after(std::chrono::milliseconds, std::function<void()> then);
 
     void greeting() { state_ = state::greeting; }
     bool is_greeting() const noexcept { return state_ == state::greeting; }
-    std::uint64_t life() const noexcept { return life_; }  ///< each connection has another
+    std::uint64_t life() const noexcept { return life_; }  ///< different for each connection
 
-    /// The server could vote. @return whether it is up now
+    /// The greeting succeeded. @return whether the session is up now
     bool admit(introduction);
 
-    /// Calls @p done. If the tables are gone, the next connection makes them, or says what is missing.
+    /// Calls @p done. If the tables are gone, it reconnects: the next connection makes them, or reports what is
+    /// missing.
     void deliver(std::function<void(node_reply)> const& done, node_reply);
 
-    void refuse(error_code, std::string why);  ///< ends a connection, on which nothing was done
+    void refuse(error_code, std::string why);  ///< cuts the connection, and gives the error to the owner
 
     asio::any_io_executor executor_;
     std::chrono::milliseconds const connect_timeout_;
-    owner* owner_;  ///< null after the end
+    owner* owner_;  ///< null after close or abandon
 
 private:
     enum class state { down, connecting, greeting, up };

@@ -16,7 +16,7 @@ namespace {
 using command = node_command;
 using form = parameter::form;
 
-// What steps get
+// Parameters of steps
 
 using put = parameter (*)(command const&, bool tombstone);
 constexpr put value = [](command const& c, bool) -> parameter { return {form::bytes, c.value}; };
@@ -41,7 +41,7 @@ constexpr put alone = [](command const& c, bool) -> parameter { return {form::fl
 constexpr put tombstone = [](command const&, bool on) -> parameter { return {form::tombstone, {}, on}; };
 constexpr put watch = [](command const& c, bool) -> parameter { return {form::watch, {}, c.watch}; };
 
-// What they answer
+// Columns of answers
 
 bool is_on(std::string const& text) { return text == "t" || to_integer(text) != 0; }
 
@@ -76,9 +76,9 @@ constexpr condition any_key = [](command const& c) { return c.any; };
 
 struct step {
     command::kind what;
-    condition fits;  // the first step that fits
+    condition fits;  // a command uses the first step that fits
     std::string_view name;
-    put parameters[8];  // behind the keys; up to a null
+    put parameters[8];  // those that follow the keys, ended by a null
     get columns[7];
 };
 
@@ -198,7 +198,7 @@ node_reply interpret(command const& c, rows const& all, taken_keys (*taken)(cell
     if (c.what == command::kind::inspect && all.empty())
         return {.vote = vote::denied};
     if (c.what != command::kind::inspect && all.size() != 1)
-        return {.error = errc::unexpected_reply, .text = fmt::format("a {} of ours did not answer with one row", step)};
+        return {.error = errc::unexpected_reply, .text = fmt::format("the {} did not return exactly one row", step)};
     node_reply reply{.vote = vote::granted};
     std::size_t column = 0;
     for (auto const* read = step_for(c).columns; *read; ++read)

@@ -10,45 +10,46 @@
 
 namespace redlock::stores::kit {
 
-/// @p text with @p table in the place of the default's name.
+/// Replaces the default name of the table in @p text with @p table.
 std::string for_table(std::string_view text, std::string_view table);
 
 std::string in_hex(std::string_view bytes);
 std::string from_hex(std::string_view digits);
 
-/// Up to @p mark, which is taken away, too; all of it if there is none.
+/// Removes and returns the text up to @p mark, and removes the mark. Without a mark: all of the text.
 std::string_view take(std::string_view& rest, char mark);
 
 std::int64_t to_integer(std::string_view text);
 
-/// One of the values that a step gets behind the keys.
+/// A parameter of a step (a stored function or procedure). The parameters follow the keys.
 struct parameter {
-    /// The last two are flags that not all databases take.
+    /// `tombstone` and `watch` are flags that not all databases take.
     enum class form { null, bytes, number, flag, tombstone, watch };
     form is = form::null;
     std::string_view bytes{};
     std::int64_t number = 0;
 };
 
-/// The name of the function or procedure that carries out @p command, without the name of the table.
+/// The name of the function or procedure that executes @p command, without the name of the table.
 std::string_view step_of(node_command const& command) noexcept;
 
-/// Its parameters, in their order. @p tombstone: of a release: leave one.
+/// The parameters of that step, in their order. @param tombstone a release leaves a tombstone
 std::vector<parameter> parameters_of(node_command const& command, bool tombstone);
 
-using cells = std::vector<std::string>;  ///< of one row; what is null is empty
+using cells = std::vector<std::string>;  ///< of one row; a null is an empty text
 using rows = std::vector<cells>;
 using taken_keys = decltype(node_reply::taken);
 
-/// Empty behind the last column.
+/// A cell of @p row. Empty if there is no such column.
 std::string const& cell(cells const& row, std::size_t column);
 
-/// Of the first row; empty if there is none.
+/// A cell of the first row. Empty if there is no such row or column.
 std::string const& cell(rows const&, std::size_t column);
 std::int64_t integer(rows const&, std::size_t column);
 
-/// What an answer to @p command says. @p taken reads the last columns of an acquisition: the keys that others hold.
-/// @p step: what has answered, such as "procedure".
+/// Interprets the answer to @p command.
+/// @param taken reads the last columns of an acquisition: the keys that other clients hold
+/// @param step the word for what has answered, such as "procedure"
 node_reply interpret(node_command const& command, rows const&, taken_keys (*taken)(cells const&), char const* step);
 
 }  // namespace redlock::stores::kit

@@ -73,7 +73,7 @@ std::vector<std::string> watches::answered(node_command const& c, node_reply con
 
 std::string watches::heard(std::string_view what)
 {
-    auto const kind = to_integer(take(what, ':'));  // such as "1:6c6f636b": a lock; see redlock_tell in schema.sql
+    auto const kind = to_integer(take(what, ':'));  // such as "1:6c6f636b" for a lock; see redlock_tell in schema.sql
     auto const key = from_hex(what);
     auto name = name_of(kind, key);
     auto const asked = asked_.find(key);

@@ -11,17 +11,18 @@
 
 namespace redlock::stores::kit {
 
-/** What a manager wants to be told of. The server tells all connections that listen of everything; and a change may be
-    heard of before the answer to the command that asked to be told of it, which must come first.
+/** Selects the notifications that a manager waits for, because the server sends all notifications to all listeners.
+
+    A notification may arrive before the answer to the command that asked for it. The manager must get the answer first.
 */
 class watches {
 public:
-    /// A command that watches has been sent, and is answered.
+    /// A command with `watch` has been sent.
     void sent(node_command const&);
-    /// @return what has changed meanwhile, of which to tell now, behind the answer
+    /// The command has its answer. @return names that have changed meanwhile, to report right after the answer
     std::vector<std::string> answered(node_command const&, node_reply const&, clock::time_point now);
 
-    /// What the server said. @return the name of what has changed; empty: nobody wants to know, or not yet
+    /// A notification has arrived. @return the changed name; empty: not wanted, or not to be reported yet
     std::string heard(std::string_view what);
 
     void clear();
@@ -29,13 +30,13 @@ public:
 private:
     struct question {
         std::size_t under_way = 0;
-        std::vector<std::string> early{};  ///< names that have changed meanwhile
+        std::vector<std::string> early{};  ///< names that changed before the answer
     };
 
     void note(std::string name, clock::time_point until);
 
-    std::map<std::string, clock::time_point, std::less<>> names_;  ///< until when anybody looks again by himself
-    std::map<std::string, question, std::less<>> asked_;           ///< by each key of the commands that are under way
+    std::map<std::string, clock::time_point, std::less<>> names_;  ///< until when a waiter needs the notification
+    std::map<std::string, question, std::less<>> asked_;           ///< by key of a command that is under way
     std::size_t tidy_at_ = 1024;
 };
 

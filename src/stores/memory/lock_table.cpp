@@ -16,7 +16,7 @@ namespace redlock::stores::memory {
 
 namespace {
 
-constexpr std::size_t wanted_max = 100;  // it is enough to know that there are some
+constexpr std::size_t wanted_max = 100;  // more are not needed: only "one or more" matters
 
 std::chrono::milliseconds remaining(lock_table::entry const& e, clock::time_point now)
 {
@@ -45,14 +45,14 @@ lock_table::entry* lock_table::find(std::string_view key, clock::time_point now)
     return nullptr;
 }
 
-// Whether a tombstone says that the key must not be set to the value any more.
+// Whether a tombstone forbids to set the key to this value again.
 bool lock_table::is_dead(node_command const& c, clock::time_point now) const
 {
     auto const t = tombstones.find({c.key(), std::string(c.value)});
     return t != tombstones.end() && t->second > now;
 }
 
-// Whether all were lower.
+// @return whether all counters were lower
 bool lock_table::raise_counters(node_command const& c)
 {
     bool raised = c.fence != 0;
@@ -63,7 +63,7 @@ bool lock_table::raise_counters(node_command const& c)
     return raised;
 }
 
-// Whether others want the key, too.
+// @return whether other clients want the key
 bool lock_table::note_granted(std::string const& key, node_command const& c, clock::time_point now, void const* who)
 {
     forget_wish(key, c.contender, who);
@@ -94,12 +94,12 @@ void lock_table::note_denied(std::string const& key, node_command const& c, cloc
         who[std::string(c.contender)] = to_share;
         auto const life =
             core::later(e && e->expires != clock::time_point::max() ? e->expires : now, core::wanted_life);
-        if (!to_share || !others_want_it_alone(c, now))  // or a reader would keep a dead one's wish alive
+        if (!to_share || !other_writer_waits(c, now))  // a reader must not prolong a dead writer's wait
             until = std::max(until, life);
     }
 }
 
-// More of this process follow, or nobody.
+// Begins hand-overs if more acquisitions of this process follow; otherwise ends them.
 void lock_table::begin_handovers(std::string const& key, node_command const& c, clock::time_point now, void const* who)
 {
     if (c.handed_on != node_command::handovers::follow)
@@ -254,7 +254,7 @@ node_reply lock_table::acquire(node_command const& c, clock::time_point now, voi
     return r;
 }
 
-// The first that is not there.
+// Acquires the first key that is free.
 node_reply lock_table::acquire_any(node_command const& c, clock::time_point now, void const* who)
 {
     node_reply r{.vote = vote::denied};
@@ -279,7 +279,7 @@ node_reply lock_table::acquire_any(node_command const& c, clock::time_point now,
     return r;
 }
 
-// What who is denied is told of a key.
+// The details of a taken key in the reply to a denied client.
 taken_key lock_table::taken_key_of(node_command const& c, std::size_t key, entry const& e, clock::time_point now) const
 {
     taken_key k{static_cast<std::uint32_t>(key), remaining(e, now), false};

@@ -15,8 +15,8 @@
 
 namespace redlock::stores::memory {
 
-/// The keys of one lock server and what the operations do to them, as a Redis server does it. Time is an argument.
-/// It has a function for each command and each script of the Redis node.
+/// The keys of one lock server, and the operations on them. They behave as on a Redis server. Time is an argument.
+/// There is a function for each command and each script of the Redis node.
 class lock_table {
 public:
     struct entry {
@@ -24,34 +24,36 @@ public:
         clock::time_point expires;  ///< max: never
     };
 
-    /// @p tombstone: of a release: leave one. @p who changes something is not told of it.
+    /// @param tombstone a release leaves a tombstone
+    /// @param who the client, which gets no notification about its own changes
     node_reply carry_out(node_command const&, clock::time_point now, bool tombstone = false, void const* who = nullptr);
 
-    /// Keeps keys for no longer unless they are extended, and says so: as a store does whose locks end with a session.
+    /// The longest life of a key without an extension, like in a store whose locks end with a session. Grants report
+    /// it.
     std::chrono::milliseconds session = std::chrono::milliseconds::max();
 
-    /// Null if the key is not there or its time is over.
+    /// Null if the key is missing or expired.
     entry* find(std::string_view key, clock::time_point now);
 
     std::map<std::string, entry, std::less<>> entries;
     std::map<std::string, std::uint64_t, std::less<>> counters;                   ///< by the lock's key
-    std::map<std::pair<std::string, std::string>, clock::time_point> tombstones;  ///< by key and value: until when
+    std::map<std::pair<std::string, std::string>, clock::time_point> tombstones;  ///< by key and value: its end
 
-    /// Who has been denied lately, by key, and whether they want to share it: until when that is remembered.
+    /// By key: the clients that were denied lately (true: as a reader), and the end of the list.
     std::map<std::string, std::pair<std::map<std::string, bool>, clock::time_point>, std::less<>> wanted;
 
-    /// Who shares a lock, by key: until when. Means nothing unless the key holds `core::shared_word`.
+    /// By key: the readers of a lock. Valid only if the key's value is `core::shared_word`.
     std::map<std::string, memory::readers, std::less<>> readers;
 
-    /// Until when a process keeps a lock for its own waiters, by the lock's key.
+    /// By key: until when a process hands the lock over to its own waiters.
     std::map<std::string, clock::time_point, std::less<>> handovers;
 
-    /// Calls @p changed with @p key, of a lock, of its hand-overs, of who wants it or of who shares it, when it changes
-    /// next, once, however often @p who has asked.
+    /// Calls @p changed once, at the next change of @p key. The key is that of a lock, of its hand-overs, of its denied
+    /// clients, or of its readers. A second call for the same @p who replaces the first one.
     void watch(std::string key, void const* who, std::function<void(std::string const&)> changed);
     void tell(std::string_view key, void const* except = nullptr);
 
-    /// The same with what an acquisition that was denied waits for.
+    /// Watches all keys that a denied acquisition waits for.
     void watch_taken(node_command const&, node_reply const&, void const* who,
                      std::function<void(std::string const&)> changed);
     std::map<std::string, std::vector<std::pair<void const*, std::function<void(std::string const&)>>>, std::less<>>
@@ -68,11 +70,11 @@ private:
     node_reply extend_shared(node_command const&, clock::time_point now);
     node_reply release_shared(node_command const&, clock::time_point now, void const* who);
     node_reply upgrade(node_command const&, clock::time_point now, void const* who);
-    node_reply have_alone(node_command const&, clock::time_point now, void const* who);
+    node_reply make_exclusive(node_command const&, clock::time_point now, void const* who);
     node_reply downgrade(node_command const&, clock::time_point now);
     void enter(node_command const&, clock::time_point now);
     bool is_reader(node_command const&, clock::time_point now);
-    bool others_want_it_alone(node_command const&, clock::time_point now) const;
+    bool other_writer_waits(node_command const&, clock::time_point now) const;
     taken_key taken_key_of(node_command const&, std::size_t key, entry const&, clock::time_point now) const;
     void raise_ttl_or_set(std::string const& key, node_command const&, clock::time_point now);
     void forget_wish(std::string const& key, std::string_view contender, void const* who);

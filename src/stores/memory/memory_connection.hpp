@@ -8,8 +8,8 @@
 
 namespace redlock::inline v0 {
 
-/// A manager's way to the `memory_server` called @p name.
-/// @param clock by which it goes, and from now on the server; empty: the system's
+/// A node that connects a manager with the `memory_server` called @p name.
+/// @param clock the clock of this node, and from now on of the server; empty: the system's clock
 std::shared_ptr<node> make_memory_connection(std::string const& name, std::shared_ptr<testing::manual_clock> clock);
 
 }  // namespace redlock

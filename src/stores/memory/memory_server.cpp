@@ -23,12 +23,12 @@ namespace redlock::inline v0 {
 struct memory_server::state {
     mutable std::mutex mutex;
     stores::memory::lock_table keys;
-    std::shared_ptr<testing::manual_clock> clock;  // empty: the system's
+    std::shared_ptr<testing::manual_clock> clock;  // empty: the system's clock
     memory_server::fault fault = memory_server::fault::none;
-    std::uint32_t connection = 1;  // of all; another one after a restart
+    std::uint32_t connection = 1;  // number of all connections; a restart increases it
     server_identity identity;
     std::chrono::milliseconds delay{0};
-    std::deque<std::function<void()>> held_back;  // what a hung server has not carried out yet
+    std::deque<std::function<void()>> held_back;  // work that waits for a hung server
 
     redlock::clock::time_point now() const { return clock ? clock->now() : redlock::clock::now(); }
 
@@ -191,7 +191,7 @@ public:
         executor_ = {};
     }
 
-    // Called by whoever makes the node well again, perhaps on another thread, perhaps after we were closed.
+    // Called when the server is not hung any more: perhaps on another thread, and perhaps after close().
     void resume()
     {
         std::unique_lock guard(server_->internals().mutex);
@@ -202,8 +202,8 @@ public:
     }
 
 private:
-    // Called by whoever changes the key, under the server's mutex; perhaps on another thread, perhaps after we were
-    // closed.
+    // Called under the server's mutex by the node that changes the key: perhaps on another thread, and perhaps after
+    // close().
     void tell(std::string const& key)
     {
         if (!executor_)
@@ -235,7 +235,7 @@ private:
         auto const is_new = std::exchange(connection_, s.connection) != s.connection ? std::optional(s.identity)
                                                                                      : std::nullopt;
         o->mark_sent(s.connection);
-        // As on a connection: what was sent later does not arrive earlier.
+        // As on a connection, operations arrive in the order of sending.
         auto const arrives = core::later(now, s.delay);
         sent_.push_back({o, sent_.empty() ? arrives : std::max(arrives, sent_.back().arrives)});
         guard.unlock();
@@ -245,7 +245,7 @@ private:
             carry_out();
     }
 
-    // Carries out what has arrived, in its order, as long as the server is not hung.
+    // Executes operations that have arrived, in their order, unless the server is hung.
     void carry_out()
     {
         auto& s = server_->internals();
@@ -266,7 +266,7 @@ private:
                 return wake_at(sent_.front().arrives);
             auto const o = std::move(sent_.front().operation);
             sent_.pop_front();
-            if (o->sent_on() != s.connection) {  // it has restarted
+            if (o->sent_on() != s.connection) {  // the server has restarted
                 guard.unlock();
                 o->complete({.error = errc::connection_lost});
                 continue;
@@ -316,14 +316,14 @@ private:
     std::shared_ptr<memory_server> const server_;
     std::shared_ptr<testing::manual_clock> const clock_;
     node_events events_;
-    std::uint32_t connection_ = 0;    // the last that was used
-    asio::any_io_executor executor_;  // guarded by the server's mutex once started, as is the next
+    std::uint32_t connection_ = 0;    // the last one that was used
+    asio::any_io_executor executor_;  // guarded by the server's mutex once started, like closed_
     bool closed_ = false;
     std::deque<std::shared_ptr<node_operation>> arriving_;  ///< to be sent in the next pass of the event loop
     std::deque<sent> sent_;
-    std::optional<asio::steady_timer> timer_;          ///< until the first of them arrives; by the system's clock
-    std::optional<testing::manual_clock::event> due_;  ///< or by that of a test
-    bool held_back_ = false;                           ///< by a hung server
+    std::optional<asio::steady_timer> timer_;          ///< arrival of the next operation, on the system's clock
+    std::optional<testing::manual_clock::event> due_;  ///< arrival of the next operation, on a test's clock
+    bool held_back_ = false;                           ///< the server is hung
 };
 
 }  // namespace

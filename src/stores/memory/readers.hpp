@@ -13,7 +13,7 @@
 
 namespace redlock::stores::memory {
 
-/// The readers of one lock, by their values, and until when each of them reads. There may be thousands.
+/// The readers of one lock, by value, with the end of each. It is efficient for thousands of readers.
 class readers {
 public:
     readers() = default;
@@ -23,7 +23,7 @@ public:
             add_or_extend(value, end);
     }
 
-    /// Adds a reader, or keeps it for longer.
+    /// Adds a reader, or prolongs it.
     void add_or_extend(std::string_view value, clock::time_point end)
     {
         auto const [known, is_new] = ends_.try_emplace(std::string(value), end);
@@ -44,7 +44,7 @@ public:
         return true;
     }
 
-    /// Removes the readers whose time is over.
+    /// Removes expired readers.
     void erase_until(clock::time_point now)
     {
         while (!order_.empty() && order_.begin()->first <= now)
@@ -53,7 +53,7 @@ public:
 
     void clear() { *this = {}; }
 
-    /// Returns the minimum if it is not there.
+    /// The minimum if the reader is missing.
     clock::time_point end_of(std::string_view value) const
     {
         auto const known = ends_.find(value);

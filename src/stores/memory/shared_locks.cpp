@@ -1,4 +1,4 @@
-// What a lock server does with locks that are shared.
+// Shared locks of a lock server.
 
 #include "core/handovers.hpp"
 #include "core/key.hpp"
@@ -24,7 +24,7 @@ bool lock_table::is_reader(node_command const& c, clock::time_point now)
     return readers[c.key()].end_of(c.value) > now;
 }
 
-bool lock_table::others_want_it_alone(node_command const& c, clock::time_point now) const
+bool lock_table::other_writer_waits(node_command const& c, clock::time_point now) const
 {
     auto const known = wanted.find(c.key());
     return known != wanted.end() && known->second.second > now
@@ -32,7 +32,7 @@ bool lock_table::others_want_it_alone(node_command const& c, clock::time_point n
                           [&](auto& wish) { return !wish.second && wish.first != c.contender; });
 }
 
-// The key lives as long as the longest of those who share it.
+// Adds or prolongs a reader. The key expires together with the last reader.
 void lock_table::enter(node_command const& c, clock::time_point now)
 {
     auto const end = now + std::min(c.ttl, session);
@@ -53,7 +53,7 @@ node_reply lock_table::share(node_command const& c, clock::time_point now, void 
     auto const& key = c.key();
     auto const* const e = find(key, now);
     bool const free_to_share = !e || e->value == core::shared_word;
-    bool const others_wait = others_want_it_alone(c, now);
+    bool const others_wait = other_writer_waits(c, now);
     if (free_to_share && (c.passes || !others_wait)) {
         bool const was_free = !e;
         enter(c, now);
@@ -72,7 +72,7 @@ node_reply lock_table::share(node_command const& c, clock::time_point now, void 
     if (free_to_share) {
         auto& wishes_end = wanted[key].second;
         if (!e && !seen.handed_on)
-            wishes_end = std::min(wishes_end, now + core::wanted_life);  // a live one comes within a round trip
+            wishes_end = std::min(wishes_end, now + core::wanted_life);  // a live writer asks again within a round trip
         r.handed_on = seen.handed_on;
         r.remaining = from_to(now, r.handed_on ? std::min(wishes_end, handovers[key]) : wishes_end);
     } else {
@@ -86,7 +86,7 @@ node_reply lock_table::share(node_command const& c, clock::time_point now, void 
 node_reply lock_table::extend_shared(node_command const& c, clock::time_point now)
 {
     auto const* const e = find(c.key(), now);
-    if (e && e->value == c.value) {  // it has the key alone, which is more
+    if (e && e->value == c.value) {  // the lock is exclusive, which includes reading
         raise_ttl_or_set(c.key(), c, now);
         return {.vote = vote::granted};
     }
@@ -104,13 +104,13 @@ node_reply lock_table::extend_shared(node_command const& c, clock::time_point no
 
 node_reply lock_table::upgrade(node_command const& c, clock::time_point now, void const* who)
 {
-    auto r = have_alone(c, now, who);
+    auto r = make_exclusive(c, now, who);
     bool const raised = raise_counters(c);
     r.fence = r.vote == vote::granted && raised ? c.fence : 0;
     return r;
 }
 
-node_reply lock_table::have_alone(node_command const& c, clock::time_point now, void const* who)
+node_reply lock_table::make_exclusive(node_command const& c, clock::time_point now, void const* who)
 {
     auto* const e = find(c.key(), now);
     if (e && e->value == c.value) {

@@ -16,14 +16,14 @@ namespace {
 using kit::refuse;
 using kit::take;
 
-constexpr auto form = "it must be mysql://user[:password]@host[:port]/database, and what is special in user and "
+constexpr auto form = "it must be mysql://user[:password]@host[:port]/database, and special characters in user and "
                       "password must be percent-encoded";
 
 std::string decode(std::string_view what, std::string_view text)
 {
     auto plain = net::percent_decode(text);
     if (!plain || plain->find('\0') != plain->npos)
-        kit::refuse(fmt::format("behind % in the {} must be two hexadecimal digits, and not 00", what));
+        kit::refuse(fmt::format("each % in the {} needs two hexadecimal digits behind it, other than 00", what));
     return std::move(*plain);
 }
 
@@ -50,7 +50,7 @@ void read_parameter(std::string_view name, std::string const& value, address& a)
         a.socket = value;
     else if (!kit::read_option(name, value, a.options))
         kit::refuse(
-            "it has a parameter that is none of table, connections, timeout, create_table, tls, ssl_ca, ssl_cert, "
+            "it has an unknown parameter; known are table, connections, timeout, create_table, tls, ssl_ca, ssl_cert, "
             "ssl_key and socket");
 }
 
@@ -67,9 +67,9 @@ void read_parameters(std::string_view query, address& a)
     if (has_files && !says_tls)
         a.tls = security::verified;
     if (has_files && a.tls == security::off)
-        kit::refuse("tls is off, but ssl_ca, ssl_cert or ssl_key is there");
+        kit::refuse("tls is off, but ssl_ca, ssl_cert or ssl_key is set");
     if (a.ssl_cert.empty() != a.ssl_key.empty())
-        kit::refuse("of ssl_cert and ssl_key neither is of use without the other");
+        kit::refuse("ssl_cert and ssl_key must be set together");
 }
 
 void read_host(std::string_view text, address& a)
@@ -86,7 +86,7 @@ void read_host(std::string_view text, address& a)
     if (in_brackets && !port.empty())
         port.remove_prefix(1);
     if (a.host.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:%") != a.host.npos)
-        kit::refuse(form);  // it may be a part of the password
+        kit::refuse(form);  // the text may be a part of the password, so the message does not show it
     if (text.size() == a.host.size() || port.empty())
         return;
     auto const number = net::to_number(port, 1, 65'535);
@@ -138,7 +138,7 @@ address parse_address(std::string_view url, mysql_options defaults)
         kit::refuse(fmt::format("it has no database; {}", form));
     if (a.host.empty() == a.socket.empty())
         kit::refuse(a.host.empty() ? fmt::format("it has no host; {}", form)
-                                   : "it has a host and a socket; a socket stands in the place of the host: "
+                                   : "it has a host and a socket; name only one of them, such as "
                                      "mysql://user@/database?socket=FILE");
     a.name = name_of(a);
     return a;

@@ -10,7 +10,7 @@ namespace redlock::stores::mysql {
 
 enum class security { off, verified, unverified };
 
-/// What an entry of `config::nodes` says.
+/// The contents of an entry of `config::nodes`.
 struct address {
     std::string name{};  ///< for people: without user, password and parameters
     std::string host{}, user{}, password{}, database{};
@@ -21,7 +21,7 @@ struct address {
     mysql_options options{};
 };
 
-/// @throws std::invalid_argument saying what is wrong with @p url, without secrets
+/// @throws std::invalid_argument if @p url is not valid; the message contains no secrets
 address parse_address(std::string_view url, mysql_options defaults);
 
 /// @throws std::invalid_argument naming the option, the value and the limit

@@ -18,7 +18,7 @@ namespace redlock::stores::mysql {
 
 namespace {
 
-constexpr std::size_t stack_size = 256 * 1024;  // of a suspended call: TLS takes more than the library's 60 kB
+constexpr std::size_t stack_size = 256 * 1024;  // of a suspended call: TLS needs more than the library's 60 kB
 
 st_mysql* make_handle()
 {
@@ -61,15 +61,15 @@ bool client::set_options()
     return true;
 }
 
-/* The library would look a host's name up by itself, and block, so it is given a number to connect to. It reads the
-   same bytes again once the server has greeted it, for the name that the certificate must hold: until then they have
-   become that. Were they read earlier, the certificate would not do. */
+/* The library would look up a host name itself, and block; therefore it gets a numeric address. After the server's
+   greeting it reads the same bytes again, as the name that the certificate must contain. By then this function has
+   replaced the address with the name. If the library read the name earlier, it would reject the certificate. */
 void client::connect(handler done)
 {
     done_ = std::move(done);
     within_call_ = true;
     if (!set_options()) {
-        answer_ = {.error = CR_UNKNOWN_ERROR, .text = "this build of MariaDB Connector/C cannot do without blocking"};
+        answer_ = {.error = CR_UNKNOWN_ERROR, .text = "this build of MariaDB Connector/C has no non-blocking calls"};
         return finish();
     }
     auto const& a = *address_;
@@ -106,7 +106,7 @@ void client::ask(std::string text, handler done)
     within_call_ = false;
 }
 
-// A procedure answers with a result, and then with how it ended.
+// A procedure returns a result, and then its final status.
 void client::store()
 {
     perform(
@@ -164,7 +164,7 @@ void client::perform(int status, std::function<int(int)> go_on, std::function<vo
         return then();
     go_on_ = std::move(go_on);
     then_ = std::move(then);
-    if (!descriptor_ && !closed_)  // one of our own: the library closes its socket when it likes
+    if (!descriptor_ && !closed_)  // a duplicate, because the library may close its socket at any time
         descriptor_.emplace(executor_, ::fcntl(static_cast<int>(mysql_get_socket(handle_.get())), F_DUPFD_CLOEXEC, 0));
     if (status & MYSQL_WAIT_READ)
         wait_for(wait::read);
@@ -197,7 +197,7 @@ void client::on_io(wait w, error_code ec)
     }
 }
 
-// What was waited for may have been read meanwhile.
+// The library may have read the bytes meanwhile.
 void client::look_at_unasked()
 {
     char byte = 0;
@@ -211,8 +211,8 @@ bool client::is_mariadb() const { return mariadb_connection(handle_.get()) != 0;
 
 unsigned long client::id() const { return mysql_thread_id(handle_.get()); }
 
-// Who is not suspended says goodbye, which is a few bytes. A suspended call is ended before its stack goes: without the
-// socket it fails at once.
+// If no call is suspended, mysql_close sends a few bytes to end the connection. A suspended call must end before its
+// stack is freed. Without the socket it fails at once.
 void client::close()
 {
     if (std::exchange(closed_, true))

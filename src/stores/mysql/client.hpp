@@ -20,38 +20,38 @@ namespace redlock::stores::mysql {
 
 namespace asio = boost::asio;
 
-/// What the server said to one statement.
+/// The server's answer to one statement.
 struct answer {
-    unsigned error = 0;                            ///< its number, or one of the client library; 0: none
-    std::string text{};                            ///< the words for it
-    bool begun = false;                            ///< There was a result before the error.
-    std::vector<std::vector<std::string>> rows{};  ///< of the first result; what is null is empty
+    unsigned error = 0;                            ///< the number of the server or of the client library; 0: no error
+    std::string text{};                            ///< the message
+    bool begun = false;                            ///< there was a result before the error
+    std::vector<std::vector<std::string>> rows{};  ///< of the first result; NULL is empty
 };
 
-/** A connection of the C library, without its waiting: the library's calls are suspended where they would wait, and go
-    on from the event loop.
+/** A connection of MariaDB Connector/C that does not block. Where a call of the library would wait, the call is
+    suspended, and the event loop resumes it.
 
-    One question at a time. Handlers are never called from within a call. Used as a std::shared_ptr, on the executor;
-    not used any more once closed.
+    One question at a time. No handler is called from within a function of this class. Used as a std::shared_ptr, on the
+    executor. Do not use a closed client.
 
-    It has many members because the C library wants the arguments of a suspended call to stay where they are.
+    The arguments of a suspended call are members, because the library keeps pointers to them.
 */
 class client : public std::enable_shared_from_this<client> {
 public:
     using handler = std::function<void(answer)>;
 
-    /// @p where: a number, or empty: the socket of the address. @p unasked: there is something to read that belongs to
-    /// no question
+    /// @p where: a numeric address; empty: the Unix socket of the address. @p unasked: called when the server has sent
+    /// bytes without a question
     client(asio::any_io_executor, std::shared_ptr<address const>, std::string where, std::function<void()> unasked);
     ~client();
 
     void connect(handler done);
     void ask(std::string text, handler done);
     void close();
-    void abandon();  ///< without a word to the server
+    void abandon();  ///< sends nothing to the server
 
     bool is_mariadb() const;
-    unsigned long id() const;  ///< the server's number for it
+    unsigned long id() const;  ///< the server's number of this connection
 
 private:
     enum class wait { read, write };
@@ -77,13 +77,13 @@ private:
     std::optional<descriptor> descriptor_;
     bool reading_ = false, writing_ = false, closed_ = false;
 
-    int wanted_ = 0;                 ///< what the suspended call waits for; 0: there is none
+    int wanted_ = 0;                 ///< the event for which the suspended call waits; 0: no call is suspended
     std::function<int(int)> go_on_;  ///< the suspended call
-    std::function<void()> then_;     ///< what follows it
-    st_mysql* made_ = nullptr;       ///< what calls return
+    std::function<void()> then_;     ///< called when the call has ended
+    st_mysql* made_ = nullptr;       ///< the result of mysql_real_connect
     st_mysql_res* result_ = nullptr;
     int outcome_ = 0;
-    std::string text_;  ///< of the question
+    std::string text_;  ///< the question
     handler done_;
     answer answer_;
     bool within_call_ = false;

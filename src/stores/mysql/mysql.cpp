@@ -40,7 +40,7 @@ sql_statement owns(mysql_options const& where, lock_handle const& held, std::str
     for (auto const& resource : held.resources())
         keys.push_back(std::string(prefix) + resource);
     if (keys.empty())
-        keys.emplace_back();  // the key of no lock
+        keys.emplace_back();  // no lock has the empty key
     return {.text = stores::kit::for_table("CALL redlock_owns(UNHEX(?), UNHEX(?))", where.table),
             .parameters = {stores::kit::in_hex(stores::mysql::joined({keys.begin(), keys.end()})),
                            stores::kit::in_hex(held.token())}};

@@ -8,12 +8,12 @@
 
 namespace redlock::stores::mysql {
 
-/// What makes tables and procedures: the text of schema.sql.
+/// The text of schema.sql, which creates tables and procedures.
 std::string_view schema() noexcept;
 
 using kit::for_table;
 
-/// The statements of @p text, one by one, as the client program would send them.
+/// The statements of @p text, one by one, as the program `mysql` would send them.
 std::vector<std::string> statements_of(std::string_view text);
 
 }  // namespace redlock::stores::mysql

@@ -1,19 +1,27 @@
--- Locks in MySQL 8.0.29 or MariaDB 10.6, or newer, for the clients mysql and mariadb. Each procedure is one step, atomic, by the database's own
--- clock; docs/stores.md has the rights it takes. Whoever prefers another name replaces "redlock" everywhere here, and says ?table=name in the address.
+-- Locks in MySQL 8.0.29 or MariaDB 10.6, or newer, for the clients mysql and mariadb. Each procedure is one atomic
+-- step, by the clock of the database. docs/stores.md lists the rights that a client needs. For another name, replace
+-- "redlock" everywhere in this file, and add ?table=name to the address of the node.
 --
--- What a procedure answers it says before it commits: whoever hears an error first knows that nothing was done. Keys come as one text, each
--- behind its length in four digits, in the order of their bytes: in that order, which all follow, their rows are locked, and nobody waits in a circle.
+-- A procedure answers before it commits. If a client gets an error before the answer, the procedure has changed
+-- nothing. Several keys are one text: each key behind its length in four digits, sorted by their bytes. All procedures
+-- lock the rows in this order, so they do not deadlock.
 DELIMITER //
 
--- Names are not quoted by ", and nothing is cut off in silence: procedures keep the mode that they are made in.
+-- A procedure keeps the sql_mode of its creation. This mode has no ANSI_QUOTES, and values that are too long are
+-- errors.
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'
 //
 CREATE TABLE IF NOT EXISTS redlock (
-    lock_key VARBINARY(1600) PRIMARY KEY,                   -- of 1549 bytes at most: that of the right to an upgrade holds the lock's twice
-    value VARBINARY(1024) NOT NULL DEFAULT '',              -- who has it; ':=shared': those of redlock_reader
-    expires DATETIME(6) NOT NULL DEFAULT '1000-01-01',      -- before: it is taken. In UTC, as are all times here; from the year 9999 on: it has no end
-    counter BIGINT NOT NULL DEFAULT 0,                      -- of fencing tokens
-    handovers DATETIME(6) NOT NULL DEFAULT '1000-01-01'     -- before: one process keeps it for its own waiters
+    -- at most 1549 bytes: the key of the right to upgrade contains the key of its lock twice
+    lock_key VARBINARY(1600) PRIMARY KEY,
+    -- the value of the holder; ':=shared': redlock_reader has the values
+    value VARBINARY(1024) NOT NULL DEFAULT '',
+    -- the lock is taken until then, in UTC like all times here; from the year 9999 on: without an end
+    expires DATETIME(6) NOT NULL DEFAULT '1000-01-01',
+    -- the fencing token
+    counter BIGINT NOT NULL DEFAULT 0,
+    -- until then, one process hands the lock over to its own waiters
+    handovers DATETIME(6) NOT NULL DEFAULT '1000-01-01'
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC
 //
 CREATE TABLE IF NOT EXISTS redlock_reader (lock_key VARBINARY(1600), value VARBINARY(1024), expires DATETIME(6) NOT NULL,
@@ -25,16 +33,17 @@ CREATE TABLE IF NOT EXISTS redlock_wish (lock_key VARBINARY(1600), contender VAR
 CREATE TABLE IF NOT EXISTS redlock_tombstone (lock_key VARBINARY(1600), value VARBINARY(1024), expires DATETIME(6) NOT NULL,
     PRIMARY KEY (lock_key, value)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC
 //
--- The servers that have taken writes, one after the other; and the same one again, when the tables were made anew or emptied. mark: what the tables
--- have in a row without a key since then. forgot: before, there may have been other locks. The first row says that nobody has met these tables yet.
--- Where procedures are without this table, it was dropped, and there were other locks before.
+-- The servers that have taken writes, one after the other. A server gets a further row when the tables were created
+-- again or emptied. mark: since then, each table has this value in a row without a key. forgot: there may have been
+-- other locks before. The first row means that no client has met these tables yet. If the procedures exist without this
+-- table, the table was dropped, and there were other locks before.
 CREATE TABLE IF NOT EXISTS redlock_server (since DATETIME(6) PRIMARY KEY, name VARBINARY(255) NOT NULL, mark VARBINARY(36) NOT NULL, forgot BOOLEAN NOT NULL)
     ENGINE = InnoDB
     SELECT CAST('1000-01-01' AS DATETIME(6)) AS since, '' AS name, '' AS mark, FALSE AS forgot FROM DUAL
         WHERE NOT EXISTS (SELECT 1 FROM information_schema.routines WHERE routine_schema = DATABASE() AND routine_name = 'redlock_meet')
 //
 
--- Locks the rows of the keys. What was missing is there, and free. t: when all of them were locked.
+-- Locks the rows of the keys. Creates missing rows, as free locks. t: the time when all rows were locked.
 CREATE PROCEDURE IF NOT EXISTS redlock_lock_rows(all_keys MEDIUMBLOB, OUT t DATETIME(6))
 BEGIN
     DECLARE place INT DEFAULT 1;
@@ -44,7 +53,7 @@ BEGIN
         SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
         SET place = place + 4 + LENGTH(one);
         SELECT COUNT(*) INTO found FROM redlock WHERE lock_key = one FOR UPDATE;
-        IF found = 0 THEN  -- not IGNORE: of two that do this at once, each would wait for the other's half of the row's lock
+        IF found = 0 THEN  -- not INSERT IGNORE: two clients at once would share the row lock, and deadlock
             INSERT INTO redlock (lock_key) VALUES (one) ON DUPLICATE KEY UPDATE counter = counter;
         END IF;
     END WHILE;
@@ -55,8 +64,9 @@ BEGIN
 END
 //
 
--- Since when the database has been what it is: a replica that takes its server's place may have forgotten locks; so have tables that were made
--- anew or emptied. Answers since, as a number that grows, and as milliseconds; whether there was something before; and which server was the first.
+-- Tells since when the tables have kept every lock. A replica that takes the place of its server may have forgotten
+-- locks, and so may tables that were created again or emptied. Answers: since, as a growing number; its age in
+-- milliseconds; whether there were locks before; the name of the first server.
 CREATE PROCEDURE IF NOT EXISTS redlock_meet(server VARBINARY(255))
 BEGIN
     DECLARE t, latest, made DATETIME(6);
@@ -64,7 +74,7 @@ BEGIN
     DECLARE own VARBINARY(36);
     DECLARE marked INT;
     START TRANSACTION;
-    CALL redlock_lock_rows('0000', t);  -- the row of no lock: one at a time
+    CALL redlock_lock_rows('0000', t);  -- the row without a lock, so that one client at a time passes
     SELECT MAX(since) INTO latest FROM redlock_server;
     SELECT MAX(name), MAX(mark) INTO last_server, own FROM redlock_server WHERE since = latest;
     SELECT TIMESTAMPADD(SECOND, UNIX_TIMESTAMP(MAX(create_time)), '1970-01-01') INTO made FROM information_schema.tables
@@ -89,7 +99,8 @@ BEGIN
 END
 //
 
--- Until a second after the lock's end. Who asks again and again changes nothing, and that costs no commit.
+-- Remembers a denied contender until a second after the end of the lock. A contender that asks again changes nothing,
+-- so its commit costs nothing.
 CREATE PROCEDURE IF NOT EXISTS redlock_note_wish(one VARBINARY(1600), ends DATETIME(6), who VARBINARY(255), shares BOOLEAN, t DATETIME(6))
 BEGIN
     DECLARE remembered DATETIME(6) DEFAULT IF(ends > t AND ends < '9999-01-01', ends, t) + INTERVAL 1 SECOND;
@@ -98,7 +109,7 @@ BEGIN
 END
 //
 
--- others: how many more wish for it.
+-- Forgets that the contender was denied. others: how many other contenders want the lock.
 CREATE PROCEDURE IF NOT EXISTS redlock_forget_wish(one VARBINARY(1600), who VARBINARY(255), t DATETIME(6), OUT others INT)
 BEGIN
     DECLARE own INT;
@@ -116,8 +127,8 @@ BEGIN
 END
 //
 
--- who: null, unless it waits. proposal: of a fencing token, or 0. Answers granted, counter, wanted, ours, and of those that are taken
--- index:milliseconds:whether it is handed on.
+-- who: the contender, or null if it does not wait. proposal: of a fencing token, or 0. Answers: granted, counter,
+-- wanted, ours, and for each taken key index:milliseconds:handed_on.
 CREATE PROCEDURE IF NOT EXISTS redlock_acquire(all_keys MEDIUMBLOB, val VARBINARY(1024), ttl BIGINT, proposal BIGINT, who VARBINARY(255), grows BOOLEAN,
     follows BOOLEAN)
 step: BEGIN
@@ -131,7 +142,7 @@ step: BEGIN
     DECLARE taken MEDIUMTEXT;
     DECLARE first_key VARBINARY(1600) DEFAULT SUBSTRING(all_keys, 5, SUBSTRING(all_keys, 1, 4));
     DECLARE several BOOLEAN DEFAULT LENGTH(all_keys) > 4 + LENGTH(first_key);
-    IF who IS NULL AND (several OR proposal = 0) THEN  -- a denial changes nothing
+    IF who IS NULL AND (several OR proposal = 0) THEN  -- a denial changes nothing, so it needs no row locks
         WHILE place < LENGTH(all_keys) DO
             SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
             SET place = place + 4 + LENGTH(one);
@@ -198,8 +209,8 @@ step: BEGIN
 END
 //
 
--- Any one of several keys: the first that is free. preferred: the same keys in another order. Answers as redlock_acquire, but for chosen: which
--- of those that are preferred, in the place of ours.
+-- Acquires the first free one of several keys. preferred: the same keys in the order of preference. Answers as
+-- redlock_acquire, but with the index of the chosen key in preferred in the place of ours.
 CREATE PROCEDURE IF NOT EXISTS redlock_acquire_any(all_keys MEDIUMBLOB, preferred MEDIUMBLOB, val VARBINARY(1024), ttl BIGINT, proposal BIGINT,
     who VARBINARY(255), follows BOOLEAN)
 step: BEGIN
@@ -253,7 +264,7 @@ step: BEGIN
 END
 //
 
--- shares: of readers, proposal itself is what the counter comes to at least.
+-- shares: for a reader, the counter becomes at least proposal.
 CREATE PROCEDURE IF NOT EXISTS redlock_raise(all_keys MEDIUMBLOB, proposal BIGINT, shares BOOLEAN)
 BEGIN
     DECLARE place, pass INT DEFAULT 1;
@@ -283,7 +294,7 @@ BEGIN
 END
 //
 
--- Answers granted, healed.
+-- Answers: granted, healed.
 CREATE PROCEDURE IF NOT EXISTS redlock_extend(all_keys MEDIUMBLOB, val VARBINARY(1024), ttl BIGINT, heal BOOLEAN)
 BEGIN
     DECLARE place INT DEFAULT 1;
@@ -316,7 +327,7 @@ BEGIN
 END
 //
 
--- grave: null, or the key that gets a tombstone. Answers how many it has deleted.
+-- grave: the key that gets a tombstone, or null. Answers how many keys were deleted.
 CREATE PROCEDURE IF NOT EXISTS redlock_release(all_keys MEDIUMBLOB, val VARBINARY(1024), grave VARBINARY(1600), ends_handovers BOOLEAN)
 BEGIN
     DECLARE place INT DEFAULT 1;
@@ -362,7 +373,7 @@ BEGIN
 END
 //
 
--- Readers and writers, of one key. It lives as long as the longest of those who share it; each of them until its own time is over.
+-- Readers and writers of one key. Each reader has its own end, and the key lives until the last of these ends.
 
 CREATE PROCEDURE IF NOT EXISTS redlock_enter(one VARBINARY(1600), val VARBINARY(1024), ends DATETIME(6), good_until DATETIME(6), t DATETIME(6))
 BEGIN
@@ -372,7 +383,8 @@ BEGIN
 END
 //
 
--- passes: not kept out by those who wait to have it alone. Answers granted, counter, wanted, behind_writer, remaining, handed_on.
+-- passes: waiting writers do not stop the reader. Answers: granted, counter, wanted, behind_writer, remaining,
+-- handed_on.
 CREATE PROCEDURE IF NOT EXISTS redlock_share(all_keys MEDIUMBLOB, val VARBINARY(1024), ttl BIGINT, who VARBINARY(255), passes BOOLEAN)
 step: BEGIN
     DECLARE one VARBINARY(1600) DEFAULT SUBSTRING(all_keys, 5);
@@ -407,7 +419,7 @@ step: BEGIN
     SET handed_on = kept > t;
     IF free_to_share THEN
         IF ends <= t AND NOT handed_on THEN
-            UPDATE redlock_wish SET expires = t + INTERVAL 1 SECOND  -- a live one comes within a round trip
+            UPDATE redlock_wish SET expires = t + INTERVAL 1 SECOND  -- a live writer asks again within a round trip
                 WHERE lock_key = one AND expires > t + INTERVAL 1 SECOND;
         END IF;
         SELECT MAX(expires) INTO wish FROM redlock_wish WHERE lock_key = one AND NOT to_share AND NOT contender <=> who;
@@ -423,7 +435,7 @@ step: BEGIN
 END
 //
 
--- upgraded: it has the key alone elsewhere, and what it shares here does not count. Answers granted, healed.
+-- upgraded: other nodes have the value as exclusive holder, so its share here does not count. Answers: granted, healed.
 CREATE PROCEDURE IF NOT EXISTS redlock_extend_shared(all_keys MEDIUMBLOB, val VARBINARY(1024), ttl BIGINT, heal BOOLEAN, upgraded BOOLEAN)
 BEGIN
     DECLARE one VARBINARY(1600) DEFAULT SUBSTRING(all_keys, 5);
@@ -435,7 +447,7 @@ BEGIN
     CALL redlock_lock_rows(all_keys, t);
     SET good_until = t + INTERVAL ttl * 1000 MICROSECOND;
     SELECT value, expires INTO had, ends FROM redlock WHERE lock_key = one;
-    IF ends > t AND had = val THEN  -- it has the key alone, which is more
+    IF ends > t AND had = val THEN  -- an exclusive holder may do what a reader may
         SET granted = TRUE;
         UPDATE redlock SET expires = GREATEST(expires, good_until) WHERE lock_key = one;
     ELSEIF ends <= t OR had = ':=shared' THEN
@@ -455,7 +467,7 @@ BEGIN
 END
 //
 
--- Answers whether it was there.
+-- Answers whether the value held the key.
 CREATE PROCEDURE IF NOT EXISTS redlock_release_shared(all_keys MEDIUMBLOB, val VARBINARY(1024), tombstone BOOLEAN)
 BEGIN
     DECLARE one VARBINARY(1600) DEFAULT SUBSTRING(all_keys, 5);
@@ -484,7 +496,7 @@ BEGIN
 END
 //
 
--- Answers granted, counter, shares: it is denied, because others share the key, too; and for how long they do.
+-- Answers: granted, counter, shares (denied because there are other readers), and how long they share the key.
 CREATE PROCEDURE IF NOT EXISTS redlock_upgrade(all_keys MEDIUMBLOB, val VARBINARY(1024), ttl BIGINT, proposal BIGINT, who VARBINARY(255))
 BEGIN
     DECLARE one VARBINARY(1600) DEFAULT SUBSTRING(all_keys, 5);
@@ -523,7 +535,7 @@ BEGIN
 END
 //
 
--- Answers whether it is shared now.
+-- Answers whether the value is a reader now.
 CREATE PROCEDURE IF NOT EXISTS redlock_downgrade(all_keys MEDIUMBLOB, val VARBINARY(1024))
 BEGIN
     DECLARE one VARBINARY(1600) DEFAULT SUBSTRING(all_keys, 5);
@@ -546,7 +558,8 @@ BEGIN
 END
 //
 
--- For a transaction of yours: an error, unless the value has all of the keys; and until the transaction ends nobody else can have them.
+-- For a transaction of the user. Raises an error unless the value holds all of the keys. Nobody else can get the keys
+-- until the transaction ends.
 CREATE PROCEDURE IF NOT EXISTS redlock_owns(all_keys MEDIUMBLOB, val VARBINARY(1024))
 BEGIN
     DECLARE place INT DEFAULT 1;
@@ -567,7 +580,7 @@ BEGIN
 END
 //
 
--- What nobody needs any more; at most a thousand rows of each kind. Counters stay.
+-- Deletes what nobody needs any more, at most a thousand rows of each kind. Counters stay.
 CREATE PROCEDURE IF NOT EXISTS redlock_clean()
 BEGIN
     DECLARE at_the_end BOOLEAN DEFAULT FALSE;
@@ -581,7 +594,7 @@ BEGIN
     OPEN idle;
     START TRANSACTION;
     FETCH idle INTO one;
-    WHILE NOT at_the_end DO  -- these alone are locked, and not all that are looked at
+    WHILE NOT at_the_end DO  -- locks only these rows, not all rows that the query reads
         DELETE FROM redlock WHERE lock_key = one AND counter = 0 AND expires < long_ago;
         FETCH idle INTO one;
     END WHILE;
@@ -590,7 +603,7 @@ BEGIN
 END
 //
 
--- For people: who has what.
+-- For people: lists the held locks.
 CREATE PROCEDURE IF NOT EXISTS redlock_locks()
 BEGIN
     SELECT CONVERT(l.lock_key USING utf8mb4) AS lock_key, CONVERT(COALESCE(r.value, l.value) USING utf8mb4) AS value,
@@ -600,7 +613,7 @@ BEGIN
 END
 //
 
--- The last, so that whoever sees it sees all procedures. An error if a table is missing.
+-- The last procedure: if it exists, all others exist, too. It fails if a table is missing.
 CREATE PROCEDURE IF NOT EXISTS redlock_version()
     SELECT 2 + (SELECT COUNT(*) FROM redlock WHERE FALSE) + (SELECT COUNT(*) FROM redlock_reader WHERE FALSE)
         + (SELECT COUNT(*) FROM redlock_wish WHERE FALSE) + (SELECT COUNT(*) FROM redlock_tombstone WHERE FALSE)

@@ -20,25 +20,24 @@ namespace redlock::stores::mysql {
 namespace {
 
 constexpr auto schema_version = "2";
-constexpr auto other_version = "its procedures of {} are of version {}, but this library needs {}; drop its tables and "
-                               "procedures while nobody holds a lock, and they are made anew";
+constexpr auto other_version = "its procedures for the table {} have version {}, but this library needs {}; drop its "
+                               "tables and procedures while nobody holds a lock; the library then creates them again";
 constexpr auto set_up = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION autocommit = 1, "
                         "SESSION innodb_lock_wait_timeout = {0}, SESSION lock_wait_timeout = {0}";
-constexpr auto isolate = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";  // without gap locks, which would
-                                                                                    // make strangers wait for each
-                                                                                    // other
+// Without gap locks: with them, clients of different keys would wait for each other.
+constexpr auto isolate = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 constexpr auto settings_text =
     "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'server_id', 'hostname', 'port', "
-    "'read_only', "
-    "'innodb_read_only', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'binlog_format', 'wsrep_on')";
-// Both numbers are of the statement's begin: their difference is the same however long the server runs.
+    "'read_only', 'innodb_read_only', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'binlog_format', "
+    "'wsrep_on')";
+// The server takes both numbers when the statement begins, so their difference is constant while the server runs.
 constexpr auto uptime =
     "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED), CAST(variable_value AS SIGNED) FROM {}.global_status "
     "WHERE variable_name = 'uptime'";
 
 constexpr std::string_view rights_to_make_tables = "CREATE, CREATE ROUTINE, EXECUTE, SELECT, INSERT, UPDATE, DELETE";
 
-// Behind the library's words stands a number: "… (111)".
+// The library's messages end with an error number: "… (111)".
 std::string with_words(std::string text)
 {
     auto const bracket = text.rfind('(');
@@ -56,7 +55,7 @@ session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std:
 
 session::~session() { disconnect(); }
 
-// Connecting
+// Connecting.
 
 void session::connect()
 {
@@ -77,8 +76,8 @@ void session::connect_next()
 {
     auto const place = places_.front();
     places_.erase(places_.begin());
-    client_ = std::make_shared<client>(executor_, address_, place, [this] {  // the end, or why: an answer to whatever
-                                                                             // is asked next
+    // If the server sends bytes without a question, the connection is ending. The answer to the next question says why.
+    client_ = std::make_shared<client>(executor_, address_, place, [this] {
         if (up() && questions_.empty())
             ask("DO 0", [](answer const&) {});
     });
@@ -105,10 +104,10 @@ std::string session::for_our_table(std::string_view text) const
     return kit::for_table(text, address_->options.table);
 }
 
-// The greeting: what a server is asked first, and whether it may vote
+// The greeting: the first questions to a server. They show whether the server may vote.
 
-// With the statement that mends it, if it is about rights. Accounts may be for any host, so the server is asked which
-// one ours is.
+// If a right is missing, the message contains the statement that grants it. Accounts may be valid for any host, so the
+// session asks the server for the name of its account.
 void session::refuse_with_grant(answer const& a, std::string_view rights, std::string_view what)
 {
     auto why = why_not(a);
@@ -122,7 +121,7 @@ void session::refuse_with_grant(answer const& a, std::string_view rights, std::s
     });
 }
 
-// Ends the connection unless it succeeds.
+// Ends the connection if the request fails.
 void session::request(std::string text, std::function<void(answer const&)> then)
 {
     ask(std::move(text), [this, then = std::move(then)](answer const& a) {
@@ -135,8 +134,8 @@ void session::request(std::string text, std::function<void(answer const&)> then)
 void session::greet()
 {
     greeting();
-    auto const patience = std::chrono::ceil<std::chrono::seconds>(address_->options.timeout).count();
-    request(fmt::format(set_up, patience), [](answer const&) {});
+    auto const seconds = std::chrono::ceil<std::chrono::seconds>(address_->options.timeout).count();
+    request(fmt::format(set_up, seconds), [](answer const&) {});
     request(isolate, [](answer const&) {});
     request(settings_text, [this](answer const& a) {
         auto const s = read_settings(a);
@@ -144,11 +143,11 @@ void session::greet()
             return refuse(errc::node_read_only, "it is read-only, as replicas are; name the primary");
         if (s.shares_decisions)
             return refuse(errc::unsupported_server,
-                          "it belongs to a Galera cluster, whose members decide by clocks of their own; "
-                          "name a server that decides alone");
+                          "it belongs to a Galera cluster, whose members use their own clocks; "
+                          "name a server outside a cluster");
         if (s.logs_statements)
             return refuse(errc::unsupported_server,
-                          "its binary log takes statements; set binlog_format to ROW or MIXED");
+                          "its binary log stores statements; set binlog_format to ROW or MIXED");
         prepare_tables(s);
     });
 }
@@ -172,12 +171,12 @@ void session::prepare_tables(settings const& s)
     });
 }
 
-// Several clients may do this at once: each finds what another has made.
+// Several clients may do this at the same time. Each keeps what another one has created.
 void session::make_tables(std::shared_ptr<std::vector<std::string> const> statements, std::size_t next,
                           std::function<void()> then)
 {
     if (next == statements->size()) {
-        owner_->log(log_level::info, "has made the tables of " + address_->options.table);
+        owner_->log(log_level::info, "created the tables of " + address_->options.table);
         return then();
     }
     ask((*statements)[next], [this, statements, next, then = std::move(then)](answer const& a) {
@@ -205,7 +204,7 @@ void session::introduce(settings const& s, answer const& met)
     });
 }
 
-// Where a binary log is kept, a commit that is not in it is undone after a crash.
+// If the server keeps a binary log, the recovery after a crash undoes commits that are not in the log.
 session::settings session::read_settings(answer const& a)
 {
     auto const value = [&](std::string_view name) {
@@ -218,7 +217,7 @@ session::settings session::read_settings(answer const& a)
     };
     settings s;
     s.name = value("server_uuid");
-    if (s.name.empty())  // MariaDB's uid is made of port and network card, and those of containers are often the same
+    if (s.name.empty())  // MariaDB's server_uid consists of port and network card, and containers often share both
         s.name = fmt::format("{}:{}:{}:{}", value("server_uid"), value("hostname"), value("port"), value("server_id"));
     auto const flush = value("innodb_flush_log_at_trx_commit");
     s.durable = (flush == "1" || flush == "3") && (!on("log_bin") || value("sync_binlog") == "1");
@@ -240,7 +239,7 @@ void session::ask_durability(std::function<void(bool)> done)
     });
 }
 
-// Questions
+// Questions.
 
 void session::ask(std::string text, std::function<void(answer const&)> tell)
 {
@@ -255,7 +254,7 @@ void session::send()
     client_->ask(questions_.front().text, [this](answer a) { answered(std::move(a)); });
 }
 
-// A procedure that has failed may have left what it had begun.
+// A procedure that failed may have left a transaction open.
 void session::answered(answer a)
 {
     auto const self = shared_from_this();
@@ -280,7 +279,7 @@ void session::carry_out(node_command const& c, bool tombstone, std::function<voi
         [this, &c, done = std::move(done)](answer const& a) { deliver(done, interpret(c, a)); });
 }
 
-// Whether there is still such a connection is known only from who asks to end it.
+// Only an attempt to end a connection shows whether it still exists.
 void session::end(kit::backend const& b, std::function<void(bool)> done)
 {
     ask(fmt::format("KILL CONNECTION {}", b.id),
@@ -292,7 +291,7 @@ void session::clean()
     ask(for_our_table("CALL redlock_clean()"), [](answer const&) {});
 }
 
-// The end
+// The end.
 
 void session::go_silent()
 {

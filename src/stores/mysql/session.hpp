@@ -20,7 +20,7 @@
 
 namespace redlock::stores::mysql {
 
-/** One connection to a MySQL server. It answers one question after the other; those that come meanwhile wait here.
+/** One connection to a MySQL server. The server answers one question after the other. Further questions wait here.
 
     Used as a std::shared_ptr, on the executor.
 */
@@ -42,9 +42,9 @@ private:
         std::function<void(answer const&)> tell;
     };
 
-    /// What the server says of its set-up.
+    /// Settings of the server.
     struct settings {
-        std::string name{};  ///< the server's own
+        std::string name{};  ///< identifies the server
         bool durable = false, writable = false, shares_decisions = false, logs_statements = false;
     };
 
@@ -67,10 +67,10 @@ private:
     std::string for_our_table(std::string_view text) const;
 
     std::shared_ptr<address const> const address_;
-    std::vector<std::string> places_;  ///< the host's addresses that have not been tried; one empty: the socket
+    std::vector<std::string> places_;  ///< addresses of the host still to try; empty text: the Unix socket
     std::shared_ptr<client> client_;
     std::deque<question> questions_;
-    std::optional<clock::time_point> sent_at_;  ///< the first of them
+    std::optional<clock::time_point> sent_at_;  ///< when the first question was sent
 };
 
 }  // namespace redlock::stores::mysql

@@ -34,7 +34,7 @@ std::string joined(std::vector<std::string_view> keys)
 
 namespace {
 
-// Bytes are written in hexadecimal digits, so that they can be any.
+// Hexadecimal digits can express all bytes.
 std::string literal(std::string_view bytes) { return "x'" + kit::in_hex(bytes) + "'"; }
 
 std::string literal(kit::parameter const& p, node_command const& c)
@@ -47,7 +47,7 @@ std::string literal(kit::parameter const& p, node_command const& c)
     return p.is == form::null ? "NULL" : std::to_string(p.number);
 }
 
-// Such as 0:4711:0,1:815:1
+// For example 0:4711:0,1:815:1
 kit::taken_keys read_taken(kit::cells const& columns)
 {
     kit::taken_keys keys;
@@ -70,7 +70,7 @@ std::string put(node_command const& c, bool tombstone, std::string_view table)
     if (name == "acquire_any")
         text += ", " + literal(as_they_stand(c.keys));
     for (auto const& p : kit::parameters_of(c, tombstone)) {
-        if (p.is != kit::parameter::form::watch)  // the server does not notify
+        if (p.is != kit::parameter::form::watch)  // MySQL does not notify
             text += ", " + literal(p, c);
     }
     return text + ")";
@@ -91,10 +91,10 @@ namespace {
 errc reason_of(unsigned error)
 {
     static constexpr std::pair<unsigned, errc> reasons[] = {
-        {1205, errc::node_busy},  // a lock was not to be had
+        {1205, errc::node_busy},  // the wait for a row lock timed out
         {deadlock, errc::node_busy},
-        {1317, errc::node_busy},  // interrupted
-        {1969, errc::node_busy},  // took too long
+        {1317, errc::node_busy},  // the statement was interrupted
+        {1969, errc::node_busy},  // the statement took too long
         {1037, errc::node_out_of_memory},
         {1038, errc::node_out_of_memory},
         {1041, errc::node_out_of_memory},
@@ -103,13 +103,13 @@ errc reason_of(unsigned error)
         {1040, errc::node_refuses_writes},  // too many connections
         {1203, errc::node_refuses_writes},
         {1226, errc::node_refuses_writes},
-        {1053, errc::node_loading},  // it is being shut down
+        {1053, errc::node_loading},  // the server is shutting down
         {1044, errc::permission_denied},
         {1142, errc::permission_denied},
         {1143, errc::permission_denied},
         {1227, errc::permission_denied},
         {1370, errc::permission_denied},
-        {1449, errc::permission_denied},  // who made the procedures is gone
+        {1449, errc::permission_denied},  // the account that created the procedures was deleted
         {1045, errc::authentication_failed},
         {1130, errc::authentication_failed},
         {1251, errc::authentication_failed},
@@ -119,11 +119,11 @@ errc reason_of(unsigned error)
         {1290, errc::node_read_only},
         {1792, errc::node_read_only},
         {1836, errc::node_read_only},
-        {1049, errc::unsupported_server},      // there is no such database
-        {no_table, errc::unsupported_server},  // the tables are gone
+        {1049, errc::unsupported_server},      // the database does not exist
+        {no_table, errc::unsupported_server},  // the tables were deleted
         {no_procedure, errc::unsupported_server},
-        {1644, errc::unsupported_server},  // the tables are others than this connection has met
-        {1665, errc::unsupported_server},  // the binary log takes statements only
+        {1644, errc::unsupported_server},  // the tables have changed since this connection met them
+        {1665, errc::unsupported_server},  // the binary log has the format STATEMENT
     };
     auto const* const known =
         std::find_if(std::begin(reasons), std::end(reasons), [&](auto& r) { return r.first == error; });
@@ -137,7 +137,7 @@ errc reason_of(unsigned error)
 bool ends_connection(unsigned error) noexcept
 {
     constexpr unsigned over[] = {1053, 1080, 1152, 1153, 1156, 1157, 1158,
-                                 1159, 1160, 1161, 1184, 1927, 3169, 4031};  // ended, killed, cut off
+                                 1159, 1160, 1161, 1184, 1927, 3169, 4031};  // ended, killed or cut off
     return (error >= 2000 && error < 3000) || std::find(std::begin(over), std::end(over), error) != std::end(over);
 }
 
@@ -161,8 +161,8 @@ std::string way_out(std::string_view rights, std::string_view database, std::str
 
 node_reply why_not(answer const& a) { return {.untouched = true, .error = reason_of(a.error), .text = words_of(a)}; }
 
-// A procedure answers before it commits, and who commits last may be told of a deadlock there: with other servers of a
-// cluster.
+// A procedure answers before it commits. In a cluster, the commit can fail with a deadlock, caused by a transaction on
+// another server.
 node_reply refusal(answer const& a)
 {
     if (ends_connection(a.error))

@@ -10,33 +10,33 @@
 
 namespace redlock::stores::mysql {
 
-// Numbers of errors that somebody decides by.
+// Errors that change what a session does next.
 inline constexpr unsigned no_such_thread = 1094, no_table = 1146, deadlock = 1213, no_procedure = 1305;
 
-/// As procedures take keys: each behind its length, in four digits, in the order of their bytes.
+/// @p keys as an argument of a procedure: each behind its length in four digits, sorted by their bytes.
 std::string joined(std::vector<std::string_view> keys);
 
-/// How @p command is put. @p tombstone: of a release: leave one.
+/// The statement for @p command. @p tombstone: the release leaves a tombstone.
 std::string put(node_command const& command, bool tombstone, std::string_view table);
 
-/// How the server @p name is met.
+/// The statement with which a client meets the server @p name.
 std::string put_meeting(std::string_view name, std::string_view table);
 
-/// What the answer to it says. Errors: see @ref refusal.
+/// The reply that an answer to @ref put contains. Errors: see @ref refusal.
 node_reply interpret(node_command const&, answer const&);
 
-/// Why a statement was not carried out.
+/// The reply to a statement that failed.
 node_reply refusal(answer const&);
 
-/// Whether the connection is over with this error.
+/// Whether this error ends the connection.
 bool ends_connection(unsigned error) noexcept;
 
 inline constexpr std::string_view rights_to_lock = "EXECUTE";
 
-/// How an administrator gives @p rights to @p account, such as app@%. Empty: it is not known.
+/// The statement with which an administrator grants @p rights to @p account, such as app@%. Empty: unknown account.
 std::string way_out(std::string_view rights, std::string_view database, std::string_view account);
 
-/// Why no connection could be made, or none of use.
+/// The reply if the connection failed or cannot be used.
 node_reply why_not(answer const&);
 
 }  // namespace redlock::stores::mysql

@@ -16,10 +16,11 @@ namespace {
 
 using kit::refuse;
 
-constexpr auto form = "it must be postgresql://[user[:password]@]host[:port]/database, and what is special in user and "
-                      "password must be percent-encoded";
+constexpr auto form =
+    "it must be postgresql://[user[:password]@]host[:port]/database, and special characters in user and "
+    "password must be percent-encoded";
 
-// @return false: it is not one of ours
+// @return false: not an option of this library
 bool read_option(std::string_view name, std::string_view value, postgresql_options& o)
 {
     if (name == "notify")
@@ -35,7 +36,7 @@ bool read_option(std::string_view name, std::string_view value, postgresql_optio
     return true;
 }
 
-// The address without our own parameters, which are read.
+// Reads this library's own parameters from @p url. @return the address without them
 std::string without_options(std::string_view url, postgresql_options& o)
 {
     std::string rest(kit::take(url, '?'));
@@ -58,11 +59,11 @@ auto settings_of(std::string const& url)
     std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> const known(PQconninfoParse(url.c_str(), &text),
                                                                                PQconninfoFree);
     std::unique_ptr<char, void (*)(void*)> const words(text, PQfreemem);
-    if (!known) {  // its words may quote a password
+    if (!known) {  // the error message of libpq may quote a password
         std::string_view const why = words ? words.get() : "";
         constexpr std::string_view unknown = "invalid URI query parameter: ";
         if (!why.starts_with(unknown))
-            kit::refuse(fmt::format("libpq does not take the address; {}", form));
+            kit::refuse(fmt::format("libpq rejects the address; {}", form));
         auto const name = why.substr(unknown.size(), why.find('\n') - unknown.size());
         kit::refuse(fmt::format("neither libpq nor redlock has the parameter {}", name));
     }
@@ -112,7 +113,7 @@ address only(address a, found const& one)
         a.settings["port"] = ports[std::min(one.host, ports.size() - 1)];
     a.settings["host"] = one.name;
     a.settings["hostaddr"] = one.address;
-    a.settings["target_session_attrs"] = "any";  // what it is, we ask it
+    a.settings["target_session_attrs"] = "any";  // the session finds out itself whether the server is a primary
     return a;
 }
 
@@ -132,13 +133,13 @@ address parse_address(std::string_view url, postgresql_options defaults)
     auto const where = url.substr(std::min(url.find("://") + 3, url.size()));
     auto const place = where.substr(0, where.find('?'));
     if (place.find('@', std::min(place.find_first_of("@/"), place.size() - 1) + 1) != place.npos)
-        kit::refuse(form);  // what would be host or database may be a part of the password
+        kit::refuse(form);  // the host or the database may be a part of the password
     address a;
     a.options = std::move(defaults);
     a.settings = settings_of(without_options(url, a.options));
     a.settings["application_name"] = a.options.application_name;
     if (a.get("gssencmode").empty())
-        a.settings["gssencmode"] = "disable";  // it may block
+        a.settings["gssencmode"] = "disable";  // GSSAPI may block
     check(a.options);
     a.name = name_of(a);
     return a;

@@ -11,34 +11,34 @@
 
 namespace redlock::stores::postgresql {
 
-/// What an entry of `config::nodes` says.
+/// The contents of an entry of `config::nodes`.
 struct address {
     std::string name;                                          ///< for people: without user, password and parameters
-    std::map<std::string, std::string, std::less<>> settings;  ///< libpq's words for it
+    std::map<std::string, std::string, std::less<>> settings;  ///< parameters of libpq
     postgresql_options options;
 
     std::string get(std::string_view setting) const;
-    std::vector<std::string> list(std::string_view setting) const;  ///< its parts between commas
+    std::vector<std::string> list(std::string_view setting) const;  ///< the parts between commas
 };
 
-/// An address of one of the hosts.
+/// An address of a host.
 struct found {
-    std::size_t host;  ///< which of them
+    std::size_t host;  ///< the index of the host
     std::string name;
     std::string address;  ///< empty: a Unix socket
     friend bool operator==(found const&, found const&) = default;
 };
 
-/// @p a with @p one for its only host.
+/// @p a with @p one as its only host.
 address only(address a, found const& one);
 
-/// @throws std::invalid_argument saying what is wrong with @p url, without secrets
+/// @throws std::invalid_argument if @p url is not valid; the message contains no secrets
 address parse_address(std::string_view url, postgresql_options defaults);
 
 /// @throws std::invalid_argument naming the option, the value and the limit
 void check(postgresql_options const&);
 
-/// @p text without the passwords that are known, and in one line.
+/// @p text without the known passwords, in one line.
 std::string presentable(std::string text, address const&);
 
 }  // namespace redlock::stores::postgresql

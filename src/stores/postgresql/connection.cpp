@@ -13,7 +13,7 @@ namespace redlock::stores::postgresql {
 
 namespace {
 
-// What libpq says when it cannot connect: the server's words have no code there.
+// The reason in libpq's message when it cannot connect. The server's error has no code there.
 errc reason_of(std::string const& words)
 {
     auto const has = [&](std::string_view part) { return words.find(part) != words.npos; };
@@ -29,7 +29,7 @@ errc reason_of(std::string const& words)
     return errc::node_unreachable;
 }
 
-// By an earlier client of a pooler, from the same text: it is in the name.
+// An earlier client of a pooler may have prepared the statement. The name implies the same text.
 bool is_prepared_already(PGresult const& r)
 {
     auto const* const state = PQresultErrorField(&r, PG_DIAG_SQLSTATE);
@@ -51,7 +51,7 @@ std::string connection::for_our_table(std::string_view text) const
     return kit::for_table(text, address_->options.table);
 }
 
-// Connecting
+// Connecting.
 
 void connection::connect_to(address const& where)
 {
@@ -69,7 +69,7 @@ void connection::connect_to(address const& where)
     wait_for(descriptor::wait_write);
 }
 
-// The socket may be another one each time.
+// libpq may use another socket each time.
 void connection::poll()
 {
     if (descriptor_)
@@ -125,7 +125,7 @@ void connection::flush()
     wait_for(descriptor::wait_read);
 }
 
-// Before the pipeline
+// Before the pipeline.
 
 void connection::simple_query(std::string const& text, std::function<void(PGresult const&)> then)
 {
@@ -152,7 +152,7 @@ void connection::read_simple()
     wait_for(descriptor::wait_read);
 }
 
-// The pipeline
+// The pipeline.
 
 bool connection::begin_pipeline()
 {
@@ -192,19 +192,21 @@ void connection::ask(statement const& s, parameters const& p, answer tell)
     auto* const c = handle();
     auto const sent = prepared ? PQsendQueryPrepared(c, text.c_str(), n, values.data(), sizes.data(), form, 0)
                                : PQsendQueryParams(c, text.c_str(), n, nullptr, values.data(), sizes.data(), form, 0);
-    if (sent != 1 || PQpipelineSync(c) != 1)  // no memory, or the connection has ended: told from the event loop
+    // Either the client is out of memory, or the connection has ended. The event loop reports it.
+    if (sent != 1 || PQpipelineSync(c) != 1)
         return asio::post(executor_, in_this_life([this] { fail(); }));
     flush();
 }
 
-// Results of a question, a null, then the mark of its end. It is committed behind its result, so an error may follow.
+// A question gets its results, a null, and a mark of its end. The server commits after the result, so an error may
+// follow a result.
 void connection::read()
 {
     auto const self = shared_from_this();
     auto const here = [this, before = life()] { return before == life() && connection_; };
     if (PQconsumeInput(handle()) != 1)
         return fail();
-    int nulls = 0;  // two: nothing was asked
+    int nulls = 0;  // two: no question is left
     while (nulls < 2 && here() && !questions_.empty() && PQisBusy(handle()) == 0) {
         result r(PQgetResult(handle()), PQclear);
         nulls = r ? 0 : nulls + 1;
@@ -235,7 +237,7 @@ std::optional<clock::time_point> connection::waiting_since() const
     return questions_.empty() ? std::nullopt : std::optional(questions_.front().asked);
 }
 
-// The end
+// The end.
 
 void connection::fail()
 {

@@ -21,25 +21,25 @@
 
 namespace redlock::stores::postgresql {
 
-/** A connection of libpq, without its waiting: first one text after the other, then a pipeline of questions. */
+/// A connection of libpq that does not block. It sends plain queries, one at a time, and then a pipeline of questions.
 class connection : public kit::client_session {
 public:
     ~connection() override;
     std::optional<clock::time_point> waiting_since() const final;
 
 protected:
-    /// Null: the connection was lost first.
+    /// Gets the result. Null: the connection was lost before the answer.
     using answer = std::function<void(PGresult const*)>;
 
     connection(asio::any_io_executor, std::shared_ptr<address const>, std::chrono::milliseconds timeout, owner&);
 
     void connect_to(address const&);
-    virtual void greet() = 0;  ///< It is connected.
+    virtual void greet() = 0;  ///< called when the connection is established
 
-    /// One text may hold several statements. @p then gets the first error, or else the last result.
+    /// One text may hold several statements. @p then gets the first error, or the last result if there is no error.
     void simple_query(std::string const& text, std::function<void(PGresult const&)> then);
 
-    bool begin_pipeline();  ///< @return false: it has ended
+    bool begin_pipeline();  ///< @return false: the connection has ended
     bool prepare(statement const&);
     void ask(statement const&, parameters const&, answer);
     void flush();
@@ -70,7 +70,7 @@ private:
     std::unique_ptr<PGconn, void (*)(PGconn*)> connection_{nullptr, PQfinish};
     std::optional<descriptor> descriptor_;
     bool reading_ = false, writing_ = false;
-    std::function<void(PGresult const&)> then_;  ///< of a question outside the pipeline
+    std::function<void(PGresult const&)> then_;  ///< gets the result of a plain query
     result simple_{nullptr, PQclear};
     std::deque<question> questions_;
 };

@@ -76,7 +76,7 @@ void hosts::down(kit::session& s, bool, node_reply why)
     answer_soon();
 }
 
-// The seeker that is told may look for another, or close us.
+// Posted, because the seeker may call @ref find or @ref close.
 void hosts::answer_soon()
 {
     if (seekers_.empty())
@@ -110,7 +110,7 @@ hosts::host* hosts::host_at(found const& where)
     return h != hosts_.end() ? h->get() : nullptr;
 }
 
-// The first one, unless a copy of the same database was promoted after it.
+// The first primary, unless a copy of the same database was promoted later.
 hosts::host const* hosts::primary() const
 {
     host const* best = nullptr;
@@ -129,7 +129,7 @@ bool hosts::is_outdated(std::string const& system, std::int64_t timeline) const
     return std::any_of(hosts_.begin(), hosts_.end(), is_later);
 }
 
-// An error that somebody can mend says more than that a host is away.
+// Errors that somebody can fix are more useful than "unreachable".
 node_reply hosts::why_none() const
 {
     node_reply why{.untouched = true, .error = errc::node_unreachable};
@@ -143,7 +143,7 @@ node_reply hosts::why_none() const
     return why;
 }
 
-// The node may be destroyed after the event loop.
+// The node may be destroyed after the event loop, so nothing here may keep the executor.
 void hosts::leave(void (kit::session::*how)())
 {
     seekers_.clear();

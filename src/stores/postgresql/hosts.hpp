@@ -17,14 +17,14 @@
 
 namespace redlock::stores::postgresql {
 
-/// The answer of one host about itself.
+/// The answer of a host about itself.
 struct standing {
     std::string system;         ///< the same for all copies of one database
     std::int64_t timeline = 0;  ///< grows with each promotion; 0: a standby
 };
 
-/** Which of several hosts is the primary. Each is asked once a second, on a connection of its own: an old primary that
-    goes on after the promotion of another does not know that it is old, and takes writes.
+/** Finds the primary of several hosts. Each host is asked once a second, on a connection of its own. If another host is
+    promoted, an old primary that still runs does not know it, and takes writes.
 
     Used as a std::shared_ptr, on the executor.
 */
@@ -34,18 +34,18 @@ public:
     using teller = std::function<void(standing)>;
     using scout_maker = std::function<std::shared_ptr<kit::session>(found const&, kit::session::owner&, teller)>;
 
-    /// @p make_scout makes a connection that asks one host again and again, and tells of its answers.
+    /// @p make_scout makes a connection that asks one host again and again, and reports the answers.
     hosts(asio::any_io_executor, scout_maker make_scout);
     ~hosts();
 
-    /// @p done is told later which of @p all to connect to, once all have answered or failed. A host that has answered
-    /// counts although its name is not known any more.
+    /// Calls @p done later with the primary among @p all, when all hosts have answered or failed. A host that has
+    /// answered counts even if its name does not resolve any more.
     void find(std::vector<found> const& all, seeker done);
 
-    /// Whether a primary on a later timeline has answered.
+    /// Whether a primary of a later timeline has answered.
     bool is_outdated(std::string const& system, std::int64_t timeline) const;
 
-    /// @p look is called when a primary is on another timeline than before, until it returns false.
+    /// Calls @p look when a primary reports a new timeline, until @p look returns false.
     void follow(std::function<bool()> look) { followers_.push_back(std::move(look)); }
 
     void close() { leave(&kit::session::close); }
@@ -56,7 +56,7 @@ private:
         found where;
         std::shared_ptr<kit::session> scout{};
         std::optional<standing> says{};
-        node_reply trouble{};  ///< why it says nothing; no error: it has not been heard yet
+        node_reply trouble{};  ///< why there is no answer; no error: the host is still being asked
         std::optional<kit::timer> retry{};
     };
 
@@ -71,7 +71,7 @@ private:
     void leave(void (kit::session::*how)());
     void answer_soon();
     void answer_if_known();
-    host* host_of(kit::session const& scout);  ///< null: it is none of ours any more
+    host* host_of(kit::session const& scout);  ///< null: not a current host
     host* host_at(found const&);
     host const* primary() const;
     node_reply why_none() const;

@@ -19,7 +19,7 @@ namespace redlock::inline v0 {
 
 namespace {
 
-// Hosts are asked once a second.
+// Three times the interval in which hosts are asked.
 constexpr std::chrono::milliseconds heard_within{3000};
 
 std::shared_ptr<stores::postgresql::hosts> make_hosts(asio::any_io_executor executor,
@@ -43,8 +43,8 @@ store postgresql(postgresql_options options)
                                                store_context const& context) {
         auto const where =
             std::make_shared<stores::postgresql::address const>(stores::postgresql::parse_address(url, options));
-        auto const all = std::make_shared<std::shared_ptr<stores::postgresql::hosts>>();  // of the node, which tells
-                                                                                          // its executor later
+        // Made by the first session, because the node knows its executor only then.
+        auto const all = std::make_shared<std::shared_ptr<stores::postgresql::hosts>>();
         auto make_session = [where, timeout = settings.connect_timeout, all](asio::any_io_executor e, std::size_t i,
                                                                              stores::kit::session::owner& o) {
             if (!*all)
@@ -65,7 +65,7 @@ sql_statement owns(postgresql_options const& where, lock_handle const& held, std
         keys += (keys.empty() ? "" : ",")
                 + fmt::format(R"("\\x{}")", stores::kit::in_hex(std::string(prefix) + resource));
     if (keys.empty())
-        keys = "\"\"";  // the key of no lock
+        keys = "\"\"";  // no lock has the empty key
     return {.text = stores::kit::for_table("SELECT redlock_owns($1::bytea[], $2::bytea)", where.table),
             .parameters = {"{" + keys + "}", "\\x" + stores::kit::in_hex(held.token())}};
 }

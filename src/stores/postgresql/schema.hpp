@@ -6,15 +6,15 @@
 
 namespace redlock::stores::postgresql {
 
-/// Whether the server would lose nothing that it has confirmed, if it were killed: of a SELECT. `synchronous_commit` is
-/// not in it: the functions switch it on, whatever the session of this or another client has.
+/// An expression for SELECT: whether the server keeps all confirmed writes if it is killed. The expression does not
+/// check `synchronous_commit`, because the functions switch it on in every session.
 inline constexpr auto is_durable = "current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on' "
                                    "AND (SELECT relpersistence FROM pg_class WHERE oid = 'redlock'::regclass) = 'p'";
 
-/// The version of the functions that @ref schema makes.
+/// The version of the functions in @ref schema.
 inline constexpr auto schema_version = "3";
 
-/// What makes tables and functions: the text of schema.sql.
+/// The text of schema.sql, which creates tables and functions.
 std::string_view schema() noexcept;
 
 using kit::for_table;

@@ -1,36 +1,44 @@
--- Locks in PostgreSQL 13 or newer. Each function is one step, atomic, by the database's own clock; docs/stores.md has the rights it takes.
--- Whoever prefers another name replaces "redlock" everywhere here, and says ?table=name in the address.
+-- Locks in PostgreSQL 13 or newer. Each function is one atomic step, by the clock of the database. docs/stores.md lists
+-- the rights that a client needs. For another name, replace "redlock" everywhere in this file, and add ?table=name to
+-- the address of the node.
 BEGIN;
-SELECT pg_advisory_xact_lock(hashtext('redlock'));  -- whoever else does this waits
+SELECT pg_advisory_xact_lock(hashtext('redlock'));  -- other clients that do this wait
 SELECT set_config('redlock.tables', num_nonnulls(to_regclass('redlock'), to_regclass('redlock_reader'), to_regclass('redlock_wish'),
                                                  to_regclass('redlock_tombstone'), to_regclass('redlock_timeline'))::text, true);
 
 CREATE TABLE IF NOT EXISTS redlock (
     key bytea PRIMARY KEY,
-    value bytea NOT NULL DEFAULT '',                       -- who has it; ':=shared': those of redlock_reader
-    expires timestamptz NOT NULL DEFAULT '-infinity',      -- before: it is taken
-    counter bigint NOT NULL DEFAULT 0,                     -- of fencing tokens
-    handovers timestamptz NOT NULL DEFAULT '-infinity',    -- before: one process keeps it for its own waiters
-    watched integer NOT NULL DEFAULT 0                     -- what is to be told: 1 its end, 2 that of hand-overs, 4 of a wish, 8 a reader's leaving
+    -- the value of the holder; ':=shared': redlock_reader has the values
+    value bytea NOT NULL DEFAULT '',
+    -- the lock is taken until then
+    expires timestamptz NOT NULL DEFAULT '-infinity',
+    -- the fencing token
+    counter bigint NOT NULL DEFAULT 0,
+    -- until then, one process hands the lock over to its own waiters
+    handovers timestamptz NOT NULL DEFAULT '-infinity',
+    -- the events to notify of: 1 the end of the lock, 2 the end of hand-overs, 4 the end of a wish, 8 a reader leaves
+    watched integer NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 CREATE TABLE IF NOT EXISTS redlock_reader (key bytea, value bytea, expires timestamptz NOT NULL, PRIMARY KEY (key, value));
 CREATE UNLOGGED TABLE IF NOT EXISTS redlock_wish (key bytea, contender bytea, to_share boolean NOT NULL, expires timestamptz NOT NULL, PRIMARY KEY (key, contender));
 CREATE TABLE IF NOT EXISTS redlock_tombstone (key bytea, value bytea, expires timestamptz NOT NULL, PRIMARY KEY (key, value));
 CREATE TABLE IF NOT EXISTS redlock_timeline (
-    id bigint PRIMARY KEY,                                 -- a standby that is promoted begins a new timeline
+    id bigint PRIMARY KEY,                                 -- a promoted standby begins a new timeline
     since timestamptz NOT NULL,
-    forgot boolean NOT NULL,                               -- before, there may have been other locks
+    forgot boolean NOT NULL,                               -- there may have been other locks before
     mark bytea NOT NULL                                    -- the database, and the transaction that wrote this row
 );
 
--- Nobody has met these tables yet. Where functions are without tables, the tables were dropped, and there were other locks before.
+-- The row 0 means that no client has met these tables yet. If functions exist without tables, the tables were dropped,
+-- and there were other locks before.
 INSERT INTO redlock_timeline SELECT 0, '-infinity', false, ''
     WHERE to_regprocedure('redlock_version()') IS NULL AND current_setting('redlock.tables') = '0';
 
 CREATE OR REPLACE FUNCTION redlock_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 3';
 
--- Whether the tables are those that were met on this timeline. Each has a row without a key, written by the same transaction. A table that was
--- made anew or emptied has none, and one from a dump was written by another transaction than its mark says.
+-- Whether clients have met these tables on this timeline. Each table has a row without a key, and one transaction wrote
+-- all of them. A table that was created again or emptied has no such row. In a table that was restored from a dump,
+-- the row is from another transaction than its mark says.
 CREATE OR REPLACE FUNCTION redlock_remembers(line bigint) RETURNS boolean LANGUAGE sql AS $$
     SELECT EXISTS (SELECT FROM redlock_timeline t
         JOIN redlock l ON l.key = '' AND l.value = t.mark AND l.xmin = t.xmin
@@ -39,8 +47,8 @@ CREATE OR REPLACE FUNCTION redlock_remembers(line bigint) RETURNS boolean LANGUA
         WHERE t.id = line AND t.mark = convert_to((SELECT system_identifier FROM pg_control_system()) || ':' || t.xmin, 'UTF8'))
 $$;
 
--- Since when the database has been what it is. A standby that is promoted may have forgotten locks; so have tables that were made anew, emptied or
--- restored.
+-- Tells since when the tables have kept every lock. A promoted standby may have forgotten locks, and so may tables that
+-- were created again, emptied or restored.
 CREATE OR REPLACE FUNCTION redlock_meet(line bigint, OUT since timestamptz, OUT age bigint, OUT forgot boolean, OUT mark bytea) LANGUAGE plpgsql AS $$
 DECLARE
     own bytea;
@@ -66,8 +74,9 @@ END$$;
 CREATE OR REPLACE FUNCTION redlock_milliseconds(until timestamptz, t timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS
 $$SELECT CASE WHEN until = 'infinity' THEN -1 ELSE floor(extract(epoch FROM until - t) * 1000)::bigint END$$;
 
--- The rows of the keys, locked in the order of their bytes, which all follow, so that nobody waits in a circle. What was missing is there, and free.
--- After this call the transaction is on the disk before it is confirmed, unless redlock_need_not_last is called later.
+-- Locks the rows of the keys, sorted by their bytes. All functions use this order, so they do not deadlock. Creates
+-- missing rows, as free locks. After this call the server confirms the transaction only when it is on disk, unless
+-- redlock_need_not_last is called later.
 CREATE OR REPLACE FUNCTION redlock_rows(keys bytea[]) RETURNS redlock[] LANGUAGE plpgsql AS $$
 DECLARE
     all_of_them redlock[] := '{}';
@@ -78,7 +87,8 @@ BEGIN
         RAISE EXCEPTION 'locks need the isolation level read committed, and not %', current_setting('transaction_isolation')
             USING ERRCODE = 'invalid_transaction_state';
     END IF;
-    -- The role or the database may have switched it off. CREATE FUNCTION … SET would end with the function, before the commit.
+    -- The role or the database may have switched it off. CREATE FUNCTION … SET would end with the function, before the
+    -- commit.
     IF current_setting('synchronous_commit') = 'off' THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
@@ -97,7 +107,7 @@ BEGIN
         ELSE (SELECT array_agg(r ORDER BY asked.place) FROM unnest(keys) WITH ORDINALITY asked(key, place) JOIN unnest(all_of_them) r ON r.key = asked.key) END;
 END$$;
 
--- Tells of what happens to a key, if somebody wants to know, once. What is told is worth no wait for the disk.
+-- Notifies of an event of a key, once, if a client watches it. A notification does not wait for the disk.
 CREATE OR REPLACE FUNCTION redlock_tell(k bytea, what integer) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE redlock SET watched = watched & ~what WHERE key = k AND watched & what <> 0;
@@ -106,7 +116,7 @@ BEGIN
     END IF;
 END$$;
 
--- This step may be forgotten in a crash: nobody relies on it.
+-- Does not wait for the disk: a crash may forget this step, because nobody relies on it.
 CREATE OR REPLACE FUNCTION redlock_need_not_last() RETURNS void LANGUAGE sql AS $$SELECT set_config('synchronous_commit', 'off', true)$$;
 
 CREATE OR REPLACE FUNCTION redlock_note_wish(one redlock, who bytea, shares boolean, t timestamptz) RETURNS void LANGUAGE sql AS $$
@@ -127,7 +137,7 @@ END$$;
 CREATE OR REPLACE FUNCTION redlock_is_dead(k bytea, val bytea, t timestamptz) RETURNS boolean LANGUAGE sql AS
 $$SELECT EXISTS (SELECT FROM redlock_tombstone WHERE key = k AND value = val AND expires > t)$$;
 
--- contender: null, unless it waits. proposal: of a fencing token, or 0. taken: which of the keys, counted from 0.
+-- contender: null if it does not wait. proposal: of a fencing token, or 0. taken: indexes of the taken keys, from 0.
 CREATE OR REPLACE FUNCTION redlock_acquire(keys bytea[], val bytea, ttl bigint, proposal bigint, contender bytea, grows boolean, follow boolean, watch boolean,
     OUT granted boolean, OUT counter bigint, OUT wanted boolean, OUT ours integer, OUT taken integer[], OUT remaining bigint[], OUT handed_on boolean[])
 LANGUAGE plpgsql AS $$
@@ -143,7 +153,7 @@ DECLARE
     raised boolean := proposal > 0;
 BEGIN
     granted := false; counter := 0; wanted := false; ours := 0; taken := '{}'; remaining := '{}'; handed_on := '{}';
-    IF contender IS NULL AND (several OR proposal = 0) THEN  -- a denial changes nothing
+    IF contender IS NULL AND (several OR proposal = 0) THEN  -- a denial changes nothing, so it needs no row locks
         PERFORM FROM redlock WHERE key = ANY (keys) AND expires > clock_timestamp();
         IF FOUND THEN
             RETURN;
@@ -213,7 +223,7 @@ BEGIN
     END LOOP;
 END$$;
 
--- Any one of several keys: the first that is free. chosen: which, counted from 0.
+-- Acquires the first free one of several keys. chosen: its index, from 0.
 CREATE OR REPLACE FUNCTION redlock_acquire_any(keys bytea[], val bytea, ttl bigint, proposal bigint, contender bytea, follow boolean, watch boolean,
     OUT granted boolean, OUT counter bigint, OUT wanted boolean, OUT chosen integer, OUT taken integer[], OUT remaining bigint[], OUT handed_on boolean[])
 LANGUAGE plpgsql AS $$
@@ -252,7 +262,7 @@ BEGIN
     END LOOP;
 END$$;
 
--- shares: of readers, proposal itself is what the counter comes to at least.
+-- shares: for a reader, the counter becomes at least proposal.
 CREATE OR REPLACE FUNCTION redlock_raise(keys bytea[], proposal bigint, shares boolean) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     highest bigint := proposal;
@@ -313,14 +323,14 @@ CREATE OR REPLACE FUNCTION redlock_withdraw(keys bytea[], contender bytea) RETUR
 DECLARE
     k bytea;
 BEGIN
-    PERFORM redlock_rows(keys);  -- before the wishes, as everybody does
+    PERFORM redlock_rows(keys);  -- first the locks, then the wishes, as in all functions
     PERFORM redlock_need_not_last();
     FOREACH k IN ARRAY keys LOOP
         PERFORM redlock_forget_wish(k, contender);
     END LOOP;
 END$$;
 
--- Readers and writers. The key lives as long as the longest of those who share it; each of them until its own time is over.
+-- Readers and writers. Each reader has its own end, and the key lives until the last of these ends.
 
 CREATE OR REPLACE FUNCTION redlock_writer_waits(k bytea, who bytea, t timestamptz) RETURNS boolean LANGUAGE sql AS
 $$SELECT EXISTS (SELECT FROM redlock_wish WHERE key = k AND expires > t AND NOT to_share AND contender IS DISTINCT FROM who)$$;
@@ -331,7 +341,7 @@ CREATE OR REPLACE FUNCTION redlock_enter(one redlock, val bytea, until timestamp
     UPDATE redlock SET value = ':=shared', expires = CASE WHEN one.expires > t THEN greatest(one.expires, until) ELSE until END WHERE key = one.key
 $$;
 
--- passes: not kept out by those who wait to have it alone.
+-- passes: waiting writers do not stop the reader.
 CREATE OR REPLACE FUNCTION redlock_share(k bytea, val bytea, ttl bigint, who bytea, passes boolean, watch boolean,
     OUT granted boolean, OUT counter bigint, OUT wanted boolean, OUT behind_writer boolean, OUT remaining bigint, OUT handed_on boolean)
 LANGUAGE plpgsql AS $$
@@ -364,7 +374,8 @@ BEGIN
     behind_writer := free_to_share;
     IF free_to_share THEN
         IF one.expires <= t AND NOT handed_on THEN
-            UPDATE redlock_wish SET expires = least(expires, t + interval '1 s') WHERE key = k;  -- a live one comes within a round trip
+            -- a live writer asks again within a round trip
+            UPDATE redlock_wish SET expires = least(expires, t + interval '1 s') WHERE key = k;
         END IF;
         SELECT max(expires) INTO wish FROM redlock_wish WHERE key = k AND NOT to_share AND contender IS DISTINCT FROM who;
         remaining := redlock_milliseconds(CASE WHEN handed_on THEN least(wish, one.handovers) ELSE wish END, t);
@@ -380,7 +391,7 @@ BEGIN
     wanted := false;
 END$$;
 
--- upgraded: it has the key alone elsewhere, and what it shares here does not count.
+-- upgraded: other nodes have the value as exclusive holder, so its share here does not count.
 CREATE OR REPLACE FUNCTION redlock_extend_shared(k bytea, val bytea, ttl bigint, heal boolean, upgraded boolean, OUT granted boolean, OUT healed boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -391,7 +402,7 @@ DECLARE
 BEGIN
     granted := false;
     healed := false;
-    IF one.expires > t AND one.value = val THEN  -- it has the key alone, which is more
+    IF one.expires > t AND one.value = val THEN  -- an exclusive holder may do what a reader may
         granted := true;
         UPDATE redlock SET expires = greatest(expires, until) WHERE key = k;
         RETURN;
@@ -439,7 +450,7 @@ BEGIN
     RETURN coalesce(ours, true);
 END$$;
 
--- shares: it is denied, because others share the key, too.
+-- shares: denied because there are other readers.
 CREATE OR REPLACE FUNCTION redlock_upgrade(k bytea, val bytea, ttl bigint, proposal bigint, who bytea, watch boolean,
     OUT granted boolean, OUT counter bigint, OUT shares boolean, OUT remaining bigint)
 LANGUAGE plpgsql AS $$
@@ -499,7 +510,7 @@ BEGIN
     RETURN true;
 END$$;
 
--- Bytes for people: with what is no text written as \ and three octal digits.
+-- Bytes as text for people. If they are not UTF-8, some bytes become \ and three octal digits.
 CREATE OR REPLACE FUNCTION redlock_text(bytes bytea) RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN convert_from(bytes, 'UTF8');
@@ -507,7 +518,8 @@ EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
     RETURN encode(bytes, 'escape');
 END$$;
 
--- For a transaction of yours: an error, unless the value has all of the keys; and until the transaction ends nobody else can have them.
+-- For a transaction of the user. Raises an error unless the value holds all of the keys. Nobody else can get the keys
+-- until the transaction ends.
 CREATE OR REPLACE FUNCTION redlock_owns(keys bytea[], val bytea) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     k bytea;
@@ -521,7 +533,8 @@ BEGIN
     END LOOP;
 END$$;
 
--- What nobody needs any more; at most a thousand rows of each kind, and none that somebody is about to use. Counters stay.
+-- Deletes what nobody needs any more, at most a thousand rows of each kind. Rows that a transaction has locked and
+-- counters stay.
 CREATE OR REPLACE FUNCTION redlock_clean() RETURNS bigint LANGUAGE sql AS $$
     WITH rows_of AS (DELETE FROM redlock WHERE key IN (SELECT key FROM redlock WHERE counter = 0 AND expires < clock_timestamp() - interval '1 hour'
                                                        LIMIT 1000 FOR UPDATE SKIP LOCKED) RETURNING 1),
@@ -534,7 +547,7 @@ CREATE OR REPLACE FUNCTION redlock_clean() RETURNS bigint LANGUAGE sql AS $$
     SELECT (SELECT count(*) FROM rows_of) + (SELECT count(*) FROM graves) + (SELECT count(*) FROM readers) + (SELECT count(*) FROM wishes)
 $$;
 
--- For people: who has what.
+-- For people: lists the held locks.
 CREATE OR REPLACE VIEW redlock_locks AS SELECT redlock_text(key) AS key, CASE WHEN value = ':=shared' THEN
         (SELECT string_agg(redlock_text(r.value), ' ') FROM redlock_reader r WHERE r.key = l.key AND r.expires > clock_timestamp())
         ELSE redlock_text(value) END AS value, expires - clock_timestamp() AS remaining, counter

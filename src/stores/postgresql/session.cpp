@@ -24,8 +24,8 @@ using kit::integer;
 constexpr int oldest_version = 130'000;
 constexpr auto timeline = "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint";
 constexpr std::string_view with_same_tables = "2";
-constexpr auto run_again = "let their owner run schema.sql again, see docs/stores.md";
-constexpr auto renew = "drop its tables and functions while nobody holds a lock, and they are made anew";
+constexpr auto run_again = "let their owner run schema.sql again; see docs/stores.md";
+constexpr auto renew = "drop its tables and functions while nobody holds a lock; the library then creates them again";
 constexpr std::chrono::seconds ask_again_after{1};
 constexpr auto table_rights =
     "SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline";
@@ -83,7 +83,7 @@ void session::abandon()
     kit::client_session::abandon();
 }
 
-// Connecting
+// Connecting.
 
 void session::connect()
 {
@@ -126,12 +126,12 @@ void session::choose(std::vector<found> const& all)
     });
 }
 
-// The greeting: what a server is asked first, and whether it may vote
+// The greeting: the first questions to a server. They show whether the server may vote.
 
-// A pooler hands out keys of its own.
+// A pooler gives its clients process numbers of its own.
 bool session::is_pooled() const { return backend_ != PQbackendPID(handle()); }
 
-// With the statement that mends it, if it is about rights.
+// If a right is missing, the message contains the statement that grants it.
 void session::refuse_with_grant(node_reply why, std::string const& rights)
 {
     if (why.error == errc::permission_denied && !rights.empty()) {
@@ -143,14 +143,14 @@ void session::refuse_with_grant(node_reply why, std::string const& rights)
     cut(std::move(why));
 }
 
-// A pooler that shares connections may deliver the answer to another question.
+// A pooler that shares connections may deliver the answer to another client's question.
 void session::request(std::string const& text, std::string rights, std::function<void(kit::rows const&)> then)
 {
     simple_query(text, [this, rights = std::move(rights), then = std::move(then)](PGresult const& r) {
         if (PQresultStatus(&r) != PGRES_TUPLES_OK)
             return refuse_with_grant(refusal(r), rights);
         if (PQntuples(&r) != 1)
-            return refuse(errc::unexpected_reply, "a question of the greeting was not answered with one row");
+            return refuse(errc::unexpected_reply, "the server did not answer a question of the greeting with one row");
         then(rows_of(r));
     });
 }
@@ -175,19 +175,21 @@ void session::greet()
                           "(pool_mode=session)");
         if (auto const& version = cell(rows, 2); !version.empty() && version != schema_version)
             return refuse(errc::unsupported_server,
-                          fmt::format("its functions of {} are of version {}, but this library needs {}; {}", o.table,
-                                      version, schema_version, version == with_same_tables ? run_again : renew));
+                          fmt::format("its functions for the table {} have version {}, but this library needs {}; {}",
+                                      o.table, version, schema_version,
+                                      version == with_same_tables ? run_again : renew));
         if (cell(rows, 1) == "t")
             return make_ready();
         if (!o.create_table)
-            return refuse(errc::unsupported_server,
-                          "the tables of " + o.table
-                              + " are not all there; make it with schema.sql, see docs/stores.md, or set create_table");
+            return refuse(
+                errc::unsupported_server,
+                "the tables of " + o.table
+                    + " are incomplete; create them with schema.sql, see docs/stores.md, or set create_table");
         make_tables();
     });
 }
 
-// A standby cannot be asked for its timeline, and need not be.
+// A standby cannot tell its timeline, and the hosts do not need it.
 void session::ask_for_standing()
 {
     set_limit(connect_timeout_);
@@ -202,7 +204,7 @@ bool session::is_outdated(kit::introduction const& i) const
     return hosts_ && hosts_->is_outdated(i.system, i.timeline);
 }
 
-// Another host may be promoted while this one goes on.
+// Another host may be promoted while this one still runs.
 void session::follow_hosts()
 {
     if (!hosts_ || std::exchange(follows_, true))
@@ -224,19 +226,19 @@ void session::make_tables()
             why.text = "its tables cannot be made: " + why.text;
             return refuse_with_grant(std::move(why), "CREATE, USAGE ON SCHEMA " + schema_of(table));
         }
-        owner_->log(log_level::info, "has made what was missing of the tables of " + table);
+        owner_->log(log_level::info, "created the missing tables and functions of " + table);
         make_ready();
     });
 }
 
 void session::make_ready()
 {
-    auto const patience = address_->options.timeout.count();
+    auto const timeout_ms = address_->options.timeout.count();
     std::string text;
-    if (address_->options.prepare)  // a pooler would give these settings to others
+    if (address_->options.prepare)  // a pooler would apply these settings to other clients
         text = fmt::format("SELECT set_config('default_transaction_isolation', 'read committed', false), "
                            "set_config('lock_timeout', '{}', false), set_config('statement_timeout', '{}', false);",
-                           patience, 2 * patience);
+                           timeout_ms, 2 * timeout_ms);
     if (listens_)
         text += "LISTEN \"" + address_->options.table + "\";";
     auto const mark = address_->options.prepare ? ", set_config('redlock.mark', encode(mark, 'escape'), false)" : "";
@@ -271,7 +273,7 @@ void session::introduce(kit::rows const& rows)
         flush();
 }
 
-// Questions
+// Questions.
 
 void session::carry_out(node_command const& c, bool tombstone, std::function<void(node_reply)> done)
 {

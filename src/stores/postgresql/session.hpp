@@ -13,17 +13,18 @@
 
 namespace redlock::stores::postgresql {
 
-/** One connection to a PostgreSQL server. Commands are sent as they come, and answered in their order.
+/** One connection to a PostgreSQL server. The session sends commands as they come; the server answers them in this
+    order.
 
     Used as a std::shared_ptr, on the executor.
 */
 class session final : public connection {
 public:
-    /// @p of_several: if the address has several hosts, it says which of them is the primary.
+    /// @p of_several: finds the primary if the address has several hosts.
     session(asio::any_io_executor, std::shared_ptr<address const>, std::shared_ptr<hosts> of_several,
             std::chrono::milliseconds connect_timeout, bool listens, owner&);
 
-    /// A scout: it is never up, but asks what the host is once a second, and tells.
+    /// A scout. It is never up. It asks its host once a second whether it is a primary, and reports the answers.
     session(asio::any_io_executor, std::shared_ptr<address const>, std::chrono::milliseconds connect_timeout,
             hosts::teller, owner&);
 
@@ -52,10 +53,10 @@ private:
     void request(std::string const& text, std::string rights, std::function<void(kit::rows const&)> then);
 
     std::shared_ptr<hosts> const hosts_;
-    hosts::teller const tell_;  ///< of a scout
+    hosts::teller const tell_;  ///< only a scout has one
     bool const listens_;
-    bool follows_ = false;      ///< It hears from the hosts when another is promoted.
-    std::int64_t backend_ = 0;  ///< The number of the server's process.
+    bool follows_ = false;      ///< the hosts report promotions to this session
+    std::int64_t backend_ = 0;  ///< the process number of the server's backend
 };
 
 }  // namespace redlock::stores::postgresql

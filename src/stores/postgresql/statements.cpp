@@ -34,7 +34,7 @@ constexpr statement steps[] = {
     {"downgrade", "SELECT redlock_downgrade($1, $2)"},
 };
 
-// Three arrays, such as {1,2}
+// Three arrays, for example {1,2}.
 kit::taken_keys read_taken(kit::cells const& columns)
 {
     auto const array = [&](std::size_t column) {
@@ -60,8 +60,8 @@ void put_32(std::string& to, std::uint32_t n)
         to += static_cast<char>(n >> shift & 0xff);
 }
 
-// One key, or an array of bytea in the protocol's binary form: dimensions, whether nulls are in it, the type, then the
-// dimension and each element.
+// One key, or an array of bytea in the binary form of the protocol. The form: number of dimensions, whether there are
+// nulls, type, dimension, and each element.
 std::string keys_of(node_command const& c)
 {
     using kind = node_command::kind;
@@ -85,17 +85,17 @@ errc reason_of(std::string_view state)
     using namespace std::string_view_literals;
     static constexpr std::pair<std::string_view, errc> reasons[] = {
         {"40"sv, errc::node_busy},     // serialization failures and deadlocks
-        {"55P03"sv, errc::node_busy},  // a lock was not to be had
-        {"57014"sv, errc::node_busy},  // took too long
+        {"55P03"sv, errc::node_busy},  // the wait for a lock timed out
+        {"57014"sv, errc::node_busy},  // the statement took too long
         {"53200"sv, errc::node_out_of_memory},
         {"53"sv, errc::node_refuses_writes},  // disk full, too many connections
-        {"57P"sv, errc::node_loading},        // it is being shut down or started
+        {"57P"sv, errc::node_loading},        // the server is shutting down or starting
         {"42501"sv, errc::permission_denied},
         {"28"sv, errc::authentication_failed},
         {"25006"sv, errc::node_read_only},
-        {"42P01"sv, errc::unsupported_server},  // the tables are gone
-        {"42883"sv, errc::unsupported_server},  // the functions
-        {"RL002"sv, errc::unsupported_server},  // the tables are others than this connection has met
+        {"42P01"sv, errc::unsupported_server},  // the tables were deleted
+        {"42883"sv, errc::unsupported_server},  // the functions were deleted
+        {"RL002"sv, errc::unsupported_server},  // the tables have changed since this connection met them
     };
     auto const* const known =
         std::find_if(std::begin(reasons), std::end(reasons), [&](auto& r) { return state.starts_with(r.first); });
@@ -170,7 +170,8 @@ node_reply interpret(node_command const& c, PGresult const& answer)
     return reply;
 }
 
-// An error of one statement undoes it. What ends the connection says nothing of a commit that was under way.
+// PostgreSQL undoes a statement that fails. If the connection ends, it is unknown whether a commit in progress
+// succeeded.
 node_reply refusal(PGresult const& answer)
 {
     auto const field = [&](int which) {

@@ -18,7 +18,7 @@ namespace redlock::stores::postgresql {
 
 using result = std::unique_ptr<PGresult, void (*)(PGresult*)>;
 
-/// Values as libpq takes them.
+/// Values in the form that libpq takes.
 class parameters {
 public:
     void add_bytes(std::string bytes) { add(std::move(bytes), 1); }
@@ -40,26 +40,26 @@ private:
 /// The rows of an answer, as text.
 kit::rows rows_of(PGresult const&);
 
-/// One statement that a session prepares, or sends as text.
+/// A statement that a session prepares, or sends as text.
 struct statement {
-    std::string_view name;  ///< empty: it is not prepared
+    std::string_view name;  ///< empty: not prepared
     char const* text;       ///< with the default name of the table
 };
 
-/// The name that @p s is prepared by. Behind a pooler, clients with other tables or of other versions may find it on
-/// the same connection.
+/// The name of the prepared statement. Behind a pooler, clients with other tables or versions may use the same
+/// connection, so the name contains both.
 std::string prepared_name(statement const& s, std::string_view table);
 
-/// All of them, to be prepared.
+/// All statements to prepare.
 std::span<statement const> all_statements() noexcept;
 
-/// How @p command is put. @p tombstone: of a release: leave one.
+/// The statement for @p command. @p tombstone: the release leaves a tombstone.
 std::pair<statement const*, parameters> put(node_command const& command, bool tombstone);
 
-/// What the answer to it says. Errors: see @ref refusal.
+/// The reply that an answer to @ref put contains. Errors: see @ref refusal.
 node_reply interpret(node_command const&, PGresult const&);
 
-/// Why a statement was not carried out.
+/// The reply to a statement that failed.
 node_reply refusal(PGresult const&);
 
 }  // namespace redlock::stores::postgresql

@@ -7,7 +7,7 @@ namespace redlock::stores::redis {
 
 namespace {
 
-// A server may make us remember so much of one reply. A set of locks takes up to 769 of them.
+// The most elements of one reply that the client keeps in memory. A reply about a set of locks has up to 769.
 constexpr std::size_t elements_max = 1024;
 
 }  // namespace
@@ -19,7 +19,7 @@ void batch::clear()
     by_key_.clear();
     entries.clear();
     on_answer = {};
-    for (std::size_t i = 0; i <= complete_ && i < replies.size(); ++i) {  // the last may have broken off
+    for (std::size_t i = 0; i <= complete_ && i < replies.size(); ++i) {  // the last reply may be incomplete
         replies[i].text.clear();
         replies[i].elements.clear();
     }

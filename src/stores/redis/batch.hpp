@@ -19,41 +19,40 @@
 
 namespace redlock::stores::redis {
 
-/** Commands that travel together, and their replies.
+/** Commands that are sent together (pipelining), and their replies.
 
-    All operations that reach a node before the event loop is idle share one; that is what makes the
-    library fast. Batches are used again, so that a steady load allocates nothing.
+    All operations that reach a node before the event loop is idle share a batch. Batches are reused, so a steady load
+    allocates no memory.
 */
 class batch {
 public:
-    /// An operation in the batch, and which of the replies is its answer.
+    /// An operation in the batch, and the index of its reply.
     struct entry {
         std::shared_ptr<node_operation> operation;
-        std::size_t answer;        ///< the first, if there are two
-        bool script_loaded;        ///< the script was sent along: not to be repaired a second time
-        bool native;               ///< a release without a script
-        bool checks_type;          ///< see manner
-        std::size_t tracked_from;  ///< with this reply the server begins to tell of changes; 0: it was not asked to
-        std::vector<std::string> changed{};  ///< keys, since the server has answered; an empty one: all
+        std::size_t answer;                  ///< index of the reply; of the first reply if there are two
+        bool script_loaded;                  ///< the request loads the script, so NOSCRIPT is not retried
+        bool native;                         ///< a release without a script
+        bool checks_type;                    ///< see manner
+        std::size_t tracked_from;            ///< from this reply on the server sends pushes about changes; 0: no pushes
+        std::vector<std::string> changed{};  ///< keys that changed after the server's answer; an empty key: all
     };
 
-    /// Whether reply @p i has come in full.
+    /// Whether reply @p i is complete.
     bool has(std::size_t i) const noexcept { return i < complete_; }
 
-    /// The next reply has come.
+    /// Adds the next reply, which is complete.
     void put(reply r);
 
-    /// The next element of the reply that is coming. Elements below the second level are left out, except from @ref
-    /// parts.
+    /// Adds an element to the current reply. Only @ref parts keeps elements below the second level.
     void take(resp::element const&);
 
-    /// The reply that was coming has come in full.
+    /// Marks the current reply as complete.
     void end_reply() noexcept { ++complete_; }
 
     void clear();
 
-    /// Calls @p f with each tracked entry about @p key, or with all entries if @p key is empty. No entry may be added
-    /// later.
+    /// Calls @p f with each tracked entry about @p key, or with all entries if @p key is empty. Entries must not be
+    /// added after the first call.
     template <class F>
     void each_about(std::string_view key, F f)
     {
@@ -77,19 +76,19 @@ public:
     std::vector<entry> entries;
     std::vector<reply> replies;
     bool keeps_parts = false;
-    std::vector<part> parts;                             ///< of all replies, if they are kept
-    std::function<void(batch const& answer)> on_answer;  ///< of questions that are nobody's operation, if their
-                                                         ///< connection is still there
+    std::vector<part> parts;  ///< of all replies, if `keeps_parts` is set
+    /// Gets the answers to a batch without operations, if the connection is still open.
+    std::function<void(batch const& answer)> on_answer;
     clock::time_point sent;
-    std::uint64_t number = 0;      ///< of its sending; the object itself is used again
-    std::uint32_t connection = 0;  ///< on which it was sent
+    std::uint64_t number = 0;      ///< sequence number of the sending; the batch object is reused
+    std::uint32_t connection = 0;  ///< number of the connection on which the batch was sent
 
 private:
     void index();
 
     std::size_t complete_ = 0;
     bool indexed_ = false;
-    std::unordered_multimap<std::string_view, std::size_t> by_key_;  ///< the tracked entries, made at the first use
+    std::unordered_multimap<std::string_view, std::size_t> by_key_;  ///< the tracked entries, built at the first use
 };
 
 }  // namespace redlock::stores::redis

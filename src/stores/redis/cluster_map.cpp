@@ -19,7 +19,7 @@ constexpr auto crc_table = [] {
     return table;
 }();
 
-// "10.0.0.1:6379", "::1:6379", or ":6379" of a member that does not know its own address.
+// Reads "10.0.0.1:6379", "::1:6379", or ":6379" if the member does not know its own address.
 std::optional<net::place> read_place(std::string_view text)
 {
     auto const colon = text.rfind(':');
@@ -46,7 +46,7 @@ bool is_master(std::string_view flags)
     return has_flag(flags, "master") && !has_flag(flags, "noaddr") && !has_flag(flags, "handshake");
 }
 
-// "5461", or "5461-10922". What is in brackets is on its way from or to another member, and belongs to where it was.
+// Reads "5461" or "5461-10922". A slot in brackets is being moved; until the move ends, it belongs to its old master.
 bool read_slots(std::string_view text, net::place const& owner, cluster_map& map)
 {
     if (text.starts_with('['))
@@ -60,7 +60,7 @@ bool read_slots(std::string_view text, net::place const& owner, cluster_map& map
     return true;
 }
 
-// id address@bus,… flags master ping pong epoch link slot…
+// Reads "id address@bus,… flags master ping pong epoch link slot…".
 bool read_member(std::string_view line, net::place const& asked, cluster_map& map)
 {
     net::take(line, " ");
@@ -116,7 +116,7 @@ std::vector<net::place> cluster_map::owners() const
     return all;
 }
 
-// The first number that is there: the same for all who ask, as long as slots do not move.
+// All managers get the same tag as long as no slots move, because each takes the lowest number.
 std::string cluster_map::tag_of(net::place const& p) const
 {
     auto const all = owners();
@@ -146,13 +146,13 @@ node_reply read_cluster(reply const& answer, net::place const& asked, cluster_ma
     }
     cluster_map read;
     std::string_view text = answer.text;
-    if (text.starts_with("txt:"))  // how RESP3 says what kind of text it is
+    if (text.starts_with("txt:"))  // the format prefix of a RESP3 verbatim string
         text.remove_prefix(4);
     if (!text.ends_with('\n'))
-        return {.error = errc::unexpected_reply, .text = "what it tells of its cluster is not whole"};
+        return {.error = errc::unexpected_reply, .text = "its answer to CLUSTER NODES is incomplete"};
     while (!text.empty()) {
         if (!read_member(net::take(text, "\n"), asked, read))
-            return {.error = errc::unexpected_reply, .text = "what it tells of its cluster is not understood"};
+            return {.error = errc::unexpected_reply, .text = "its answer to CLUSTER NODES is not understood"};
     }
     if (read.owners().empty())
         return {.error = errc::wrong_cluster_node, .text = "its cluster has no slots"};

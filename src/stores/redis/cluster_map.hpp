@@ -14,19 +14,19 @@
 
 namespace redlock::stores::redis {
 
-// What the members of a cluster are asked, and what their answers mean.
+// The questions to the members of a cluster, and the meaning of the answers.
 
 constexpr std::uint16_t slot_count = 16'384;
 
-/// CRC-16 of the key, or of what stands between its first braces if that is not empty.
+/// CRC-16 of the key's hash tag, or of the whole key if it has no hash tag, modulo @ref slot_count.
 std::uint16_t slot_of(std::string_view key) noexcept;
 
-/// Which member has which slots.
+/// Maps the slots of a cluster to the masters that own them.
 class cluster_map {
 public:
     cluster_map() { owners_.fill(nobody); }
 
-    /// Null: no member has it.
+    /// The master that owns the slot. Null: no member owns it.
     net::place const* owner(std::uint16_t slot) const noexcept
     {
         return owners_[slot] == nobody ? nullptr : &masters_[owners_[slot]];
@@ -34,14 +34,14 @@ public:
 
     void set_owner(std::uint16_t slot, net::place const&);
 
-    /// Whether it is a master that has not failed, as far as the member that was asked knows.
+    /// Whether @p p is a master that has not failed, as far as the member that answered knows.
     bool is_well(net::place const& p) const { return std::ranges::find(well_, p) != well_.end(); }
     void set_well(net::place const& p) { well_.push_back(p); }
 
-    /// Those that have slots.
+    /// The masters that own slots.
     std::vector<net::place> owners() const;
 
-    /// A hash tag, with its braces, in one of the slots of @p p. Empty: it has none.
+    /// A hash tag, with its braces, in one of the slots of @p p. Empty: @p p owns no slot.
     std::string tag_of(net::place const& p) const;
 
 private:
@@ -52,19 +52,19 @@ private:
     std::array<std::uint16_t, slot_count> owners_;
 };
 
-/// Who are you all?
+/// Asks a member for all members and their slots.
 redis::request ask_for_cluster();
 
-/// @return with an error: why the answer does not help. @p asked: where it came from.
+/// Reads the answer of the member at @p asked. @return with an error: why the answer is of no use
 node_reply read_cluster(reply const& answer, net::place const& asked, cluster_map& map);
 
-/// Where the server that refuses says that a slot is.
+/// The new place of a slot, from a MOVED error.
 struct redirection {
     std::uint16_t slot;
-    net::place to;  ///< without a host: where the server is that says so
+    net::place to;  ///< without a host: the host of the server that sent the error
 };
 
-/// What "MOVED 3999 10.0.0.1:6381" says; nothing: it is something else.
+/// Reads an error such as "MOVED 3999 10.0.0.1:6381". Nothing: the text is another error.
 std::optional<redirection> read_redirection(std::string_view refusal);
 
 }  // namespace redlock::stores::redis

@@ -18,8 +18,10 @@ namespace redlock::stores::redis {
 
 namespace {
 
-constexpr std::chrono::milliseconds look_every{100};  // at a master whose slots do not vote yet
-constexpr unsigned leaving_asked_max = 3;  // once a second: gossip takes less, and nobody waits for a master that hangs
+// How often the manager asks for the record of a master whose slots do not vote yet.
+constexpr std::chrono::milliseconds look_every{100};
+// The manager asks once a second. Gossip takes less than three seconds; a master that hangs must not delay for longer.
+constexpr unsigned leaving_asked_max = 3;
 
 }  // namespace
 
@@ -99,12 +101,12 @@ try {
     };
     n->start(executor_, {.connected = connected, .changed = changed});
     return &members_.back();
-} catch (std::exception const& e) {  // certificates that have gone, no memory
+} catch (std::exception const& e) {  // e.g. a certificate file is gone, or no memory
     trouble_ = {.untouched = true, .error = errc::node_unreachable, .text = net::to_string(p) + ": " + e.what()};
     return nullptr;
 }
 
-// Those that have slots; where all locks have one hash tag, the one that has theirs.
+// All masters that own slots. If the prefix has a hash tag, all locks are in one slot, and only its master is needed.
 std::vector<net::place> cluster_members::wanted() const
 {
     auto const& p = settings_.prefix;
@@ -117,7 +119,7 @@ std::vector<net::place> cluster_members::wanted() const
 void cluster_members::tend()
 {
     auto const owners = wanted();
-    // One that is connected may be asked all the same; another needs a slot, and one that it can be tried in.
+    // A connected member stays, because it can still be asked. Any other member needs a slot for the trial lock.
     auto const stays = [&](member const& m) {
         auto const* const of_tag = map_.owner(slot_of(m.tag));
         return m.node->ready() || (std::ranges::find(owners, m.where) != owners.end() && of_tag && *of_tag == m.where);
@@ -152,7 +154,7 @@ void cluster_members::follow(cluster_map told)
         changed = true;
         auto* const m = of_place(*before);
         if (after && m && m->leaving_asked < leaving_asked_max && hands_over(*m, slot)) {
-            m->leaving.set(slot);  // and stays there until it says so itself; what is sent there it redirects
+            m->leaving.set(slot);  // the slot stays there until the master itself gives it up or redirects
             told.set_owner(slot, *before);
         } else {
             forget(slot);
@@ -169,8 +171,8 @@ void cluster_members::follow(cluster_map told)
     }
 }
 
-// A master that could grant, and has not failed lately, knows all locks in the slot. The master that gets the slot from
-// there has got the locks, too.
+// If a master could grant and has not failed lately, it knows all locks in the slot. When it hands the slot over, the
+// next master gets these locks, too.
 bool cluster_members::hands_over(member const& m, std::uint16_t slot) const
 {
     auto const now = runtime_->now();
@@ -226,7 +228,7 @@ void cluster_members::redirected(std::uint32_t number, redirection const& r)
     }
 }
 
-// A master that is alive has given the slot away.
+// A live master has handed the slot over to another one.
 void cluster_members::hand_over(std::uint32_t from, std::uint16_t slot, net::place const& to)
 {
     auto* const m = of_number(from);
@@ -274,7 +276,7 @@ void cluster_members::record_was_read(std::uint32_t number, std::string_view tag
     auto const why = m->slots.read({answer.replies.data(), slot_record::questions}, tag, vouched, quarantine(), now);
     if (why.error)
         return log(
-            fmt::format("{}: since when it has its slots could not be asked: {}", net::to_string(m->where), why.text));
+            fmt::format("{}: it did not tell since when it owns its slots: {}", net::to_string(m->where), why.text));
     m->vouched &= ~vouched;
     for (std::uint16_t slot = 0; slot < slot_count; ++slot) {
         bool const has_lost = !m->slots.votes_from(slot) && hands_over(before, slot);
@@ -300,14 +302,14 @@ node_reply cluster_members::doubt(std::uint32_t number, std::uint16_t slot)
     auto const from = m->slots.votes_from(slot);
     if (from && now >= *from)
         return {};
-    if (now >= m->looked + look_every)  // another manager may have vouched for it
+    if (now >= m->looked + look_every)  // another manager may have vouched for the slot
         read_record(*m);
     return {.error = errc::quarantined,
             .text = fmt::format("{} may not know the locks of slot {}, which was another master's",
                                 net::to_string(m->where), slot)};
 }
 
-// The members tell of their connections and keys
+// Events of the members
 
 void cluster_members::connected(std::uint32_t number, server_identity const& server)
 {
@@ -326,17 +328,17 @@ void cluster_members::connected(std::uint32_t number, server_identity const& ser
     m->slots.clear();
     m->given_up.reset();
     read_record(*m);
-    look_who_is_ready();
+    update_ready();
     owner_.connected();
 }
 
 void cluster_members::changed(std::string_view key)
 {
-    look_who_is_ready();
+    update_ready();
     owner_.changed(key);
 }
 
-void cluster_members::look_who_is_ready()
+void cluster_members::update_ready()
 {
     auto const ready = [](member const& m) { return m.node->ready(); };
     ready_ = std::ranges::any_of(members_, ready);

@@ -20,19 +20,20 @@
 
 namespace redlock::stores::redis {
 
-/** The masters of a cluster, as far as they are needed: a node for each of them.
+/** The masters of a cluster that the manager needs, with a node for each.
 
-    Each has a memory of its own, and so a quarantine of its own. So have slots that it has got from another master,
-    unless that one is alive and has handed them over. On the executor, but for what may be asked on any thread.
+    Each master has its own memory, so it has its own quarantine. Slots that a master got from another one also have a
+    quarantine, unless the other master is alive and handed them over.
 
-    It has many functions because which members there are and which slots each has change together, with each new map.
+    All functions run on the executor, except those that are marked "any thread". The class is large because each new
+    map changes the members and their slots together.
 */
 class cluster_members {
 public:
     class owner {
     public:
-        virtual void connected() = 0;                    ///< one of them, to a server
-        virtual void changed(std::string_view key) = 0;  ///< as node_events says
+        virtual void connected() = 0;                    ///< a member has connected to its server
+        virtual void changed(std::string_view key) = 0;  ///< see node_events
 
     protected:
         ~owner() = default;
@@ -43,55 +44,51 @@ public:
         net::place where;
         std::string tag;  ///< a hash tag in one of its slots
         std::shared_ptr<server_node> node;
-        clock::time_point votes_from = clock::time_point::min();
-        clock::time_point vouches_from = clock::time_point::min();  ///< it had failed, or was no master, before that
+        clock::time_point votes_from = clock::time_point::min();    ///< end of the quarantine
+        clock::time_point vouches_from = clock::time_point::min();  ///< from then on it can hand slots over
         slot_record slots{};
-        clock::time_point looked = clock::time_point::min();  ///< when the record was asked for
-        slot_set vouched{};                                   ///< the record has yet to be told that they are not young
-        slot_set given_up{};  ///< it voted in them, and says that it has them no more; it has not said where they are
-        slot_set leaving{};   ///< it may have lost them, and is asked where they are
-        unsigned leaving_asked = 0;  ///< how often it was asked whether it has
+        clock::time_point looked = clock::time_point::min();  ///< when the record was last requested
+        slot_set vouched{};                                   ///< not young, which the record does not say yet
+        slot_set given_up{};         ///< the member voted in them, and lost them to an unknown master
+        slot_set leaving{};          ///< the member may have lost them; it is asked for their new place
+        unsigned leaving_asked = 0;  ///< how often it was asked about `leaving`
     };
 
-    /// @p map is kept up to date.
+    /// @param map the members keep it up to date
     cluster_members(net::url const& cluster, config const&, std::shared_ptr<group>, link_factory, cluster_map& map,
                     owner&);
 
-    /// @p self keeps this alive.
+    /// @param self keeps this object alive
     void start(std::shared_ptr<runtime::runtime>, asio::any_io_executor, std::weak_ptr<void> self);
     void close();
     void abandon();
 
-    bool ready() const noexcept
-    {
-        return ready_.load(std::memory_order_relaxed);
-    }  ///< whether one of them is; any thread
-    bool notifies() const noexcept
-    {
-        return notifies_.load(std::memory_order_relaxed);
-    }  ///< likewise: all that are ready
+    /// Whether a member is ready. Any thread.
+    bool ready() const noexcept { return ready_.load(std::memory_order_relaxed); }
 
-    /// Null: there is none with that number any more.
+    /// Whether all ready members send pushes about changes. Any thread.
+    bool notifies() const noexcept { return notifies_.load(std::memory_order_relaxed); }
+
+    /// Null: the member with this number is gone.
     member const* find(std::uint32_t number) const;
 
-    /// It is made if it is not there. Null: it cannot be made, and @ref trouble says why.
+    /// Finds or makes the member. Null: it cannot be made, and @ref trouble says why.
     member* at(net::place const&);
     node_reply const& trouble() const noexcept { return trouble_; }
 
-    /// A member tells of the cluster. Lets those go that are of no use any more, and makes those that are missing. What
-    /// they have not sent is completed.
+    /// Takes a new map from a member. Closes members that are not needed any more, which completes their unsent
+    /// operations, and makes missing members.
     void follow(cluster_map told);
 
-    /// Master @p number itself says that a slot is elsewhere.
+    /// Master @p number has answered that another master owns the slot.
     void redirected(std::uint32_t number, redirection const&);
 
-    /// Whether a vote of master @p number counts. @return with an error: why not
+    /// Checks whether a vote of master @p number counts. @return with an error: why not
     node_reply doubt(std::uint32_t number, std::uint16_t slot);
 
-    /// A copy: who is told of something may change them.
+    /// A copy, because operations that complete may change the members.
     std::vector<member> all() const { return members_; }
 
-    /// A message for people.
     void log(std::string const& what) const;
 
 private:
@@ -111,7 +108,7 @@ private:
     void record_was_read(std::uint32_t number, std::string_view tag, slot_set const& vouched, batch const&);
     void connected(std::uint32_t number, server_identity const&);
     void changed(std::string_view key);
-    void look_who_is_ready();
+    void update_ready();
     void let_go();
 
     net::url const url_;
@@ -126,7 +123,7 @@ private:
     std::weak_ptr<void> self_;
     std::atomic<bool> ready_{false}, notifies_{false};
     std::vector<member> members_;
-    std::uint32_t number_ = 0;  ///< of the latest
+    std::uint32_t number_ = 0;  ///< of the latest member
     node_reply trouble_;
 };
 

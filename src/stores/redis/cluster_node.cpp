@@ -22,7 +22,7 @@ using kind = node_command::kind;
 
 constexpr unsigned attempts_max = 5;
 
-// An operation that is done when each of the members has done it: to connect.
+// Completes an operation (to connect) when every member has completed it.
 struct gathering {
     std::shared_ptr<node_operation> whose;
     std::size_t left;
@@ -130,7 +130,7 @@ private:
         runtime_.reset();
     }
 
-    // Which member has which slots
+    // The map of slots
 
     node_reply answered(reply const& answer, net::url const& by) override
     {
@@ -138,9 +138,9 @@ private:
         if (auto why = read_cluster(answer, {by.host, by.port}, told); why.error)
             return why;
         if (!std::exchange(mapped_, true))
-            members_.log("replicas hear of locks after they have been granted, so a fail-over may forget some: its "
-                         "slots grant nothing for max_ttl "
-                         "after one, and who does not hear of it keeps locking on the old master");
+            members_.log("its replication is asynchronous, so a failover may lose locks: slots that fail over grant "
+                         "nothing for max_ttl, and a client that does not notice the failover keeps locking on the old "
+                         "master");
         trouble_ = {};
         members_.follow(std::move(told));
         queue_kept();
@@ -152,15 +152,15 @@ private:
     void nobody_knows(node_reply why) override
     {
         if (mapped_)
-            return;  // those who are known tell where a slot has gone
+            return;  // the known members redirect to the new place of a slot
         trouble_ = {.untouched = true, .error = why.error, .text = "no member tells of the cluster: " + why.text};
         queue_kept();
         flush_soon();
     }
 
-    // What the members tell
+    // Events of the members
 
-    // The cluster as a whole has no quarantine.
+    // The cluster as a whole has no quarantine; each member has its own.
     void connected() override
     {
         if (events_.connected)
@@ -173,9 +173,9 @@ private:
             events_.changed(key);
     }
 
-    // The operations
+    // Operations
 
-    // Null: trouble_for() says why.
+    // Null: there is no such member; trouble_for() returns the reason.
     cluster_members::member* member_for(key_view keys)
     {
         auto const* const owner = are_in_one_slot(keys) ? map_.owner(slot_of(keys.front())) : nullptr;
@@ -235,7 +235,7 @@ private:
         o->finish(std::move(r));
     }
 
-    // Operations that waited for a map are looked at again.
+    // Puts the operations that waited for a map back into the queue, in front.
     void queue_kept()
     {
         std::ranges::move(std::exchange(queue_, {}), std::back_inserter(kept_));
@@ -246,7 +246,7 @@ private:
 
     void flush()
     {
-        auto const self = shared_from_this();  // who completes may close us
+        auto const self = shared_from_this();  // a completion handler may close this node
         for (auto& o : std::exchange(queue_, {}))
             carry_out(std::move(o));
     }
@@ -258,7 +258,7 @@ private:
         auto const& c = o->command();
         if (o->withdrawn() || runtime_->now() > o->not_after)
             return o->complete({.untouched = true, .error = errc::node_unreachable});
-        if (!mapped_ && (!trouble_.error || c.what == kind::release))  // which is always wanted
+        if (!mapped_ && (!trouble_.error || c.what == kind::release))  // a release is always needed
             return kept_.push_back(std::move(o));
         if (!mapped_)
             return o->complete(trouble_);
@@ -290,8 +290,8 @@ private:
     std::shared_ptr<runtime::runtime> runtime_;
     runtime::alarm flush_{[this] { flush(); }};
     bool begun_ = false, closed_ = false;
-    bool mapped_ = false;  ///< a member has told which of them has which slots
-    node_reply trouble_;   ///< before that: why none has
+    bool mapped_ = false;  ///< a map of slots is known
+    node_reply trouble_;   ///< why no map is known
     std::vector<std::shared_ptr<node_operation>> queue_;
     std::vector<std::shared_ptr<node_operation>> kept_;  ///< operations that wait for a map
 };

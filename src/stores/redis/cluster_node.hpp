@@ -11,7 +11,7 @@
 
 namespace redlock::stores::redis {
 
-/// A cluster as one node: each key's operations go to the master that has its slot, over a node for each of them.
+/// A cluster that votes as one node. It passes each operation to the node of the master that owns the key's slot.
 std::shared_ptr<node> make_cluster_node(net::url const&, config const&, std::shared_ptr<group>, link_factory);
 
 }  // namespace redlock::stores::redis

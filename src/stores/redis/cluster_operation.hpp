@@ -9,7 +9,7 @@
 
 namespace redlock::stores::redis {
 
-/// The connections of all members, in one row of numbers: that of the member, and its own.
+/// Packs the number of a member and the number of a connection of that member into one number.
 struct member_connection {
     static constexpr unsigned bits = 22;
     static constexpr std::uint32_t own_max = (1u << bits) - 1, member_max = (1u << (32 - bits)) - 1;
@@ -21,10 +21,10 @@ struct member_connection {
     std::uint32_t number() const noexcept { return member << bits | (own & own_max); }
 };
 
-/// An operation on its way to one of the members, or to another one if that one refuses.
+/// An operation that is sent to a member, and to another member if the first one redirects it.
 class cluster_operation final : public node_operation, public std::enable_shared_from_this<cluster_operation> {
 public:
-    /// What becomes of it.
+    /// Called with each reply of a member.
     using outcome = std::function<void(std::shared_ptr<cluster_operation>, node_reply)>;
 
     cluster_operation(std::shared_ptr<node_operation> o, outcome then)
@@ -47,7 +47,7 @@ public:
     }
     std::uint32_t sent_on() const noexcept override { return member_connection::of(operation_->sent_on()).own; }
 
-    // What is unanswered on a connection of another member is so on none of this one's.
+    // A request that is unanswered on another member's connection is not unanswered on any connection of this member.
     std::uint32_t unanswered_on() const noexcept override
     {
         auto const on = member_connection::of(operation_->unanswered_on());
@@ -56,7 +56,7 @@ public:
 
     void complete(node_reply r) override { then_(shared_from_this(), std::move(r)); }
 
-    /// For good.
+    /// Completes the operation that this one wraps.
     void finish(node_reply r) { operation_->complete(std::move(r)); }
 
     std::uint32_t member = 0;

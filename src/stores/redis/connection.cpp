@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::milliseconds time_to_read{10};  // what has arrived
+constexpr std::chrono::milliseconds time_to_read{10};  // for replies that have arrived and are not handled yet
 constexpr std::size_t spare_max = 8;
 
 bool is_forbidden(reply const& r)
@@ -53,7 +53,7 @@ void connection::close()
     up_ = false;
     trouble_ = {.untouched = true, .error = errc::node_closed};
     retry_.clear();
-    patience_.clear();
+    deadline_.clear();
     link_->close();
     in_flight_.clear();
     runtime_.reset();
@@ -63,13 +63,13 @@ void connection::abandon()
 {
     up_ = false;
     retry_.clear();
-    patience_.clear();
+    deadline_.clear();
     in_flight_.clear();
     link_->abandon();
     runtime_.reset();
 }
 
-// From the attempt to the greeting
+// Connecting and greeting
 
 void connection::attempt()
 try {
@@ -81,13 +81,13 @@ try {
     ended({.error = errc::node_unreachable, .text = e.what()});  // out of memory
 }
 
-// Connecting and TLS have their own limits; this one is for a server that says nothing.
-void connection::connecting() { runtime_->set(patience_, runtime_->now() + greeting_limit_); }
+// Connecting and TLS have their own timeouts; this timeout is for a server that does not answer the greeting.
+void connection::connecting() { runtime_->set(deadline_, runtime_->now() + greeting_limit_); }
 
 void connection::greeted()
 {
     if (!asked_->has(asked_->request.commands() - 1))
-        return;  // the connection has ended, or never came about
+        return;  // the connection has ended, or was never made
     auto const server = greeting_.read({asked_->replies.data(), asked_->request.commands()});
     if (auto refusal = check_server(server); refusal.error) {
         refused_ = true;
@@ -113,7 +113,7 @@ void connection::greeted()
         end_earlier(earlier, before);
 }
 
-// @return with an error: why it cannot vote
+// @return with an error: why the server cannot vote
 node_reply connection::check_server(introduction const& server)
 {
     if (!server.tells_of_itself)
@@ -129,12 +129,12 @@ node_reply connection::check_server(introduction const& server)
     if (server.no_life.error && !server.refusal.error)
         lacks_life(server.no_life);
     if (!history_.same_server())
-        client_id_.clear();  // it gives the numbers anew
+        client_id_.clear();  // a restarted server assigns the ids anew
     return server.refusal.error ? server.refusal : owner_.check_server(server);
 }
 
-// The server may still have bytes of the connection before, and carry them out when we have given them up. It ends that
-// one first, unless it may not.
+// The server may still hold bytes of the previous connection, and execute them after the client gave them up. So the
+// client kills that connection first, if an access list allows CLIENT KILL.
 void connection::end_earlier(std::string const& client_id, std::uint32_t lingering_before)
 {
     auto const b = take_batch();
@@ -146,7 +146,7 @@ void connection::end_earlier(std::string const& client_id, std::uint32_t lingeri
     send(b);
 }
 
-// The connection
+// Sending and replies
 
 void connection::send(std::shared_ptr<batch> const& b)
 {
@@ -156,7 +156,7 @@ void connection::send(std::shared_ptr<batch> const& b)
     in_flight_.push_back(b);
     try {
         link_->send(b);
-    } catch (std::exception const& e) {  // out of memory: nobody else would ever answer it
+    } catch (std::exception const& e) {  // out of memory: the link will never answer the batch
         owner_.log(log_level::error, e.what());
         std::erase(in_flight_, b);
         owner_.answered(*b);
@@ -191,36 +191,38 @@ void connection::give_back(std::shared_ptr<batch> b)
         spare_.push_back(std::move(b));
 }
 
-// What nobody waits for, and how the connection ends
+// Heartbeats, and the end of the connection
 
 void connection::look_again_later()
 {
-    runtime_->set(patience_, runtime_->now() + std::max<std::chrono::milliseconds>(1s, node_timeout_));
+    runtime_->set(deadline_, runtime_->now() + std::max<std::chrono::milliseconds>(1s, node_timeout_));
 }
 
-// A connection on which nothing is answered from one look to the next is given up, so it is asked for a sign of life.
-// Looks, not times, are compared, and before the verdict there is one more: what a process that was stopped itself
-// finds on waking up, its event loop hands out behind the alarms.
-void connection::patience_is_over()
+// The client ends a connection if the server answers nothing between two heartbeats. It compares batches, not times.
+//
+// This process may have been paused. Then the event loop runs the alarms before it delivers the replies that arrived
+// meanwhile. So the client waits once more, for `time_to_read`, before it ends the connection.
+void connection::deadline_passed()
 {
     if (!up_)
         return link_->cut();
     if (!in_flight_.empty() && in_flight_.front()->number == looked_at_) {
         if (!std::exchange(suspected_, true))
-            return runtime_->set(patience_, runtime_->now() + time_to_read);
+            return runtime_->set(deadline_, runtime_->now() + time_to_read);
         owner_.log(log_level::warning, "it has stopped answering");
         return link_->cut();
     }
     suspected_ = false;
-    ask_for_a_sign();
+    send_heartbeat();
     looked_at_ = in_flight_.front()->number;
     look_again_later();
 }
 
-// While we are connected, the log may be switched off, or on: whether a restart forgets depends on what it was like at
-// last. The eviction policy may change, and the keys may be deleted, all at once, or replaced by those of another
-// server.
-void connection::ask_for_a_sign()
+// The heartbeat asks for what can change during a connection:
+// - the log: its last state decides whether a restart loses locks;
+// - the eviction policy;
+// - the keys: an operator may flush them, or the server may replace them with those of another server.
+void connection::send_heartbeat()
 {
     auto const b = take_batch();
     auto const asked = answers_;
@@ -257,7 +259,7 @@ void connection::looked(batch const& answer, questions asked)
         looked_at_life(*reply);
 }
 
-// A server that has lost its keys is greeted again, like one that has restarted: the greeting judges both.
+// If the server has lost its keys, the client reconnects: the greeting handles this like a restart.
 void connection::looked_at_life(reply const& answer)
 {
     std::optional<life_mark> life;
@@ -267,7 +269,7 @@ void connection::looked_at_life(reply const& answer)
         return link_->cut();
     }
     owner_.met_settings(greeting::read_settings(answer));
-    if (why.error == errc::node_read_only)  // it has become a replica, whose keys are those of another server
+    if (why.error == errc::node_read_only)  // a replica holds the keys of another server
         return link_->cut();
     if (why.error == errc::script_missing) {
         auto const b = take_batch();
@@ -281,9 +283,9 @@ void connection::looked_at_life(reply const& answer)
 void connection::lacks_life(node_reply const& why)
 {
     answers_.life = is_temporary(why.error);
-    if (!answers_.life && !std::exchange(told_that_no_life_, true))
+    if (!answers_.life && !std::exchange(logged_no_life_, true))
         owner_.log(log_level::warning,
-                   "its life marker cannot be kept, so it is not noticed if it loses its keys while it runs: "
+                   "its life marker cannot be kept, so the client does not notice if it loses its keys while it runs: "
                        + why.text);
 }
 
@@ -292,16 +294,16 @@ std::string connection::random_word() { return fmt::format("{:016x}", runtime_->
 void connection::ended(node_reply why)
 {
     bool const was_up = std::exchange(up_, false);
-    auto const asked = std::exchange(asked_, {});  // its answers may be handed out still
+    auto const asked = std::exchange(asked_, {});  // keeps its replies alive until the end of this function
     auto const now = runtime_->now();
     failures_ = was_up && now - up_since_ > core::reconnection_pause_max ? 0 : failures_ + 1;
-    patience_.clear();
+    deadline_.clear();
     runtime_->set(retry_, now + pause());
     if (was_up && why.error != errc::unexpected_reply) {
-        trouble_ = {};  // wait for the outcome of the first attempt to come back
+        trouble_ = {};  // operations wait for the result of the first attempt to reconnect
         owner_.log(log_level::warning, "connection lost: " + why.text);
     } else if (!refused_ && asked && asked->has(0) && asked->replies[0].is_error()) {
-        // A server that has too many clients, or wants a password first, says so before it ends the connection.
+        // A server that has too many clients, or requires a password, sends an error before it ends the connection.
         set_trouble(interpret_error(asked->replies[0].text, {password_}));
     } else if (!refused_) {
         set_trouble(std::move(why));
@@ -316,7 +318,7 @@ void connection::set_trouble(node_reply why)
     trouble_ = {.untouched = true, .error = why.error, .text = std::move(why.text)};
 }
 
-// Soon after a connection that had worked for a while, then growing up to half a second; never in step with others.
+// Back-off with jitter. After a connection that was up for a while, the first pause is short.
 clock::duration connection::pause()
 {
     auto const fraction = static_cast<double>(runtime_->random()[0] >> 11) * 0x1p-53;  // below 1

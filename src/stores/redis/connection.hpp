@@ -21,27 +21,26 @@
 
 namespace redlock::stores::redis {
 
-/** Keeps a connection to one server, from the first use on: connects, greets, tries again after growing pauses, and
-    gives up one on which nothing is answered any more.
+/** Keeps a connection to one server from the first use on. It connects, sends the greeting, and reconnects with
+    back-off. If the server stops answering, it ends the connection.
 
-    What is on its way belongs to it: the batches that were sent and are not answered.
+    It owns the batches in flight: those that were sent and are not answered.
 
-    It is large because connecting, greeting, watching for silence and looking at the server again share one state. Only
-    one of them is under way.
+    The class is large because connecting, greeting, heartbeats and the end of a connection share one state.
 */
 class connection final : link::listener {
 public:
-    /// Whose connection it is.
     class owner {
     public:
-        /// The server could vote, as far as it is known here. @return with an error: why it must not
+        /// Called if the greeting succeeded. @return with an error: why the server must not vote
         virtual node_reply check_server(introduction const&) = 0;
         virtual void connected(server_identity const&) = 0;
-        /// There is no connection. If a @ref trouble is known, all that waits must hear of it.
+        /// The connection was lost, or an attempt failed. If there is a @ref trouble, the owner completes all waiting
+        /// operations with it.
         virtual void disconnected() = 0;
-        /// Other clients have these settings: see shared_settings.
+        /// The settings that other clients use on this server: see shared_settings.
         virtual void met_settings(std::vector<std::string> const&) {}
-        /// The answers that have come are in it; more will not.
+        /// The batch holds the replies that arrived; no more will follow.
         virtual void answered(batch&) = 0;
         virtual void change_read(std::string_view key) = 0;  ///< see link::listener
         virtual void changed(std::string_view key) = 0;
@@ -58,7 +57,7 @@ public:
 
     void start(std::shared_ptr<runtime::runtime>);
 
-    /// Connects, unless it has begun to.
+    /// Starts to connect. Further calls do nothing.
     void open();
 
     void close();
@@ -69,13 +68,13 @@ public:
     /// Why the latest attempt to connect failed; no error while it is under way.
     node_reply const& trouble() const noexcept { return trouble_; }
 
-    /// Of the present connection, or the one before: not 0, once there was one.
+    /// The number of the current connection, or of the last one. 0: there was none.
     std::uint32_t number() const noexcept { return number_; }
 
-    /// Whether what was sent on connection @p n may still be carried out.
+    /// Whether the server may still execute commands that were sent on connection @p n.
     bool may_still_execute(std::uint32_t n) const noexcept { return n <= lingering_; }
 
-    /// Whether the server has been silent for longer than `node_timeout` though it was asked something.
+    /// Whether the oldest request is unanswered for longer than `node_timeout`.
     bool silent(clock::time_point now) const
     {
         return !in_flight_.empty() && now - in_flight_.front()->sent > node_timeout_;
@@ -84,7 +83,7 @@ public:
     std::shared_ptr<batch> take_batch();
     void give_back(std::shared_ptr<batch>);
 
-    /// Only while it is up.
+    /// Call it only while the connection is up.
     void send(std::shared_ptr<batch> const&);
 
     std::deque<std::shared_ptr<batch>> const& in_flight() const noexcept { return in_flight_; }
@@ -101,8 +100,8 @@ private:
     node_reply check_server(introduction const&);
     void end_earlier(std::string const& client_id, std::uint32_t lingering_before);
     void look_again_later();
-    void patience_is_over();
-    void ask_for_a_sign();
+    void deadline_passed();
+    void send_heartbeat();
     struct questions {
         bool log = false, memory = false, life = false;  ///< see greeting
     };
@@ -122,25 +121,25 @@ private:
     std::shared_ptr<runtime::runtime> runtime_;
 
     runtime::alarm retry_{[this] { attempt(); }};
-    runtime::alarm patience_{[this] { patience_is_over(); }};
+    runtime::alarm deadline_{[this] { deadline_passed(); }};
     bool begun_ = false;
     bool up_ = false;
-    bool refused_ = false;  ///< this connection's server said, or showed, why it cannot vote
+    bool refused_ = false;  ///< the greeting showed that the server cannot vote
     unsigned failures_ = 0;
     clock::time_point up_since_;
     node_reply trouble_;
     std::uint32_t number_ = 0;
-    std::uint32_t lingering_ = 0;  ///< what was sent on this connection, or on earlier ones, may still be carried out
-    std::string client_id_;        ///< by which the server knows the connection
+    std::uint32_t lingering_ = 0;  ///< the server may still execute commands of connections up to this number
+    std::string client_id_;        ///< the server's id of the connection
     server_history history_;
-    questions answers_;  ///< which of them it answers
-    bool told_that_no_life_ = false;
+    questions answers_;  ///< the questions that the server answers
+    bool logged_no_life_ = false;
 
     std::shared_ptr<batch> asked_;  ///< the greeting, until it is accepted
     std::deque<std::shared_ptr<batch>> in_flight_;
     std::uint64_t sent_ = 0;       ///< batches so far
-    std::uint64_t looked_at_ = 0;  ///< the first in flight when the connection was last looked at
-    bool suspected_ = false;       ///< it was the same the time before
+    std::uint64_t looked_at_ = 0;  ///< the oldest batch in flight at the last heartbeat
+    bool suspected_ = false;       ///< that batch was still unanswered at the next heartbeat
     std::vector<std::shared_ptr<batch>> spare_;
 };
 

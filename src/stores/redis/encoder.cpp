@@ -13,15 +13,15 @@ using namespace std::string_view_literals;
 using kind = node_command::kind;
 using handovers = node_command::handovers;
 
-constexpr auto fence_member = "token"sv;  // of the sorted set that is a counter
+constexpr auto fence_member = "token"sv;  // the only member of the sorted set that is a fencing counter
 
 constexpr std::string_view flag(bool set) { return set ? "1" : "0"; }
 
-/// The scripts for one kind of command: null if there is none.
+/// The scripts for one kind of command. Null: no script.
 struct scripts_of_kind {
-    script const* one = nullptr;      ///< about one key
-    script const* several = nullptr;  ///< about several keys
-    script const* shared = nullptr;   ///< of readers, or of who was one
+    script const* one = nullptr;      ///< for one key
+    script const* several = nullptr;  ///< for several keys
+    script const* shared = nullptr;   ///< for a reader, upgraded or not
 };
 
 scripts_of_kind scripts_for(node_command::kind k)
@@ -79,7 +79,7 @@ std::size_t commands_for(node_command const& c)
     return c.what == kind::raise || (c.what == kind::acquire && c.fence != 0) ? 2 : 1;
 }
 
-// Native commands, not a script: a server runs one of four calls in twice the time.
+// Native commands are used because a script that makes four calls takes the server twice as long.
 template <class... Options>
 void encoder::propose(node_command const& c, Options const&... options)
 {
@@ -110,7 +110,7 @@ void encoder::add_tombstone(node_command const& c)
     call_.add_key(tombstone_key_);
 }
 
-// The keys behind those that are locked, then the arguments, in the order of the script.
+// Adds the keys that follow the locks, then the arguments, both in the script's order.
 void encoder::call_to_acquire(node_command const& c)
 {
     if (c.contends() || c.is_shared()) {
@@ -208,7 +208,7 @@ void encoder::native(node_command const& c, manner how)
         request_.push("ZINCRBY", fence_key_, "1"sv, fence_member);
 }
 
-// What goes with a lock of one key. The counters of several are in the script.
+// Adds the command for the fencing counter of a single lock. For several locks, the script raises the counters.
 void encoder::raise_counter(node_command const& c)
 {
     if (c.fence == 0 || c.has_several_keys())
@@ -221,7 +221,7 @@ void encoder::raise_counter(node_command const& c)
     request_.push("ZSCORE", fence_key_, fence_member);
 }
 
-// The server tells of changes to what the command behind `CLIENT CACHING YES` reads, from that command on.
+// The server sends pushes about the keys that the command right behind `CLIENT CACHING YES` reads.
 void encoder::track(node_command const& c, tracked what)
 {
     if (what == tracked::nothing)
@@ -240,7 +240,7 @@ redis::request const& encoder::encode(node_command const& c, manner how)
 {
     if (encoded_ == &c && how_ == how)
         return request_;
-    forget();  // what is half encoded, out of memory, must never be sent
+    forget();  // if memory runs out below, the incomplete request must never be sent
     request_.clear();
     auto const* const s = script_for(c, how);
     if (s && how.load_script)

@@ -13,42 +13,43 @@
 
 namespace redlock::stores::redis {
 
-// How the server deletes a key if it holds a value: newer ones can do so without a script.
+// How the client deletes a key only if it holds a given value. Newer servers can do this without a script.
 enum class deletion { script, delifeq, delex };
 
-/// How the server comes to tell of changes to what denies an operation.
+/// How the client asks for pushes about changes to the keys that deny an operation.
 enum class tracked : std::uint8_t {
     nothing,
-    script,  ///< it remembers what the script reads
-    keys,  ///< of several keys: it remembers what `EXISTS` reads before the script. Up to Redis 7.0 a script would take
-           ///< n² steps for n keys
+    script,  ///< the server tracks the keys that the script reads
+    /// For several keys: the server tracks the keys that `EXISTS` reads before the script. With a script, Redis up to
+    /// 7.0 takes n² steps for n keys.
+    keys,
 };
 
-/// How an operation is put to one server.
+/// How an operation is encoded for one server.
 struct manner {
     deletion by = deletion::script;
-    bool load_script = false;  ///< the server does not know the script: send it along
-    bool tombstone = false;    ///< of a release: leave one
-    bool checks_type = false;  ///< the server knows `SET … NX … GET`, which fails where the key is no string
+    bool load_script = false;  ///< the server does not know the script, so the request loads it
+    bool tombstone = false;    ///< a release leaves a tombstone
+    bool checks_type = false;  ///< the server knows `SET … NX … GET`, which fails if the key is not a string
     tracked tracks = tracked::nothing;
 
     friend bool operator==(manner, manner) = default;
 };
 
-/// The script that @p c is carried out with, or null if it is none.
+/// The script that executes @p c. Null: native commands execute it.
 script const* script_for(node_command const& c, manner);
 
-/// How many commands of the server carry out @p c, apart from those that prepare it, and so how many replies are its
-/// answer.
+/// The number of server commands that execute @p c, without those that prepare it. Each gives one reply.
 std::size_t commands_for(node_command const& c);
 
-/// Turns commands into those of the server. One that goes to several servers in the same manner is encoded once.
+/// Encodes node commands as server commands. A command that goes to several servers in the same manner is encoded once.
 class encoder {
 public:
-    /// Known again by its address: it stays, and stays as it is, until it is forgotten or another is encoded.
+    /// The encoder recognizes the last command by its address. The caller must not change or destroy it before the next
+    /// call of @ref encode or @ref forget.
     redis::request const& encode(node_command const&, manner);
 
-    /// The last command may go.
+    /// Forgets the last command, which may then be destroyed.
     void forget() noexcept { encoded_ = nullptr; }
 
 private:
@@ -65,10 +66,9 @@ private:
     void propose(node_command const&, Options const&...);
 
     redis::request request_;
-    node_command const* encoded_ = nullptr;  ///< comparing all of its fields would take longer than what is done with
-                                             ///< most of them
+    node_command const* encoded_ = nullptr;  ///< compared by address: comparing all fields costs more than encoding
     manner how_;
-    std::string fence_key_, tombstone_key_, wanted_key_, handovers_key_, readers_key_;  // kept for their memory
+    std::string fence_key_, tombstone_key_, wanted_key_, handovers_key_, readers_key_;  // reused
     script_call call_;
 };
 

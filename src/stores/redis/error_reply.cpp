@@ -1,4 +1,4 @@
-// What a server's errors mean, and how they may be shown.
+// The meaning of a server's errors.
 
 #include "net/secrets.hpp"
 #include "stores/redis/reply.hpp"
@@ -17,7 +17,7 @@ struct meaning {
     errc error;
 };
 
-// Refusals by the server itself, before it has carried anything out.
+// With these errors the server refuses a command before it changes anything.
 constexpr std::array refusals{
     meaning{"NOAUTH", errc::authentication_failed},   meaning{"WRONGPASS", errc::authentication_failed},
     meaning{"NOPERM", errc::permission_denied},       meaning{"NOPROTO", errc::unsupported_server},
@@ -32,8 +32,8 @@ constexpr std::array refusals{
 
 std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
 
-// Up to version 6.2 an error inside a script is wrapped: "ERR Error running script (…): @user_script:1: WRONGTYPE …".
-// What the server itself refuses names the place twice, and has a dash: "… @user_script:1: @user_script: 1: -OOM …".
+// Redis up to 6.2 wraps an error inside a script: "ERR Error running script (…): @user_script:1: WRONGTYPE …".
+// If the server itself refuses, the place appears twice, with a dash: "… @user_script:1: @user_script: 1: -OOM …".
 std::string_view unwrapped(std::string_view text)
 {
     constexpr std::string_view wrapped = "ERR Error running script", place = "@user_script:";
@@ -54,8 +54,8 @@ meaning const* find_refusal(std::string_view text)
     return found == refusals.end() ? nullptr : &*found;
 }
 
-// Redis 7 has no code for it: "ERR The user executing the script can't run this command …", "ERR ACL failure in script:
-// …".
+// Redis 7 has no error code for it. It sends "ERR The user executing the script can't run this command …" or
+// "ERR ACL failure in script: …".
 bool is_forbidden_in_script(std::string_view text)
 {
     return text.find("he user executing the script can't") != text.npos
@@ -75,7 +75,7 @@ node_reply interpret_error(std::string_view text, std::initializer_list<std::str
         r.error = errc::permission_denied;
     } else {
         r.error = errc::server_error;
-        // The command was not even understood, so it was not carried out.
+        // The server does not know the command, so it changed nothing.
         r.untouched = text.substr(0, 19) == "ERR unknown command";
     }
     return r;

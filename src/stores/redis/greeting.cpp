@@ -16,8 +16,8 @@ namespace {
 using namespace std::chrono_literals;
 using redlock::stores::redis::resp::type;
 
-// The replies to the questions that are always asked, in their order. Then come the choice of a database, if there is
-// one, the scripts, and the trial.
+// The replies to the fixed questions, in their order. Then follow SELECT (if a database is chosen), the scripts, and
+// the trial.
 enum question : std::size_t {
     hello,
     server_info,
@@ -30,12 +30,11 @@ enum question : std::size_t {
 };
 
 constexpr std::size_t trial_steps = 5;
-constexpr std::size_t tenure_steps = 2;  // or those of the life marker
-constexpr std::size_t type_trial = 2;    // commands before that, which may be refused
+constexpr std::size_t tenure_steps = 2;  // the life marker takes the same number
+constexpr std::size_t type_trial = 2;    // trial commands that the server may refuse: `SET … NX … GET`, twice
 
-// What is tried. The key names no lock that anybody could ask for at the same moment, and is gone before the next
-// command of whoever else is connected. The counter is the same for all: where it may not be deleted there is one, and
-// not one for each connection.
+// The trial commands. No other client uses the key, and it is deleted before another client's command runs. All
+// connections use one counter: where an access list forbids to delete it, one counter remains, not one per connection.
 std::array<node_command, trial_steps> trial_at(std::string const& key, std::string const& counter)
 {
     std::array<node_command, trial_steps> all;
@@ -47,13 +46,13 @@ std::array<node_command, trial_steps> trial_at(std::string const& key, std::stri
                   .keys = {what == kind::raise ? &counter : &key, 1},
                   .value = "trial",
                   .contender = what == kind::acquire ? "trial" : "",
-                  .ttl = i == 0 ? 1s : 2s,  // so that there is something to extend
+                  .ttl = i == 0 ? 1s : 2s,  // the extension must have something to prolong
                   .fence = what == kind::raise ? 1u : 0u};
     }
     return all;
 }
 
-// Whether ZADD does not know GT.
+// Redis before 6.2 does not know `ZADD … GT`.
 bool is_before_6_2(std::string_view version)
 {
     unsigned major = 0, minor = 0;
@@ -113,7 +112,7 @@ void greeting::ask(redis::request& r, std::string_view life) const
     auto const key = counter + ':' + std::string(life);
     for (auto const* value : {"trial", "another"})
         r.push("SET", key, value, "NX", "PX", 1000, "GET");
-    // What the scripts do, one by one: a refusal of the whole does not always say of what.
+    // Each command that the scripts use is tried alone: the error of a script does not always name the command.
     r.push("SET", key, "trial", "NX", "PX", 1000);
     r.push("GET", key);
     r.push("PTTL", key);
@@ -138,7 +137,7 @@ void greeting::ask(redis::request& r, std::string_view life) const
 void greeting::ask_for_log(redis::request& r)
 {
     r.push("INFO", "persistence");
-    r.push("CONFIG", "GET", "*appendfsync*");  // both settings: Redis 6 takes one name or pattern
+    r.push("CONFIG", "GET", "*appendfsync*");  // one pattern for two settings, because Redis 6 takes only one argument
 }
 
 void greeting::ask_for_life(redis::request& r, std::string_view word) const
@@ -171,8 +170,7 @@ introduction greeting::read(std::span<reply const> replies) const
     if (i.refusal.error)
         return i;
 
-    // Also of a server that is refused below: a life in which it does not vote is one in which others may have locked
-    // there.
+    // The history also records servers that are refused below: other clients may hold locks there.
     i.tells_of_itself = true;
     i.is_replica = value_of(welcome.elements, "role") != "master";
     if (is_chosen())
@@ -188,8 +186,8 @@ introduction greeting::read(std::span<reply const> replies) const
     std::from_chars(digits.data(), digits.data() + digits.size(), uptime);
     i.uptime = std::chrono::seconds(uptime);
     i.log = read_log(replies[persistence_info], replies[log_policy]);
-    i.tells_of_log = !replies[persistence_info].is_error() && !replies[log_policy].is_error();  // or its ACL LOG would
-                                                                                                // fill
+    // A forbidden question is not repeated: it would fill the server's ACL LOG.
+    i.tells_of_log = !replies[persistence_info].is_error() && !replies[log_policy].is_error();
     i.tells_of_memory = !allow_eviction_ && !replies[memory_info].is_error();
     i.client_id = value_of(welcome.elements, "id");
     auto const& known = replies[native_commands].elements;
@@ -209,12 +207,12 @@ introduction greeting::read(std::span<reply const> replies) const
     return i;
 }
 
-// @return with an error: why it is not known, and so nobody knows what the server may have forgotten
+// @return with an error: why the tenure is unknown. Then the server may have lost locks unnoticed.
 node_reply greeting::read_tenure(reply const& answer, tenure& t) const
 {
     if (answer.is_error()) {
         auto r = interpret_error(answer.text, {server_.password});
-        r.text = "since when it is the master could not be asked (INFO in a script): " + r.text;
+        r.text = "it did not tell since when it is the master (INFO in a script): " + r.text;
         return r;
     }
     long long age = 0;
@@ -233,7 +231,7 @@ node_reply greeting::read_life(reply const& answer, std::optional<life_mark>& li
     long long age = 0;
     auto const words = split(answer.elements.empty() ? std::string_view() : answer.elements[0]);
     if (answer.elements.size() < 2 || words.size() != 4)
-        return {.error = errc::unexpected_reply, .text = "it does not tell which process of it is running"};
+        return {.error = errc::unexpected_reply, .text = "its answer about the life marker is not understood"};
     std::from_chars(answer.elements[1].data(), answer.elements[1].data() + answer.elements[1].size(), age);
     life = {.text = answer.elements[0], .run_id = words[0], .before = words[2], .age = std::chrono::milliseconds(age)};
     return {};
@@ -245,11 +243,11 @@ std::vector<std::string> greeting::read_settings(reply const& answer)
     return {all.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, all.size())), all.end()};
 }
 
-// The first is granted, and the second is denied with what the first has set; otherwise the server does not know it,
-// and is not asked so.
+// Whether the server knows `SET … NX … GET`: it grants the first trial, and answers the second with the value of the
+// first.
 bool greeting::checks_type(std::span<reply const> trial)
 {
-    auto const& value = trial[type_trial + 1];  // the answer to GET, after both
+    auto const& value = trial[type_trial + 1];  // the answer to the GET that follows both
     return trial[0].type == resp::type::null && trial[1].type == resp::type::blob_string && trial[1].text == "trial"
            && value.text == "trial";
 }
@@ -258,7 +256,7 @@ node_reply greeting::refusal_of_welcome(reply const& welcome) const
 {
     if (welcome.is_error()) {
         auto r = interpret_error(welcome.text, {server_.password});
-        if (r.error == errc::server_error && r.untouched)  // it does not know HELLO
+        if (r.error == errc::server_error && r.untouched)  // the server does not know HELLO
             r.error = errc::unsupported_server;
         if (r.error == errc::unsupported_server)
             r.text += "; Redis 6 or newer, or Valkey, is needed";
@@ -279,8 +277,8 @@ node_reply greeting::refusal_of_welcome(reply const& welcome) const
     return {};
 }
 
-// Whether the replies are those to our questions, or refusals of these. Otherwise nobody knows what its next +OK is
-// about.
+// Whether each reply has the type that the question asks for, or is an error. Otherwise the replies are out of step,
+// and a later +OK could answer any command.
 bool greeting::answers_questions(std::span<reply const> replies) const
 {
     auto const is = [&](std::size_t i, auto... shapes) {
@@ -298,9 +296,10 @@ bool greeting::answers_questions(std::span<reply const> replies) const
     return good && (!selects_database() || is(questions, resp::type::simple_string));
 }
 
-// What a server says of itself while it reads its data, or runs a long script, is not what it is like: the log is off
-// until it has been read, and a question that was refused would stay without an answer as long as the connection lasts.
-// It is greeted again.
+// A server that loads its data or runs a long script gives answers that do not last:
+// - its log is off until it is loaded;
+// - a refused question would not be asked again on this connection.
+// So the client refuses the server for now, and greets it again on the next connection.
 node_reply greeting::not_now(std::span<reply const> replies) const
 {
     for (auto const& r : replies) {
@@ -346,14 +345,14 @@ node_reply greeting::fails_trial(std::span<reply const> replies) const
         if (!r.is_error())
             continue;
         auto refusal = interpret_error(r.text, {server_.password});
-        // An access list may allow some locks only: whether those are ours each vote will tell. But where a key may be
-        // set, it must be possible to do the rest with it.
+        // An access list may allow only some names of locks; then each vote shows whether it allows ours. But if the
+        // list allows SET for a key, it must allow the other commands, too.
         bool const about_keys = refusal.error == errc::permission_denied
                                 && refusal.text.find(" key") != std::string::npos;
         if (is_temporary(refusal.error) || (about_keys && !may_set))
             continue;
         if (refusal.error == errc::script_missing)
-            refusal = {.error = errc::permission_denied, .text = "it does not take our scripts (SCRIPT LOAD)"};
+            refusal = {.error = errc::permission_denied, .text = "it does not accept scripts (SCRIPT LOAD)"};
         else if (refusal.error == errc::server_error)
             refusal.error = errc::unsupported_server;
         refusal.text = "a lock was tried there and refused: " + refusal.text;

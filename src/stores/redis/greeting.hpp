@@ -19,65 +19,64 @@
 
 namespace redlock::stores::redis {
 
-/// Whether it is a trouble that comes and goes, and that each vote tells of by itself; the server must go on hearing
-/// our releases.
+/// Whether the error can pass by itself. Each vote reports such an error, and the connection stays open for releases.
 bool is_temporary(error_code);
 
-/// What a server says of itself when a connection begins.
+/// The server's answers at the beginning of a connection.
 struct introduction {
-    node_reply refusal;            ///< with an error: why it cannot vote
-    bool tells_of_itself = false;  ///< the rest is known, whether it can vote or not
-    std::string run_id;            ///< empty if it may not tell
+    node_reply refusal;            ///< with an error: why the server cannot vote
+    bool tells_of_itself = false;  ///< the other members are valid, even if the server cannot vote
+    std::string run_id;            ///< empty: the client may not read it
     std::chrono::seconds uptime{0};
     log_state log;
     bool is_replica = false;
-    std::optional<redis::tenure> tenure;      ///< of a server that others have made the master
-    std::optional<life_mark> life;            ///< of any other server
+    std::optional<redis::tenure> tenure;      ///< of a master that Sentinels or a cluster chose
+    std::optional<life_mark> life;            ///< of any other server, if it has a marker
     std::vector<std::string> other_settings;  ///< of other clients: see shared_settings
-    node_reply no_life;                       ///< with an error: why that could not be read
-    bool tells_of_memory = false;             ///< and it may be asked again
-    bool tells_of_log = false;                ///< and it may be asked again
-    std::string client_id;                    ///< by which it knows the connection
+    node_reply no_life;                       ///< with an error: why the life marker could not be read
+    bool tells_of_memory = false;             ///< the server answers `INFO memory`
+    bool tells_of_log = false;                ///< the server answers the questions about its log
+    std::string client_id;                    ///< the server's id of the connection
     deletion by = deletion::script;
     bool checks_type = false;  ///< see manner
-    std::string no_tracking;   ///< why it does not tell of changes; empty: it does
+    std::string no_tracking;   ///< why the server sends no pushes about changes; empty: it sends them
 };
 
-/** The first questions on a connection: who the server is, whether it can vote, and whether we may do there what will
-    be needed.
+/** The first commands on a connection. They find out who the server is, whether it can vote, and whether its access
+    list allows all commands that the client needs.
 
-    The last is tried: a lock that nobody else can want is acquired, extended, inspected and released, and a counter is
-    raised. A server on which that fails would grant locks, and could neither extend nor release them.
+    The trial shows the latter: the client acquires, extends, inspects and releases a lock that no other client uses,
+    and raises a counter. A server on which the trial fails might grant locks that it can neither extend nor release.
 */
 class greeting {
 public:
     greeting(net::url const& server, config const& c);
 
-    /// @p life is different for each connection.
+    /// @param life a different word for each connection
     void ask(redis::request&, std::string_view life) const;
 
-    /// What the @p replies to these questions mean.
+    /// Reads the @p replies to @ref ask.
     introduction read(std::span<reply const> replies) const;
 
-    /// The server's words that may be shown.
+    /// The server's words, printable and without the password.
     std::string shown(std::string_view said) const { return net::presentable(said, {server_.password}); }
 
-    /// The questions that are asked again and again: what the log is like.
+    /// Asks for the state of the log. Each heartbeat repeats this.
     static void ask_for_log(redis::request&);
     static constexpr std::size_t log_questions = 2;
     static log_state read_log(reply const& persistence, reply const& policy);
 
-    /// @p memory is the answer to `INFO memory`. @return with an error: it may evict locks, and must not
+    /// @p memory is the answer to `INFO memory`. @return with an error: the server may evict locks
     node_reply may_evict(reply const& memory) const;
 
     /// Whether the server is to have a life marker.
     bool wants_life() const noexcept { return life_marker_ && !is_chosen(); }
 
-    /// @p word is different in each call.
+    /// @param word a different word for each call
     void ask_for_life(redis::request&, std::string_view word) const;
     node_reply read_life(reply const&, std::optional<life_mark>&) const;
 
-    /// From the same answer: the settings of other clients.
+    /// Reads the settings of other clients from the answer to @ref ask_for_life.
     static std::vector<std::string> read_settings(reply const&);
 
 private:

@@ -5,7 +5,7 @@
 
 namespace redlock::stores::redis {
 
-/// The first command on a connection: RESP3, who we are, and our password.
+/// Adds the first command on a connection. It selects RESP3, and sends the client's name, the user and the password.
 inline void say_hello(request& to, net::url const& server)
 {
     if (server.password.empty())

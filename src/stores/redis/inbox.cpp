@@ -31,7 +31,7 @@ inbox::event inbox::next(std::string_view& bytes)
     }
 }
 
-// @return whether it tells of a key
+// @return whether the element names a changed key, or all keys
 bool inbox::read_push(resp::element const& e)
 {
     if (e.depth == 0)

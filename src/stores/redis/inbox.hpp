@@ -11,42 +11,41 @@
 
 namespace redlock::stores::redis {
 
-/** What a server sends on one connection: the replies to batches, in the order in which these were sent, and pushes
-    between them.
+/** Reads what a server sends on one connection: the replies to batches, in the order of the batches, and pushes between
+    them.
 
-    A push tells that keys have changed (`>2 invalidate [key …]`, or a null in place of the keys when all have). Other
-    pushes are left out.
+    A push says which keys have changed: `>2 invalidate [key …]`. A null in place of the keys means all keys. The inbox
+    ignores other pushes.
 */
 class inbox {
 public:
     enum class event : std::uint8_t {
         none,       ///< more bytes are needed
-        answered,   ///< the replies to all commands of a batch have come
+        answered,   ///< the replies to a batch are complete
         changed,    ///< a key has changed
-        malformed,  ///< this is not RESP3, or more than is accepted
-        unasked,    ///< a reply that no batch waits for: nobody knows what the next ones answer
+        malformed,  ///< the bytes are not RESP3, or exceed the limits
+        unasked,    ///< a reply without a request, so later replies cannot be matched
     };
 
     explicit inbox(resp::limits l = {}) : parser_(l) {}
 
-    /// The replies to @p b come next. It has one command at least.
+    /// Expects the replies to @p b next. The batch has at least one command.
     void expect(std::shared_ptr<batch> b) { waiting_.push_back(std::move(b)); }
 
-    /// Reads from the front of @p bytes up to the next event; what is left must be given again. After @ref
-    /// event::malformed or
-    /// @ref event::unasked nothing more can be read.
+    /// Reads from the front of @p bytes up to the next event. The next call must begin with the bytes that are left.
+    /// After @ref event::malformed or @ref event::unasked the inbox cannot be used any more.
     event next(std::string_view& bytes);
 
-    /// After @ref event::answered: the batch.
+    /// The batch of the last @ref event::answered.
     std::shared_ptr<batch> take_answered() { return std::move(answered_); }
 
-    /// After @ref event::changed: the key; empty: any key may have changed. Valid until the bytes change.
+    /// The key of the last @ref event::changed. Empty: any key may have changed. Valid until the bytes change.
     std::string_view key() const noexcept { return key_; }
 
-    /// Those that are not answered, or not in full.
+    /// The batches whose replies are not complete.
     std::deque<std::shared_ptr<batch>> take_waiting() { return std::exchange(waiting_, {}); }
 
-    /// The longest rest that @ref next may want to have again.
+    /// The most bytes that @ref next can leave over.
     std::size_t rest_max() const noexcept { return parser_.rest_max(); }
 
 private:
@@ -56,8 +55,8 @@ private:
     std::deque<std::shared_ptr<batch>> waiting_;
     std::shared_ptr<batch> answered_;
     std::string_view key_;
-    bool is_push_ = false;      ///< what is being read
-    bool invalidates_ = false;  ///< the push that is being read
+    bool is_push_ = false;      ///< the current element belongs to a push
+    bool invalidates_ = false;  ///< the current push is `invalidate`
 };
 
 }  // namespace redlock::stores::redis

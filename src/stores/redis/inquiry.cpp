@@ -70,19 +70,19 @@ void inquiry::ask_current()
     current().link->open(asked_);
 }
 
-// The name is resolved, for which the link has a limit of its own.
+// The host name is resolved by now; the link has its own timeout for that.
 void inquiry::connecting() { runtime_->set(late_, runtime_->now() + 3 * limit_); }
 
 void inquiry::answered(std::shared_ptr<batch> const& b)
 {
     auto const questions = b->request.commands();
     if (b != asked_ || !b->has(questions - 1))
-        return;  // the connection has ended, and that is told, too
+        return;  // the connection has ended; the link calls ended(), too
     late_.clear();
     asked_.reset();
     auto const why = judge(*b);
     if (!runtime_)
-        return;  // who was told has closed us
+        return;  // the owner has closed this inquiry
     if (why.error) {
         note(why);
         return current().link->cut();
@@ -95,7 +95,7 @@ void inquiry::answered(std::shared_ptr<batch> const& b)
 node_reply inquiry::judge(batch const& answer)
 {
     auto const last = answer.request.commands() - 1;
-    if (last > 0 && answer.replies[0].is_error())  // to the greeting
+    if (last > 0 && answer.replies[0].is_error())  // the reply to HELLO
         return interpret_error(answer.replies[0].text, {current().where.password});
     return owner_.answered(answer.replies[last], current().where);
 }
@@ -116,7 +116,7 @@ void inquiry::ended(node_reply why)
         settled();
 }
 
-// What one of them says tells more than that another cannot be reached.
+// An error that a server answers is more useful than the error that another server cannot be reached.
 void inquiry::note(node_reply const& why)
 {
     if (!trouble_.error || trouble_.error == errc::node_unreachable)

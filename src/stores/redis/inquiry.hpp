@@ -18,31 +18,35 @@
 
 namespace redlock::stores::redis {
 
-/// Makes the way to a server.
+/// Makes the link to a server.
 using link_factory = std::function<std::shared_ptr<link>(net::url const&)>;
 
-/** Asks one of several servers the same question, who is who now, from the first time on once a second: the next one
-    when one does not answer, or not so that it helps.
+/** Asks one of several servers (Sentinels, or members of a cluster) a question, and repeats it once a second after the
+    first call of @ref ask. If a server gives no useful answer, the inquiry asks the next one. It begins with the server
+    that answered last.
 
-    A question each second, and not a subscription: no event can be missed with a connection, whoever has stopped
-    answering is noticed, and there is one way to learn of a change. Whoever answered last is asked first. On one
-    strand.
+    Why it polls, and does not subscribe:
+    - A lost connection loses no event.
+    - It notices a server that has stopped answering.
+    - All changes arrive in the same way.
+
+    All functions run on one strand.
 */
 class inquiry final : link::listener {
 public:
-    /// Who wants to know.
     class owner {
     public:
-        /// @return with an error, and words without secrets: why it does not help; the next one is asked
+        /// @return with an error and a text without secrets: why the answer is of no use. Then the next server is
+        /// asked.
         virtual node_reply answered(reply const& answer, net::url const& by) = 0;
-        /// None of them has helped.
+        /// No server gave a useful answer.
         virtual void nobody_knows(node_reply why) = 0;
 
     protected:
         ~owner() = default;
     };
 
-    /// @param servers one at least, with those who we are to them
+    /// @param servers at least one, with user and password
     /// @param question one command
     inquiry(std::vector<net::url> const& servers, redis::request question, config const&, link_factory const&, owner&);
     ~inquiry() { abandon(); }
@@ -51,7 +55,7 @@ public:
 
     void start(std::shared_ptr<runtime::runtime>);
 
-    /// Now, unless that is under way.
+    /// Asks now, unless a question is under way.
     void ask();
 
     void close();
@@ -83,11 +87,11 @@ private:
     runtime::alarm again_{[this] { ask(); }};
     runtime::alarm late_{[this] { current().link->cut(); }};
     std::size_t current_ = 0;
-    std::size_t failed_ = 0;  ///< of those that were asked this time
+    std::size_t failed_ = 0;  ///< servers without a useful answer in this attempt
     bool asking_ = false;
-    bool up_ = false;               ///< the current one has answered on the connection that is there
+    bool up_ = false;               ///< the current server has answered on the current connection
     std::shared_ptr<batch> asked_;  ///< until it is answered
-    node_reply trouble_;            ///< with those that have failed
+    node_reply trouble_;            ///< the failures of this attempt
 };
 
 }  // namespace redlock::stores::redis

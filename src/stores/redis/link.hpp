@@ -10,28 +10,27 @@
 
 namespace redlock::stores::redis {
 
-/** The way to one server: one connection after another, and what travels on it.
+/** The link to one server: it opens one connection after another, and sends and receives batches.
 
-    All that a node knows of sockets; a simulation puts another one in its place, and runs the rest as it is. On one
-    strand.
+    A node uses no other socket code, so a simulation replaces the link and runs the rest unchanged. All functions run
+    on one strand.
 */
 class link {
 public:
-    /// Who is told what happens.
     class listener {
     public:
-        /// The server's address is known: connecting begins, and each of its steps has its limit.
+        /// The server's address is known, and connecting begins. Each further step has its own timeout.
         virtual void connecting() = 0;
 
-        /// No more replies to @p b will come; those that came are in it.
+        /// Batch @p b holds the replies that arrived; no more will follow.
         virtual void answered(std::shared_ptr<batch> const& b) = 0;
 
-        /// The server says that @p key has changed; empty: any key may have changed. This is told twice: first before
-        /// anything behind it is read, and then behind the replies that came with it.
+        /// The server says that @p key has changed; empty: any key may have changed. The link calls `change_read` as
+        /// soon as it has read the push. It calls `changed` after the replies that arrived together with the push.
         virtual void change_read(std::string_view key) = 0;
         virtual void changed(std::string_view key) = 0;
 
-        /// There is no connection any more, or none has come about. @p why has an error and words, and no secrets.
+        /// The connection has ended, or could not be made. @p why has an error and a text without secrets.
         virtual void ended(node_reply why) = 0;
 
     protected:
@@ -40,25 +39,25 @@ public:
 
     virtual ~link() = default;
 
-    /// Called once, before the others.
+    /// Must be called once, before all other functions.
     virtual void start(std::shared_ptr<runtime::runtime> const& by, listener& l) = 0;
 
-    /// Connects, and sends @p greeting first. Once for each connection, and not before the one before has ended.
+    /// Connects, and sends @p greeting first. The previous connection must have ended.
     virtual void open(std::shared_ptr<batch> greeting) = 0;
 
-    /// The server is accepted: from now on the system does not send again what is given up.
+    /// The node accepts the server. From now on the operating system drops unsent bytes when the connection ends.
     virtual void server_accepted() = 0;
 
-    /// Only between @ref keep and the end of the connection. It is told of once.
+    /// Call it only between @ref keep and the end of the connection. The listener gets each batch back once.
     virtual void send(std::shared_ptr<batch> const&) = 0;
 
-    /// Gives the connection up. It is told when it has ended.
+    /// Ends the connection. The link then calls `ended`.
     virtual void cut() = 0;
 
-    /// For good; the listener is told nothing more.
+    /// Closes the link for ever. The listener gets no more calls.
     virtual void close() = 0;
 
-    /// The same when the execution context goes: lets go of what refers to it.
+    /// Like @ref close, but the execution context is being destroyed: only drops what refers to it.
     virtual void abandon() = 0;
 };
 

@@ -13,15 +13,15 @@ namespace redlock::stores::redis {
 namespace {
 
 constexpr std::size_t tidy_min = 64;
-constexpr std::size_t script_keys_max = 16;  // which a script may read and have tracked, where that takes n² steps
+constexpr std::size_t script_keys_max = 16;  // for tracked scripts, because tracking may take n² steps
 
-// An empty one stands for any.
+// An empty key in the list means all keys.
 bool contains(std::vector<std::string> const& changed, std::string const& key)
 {
     return std::any_of(changed.begin(), changed.end(), [&](auto& k) { return k.empty() || k == key; });
 }
 
-// Of the keys that have changed, or all if one is empty, those that matter to who is answered.
+// The changed keys that the caller of a denied operation waits for.
 std::vector<std::string> awaited_of(std::vector<std::string> const& changed, node_command const& c,
                                     node_reply const& denied)
 {
@@ -112,7 +112,7 @@ bool outbox::begin_sending(clock::time_point now)
         queue_ = std::exchange(kept_, {});
     }
     taken_.clear();
-    taken_.swap(queue_);  // who completes may submit
+    taken_.swap(queue_);  // a completion handler may submit operations
     batch_ = connection_.take_batch();
     return true;
 }
@@ -142,7 +142,7 @@ void outbox::add(queued q, encoder& e)
     bool const native = c.what == node_command::kind::release && !script;
     bool const loaded = how.load_script = q.load_script && script;
     auto const begin = batch_->request.commands() + (loaded ? 1 : 0);
-    auto const tracked_from = how.tracks == tracked::nothing ? 0 : begin + 1;  // behind `CLIENT CACHING YES`
+    auto const tracked_from = how.tracks == tracked::nothing ? 0 : begin + 1;  // the command after `CLIENT CACHING YES`
     auto const answer = begin + (how.tracks == tracked::nothing ? 0 : how.tracks == tracked::script ? 1 : 2);
     batch_->request.append(e.encode(c, how));
     o.mark_sent(connection_.number());
@@ -168,7 +168,7 @@ void outbox::end_sending()
         connection_.send(b);
 }
 
-// The answers
+// Replies
 
 void outbox::answered(batch& b)
 {
@@ -194,7 +194,7 @@ void outbox::answered(batch& b)
         flush_soon();
 }
 
-// Whether the server tells of changes, as it was asked to.
+// Whether the server accepted the request for pushes.
 bool outbox::is_tracked(batch::entry const& e, batch const& b)
 {
     if (e.tracked_from == 0)
@@ -205,17 +205,17 @@ bool outbox::is_tracked(batch::entry const& e, batch const& b)
         return true;
     bool const forbidden = interpret_error(refused->text, {}).error == errc::permission_denied;
     if (forbidden && refused != asked.begin())
-        manner_.tracks = tracked::script;  // an access list from before the library sent EXISTS
+        manner_.tracks = tracked::script;  // an old access list may forbid EXISTS
     return false;
 }
 
-// A refusal that the next try avoids: nothing was carried out, so it may go again.
+// Sends the operation again in another way, if that avoids the error. The server changed nothing, so this is safe.
 bool outbox::try_again(batch::entry& e, error_code refusal)
 {
     bool const forbidden = refusal == errc::permission_denied && e.native;
     bool const forgotten = refusal == errc::script_missing && !e.script_loaded;
     if (forbidden)
-        manner_.by = deletion::script;  // an access list from before the server knew the command
+        manner_.by = deletion::script;  // the access list is older than the command
     if (!(forbidden || forgotten) || closed_)
         return false;
     queue_.push_back({std::move(e.operation), forgotten});
@@ -235,9 +235,9 @@ void outbox::change_read(std::string_view key)
     }
 }
 
-// What is not sent
+// Operations that are not sent
 
-// The server cannot be reached, and the reason is known: only releases wait for it to come back.
+// The server cannot be reached, for a known reason. Only releases wait for it to come back.
 void outbox::refuse_queue(clock::time_point now)
 {
     auto refused = std::exchange(refuse_all_, false) ? std::exchange(kept_, {}) : std::vector<queued>();
@@ -250,7 +250,7 @@ void outbox::refuse_queue(clock::time_point now)
     }
 }
 
-// Drops what is not wanted any more, so that a server that stays away costs no memory.
+// Drops withdrawn and late operations, so that a queue for an unreachable server does not grow.
 void outbox::tidy(std::vector<queued>& all, clock::time_point now)
 {
     for (auto& q : std::exchange(all, {})) {

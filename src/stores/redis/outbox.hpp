@@ -19,39 +19,40 @@
 
 namespace redlock::stores::redis {
 
-/** What is to be sent to a server, and what is waited for there.
+/** Queues operations for a server, sends them in batches, and completes them with the replies.
 
-    Operations queue up until the event loop has handled all that is due, and then leave as one batch. While the server
-    cannot be reached, or has been silent for longer than `node_timeout`, they stay in the queue, where they are dropped
-    when they are not wanted any more: nothing old is ever replayed to a server that comes back.
+    Operations wait until the event loop has run all handlers that are due, and then leave as one batch. If the server
+    cannot be reached, or is silent for longer than `node_timeout`, they stay in the queue. The outbox drops operations
+    that are withdrawn or too late, so a server that comes back never gets old requests.
 */
 class outbox final : public sender::outbox {
 public:
     outbox(connection&, std::shared_ptr<sender>, std::string password);
 
-    /// @p self: this. @p changed is told of changes to keys behind the answers that they come after.
+    /// @param self this object
+    /// @param changed called with each changed key, after the replies that the server sent before the change
     void start(std::weak_ptr<outbox> self, std::shared_ptr<runtime::runtime>,
                std::function<void(std::string_view key)> changed);
 
     void submit(std::shared_ptr<node_operation>);
 
-    /// What may be sent is sent soon, and what cannot is refused.
+    /// Sends the queue soon, or refuses it if the server cannot be reached.
     void flush_soon();
 
     /// The connection was lost, or an attempt to connect failed.
     void disconnected();
 
-    /// From now on operations are put as this server wants them.
+    /// From now on the outbox encodes operations for this server's version and access list.
     void suit(introduction const&);
 
-    /// Whether the server tells of changes. On the strand.
+    /// Whether the server sends pushes about changes. Only on the strand.
     bool tracks() const noexcept { return manner_.tracks != tracked::nothing; }
 
-    /// The answers to what was sent have come.
+    /// Completes the operations of the batch with its replies.
     void answered(batch&);
 
-    /// The server has said that a key has changed; who was answered before, but has not heard of it yet, must hear of
-    /// both in their order.
+    /// The server sent a push about a key. If a denied operation has its reply but is not completed yet, its caller
+    /// must get the reply first and the change second.
     void change_read(std::string_view key);
 
     void close();
@@ -60,7 +61,7 @@ public:
 private:
     struct queued {
         std::shared_ptr<node_operation> operation;
-        bool load_script = false;  ///< the server did not know the script: send it along
+        bool load_script = false;  ///< the server did not know the script, so the request loads it
     };
 
     bool begin_sending(clock::time_point now) override;
@@ -83,12 +84,12 @@ private:
     manner manner_;
     bool closed_ = false;
     bool flush_due_ = false;
-    bool refuse_all_ = false;  ///< the next refusal also looks at @ref kept_
+    bool refuse_all_ = false;  ///< the next refusal includes @ref kept_
     std::size_t tidy_at_ = 64;
     std::vector<queued> queue_;
     std::vector<queued> kept_;      ///< releases that wait for a server that cannot be reached
-    std::vector<queued> taken_;     ///< what is being sent; kept for its memory
-    std::shared_ptr<batch> batch_;  ///< into which it goes
+    std::vector<queued> taken_;     ///< operations that are being sent; a member, to reuse its memory
+    std::shared_ptr<batch> batch_;  ///< the batch that is being filled
 };
 
 }  // namespace redlock::stores::redis

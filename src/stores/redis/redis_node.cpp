@@ -12,7 +12,7 @@ namespace redlock::stores::redis {
 
 namespace {
 
-/// A Redis server: joins the connection, on which the greeting is exchanged, with the outbox.
+/// A Redis server as a node: connects the outbox with the connection.
 class redis_node final : public server_node, connection::owner, public std::enable_shared_from_this<redis_node> {
 public:
     redis_node(net::url const& server, config const& c, std::shared_ptr<redis::group> g, std::shared_ptr<link> l)
@@ -80,26 +80,24 @@ public:
 private:
     node_reply check_server(introduction const& server) override
     {
-        // A server that may not tell who it is cannot be told from another; the operator chose so.
+        // If an access list hides the run id, the client cannot detect duplicates. The operator chose that.
         if (auto const other = server.run_id.empty() ? std::string() : group_->claim(name_, server.run_id);
             !other.empty())
             return {.error = errc::duplicate_node, .text = "it is the same server as " + other};
         outbox_.suit(server);
         notifies_ = outbox_.tracks();
-        if (!notifies_ && !std::exchange(told_that_it_is_silent_, true))
-            log(log_level::info,
-                "it does not tell of changes, so whoever waits for a lock asks now and then: " + server.no_tracking);
+        if (!notifies_ && !std::exchange(logged_polling_, true))
+            log(log_level::info, "it sends no notifications about changes, so waiters poll: " + server.no_tracking);
         return {};
     }
 
     void connected(server_identity const& server) override
     {
         ready_ = true;
-        if (is_chosen_ && !std::exchange(told_that_it_is_chosen_, true))
+        if (is_chosen_ && !std::exchange(logged_failover_, true))
             log(log_level::warning,
-                "its replicas hear of locks after they have been granted, so a fail-over may forget some: nothing is "
-                "granted "
-                "for max_ttl after one, and who does not hear of it keeps locking on the old master");
+                "its replication is asynchronous, so a failover may lose locks: the new master grants nothing for "
+                "max_ttl, and a client that does not notice the failover keeps locking on the old master");
         events_.connected(server);
         outbox_.flush_soon();
     }
@@ -107,11 +105,11 @@ private:
     void disconnected() override
     {
         if (ready_.exchange(false))
-            changed({});  // whatever would have been told is lost
+            changed({});  // pushes that were on their way are lost
         outbox_.disconnected();
     }
 
-    // All nodes meet the same clients, so each difference is told once.
+    // All nodes see the same clients, so the manager logs each difference once.
     void met_settings(std::vector<std::string> const& others) override
     {
         for (auto const& other : others) {
@@ -141,14 +139,14 @@ private:
 
     std::string const name_;
     std::string const settings_;
-    bool const is_chosen_;  ///< by Sentinels
+    bool const is_chosen_;  ///< Sentinels choose the master
     std::function<void(log_level, std::string_view)> const log_;
     std::shared_ptr<redis::group> const group_;
     std::shared_ptr<runtime::runtime> own_runtime_;
     std::atomic<bool> ready_{false};
     std::atomic<bool> notifies_{false};
-    bool told_that_it_is_silent_ = false;
-    bool told_that_it_is_chosen_ = false;
+    bool logged_polling_ = false;
+    bool logged_failover_ = false;
     node_events events_;
     connection connection_;
     outbox outbox_;

@@ -28,7 +28,7 @@ bool read_number(std::string_view digits, T& to)
     return ec == std::errc() && end == digits.data() + digits.size();
 }
 
-#if !defined(__cpp_lib_to_chars)  // libc++ before 20 reads no real numbers with from_chars
+#if !defined(__cpp_lib_to_chars)  // libc++ before 20 has no from_chars for floating-point numbers
 bool read_number(std::string_view digits, double& to)
 {
     std::istringstream in{std::string(digits)};
@@ -44,7 +44,7 @@ node_reply interpret_set(reply const& r)
     return r.type == resp::type::simple_string && r.text == "OK" ? decided(true) : unexpected();
 }
 
-// It answers with what was there before.
+// `SET … GET` answers with the previous value.
 node_reply interpret_set_get(reply const& r)
 {
     if (r.type == resp::type::blob_string)
@@ -52,7 +52,7 @@ node_reply interpret_set_get(reply const& r)
     return r.type == resp::type::null ? decided(true) : unexpected();
 }
 
-// A small number from @p first to @p last, as servers write it: without leading zeros. Nothing: it is something else.
+// A number from @p first to @p last, without leading zeros. Nothing: the reply is something else.
 std::optional<std::uint32_t> number_in(reply const& r, std::uint32_t first, std::size_t last)
 {
     std::uint32_t n = 0;
@@ -68,7 +68,7 @@ node_reply grant(bool wanted)
     return result;
 }
 
-// Two elements from @p at on: how long the lock lasts, and how long its holder hands it on.
+// Reads two elements from @p at on: the times to live of the lock and of its hand-overs.
 std::optional<taken_key> read_taken(reply const& r, std::size_t at, std::uint32_t index = 0)
 {
     long long lock = 0, handovers = 0;
@@ -187,7 +187,7 @@ node_reply interpret_for_several(node_command const& c, reply const& r)
     return unexpected();
 }
 
-// The key is set by now, whatever became of the proposal.
+// The lock is set, even if the proposal failed. So an error here never means that the server changed nothing.
 node_reply interpret_proposal(node_command const& c, node_reply granted, reply const& r, std::string_view password)
 {
     if (r.is_error()) {
@@ -202,7 +202,8 @@ node_reply interpret_proposal(node_command const& c, node_reply granted, reply c
     return granted;
 }
 
-// The list of who shares it has been entered by now, whatever the counter says.
+// The client is on the list of readers, even if reading the counter failed. So an error here never means that the
+// server changed nothing.
 node_reply interpret_reading(node_command const& c, node_reply granted, reply const& counter, std::string_view password)
 {
     if (counter.type == resp::type::null)
@@ -214,7 +215,7 @@ node_reply interpret_reading(node_command const& c, node_reply granted, reply co
     return read;
 }
 
-// The counter is that high now, or was before.
+// In both cases (0 and 1) the counter is at least as high as the proposal now.
 node_reply interpret_minimum(node_command const& c, reply const& r)
 {
     auto result = number_in(r, 0, 1) ? decided(true) : unexpected();
@@ -237,7 +238,7 @@ node_reply interpret_yes_or_no(reply const& r)
     return n ? decided(*n == 1) : unexpected();
 }
 
-// Others share it, too, or it is not ours any more.
+// An array means that there are other readers; 0 means that the lock is not ours any more.
 node_reply interpret_upgrade(reply const& r)
 {
     long long left = 0;
@@ -287,7 +288,7 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
     auto const& r = replies.front();
     if (r.is_error()) {
         auto refusal = interpret_error(r.text, {password, c.value});
-        // What is no string is not our value.
+        // A key that is not a string does not hold our value.
         using kind = node_command::kind;
         bool const compares = c.what == kind::extend || c.what == kind::release || c.what == kind::upgrade
                               || c.what == kind::downgrade;
@@ -318,7 +319,7 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
     case node_command::kind::extend:
         if ((c.heal || c.alone) && number_in(r, 2, 2)) {
             auto result = decided(false);
-            result.healed = c.heal && !c.alone;  // or it only reads there
+            result.healed = c.heal && !c.alone;  // an upgraded lock is only shared there
             return result;
         }
         [[fallthrough]];

@@ -12,7 +12,7 @@
 
 namespace redlock::stores::redis {
 
-/// One reply as it came, down to the second level; what lies deeper is of no interest here.
+/// One reply, without elements below the second level.
 struct reply {
     resp::type type = resp::type::none;
     std::string text;
@@ -21,18 +21,19 @@ struct reply {
     bool is_error() const noexcept { return type == resp::type::simple_error || type == resp::type::blob_error; }
 };
 
-/// What @p replies, one for each of the @ref commands_for it, mean as the answer to @p c. @p checks_type: it was put in
-/// this manner. In the server's words, @p password and the value of @p c are left out.
+/// Interprets the @p replies to @p c: one for each of its @ref commands_for. The result contains neither @p password
+/// nor the value of @p c.
+/// @param checks_type the command was encoded so: see manner
 node_reply interpret(node_command const& c, std::span<reply const> replies, std::string_view password = {},
                      bool checks_type = false);
 
-/// What an error reply means: the code, and whether the server certainly carried nothing out.
+/// The code of an error reply, and whether it is certain that the server changed nothing.
 node_reply interpret_error(std::string_view text, std::initializer_list<std::string_view> secrets = {});
 
-/// Of a map: what stands behind @p name. Empty if it is not there.
+/// The value of @p name in a map. Empty: the map has no such name.
 std::string_view value_of(std::span<std::string const> names_and_values, std::string_view name);
 
-/// Of a reply to INFO: what stands after @p label, up to any of the characters in @p end. Empty if it is not there.
+/// The text after @p label in a reply to INFO, up to one of the characters in @p end. Empty: there is no such label.
 std::string_view value_after(std::string_view text, std::string_view label, std::string_view end = "\r\n");
 
 }  // namespace redlock::stores::redis

@@ -11,7 +11,7 @@
 
 namespace redlock::stores::redis {
 
-/// An argument of a command as text; integers are kept in decimal.
+/// An argument of a command as text. Integers become decimal numbers.
 class argument {
 public:
     template <std::convertible_to<std::string_view> Text>
@@ -26,10 +26,10 @@ public:
     argument(argument const&) = delete;
     argument& operator=(argument const&) = delete;
 
-    /// @ref write needs at most so much.
+    /// The most bytes that @ref write needs.
     std::size_t space() const noexcept { return text_.size() + 32; }
 
-    /// Writes a RESP bulk string. @return its end
+    /// Writes a RESP bulk string. @return the end of it
     char* write(char* to) const noexcept
     {
         *to++ = '$';
@@ -51,7 +51,7 @@ private:
     std::string_view text_;
 };
 
-/// Commands in the bytes that are sent. Its memory is used again.
+/// Encoded commands. The memory is reused.
 class request {
 public:
     /// Appends a command. Its arguments are texts and integers.
@@ -61,7 +61,7 @@ public:
         push_before({}, 0, name, args...);
     }
 
-    /// Appends a command: these words, and then @p count words that @p encoded holds.
+    /// Appends a command: these words, followed by @p count words that are encoded in @p encoded.
     template <class... Args>
     void push_before(std::string_view encoded, std::size_t count, Args const&... words)
     {
@@ -96,10 +96,10 @@ public:
 
     std::string_view bytes() const noexcept { return bytes_; }
 
-    /// The number of commands, and so of the replies to them.
+    /// The number of commands, which is also the number of replies.
     std::size_t commands() const noexcept { return commands_; }
 
-    /// Appends @p a alone to @p to.
+    /// Appends the encoded argument @p a to @p to.
     static void append(std::string& to, argument const& a)
     {
         auto const before = to.size();

@@ -9,13 +9,13 @@ namespace redlock::stores::redis::resp {
 namespace {
 
 constexpr std::string_view line_end = "\r\n";
-constexpr std::size_t digits_max = 20;  // zeros in front must not fill the buffer of the connection
+constexpr std::size_t digits_max = 20;  // a limit, because leading zeros must not fill the connection's buffer
 constexpr std::uint64_t blob_max = std::uint64_t{512} * 1024 * 1024;  // Redis: proto-max-bulk-len
 
 enum class shape : std::uint8_t { line, blob, aggregate };
 
 struct kind {
-    char mark;  ///< with which it begins
+    char mark;  ///< the first byte
     resp::type type;
     resp::shape shape;
 };
@@ -28,7 +28,7 @@ constexpr std::array kinds{
     kind{'!', type::blob_error, shape::blob},    kind{'=', type::verbatim_string, shape::blob},
     kind{'*', type::array, shape::aggregate},    kind{'%', type::map, shape::aggregate},
     kind{'~', type::set, shape::aggregate},      kind{'>', type::push, shape::aggregate},
-    kind{'|', type::none, shape::aggregate},  // an attribute
+    kind{'|', type::none, shape::aggregate},  // an attribute, which the parser skips
 };
 
 kind const* kind_of(char mark)
@@ -37,7 +37,7 @@ kind const* kind_of(char mark)
     return found == kinds.end() ? nullptr : &*found;
 }
 
-// How many digits there are at the front of @p text, which loses them.
+// Removes the digits at the front of @p text. @return their number
 std::size_t take_digits(std::string_view& text)
 {
     auto const count = std::min(text.find_first_not_of("0123456789"), text.size());
@@ -57,7 +57,7 @@ bool is_integer(std::string_view text)
     return take_digits(text) > 0 && text.empty();
 }
 
-// std::from_chars for real numbers is missing in libc++ before 20; only the form counts here.
+// Only the form is checked. libc++ before 20 has no std::from_chars for floating-point numbers.
 bool is_real(std::string_view text)
 {
     take_sign(text);
@@ -79,7 +79,7 @@ bool is_real(std::string_view text)
     return text.empty();
 }
 
-// Whether a value of type @p t may be written so.
+// Whether @p text is well-formed for type @p t.
 bool is_valid(type t, std::string_view text)
 {
     switch (t) {
@@ -100,7 +100,7 @@ bool is_valid(type t, std::string_view text)
     }
 }
 
-// A length or a count: digits only. @return false: it is none, or too large
+// Reads a length or a count: digits only. @return false: the text is something else, or the number is too large
 bool read_size(std::string_view digits, std::uint64_t& to)
 {
     auto const [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), to);
@@ -118,7 +118,7 @@ parser::step parser::next(std::string_view& bytes, element& to)
     }
 }
 
-// The type is none for what belongs to an attribute.
+// An element of an attribute gets the type `none`.
 parser::step parser::read(std::string_view& bytes, element& to)
 {
     auto const* const k = bytes.empty() ? nullptr : kind_of(bytes.front());
@@ -165,7 +165,7 @@ parser::step parser::read_blob(type what, std::string_view length, std::string_v
     return found(what, text, to);
 }
 
-// Of a long text the beginning is kept.
+// Reads a long text, and keeps only its beginning.
 parser::step parser::swallow(std::string_view& bytes, element& to)
 {
     if (long_left_ > line_end.size()) {
@@ -217,7 +217,7 @@ parser::step parser::found(type what, std::string_view text, element& to)
     return step::element;
 }
 
-// An element is complete, and so may be those that it is a part of. An attribute is no part of anything.
+// An element is complete; perhaps the aggregates around it are, too. An attribute does not count as an element.
 void parser::count_one()
 {
     ended_ = false;

@@ -27,24 +27,23 @@ enum class type : std::uint8_t {
     push,
 };
 
-/// A reply that is no aggregate, an aggregate, or a part of one.
+/// A simple reply, an aggregate, or an element of an aggregate.
 struct element {
     resp::type type = type::none;
     std::size_t depth = 0;    ///< 0: the reply itself
     std::string_view text{};  ///< empty for an aggregate; valid until the bytes or the parser change
 };
 
-/// How much of what a server sends is accepted.
+/// The largest replies that the client accepts.
 struct limits {
-    std::size_t text = 16 * 1024;      ///< the rest of a longer text is left out; a longer line is malformed
-    std::size_t elements = 16 * 1024;  ///< a reply with more of them, at all depths together, is malformed
+    std::size_t text = 16 * 1024;      ///< bytes; a longer text is cut off, a longer line is malformed
+    std::size_t elements = 16 * 1024;  ///< of one reply, at all depths together; a larger reply is malformed
 };
 
-/** Reads replies, in whatever pieces they come.
+/** An incremental parser of replies. The result does not depend on how the bytes are split.
 
-    Every reply is either well-formed or malformed, however it is split; after a malformed one nothing more can be read.
-    It allocates nothing, but for a text that is longer than the limit. Attributes are left out. Streamed types are
-    malformed: no server sends them.
+    After a malformed reply, the parser cannot be used any more. It allocates memory only for a text that is longer than
+    the limit. It skips attributes. Streamed types are malformed, because no server sends them.
 */
 class parser {
 public:
@@ -52,15 +51,14 @@ public:
 
     explicit parser(limits l = {}) : limits_(l) {}
 
-    /// Reads the next element from the front of @p bytes, and removes it there. If there is @ref step::more to come,
-    /// what is left of
-    /// @p bytes must be given again, with what follows: at most limits::text bytes and a line.
+    /// Reads the next element from the front of @p bytes, and removes it. After @ref step::more, the next call must
+    /// begin with the bytes that are left: at most limits::text bytes and a line.
     step next(std::string_view& bytes, element& to);
 
-    /// Whether a reply has ended with the latest element.
+    /// Whether the latest element completed a reply.
     bool at_end() const noexcept { return ended_; }
 
-    /// The longest rest of the bytes that @ref next may want to have again.
+    /// The most bytes that @ref next can leave over.
     std::size_t rest_max() const noexcept { return limits_.text + 64; }
 
     static constexpr std::size_t depth_max = 8;
@@ -81,11 +79,11 @@ private:
     limits limits_;
     std::array<frame, depth_max> stack_{};
     std::size_t depth_ = 0;
-    std::size_t due_ = 0;     ///< elements of this reply that have been announced
-    std::size_t silent_ = 0;  ///< attributes that are being read
+    std::size_t due_ = 0;     ///< elements of this reply that its headers announced
+    std::size_t silent_ = 0;  ///< nested attributes that are being skipped
     bool ended_ = false;
-    type long_type_{};             ///< of a text that is longer than the limit
-    std::uint64_t long_left_ = 0;  ///< bytes of it that are to come, with the end of the line
+    type long_type_{};             ///< type of a text that is longer than the limit
+    std::uint64_t long_left_ = 0;  ///< bytes of it still to read, with the line end
     std::string long_text_;        ///< its beginning
 };
 

@@ -8,7 +8,7 @@
 
 namespace redlock::stores::redis {
 
-/// A call of a script with any number of keys and arguments. Its memory is used again.
+/// A call of a script with any number of keys and arguments. The memory is reused.
 class script_call {
 public:
     void begin(std::string_view sha1)
@@ -24,7 +24,7 @@ public:
         ++keys_;
     }
 
-    /// Behind the last key: texts and integers.
+    /// Adds arguments (texts and integers) after the last key.
     template <class... Args>
     void add(Args const&... args)
     {
@@ -34,11 +34,11 @@ public:
 
     void push_to(request& to) const { to.push_before(words_, count_, std::string_view("EVALSHA"), sha1_, keys_); }
 
-    /// The keys alone, as the arguments of another command.
+    /// Appends another command, with the keys as its arguments.
     void push_keys_to(request& to, std::string_view command) const { to.push_before(words_, count_, command); }
 
 private:
-    std::string_view sha1_;  ///< of a script that stays
+    std::string_view sha1_;  ///< of a script that outlives this object
     std::string words_;
     std::size_t keys_ = 0, count_ = 0;
 };

@@ -1,5 +1,7 @@
-# Makes the header stores/redis/scripts.hpp from scripts/*.lua, with their digests. A new script needs a file there and the node that
-# sends it. Servers get neither the comments nor the ends of lines: the digest changes only if a statement does.
+# Generates the header stores/redis/scripts.hpp from scripts/*.lua, with the digests. To add a script, add a file there
+# and the code that sends it.
+#
+# Servers get neither the comments nor the line ends, so the digest changes only if a statement changes.
 file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/scripts/*.lua)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
 set(scripts "")

@@ -9,7 +9,7 @@ namespace redlock::stores::redis {
 
 void sender::add(std::weak_ptr<outbox> from, std::shared_ptr<runtime::runtime> const& r)
 {
-    // After all that is due in the event loop, so that whatever it asks for travels along.
+    // The run comes after all handlers that are due in the event loop, so their operations are in the same batch.
     if (due_.empty())
         asio::post(r->strand().inner(),
                    [self = shared_from_this(), r] { asio::dispatch(r->strand(), [self, r] { self->run(r->now()); }); });

@@ -11,16 +11,16 @@
 
 namespace redlock::stores::redis {
 
-/** Lets the outboxes of a manager's nodes send what they were given, side by side, after all that is due in the event
-    loop: an operation that goes to all of them is encoded once.
+/** Makes the outboxes of a manager's nodes send together, after all handlers that are due in the event loop. So an
+    operation that goes to all nodes is encoded once.
 */
 class sender : public std::enable_shared_from_this<sender> {
 public:
     class outbox {
     public:
-        /// @return whether there is something to send
+        /// @return whether the outbox has something to send
         virtual bool begin_sending(clock::time_point now) = 0;
-        /// Its operation @p i. @return false: there is none
+        /// Sends operation @p i of the outbox. @return false: there is no such operation
         virtual bool send(std::size_t i, clock::time_point now, encoder&) = 0;
         virtual void end_sending() = 0;
 
@@ -28,7 +28,7 @@ public:
         ~outbox() = default;
     };
 
-    /// @p from has something to send; all of them live on the strand of @p r.
+    /// Schedules the outbox @p from for sending. All outboxes run on the strand of @p r.
     void add(std::weak_ptr<outbox> from, std::shared_ptr<runtime::runtime> const& r);
 
 private:

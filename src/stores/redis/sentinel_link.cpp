@@ -70,7 +70,7 @@ private:
         runtime_.reset();
     }
 
-    // What the Sentinels say
+    // Answers of the Sentinels
 
     node_reply answered(reply const& answer, net::url const&) override
     {
@@ -105,12 +105,12 @@ private:
         }
         why_left_.clear();
         way_->open(std::exchange(waiting_, {}));
-    } catch (std::exception const& e) {  // no certificate could be for it; out of memory
+    } catch (std::exception const& e) {  // e.g. no certificate fits the address, or no memory
         waiting_.reset();
         listener_->ended({.error = errc::node_unreachable, .text = e.what()});
     }
 
-    // What happens on the way to the master
+    // Events of the link to the master
 
     void connecting() override { listener_->connecting(); }
 
@@ -140,9 +140,9 @@ private:
     link_factory const make_link_;
     inquiry inquiry_;
     std::shared_ptr<runtime::runtime> runtime_;
-    link::listener* listener_ = nullptr;  ///< null after the end
-    std::shared_ptr<batch> waiting_;      ///< the greeting for the master, as long as it is not known who that is
-    net::place master_;                   ///< to which there is the way
+    link::listener* listener_ = nullptr;  ///< null after close or abandon
+    std::shared_ptr<batch> waiting_;      ///< the greeting for the master, until the master is known
+    net::place master_;                   ///< the server that `way_` leads to
     std::shared_ptr<link> way_;
     std::string why_left_;
 };
@@ -180,11 +180,11 @@ node_reply read_master(reply const& answer, std::string_view service, net::place
     if (answer.type == redlock::stores::redis::resp::type::null)
         return {.error = errc::node_unreachable, .text = fmt::format("it knows no master by the name \"{}\"", service)};
     if (answer.elements.size() != 2)
-        return {.error = errc::unexpected_reply, .text = "it does not tell an address"};
+        return {.error = errc::unexpected_reply, .text = "its answer contains no address"};
     auto const& host = answer.elements[0];
     auto const port = net::to_number(answer.elements[1], 1, 65'535);
     if (host.empty() || !(net::is_host_name(host) || net::is_v6_address(host)) || !port)
-        return {.error = errc::unexpected_reply, .text = "what it tells is no address"};
+        return {.error = errc::unexpected_reply, .text = "its answer is not an address"};
     master = {host, std::to_string(*port)};
     return {};
 }

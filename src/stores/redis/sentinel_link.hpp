@@ -14,24 +14,24 @@
 
 namespace redlock::stores::redis {
 
-// What Sentinels are asked, and what their answers mean.
+// The questions to Sentinels, and the meaning of the answers.
 
-/// The Sentinels that @p u names, with who we are to them.
+/// The Sentinels in @p u, with their user and password.
 std::vector<net::url> sentinels_of(net::url const& u);
 
-/// Who is the master of that name?
+/// Asks for the address of the master that is named @p service.
 redis::request ask_for_master(std::string_view service);
 
-/// @return with an error: why the answer does not help; otherwise @p master is where it listens
+/// Reads the address of the master. @return with an error: why the answer is of no use
 node_reply read_master(reply const& answer, std::string_view service, net::place& master);
 
-/// Whether the server refuses because it is not the master any more: another one should be asked for.
+/// Whether the server refused because it is not the master any more. Then the client must ask for the new master.
 bool is_deposed(reply const&) noexcept;
 
-/** The way to whichever server the Sentinels call the master.
+/** A link to the server that the Sentinels name as the master.
 
-    They are asked before each connection, and once a second: as soon as one of them names another server, the
-    connection is ended, and so it is when the server says that it is a replica now.
+    It asks the Sentinels before each connection, and once a second. The link ends the connection if a Sentinel names
+    another server, or if the server says that it is a replica now (failover).
 */
 std::shared_ptr<link> make_sentinel_link(net::url const&, config const&, link_factory);
 

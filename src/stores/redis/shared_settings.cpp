@@ -28,7 +28,7 @@ std::string_view name_of(restart_guard guard)
 constexpr std::array<std::string_view, 7> names{"nodes",        "max_ttl", "restart_guard", "allow_eviction",
                                                 "drift_factor", "fencing", "fence_quorum"};
 
-// The text behind "name=" in a line of words.
+// The text after "name=" in a line of words.
 std::string_view value_in(std::string_view line, std::string_view name)
 {
     for (std::size_t at = 0; at < line.size();) {

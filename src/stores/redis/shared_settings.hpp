@@ -9,15 +9,16 @@
 
 namespace redlock::stores::redis {
 
-/// The settings that all clients must have alike: a line of words, such as `max_ttl=60000`.
+/// The settings that must be equal in all clients: a line of words, such as `max_ttl=60000`.
 std::string shared_settings(config const&);
 
-/// The settings that differ between two such lines, a sentence for each. A setting that only one of them names is left
-/// out, and so is a restart_guard of @p theirs that is strict: such a client trusts fewer nodes, and takes no lock
-/// away.
+/// Compares two such lines. @return a sentence for each setting that differs
+///
+/// Settings that only one line names are left out. A strict restart_guard in @p theirs is left out, too: it makes that
+/// client trust fewer nodes, which does no harm.
 std::vector<std::string> differences(std::string_view ours, std::string_view theirs);
 
-/// The different values of each setting in such lines.
+/// The distinct values of each setting in such lines.
 std::vector<std::pair<std::string_view, std::vector<std::string>>> values_of(std::vector<std::string> const& lines);
 
 }  // namespace redlock::stores::redis

@@ -12,7 +12,7 @@ namespace redlock::stores::redis {
 
 namespace {
 
-// "5-7 9-9"
+// Writes "5-7 9-9".
 std::string ranges_of(slot_set const& all)
 {
     std::string text;
@@ -58,7 +58,7 @@ node_reply slot_record::read(std::span<reply const> answers, std::string_view ta
     auto const age = answer.size() == 2 ? milliseconds_of(answer[1]) : std::nullopt;
     slot_record fresh;
     if (!age || !fresh.take(answer[0], *age, wait, now))
-        return {.error = errc::unexpected_reply, .text = "what it tells of its slots is not understood"};
+        return {.error = errc::unexpected_reply, .text = "its answer about its slots is not understood"};
     fresh.tag_ = tag;
     fresh.kept_ = kept_;
     if (tag_ == tag)
@@ -69,7 +69,7 @@ node_reply slot_record::read(std::span<reply const> answers, std::string_view ta
     return {};
 }
 
-// "0-5460:0 5461-5461:90000"
+// Reads "0-5460:0 5461-5461:90000".
 bool slot_record::take(std::string_view ranges, std::chrono::milliseconds age, clock::duration wait,
                        clock::time_point now)
 {
@@ -82,14 +82,14 @@ bool slot_record::take(std::string_view ranges, std::chrono::milliseconds age, c
             return false;
         for (auto s = *first; s <= *last; ++s)
             has_.set(static_cast<std::size_t>(s));
-        if (since->count() > 0)  // the others are as old as the tenure
+        if (since->count() > 0)  // slots that came at 0 are as old as the tenure
             young_.push_back({static_cast<std::uint16_t>(*first), static_cast<std::uint16_t>(*last), *since,
                               now - std::max(age - *since, std::chrono::milliseconds(0)) + wait});
     }
     return true;
 }
 
-// The server's clock may stand still, or go back.
+// Takes the earlier of two times: if the server's clock stopped or went back, a slot seems younger than it is.
 void slot_record::agree(slot_record const& earlier)
 {
     for (auto& y : young_) {
@@ -100,7 +100,7 @@ void slot_record::agree(slot_record const& earlier)
     }
 }
 
-// A record that has just begun takes all slots for those that were there already.
+// A new record treats all slots as old. So young slots of the earlier record are kept here.
 void slot_record::carry_over(slot_record const& earlier, slot_set const& vouched, clock::time_point votes_from)
 {
     kept_.insert(kept_.end(), earlier.young_.begin(), earlier.young_.end());

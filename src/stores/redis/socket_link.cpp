@@ -35,7 +35,7 @@ namespace {
 
 using runtime::strand;
 
-constexpr std::size_t changes_max = 4096;  // that are told one by one; of more, one is told for all keys
+constexpr std::size_t changes_max = 4096;  // if more keys change at once, the link reports "any key"
 
 stream::endpoint endpoint_of(std::string const& address, std::string const& port)
 {
@@ -82,15 +82,15 @@ public:
     void server_accepted() override
     {
         kept_ = true;
-        if (stream_ && !is_local())  // a command that is given up must not be sent again: a lock would reappear after
-                                     // its release
+        // The system must not resend a command after the connection ended: a lock would reappear after its release.
+        if (stream_ && !is_local())
             stream_->linger_never();
     }
 
     void send(std::shared_ptr<batch> const& b) override
     {
         inbox_.expect(b);
-        if (stream_)  // otherwise the connection has ended, and that is told soon
+        if (stream_)  // null: the connection has ended, and ended() follows soon
             stream_->write(b->request.bytes());
     }
 
@@ -113,7 +113,7 @@ public:
 
     void abandon() override
     {
-        // What waits in the context's services goes with them. Closing it could reach into services that are gone.
+        // The context's services drop pending operations themselves. close() could use services that are destroyed.
         listener_ = nullptr;
         limit_.clear();
         stream_.reset();
@@ -144,7 +144,7 @@ private:
             ec = co_await s->shake_hands(self->tls_, self->name_);
         }
         if (self->stream_ != s)
-            co_return;  // it was cut, or took too long
+            co_return;  // the connection was cut, or timed out
         if (ec)
             co_return self->end(self->failure(ec));
         self->limit_.clear();
@@ -156,17 +156,18 @@ private:
     {
         if (is_local() || net::is_address(server_.host))
             co_return net::reached{.address = server_.host};
-        if (!lookup_ || lookup_->done()) {  // another thread would hang as the one before does
+        if (!lookup_ || lookup_->done()) {  // a second lookup would hang like the first one
             try {
                 lookup_ = net::name_lookup::start(server_.host, server_.port);
             } catch (std::system_error const& e) {
-                co_return net::reached{.failure = std::string("no thread to resolve its name on: ") + e.what()};
+                co_return net::reached{.failure = std::string("cannot start a thread to resolve its name: ")
+                                                  + e.what()};
             }
         }
         auto search = std::make_shared<net::address_search>(runtime_->strand(), connect_timeout_);
         search_ = search;
         auto find = search->async_find(lookup_, addresses_, asio::use_awaitable_t<runtime::strand>());
-        search.reset();  // it is to know us, and not we it: the context may go before it has ended
+        search.reset();  // the coroutine must not own the search: the context may be destroyed before its end
         co_return co_await std::move(find);
     }
 
@@ -199,7 +200,7 @@ private:
         for (auto e = inbox_.next(bytes); e != inbox::event::none; e = inbox_.next(bytes)) {
             handle(e);
             if (stream_ != s)
-                return;  // whoever was told has ended it
+                return;  // the listener has ended the connection
         }
         for (auto const& key : std::exchange(changed_, {})) {
             if (stream_ == s)
@@ -221,7 +222,7 @@ private:
             return end(
                 {.error = errc::unexpected_reply, .text = std::string("it does not answer as Redis does") += hint()});
         case inbox::event::unasked:
-            return end({.error = errc::unexpected_reply, .text = "it answered what nobody had asked"});
+            return end({.error = errc::unexpected_reply, .text = "it sent a reply without a request"});
         case inbox::event::none:
             break;
         }
@@ -237,7 +238,7 @@ private:
 
     void broke(error_code ec) override { end(failure(ec)); }
 
-    // Tells of it soon, and not from within a call of the listener's.
+    // Posts the call of ended(), because the listener may be calling this link right now.
     void end(node_reply why)
     {
         limit_.clear();
@@ -285,19 +286,19 @@ private:
     net::url const server_;
     std::chrono::milliseconds const connect_timeout_;
     net::tls_settings const tls_;
-    std::string const name_;  ///< for TLS; an address is no name (RFC 6066)
+    std::string const name_;  ///< host name for TLS; empty for an IP address (RFC 6066)
     resp::limits const accepted_;
     std::shared_ptr<runtime::runtime> runtime_;
-    listener* listener_ = nullptr;  ///< null after the end
+    listener* listener_ = nullptr;  ///< null after close or abandon
     std::shared_ptr<net::name_lookup> lookup_;
     std::weak_ptr<net::address_search> search_;
     net::known_addresses addresses_;
     std::string address_;  ///< of the connection
     runtime::alarm limit_{[this] { end({.error = errc::node_unreachable, .text = too_late_}); }};
-    std::string too_late_;            ///< what it means if that rings
+    std::string too_late_;            ///< error text if `limit_` expires
     std::shared_ptr<stream> stream_;  ///< null while there is none
     inbox inbox_;
-    std::vector<std::string> changed_;  ///< keys that are to be told of behind the replies that have come
+    std::vector<std::string> changed_;  ///< keys to report after the replies that arrived with them
     bool kept_ = false;
 };
 

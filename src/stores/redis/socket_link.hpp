@@ -10,7 +10,7 @@
 
 namespace redlock::stores::redis {
 
-/// Over TCP, TLS or a Unix socket.
+/// Makes a link over TCP, TLS or a Unix socket.
 /// @throws std::invalid_argument if the TLS files cannot be used
 std::shared_ptr<link> make_socket_link(net::url const&, config const&, resp::limits = {});
 

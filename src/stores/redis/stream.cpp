@@ -60,8 +60,7 @@ asio::awaitable<error_code, runtime::strand> stream::shake_hands(net::tls_settin
 
 void stream::start() { read(); }
 
-// Waiting for bytes, and then taking them, makes one attempt to read; reading right away makes two, of which the first
-// finds nothing.
+// Waiting first saves a system call: async_read_some would try to read at once, and usually find nothing.
 void stream::read()
 {
     if (tls_) {
@@ -156,7 +155,7 @@ void stream::close()
 {
     owner_ = nullptr;
     error_code ignored;
-    socket_.close(ignored);  // a destructor would flush in the background, whatever SO_LINGER says
+    socket_.close(ignored);  // a destructor would ignore SO_LINGER, and flush in the background
 }
 
 std::string stream::certificate_failure() const

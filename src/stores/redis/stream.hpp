@@ -1,6 +1,6 @@
 #pragma once
 
-#include "net/tls.hpp"
+#include "net/tls_settings.hpp"
 #include "runtime/strand.hpp"
 
 #include <redlock/error.hpp>
@@ -20,46 +20,45 @@ namespace redlock::stores::redis {
 
 /** The bytes of one connection: over TCP or a Unix socket, with TLS or without.
 
-    On one strand. It is used as a std::shared_ptr, and lives until its operations have completed.
+    All functions run on one strand. The object is owned by std::shared_ptr, and lives until its operations complete.
 */
 class stream : public std::enable_shared_from_this<stream> {
 public:
     using endpoint = asio::generic::stream_protocol::endpoint;
 
-    /// Whose connection it is.
     class owner {
     public:
-        /// These bytes have come. It removes those that it does not need again from the front.
+        /// Called with the received bytes. The owner removes from the front those that it has used.
         virtual void received(std::string_view& bytes) = 0;
 
-        /// The connection has ended by itself. May be called from within @ref write.
+        /// The server or the network ended the connection. The stream may call this from within @ref write.
         virtual void broke(error_code) = 0;
 
     protected:
         ~owner() = default;
     };
 
-    /// @param rest_max how many bytes the owner may want to have again
+    /// @param rest_max the most bytes that the owner leaves over
     stream(runtime::strand const&, owner&, std::size_t rest_max);
 
     asio::awaitable<error_code, runtime::strand> connect(endpoint to);
 
-    /// Behind @ref connect. @p name: of the server, for its certificate; empty: it has none.
+    /// Call it after @ref connect. @param name the host name in the server's certificate; empty: no name
     asio::awaitable<error_code, runtime::strand> shake_hands(net::tls_settings const&, std::string const& name);
 
-    /// From now on what comes is handed to the owner.
+    /// Starts to read. The owner gets all received bytes.
     void start();
 
-    /// From @ref start on. What the system does not take at once leaves later, with all that was written meanwhile.
+    /// Call it after @ref start. If the system does not take all bytes, the stream sends the rest later.
     void write(std::string_view bytes);
 
-    /// What is given up is not sent again by the system.
+    /// Makes the system drop unsent bytes when the connection ends (SO_LINGER 0).
     void linger_never();
 
-    /// Ends what is under way. The owner hears nothing more.
+    /// Cancels all operations. The owner gets no more calls.
     void close();
 
-    /// Why the server's certificate was not accepted; empty: it was, or there is none.
+    /// Why the server's certificate was not accepted. Empty: it was accepted, or there is none.
     std::string certificate_failure() const;
 
 private:
@@ -73,10 +72,10 @@ private:
 
     socket socket_;
     std::optional<asio::ssl::stream<socket&>> tls_;
-    owner* owner_;  ///< null after the end
+    owner* owner_;  ///< null after the end of the connection
     std::size_t const space_;
-    std::unique_ptr<char[]> bytes_;  ///< that have come
-    std::size_t size_ = 0;           ///< of what the owner wants to have again
+    std::unique_ptr<char[]> bytes_;  ///< received bytes
+    std::size_t size_ = 0;           ///< of the bytes that the owner left over
     std::string unsent_, leaving_;
 };
 

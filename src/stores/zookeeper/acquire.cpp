@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <utility>
 
-// An errand that is to acquire.
+// The part of an errand that acquires.
 namespace redlock::stores::zookeeper {
 
 using handovers = node_command::handovers;
 using std::chrono::milliseconds;
 
-// How many keys, from the first on, can be had.
+// The number of keys, from the first one on, that are free or hold this value.
 std::size_t errand::free_or_ours() const
 {
     std::size_t n = 0;
@@ -30,7 +30,8 @@ void errand::add_lock(plan& p, std::size_t key) const
     p.add({step::kind::create, s_.layout.holder(name, c_.value)}, plan::role::lock, key);
 }
 
-// All keys, or as many as can be had: then what is ours behind them is let go.
+// A transaction that acquires all keys, or the first @p kept ones. In the second case it deletes later keys that hold
+// this value.
 errand::plan errand::to_acquire(std::size_t kept) const
 {
     plan p;
@@ -68,7 +69,7 @@ asio::awaitable<node_reply> errand::acquire()
         }
         bool const is_counter = v.is_told && p.roles[v.step] == plan::role::counter,
                    is_taken = v.is_told && !is_counter;
-        bool const may_have_gone = is_counter || i > 0;  // it was seen before
+        bool const may_have_gone = is_counter || i > 0;  // an earlier look found the key
         bool const is_news =
             v.is_told && (v.code == ZNODEEXISTS || v.code == ZBADVERSION || (v.code == ZNONODE && may_have_gone));
         if (!is_news)
@@ -103,8 +104,8 @@ asio::awaitable<node_reply> errand::granted(std::vector<std::shared_ptr<pending>
     co_return r;
 }
 
-// Key number @p refused was taken. If it is free by now, its holder is quicker than we are: only the wish lets it know
-// of us.
+// Key number @p refused was taken. If it is free by now, its holder is quicker than this manager. Then only the wish
+// tells the holder that another client wants the lock.
 asio::awaitable<node_reply> errand::denied(std::size_t refused)
 {
     node_reply r{.vote = vote::denied};
@@ -129,8 +130,7 @@ asio::awaitable<node_reply> errand::denied(std::size_t refused)
     co_return r;
 }
 
-// For how long a key is taken, as far as that can be seen. Between two locks of a manager that hands it on it is not
-// free.
+// For how long a key is taken, as far as the node can see. During hand-overs, a key without a lock is not free.
 taken_key errand::taken(std::size_t key) const
 {
     auto const& there = seen_[key];
@@ -141,7 +141,7 @@ taken_key errand::taken(std::size_t key) const
             there.handed_on};
 }
 
-// What is there, and to be told of its end: of the hand-overs', or else of the lock's.
+// Reads the keys. With a watch, asks for a notification of the end of the hand-overs, or else of the lock.
 asio::awaitable<void> errand::read_locks()
 {
     std::vector<std::shared_ptr<pending>> locks, turns;
@@ -173,12 +173,12 @@ asio::awaitable<void> errand::read_locks()
 asio::awaitable<void> errand::wish(std::string const& key)
 {
     if (s_.ours->ttl({kit::leased::kind::wish, key, std::string(c_.contender)}) > milliseconds(0))
-        co_return;  // it is noted
+        co_return;  // the server remembers the wish already
     auto const path = s_.layout.wish(key, c_.contender);
     auto noted = co_await answer_of(s_.server->create(path, {}, ZOO_EPHEMERAL));
     for (int i = 0; i < tries_max && noted.code == ZNONODE; ++i) {
-        s_.server->create(s_.layout.wishes(key), {}, ZOO_CONTAINER);  // the server removes it when it has been empty
-                                                                      // for a while
+        // The server removes a container that stays empty.
+        s_.server->create(s_.layout.wishes(key), {}, ZOO_CONTAINER);
         noted = co_await answer_of(s_.server->create(path, {}, ZOO_EPHEMERAL));
     }
 }

@@ -17,16 +17,16 @@ constexpr milliseconds session_min{100}, session_max{3'600'000};
 
 void read_option(std::string_view name, std::string_view value, zookeeper_options& o)
 {
-    bool const is_word = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == name.npos;  // else it may be a part
-                                                                                              // of a password
+    // Another text may be a part of a password.
+    bool const is_word = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == name.npos;
     if (name != "timeout" && name != "session")
         kit::refuse(fmt::format(
-            "{} is none of its parameters: what follows '?' must be session or timeout, such as session=10s&timeout=1s",
-            is_word ? fmt::format("\"{}\"", name) : "what stands there"));
+            "{} is not a parameter; the parameters after '?' are session and timeout, such as session=10s&timeout=1s",
+            is_word ? fmt::format("\"{}\"", name) : "the text after '?'"));
     (name == "timeout" ? o.timeout : o.session) = kit::read_duration(name, value);
 }
 
-// As ZooKeeper itself does.
+// The rules of ZooKeeper.
 void check_path(std::string_view path)
 {
     if (path.empty())

@@ -22,10 +22,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto offer_max = std::chrono::hours(24);  // of a session: a server that offers more is no ZooKeeper
-constexpr int frames_max = 256;                     // that are read in one go
+constexpr auto offer_max = std::chrono::hours(24);  // of a session; a server that offers more is not ZooKeeper
+constexpr int frames_max = 256;                     // the most frames to read in one call
 
-thread_local client const* in_use = nullptr;  // which client the library works for: what it logs does not say
+thread_local client const* in_use = nullptr;  // the client that called the library; its log lines do not name it
 
 bool is_connected(zhandle_t* handle)
 {
@@ -34,8 +34,8 @@ bool is_connected(zhandle_t* handle)
 
 }  // namespace
 
-client::client(asio::any_io_executor e, patience p, log_function log, owner& o)
-    : executor_(e), patience_(p), log_(std::move(log)), owner_(&o), descriptor_(e), deadline_(e)
+client::client(asio::any_io_executor e, time_limits l, log_function log, owner& o)
+    : executor_(e), limits_(l), log_(std::move(log)), owner_(&o), descriptor_(e), deadline_(e)
 {
 }
 
@@ -47,7 +47,7 @@ client::~client()
 
 client const* client::put_in_use(client const* c) noexcept { return std::exchange(in_use, c); }
 
-// Lines such as "2026-01-01 10:20:30,123:4711(0x7f00):ZOO_ERROR@function@123: words".
+// A log line looks like "2026-01-01 10:20:30,123:4711(0x7f00):ZOO_ERROR@function@123: words".
 void client::to_log(char const* message)
 {
     std::string_view line(message);
@@ -98,7 +98,7 @@ asio::awaitable<int> client::end()
     co_return ended ? (co_await answer_of(ended)).code : ZCONNECTIONLOSS;
 }
 
-// The library's work, and when there is some again.
+// Calls the library, and waits for more work.
 
 void client::process(int events)
 {
@@ -117,8 +117,8 @@ void client::process(int events)
     if (handle_ && opened_ && is_connected(handle_)) {
         session_ = *zoo_client_id(handle_);
         timeout_ = std::chrono::milliseconds(zoo_recv_timeout(handle_));
-        // For a server that only reads, which it was not asked for, the library would look for another one, and wait
-        // for that.
+        // With a read-only server, which the client did not ask for, the library would look for another server, and
+        // wait.
         bool const is_one = zoo_state(handle_) == ZOO_CONNECTED_STATE && timeout_ > 0ms && timeout_ < offer_max;
         if (is_one)
             std::exchange(opened_, {})->arrive({});
@@ -137,8 +137,8 @@ void client::prepare()
     timeval tv{};
     auto const code = in_library([&] { return zookeeper_interest(handle_, &descriptor, &interest, &tv); });
     auto const now = clock::now();
-    auto const limit = opened_      ? heard_ + patience_.to_connect
-                       : asked_ > 0 ? heard_ + patience_.to_answer
+    auto const limit = opened_      ? heard_ + limits_.to_connect
+                       : asked_ > 0 ? heard_ + limits_.to_answer
                                     : clock::time_point::max();
     if (code != ZOK || descriptor < 0 || now >= limit)
         return close(code != ZOK ? code : descriptor < 0 ? ZCONNECTIONLOSS : ZOPERATIONTIMEOUT);
@@ -168,7 +168,7 @@ void client::wait(asio::posix::stream_descriptor::wait_type what, bool& waiting,
     });
 }
 
-// There may be more to write than the socket takes.
+// The library may have more bytes to write than the socket takes.
 void client::prepare_soon()
 {
     if (std::exchange(is_soon_, true))
@@ -189,7 +189,7 @@ void client::tell()
     }
 }
 
-// The end
+// The end.
 
 void client::close(int why)
 {
@@ -211,7 +211,7 @@ void client::abandon()
     destroy();
 }
 
-// While it is connected the library would say farewell and wait for the answer.
+// If the handle is connected, zookeeper_close ends the session and waits for the answer. So disconnect first.
 void client::destroy() noexcept
 {
     auto* const handle = std::exchange(handle_, nullptr);
@@ -225,14 +225,14 @@ void client::destroy() noexcept
     });
 }
 
-void client::farewell()
+void client::end_session()
 {
     owner_ = nullptr;
     asio::co_spawn(executor_, leave(shared_from_this()), asio::detached);
 }
 
-// The library's own word for it waits. The number is that of a ping: to an answer that has another one it would look
-// for the request.
+// The library's own function waits for the answer. The request has the number of a ping: for any other number, the
+// library would look for the request.
 asio::awaitable<void> client::leave(std::shared_ptr<client> self)
 {
     constexpr std::uint32_t size = 8, ping = static_cast<std::uint32_t>(-2),

@@ -32,20 +32,20 @@ struct step {
     std::string path;
     std::string data{};
     int version = -1;          ///< that the node must have; -1: any
-    bool is_ephemeral = true;  ///< what is created
+    bool is_ephemeral = true;  ///< for a node that the step creates
 };
 
-/// What became of a request.
+/// The outcome of a request.
 struct answer {
     int code = ZOK;                    ///< of ZooKeeper
-    std::vector<int> codes{};          ///< of a transaction that was not carried out: of each step
-    std::string data{};                ///< of a node that was read
-    int version = 0;                   ///< likewise, or of one that was set
-    std::int64_t zxid = 0;             ///< of the change that was its last
+    std::vector<int> codes{};          ///< of each step, if the transaction was not carried out
+    std::string data{};                ///< of the node
+    int version = 0;                   ///< of the node that was read or set
+    std::int64_t zxid = 0;             ///< of the node's latest change
     std::vector<std::string> names{};  ///< of children
 };
 
-/// A request on its way.
+/// A request in flight.
 class pending {
 public:
     explicit pending(asio::any_io_executor e) : is_there_(std::move(e))
@@ -67,20 +67,21 @@ private:
 
 asio::awaitable<answer> answer_of(std::shared_ptr<pending>);
 
-/// For how long answers are waited for.
-struct patience {
+/// How long to wait for answers.
+struct time_limits {
     std::chrono::milliseconds to_connect, to_answer;
 };
 
-/** One connection to one server, by ZooKeeper's C client: its single-threaded kind, which waits for nothing itself.
+/** One connection to one server, by the single-threaded variant of ZooKeeper's C client, which never waits by itself.
 
-    The library would connect again by itself, and to others. It never gets to that: one address is all that it knows,
-    and after the first trouble the handle goes. So it resolves no name, which it would wait for. The descriptor that is
-    waited on is a duplicate, because the library closes its own whenever it likes.
+    The library would reconnect by itself, and to other servers. To prevent this, it knows only one address, and the
+    client destroys the handle after the first error. Therefore it resolves no names, for which it would wait. The event
+    loop waits on a duplicate of the descriptor, because the library may close its own at any time.
 
-    Used as a std::shared_ptr, on the executor. What is told is told from outside of the library.
+    Used as a std::shared_ptr, on the executor. The client does not call its owner from within a callback of the
+    library.
 
-    It has a function for each call and each callback of the C library that is in use.
+    The class has a function for each call and each callback of the C library that it uses.
 */
 class client : public std::enable_shared_from_this<client> {
 public:
@@ -94,39 +95,39 @@ public:
     };
     using log_function = std::function<void(log_level, std::string_view)>;
 
-    client(asio::any_io_executor, patience, log_function, owner&);
+    client(asio::any_io_executor, time_limits, log_function, owner&);
     ~client();
 
-    /// Who asks: "user:password", to which what is created belongs then; empty: anybody, and it is for everybody.
-    /// Before @ref open.
+    /// Sets "user:password". Nodes that this connection creates then belong to the user. Empty: no user, and the nodes
+    /// are for everybody. Call this before @ref open.
     void identify(std::string credentials) { credentials_ = std::move(credentials); }
 
-    /// Connects, to begin a session or, if @p session has a number, to go on with it.
-    /// @return its code: ZOK, ZSESSIONEXPIRED, or why it cannot be had
+    /// Connects, and begins a session. If @p session has a number, continues that session.
+    /// @return the code: ZOK, ZSESSIONEXPIRED, or why this failed
     asio::awaitable<answer> open(asio::ip::tcp::endpoint where, std::chrono::milliseconds timeout, clientid_t session);
 
-    // Once it is open, and also when it has ended since.
+    // Valid once the connection is open, and after its end.
     clientid_t const& session() const noexcept { return session_; }
     std::chrono::milliseconds timeout() const noexcept { return timeout_; }
 
     /// Waits for the end of the connection. @return why
     asio::awaitable<int> end();
 
-    /// In the library's own words, what went wrong last.
+    /// The library's message about the latest error.
     std::string const& words() const noexcept { return words_; }
 
-    // Each is carried out after those that were asked before.
+    // The server carries out requests in the order of these calls.
     std::shared_ptr<pending> commit(std::vector<step> const&);
     std::shared_ptr<pending> create(std::string const& path, std::string const& data, int mode);
     std::shared_ptr<pending> set(std::string const& path, std::string const& data);
     std::shared_ptr<pending> remove(std::string const& path);
     std::shared_ptr<pending> get(std::string const& path, bool watch);
     std::shared_ptr<pending> children(std::string const& path);
-    std::shared_ptr<pending> sync(std::string const& path);  ///< what is read afterwards is no older than this
+    std::shared_ptr<pending> sync(std::string const& path);  ///< later reads are no older than this call
 
-    void close(int why);  ///< at once; the owner hears of nothing any more
-    void abandon();       ///< likewise, and without touching what belongs to the context
-    void farewell();      ///< likewise, but the session ends with it; nothing must be under way
+    void close(int why);  ///< at once; the owner gets no more calls
+    void abandon();       ///< like @ref close; touches nothing that belongs to the context
+    void end_session();   ///< like @ref close, and ends the session; no request may be in flight
 
 private:
     static void to_log(char const* message);
@@ -156,7 +157,7 @@ private:
     void destroy() noexcept;
 
     asio::any_io_executor const executor_;
-    patience const patience_;
+    time_limits const limits_;
     log_function const log_;
     owner* owner_;  ///< null after the end
     std::string credentials_;
@@ -166,10 +167,10 @@ private:
     asio::posix::basic_stream_descriptor<asio::any_io_executor> descriptor_;
     timer deadline_;
     bool reading_ = false, writing_ = false, is_soon_ = false, is_abandoned_ = false;
-    std::shared_ptr<pending> opened_, ended_;  ///< null: not waited for any more
-    int asked_ = 0;                            ///< requests that are not answered
-    clock::time_point heard_{};                ///< when something was answered, or began to be waited for
-    std::vector<std::string> touched_;         ///< not told yet
+    std::shared_ptr<pending> opened_, ended_;  ///< null: nobody waits for it any more
+    int asked_ = 0;                            ///< unanswered requests
+    clock::time_point heard_{};                ///< when the latest answer came, or the wait for one began
+    std::vector<std::string> touched_;         ///< not reported yet
     std::string words_;
 };
 

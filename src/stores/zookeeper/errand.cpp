@@ -17,13 +17,15 @@ using kind = node_command::kind;
 using handovers = node_command::handovers;
 using std::chrono::milliseconds;
 
-constexpr std::size_t counters_max = 10'000;  // that are remembered
+constexpr std::size_t counters_max = 10'000;  // to remember
 
 }  // namespace
 
 node_reply errand::too_busy()
 {
-    return {.untouched = true, .error = errc::node_busy, .text = "others were quicker each time"};
+    return {.untouched = true,
+            .error = errc::node_busy,
+            .text = "other clients changed the same keys first, in each attempt"};
 }
 
 asio::awaitable<outcome> errand::run()
@@ -53,7 +55,7 @@ asio::awaitable<outcome> errand::run()
         break;
     case kind::upgrade:
     case kind::downgrade:
-        break;  // `can` keeps them away
+        break;  // `lease_node::can` refuses these
     }
     co_return outcome{std::move(r), std::move(changed_)};
 }
@@ -65,7 +67,7 @@ void errand::plan::add(step s, role r, std::size_t key)
     keys.push_back(key);
 }
 
-// On condition that this connection counts.
+// Sends the steps, on the condition that this connection counts.
 std::shared_ptr<pending> errand::begin(std::vector<step> steps) const
 {
     steps.insert(steps.begin(), step{.what = step::kind::check, .path = s_.session, .version = s_.version});
@@ -82,7 +84,7 @@ asio::awaitable<errand::verdict> errand::verdict_of(std::shared_ptr<pending> p) 
     if (failed == a.codes.end() || *failed == ZSESSIONEXPIRED || *failed == ZSESSIONMOVED)
         co_return verdict{a.code};
     if (failed == a.codes.begin()) {
-        s_.server->close(ZSESSIONMOVED);  // somebody has deleted the session's node
+        s_.server->close(ZSESSIONMOVED);  // another program deleted the session's node
         co_return verdict{ZSESSIONMOVED};
     }
     co_return verdict{*failed, static_cast<std::size_t>(failed - a.codes.begin()) - 1, true};
@@ -100,9 +102,9 @@ void errand::end_handovers(std::string const& key)
         s_.server->remove(s_.layout.turn(key));
 }
 
-// Tokens
+// Tokens.
 
-// Counters stay. One that is as high already stays as it is.
+// Adds a step that raises the counter, if it is lower. Counters are never deleted.
 void errand::add_counter(plan& p, std::size_t key, std::uint64_t to) const
 {
     auto const known = s_.known->counters.find(c_.keys[key]);
@@ -114,7 +116,7 @@ void errand::add_counter(plan& p, std::size_t key, std::uint64_t to) const
         p.add({step::kind::set, path, std::to_string(to), now.version}, plan::role::counter, key);
 }
 
-// They have been set to this. @return how many
+// Notes the new values of the counters. @return how many counters were set
 std::size_t errand::note_counters(plan const& p, std::uint64_t to) const
 {
     auto& known = s_.known->counters;
@@ -170,10 +172,10 @@ asio::awaitable<node_reply> errand::raise()
     co_return too_busy();
 }
 
-// The others
+// Other commands.
 
-// A transaction in any case: an answer to it has been through the leader. And the lock itself is looked at, in case
-// somebody deleted that alone.
+// An extension is always a transaction, because its answer comes through the leader. It also reads the lock's node, in
+// case another program deleted only that node.
 asio::awaitable<node_reply> errand::extend()
 {
     plan p;
@@ -213,20 +215,21 @@ asio::awaitable<node_reply> errand::release()
     for (std::size_t i = 0; i < c_.keys.size(); ++i) {
         plan p;
         add_no_lock(p, i);
-        watched.push_back(s_.known->interests.erase(s_.layout.lock(c_.keys[i])) > 0);  // that we delete it is no news
+        // The node does not report its own deletion as a change.
+        watched.push_back(s_.known->interests.erase(s_.layout.lock(c_.keys[i])) > 0);
         all.push_back(begin(std::move(p.steps)));
     }
     node_reply r{.vote = vote::granted};
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto const v = co_await verdict_of(all[i]);
         if (v.code != ZOK && watched[i])
-            changed_.push_back(c_.keys[i]);  // it is another's lock, and may have ended meanwhile: who waits for it
-                                             // looks again
+            // Another client has the lock, and may have released it meanwhile. Waiters must ask again.
+            changed_.push_back(c_.keys[i]);
         if (v.code != ZOK && !(v.is_told && v.code == ZNONODE))
             co_return refusal(v.code);
         if (v.code == ZOK && c_.handed_on == handovers::end)
             end_handovers(c_.keys[i]);
-        if (v.code == ZNONODE && v.step > 0)  // somebody has deleted the lock alone
+        if (v.code == ZNONODE && v.step > 0)  // another program deleted only the lock's node
             s_.server->remove(s_.layout.holder(c_.keys[i], c_.value));
         r.ours += v.code == ZOK ? 1 : 0;
     }

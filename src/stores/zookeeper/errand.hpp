@@ -22,40 +22,44 @@ namespace redlock::stores::zookeeper {
 using kit::expiries;
 using kit::leased;
 
-/// So many keys go into one transaction, at the most: a server takes a megabyte if nobody changes that.
+/// The highest number of keys in one transaction. By default, a server takes a megabyte.
 inline constexpr std::size_t keys_max = 100;
 
-/// What a node knows of what is there, beside its locks. If it is wrong a transaction fails, and it is looked again.
+/// The node's knowledge of the server's data, besides its locks. If it is wrong, a transaction fails, and the errand
+/// reads the data again.
 struct knowledge {
     struct counter {
         std::uint64_t value = 0;
-        int version = -1;  ///< -1: it is not there
+        int version = -1;  ///< -1: missing
     };
     std::map<std::string, counter, std::less<>> counters{};
-    std::set<std::string, std::less<>> turns{};  ///< keys of those that we hand on; none is there that is missing here
-    std::map<std::string, std::string> interests{};  ///< whom to tell of, by the node that is watched
+    /// Keys that this manager may hand over. On the server there are no turns of this session that are missing here.
+    std::set<std::string, std::less<>> turns{};
+    std::map<std::string, std::string> interests{};  ///< the key to report, by the watched path
 };
 
-/// What errands are about.
+/// The state that all errands of a node share.
 struct scope {
     std::shared_ptr<client> server;
     zookeeper::layout layout;
-    std::string session{};                ///< the node of this session
-    int version = 0;                      ///< that it must have: it changes with each connection
-    std::chrono::milliseconds lasting{};  ///< for how long what somebody else has may last, if nobody knows better
+    std::string session{};  ///< the path of the session's node
+    int version = 0;        ///< of the session's node; it changes with each connection
+    /// The assumed remaining time of a lock that another program wrote without a ttl.
+    std::chrono::milliseconds lasting{};
     std::shared_ptr<kit::expiries> ours;
     std::shared_ptr<knowledge> known;
 };
 
 struct outcome {
     node_reply reply;
-    std::vector<std::string> changed{};  ///< what there is to tell besides
+    std::vector<std::string> changed{};  ///< further keys to report as changed
 };
 
-/** One command on its way: what to ask ZooKeeper for, one thing after the other, and what the answers say.
+/** One command: its requests to ZooKeeper, one after the other, and the meaning of the answers.
 
-    What it does is done in one transaction, on condition that the connection is the one that counts; so what was sent
-    on an earlier one does nothing if it arrives late. What it cannot know before it finds out by failing.
+    It changes data in a single transaction, on the condition that its connection still counts. So late requests of
+    earlier connections do nothing. If the errand has wrong knowledge of the data, the transaction fails, and the errand
+    reads the data.
 */
 class errand {
 public:
@@ -67,7 +71,7 @@ public:
     asio::awaitable<outcome> run();
 
 private:
-    /// What a transaction is to do, and for which key.
+    /// A transaction, with the role and the key of each step.
     struct plan {
         enum class role { lock, counter };
         std::vector<step> steps;
@@ -79,17 +83,17 @@ private:
 
     struct verdict {
         int code = ZOK;
-        std::size_t step = 0;  ///< which one failed
-        bool is_told = false;  ///< whether it is known
+        std::size_t step = 0;  ///< the step that failed
+        bool is_told = false;  ///< whether the step is known
     };
 
-    /// What was there.
+    /// A key when the errand read it.
     struct seen {
         bool is_there = false, handed_on = false;
         content what{};
     };
 
-    static constexpr int tries_max = 16;  ///< others are quicker each time: then it is their turn
+    static constexpr int tries_max = 16;  ///< in each of them another client was quicker
     static node_reply too_busy();
 
     std::shared_ptr<pending> begin(std::vector<step>) const;
@@ -124,7 +128,7 @@ private:
     scope const s_;
     std::shared_ptr<node_operation> const operation_;
     node_command const& c_;
-    std::vector<seen> seen_{};  ///< of each key; empty: it has not looked
+    std::vector<seen> seen_{};  ///< of each key; empty: not read yet
     std::vector<std::string> changed_{};
 };
 

@@ -13,7 +13,7 @@ namespace redlock::stores::zookeeper {
 
 namespace {
 
-// The first trouble in making what is not there yet, or ZOK.
+// Creates the missing nodes. @return the first error, or ZOK
 asio::awaitable<int> make_folders(std::shared_ptr<client> server, layout const& l, std::string const& fresh_id)
 {
     std::vector<std::shared_ptr<pending>> made{server->create(l.folder, {}, ZOO_PERSISTENT)};
@@ -29,7 +29,7 @@ asio::awaitable<int> make_folders(std::shared_ptr<client> server, layout const& 
     co_return trouble;
 }
 
-// This connection counts from now on.
+// Makes this connection the one that counts.
 asio::awaitable<answer> take_over(std::shared_ptr<client> server, layout const& l, std::string const& fresh_id)
 {
     auto const session = l.session(server->session().client_id);

@@ -13,17 +13,17 @@
 
 namespace redlock::stores::zookeeper {
 
-/// What is learned of an ensemble over a new connection.
+/// The state of an ensemble, as a new connection finds it.
 struct greeting {
     node_reply why{};       ///< with an error: why it cannot vote
-    std::string id{};       ///< of the ensemble, and the folder in it
+    std::string id{};       ///< of the ensemble and the folder in it
     std::int64_t zxid = 0;  ///< its latest change
-    int version = 0;        ///< that the node of the session has now
+    int version = 0;        ///< of the session's node, after this greeting
 };
 
-/// Makes the connection the one that counts: what was sent on an earlier one does nothing any more. Makes what is
-/// missing.
-/// @p fresh_id: what the ensemble gets if it has none
+/// Makes this connection the one that counts: the ensemble ignores late requests of earlier connections. Creates
+/// missing nodes.
+/// @p fresh_id: the id of an ensemble that has none
 asio::awaitable<greeting> greet(std::shared_ptr<client>, layout, std::string fresh_id);
 
 }  // namespace redlock::stores::zookeeper

@@ -6,18 +6,17 @@
 #include <string>
 #include <string_view>
 
-// What stands where below the folder `redlock`, for a lock with the key `lock:stock`; a node of its own for each,
-// ephemeral but for the last two. In a name other bytes than letters, digits and `_-:` are written as `%` and two
-// hexadecimal digits.
-//
-// | node | what it holds |
-// |---|---|
-// | `locks/lock:stock` | the lock's ttl in milliseconds, a line feed, and its value: it lasts no longer than that if
-// nobody extends it | | `locks/lock:stock=VALUE` | nothing. It comes and goes with the one above, and is how a
-// transaction compares values | | `turns/lock:stock` | nothing: a manager hands the lock on to its own waiters | |
-// `wanted/lock:stock/CONTENDER` | nothing: somebody has been denied it lately | | `sessions/NUMBER` | nothing. Its
-// version is the connection that counts | | `counters/lock:stock` | the counter, in decimal | | `id` | 128 random bits,
-// by which servers of one ensemble know each other |
+// The nodes of the lock `lock:stock`, below the folder `redlock`. All but the last two are ephemeral. In names, each
+// byte that is not a letter, a digit or one of `_-:` becomes `%` and two hexadecimal digits.
+// - `locks/lock:stock`: the ttl in milliseconds, a line feed, and the lock's value. The lock ends after this ttl if
+//   nobody extends it.
+// - `locks/lock:stock=VALUE`: empty. It exists as long as the node above. Transactions check its existence to compare
+//   values.
+// - `turns/lock:stock`: empty. A manager hands the lock over to its own waiters.
+// - `wanted/lock:stock/CONTENDER`: empty. The contender was denied the lock lately.
+// - `sessions/NUMBER`: empty. Its version identifies the connection that counts.
+// - `counters/lock:stock`: the counter, in decimal.
+// - `id`: 128 random bits, equal on all servers of an ensemble.
 namespace redlock::stores::zookeeper {
 
 /// Paths, all below one folder.
@@ -38,10 +37,10 @@ struct layout {
 /// @p bytes as a node's name.
 std::string to_name(std::string_view bytes);
 
-/// What a lock's node holds.
+/// The data of a lock's node.
 struct content {
     std::string value{};
-    std::optional<std::chrono::milliseconds> ttl{};  ///< nothing: somebody else wrote it
+    std::optional<std::chrono::milliseconds> ttl{};  ///< nothing: another program wrote the node
 };
 
 std::string to_text(content const&);

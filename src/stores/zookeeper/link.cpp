@@ -25,8 +25,8 @@ std::string random_id()
     return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
-// Finds the system's words in a line of the C client's log:
-// "Socket 10.0.0.1:2181 zk retcode=-4, errno=111(Connection refused): server refused …".
+// Finds the message of the operating system in a log line of the C client: "Socket 10.0.0.1:2181 zk retcode=-4,
+// errno=111(Connection refused): server refused …".
 std::string_view system_error_in(std::string_view words)
 {
     auto const begin = words.find('(', std::min(words.find("errno="), words.size()));
@@ -34,7 +34,7 @@ std::string_view system_error_in(std::string_view words)
     return end == words.npos ? words : words.substr(begin + 1, end - begin - 1);
 }
 
-// Nothing was asked for yet.
+// The reply for a connection that failed before its first request.
 node_reply unreachable(int code, std::string_view words)
 {
     constexpr std::string_view asks_for_port =
@@ -42,7 +42,7 @@ node_reply unreachable(int code, std::string_view words)
     if (code == ZRUNTIMEINCONSISTENCY)
         return {.untouched = true,
                 .error = errc::unexpected_reply,
-                .text = fmt::format("what answers there is no ZooKeeper{}", asks_for_port)};
+                .text = fmt::format("the server there is not ZooKeeper{}", asks_for_port)};
     auto why = refusal(code, words);
     if (code == ZOPERATIONTIMEOUT)
         why.text = fmt::format("it does not answer as ZooKeeper does{}", asks_for_port);
@@ -59,7 +59,7 @@ link::link(asio::any_io_executor e, address const& a, link_settings s, owner& o)
     : executor_(e),
       address_(a),
       settings_(std::move(s)),
-      patience_{settings_.connect_timeout + a.options.timeout, 3 * a.options.timeout},
+      limits_{settings_.connect_timeout + a.options.timeout, 3 * a.options.timeout},
       layout_{a.options.chroot + "/redlock"},
       owner_(&o),
       resolver_(e),
@@ -84,7 +84,7 @@ asio::awaitable<node_reply> link::visit(member where)
     co_return why;
 }
 
-// One connection. @return why it has ended
+// Runs one connection. @return why it has ended
 asio::awaitable<node_reply> link::live(member const& where, asio::ip::tcp::endpoint endpoint, outcome& became)
 {
     auto words = [weak = weak_from_this()](log_level level, std::string_view line) {
@@ -93,7 +93,7 @@ asio::awaitable<node_reply> link::live(member const& where, asio::ip::tcp::endpo
     };
     became = outcome::unreachable;
     owner_->next_connection();
-    auto const server = server_ = std::make_shared<client>(executor_, patience_, std::move(words), *owner_);
+    auto const server = server_ = std::make_shared<client>(executor_, limits_, std::move(words), *owner_);
     if (!address_.user.empty())
         server->identify(address_.user + ":" + address_.password);
     auto const asked = clock::now();
@@ -125,7 +125,7 @@ asio::awaitable<node_reply> link::live(member const& where, asio::ip::tcp::endpo
     co_return refusal(code, server->words());
 }
 
-// The session is used every sixth of its timeout, and the latest change is noted.
+// Uses the session every sixth of its timeout, and notes the latest change.
 asio::awaitable<void> link::beat(std::shared_ptr<link> self, std::shared_ptr<client> server)
 {
     auto& l = *self;
@@ -148,7 +148,7 @@ std::chrono::milliseconds link::promise(clock::time_point asked) const
     return std::chrono::floor<std::chrono::milliseconds>(certain - core::drift(rounded, settings_.drift_factor));
 }
 
-// The end
+// The end.
 
 void link::close(bool with_session)
 {
@@ -156,7 +156,7 @@ void link::close(bool with_session)
     resolver_.cancel();
     beat_.cancel();
     if (server_)
-        with_session ? server_->farewell() : server_->close(ZCLOSING);
+        with_session ? server_->end_session() : server_->close(ZCLOSING);
 }
 
 void link::abandon()

@@ -21,14 +21,14 @@
 
 namespace redlock::stores::zookeeper {
 
-/// What connections are made with.
+/// The settings of connections.
 struct link_settings {
     std::chrono::milliseconds connect_timeout;
     double drift_factor;
     std::function<void(log_level, std::string_view)> log;  ///< never empty
 };
 
-/** A session with an ensemble, over one connection after the other.
+/** A session with an ensemble, over several connections, one after the other.
 
     Used as a std::shared_ptr, on the executor.
 */
@@ -36,13 +36,13 @@ class link : public std::enable_shared_from_this<link> {
 public:
     class owner : public client::owner {
     public:
-        /// @return its number
+        /// @return the number of the next connection
         virtual std::uint32_t next_connection() = 0;
         /// @return with an error: why the servers must not vote
         virtual node_reply check_server(greeting const&) = 0;
-        /// The connection counts, and the servers are fit to vote. @p words: to log
+        /// The connection counts, and the servers may vote. @p words: to log
         virtual void up(greeting const&, std::string_view words) = 0;
-        /// The latest change of the servers.
+        /// The servers have answered; this is their latest change.
         virtual void heard(std::int64_t zxid) = 0;
         /// The session has ended.
         virtual void lost() = 0;
@@ -55,23 +55,23 @@ public:
 
     asio::any_io_executor const& get_executor() const noexcept { return executor_; }
 
-    /// One server, by one of its addresses after the other. @return why that has ended
+    /// Connects to one server. Tries its addresses one after the other. @return why the last connection has ended
     asio::awaitable<node_reply> visit(member);
 
-    /// The connection that counts, or is being made.
+    /// The connection that counts, or that is being established.
     std::shared_ptr<client> const& server() const noexcept { return server_; }
     clientid_t const& session() const noexcept { return session_; }
 
     zookeeper::layout const& names() const noexcept { return layout_; }
 
-    /// Of the session, as the servers want it.
+    /// The session's timeout, which the servers have chosen.
     std::chrono::milliseconds timeout() const noexcept { return timeout_; }
 
-    /// For how long after it was asked, what has been committed is certain to be there.
+    /// For how long after @p asked the servers certainly keep what they have committed.
     std::chrono::milliseconds promise(clock::time_point asked) const;
 
-    void close(bool with_session);  ///< the owner hears of nothing any more
-    void abandon();                 ///< likewise, without touching what belongs to the context
+    void close(bool with_session);  ///< the owner gets no more calls
+    void abandon();                 ///< like @ref close; touches nothing that belongs to the context
 
 private:
     enum class outcome { unreachable, expired, used };
@@ -81,13 +81,13 @@ private:
     asio::any_io_executor const executor_;
     address const address_;
     link_settings const settings_;
-    patience const patience_;
+    time_limits const limits_;
     layout const layout_;
     owner* owner_;  ///< null after the end
     asio::ip::basic_resolver<asio::ip::tcp, asio::any_io_executor> resolver_;
     timer beat_;
     std::shared_ptr<client> server_;
-    clientid_t session_{};  ///< its number is 0: there is none
+    clientid_t session_{};  ///< number 0: no session
     std::chrono::milliseconds timeout_{};
     uses uses_;
 };

@@ -11,7 +11,7 @@ namespace redlock::stores::zookeeper {
 
 namespace {
 
-constexpr int quota_exceeded = -125;  // newer than the header
+constexpr int quota_exceeded = -125;  // the installed header may not have it yet
 
 errc reason_of(int code)
 {
@@ -43,8 +43,8 @@ std::string_view text_of(int code)
     case quota_exceeded:
         return "a quota is used up (zkCli.sh listquota)";
     case ZNOAUTH:
-        return "not for this user: the URL names one, zookeeper://user:password@host, or the access list must let it "
-               "in";
+        return "not for this user: name a user in the URL, zookeeper://user:password@host, or add the user to the "
+               "access list";
     default:
         return zerror(code);
     }
@@ -52,7 +52,7 @@ std::string_view text_of(int code)
 
 }  // namespace
 
-// With one of its own codes the server says that it has done nothing; the client's say nothing of that.
+// If the code comes from the server, the server has done nothing. If it comes from the C client, that is unknown.
 node_reply refusal(int code, std::string_view words)
 {
     bool const untouched = code < ZAPIERROR && code != ZCLOSING;

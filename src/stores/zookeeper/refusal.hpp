@@ -6,8 +6,8 @@
 
 namespace redlock::stores::zookeeper {
 
-/// Why something was not carried out, or perhaps was: what the code of ZooKeeper's C client means. @p words: what else
-/// is known.
+/// The reply for a code of ZooKeeper's C client. It says whether the server may have carried out the request. @p words:
+/// further details.
 node_reply refusal(int code, std::string_view words = {});
 
 }  // namespace redlock::stores::zookeeper

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <utility>
 
-// What is asked, and what the library brings back.
+// Requests to the library, and its callbacks.
 namespace redlock::stores::zookeeper {
 
 namespace {
 
-// What the library is given to bring back.
+// The library passes it to the callback.
 struct ticket {
     std::shared_ptr<pending> request;
     std::function<bool()> const is_waited_for;
@@ -105,7 +105,7 @@ std::shared_ptr<pending> client::ask(std::shared_ptr<pending> p, Call call)
         heard_ = clock::now();
     auto t = std::make_unique<ticket>(ticket{p, [this] { return --asked_, !is_abandoned_; }});
     if (auto const code = in_library([&] { return call(t.get()); }); code == ZOK)
-        static_cast<void>(t.release());  // comes back with the answer
+        static_cast<void>(t.release());  // the callback destroys it
     else
         zookeeper::arrive(t.release(), {.code = code});
     prepare_soon();

@@ -7,19 +7,19 @@
 
 namespace redlock::stores::zookeeper {
 
-/** When a session was used, and until when that certainly keeps it.
+/** The times when a session was used, and until when these uses certainly keep it.
 
-    The server that one talks to reports the use of a session with its next ping to the leader, half a tick later, and
-    the leader ends sessions. A session has two ticks at least. So what was used a quarter of the timeout before
-    something that was committed has been reported before that: the leader hears of both from one server, in their
-    order. Of what was used later it may never have heard, if the two have been cut from each other since.
+    The leader ends sessions. A server reports the uses of a session to the leader with its next ping, half a tick
+    later. The timeout of a session is at least two ticks. So a use that came a quarter of the timeout before a commit
+    was reported before the commit. The leader hears of both from one server, in order. The leader may never hear of
+    later uses, if it was cut off from this server.
 */
 class uses {
 public:
-    /// The leader has begun the session, or given it to another server, since @p asked.
+    /// The leader has begun the session, or moved it to another server, after @p asked.
     void begin(clock::time_point asked) { all_ = {asked}; }
 
-    /// Somebody answered what was asked then.
+    /// The server has answered a request that was sent at @p asked.
     void add(clock::time_point asked, clock::duration timeout)
     {
         all_.push_back(asked);
@@ -27,8 +27,8 @@ public:
             all_.pop_front();
     }
 
-    /// For how long after it was asked, what has been committed is certain to be there: half of the timeout, unless the
-    /// session was unused for long.
+    /// For how long after @p asked a commit certainly lasts: half of the timeout, or less if the session was unused for
+    /// long.
     clock::duration promise(clock::time_point asked, clock::duration timeout) const
     {
         auto reported = all_.front();

@@ -22,7 +22,7 @@ namespace {
 
 using kind = node_command::kind;
 
-/// Errands to a ZooKeeper ensemble.
+/// Sends commands to a ZooKeeper ensemble.
 class zookeeper_driver final : public kit::driver, public link::owner {
 public:
     zookeeper_driver(kit::lease_node& n, address a, link_settings s)
@@ -90,7 +90,7 @@ private:
         scope_.server.reset();
     }
 
-    // Of the link
+    // Called by the link.
 
     std::uint32_t next_connection() override { return node_.next_connection(); }
     node_reply check_server(greeting const& g) override { return node_.check_server(g.id, g.zxid); }
@@ -112,7 +112,8 @@ private:
         node_.lost("session");
     }
 
-    // What is told before an answer counts as older than that, and what is under way may have looked before.
+    // A notification before an answer counts as older than the answer. An operation in flight may have read the key
+    // before this change, so the notification waits for the end of the operation.
     void touched(std::string const& path) override
     {
         auto const known = scope_.known->interests.extract(path);
@@ -124,7 +125,7 @@ private:
             node_.tell(known.mapped());
     }
 
-    // Sending
+    // Sending.
 
     static asio::awaitable<void> carry_out(std::shared_ptr<kit::lease_node> self, zookeeper_driver& d, kit::operation o)
     {
@@ -146,7 +147,7 @@ private:
             n.tell(key);
     }
 
-    // Adds what the end of an operation keeps back no more.
+    // Adds the notifications that waited for the end of this operation.
     void tell_later(node_command const& c, std::vector<std::string>& to)
     {
         for (auto const& key : c.keys) {
@@ -164,7 +165,7 @@ private:
     std::shared_ptr<link> link_;
     kit::pending_queue<kit::operation> waiting_{{.store = "ZooKeeper", .keys_max = keys_max}};
     std::set<kit::operation> under_way_;
-    std::set<std::string> told_later_;  ///< what has changed since an operation under way was sent
+    std::set<std::string> told_later_;  ///< changes to report when an operation in flight has ended
 };
 
 std::shared_ptr<node> make_zookeeper_node(address a, config const& c, store_context context)
@@ -177,7 +178,7 @@ std::shared_ptr<node> make_zookeeper_node(address a, config const& c, store_cont
                                  .timeout = a.options.timeout,
                                  .context = std::move(context),
                                  .log = kit::logger(c, a.name)};
-    auto const first = static_cast<std::ptrdiff_t>(settings.seed % a.members.size());  // another one for each client
+    auto const first = static_cast<std::ptrdiff_t>(settings.seed % a.members.size());  // differs between clients
     std::rotate(a.members.begin(), a.members.begin() + first, a.members.end());
     link_settings const of_link{c.connect_timeout, c.drift_factor, settings.log};
     return std::make_shared<kit::lease_node>(std::move(settings), [&](kit::lease_node& n) {

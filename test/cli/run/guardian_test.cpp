@@ -1,4 +1,4 @@
-// The processes of "redlock run": what the guardian kills, and "redlock run" as the first process of a container.
+// The processes of "redlock run": the guardian, and "redlock run" as the first process of a container.
 
 #include "cli/run/servers.hpp"
 
@@ -32,14 +32,14 @@ auto only_with_namespaces()
 {
     return boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
         temporary_folder folder;
-        redlock::testbed::process tries(in_a_container({"true"}), {.output = folder.path + "/out"});
-        boost::test_tools::assertion_result can(tries.wait().code() == 0);
+        redlock::testbed::process attempt(in_a_container({"true"}), {.output = folder.path + "/out"});
+        boost::test_tools::assertion_result can(attempt.wait().code() == 0);
         can.message() << "skipped: unshare(1) cannot make a process namespace here: " << text_of(folder.path + "/out");
         return can;
     });
 }
 
-// As process 1; what it says is for process::read, or goes to the file @p output.
+// Starts `redlock run` as process 1. @param output  a file for its output; empty: process::read returns it
 redlock::testbed::process contain(servers const& s, std::vector<std::string> arguments, std::string const& output = "")
 {
     arguments.insert(arguments.begin(), {REDLOCK_TOOL, "run"});
@@ -55,7 +55,7 @@ bool is_dead(pid_t p)
     return stat.empty() || stat.find(") Z ") != std::string::npos;
 }
 
-// The numbers that a command has printed, a line each.
+// The process ids in a text.
 std::vector<pid_t> numbers_in(std::string const& text)
 {
     std::istringstream lines(text);
@@ -68,7 +68,7 @@ std::vector<pid_t> children_of(pid_t p)
     return numbers_in(text_of("/proc/" + number + "/task/" + number + "/children"));
 }
 
-// -1: there is none.
+// Returns -1 if there is no guardian.
 pid_t guardian_of(pid_t tool)
 {
     for (auto const p : children_of(tool)) {
@@ -94,7 +94,7 @@ bool all_die(std::vector<pid_t> const& processes)
 BOOST_FIXTURE_TEST_CASE(run_killed_by_sigkill_kills_the_children_of_the_command, with_servers<1>)
 {
     temporary_folder folder;
-    // The second child ignores every signal that can be ignored, and holds a file lock for as long as it lives.
+    // The second child ignores every signal that can be ignored, and holds a file lock until it ends.
     auto runs = s.start({"x", "sh", "-c",
                          "sleep 1000 & echo $!; trap '' HUP INT TERM; flock -n " + folder.path
                              + "/alone sh -c 'echo $$; while :; do sleep 0.05; done' & wait; sleep 1000"});
@@ -110,13 +110,13 @@ BOOST_FIXTURE_TEST_CASE(run_killed_after_the_end_of_the_command_kills_its_childr
     auto runs = s.start({"x", "sh", "-c", "sleep 1000 & echo $$ $!"});
     BOOST_TEST_REQUIRE(comes_true([&] { return numbers_in(runs.out()).size() == 2u; }));
     auto const all = numbers_in(runs.out());
-    BOOST_TEST_REQUIRE(comes_true([&] { return stat_of(all[0]).empty(); }));  // redlock has noticed its end
+    BOOST_TEST_REQUIRE(comes_true([&] { return stat_of(all[0]).empty(); }));  // redlock has called waitpid
     BOOST_TEST(!is_dead(all[1]));
     runs.process().signal(SIGKILL);
     BOOST_TEST(all_die({all[1]}));
 }
 
-BOOST_FIXTURE_TEST_CASE(run_killed_kills_the_command_of_a_run_inside_of_it, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_killed_kills_the_command_of_an_inner_run, with_servers<1>)
 {
     auto runs = s.start({"x", "sh", "-c", "\"$TOOL\" run y sh -c 'sleep 1000 & echo $!; wait'; true"});
     BOOST_TEST_REQUIRE(comes_true([&] { return numbers_in(runs.out()).size() == 1u; }));
@@ -124,14 +124,14 @@ BOOST_FIXTURE_TEST_CASE(run_killed_kills_the_command_of_a_run_inside_of_it, with
     BOOST_TEST(all_die(numbers_in(runs.out())));
 }
 
-BOOST_FIXTURE_TEST_CASE(guardian_killed_alone_changes_nothing, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(guardian_killed_does_not_stop_the_command, with_servers<1>)
 {
     temporary_folder folder;
     auto runs = s.start({"x", "sh", "-c", "while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done; exit 3"});
     auto const guardian = awaited_guardian_of(runs.process().pid());
     BOOST_TEST_REQUIRE(guardian > 0);
     ::kill(guardian, SIGKILL);
-    BOOST_TEST(comes_true([&] { return stat_of(guardian).empty(); }));  // redlock has waited for it
+    BOOST_TEST(comes_true([&] { return stat_of(guardian).empty(); }));  // redlock has called waitpid
     std::ofstream(folder.path + "/go") << "go\n";
     BOOST_TEST(runs.wait().status == 3);
     BOOST_TEST(s.is_free("x"));
@@ -156,7 +156,7 @@ BOOST_FIXTURE_TEST_CASE(guardian_keeps_no_file_and_no_terminal_and_ends_with_run
     BOOST_TEST(stat_of(guardian).empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(run_in_the_foreground_has_no_guardian, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_with_foreground_has_no_guardian, with_servers<1>)
 {
     auto runs = s.start({"--foreground", "x", "sh", "-c", "echo $$; exec sleep 1000"});
     BOOST_TEST(runs.says("\n"));
@@ -191,7 +191,7 @@ BOOST_FIXTURE_TEST_CASE(run_as_process_1_reaps_orphans_and_ends_with_the_command
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_FIXTURE_TEST_CASE(run_as_process_1_that_waits_ends_by_a_signal, with_servers<1>, *only_with_namespaces())
+BOOST_FIXTURE_TEST_CASE(run_as_process_1_while_waiting_ends_by_a_signal, with_servers<1>, *only_with_namespaces())
 {
     s.all[0].ask({"SET", "lock:x", "somebody"});
     for (int const signal : {SIGTERM, SIGINT}) {

@@ -1,4 +1,4 @@
-// The command line of redlock run, hold and acquire: real servers and real commands, seen from outside.
+// The command line of redlock run, hold and acquire, with real servers and real commands.
 
 #include "cli/started_tool.hpp"
 #include "testbed/local_server.hpp"
@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_SUITE(redlock_options)
 
 namespace {
 
-// A server that has just been started, and programs that show how they were called.
+// A new server, and programs that print their arguments.
 class shell {
 public:
     explicit shell(std::string const& guard = "automatic")
@@ -57,7 +57,7 @@ struct with_shell {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(run_begins_the_command_at_the_word_behind_the_key, with_shell)
+BOOST_FIXTURE_TEST_CASE(run_begins_the_command_at_the_word_after_the_key, with_shell)
 {
     auto const says = [&](std::vector<std::string> words) {
         words.insert(words.begin(), "run");
@@ -82,7 +82,7 @@ BOOST_FIXTURE_TEST_CASE(run_with_several_keys_holds_all_of_them, with_shell)
     BOOST_TEST(s.run({"run", "-k", "b", "-k", "a", "--", "kubectl"}).out == "kubectl , holding a b ");
 }
 
-BOOST_FIXTURE_TEST_CASE(run_with_several_names_before_a_mark_is_refused, with_shell)
+BOOST_FIXTURE_TEST_CASE(run_with_several_names_before_two_dashes_is_refused, with_shell)
 {
     auto const e = s.run({"run", "disk", "shelf", "room", "--", "kubectl"});
     BOOST_TEST(e.status == 64);
@@ -111,8 +111,8 @@ BOOST_FIXTURE_TEST_CASE(run_with_a_duration_without_a_unit_is_refused, with_shel
     refused({"doctor", "--watch", "5"}, "5s or 5ms");
     s.set("REDLOCK_WAIT=10");
     auto const e = s.run({"run", "x", "true"});
-    must_say(e, 78, "10s or 10ms (it stands in $REDLOCK_WAIT)");
-    BOOST_TEST(s.run({"status", "x"}).status == 1);  // it does not wait
+    must_say(e, 78, "10s or 10ms (it is set in $REDLOCK_WAIT)");
+    BOOST_TEST(s.run({"status", "x"}).status == 1);  // status has no --wait
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_with_a_ttl_above_max_ttl_is_refused, with_shell)
@@ -124,7 +124,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_with_a_ttl_above_max_ttl_is_refused, with_shell)
     BOOST_TEST(s.run({"renew", "--help"}).out.find("20ms to --max-ttl") != std::string::npos);
 }
 
-// The text between ```sh and ``` that contains "redlock acquire".
+// The code block of docs/cli.md that contains "redlock acquire".
 std::string documented_script()
 {
     auto const text = text_of(REDLOCK_SOURCE "/docs/cli.md");
@@ -133,7 +133,7 @@ std::string documented_script()
     return text.substr(begin, text.find("```", begin) - begin);
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_in_a_script_does_what_the_documents_show, with_shell)
+BOOST_FIXTURE_TEST_CASE(acquire_in_the_script_of_cli_md_succeeds, with_shell)
 {
     s.program("redlock", "exec " REDLOCK_TOOL " \"$@\"");
     s.program("prepare", "echo prepared $1");
@@ -149,7 +149,7 @@ BOOST_FIXTURE_TEST_CASE(run_reads_ttl_wait_and_at_least_from_file_and_environmen
     s.set("REDLOCK_CONFIG=" + s.folder.path + "/settings");
     BOOST_TEST(s.run({"run", "x", "-c", "echo $REDLOCK_TTL_MS"}).out == "7000\n");
     BOOST_TEST(s.run({"run", "-t", "8s", "x", "-c", "echo $REDLOCK_TTL_MS"}).out == "8000\n");
-    BOOST_TEST(s.run({"status", "x"}).status == 1);  // which has none of these options
+    BOOST_TEST(s.run({"status", "x"}).status == 1);  // status has none of these options
     s.server.ask({"SET", "lock:x", "somebody"});
     BOOST_TEST(s.run({"run", "x", "true"}).status == 75);
     s.server.ask({"DEL", "lock:x"});
@@ -157,7 +157,7 @@ BOOST_FIXTURE_TEST_CASE(run_reads_ttl_wait_and_at_least_from_file_and_environmen
     BOOST_TEST(s.run({"run", "x", "-c", "echo $REDLOCK_TTL_MS"}).out == "9000\n");
     std::ofstream(s.folder.path + "/settings") << "ttl = 7\n";
     auto const e = s.run({"acquire", "x"});
-    BOOST_TEST(e.status == 0, e.err);  // the environment comes first
+    BOOST_TEST(e.status == 0, e.err);  // the environment has priority over the file
     std::ofstream(s.folder.path + "/settings") << "ttl = 7\nfencing = 1\n";
     BOOST_TEST(s.run({"acquire", "x"}).status == 78);
 }
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(list_prefers_nodes_of_the_command_line)
     BOOST_TEST(nodes_of({"-u", "redis://127.0.0.1:4"}, {file, none}) == "redis://127.0.0.1:4 ");
 }
 
-BOOST_FIXTURE_TEST_CASE(run_with_a_comment_behind_a_value_of_the_file_is_refused, with_shell)
+BOOST_FIXTURE_TEST_CASE(run_with_a_comment_after_a_value_of_the_file_is_refused, with_shell)
 {
     auto const path = s.folder.path + "/settings";
     s.set("REDLOCK_CONFIG=" + path);
@@ -196,12 +196,12 @@ BOOST_FIXTURE_TEST_CASE(run_with_a_comment_behind_a_value_of_the_file_is_refused
     std::ofstream(path) << "# ours\nprefix = \"a b:\"  ; of all\n";
     BOOST_TEST(s.run({"run", "x", "-c", "echo $REDLOCK_KEYS"}).out == "a b:x\n");
     std::ofstream(path) << "max-hold = 5s\n";
-    BOOST_TEST(s.run({"run", "x", "true"}).err.find("\"max-hold\" cannot stand in a file") != std::string::npos);
+    BOOST_TEST(s.run({"run", "x", "true"}).err.find("\"max-hold\" cannot be set in a file") != std::string::npos);
     std::ofstream(path) << "[run]\nttl = 5s\n";
     BOOST_TEST(s.run({"run", "x", "true"}).err.find("sections such as [run] are not known") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(run_on_a_young_memory_only_server_waits_unless_told)
+BOOST_AUTO_TEST_CASE(run_on_a_young_memory_only_server_obeys_restart_guard)
 {
     shell strict("");
     must_print(strict.run({"run", "-n", "x", "echo", "ran"}), 69, "");
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(run_on_a_young_memory_only_server_waits_unless_told)
     BOOST_TEST(strict.run({"doctor", "-o", "json"}).out.find("(--restart-guard strict)") != std::string::npos);
 }
 
-// Two commands ran at once when two of three servers had restarted.
+// A regression test: two commands ran at the same time after two of three servers had restarted.
 BOOST_AUTO_TEST_CASE(run_after_two_of_three_servers_restart_is_not_granted)
 {
     std::vector<local_server> servers(3);
@@ -231,8 +231,8 @@ BOOST_AUTO_TEST_CASE(run_after_two_of_three_servers_restart_is_not_granted)
         servers[i].start();
     }
     auto const second = started_tool({"run", "-n", "x", "echo", "both"}, environment).wait();
-    BOOST_TEST((second.status == 69 || second.status == 75), second.err);  // no majority, or the server that knows has
-                                                                           // denied it
+    // 69: no majority votes. 75: the server that still has the lock has denied it.
+    BOOST_TEST((second.status == 69 || second.status == 75), second.err);
     BOOST_TEST(second.out == "");
     first.process().signal(SIGTERM);
     first.wait();

@@ -1,4 +1,4 @@
-// redlock run: real servers and real commands, seen from outside.
+// redlock run, as a program, with real servers and real commands.
 
 #include "cli/run/servers.hpp"
 #include "cli/terminal.hpp"
@@ -39,7 +39,7 @@ BOOST_FIXTURE_TEST_CASE(run_ends_with_the_status_of_the_command, with_servers<1>
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_FIXTURE_TEST_CASE(run_with_wrong_arguments_says_what_is_wrong, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_with_wrong_arguments_ends_with_64_or_78, with_servers<1>)
 {
     auto const refused = [&](std::vector<std::string> arguments, std::string const& why) {
         auto const e = s.run(std::move(arguments));
@@ -86,7 +86,7 @@ BOOST_FIXTURE_TEST_CASE(run_on_a_held_lock_waits_or_ends_with_75, with_servers<1
     must_print(second.wait(), 0, "mine\n");
 }
 
-BOOST_FIXTURE_TEST_CASE(run_shared_inside_of_a_shared_run_passes_a_waiting_writer, with_servers<3>)
+BOOST_FIXTURE_TEST_CASE(run_shared_inside_a_shared_run_passes_a_waiting_writer, with_servers<3>)
 {
     temporary_folder folder;
     auto outer = s.start({"-s", "x", "sh", "-c",
@@ -102,7 +102,7 @@ BOOST_FIXTURE_TEST_CASE(run_shared_inside_of_a_shared_run_passes_a_waiting_write
     BOOST_TEST(writer.wait().out == "alone\n");
 }
 
-BOOST_FIXTURE_TEST_CASE(run_inside_of_a_run_of_the_same_lock_is_refused_unless_both_share, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_inside_a_run_of_the_same_lock_is_refused_unless_both_share, with_servers<1>)
 {
     auto const nested = [&](std::vector<std::string> outer, std::string const& inner) {
         outer.insert(outer.end(), {"x", "sh", "-c", "\"$TOOL\" run " + inner});
@@ -115,7 +115,7 @@ BOOST_FIXTURE_TEST_CASE(run_inside_of_a_run_of_the_same_lock_is_refused_unless_b
     BOOST_TEST(nested({"-s"}, "y \"$TOOL\" run -s y true").status == 64);
 }
 
-BOOST_FIXTURE_TEST_CASE(run_of_a_daemon_acquires_the_lock_once_the_outer_run_has_ended, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_by_a_daemon_acquires_the_lock_after_the_outer_run_ended, with_servers<1>)
 {
     temporary_folder folder;
     auto const end = folder.path + "/end";
@@ -130,7 +130,7 @@ BOOST_FIXTURE_TEST_CASE(run_of_a_daemon_acquires_the_lock_once_the_outer_run_has
     BOOST_TEST(text_of(end) == "ran\nstatus 0\n");
 }
 
-BOOST_FIXTURE_TEST_CASE(run_inside_of_a_run_of_the_same_key_on_other_servers_runs, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_inside_a_run_of_the_same_key_on_other_servers_succeeds, with_servers<1>)
 {
     local_server const other;
     auto const inner = [&](std::string const& url) {
@@ -141,7 +141,7 @@ BOOST_FIXTURE_TEST_CASE(run_inside_of_a_run_of_the_same_key_on_other_servers_run
     BOOST_TEST(inner("redis://:unused@" + s.all[0].url().substr(8)).status == 64);  // the same server
 }
 
-BOOST_FIXTURE_TEST_CASE(run_that_waits_ends_by_a_signal, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_while_waiting_ends_by_a_signal, with_servers<1>)
 {
     s.all[0].ask({"SET", "lock:x", "somebody"});
     for (int const signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
@@ -149,7 +149,7 @@ BOOST_FIXTURE_TEST_CASE(run_that_waits_ends_by_a_signal, with_servers<1>)
         BOOST_TEST(waits.complains("connected"));
         BOOST_TEST(waits.end_by(signal).status == 128 + signal);
     }
-    sigset_t end, before;  // started by somebody who has blocked it
+    sigset_t end, before;  // the parent process has blocked the signal
     sigemptyset(&end);
     sigaddset(&end, SIGTERM);
     ::pthread_sigmask(SIG_BLOCK, &end, &before);
@@ -160,7 +160,7 @@ BOOST_FIXTURE_TEST_CASE(run_that_waits_ends_by_a_signal, with_servers<1>)
     BOOST_TEST(s.key("x") == "somebody");
 }
 
-BOOST_FIXTURE_TEST_CASE(run_that_waits_ignores_other_signals, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_while_waiting_ignores_other_signals, with_servers<1>)
 {
     s.all[0].ask({"SET", "lock:x", "somebody"});
     auto waits = started_tool({"run", "--verbose", "x", "echo", "mine"}, s.environment());
@@ -195,7 +195,7 @@ BOOST_FIXTURE_TEST_CASE(run_with_too_few_nodes_ends_with_69_and_without_permissi
     must_print(configured, 0, "jobs:x\n");
 }
 
-BOOST_FIXTURE_TEST_CASE(run_tells_the_command_what_it_holds, with_servers<3>)
+BOOST_FIXTURE_TEST_CASE(run_sets_variables_about_the_lock_for_the_command, with_servers<3>)
 {
     auto const e = s.run({"--fencing", "--owner", "web-3", "-t", "7s", "-k", "b", "-k", "a", "--", "sh", "-c",
                           "echo $REDLOCK_HELD; echo \"$REDLOCK_KEY\"; echo $REDLOCK_OWNER; echo $REDLOCK_TTL_MS; test "
@@ -206,9 +206,9 @@ BOOST_FIXTURE_TEST_CASE(run_tells_the_command_what_it_holds, with_servers<3>)
     BOOST_TEST(e.out.ends_with(":web-3\n0\n"), e.out);
 }
 
-BOOST_FIXTURE_TEST_CASE(run_gives_the_command_its_own_files_and_signals, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_passes_only_inherited_files_and_signals_to_the_command, with_servers<1>)
 {
-    // Ours, a shell's, and that of the loss; none of the library's connections.
+    // The command has none of the library's connections.
     BOOST_TEST(s.run({"x", "-c", "ls -l /proc/$$/fd | grep -c socket"}).out == "0\n");
     auto const mask = s.run({"x", "-c", "grep -E 'SigBlk|SigIgn' /proc/self/status"});
     auto const plain =
@@ -218,10 +218,10 @@ BOOST_FIXTURE_TEST_CASE(run_gives_the_command_its_own_files_and_signals, with_se
     auto hup = redlock::testbed::process(
         {"/bin/sh", "-c", "trap '' HUP; exec \"$0\" run x grep SigIgn /proc/self/status", REDLOCK_TOOL},
         {.environment = s.environment(), .piped = true});
-    BOOST_TEST((std::stoul(hup.read().substr(8), nullptr, 16) & 1) == 1);  // nohup(1) holds for the command, too
+    BOOST_TEST((std::stoul(hup.read().substr(8), nullptr, 16) & 1) == 1);  // nohup(1) also applies to the command
 }
 
-BOOST_FIXTURE_TEST_CASE(run_forwards_signals_to_the_whole_group, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_forwards_signals_to_the_process_group, with_servers<1>)
 {
     for (int const signal : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}) {
         auto runs = s.start(
@@ -242,7 +242,7 @@ BOOST_FIXTURE_TEST_CASE(run_keeps_the_lock_until_the_last_process_has_ended, wit
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_FIXTURE_TEST_CASE(run_that_is_killed_kills_the_command, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_killed_by_a_signal_kills_the_command, with_servers<1>)
 {
     for (int const signal : {SIGKILL, SIGABRT}) {
         auto runs = s.start({"-t", "2s", signal == SIGKILL ? "x" : "y", "-c", "echo $$; exec sleep 1000"});
@@ -254,10 +254,10 @@ BOOST_FIXTURE_TEST_CASE(run_that_is_killed_kills_the_command, with_servers<1>)
                    || text_of("/proc/" + std::to_string(pid) + "/stat").find(") Z ") != std::string::npos;
         }));
     }
-    BOOST_TEST(s.run({"-k", "x", "-k", "y", "true"}).status == 0);  // once the ttl is over
+    BOOST_TEST(s.run({"-k", "x", "-k", "y", "true"}).status == 0);  // after the ttl
 }
 
-// dash does not take a number of two digits for one of a descriptor.
+// The shell dash does not accept file descriptors with two digits.
 BOOST_FIXTURE_TEST_CASE(run_gives_the_lost_fd_the_lowest_free_number, with_servers<5>)
 {
     auto const shows = std::vector<std::string>{
@@ -266,8 +266,8 @@ BOOST_FIXTURE_TEST_CASE(run_gives_the_lost_fd_the_lowest_free_number, with_serve
     BOOST_TEST(s.run(shows, only_standard_files).out.starts_with("3\npipe:"));
 }
 
-// When which signal comes is the matter of supervisor_test.cpp.
-BOOST_FIXTURE_TEST_CASE(run_whose_lock_is_gone_stops_the_command, with_servers<1>)
+// supervisor_test.cpp tests the times of the signals.
+BOOST_FIXTURE_TEST_CASE(run_after_the_loss_of_the_lock_stops_the_command, with_servers<1>)
 {
     auto polite =
         s.start({"-t", "1s", "x", "-c", "trap 'echo asked; exit 0' TERM; echo ready; while :; do sleep 0.02; done"});
@@ -279,28 +279,28 @@ BOOST_FIXTURE_TEST_CASE(run_whose_lock_is_gone_stops_the_command, with_servers<1
     BOOST_TEST(s.key("x") == "somebody else");
     s.all[0].ask({"DEL", "lock:x"});
 
-    auto unasked =
+    auto not_asked =
         s.start({"-t", "1s", "--on-lost", "kill", "x", "-c", "trap 'echo asked' TERM; echo ready; sleep 1000"});
-    BOOST_TEST(unasked.says("ready"));
+    BOOST_TEST(not_asked.says("ready"));
     s.all[0].ask({"DEL", "lock:x"});
-    auto const without_a_word = unasked.wait();
-    BOOST_TEST(without_a_word.status == 124);
-    BOOST_TEST(without_a_word.err == "redlock run: x is lost; the command is killed\n");
+    auto const killed = not_asked.wait();
+    BOOST_TEST(killed.status == 124);
+    BOOST_TEST(killed.err == "redlock run: x is lost; the command is killed\n");
 
-    auto hopeful =
+    auto warned =
         s.start({"-t", "1s", "--on-lost", "warn", "x", "-c", "echo ready; cat <&$REDLOCK_LOST_FD; echo heard; exit 3"},
                 only_standard_files);
-    BOOST_TEST(hopeful.says("ready"));
+    BOOST_TEST(warned.says("ready"));
     s.all[0].ask({"DEL", "lock:x"});
-    auto const went_on = hopeful.wait();
+    auto const went_on = warned.wait();
     must_print(went_on, 3, "ready\nheard\n");
     BOOST_TEST(has(went_on.err, "the command goes on"), went_on.err);
 }
 
-BOOST_FIXTURE_TEST_CASE(run_whose_nodes_are_paused_never_runs_beside_another, with_servers<3>)
+BOOST_FIXTURE_TEST_CASE(run_with_paused_nodes_never_runs_beside_another_holder, with_servers<3>)
 {
     temporary_folder folder;
-    // Who has the lock has the file, too, until it is dead: the kernel knows.
+    // The holder also locks a file until it ends. The kernel guarantees that lock.
     auto const guarded = "flock -n " + folder.path
                          + "/alone sh -c 'trap \"\" TERM; echo in; while :; do sleep 0.01; done' || touch "
                          + folder.path + "/both";
@@ -321,11 +321,11 @@ BOOST_FIXTURE_TEST_CASE(run_whose_nodes_are_paused_never_runs_beside_another, wi
     BOOST_TEST(::access((folder.path + "/both").c_str(), F_OK) != 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(run_of_two_loops_runs_one_command_at_a_time, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_in_two_loops_runs_one_command_at_a_time, with_servers<1>)
 {
     temporary_folder folder;
-    auto const* const wish = std::getenv("REDLOCK_LONG");
-    std::string const times = wish && wish == std::string("1") ? "100" : "20";
+    auto const* const long_runs = std::getenv("REDLOCK_LONG");
+    std::string const times = long_runs && long_runs == std::string("1") ? "100" : "20";
     auto const loop = "i=0; while [ $i -lt " + times + " ]; do \"$TOOL\" run x -c 'mkdir " + folder.path
                       + "/in || touch " + folder.path + "/both; rmdir " + folder.path
                       + "/in' || exit 1; i=$((i + 1)); done";
@@ -369,7 +369,7 @@ BOOST_FIXTURE_TEST_CASE(run_with_at_least_keeps_the_lock_after_the_command, with
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_FIXTURE_TEST_CASE(run_that_loses_the_lock_after_the_command_keeps_its_status, with_servers<3>)
+BOOST_FIXTURE_TEST_CASE(run_with_at_least_that_loses_the_lock_keeps_the_status, with_servers<3>)
 {
     auto const warns = [](tool_run const& e) { must_say(e, 3, "x could not be kept for --at-least"); };
     auto const short_lived =
@@ -387,21 +387,20 @@ BOOST_FIXTURE_TEST_CASE(run_that_loses_the_lock_after_the_command_keeps_its_stat
     s.all[1].resume();
 }
 
-BOOST_FIXTURE_TEST_CASE(run_whose_key_was_deleted_under_the_command_says_lost, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_with_a_key_deleted_during_the_command_reports_the_loss, with_servers<1>)
 {
     auto const deletes = "redis-cli -p " + std::to_string(s.all[0].port()) + " DEL lock:x >/dev/null";
-    must_say(s.run({"--at-least", "600s", "x", "-c", deletes}), 124, "may not have been alone");
+    must_say(s.run({"--at-least", "600s", "x", "-c", deletes}), 124, "another client may have held it meanwhile");
 }
 
-BOOST_FIXTURE_TEST_CASE(run_with_status_fd_tells_the_end_in_one_line, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_with_status_fd_writes_the_result_in_one_line, with_servers<1>)
 {
     auto const end_of = [&](std::vector<std::string> arguments) {
         arguments.insert(arguments.begin(), {"--status-fd", "5"});
         return boost::json::parse(s.run(std::move(arguments), "5>&1 >/dev/null").out);
     };
-    auto const exited = end_of({"-k", "x", "--key=y", "--", "sh", "-c", "ls /proc/$$/fd/5 || exit 3"});  // it is not
-                                                                                                         // the
-                                                                                                         // command's
+    // The command does not inherit the descriptor of --status-fd.
+    auto const exited = end_of({"-k", "x", "--key=y", "--", "sh", "-c", "ls /proc/$$/fd/5 || exit 3"});
     BOOST_TEST(exited.at("schema").as_int64() == 1);
     BOOST_TEST(exited.at("reason").as_string() == "exited");
     BOOST_TEST(exited.at("status").as_int64() == 3);
@@ -415,14 +414,14 @@ BOOST_FIXTURE_TEST_CASE(run_with_status_fd_tells_the_end_in_one_line, with_serve
         == "lost");
     s.all[0].ask({"SET", "lock:x", "somebody"});
     BOOST_TEST(end_of({"-n", "x", "true"}).at("reason").as_string() == "busy");
-    auto const both = s.run({"--status-fd", "1", "y", "echo", "said"});  // the command has it, too
+    auto const both = s.run({"--status-fd", "1", "y", "echo", "said"});  // the command inherits standard files
     BOOST_TEST(both.out.starts_with("said\n{"), both.out);
     BOOST_TEST(s.run({"--status-fd", "5", "y", "true"}, "5</dev/null").status == 64);
 }
 
-BOOST_FIXTURE_TEST_CASE(run_that_is_refused_tells_wrong_usage_on_the_status_fd, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_with_status_fd_that_is_refused_writes_wrong_usage, with_servers<1>)
 {
-    auto const is_told = [](tool_run const& e, std::string const& why) {
+    auto const must_report = [](tool_run const& e, std::string const& why) {
         BOOST_TEST_REQUIRE(!e.out.empty(), e.err);
         auto const told = boost::json::parse(e.out);
         BOOST_TEST(told.at("reason").as_string() == "wrong_usage");
@@ -431,9 +430,9 @@ BOOST_FIXTURE_TEST_CASE(run_that_is_refused_tells_wrong_usage_on_the_status_fd, 
         BOOST_TEST(told.at("message").as_string().find(why) != std::string::npos, e.out);
         BOOST_TEST(has(e.err, why), e.err);
     };
-    is_told(s.run({"--status-fd", "1", "x"}), "there is no command");
-    is_told(s.run({"-q", "--status-fd", "1", "-t", "2m", "x", "true"}), "--max-ttl");
-    is_told(s.run({"x", "sh", "-c", "\"$TOOL\" run --status-fd 1 x true"}), "wait for itself");
+    must_report(s.run({"--status-fd", "1", "x"}), "there is no command");
+    must_report(s.run({"-q", "--status-fd", "1", "-t", "2m", "x", "true"}), "--max-ttl");
+    must_report(s.run({"x", "sh", "-c", "\"$TOOL\" run --status-fd 1 x true"}), "wait for itself");
 }
 
 BOOST_FIXTURE_TEST_CASE(run_with_closed_or_full_files_succeeds, with_servers<1>)
@@ -441,12 +440,13 @@ BOOST_FIXTURE_TEST_CASE(run_with_closed_or_full_files_succeeds, with_servers<1>)
     BOOST_TEST(s.run({"x", "true"}, "2>&-").status == 0);
     BOOST_TEST(s.run({"--verbose", "x", "true"}, "2>/dev/full").status == 0);
     BOOST_TEST(s.run({"--status-fd", "5", "x", "true"}, "5>/dev/full").status == 0);
-    BOOST_TEST(s.run({"x", "echo", "a"}, ">/dev/full").status == 1);  // the command's
+    BOOST_TEST(s.run({"x", "echo", "a"}, ">/dev/full").status == 1);  // the status of the command
     BOOST_TEST(s.run({"x", "true"}, "<&- >&- 2>&-").status == 0);
     for (auto const* said_to_nobody : {">/dev/full 2>/dev/full", ">&- 2>&-"})
         BOOST_TEST(started_tool({"acquire", "x"}, s.environment(), said_to_nobody).wait().status == 125);
     BOOST_TEST(s.is_free("x"));
-    // No connection has the number of a file that is missing: what is said would go there. The command misses it, too.
+    // A closed standard file is replaced by /dev/null, so that no connection gets its number and messages. For the
+    // command it is closed, too.
     auto runs = s.start({"x", "-c", "test -e /proc/self/fd/0 || echo missing; sleep 1000"}, "<&-");
     BOOST_TEST(runs.says("missing"));
     BOOST_TEST(std::filesystem::read_symlink("/proc/" + std::to_string(runs.process().pid()) + "/fd/0") == "/dev/null");
@@ -482,7 +482,7 @@ BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_leaves_ctrl_c_to_the_command, with_ser
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_is_stopped_and_goes_on, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_stops_by_ctrl_z_and_continues_by_fg, with_servers<1>)
 {
     terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
     t.type("PS1='$ '; \"$TOOL\" run -t 50s x -- sh -c 'echo re\"\"ady; read line; echo got $line; exit 6'; echo status "
@@ -490,7 +490,7 @@ BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_is_stopped_and_goes_on, with_servers<1
     BOOST_TEST(t.shows("ready"));
     t.type("\x1a");
     BOOST_TEST(t.shows("Stopped"));
-    BOOST_TEST(s.run({"-n", "x", "true"}).status == 75);  // it holds it still
+    BOOST_TEST(s.run({"-n", "x", "true"}).status == 75);  // the stopped run still holds the lock
     t.type("fg\n");
     t.type("hello\n");
     BOOST_TEST(t.shows("got hello"));
@@ -507,7 +507,7 @@ BOOST_FIXTURE_TEST_CASE(run_stopped_in_the_background_reads_in_the_foreground, w
     t.type("until jobs | grep -q Stopped; do sleep 0.05; done; jobs; fg\n");
     BOOST_TEST(t.shows("Stopped   "));
     BOOST_TEST(t.shows("x cat\r\n"));
-    BOOST_TEST(t.shows("x cat\r\n"));  // it has the terminal, or is about to
+    BOOST_TEST(t.shows("x cat\r\n"));  // after fg, it has the terminal, or gets it soon
     t.type("hello\n");
     BOOST_TEST(t.shows("hello\r\nhello"));
     t.type("\x04");
@@ -516,14 +516,14 @@ BOOST_FIXTURE_TEST_CASE(run_stopped_in_the_background_reads_in_the_foreground, w
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_FIXTURE_TEST_CASE(run_that_lost_its_lock_while_stopped_does_not_go_on, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_stopped_that_lost_its_lock_kills_the_command, with_servers<1>)
 {
     terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
     t.type("PS1='$ '; \"$TOOL\" run -t 1s x -- sh -c 'echo re\"\"ady; read line; echo we\"\"nt on'\n");
     BOOST_TEST(t.shows("ready"));
     t.type("\x1a");
     BOOST_TEST(t.shows("Stopped"));
-    BOOST_TEST(comes_true([&] { return s.is_free("x"); }));  // nobody renews it
+    BOOST_TEST(comes_true([&] { return s.is_free("x"); }));  // a stopped run does not renew its lock
     t.type("fg\n");
     BOOST_TEST(t.shows("was lost while the command was stopped"));
     t.type("echo status $?\n");
@@ -531,7 +531,7 @@ BOOST_FIXTURE_TEST_CASE(run_that_lost_its_lock_while_stopped_does_not_go_on, wit
     BOOST_TEST(t.shown.find("went on") == std::string::npos, t.shown);
 }
 
-// By a debugger, or an operator, who makes it go on in the same way: nobody would wake us then.
+// A debugger or an operator may stop and continue the command without a signal to redlock, so redlock must not stop.
 BOOST_FIXTURE_TEST_CASE(run_renews_the_lock_of_a_command_stopped_by_sigstop, with_servers<1>)
 {
     auto runs = s.start({"-t", "2s", "x", "-c", "echo $$; while :; do sleep 0.05; done"});
@@ -553,7 +553,7 @@ BOOST_FIXTURE_TEST_CASE(run_renews_the_lock_of_a_command_stopped_by_sigstop, wit
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_without_a_shell_survives_ctrl_z, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_without_a_shell_ignores_ctrl_z, with_servers<1>)
 {
     terminal t({REDLOCK_TOOL, "run", "-t", "50s", "x", "--", "sh", "-c", "echo ready; read line; echo got $line"},
                s.environment());
@@ -565,7 +565,7 @@ BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_without_a_shell_survives_ctrl_z, with_
     BOOST_TEST(t.wait() == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(run_that_waits_is_stopped_by_ctrl_z, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_while_waiting_is_stopped_by_ctrl_z, with_servers<1>)
 {
     s.all[0].ask({"SET", "lock:x", "somebody"});
     terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
@@ -578,7 +578,7 @@ BOOST_FIXTURE_TEST_CASE(run_that_waits_is_stopped_by_ctrl_z, with_servers<1>)
     BOOST_TEST(t.shows("status 143"));
 }
 
-BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_ends_its_script_by_ctrl_c, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_after_ctrl_c_ends_its_script, with_servers<1>)
 {
     auto const script = [&](std::string const& rest) {
         return terminal({"/bin/bash", "-c", "\"$TOOL\" run x " + rest + "; echo went \"\"on"}, s.environment());
@@ -596,7 +596,7 @@ BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_ends_its_script_by_ctrl_c, with_server
     BOOST_TEST(waits.shown.find("went on") == std::string::npos, waits.shown);
 }
 
-BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_that_waits_names_the_holder, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_while_waiting_on_a_terminal_names_the_holder, with_servers<1>)
 {
     s.all[0].ask({"SET", "lock:x", "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web-3:4121", "PX", "600000"});
     terminal t({REDLOCK_TOOL, "run", "x", "true"}, s.environment());
@@ -605,14 +605,14 @@ BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_that_waits_names_the_holder, with_serv
     BOOST_TEST(t.end_by("\x03") == 128 + SIGINT);
 }
 
-BOOST_FIXTURE_TEST_CASE(run_in_the_foreground_signals_the_command_alone, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_with_foreground_signals_only_the_command, with_servers<1>)
 {
     auto const e = s.run({"--foreground", "x", "-c", "ps -o pgid= -p $$; ps -o pgid= -p $PPID"});
     auto const line = e.out.find('\n');
     BOOST_REQUIRE(line != std::string::npos);
     BOOST_TEST(e.out.substr(0, line + 1) == e.out.substr(line + 1));
 
-    // Of the terminal's signals, too, it gets one.
+    // The command gets a signal of the terminal once, and not again from redlock.
     terminal t({REDLOCK_TOOL, "run", "--foreground", "x", "--", "sh", "-c",
                 "trap 'echo got it' INT; trap 'exit 7' USR1; echo ready; while :; do sleep 0.05; done"},
                s.environment());
@@ -632,7 +632,7 @@ BOOST_FIXTURE_TEST_CASE(hold_in_the_background_is_not_stopped_by_typing, with_se
 {
     terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
     t.type("PS1='$ '; \"$TOOL\" hold x & cat\n");
-    BOOST_TEST(t.shows("\nx\r\n"));  // it has it, and says no more
+    BOOST_TEST(t.shows("\nx\r\n"));  // it holds the lock, and prints nothing else
     for (int i = 0; i < 5; ++i) {
         t.type("line " + std::to_string(i) + "\n");
         BOOST_TEST(t.shows("line " + std::to_string(i) + "\r\nline"));
@@ -652,7 +652,7 @@ BOOST_FIXTURE_TEST_CASE(hold_ends_by_input_signal_or_loss, with_servers<1>)
     BOOST_TEST(piped.read('\n') == "a b");
     BOOST_TEST(piped.wait().code() == 0);
 
-    started_tool holds({"hold", "x"}, s.environment());  // its input is no pipe, and never ends
+    started_tool holds({"hold", "x"}, s.environment());  // the input is not a pipe, so it never ends
     BOOST_TEST(holds.says("x\n"));
     BOOST_TEST(!s.is_free("x"));
     BOOST_TEST(holds.end_by(SIGTERM).status == 0);
@@ -670,7 +670,7 @@ BOOST_FIXTURE_TEST_CASE(hold_ends_by_input_signal_or_loss, with_servers<1>)
     redlock::testbed::process stays({"/bin/sh", "-c", "trap '' HUP; exec \"$TOOL\" hold y"},
                                     {.environment = s.environment(), .piped = true});
     BOOST_TEST(stays.read('\n') == "y");
-    stays.signal(SIGHUP);  // as under nohup(1)
+    stays.signal(SIGHUP);  // ignored, like under nohup(1)
     auto const signals = text_of("/proc/" + std::to_string(stays.pid()) + "/status");
     BOOST_TEST((std::stoul(signals.substr(signals.find("SigIgn:") + 7), nullptr, 16) & 1) == 1);
     stays.signal(SIGTERM);

@@ -10,7 +10,7 @@
 
 namespace redlock::test {
 
-/// Real servers, and the tool beside them.
+/// Real servers, and the tool with their addresses.
 struct servers {
     explicit servers(std::size_t count = 1) : all(count) {}
 
@@ -19,7 +19,7 @@ struct servers {
         std::vector<std::string> urls;
         for (auto const& s : all)
             urls.push_back(s.url());
-        // On a machine where everything else is busy, too.
+        // The timeouts are long because the machine may be busy.
         return {"REDLOCK_URLS=" + one_of(urls), "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_NODE_TIMEOUT=500ms",
                 "REDLOCK_CONNECT_TIMEOUT=5s", "TOOL=" REDLOCK_TOOL};
     }
@@ -46,7 +46,7 @@ struct servers {
     std::vector<testbed::local_server> all;
 };
 
-/// A fixture of tests.
+/// A fixture with real servers.
 template <std::size_t count>
 struct with_servers {
     servers s{count};

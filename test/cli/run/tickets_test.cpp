@@ -1,4 +1,4 @@
-// redlock acquire, renew, release: from process to process.
+// redlock acquire, renew and release: a token passes a lock from process to process.
 
 #include "cli/run/servers.hpp"
 #include "testbed/etcd_server.hpp"
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(acquire_renew_and_release_on_etcd_are_refused_with_a_way_ou
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(renew_and_release_with_wrong_words_are_refused, with_one)
+BOOST_FIXTURE_TEST_CASE(renew_and_release_with_wrong_arguments_are_refused, with_one)
 {
     for (auto const* command : {"renew", "release"}) {
         BOOST_TEST(s.tool({command, "x"}).status == 64);

@@ -1,4 +1,4 @@
-// The messages of redlock run, hold and acquire while they wait, and the causes that end the wait at once.
+// The messages of redlock run, hold and acquire while they wait, and the causes that end the wait immediately.
 
 #include "cli/started_tool.hpp"
 #include "cli/terminal.hpp"
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-BOOST_AUTO_TEST_SUITE(redlock_waiting)
+BOOST_AUTO_TEST_SUITE(redlock_run_waiting)
 
 namespace {
 
@@ -21,7 +21,7 @@ using redlock::testbed::free_port;
 using redlock::testbed::local_server;
 using words = std::vector<std::string>;
 
-// A label of a name has at most 63 characters, so the resolver asks no name server.
+// A label of a host name has at most 63 characters. This one is longer, so the resolver asks no name server.
 std::string const unknown_host = "redis://" + std::string(64, 'a') + ".invalid";
 std::string const foreign_token = "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web-3:4121";
 
@@ -38,10 +38,10 @@ words environment(words const& urls, std::string const& connect_timeout = "10s")
             "REDLOCK_CONNECT_TIMEOUT=" + connect_timeout};
 }
 
-// Nodes that are away stay away for longer than this.
-words impatient(words const& urls) { return environment(urls, "300ms"); }
+// An environment with a short connect timeout, so that the tool soon reports missing nodes.
+words short_timeouts(words const& urls) { return environment(urls, "300ms"); }
 
-// A tool that waits for ever ends in a minute.
+// Waits for the end of the tool, and kills it after a minute.
 tool_run end_of(started_tool&& tool)
 {
     BOOST_TEST(comes_true([&] { return tool.process().ended().has_value(); }), tool.err());
@@ -56,7 +56,7 @@ tool_run run(words const& urls, words arguments)
     return end_of(started_tool(std::move(arguments), environment(urls)));
 }
 
-void ends_at_once(words const& urls, int status, std::string const& why)
+void must_end_immediately(words const& urls, int status, std::string const& why)
 {
     for (auto const& arguments : {words{"run", "x", "true"},
                                   {"run", "-w", "1h", "x", "true"},
@@ -71,23 +71,23 @@ void ends_at_once(words const& urls, int status, std::string const& why)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(run_with_a_wrong_password_ends_at_once_with_77)
+BOOST_AUTO_TEST_CASE(run_with_a_wrong_password_ends_immediately_with_77)
 {
     local_server const s({"--requirepass", "geheim"});
-    ends_at_once({with_user(s, ":incorrect")}, 77, "correct user and password");
+    must_end_immediately({with_user(s, ":incorrect")}, 77, "correct user and password");
 }
 
-BOOST_AUTO_TEST_CASE(run_with_a_forbidding_access_list_ends_at_once_with_77)
+BOOST_AUTO_TEST_CASE(run_with_a_forbidding_access_list_ends_immediately_with_77)
 {
     local_server const s;
     BOOST_TEST_REQUIRE(s.ask({"ACL", "SETUSER", "weak", "on", ">p", "~*", "+@all", "-set"}) == "OK");
-    ends_at_once({with_user(s, "weak:p")}, 77, "redlock acl");
+    must_end_immediately({with_user(s, "weak:p")}, 77, "redlock acl");
 }
 
-BOOST_AUTO_TEST_CASE(run_with_one_server_named_twice_ends_at_once_with_78)
+BOOST_AUTO_TEST_CASE(run_with_one_server_named_twice_ends_immediately_with_78)
 {
     local_server const s;
-    ends_at_once({s.url(), "redis://localhost:" + std::to_string(s.port())}, 78, "name each server once");
+    must_end_immediately({s.url(), "redis://localhost:" + std::to_string(s.port())}, 78, "name each server once");
 }
 
 BOOST_AUTO_TEST_CASE(run_with_an_unknown_host_ends_with_78)
@@ -97,34 +97,34 @@ BOOST_AUTO_TEST_CASE(run_with_an_unknown_host_ends_with_78)
     }
 }
 
-BOOST_AUTO_TEST_CASE(run_on_a_replica_ends_at_once_with_69)
+BOOST_AUTO_TEST_CASE(run_on_a_replica_ends_immediately_with_69)
 {
     local_server const s({"--replicaof", "127.0.0.1 " + std::to_string(free_port())});
-    ends_at_once({s.url()}, 69, "name the primary");
+    must_end_immediately({s.url()}, 69, "name the primary");
 }
 
-BOOST_AUTO_TEST_CASE(run_on_a_key_of_another_type_ends_at_once_with_78)
+BOOST_AUTO_TEST_CASE(run_on_a_key_of_another_type_ends_immediately_with_78)
 {
     local_server const s;
     s.ask({"RPUSH", "lock:x", "a list"});
-    ends_at_once({s.url()}, 78, "choose another --prefix, or delete the key");
+    must_end_immediately({s.url()}, 78, "choose another --prefix, or delete the key");
 }
 
-BOOST_AUTO_TEST_CASE(run_on_servers_that_may_evict_says_what_the_operator_can_do)
+BOOST_AUTO_TEST_CASE(run_on_a_server_that_may_evict_names_the_setting_to_change)
 {
     local_server const s({"--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"});
-    started_tool tool({"run", "x", "true"}, impatient({s.url()}));
+    started_tool tool({"run", "x", "true"}, short_timeouts({s.url()}));
     BOOST_TEST(tool.complains("CONFIG SET maxmemory-policy noeviction"));
     auto const e = tool.end_by(SIGTERM);
     BOOST_TEST(!has(e.err, "config::"), e.err);
 }
 
-BOOST_AUTO_TEST_CASE(run_names_each_missing_node_once_if_one_more_goes)
+BOOST_AUTO_TEST_CASE(run_with_one_more_node_down_names_each_missing_node_once)
 {
     local_server a, b, c;
     for (auto* s : {&a, &b, &c})
         s->ask({"SET", "lock:x", foreign_token, "PX", "3600000"});
-    started_tool tool({"run", "x", "true"}, impatient({a.url(), b.url(), c.url()}));
+    started_tool tool({"run", "x", "true"}, short_timeouts({a.url(), b.url(), c.url()}));
     a.kill();
     b.kill();
     BOOST_TEST(tool.complains(a.url() + " ("));
@@ -137,19 +137,19 @@ BOOST_AUTO_TEST_CASE(run_names_each_missing_node_once_if_one_more_goes)
     tool.end_by(SIGTERM);
 }
 
-BOOST_AUTO_TEST_CASE(run_with_one_wrong_password_of_three_runs)
+BOOST_AUTO_TEST_CASE(run_with_one_wrong_password_of_three_nodes_succeeds)
 {
     local_server const a, b, locked({"--requirepass", "geheim"});
     must_print(run({a.url(), with_user(locked, ":incorrect"), b.url()}, {"x", "echo", "ran"}), 0, "ran\n");
 }
 
-BOOST_AUTO_TEST_CASE(run_waits_if_time_may_mend_one_of_the_causes)
+BOOST_AUTO_TEST_CASE(run_with_a_cause_that_may_end_waits)
 {
     local_server const good, locked({"--requirepass", "geheim"});
     local_server away;
     away.kill();
     words const urls{with_user(locked, ":incorrect"), away.url(), good.url()};
-    started_tool tool({"run", "x", "echo", "ran"}, impatient(urls));
+    started_tool tool({"run", "x", "echo", "ran"}, short_timeouts(urls));
     BOOST_TEST(tool.complains("waiting: too few nodes answer: "));
     BOOST_TEST(has(tool.err(), locked.url() + " (the server refused user or password: WRONGPASS"), tool.err());
     BOOST_TEST(has(tool.err(), away.url() + " (no connection to the node: Connection refused)"), tool.err());
@@ -158,10 +158,10 @@ BOOST_AUTO_TEST_CASE(run_waits_if_time_may_mend_one_of_the_causes)
     must_print(end_of(std::move(tool)), 0, "ran\n");
 }
 
-BOOST_AUTO_TEST_CASE(run_with_a_refused_port_says_once_what_it_waits_for)
+BOOST_AUTO_TEST_CASE(run_with_a_refused_port_names_the_cause_once)
 {
     auto const url = refused_url();
-    started_tool tool({"run", "x", "true"}, impatient({url}));
+    started_tool tool({"run", "x", "true"}, short_timeouts({url}));
     BOOST_TEST(tool.complains("redlock run: waiting: too few nodes answer: " + url));
     auto const e = tool.end_by(SIGTERM);
     BOOST_TEST(e.status == 128 + SIGTERM);
@@ -170,11 +170,11 @@ BOOST_AUTO_TEST_CASE(run_with_a_refused_port_says_once_what_it_waits_for)
     BOOST_TEST(e.err.ends_with("redlock run: interrupted while waiting for lock:x: " + cause), e.err);
 }
 
-BOOST_AUTO_TEST_CASE(hold_and_acquire_with_a_refused_port_say_what_they_wait_for)
+BOOST_AUTO_TEST_CASE(hold_and_acquire_with_a_refused_port_name_the_cause)
 {
     auto const url = refused_url();
     for (std::string const command : {"hold", "acquire"}) {
-        started_tool tool({command, "x"}, impatient({url}));
+        started_tool tool({command, "x"}, short_timeouts({url}));
         auto const cause = "too few nodes answer: " + url;
         BOOST_TEST(tool.complains("redlock " + command + ": waiting: " + cause));
         auto const e = tool.end_by(SIGTERM);
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(hold_and_acquire_with_a_refused_port_say_what_they_wait_for
     }
 }
 
-BOOST_AUTO_TEST_CASE(run_with_every_store_says_that_too_few_nodes_answer)
+BOOST_AUTO_TEST_CASE(run_on_each_store_reports_that_too_few_nodes_answer)
 {
     auto const place = "127.0.0.1:" + std::to_string(free_port());
     auto const known = end_of(started_tool({"version", "-v"})).out;
@@ -191,13 +191,13 @@ BOOST_AUTO_TEST_CASE(run_with_every_store_says_that_too_few_nodes_answer)
             continue;
         bool const is_database = kind == "postgresql://" || kind == "mysql://";
         auto const url = kind + (is_database ? "redlock@" + place + "/redlock" : place);
-        started_tool tool({"run", "x", "true"}, impatient({url}));
+        started_tool tool({"run", "x", "true"}, short_timeouts({url}));
         BOOST_TEST(tool.complains("waiting: too few nodes answer: " + kind + place));
         BOOST_TEST(tool.end_by(SIGTERM).status == 128 + SIGTERM);
     }
 }
 
-BOOST_AUTO_TEST_CASE(run_as_an_unknown_user_of_postgresql_ends_at_once_with_77)
+BOOST_AUTO_TEST_CASE(run_as_an_unknown_user_of_postgresql_ends_immediately_with_77)
 {
     bool const is_known = has(end_of(started_tool({"version", "-v"})).out, "postgresql://");
     if (!is_known || redlock::testbed::postgres_programs().empty())
@@ -208,11 +208,11 @@ BOOST_AUTO_TEST_CASE(run_as_an_unknown_user_of_postgresql_ends_at_once_with_77)
     must_say(run({url}, {"x", "true"}), 77, "nobody_there");
 }
 
-BOOST_AUTO_TEST_CASE(run_says_what_is_missing_after_it_has_waited_for_a_holder)
+BOOST_AUTO_TEST_CASE(run_while_waiting_for_a_holder_reports_missing_nodes)
 {
     local_server s;
     s.ask({"SET", "lock:x", foreign_token, "PX", "3600000"});
-    terminal t({REDLOCK_TOOL, "run", "x", "true"}, impatient({s.url()}));
+    terminal t({REDLOCK_TOOL, "run", "x", "true"}, short_timeouts({s.url()}));
     BOOST_TEST(t.shows("redlock: waiting for lock:x for"));
     s.kill();
     BOOST_TEST(t.shows("redlock run: waiting: too few nodes answer: " + s.url()));
@@ -220,24 +220,24 @@ BOOST_AUTO_TEST_CASE(run_says_what_is_missing_after_it_has_waited_for_a_holder)
     BOOST_TEST(t.wait() == 128 + SIGTERM);
 }
 
-BOOST_AUTO_TEST_CASE(run_waits_on_if_the_primary_becomes_a_replica)
+BOOST_AUTO_TEST_CASE(run_on_a_primary_that_becomes_a_replica_continues_to_wait)
 {
     local_server const s;
     s.ask({"SET", "lock:x", foreign_token, "PX", "3600000"});
-    terminal t({REDLOCK_TOOL, "run", "x", "true"}, impatient({s.url()}));
+    terminal t({REDLOCK_TOOL, "run", "x", "true"}, short_timeouts({s.url()}));
     BOOST_TEST(t.shows("redlock: waiting for lock:x for"));
     BOOST_TEST_REQUIRE(s.ask({"REPLICAOF", "127.0.0.1", std::to_string(free_port())}) == "OK");
-    s.ask({"CLIENT", "KILL", "TYPE", "normal"});  // a replica is noticed on a new connection
+    s.ask({"CLIENT", "KILL", "TYPE", "normal"});  // the library notices a replica when it connects
     BOOST_TEST(t.shows("redlock run: waiting: too few nodes answer: " + s.url() + " (the server is a replica"));
     t.signal(SIGTERM);
     BOOST_TEST(t.wait() == 128 + SIGTERM);
 }
 
-BOOST_AUTO_TEST_CASE(run_waits_for_a_restarted_server_and_says_how_long)
+BOOST_AUTO_TEST_CASE(run_on_a_restarted_server_waits_and_prints_the_time)
 {
     local_server s({"--appendonly", "no"});
     s.ask({"SET", "lock:x", foreign_token, "PX", "3600000"});
-    started_tool tool({"run", "--verbose", "x", "true"}, impatient({s.url()}));
+    started_tool tool({"run", "--verbose", "x", "true"}, short_timeouts({s.url()}));
     BOOST_TEST(tool.complains("connected"));
     s.kill();
     s.start();
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(run_waits_for_a_restarted_server_and_says_how_long)
     BOOST_TEST(tool.end_by(SIGTERM).status == 128 + SIGTERM);
 }
 
-BOOST_AUTO_TEST_CASE(run_interrupted_while_another_holds_the_lock_names_the_holder)
+BOOST_AUTO_TEST_CASE(run_interrupted_while_waiting_names_the_holder)
 {
     local_server const s;
     s.ask({"SET", "lock:x", foreign_token, "PX", "3600000"});
@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(run_on_a_held_lock_names_the_holder_and_its_ttl)
     }
 }
 
-BOOST_AUTO_TEST_CASE(run_on_a_shared_lock_says_that_it_is_shared)
+BOOST_AUTO_TEST_CASE(run_on_a_shared_lock_reports_that_it_is_shared)
 {
     local_server const s;
     started_tool reader({"run", "-s", "-t", "60s", "x", "sh", "-c", "echo in; exec sleep 1000"},
@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(run_on_a_shared_lock_says_that_it_is_shared)
     BOOST_TEST(e.err.starts_with("redlock run: x is shared, ttl "), e.err);
 }
 
-BOOST_AUTO_TEST_CASE(run_with_quiet_or_skip_busy_says_nothing)
+BOOST_AUTO_TEST_CASE(run_with_quiet_or_skip_busy_prints_no_message)
 {
     local_server const s, locked({"--requirepass", "geheim"});
     s.ask({"SET", "lock:x", foreign_token, "PX", "3600000"});

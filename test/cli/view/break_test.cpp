@@ -1,4 +1,4 @@
-// redlock break, driven from outside.
+// redlock break, as a program, on real servers.
 
 #include "cli/terminal.hpp"
 #include "cli/view/tool.hpp"
@@ -32,7 +32,7 @@ struct answered {
     std::string shown;
 };
 
-/// What "redlock break" does at a terminal, if @p meanwhile happens before somebody answers.
+/// Runs "redlock break" on a terminal, calls @p meanwhile when it asks for confirmation, and then types @p words.
 answered answer(
     tool& t, std::string_view words, std::function<void()> const& meanwhile = [] {})
 {
@@ -108,7 +108,7 @@ BOOST_FIXTURE_TEST_CASE(break_of_a_renewed_lock_ends_the_hold, with_servers<3>)
     BOOST_TEST(nodes_with(t, "lock:x") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(break_at_a_terminal_asks, held_by_web<1>)
+BOOST_FIXTURE_TEST_CASE(break_on_a_terminal_asks_for_confirmation, held_by_web<1>)
 {
     for (auto const* const words : {"n\n", "\n", "yesterday\n", "\x04"}) {
         BOOST_TEST(answer(t, words).status == 1);
@@ -120,14 +120,14 @@ BOOST_FIXTURE_TEST_CASE(break_at_a_terminal_asks, held_by_web<1>)
     BOOST_TEST(nodes_with(t, "lock:x") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(break_after_a_change_of_hands_deletes_nothing, with_servers<3>)
+BOOST_FIXTURE_TEST_CASE(break_after_another_client_acquired_deletes_nothing, with_servers<3>)
 {
     t.set("lock:x", token_of("old", 'a'));
 
     auto const o = answer(t, "y\n", [&] { t.set("lock:x", token_of("new", 'b')); });
 
     BOOST_TEST(o.status == 1);
-    BOOST_TEST(has(o.shown, "has changed hands"), o.shown);
+    BOOST_TEST(has(o.shown, "another client holds it now"), o.shown);
     BOOST_TEST(t[0].ask({"GET", "lock:x"}) == token_of("new", 'b'));
     BOOST_TEST(nodes_with(t, "lock:x") == 3u);
 }
@@ -138,22 +138,22 @@ BOOST_FIXTURE_TEST_CASE(break_after_closed_connections_connects_again, held_by_w
     BOOST_TEST(nodes_with(t, "lock:x") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(break_on_servers_that_have_gone_ends_with_69, held_by_web<1>)
+BOOST_FIXTURE_TEST_CASE(break_on_servers_that_went_down_ends_with_69, held_by_web<1>)
 {
     auto const o = answer(t, "y\n", [&] { t[0].kill(); });
 
     BOOST_TEST(o.status == 69);
-    BOOST_TEST(!has(o.shown, "has changed hands"), o.shown);
+    BOOST_TEST(!has(o.shown, "another client holds it now"), o.shown);
 }
 
-BOOST_FIXTURE_TEST_CASE(break_as_a_refused_user_deletes_nothing_there, held_by_web<3>)
+BOOST_FIXTURE_TEST_CASE(break_as_a_refused_user_deletes_nothing_on_that_node, held_by_web<3>)
 {
     auto const refused = "redis://nobody:wr0ng@127.0.0.1:" + std::to_string(t[2].port());
 
     auto const o = t.run({"break", "x", "--force", "--yes", "-u", t[0].url(), "-u", t[1].url(), "-u", refused});
 
     must_say(o, 0, "WRONGPASS");
-    BOOST_TEST(t[2].ask({"GET", "lock:x"}) == token_of("web"));  // and not as the user who needs no password
+    BOOST_TEST(t[2].ask({"GET", "lock:x"}) == token_of("web"));  // the tool did not try again as the default user
 }
 
 BOOST_FIXTURE_TEST_CASE(break_with_a_full_error_stream_succeeds, with_servers<1>)
@@ -165,7 +165,7 @@ BOOST_FIXTURE_TEST_CASE(break_with_a_full_error_stream_succeeds, with_servers<1>
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(break_leaves_the_key_of_a_contender, with_servers<3>)
+BOOST_FIXTURE_TEST_CASE(break_keeps_the_key_of_another_client, with_servers<3>)
 {
     t.set("lock:x", token_of("contender", 'b'));
     t.set("lock:x", token_of("holder", 'a'), 2);
@@ -202,7 +202,7 @@ BOOST_FIXTURE_TEST_CASE(break_of_a_shared_lock_ends_all_readers_or_one, with_ser
     BOOST_TEST(another.wait().code() == 124);
 }
 
-BOOST_FIXTURE_TEST_CASE(break_leaves_a_reader_that_comes_before_the_answer, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(break_keeps_a_reader_that_came_before_the_confirmation, with_servers<1>)
 {
     auto const one = t.hold({"x", "--shared", "--owner", "one"});
 
@@ -214,7 +214,7 @@ BOOST_FIXTURE_TEST_CASE(break_leaves_a_reader_that_comes_before_the_answer, with
     BOOST_TEST(told.at("readers").at(0).at("owner") == "late");
 }
 
-BOOST_FIXTURE_TEST_CASE(break_of_a_lock_shared_by_nobody_deletes_it, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(break_of_a_shared_lock_without_readers_deletes_it, with_servers<1>)
 {
     t.ask({"SET", "lock:x", ":=shared"});
 
@@ -250,11 +250,11 @@ BOOST_FIXTURE_TEST_CASE(break_of_a_key_that_is_no_string_deletes_nothing, with_s
 {
     t.ask({"LPUSH", "lock:x", "1"});
 
-    must_say(t.run({"break", "x", "--force", "--yes"}), 1, "no string");
+    must_say(t.run({"break", "x", "--force", "--yes"}), 1, "not a string");
     BOOST_TEST(nodes_with(t, "lock:x") == 1u);
 }
 
-BOOST_FIXTURE_TEST_CASE(break_needs_the_answers_of_a_majority, held_by_web<3>)
+BOOST_FIXTURE_TEST_CASE(break_without_the_answers_of_a_majority_ends_with_69, held_by_web<3>)
 {
     t.set("lock:y", token_of("web"));
     t[2].kill();
@@ -272,7 +272,7 @@ BOOST_FIXTURE_TEST_CASE(break_needs_the_answers_of_a_majority, held_by_web<3>)
     BOOST_TEST(none.status == 69);
 }
 
-BOOST_FIXTURE_TEST_CASE(break_leaves_out_a_node_that_hangs_and_asks_it_once, held_by_web<3>)
+BOOST_FIXTURE_TEST_CASE(break_with_a_hanging_node_asks_it_once, held_by_web<3>)
 {
     t[2].pause();
 
@@ -304,7 +304,7 @@ BOOST_FIXTURE_TEST_CASE(break_with_the_permissions_of_a_client_succeeds, held_by
     BOOST_TEST(nodes_with(t, "lock:x") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(break_with_quiet_says_nothing, held_by_web<1>)
+BOOST_FIXTURE_TEST_CASE(break_with_quiet_prints_no_message, held_by_web<1>)
 {
     auto const o = t.run({"break", "x", "-q", "--force", "--yes"});
 

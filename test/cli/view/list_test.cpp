@@ -1,4 +1,4 @@
-// redlock list, driven from outside.
+// redlock list, as a program, on real servers.
 
 #include "cli/terminal.hpp"
 #include "cli/view/tool.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int many = 100'000;
 
-// By key.
+// The listed locks by key.
 std::map<std::string, boost::json::object> locks_in(tool_run const& o)
 {
     std::map<std::string, boost::json::object> all;
@@ -32,7 +32,7 @@ std::map<std::string, boost::json::object> locks_in(tool_run const& o)
     return all;
 }
 
-// Kilobytes of memory that a process has had at most.
+// The highest memory use of a process so far, in kilobytes.
 long peak_of(pid_t pid)
 {
     std::istringstream status(text_of("/proc/" + std::to_string(pid) + "/status"));
@@ -44,7 +44,7 @@ long peak_of(pid_t pid)
     return 0;
 }
 
-// job/1 to job/100000, held; in portions, as a busy machine takes its time.
+// Sets job/1 to job/100000 to held locks: in portions, because one command may time out on a busy machine.
 void fill(local_server& s)
 {
     constexpr int portion = 5000;
@@ -58,7 +58,7 @@ void fill(local_server& s)
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(list_tells_holder_nodes_and_state_of_each_lock, with_servers<3>)
+BOOST_FIXTURE_TEST_CASE(list_prints_holder_nodes_and_state_of_each_lock, with_servers<3>)
 {
     t.set("lock:all", token_of("web"));
     t.set("lock:two", token_of("batch"), 2);
@@ -145,35 +145,36 @@ BOOST_FIXTURE_TEST_CASE(list_of_a_hundred_thousand_locks_needs_little_memory, wi
     redlock::testbed::temporary_folder const folder;
     auto const pipe = folder.path + "/pipe";
     BOOST_TEST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-    // The shell is replaced by the tool once it has opened the pipe. process::read would read each byte by itself.
+    // The test reads a named pipe, because process::read would read byte by byte. The shell opens the pipe and then
+    // becomes the tool, so its process id is the tool's.
     auto p = t.start({"list", "-o", "jsonl"}, {}, ">" + pipe);
     std::ifstream lines(pipe);
-    std::set<int> met;
+    std::set<int> seen;
     bool alike = true;
     long at_first = 0, at_last = 0;
     for (std::string line; std::getline(lines, line);) {
         auto const lock = boost::json::parse(line).as_object();
         alike = alike && lock.at("votes") == 3 && lock.at("state") == "held";
-        met.insert(std::stoi(std::string(lock.at("key").as_string()).substr(4)));
-        // A pipe takes 64 KiB: the tool waits for us here, and goes on behind the last thousands of lines.
-        if (met.size() == 1000)
+        seen.insert(std::stoi(std::string(lock.at("key").as_string()).substr(4)));
+        // The pipe takes 64 KiB, so the tool is at most some thousand lines ahead when its memory is measured here.
+        if (seen.size() == 1000)
             at_first = peak_of(p.pid());
-        if (met.size() == many - 2000)
+        if (seen.size() == many - 2000)
             at_last = peak_of(p.pid());
     }
 
     BOOST_TEST(p.wait().code() == 0);
-    BOOST_TEST(met.size() == static_cast<std::size_t>(many));
-    BOOST_TEST(*met.begin() == 1);
-    BOOST_TEST(*met.rbegin() == many);
+    BOOST_TEST(seen.size() == static_cast<std::size_t>(many));
+    BOOST_TEST(*seen.begin() == 1);
+    BOOST_TEST(*seen.rbegin() == many);
     BOOST_TEST(alike);
     BOOST_TEST_MESSAGE("peak: " << at_first << " KiB, then " << at_last << " KiB");
-#if !defined(__SANITIZE_ADDRESS__)  // it keeps what is freed
+#if !defined(__SANITIZE_ADDRESS__)  // the address sanitizer delays the reuse of freed memory
     BOOST_TEST(at_last - at_first < 16 * 1024, "from " << at_first << " to " << at_last << " KiB");
 #endif
 }
 
-BOOST_FIXTURE_TEST_CASE(list_of_nodes_with_different_locks_tells_all, with_servers<3>)
+BOOST_FIXTURE_TEST_CASE(list_of_nodes_with_different_locks_prints_all, with_servers<3>)
 {
     for (std::size_t i = 0; i < 3; ++i) {
         for (int k = 0; k < 100; ++k)
@@ -186,7 +187,7 @@ BOOST_FIXTURE_TEST_CASE(list_of_nodes_with_different_locks_tells_all, with_serve
     BOOST_TEST(std::ranges::all_of(locks, [](auto const& l) { return l.second.at("state") == "partial"; }));
 }
 
-BOOST_FIXTURE_TEST_CASE(list_with_one_node_down_tells_all_locks_and_the_node, held_by_web<3>)
+BOOST_FIXTURE_TEST_CASE(list_with_one_node_down_prints_all_locks_and_names_the_node, held_by_web<3>)
 {
     t[0].kill();
 
@@ -199,7 +200,7 @@ BOOST_FIXTURE_TEST_CASE(list_with_one_node_down_tells_all_locks_and_the_node, he
     BOOST_TEST(t.run({"list", "-o", "json"}).json().at("nodes").at(0).at("complete") == false);
 }
 
-BOOST_FIXTURE_TEST_CASE(list_leaves_out_a_node_that_hangs_and_says_so, held_by_web<3>)
+BOOST_FIXTURE_TEST_CASE(list_with_a_hanging_node_leaves_it_out_and_names_it, held_by_web<3>)
 {
     t[2].pause();
 
@@ -257,7 +258,7 @@ BOOST_FIXTURE_TEST_CASE(list_of_names_of_any_bytes_escapes_them, with_servers<1>
     BOOST_TEST(locks.contains("\033]0;title\a\xef\xbf\xbd"));
 }
 
-BOOST_FIXTURE_TEST_CASE(list_reads_only_the_beginning_of_a_great_value, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(list_reads_only_the_beginning_of_a_long_value, with_servers<1>)
 {
     t.set("lock:x", std::string(1 << 20, 'v'));
 
@@ -291,7 +292,7 @@ BOOST_FIXTURE_TEST_CASE(list_into_a_closed_pipe_ends_quietly, with_servers<1>)
     must_say(full, 125, "could not be written");
 }
 
-BOOST_FIXTURE_TEST_CASE(list_has_colors_only_on_terminals_that_want_them, held_by_web<1>)
+BOOST_FIXTURE_TEST_CASE(list_prints_colors_only_on_a_terminal_unless_told, held_by_web<1>)
 {
     auto const on_a_terminal = [&](std::vector<std::string> arguments, std::string const& no_color) {
         arguments.insert(arguments.begin(), REDLOCK_TOOL);

@@ -1,4 +1,4 @@
-// redlock nodes move, driven from outside.
+// redlock nodes move, as a program, on real servers.
 
 #include "cli/view/tool.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 std::string counter_of(std::string const& name) { return "lock:" + name + ":=fence:{lock:" + name + "}"; }
 
-/// Four servers, and counters of "stock".
+/// Four servers, and functions for their fencing token counters.
 struct fleet : tool {
     fleet() : tool(4) {}
 
@@ -79,7 +79,7 @@ BOOST_FIXTURE_TEST_CASE(nodes_move_never_lowers_a_counter, fleet)
     BOOST_TEST(counter(3) == "9007199254740991");
 }
 
-BOOST_FIXTURE_TEST_CASE(nodes_move_leaves_nodes_that_go_as_they_are, fleet)
+BOOST_FIXTURE_TEST_CASE(nodes_move_does_not_change_nodes_that_leave_the_set, fleet)
 {
     put({0}, "100");
     put({1}, "200");
@@ -90,7 +90,7 @@ BOOST_FIXTURE_TEST_CASE(nodes_move_leaves_nodes_that_go_as_they_are, fleet)
     BOOST_TEST(counter(3) == "200");
 }
 
-BOOST_FIXTURE_TEST_CASE(nodes_move_again_raises_what_has_grown_since, fleet)
+BOOST_FIXTURE_TEST_CASE(nodes_move_again_raises_counters_that_have_grown, fleet)
 {
     put({0}, "200");
     BOOST_TEST(move({0, 1, 2}, {0, 1, 2, 3}).status == 0);
@@ -106,7 +106,7 @@ BOOST_FIXTURE_TEST_CASE(nodes_move_again_raises_what_has_grown_since, fleet)
     BOOST_TEST(move({0, 1, 2}, {0, 1, 2, 3}, {"--dry-run"}).status == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(nodes_move_dry_run_tells_what_is_lower_and_raises_nothing, fleet)
+BOOST_FIXTURE_TEST_CASE(nodes_move_dry_run_counts_lower_counters_and_raises_none, fleet)
 {
     put({0, 1}, "200");
 
@@ -180,7 +180,7 @@ BOOST_FIXTURE_TEST_CASE(nodes_move_with_another_prefix_is_refused, fleet)
     BOOST_TEST(counter(3) == none);
 }
 
-BOOST_FIXTURE_TEST_CASE(nodes_move_tells_of_counters_with_other_prefixes, fleet)
+BOOST_FIXTURE_TEST_CASE(nodes_move_reports_counters_with_other_prefixes, fleet)
 {
     put({0}, "200");
     BOOST_TEST(servers[1]->ask({"ZADD", "jobs:x:=fence:{jobs:x}", "5", "token"}) == "1");
@@ -248,7 +248,7 @@ BOOST_FIXTURE_TEST_CASE(nodes_move_as_a_user_of_acl_move_needs_nothing_else, fle
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(nodes_move_of_many_counters_tells_how_far_it_is, fleet)
+BOOST_FIXTURE_TEST_CASE(nodes_move_of_many_counters_prints_its_progress, fleet)
 {
     constexpr int many = 60'000, portion = 5000;
     for (int begin = 0; begin < many; begin += portion)

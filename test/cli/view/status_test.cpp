@@ -1,4 +1,4 @@
-// redlock status, driven from outside.
+// redlock status, as a program, on real servers.
 
 #include "cli/view/tool.hpp"
 
@@ -31,7 +31,7 @@ BOOST_FIXTURE_TEST_CASE(status_of_a_held_lock_names_the_holder_and_the_ttl_of_ea
         BOOST_TEST(n.at("ttl_ms").as_int64() <= 60'000);
     }
     BOOST_TEST(told.at("ttl_ms").as_int64() <= 60'000);
-    BOOST_TEST(!has(people.out + programs.out, t[0].ask({"GET", "lock:jobs/42"})), "the token is shown unasked");
+    BOOST_TEST(!has(people.out + programs.out, t[0].ask({"GET", "lock:jobs/42"})), "shows the token without --tokens");
 }
 
 BOOST_FIXTURE_TEST_CASE(status_with_tokens_shows_the_tokens, held_by_web<1>)
@@ -82,7 +82,7 @@ BOOST_FIXTURE_TEST_CASE(status_counts_each_waiting_process_once, with_servers<3>
     BOOST_TEST(has(t.run({"status", "x"}).out, "2 processes wait for it: 1 to have it alone, 1 to share it"));
 }
 
-BOOST_FIXTURE_TEST_CASE(status_of_a_lock_on_a_minority_says_that_nobody_holds_it, with_servers<3>)
+BOOST_FIXTURE_TEST_CASE(status_of_a_lock_on_a_minority_reports_no_holder, with_servers<3>)
 {
     t.set("lock:x", token_of("late"), 1);
 
@@ -133,7 +133,7 @@ BOOST_FIXTURE_TEST_CASE(status_with_one_node_down_names_the_holder, held_by_web<
     BOOST_TEST(!away.at("error").as_string().empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(status_leaves_out_a_node_that_hangs_and_says_so, held_by_web<3>)
+BOOST_FIXTURE_TEST_CASE(status_with_a_hanging_node_leaves_it_out_and_names_it, held_by_web<3>)
 {
     t[2].pause();
 
@@ -183,7 +183,7 @@ BOOST_FIXTURE_TEST_CASE(status_as_a_refused_user_ends_with_77, with_servers<1>)
     must_show(o, 77, "WRONGPASS");
 }
 
-BOOST_FIXTURE_TEST_CASE(status_of_a_reader_without_an_end_tells_a_number, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(status_of_a_reader_without_an_expiry_prints_a_finite_ttl, with_servers<1>)
 {
     t.set("lock:x", ":=shared");
     t.ask({"ZADD", "lock:x:=shared:{lock:x}", "inf", "somebody"});
@@ -234,7 +234,7 @@ BOOST_FIXTURE_TEST_CASE(status_of_another_store_asks_the_library, with_servers<0
     must_have(o.json(), {{"state", "free"}, {"waiting", nullptr}});
 }
 
-BOOST_FIXTURE_TEST_CASE(status_with_wrong_words_asks_no_server, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(status_with_wrong_arguments_asks_no_server, with_servers<1>)
 {
     BOOST_TEST(t.run({"status"}).status == 64);
     BOOST_TEST(t.run({"status", ""}).status == 64);

@@ -19,13 +19,13 @@ namespace redlock::test {
 using namespace std::chrono_literals;
 using testbed::local_server;
 
-/// A token as the library would write it.
+/// A token in the form of the library.
 inline std::string token_of(std::string_view owner, char digit = 'a')
 {
     return std::string(32, digit).append(":").append(owner);
 }
 
-/// Real servers, and the tool beside them.
+/// Real servers, and the tool with their addresses.
 class tool {
 public:
     explicit tool(std::size_t count, std::vector<std::string> const& options = {})
@@ -38,7 +38,7 @@ public:
 
     local_server& operator[](std::size_t i) { return *servers[i]; }
 
-    /// On all servers, or the first @p count.
+    /// Sends a command to all servers, or to the first @p count.
     void ask(std::vector<std::string> const& command, std::size_t count = 99)
     {
         for (std::size_t i = 0; i < std::min(count, servers.size()); ++i)
@@ -52,7 +52,7 @@ public:
 
     std::vector<std::string> environment() const
     {
-        // The timeouts are long, as the machine may be busy. The settings of the caller do not count.
+        // The timeouts are long because the machine may be busy. The empty values hide the caller's environment.
         return {"REDLOCK_URLS=" + urls,
                 "REDLOCK_RESTART_GUARD=automatic",
                 "REDLOCK_NODE_TIMEOUT=3s",
@@ -62,7 +62,7 @@ public:
                 "NO_COLOR="};
     }
 
-    /// @param redirections  of a shell, such as ">/dev/full", or "| head"
+    /// Runs the tool to its end. @param redirections  for a shell, such as ">/dev/full" or "| head"
     tool_run run(std::vector<std::string> const& arguments, std::vector<std::string> const& more = {},
                  std::string const& redirections = "") const
     {
@@ -75,10 +75,10 @@ public:
         return o;
     }
 
-    /// The tool as it holds a lock, which it does when this returns. It lets go when it is told to end.
+    /// Starts `redlock hold`, and returns when it holds the lock. It releases the lock when it ends.
     testbed::process hold(std::vector<std::string> arguments) const
     {
-        arguments.insert(arguments.begin(), {"hold", "--ttl", "60s"});  // longer than a busy machine stands still
+        arguments.insert(arguments.begin(), {"hold", "--ttl", "60s"});  // longer than pauses of a busy machine
         auto p = start(arguments);
         BOOST_TEST_REQUIRE(!p.read('\n').empty());
         return p;
@@ -103,13 +103,13 @@ private:
     testbed::temporary_folder folder_;
 };
 
-/// Fixtures of tests.
+/// A fixture with real servers.
 template <std::size_t servers>
 struct with_servers {
     tool t{servers};
 };
 
-/// All servers say that "web" holds the lock x.
+/// A fixture in which "web" holds the lock x on all servers.
 template <std::size_t servers>
 struct held_by_web : with_servers<servers> {
     held_by_web() { this->t.set("lock:x", token_of("web")); }

@@ -1,4 +1,4 @@
-// redlock top, driven from outside.
+// redlock top, as a program, on real servers.
 
 #include "cli/terminal.hpp"
 #include "cli/view/tool.hpp"
@@ -16,7 +16,7 @@ constexpr char own_screen[] = "\033[?25h\033[?1049l";
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(top_once_tells_of_nodes_locks_and_waiters, with_servers<3>)
+BOOST_FIXTURE_TEST_CASE(top_once_prints_nodes_locks_and_waiters, with_servers<3>)
 {
     auto const holder = t.hold({"jobs", "--owner", "web-3:1"});
     auto const reader = t.hold({"report", "--shared"});
@@ -25,7 +25,7 @@ BOOST_FIXTURE_TEST_CASE(top_once_tells_of_nodes_locks_and_waiters, with_servers<
     BOOST_TEST(comes_true([&] { return t[0].ask({"HLEN", "lock:jobs:=wanted:{lock:jobs}"}) == "1"; }));
 
     auto const told = t.run({"top", "--once", "-o", "json"}).json();
-    auto const people = t.run({"top"});  // its output is a pipe
+    auto const people = t.run({"top"});  // the output is a pipe, so it runs once
 
     BOOST_TEST(told.at("schema") == 1);
     BOOST_TEST_REQUIRE(told.at("nodes").as_array().size() == 3u);
@@ -36,7 +36,7 @@ BOOST_FIXTURE_TEST_CASE(top_once_tells_of_nodes_locks_and_waiters, with_servers<
     BOOST_TEST(told.at("locks")
                == (boost::json::value{{"held", 1}, {"shared", 1}, {"foreign", 0}, {"partial", 1}, {"unknown", 0}}));
     BOOST_TEST(told.at("waiting") == 1);
-    BOOST_TEST(told.at("first").at(0).at("key") == "jobs", "who is waited for comes first");
+    BOOST_TEST(told.at("first").at(0).at("key") == "jobs", "the lock with waiters must be first");
     BOOST_TEST(told.at("first").at(0).at("waiting") == 1);
     BOOST_TEST(told.at("new_per_second").is_null());
     BOOST_TEST(people.status == 0);
@@ -45,7 +45,7 @@ BOOST_FIXTURE_TEST_CASE(top_once_tells_of_nodes_locks_and_waiters, with_servers<
     BOOST_TEST(!has(people.out, "\033"));
 }
 
-BOOST_FIXTURE_TEST_CASE(top_with_rows_shows_only_so_many_locks, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(top_with_rows_limits_the_number_of_locks, with_servers<1>)
 {
     for (int i = 0; i < 20; ++i)
         t.set("lock:" + std::to_string(i), token_of("web"));
@@ -71,7 +71,7 @@ BOOST_FIXTURE_TEST_CASE(top_with_a_majority_down_ends_with_69, held_by_web<3>)
     BOOST_TEST(t.run({"top"}).status == 69);
 }
 
-BOOST_FIXTURE_TEST_CASE(top_shows_a_node_that_hangs_as_down_and_asks_it_once, with_servers<3>)
+BOOST_FIXTURE_TEST_CASE(top_with_a_hanging_node_shows_it_as_down_and_asks_it_once, with_servers<3>)
 {
     t[2].pause();
     auto const o = t.run({"top", "--connect-timeout", "1s"});
@@ -81,7 +81,7 @@ BOOST_FIXTURE_TEST_CASE(top_shows_a_node_that_hangs_as_down_and_asks_it_once, wi
     BOOST_TEST(has(t[2].ask({"INFO", "commandstats"}), "cmdstat_hello:calls=1,"), "it was asked again");
 }
 
-BOOST_FIXTURE_TEST_CASE(top_asks_a_node_that_has_hung_again_at_the_next_look, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(top_asks_a_hanging_node_again_at_the_next_snapshot, with_servers<1>)
 {
     terminal screen({REDLOCK_TOOL, "top", "--interval", "100ms", "--node-timeout", "1500ms"}, t.environment());
     BOOST_TEST(screen.shows("  up  "));
@@ -94,12 +94,12 @@ BOOST_FIXTURE_TEST_CASE(top_asks_a_node_that_has_hung_again_at_the_next_look, wi
     BOOST_TEST(screen.end_by("q") == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(top_counts_the_commands_of_others_and_not_its_own, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(top_counts_only_the_commands_of_other_clients, with_servers<1>)
 {
     t.ask({"EVAL", "for i = 1, 2000 do redis.call('SET', 'lock:' .. i, ARGV[1], 'PX', 3600000) end return 1", "0",
            token_of("web")});
     terminal screen({REDLOCK_TOOL, "top", "--interval", "100ms"}, t.environment());
-    BOOST_TEST(screen.shows("2000/2000  -"));  // the first look has nothing to compare with
+    BOOST_TEST(screen.shows("2000/2000  -"));  // the first snapshot has no previous one to compare with
 
     BOOST_TEST(screen.shows("2000/2000  0.0/s"));
     t.ask({"EVAL", "for i = 1, 2000 do redis.call('GET', 'lock:' .. i) end return 1", "0"});
@@ -124,8 +124,8 @@ BOOST_FIXTURE_TEST_CASE(top_on_a_terminal_redraws_until_q, with_servers<1>)
     BOOST_TEST(screen.shows("late comer"));
     BOOST_TEST(screen.shows("0.0/s new"), screen.shown);
     BOOST_TEST(screen.end_by("xq") == 0);
-    BOOST_TEST(screen.shown.ends_with(own_screen), "the terminal is not as it was");
-    BOOST_TEST(!has(screen.shown, "\033[2J"), "to clear the screen flickers");
+    BOOST_TEST(screen.shown.ends_with(own_screen), "the terminal is not restored");
+    BOOST_TEST(!has(screen.shown, "\033[2J"), "the screen must not be cleared: it would flicker");
 }
 
 BOOST_FIXTURE_TEST_CASE(top_after_a_signal_restores_the_terminal, with_servers<1>)
@@ -143,7 +143,7 @@ BOOST_FIXTURE_TEST_CASE(top_after_a_signal_restores_the_terminal, with_servers<1
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(top_on_a_hanging_server_ends_at_once_after_q, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(top_on_a_hanging_server_ends_immediately_after_q, with_servers<1>)
 {
     terminal screen({REDLOCK_TOOL, "top", "--interval", "100ms", "--connect-timeout", "60s"}, t.environment());
     BOOST_TEST(screen.shows("locks: "));

@@ -1,4 +1,4 @@
-// What redlock says about itself: help, version, completions and manual pages.
+// The help, version, completions and manual pages of redlock.
 
 #include "cli/view/tool.hpp"
 
@@ -11,11 +11,11 @@
 
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(words)
+BOOST_AUTO_TEST_SUITE(help_and_manual)
 
 namespace {
 
-// Without a server, and without a line about one.
+// Runs the tool without servers.
 tool_run say(std::vector<std::string> const& arguments, std::string const& redirections = "")
 {
     return tool(0).run(arguments, {}, redirections);
@@ -27,7 +27,7 @@ std::vector<std::string> words_of(std::string const& text)
     return {std::istream_iterator<std::string>(stream), {}};
 }
 
-// All commands that the help lists.
+// The commands that the help lists.
 std::vector<std::string> commands()
 {
     std::vector<std::string> all;
@@ -45,7 +45,7 @@ std::string kept(redlock::testbed::temporary_folder const& folder, std::string c
     return folder.path + "/" + name;
 }
 
-// What a program of the system says to this, if it is there. @return its exit status
+// Runs a program of the system. @param said  its output @return its exit status
 int run_program(std::vector<std::string> const& words, std::string& said)
 {
     redlock::testbed::process p(words, {.piped = true});
@@ -59,7 +59,7 @@ bool is_installed(std::string const& program)
     return run_program({"/bin/sh", "-c", "command -v " + program}, said) == 0;
 }
 
-// What bash would offer for the last of these words.
+// The completions that bash offers for the last word.
 std::vector<std::string> completed(std::string const& script, std::vector<std::string> const& words)
 {
     std::string line = "source " + script + "; COMP_WORDS=(";
@@ -73,7 +73,7 @@ std::vector<std::string> completed(std::string const& script, std::vector<std::s
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(help_lists_all_commands_and_each_has_its_own)
+BOOST_AUTO_TEST_CASE(help_lists_all_commands_and_each_command_has_help)
 {
     auto const all = commands();
     BOOST_TEST(all.size() >= 8u);
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(completion_for_bash_offers_commands_options_and_choices)
                boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(completion_of_run_offers_commands_behind_the_key)
+BOOST_AUTO_TEST_CASE(completion_of_run_offers_programs_after_the_key)
 {
     redlock::testbed::temporary_folder const folder;
     auto const script = kept(folder, "redlock.bash", say({"completion", "bash"}).out);
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(completion_of_run_offers_commands_behind_the_key)
                boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(completion_for_zsh_and_fish_is_understood)
+BOOST_AUTO_TEST_CASE(completion_for_zsh_and_fish_is_valid_in_the_shell)
 {
     redlock::testbed::temporary_folder const folder;
     for (std::string const shell : {"zsh", "fish"}) {
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(man_has_a_valid_page_for_each_command)
     }
 }
 
-BOOST_AUTO_TEST_CASE(man_says_what_the_help_says)
+BOOST_AUTO_TEST_CASE(man_has_the_options_and_statuses_of_the_help)
 {
     auto const page = say({"man", "status"}).out;
     auto const all = say({"man"}).out;
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(man_says_what_the_help_says)
         BOOST_TEST(has(all, "redlock\\-" + command), command);
 }
 
-BOOST_AUTO_TEST_CASE(version_completion_and_man_with_broken_settings_succeed)
+BOOST_AUTO_TEST_CASE(version_completion_and_man_with_invalid_settings_succeed)
 {
     for (std::vector<std::string> const& words :
          {std::vector<std::string>{"version"}, {"completion", "zsh"}, {"man"}, {"man", "run"}}) {

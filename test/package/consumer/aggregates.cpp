@@ -1,4 +1,4 @@
-// A strict compiler, and users who name what they set and nothing else.
+// Designated initialisers of some members compile without warnings about the missing ones.
 
 #include <redlock.hpp>
 
@@ -7,7 +7,7 @@ using namespace std::chrono_literals;
 extern redlock::config const by_nodes{.nodes = {"redis://10.0.0.1"}};
 extern redlock::config const by_log{.nodes = {"a"}, .log = redlock::log_to_stderr};
 extern redlock::tls_options const tls{.ca_file = "ca.pem"};
-extern redlock::acquire_options const patient{.ttl = 5s, .wait = 2s};
+extern redlock::acquire_options const waiting{.ttl = 5s, .wait = 2s};
 extern redlock::acquire_options const renewed{.renew = redlock::renewal::automatic};
 extern redlock::lock_ticket const left{.resources = "stock", .token = "t"};
 extern redlock::elect_options const rarely{.lock = {.ttl = 5s}, .at_least = 5s};
@@ -18,6 +18,6 @@ extern redlock::node_lock_info const info{.name = "a", .locked = true};
 extern redlock::lock_info const lock{.resource = "stock", .nodes = {info}};
 extern redlock::node_stats const counters{.name = "a"};
 extern redlock::lock_stats const locks{.acquired = 1};
-extern redlock::stats const all{};  // it has a base, which no designated initialiser can name
+extern redlock::stats const all{};  // designated initialisers cannot name its base class
 extern redlock::node_reply const reply{.vote = redlock::vote::granted};
 extern redlock::server_identity const identity{.durable = false};

@@ -28,7 +28,7 @@ int main()
             std::rethrow_exception(e);
     });
     context.run();
-    // A node of the real kind links, too.
+    // A program with Redis nodes over TLS links, too.
     redlock::lock_manager real(context, {.nodes = {"rediss://localhost:1"}});
     return held ? 0 : 1;
 }

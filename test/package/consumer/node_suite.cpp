@@ -1,4 +1,4 @@
-// What others need to test nodes of their own is installed, too.
+// The installed package includes the suite for tests of nodes that users write.
 
 #include <redlock/testing/node_suite.hpp>
 

@@ -1,4 +1,4 @@
-// Locks in another store: a component that is linked by who names it.
+// A program with locks in PostgreSQL links the component redlock::postgresql.
 
 #include <redlock.hpp>
 #include <redlock/postgresql.hpp>
@@ -14,7 +14,7 @@ int main()
                                           .stores = {redlock::postgresql({.table = "app_locks"})}});
     bool refused = false;
     locks.async_acquire("stock", [&](redlock::error_code ec, redlock::lock held) {
-        refused = ec == redlock::errc::no_quorum && !held.held();  // nobody is there
+        refused = ec == redlock::errc::no_quorum && !held.held();  // no server listens on this port
         locks.async_shutdown([](redlock::error_code) {});
     });
     context.run();

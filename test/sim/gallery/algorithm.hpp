@@ -7,32 +7,32 @@
 
 namespace redlock::sim::gallery {
 
-/// What is locked, for how long if nobody gives it back, and how long one waits for it.
+/// The lock's key, its ttl, and the longest wait for it.
 inline constexpr char const key[] = "stock";
 inline constexpr std::chrono::milliseconds ttl = 1s;
 inline constexpr std::chrono::milliseconds wait = 2s;
 
-/// A way to lock, as people write it. One object for each user, who calls one function after the other.
+/// A way to lock, as people write it. Each user has its own object, and calls one function after the other.
 class algorithm {
 public:
     explicit algorithm(computer& c) : computer_(c) {}
     virtual ~algorithm() = default;
 
-    /// @return whether the caller has the lock, after a while
+    /// Tries for a while. @return whether the caller has the lock
     virtual task<bool> lock() = 0;
     virtual task<void> unlock() = 0;
 
-    /// Whether the lock is valid still, as far as the caller can know. Nothing: there is no way to ask.
+    /// Whether the lock is still valid, as far as the caller can know. Empty: the algorithm has no check.
     virtual std::optional<bool> held() { return std::nullopt; }
 
-    /// What the protected resource orders holders by; zero: nothing.
+    /// The number by which the protected resource orders holders; zero: none.
     virtual std::uint64_t fencing_token() const { return 0; }
 
 protected:
     computer& computer_;
 };
 
-/// Tries again and again.
+/// An algorithm that tries again and again.
 class polling : public algorithm {
 public:
     using algorithm::algorithm;

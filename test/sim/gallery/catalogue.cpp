@@ -28,7 +28,7 @@ std::unique_ptr<algorithm> make(computer& c)
     return std::make_unique<Algorithm>(c);
 }
 
-// On one Redis server, oldest first.
+// Algorithms for one Redis server, the oldest first.
 
 class setnx_then_expire final : public polling {
 public:
@@ -57,7 +57,7 @@ public:
     task<void> unlock() override { co_await computer_.ask(0, "DEL", key); }
 };
 
-/// The value is when the lock is over, by the clock of who set it.
+/// The value is the time when the lock ends, by the clock of the client that set it.
 class setnx_and_getset final : public polling {
 public:
     using polling::polling;
@@ -77,7 +77,7 @@ public:
 
     task<void> unlock() override
     {
-        if (computer_.time_of_day() < over_)  // otherwise it is somebody else's
+        if (computer_.time_of_day() < over_)  // otherwise another client may hold it
             co_await computer_.ask(0, "DEL", key);
     }
 
@@ -91,7 +91,7 @@ private:
     std::chrono::milliseconds over_{};
 };
 
-/// The same as one step.
+/// Like @ref setnx_and_getset, in one step.
 class timestamp_script final : public polling {
 public:
     using polling::polling;
@@ -129,7 +129,7 @@ private:
     std::string token_;
 };
 
-// In a database, and in ZooKeeper.
+// Algorithms for a database, and for ZooKeeper.
 
 class row_by_clients_clock final : public polling {
 public:
@@ -165,7 +165,7 @@ private:
     std::string owner_;
 };
 
-/// An ephemeral node: it is there while its session is, which the client keeps alive in the background.
+/// An ephemeral node: it exists while its session does. The client keeps the session alive in the background.
 class ephemeral_node final : public polling {
 public:
     using polling::polling;
@@ -197,9 +197,9 @@ private:
     std::string session_;
 };
 
-// Redlock: https://redis.io/docs/latest/develop/use/patterns/distributed-locks, and what becomes of it.
+// Redlock (https://redis.io/docs/latest/develop/use/patterns/distributed-locks), and its variants.
 
-/// One server after the other, as published.
+/// Asks one server after the other, as published.
 class redlock_as_published : public polling {
 public:
     using polling::polling;
@@ -211,7 +211,7 @@ public:
         std::size_t granted = 0;
         for (std::size_t i = 0; i < computer_.servers(); ++i)
             granted += co_await set(i);
-        valid_until_ = count_from(begun) + ttl - ttl / 100 - 2ms;  // less what clocks may drift apart
+        valid_until_ = count_from(begun) + ttl - ttl / 100 - 2ms;  // minus the drift of clocks
         if (granted > computer_.servers() / 2 && computer_.now() < valid_until_)
             co_return true;
         co_await unlock();
@@ -221,7 +221,7 @@ public:
     task<void> unlock() override
     {
         for (std::size_t i = 0; i < computer_.servers(); ++i)
-            co_await computer_.ask_within(patience(), i, "EVAL", delete_if_equal, 1, key, token_);
+            co_await computer_.ask_within(timeout(), i, "EVAL", delete_if_equal, 1, key, token_);
     }
 
     std::optional<bool> held() override { return computer_.now() < valid_until_; }
@@ -229,25 +229,25 @@ public:
 private:
     task<bool> set(std::size_t i)
     {
-        co_return co_await computer_.ask_within(patience(), i, "SET", key, token_, "NX", "PX", ttl / 1ms) == "OK";
+        co_return co_await computer_.ask_within(timeout(), i, "SET", key, token_, "NX", "PX", ttl / 1ms) == "OK";
     }
 
     clock::duration pause() override { return computer_.any_up_to(200ms); }
 
-    virtual clock::duration patience() { return 50ms; }
+    virtual clock::duration timeout() { return 50ms; }
     virtual clock::time_point count_from(clock::time_point begun) { return begun; }
 
     std::string token_;
     clock::time_point valid_until_{};
 };
 
-/// As some are that wait for each server for as long as that takes.
+/// A variant that waits for each server without a timeout.
 class redlock_without_timeout final : public redlock_as_published {
 public:
     using redlock_as_published::redlock_as_published;
 
 private:
-    clock::duration patience() override { return clock::duration::max(); }
+    clock::duration timeout() override { return clock::duration::max(); }
 };
 
 class redlock_from_last_reply final : public redlock_as_published {

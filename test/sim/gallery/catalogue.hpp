@@ -10,14 +10,14 @@
 
 namespace redlock::sim::gallery {
 
-/// When two may be in the critical section at once.
+/// When two clients may be in the critical section at once.
 enum class promise {
     none,
-    unless_paused,  ///< only if a holder stands still between its look at the lock and what follows, or clocks jump
+    unless_paused,  ///< only if a holder is paused between its check and its step, or if clocks jump
     always,         ///< never
 };
 
-/// An algorithm, on how many servers of which kind.
+/// An algorithm, and how many servers of which kind it uses.
 struct exhibit {
     std::string_view name;
     std::size_t servers = 1;
@@ -27,7 +27,7 @@ struct exhibit {
     std::unique_ptr<algorithm> (*make)(computer&);
 };
 
-/// Those whose names hold @p words, the simplest first.
+/// The algorithms whose names contain @p words, the simplest first.
 std::vector<exhibit> catalogue(std::string_view words);
 
 }  // namespace redlock::sim::gallery

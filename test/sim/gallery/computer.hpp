@@ -36,9 +36,8 @@ using namespace std::chrono_literals;
 template <class T>
 using task = asio::awaitable<T>;
 
-/** All that an algorithm of the gallery has of the world: servers that answer or do not, clocks of its own, chance.
-
-    Its process may stand still whenever it waits or looks at a clock.
+/** All that an algorithm of the gallery has: servers that may answer, clocks of its own, and random numbers. Its
+    process may be paused whenever it waits or reads a clock.
 */
 class computer {
 public:
@@ -53,23 +52,23 @@ public:
 
     std::size_t servers() const noexcept { return channels_.size(); }
 
-    /// Sends a command to a server and waits for the answer, for as long as that takes.
-    /// @return what redis-cli prints: `OK`, `1`, a value, `(nil)`; empty: an error, or no answer, and what was sent may
-    /// be carried out still
+    /// Sends a command to a server, and waits for the answer without a limit.
+    /// @return what redis-cli prints: `OK`, `1`, a value, `(nil)`. Empty: an error, or no answer, and the server may
+    /// still carry out the command.
     template <class... Words>
     task<std::string> ask(std::size_t server, Words... words)
     {
         return ask_words(server, clock::duration::max(), command{fmt::format("{}", words)...});
     }
 
-    /// The same, for no longer than @p patience; then the connection is given up.
+    /// Like @ref ask, but waits for at most @p timeout; then it gives up the connection.
     template <class... Words>
-    task<std::string> ask_within(clock::duration patience, std::size_t server, Words... words)
+    task<std::string> ask_within(clock::duration timeout, std::size_t server, Words... words)
     {
-        return ask_words(server, patience, command{fmt::format("{}", words)...});
+        return ask_words(server, timeout, command{fmt::format("{}", words)...});
     }
 
-    /// Counts from its boot.
+    /// The time since boot, by its clock.
     clock::time_point now()
     {
         process_.may_stall();
@@ -78,7 +77,7 @@ public:
         return t;
     }
 
-    /// Since 1970, as far as it knows.
+    /// The time since 1970, by its clock.
     std::chrono::milliseconds time_of_day()
     {
         process_.may_stall();
@@ -96,13 +95,13 @@ public:
 
     clock::duration any_up_to(clock::duration d) { return world_.random.between(0ms, d); }
 
-    /// Never the same twice.
+    /// A text that is never returned twice.
     std::string unique() { return fmt::format("{}#{}", name_, ++last_unique_); }
 
-    /// For the history.
+    /// Writes a line of the history.
     void tell(std::string_view what) { world_.tell("{} {}", name_, what); }
 
-    /// Goes on beside everything else, until it returns.
+    /// Runs beside everything else, until it returns.
     void start(std::function<task<void>()> what)
     {
         asio::co_spawn(process_.executor(), std::move(what), [](std::exception_ptr e) {
@@ -116,10 +115,10 @@ private:
 
     static constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
-    /// What somebody waits for. The wire does not keep it: who waits may have ended.
+    /// An answer that somebody waits for. The wire does not keep it, because its caller may have ended.
     struct exchange {
         timer over;
-        std::optional<std::string> answer{};  ///< empty: there will be none
+        std::optional<std::string> answer{};  ///< an empty text: there will be none
 
         void end(std::string with)
         {
@@ -128,20 +127,20 @@ private:
         }
     };
 
-    /// The connection to one server, made when it is needed.
+    /// The connection to one server. It is made when it is needed.
     class channel final : wire::owner {
     public:
         channel(world& w, computer& c, server& s) : world_(w), computer_(c), server_(s) { renew(); }
 
         ~channel() { wire_->leave(); }
 
-        task<std::string> ask(clock::duration patience, command words)
+        task<std::string> ask(clock::duration timeout, command words)
         {
             auto const e = std::make_shared<exchange>(exchange{timer(computer_.process_.executor())});
-            if (patience == clock::duration::max())
+            if (timeout == clock::duration::max())
                 e->over.expires_at(clock::time_point::max());
             else
-                e->over.expires_after(patience);
+                e->over.expires_after(timeout);
             waiting_.push_back({std::move(words), e});
             if (state_ == state::closed) {
                 state_ = state::opening;
@@ -151,7 +150,7 @@ private:
             if (!e->answer)
                 co_await e->over.async_wait(as_result);
             if (!e->answer) {
-                world_.tell("{} waits no longer for {}", computer_.name(), server_.name);
+                world_.tell("{} stops waiting for {}", computer_.name(), server_.name);
                 give_up();
             }
             co_return e->answer.value_or("");
@@ -172,7 +171,7 @@ private:
             state_ = state::closed;
         }
 
-        // What is under way may arrive all the same.
+        // Requests under way may still arrive.
         void give_up()
         {
             auto const before = wire_;
@@ -239,9 +238,9 @@ private:
         std::vector<request> waiting_;
     };
 
-    task<std::string> ask_words(std::size_t server, clock::duration patience, command words)
+    task<std::string> ask_words(std::size_t server, clock::duration timeout, command words)
     {
-        return channels_[server]->ask(patience, std::move(words));
+        return channels_[server]->ask(timeout, std::move(words));
     }
 
     world& world_;

@@ -11,25 +11,24 @@
 
 namespace redlock::sim::gallery {
 
-/// What one holder of the lock does while it has it.
+/// The work of one holder of the lock.
 struct visit {
     std::string who;
     std::string process;
     std::uint64_t token = 0;  ///< zero: none
-    bool touched = false;     ///< what the lock protects
-    bool paused = false;      ///< between its look at the lock and a touch that followed
+    bool touched = false;     ///< has touched what the lock protects
+    bool paused = false;      ///< was paused between its check of the lock and a touch
 };
 
-/** What the lock protects, and the judge of who was there at once, by the time of the world.
-
-    A visit lasts from its first touch to its last: if another one's comes between two of them, both were there.
+/** The resource that the lock protects. It checks, in true time, whether two visits happen at once. A visit lasts from
+    its first touch to its last, and no other visit may touch in between.
 */
 class critical_section {
 public:
-    /// @p broken: called with who is there still, and who came between
+    /// @p broken is called with the visit that is still there, and the one that came between.
     explicit critical_section(std::function<void(visit const&, visit const&)> broken) : broken_(std::move(broken)) {}
 
-    /// @return whether it was let in: not with a lower fencing token than another had
+    /// @return whether it was let in: its fencing token must not be lower than an earlier one
     bool touch(std::shared_ptr<visit> const& v)
     {
         if (v->token > 0 && v->token < highest_token_)

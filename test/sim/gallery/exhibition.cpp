@@ -34,7 +34,7 @@ std::vector<kind> const kinds{
     {"clocks", {"clocks"}},
 };
 
-/// Clients' clocks are set by a server of time, except where clocks are what is wrong.
+/// A time server sets the clients' clocks, except in worlds with wrong clocks.
 profile conditions_of(std::string_view name)
 {
     auto p = *find_profile(name);
@@ -42,7 +42,7 @@ profile conditions_of(std::string_view name)
     return p;
 }
 
-/// How exclusion was broken once. The fewer had to go wrong for it, the more it tells.
+/// How exclusion was broken once. The fewer faults it takes, the more a story tells.
 struct story {
     std::string where{};
     std::vector<std::string> lines{};
@@ -65,14 +65,14 @@ story tell(profile const& p, std::uint64_t seed, std::vector<std::string> lines)
     return {fmt::format("{}, seed {}", p.name, seed), std::move(lines), !p.exclusive, stood_still};
 }
 
-/// How one algorithm did in all worlds.
+/// The results of one algorithm in all worlds.
 struct record {
     exhibit what;
     std::size_t worlds = 0;
-    std::vector<std::size_t> broken = std::vector<std::size_t>(kinds.size());  ///< worlds, by kind
+    std::vector<std::size_t> broken = std::vector<std::size_t>(kinds.size());  ///< worlds with two holders, by kind
     std::size_t broken_unpaused = 0, broken_against_promise = 0;
     std::size_t deadlocked = 0, left_keys = 0;
-    std::size_t first_broken = 0;                                   ///< the number of the world; 0: none
+    std::size_t first_broken = 0;                                   ///< the first world that broke it; 0: none
     std::vector<story> stories = std::vector<story>(kinds.size());  ///< by kind
     std::string violation{};
     double rate = 0, rate_with_one_stopped = 0, least_share = 0;
@@ -108,7 +108,7 @@ void note(record& r, std::size_t kind, profile const& p, std::uint64_t seed, ver
         r.first_broken = r.worlds;
 }
 
-// Kinds take turns, so that what only one of them shows is met early.
+// The kinds take turns, so that a fault that only one of them shows is found early.
 void try_for_safety(record& r, plan const& wanted)
 {
     for (std::uint64_t seed = wanted.first; seed < wanted.first + wanted.seeds; ++seed) {
@@ -149,8 +149,8 @@ std::string row(record const& r)
                          r.rate, r.least_share, cost);
 }
 
-/// @return whether the page $REDLOCK_STATED_IN says the same; what it says of the library is its own: every change
-/// moves that a little
+/// @return whether the page $REDLOCK_STATED_IN says the same. The library's own lines are not compared, because every
+/// change to the library moves them a little.
 bool print_table(std::span<record const> all, plan const& wanted)
 {
     fmt::print("{:<32}", "two at once, in worlds that are");
@@ -177,7 +177,7 @@ void print(story const& s)
         fmt::print("{}\n", line);
 }
 
-/// Of each algorithm the one that tells most, or one of each kind.
+/// Prints, for each algorithm, the story that tells most, or one of each kind.
 void print_stories(std::span<record const> all, bool of_each_kind)
 {
     for (auto const& r : all) {

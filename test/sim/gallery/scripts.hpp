@@ -2,17 +2,17 @@
 
 #include <string_view>
 
-// What the algorithms send to their servers as a text. The simulated servers know each by its text and do what it says.
+// The texts that the algorithms send to their servers. The simulated servers recognise each text and do what it says.
 namespace redlock::sim::gallery {
 
-/// KEYS: the lock. ARGV: the own value.
+/// KEYS: the lock. ARGV: the client's value.
 inline constexpr std::string_view delete_if_equal = R"(
 if redis.call("get", KEYS[1]) == ARGV[1] then
     return redis.call("del", KEYS[1])
 end
 return 0)";
 
-/// KEYS: the lock. ARGV: the time, and when the lock is to be over.
+/// KEYS: the lock. ARGV: the time now, and the time when the lock ends.
 inline constexpr std::string_view take_if_over = R"(
 local over = redis.call("get", KEYS[1])
 if not over or tonumber(over) < tonumber(ARGV[1]) then
@@ -21,12 +21,12 @@ if not over or tonumber(over) < tonumber(ARGV[1]) then
 end
 return 0)";
 
-/// $1 the lock, $2 the owner, $3 the time, $4 when it is to be over, both of the client's clock.
+/// $1 the lock, $2 the owner, $3 the time now, $4 the time when the lock ends, both by the client's clock.
 inline constexpr std::string_view take_row_by_clients_clock = R"(
 INSERT INTO locks (name, owner, over) VALUES ($1, $2, $4)
 ON CONFLICT (name) DO UPDATE SET owner = $2, over = $4 WHERE locks.over < $3)";
 
-/// $1 the lock, $2 the owner, $3 for how many milliseconds.
+/// $1 the lock, $2 the owner, $3 the ttl in milliseconds.
 inline constexpr std::string_view take_row_by_servers_clock = R"(
 INSERT INTO locks (name, owner, over) VALUES ($1, $2, now() + $3)
 ON CONFLICT (name) DO UPDATE SET owner = $2, over = now() + $3 WHERE locks.over < now())";

@@ -73,7 +73,7 @@ std::string redis(server& s, command const& c)
     return evaluate(s, c);
 }
 
-// A table: the value of a key is its owner and when it is over.
+// A table. The value of a key is its owner, and the time when it ends.
 
 std::string take_row(server& s, command const& c, std::int64_t now, std::int64_t over)
 {
@@ -96,7 +96,7 @@ std::string sql(server& s, command const& c)
     return is_owner ? fmt::format("DELETE {}", s.keys.entries.erase(c[1])) : "DELETE 0";
 }
 
-// Ephemeral nodes: the value of a key is its session, the time of which is that of the key.
+// Ephemeral nodes. The value of a key is its session, and the key lasts as long as the session.
 
 std::string ephemeral(server& s, command const& c)
 {
@@ -176,7 +176,7 @@ public:
     }
 
 private:
-    // What is confirmed is sent a little later.
+    // Confirmed writes reach the replica a little later.
     void replicate()
     {
         world().after(world().random.spread(1ms, 200ms), [this] {

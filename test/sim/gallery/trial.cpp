@@ -18,13 +18,13 @@ namespace redlock::sim::gallery {
 
 namespace {
 
-constexpr auto quiet_time = 10s;      // in which what has restarted takes part again, and whoever can has the lock once
-                                      // more
-constexpr auto time_to_expire = 12s;  // when nobody is alive any more; longer than a clock was ever set back
+// Time in which restarted servers take part again, and each client that can gets the lock once more.
+constexpr auto quiet_time = 10s;
+constexpr auto time_to_expire = 12s;  // after all clients have died; longer than a clock is ever set back
 
-/// Of a history what concerns two visits, each since the attempt by which it got the lock: what the visitors did, what
-/// befell their processes and the servers, and who of the others deleted or overwrote something without a look at whose
-/// it was.
+/// Extracts from a history what concerns two visits, each since the attempt by which it got the lock. It keeps what the
+/// visitors did, and what happened to their processes and the servers. It also keeps the commands of other clients that
+/// deleted or overwrote a key without comparing its owner.
 class extract {
 public:
     extract(visit const& there, visit const& between) : there_(there), between_(between) {}
@@ -60,8 +60,8 @@ private:
         };
         auto const has_it = last(v.who + " has the lock", all.size());
         auto const tries = last(v.who + " tries", has_it);
-        return tries > last(v.who + " is done", has_it) ? tries : has_it - 1;  // where an attempt is not told of, it
-                                                                               // begins with its success
+        // An attempt that is not in the history begins with its success.
+        return tries > last(v.who + " is done", has_it) ? tries : has_it - 1;
     }
 
     static bool concerns(std::string const& line, visit const& v)

@@ -10,22 +10,22 @@
 
 namespace redlock::sim::gallery {
 
-/// What became of one algorithm in one world.
+/// The result of one algorithm in one world.
 struct verdict {
-    bool broken = false;           ///< two were in the critical section at once
-    bool broken_unpaused = false;  ///< also when nobody had stood still between a look at the lock and a touch
-    bool deadlocked = false;       ///< long after all faults nobody could have it
-    bool left_keys = false;        ///< when all have died, for longer than any lock lasts
-    std::size_t visits = 0;        ///< as long as there were faults
-    double least_share = 0;        ///< of the visits the visitor with the fewest had, times the number of visitors
-    std::vector<std::string> history{};  ///< of how it was broken first
-    std::string violation{};             ///< of what the library promises beyond exclusion
+    bool broken = false;                 ///< two holders were in the critical section at once
+    bool broken_unpaused = false;        ///< also without a pause between a check of the lock and a touch
+    bool deadlocked = false;             ///< long after all faults, nobody could get the lock
+    bool left_keys = false;              ///< keys were left after all clients had died and any lock had expired
+    std::size_t visits = 0;              ///< while there were faults
+    double least_share = 0;              ///< the fewest visits of a visitor, divided by the average
+    std::vector<std::string> history{};  ///< how it was broken first
+    std::string violation{};             ///< a broken promise of the library, other than exclusion
 };
 
-/// As long as its faults last, a world that no lock needs to fear.
+/// The conditions of a trial.
 struct conditions {
     profile faults;
-    bool brief = false;        ///< visits are as short as can be
+    bool brief = false;        ///< visits are as short as possible
     bool one_stopped = false;  ///< the first server answers nobody
 };
 

@@ -12,14 +12,14 @@
 
 namespace redlock::sim::gallery {
 
-/// What all visitors of a world share.
+/// The state that all visitors of a world share.
 struct premises {
     critical_section section;
-    bool brief = false;                           ///< visits are as short as can be: what counts is the lock
-    std::map<std::string, std::size_t> visits{};  ///< by visitor, of all its lives
+    bool brief = false;                           ///< visits are as short as possible, to measure the lock
+    std::map<std::string, std::size_t> visits{};  ///< by visitor, over all its lives
 };
 
-/// A user of an algorithm: locks, works, unlocks; over and over.
+/// A user of an algorithm: it locks, works and unlocks, again and again.
 class visitor {
 public:
     visitor(world& w, process& p, std::size_t number, exhibit const& e, premises& shared)
@@ -52,7 +52,7 @@ public:
     }
 
 private:
-    // Mostly it is short. Who can ask whether the lock is valid relies on that, now and then, for as long as it is.
+    // Mostly the work is short. Sometimes a visitor that can check the lock works for as long as the lock is valid.
     task<void> work(std::shared_ptr<visit> v)
     {
         auto& random = world_.random;

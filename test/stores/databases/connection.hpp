@@ -16,7 +16,7 @@
 
 namespace redlock::test {
 
-/// One connection by itself, with an owner who waits for what it wants to know.
+/// A session without a node. Its functions wait for the answers.
 struct connection final : stores::kit::session::owner {
     explicit connection(std::string const& url, bool welcome = true)
         : is_welcome(welcome), link(this_store::make_session(context.get_executor(), url, *this))
@@ -36,10 +36,10 @@ struct connection final : stores::kit::session::owner {
         }
     }
 
-    /// What the server says of itself.
+    /// The server's answers at the beginning of the connection.
     stores::kit::introduction const& said() const { return link->server(); }
 
-    /// Whether the server would remember.
+    /// Whether the server would keep its changes after a crash.
     bool is_durable()
     {
         std::optional<bool> told;
@@ -48,7 +48,7 @@ struct connection final : stores::kit::session::owner {
         return *told;
     }
 
-    /// Ends an earlier connection: asks again until it is known to be gone.
+    /// Ends the backend of an earlier connection, and asks until it is gone.
     void end(stores::kit::backend const& earlier)
     {
         for (bool gone = false, asked = false; !gone; asked = false) {

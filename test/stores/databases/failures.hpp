@@ -14,8 +14,7 @@ inline std::string address_of(this_store::server const& s, std::string const& us
     return this_store::url_at(s.port(), user, rest);
 }
 
-/// A database loses its tables while locks may be held.
-/// A manager that comes afterwards is quarantined, and so is one that was connected.
+/// Checks quarantines after a database loses its tables: for a manager that was connected, and for a new one.
 inline void check_quarantine_after(real_servers& r, config const& settings, std::function<void()> const& lose_tables)
 {
     lock_manager connected(r.context, settings);
@@ -34,7 +33,7 @@ inline void check_quarantine_after(real_servers& r, config const& settings, std:
     }
 }
 
-/// Somebody without rights is told what grants them, until they are enough.
+/// Starts as a user without permissions, and executes the GRANT of each error message until an acquisition succeeds.
 inline void check_grants(real_servers& r, this_store::server const& s, std::string const& url)
 {
     auto tried = r.attempt(on(url));
@@ -50,7 +49,7 @@ inline void check_grants(real_servers& r, this_store::server const& s, std::stri
     BOOST_TEST(!tried.ec, tried.report.message);
 }
 
-/// The rights of this user are enough for whatever a manager does.
+/// Checks that the permissions of this user are enough for all operations of a manager.
 inline void check_rights(real_servers& r, std::string const& url)
 {
     lock_manager locks(r.context, on(url, {.fencing = true}));
@@ -59,7 +58,7 @@ inline void check_rights(real_servers& r, std::string const& url)
     BOOST_TEST(!r.extend(won.held, 20s));
     BOOST_TEST((r.acquire(locks, "stock", {.ttl = 20s, .wait = 50ms}).ec == errc::contended));
     BOOST_TEST(!r.release(won.held));
-    // Who gave up above may still wish for it a moment longer.
+    // The server may still remember the denied acquisition above, so this one waits.
     auto shared = r.acquire(locks, "stock", {.ttl = 20s, .wait = 20s, .mode = mode::shared});
     BOOST_TEST(!shared.ec, shared.report.message);
     BOOST_TEST(!r.release(shared.held));

@@ -1,4 +1,4 @@
-// What a database does to its users, and what these are told.
+// Databases that die, hang, or lose their tables or settings.
 
 #include "stores/databases/failures.hpp"
 #include "support/quarantine.hpp"
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(acquire_at_a_wrong_port_says_what_was_tried)
                tried.report.message);
 }
 
-BOOST_AUTO_TEST_CASE(a_database_that_is_killed_keeps_its_locks)
+BOOST_AUTO_TEST_CASE(extend_after_a_crash_of_a_durable_database_succeeds)
 {
     this_store::server s(this_store::durable);
     lock_manager mine(r.context, on(s.url())), others(r.context, on(s.url()));
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(a_database_that_is_killed_keeps_its_locks)
     BOOST_TEST(!r.release(r.acquire(others, "stock", {.ttl = 20s, .wait = 20s}).held));
 }
 
-BOOST_AUTO_TEST_CASE(a_loss_is_told_before_the_end_while_the_database_stands_still)
+BOOST_AUTO_TEST_CASE(async_wait_lost_with_a_hung_database_completes_before_the_end)
 {
     this_store::server s(this_store::quick);
     lock_manager locks(r.context, on(s.url("?timeout=200ms"), {.node_timeout = 200ms}));
@@ -78,12 +78,12 @@ BOOST_AUTO_TEST_CASE(acquire_after_the_loss_of_tables_is_quarantined)
     }
 }
 
-BOOST_AUTO_TEST_CASE(tables_that_are_dropped_are_made_again_and_have_forgotten)
+BOOST_AUTO_TEST_CASE(acquire_after_drop_table_makes_tables_and_is_quarantined)
 {
     for (auto const* const drop : this_store::drops) {
         this_store::server s(this_store::quick);
         lock_manager locks(r.context, on(s.url(), {.max_ttl = 60s, .restart_guard = restart_guard::strict}));
-        // Once the tables are old enough.
+        // Waits until the tables are old enough.
         BOOST_TEST(!acquire_after_quarantine(r, locks, "stock", {.ttl = 4s, .wait = 20s}).ec);
         auto const begun = clock::now();
         BOOST_TEST(ask(s, drop) == "");
@@ -99,10 +99,10 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_restart_that_undid_a_setting_is_quarantined
 {
     this_store::server s(this_store::durable);
     lock_manager locks(r.context, on(s.url("?connections=1"), {.max_ttl = 5s, .restart_guard = restart_guard::strict}));
-    // Once the tables are old enough.
+    // Waits until the tables are old enough.
     BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "stock", {.ttl = 4s}).held); }));
     this_store::stop_flushing(s);
-    for (int look = 0; look < 2; ++look) {  // when the second is asked for, the answer to the first has come
+    for (int look = 0; look < 2; ++look) {  // the second question shows that the first one has its answer
         auto const question = this_store::looks_from_now_on(s);
         BOOST_TEST(r.run_to([&] { return ask(s, question) == "1"; }));
     }
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_restart_that_undid_a_setting_is_quarantined
     BOOST_TEST(ask(s, this_store::flushes) == this_store::yes);
 }
 
-BOOST_AUTO_TEST_CASE(many_that_come_first_at_the_same_time_find_one_set_of_tables)
+BOOST_AUTO_TEST_CASE(acquire_by_many_managers_at_first_makes_one_set_of_tables)
 {
     this_store::server s(this_store::quick);
     std::deque<lock_manager> managers;
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(many_that_come_first_at_the_same_time_find_one_set_of_table
     BOOST_TEST(r.run_to([&] { return std::ranges::all_of(outcomes, &real_servers::outcome::done); }, 30s));
     for (auto& o : outcomes)
         BOOST_TEST(!o.ec, o.report.message);
-    r.run_to([] { return false; }, 500ms);  // the other connections
+    r.run_to([] { return false; }, 500ms);  // until all connections are open
     for (auto& o : outcomes) {
         BOOST_TEST(!r.extend(o.held, 40s));
         BOOST_TEST(!r.release(o.held));

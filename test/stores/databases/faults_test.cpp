@@ -1,4 +1,5 @@
-// The same in a quorum of the database and two other servers.
+// Several processes acquire one lock in a quorum of a database and two Redis servers, while these are killed and
+// paused.
 
 #include "stores/store.hpp"
 #include "support/counting_processes.hpp"
@@ -14,7 +15,7 @@ using redlock::testbed::local_server;
 
 BOOST_AUTO_TEST_SUITE(faults, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(acquire_in_a_quorum_of_two_redis_servers_and_a_database_meets_nobody)
+BOOST_AUTO_TEST_CASE(mixed_quorum_of_redis_and_a_database_has_one_holder)
 {
     this_store::server s(this_store::durable);
     std::vector<std::string> const durable{"--appendonly", "yes", "--appendfsync", "always"};

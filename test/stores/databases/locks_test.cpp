@@ -1,4 +1,4 @@
-// The manager's locks on a real database, alone and beside other nodes.
+// Locks of a manager on a real database, alone and together with other nodes.
 
 #include "stores/store.hpp"
 
@@ -13,7 +13,7 @@ using namespace redlock::test;
 
 BOOST_FIXTURE_TEST_SUITE(locks_in_a_database, event_loop, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(a_lock_is_seen_in_the_database_and_gone_when_it_is_given_back)
+BOOST_AUTO_TEST_CASE(acquire_inserts_a_row_and_release_deletes_it)
 {
     lock_manager locks(r.context, on(server().url("?table=seen"), {.owner = "me"}));
     auto held = hold(r, locks, "stock", {.ttl = 20s, .wait = this_store::first_wait});
@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(a_lock_is_seen_in_the_database_and_gone_when_it_is_given_ba
     BOOST_TEST(ask(server(), this_store::locks_of("seen")) == "");
 }
 
-BOOST_AUTO_TEST_CASE(numbers_grow_whoever_holds_and_over_a_restart)
+BOOST_AUTO_TEST_CASE(fencing_token_grows_over_managers_and_restarts)
 {
     this_store::server s(this_store::durable);
     std::uint64_t last = 0;
@@ -37,14 +37,14 @@ BOOST_AUTO_TEST_CASE(numbers_grow_whoever_holds_and_over_a_restart)
             auto held = hold(r, locks, "stock", {.ttl = 1500ms, .wait = 20s});
             BOOST_TEST(held.fencing_token() > last);
             last = held.fencing_token();
-            BOOST_TEST(!r.release(held));  // the last one may be forgotten by a crash
+            BOOST_TEST(!r.release(held));  // a crash may undo the last release
         }
         s.kill();
         s.start();
     }
 }
 
-BOOST_AUTO_TEST_CASE(several_at_once_readers_and_writers)
+BOOST_AUTO_TEST_CASE(acquire_of_sets_and_shared_locks_in_a_database_succeeds)
 {
     auto const settings = on(server().url(), {.fencing = true});
     lock_manager mine(r.context, settings), others(r.context, settings);
@@ -70,20 +70,20 @@ BOOST_AUTO_TEST_CASE(several_at_once_readers_and_writers)
     BOOST_TEST(!r.release(one.held));
 }
 
-BOOST_AUTO_TEST_CASE(beside_redis_each_has_one_vote)
+BOOST_AUTO_TEST_CASE(mixed_quorum_with_redis_counts_one_vote_for_each_node)
 {
     this_store::server s(this_store::durable);
     real_servers redis(2);
     auto const settings = on(s.url(), redis.settings({.restart_guard = restart_guard::off}));
     lock_manager mine(redis.context, settings), others(redis.context, settings);
-    redis.connect(mine);  // or two Redis servers would do
+    redis.connect(mine);  // otherwise the two Redis servers could be the majority
     auto won = redis.acquire(mine, "stock", {.ttl = 60s});
     BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
     BOOST_TEST(won.report.nodes.size() == 3u);
     BOOST_TEST(redis.run_to([&] { return ask(s, this_store::locks_of("redlock")) == "lock:stock"; }));
     redis[0].kill();
     BOOST_TEST((redis.acquire(others, "stock").ec == errc::contended));
-    BOOST_TEST(!redis.extend(won.held, 60s));  // by the other Redis and the database
+    BOOST_TEST(!redis.extend(won.held, 60s));  // the other Redis server and the database are a majority
     s.kill();
     BOOST_TEST(redis.acquire(others, "stock").ec.failed());
     BOOST_TEST(redis.extend(won.held, 60s).failed());
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(beside_redis_each_has_one_vote)
     BOOST_TEST(!redis.release(redis.acquire(others, "stock", {.ttl = 60s, .wait = 60s}).held));
 }
 
-BOOST_AUTO_TEST_CASE(one_server_has_one_vote)
+BOOST_AUTO_TEST_CASE(duplicate_addresses_of_a_database_get_one_vote)
 {
     auto const settings = on(server().url("?table=twice"), {.nodes = {server().url(), "memory://third"}});
     auto const duplicates = [](real_servers::outcome const& tried) {
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(one_server_has_one_vote)
     BOOST_TEST(r.run_to([&] { return duplicates(r.acquire(locks, "stock")) == 1; }));
 }
 
-BOOST_AUTO_TEST_CASE(names_may_be_any_bytes_as_long_as_may_be)
+BOOST_AUTO_TEST_CASE(acquire_of_a_name_of_any_bytes_and_the_longest_length_succeeds)
 {
     std::string const name = "it's \\ \xff" + std::string(1, '\0') + std::string(503, 'n'), owner(256, '\xfd');
     this_store::server s(this_store::plain_bytes);

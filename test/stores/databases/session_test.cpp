@@ -1,4 +1,4 @@
-// One connection by itself.
+// One session with a database, without a node.
 
 #include "stores/databases/connection.hpp"
 
@@ -10,14 +10,14 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(session_with_a_database, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(a_server_that_its_owner_refuses_has_not_been_up)
+BOOST_AUTO_TEST_CASE(session_that_its_owner_refuses_is_never_up)
 {
     connection refused(server().url(), false);
     BOOST_TEST(refused.is_over);
     BOOST_TEST(!refused.was_up);
 }
 
-BOOST_AUTO_TEST_CASE(end_of_an_earlier_connection_is_told_when_it_is_gone)
+BOOST_AUTO_TEST_CASE(end_of_an_earlier_backend_reports_when_it_is_gone)
 {
     this_store::server s(this_store::quick);
     connection earlier(s.url());
@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(end_of_an_earlier_connection_is_told_when_it_is_gone)
     later.end(backend);
 
     BOOST_TEST(!is_there());
-    earlier.run_to([&] { return !earlier.is_up; });  // idle as it is, it notices
+    earlier.run_to([&] { return !earlier.is_up; });  // an idle session notices the end, too
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,4 @@
-// The functions or procedures in the database do what the double in memory does.
+// Compares the functions or procedures in a database with the lock table in memory, in random steps.
 
 #include "stores/store.hpp"
 #include "support/random_steps.hpp"
@@ -13,9 +13,9 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(steps, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(the_database_does_what_the_double_in_memory_does_in_any_order)
+BOOST_AUTO_TEST_CASE(functions_in_random_order_behave_like_lock_table)
 {
-    // With a memory that is long enough for the test, which may take its time.
+    // The database remembers denied clients and hand-overs for longer, because the test may be slow.
     constexpr std::string_view second = this_store::second;
     for (auto text : this_store::schema("steps")) {
         for (auto at = text.find(second); at != text.npos; at = text.find(second, at + 1))

@@ -1,4 +1,4 @@
-// A node of a database passes the suite of all nodes.
+// Runs the node suite for a database.
 
 #include "stores/check_node.hpp"
 
@@ -10,10 +10,13 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(node_suite, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(one_connection_and_another_table) { check_node(server().url(this_store::one_connection)); }
+BOOST_AUTO_TEST_CASE(database_with_one_connection_passes_the_suite)
+{
+    check_node(server().url(this_store::one_connection));
+}
 
-// Managed by somebody else: the environment names it.
-BOOST_AUTO_TEST_CASE(the_database_that_is_named)
+// A managed database, if an environment variable names it.
+BOOST_AUTO_TEST_CASE(database_of_the_environment_passes_the_suite)
 {
     if (auto const* const url = std::getenv(this_store::named_by))
         check_node(url);

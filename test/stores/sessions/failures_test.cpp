@@ -1,4 +1,4 @@
-// Servers that die, hang and come back, and what they cannot do.
+// Stores with sessions: servers that die, hang and come back, and unsupported operations.
 
 #include "stores/store.hpp"
 
@@ -16,7 +16,7 @@ using namespace redlock::test;
 
 BOOST_FIXTURE_TEST_SUITE(failures, event_loop, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(a_server_that_is_killed_and_started_again_has_forgotten_nothing)
+BOOST_AUTO_TEST_CASE(extend_after_a_crash_of_a_durable_server_succeeds)
 {
     this_store::server s(this_store::durable);
     lock_manager locks(r.context, on(s.url("?session=60s")));
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_killed_and_started_again_has_forgotten_not
     r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_server_whose_data_has_gone_does_not_vote_for_a_while)
+BOOST_AUTO_TEST_CASE(acquire_after_loss_of_the_data_is_quarantined)
 {
     this_store::server s(this_store::durable);
     lock_manager locks(r.context, on(s.url(), {.max_ttl = 60s}));
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(a_server_whose_data_has_gone_does_not_vote_for_a_while)
     r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_member_that_dies_or_hangs_takes_no_lock_along)
+BOOST_AUTO_TEST_CASE(renewal_with_a_dead_or_hung_member_keeps_the_lock)
 {
     this_store::cluster cluster(3);
     lock_manager locks(r.context, on(cluster.url("?session=60s&timeout=500ms")));
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_member_that_dies_or_hangs_takes_no_lock_along)
     r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(two_addresses_of_one_cluster_have_one_vote)
+BOOST_AUTO_TEST_CASE(duplicate_addresses_of_a_store_cluster_get_one_vote)
 {
     this_store::cluster cluster(3);
     lock_manager locks(r.context, on(cluster[2].url(), {.nodes = {cluster.url(), "memory://one"}}));
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(two_addresses_of_one_cluster_have_one_vote)
     r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(it_stands_beside_other_kinds)
+BOOST_AUTO_TEST_CASE(mixed_quorum_with_memory_servers_grants_locks)
 {
     config const others{.nodes = {"memory://one", "memory://two"}, .fencing = true};
     lock_manager locks(r.context, on(server().url(this_store::apart), others));
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(it_stands_beside_other_kinds)
     r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(tokens_grow_over_all_managers_and_sets)
+BOOST_AUTO_TEST_CASE(fencing_token_grows_over_managers_and_sets)
 {
     auto const settings = on(server().url(this_store::apart), {.fencing = true});
     lock_manager a(r.context, settings), b(r.context, settings);
@@ -115,8 +115,8 @@ BOOST_AUTO_TEST_CASE(tokens_grow_over_all_managers_and_sets)
     r.shutdown(b);
 }
 
-// It would ask again by itself when the ttl is over, which is later than the test waits for.
-BOOST_AUTO_TEST_CASE(who_waits_is_told_of_a_release)
+// Without a notification, the waiter would ask again only after the ttl, and the test would fail.
+BOOST_AUTO_TEST_CASE(release_wakes_a_waiter_of_another_manager)
 {
     auto const settings = on(server().url(this_store::apart + std::string("?session=60s")));
     lock_manager a(r.context, settings), b(r.context, settings);
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(who_waits_is_told_of_a_release)
     r.shutdown(b);
 }
 
-BOOST_AUTO_TEST_CASE(what_it_cannot_do_it_refuses)
+BOOST_AUTO_TEST_CASE(acquire_shared_or_of_too_many_names_is_refused)
 {
     lock_manager locks(r.context, on(server().url(this_store::apart)));
     BOOST_TEST((r.acquire(locks, "stock", {.mode = mode::shared}).ec == errc::unsupported));

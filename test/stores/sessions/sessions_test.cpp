@@ -1,4 +1,4 @@
-// Sessions, which etcd calls leases: who holds a lock knows in time when they end.
+// Sessions, which etcd calls leases: a holder must know in time that its session has ended.
 
 #include "stores/store.hpp"
 #include "testbed/process.hpp"
@@ -13,7 +13,7 @@ using namespace redlock::test;
 
 BOOST_FIXTURE_TEST_SUITE(sessions, event_loop)
 
-BOOST_AUTO_TEST_CASE(a_process_that_stands_still_for_longer_than_its_session_has_lost_its_locks, *only_with_server())
+BOOST_AUTO_TEST_CASE(held_after_a_pause_longer_than_the_session_is_false, *only_with_server())
 {
     auto const settings = on(server().url(this_store::brief_session));
     auto const work = [&] {
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(a_process_that_stands_still_for_longer_than_its_session_has
     BOOST_TEST((last_held < acquired));
 }
 
-BOOST_AUTO_TEST_CASE(a_shutdown_leaves_no_session, *only_with_server())
+BOOST_AUTO_TEST_CASE(shutdown_ends_the_session, *only_with_server())
 {
     this_store::server s(this_store::durable);
     lock_manager locks(r.context, on(s.url("?session=600s")));

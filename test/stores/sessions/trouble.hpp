@@ -11,7 +11,7 @@
 
 namespace redlock::test {
 
-/// What is said of an address that is no good.
+/// The report about a node with a faulty address.
 inline node_report trouble_with(std::string const& url, config special = {})
 {
     real_servers r(0);
@@ -20,7 +20,7 @@ inline node_report trouble_with(std::string const& url, config special = {})
     return trouble_of(tried);
 }
 
-/// What is said of a server that answers everything with @p words.
+/// The report about a server that answers every request with @p words.
 inline node_report trouble_with_answer(std::string const& words)
 {
     real_servers r(0);

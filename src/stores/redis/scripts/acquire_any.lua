@@ -1,13 +1,13 @@
--- Acquires any one of several locks. It uses no command that the scripts for one lock do not.
--- Keys: the locks, the preferred ones first; for a client that looks for others, the list of denied clients of each
--- lock, and the hand-overs of each; with fencing, the counter of each lock.
--- Arguments: value; ttl in milliseconds; the number of locks; the client, or nothing if it does not look for others and
--- is not noted; for how many milliseconds that is remembered; 1 if more acquisitions of the same process follow; with
+-- Acquires any one of several locks. It uses only commands that the scripts for one lock use.
+-- Keys: the locks, the preferred ones first; if the client waits, the list of denied clients of each lock, and the
+-- hand-overs of each lock; with fencing, the counter of each lock.
+-- Arguments: value; ttl in milliseconds; the number of locks; the client, or an empty text if it does not wait; for how
+-- many milliseconds the server remembers a denied client; 1 if more acquisitions of the same process follow; with
 -- fencing, the proposal.
--- Answers: four times the number, from 0, of the first lock that was free and is set now; and 1 more if others want it;
--- and 2 more if its counter was raised. If all are taken, an array: the times to live of each lock and of its
--- hand-overs in milliseconds. A key that is not a string counts as taken.
--- The counter comes first: a key that is no counter is an error before a lock is set.
+-- Answers: the script sets the first lock that is free, and answers four times its index from 0, plus 1 if other
+-- clients want it, plus 2 if its counter was raised. If all locks are taken, the answer is an array: for each lock, the
+-- times to live of the lock and of its hand-overs in milliseconds. A key that is not a string counts as taken.
+-- The script raises the counter first, so a key that is not a counter is an error before a lock is set.
 -- Loaded on demand.
 local n, who = tonumber(ARGV[3]), ARGV[4]
 local counters, left = who == '' and n or 3 * n, {}

@@ -1,12 +1,12 @@
--- An acquisition that looks for other clients that want the lock.
+-- Acquires a lock for a client that waits, and tells whether other clients want the lock.
 -- Keys: the lock; the list of denied clients; the hand-overs of a process.
--- Arguments: value; ttl in milliseconds; the client; for how many milliseconds hand-overs are remembered, and a denied
--- client after the end of the lock; 1 if more acquisitions of the same process follow.
--- Answers: 1 if it is granted; 2 if others want the lock, too. If it is denied: the times to live of the lock and of
--- the hand-overs in milliseconds. Fails if the lock is not a string.
--- The server remembers which keys were read here, to notify the client of a change.
--- A user who may not write the list and the hand-overs can acquire all the same (pcall). So can one who finds a string
--- of somebody else under one of these names; the string is left alone.
+-- Arguments: value; ttl in milliseconds; the client; for how many milliseconds the server remembers hand-overs, and
+-- denied clients after the end of the lock; 1 if more acquisitions of the same process follow.
+-- Answers: 1 if the lock is granted; 2 if it is granted and other clients want it. If the lock is denied, an array: the
+-- times to live of the lock and of the hand-overs in milliseconds. An error if the lock is not a string.
+-- The server tracks the keys that the script reads, and notifies the client of a change.
+-- The list and the hand-overs are optional (pcall): a user whose access list forbids to write them can acquire the
+-- lock, and a string that another program stored under one of these names stays as it is.
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
   if ARGV[5] ~= '1' then
     redis.pcall('SREM', KEYS[3], '1')

@@ -1,10 +1,10 @@
--- Acquires several locks, and looks for other clients that want them.
+-- Acquires several locks for a client that waits, and tells whether other clients want them.
 -- Keys: the locks; for each lock the list of denied clients; for each lock the hand-overs; for a set that grows, our
 -- tombstone; with fencing, the counter of each lock.
 -- Arguments: the first four of contend.lua; the number of locks; 1 to grow; with fencing, the proposal.
--- Answers: if all are set, 1; and 1 more if others want one of them; and 2 more if all counters were raised. Otherwise
--- an array: how many of the first locks are ours; then three numbers for each lock that is taken: its number from 0,
--- and the times to live of the lock and of its hand-overs in milliseconds.
+-- Answers: if all locks are set, 1, plus 1 if other clients want one of them, plus 2 if all counters were raised.
+-- Otherwise an array: how many of the first locks are ours; then three numbers for each lock that is taken: its index
+-- from 0, and the times to live of the lock and of its hand-overs in milliseconds.
 local n, grows, held, taken = tonumber(ARGV[5]), ARGV[6] == '1', {}, {}
 local rest = 3 * n
 if grows then

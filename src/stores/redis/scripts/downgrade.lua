@@ -1,8 +1,8 @@
--- Makes the writer a reader.
+-- Turns an exclusive lock into a shared one.
 -- Keys: the lock; its readers.
 -- Argument: value.
--- Answers: 1 if the lock is shared with us now, with its ttl as it was, or was so before; 0 if it is not ours, or has
--- no end, which somebody else must have taken from it.
+-- Answers: 1 if we share the lock now, or shared it before; its ttl does not change. 0 if the lock is not ours, or if
+-- it has no ttl: another program must have removed the ttl.
 -- Loaded on demand.
 local held, left = redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1])
 local t = redis.call('TIME')

@@ -1,8 +1,8 @@
 -- Extends several locks, or none.
 -- Keys: the locks; to heal them, our tombstone.
 -- Arguments: value; ttl in milliseconds; the number of locks; 1 to heal.
--- Answers: 1 if all locks are ours; 2 if some were missing and are set again; otherwise 0, and then nothing has
--- changed.
+-- Answers: 1 if all locks are ours; 2 if some were missing and are set again; otherwise 0, and the script has changed
+-- nothing.
 local n, missing, held = tonumber(ARGV[3]), false, {}
 for i = 1, n do
   held[i] = redis.pcall('GET', KEYS[i])

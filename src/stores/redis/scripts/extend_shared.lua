@@ -1,9 +1,9 @@
 -- Extends a lock that was acquired as a reader.
 -- Keys: the lock; its readers; to heal it, our tombstone.
 -- Arguments: value; ttl in milliseconds; 1 to heal; 1 if the lock was upgraded.
--- Answers: 1 if the lock is ours; 2 if it was missing and is set again, or if it is shared and should not be; otherwise
--- 0.
--- Neither ttl is ever shortened.
+-- Answers: 1 if the lock is ours; 2 if it was missing and is set again, or if it was upgraded but is only shared here;
+-- otherwise 0.
+-- The script never shortens a ttl.
 local held, ttl = redis.call('GET', KEYS[1]), tonumber(ARGV[2])
 local left, writer = redis.call('PTTL', KEYS[1]), ARGV[4] == '1'
 if held == ARGV[1] then

@@ -1,14 +1,14 @@
--- Keeps the life marker of a server that stands alone.
+-- Keeps the life marker of a standalone server.
 -- Keys: the life marker; the settings of the clients.
--- Arguments: for how many milliseconds the marker is kept; a word that is different in each call; the caller's
--- settings.
--- Answers: the marker, its age in milliseconds, and the settings of other clients within the last hour; nothing if the
--- server does not tell its run id.
--- The script writes a new marker if there is none, if another process of the server wrote the present one, or if the
--- server has been a replica since. The settings are lines. Each has the age of the marker at which it was last written;
--- a client writes its line once a minute at most.
--- A marker has four words: the run id; the replication id by which the server was a replica before (zeros: it was
--- none); the run id in the marker before, or `-`; and the word of the call.
+-- Arguments: the marker's ttl in milliseconds; a word that is different in each call; the caller's settings.
+-- Answers: the marker, its age in milliseconds, and the settings of other clients within the last hour. Null if the
+-- server hides its run id.
+-- The script writes a new marker if there is none, if another process of the server wrote the current one, or if the
+-- server has been a replica since.
+-- The settings are lines. Each line has the age of the marker when it was last written. A client writes its line at
+-- most once a minute.
+-- A marker has four words: the run id; the server's second replication id (zeros: it was never a replica); the run id
+-- in the previous marker, or `-`; and the word of the call.
 -- Loaded on demand.
 local function told(section, name)
   return string.match(redis.call('INFO', section), name .. ':(%x+)')

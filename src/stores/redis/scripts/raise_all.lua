@@ -1,7 +1,7 @@
 -- Raises several fencing counters to one number.
 -- Keys: the counters.
 -- Argument: the proposal.
--- Answers: what all of them are now, as text: one more than the highest was.
+-- Answers: the new value of all counters, as text. It is one more than the highest of the counters and the proposal.
 local top = 0
 for i = 1, #KEYS do
   redis.call('ZADD', KEYS[i], 'GT', ARGV[1], 'token')

@@ -1,5 +1,5 @@
 -- Releases a lock.
--- Keys: the lock; if no other acquisition of our process follows, its hand-overs.
+-- Keys: the lock; its hand-overs, if no other acquisition of our process follows.
 -- Argument: value.
 -- Answers: 1 if the lock was ours, or 0.
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end

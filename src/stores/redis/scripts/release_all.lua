@@ -1,6 +1,6 @@
 -- Releases several locks.
--- Keys: the locks; to leave it, our tombstone.
--- Arguments: value; the number of locks; for how many milliseconds the tombstone stays.
+-- Keys: the locks; our tombstone, to leave it.
+-- Arguments: value; the number of locks; the tombstone's ttl in milliseconds.
 -- Answers: how many locks were ours.
 local n, freed = tonumber(ARGV[2]), 0
 if KEYS[n + 1] then redis.call('SET', KEYS[n + 1], '1', 'PX', ARGV[3]) end

@@ -1,6 +1,6 @@
--- Releases a lock that was acquired as a reader. The last reader deletes the lock.
--- Keys: the lock; its readers; to leave it, our tombstone.
--- Arguments: value; for how many milliseconds the tombstone stays.
+-- Releases a lock that was acquired as a reader. The release of the last reader deletes the lock.
+-- Keys: the lock; its readers; our tombstone, to leave it.
+-- Arguments: value; the tombstone's ttl in milliseconds.
 -- Answers: 1 if the lock was ours, or 0.
 if KEYS[3] then redis.call('SET', KEYS[3], '1', 'PX', ARGV[2]) end
 local held = redis.call('GET', KEYS[1])

@@ -1,14 +1,13 @@
--- Acquires a lock as a reader. The key of a shared lock holds `:=shared`. Its readers are in a sorted set beside it,
--- each with the end of its time in milliseconds of the server's clock. Each script removes the readers whose time is
--- over.
+-- Acquires a lock as a reader. The key of a shared lock has the value `:=shared`. A sorted set holds its readers, each
+-- with its end in milliseconds of the server's clock. Each script removes expired readers.
 -- Keys: the lock; its readers; the list of denied clients; the hand-overs.
--- Arguments: value; ttl in milliseconds; the client, or nothing if it does not wait; for how many milliseconds
--- hand-overs are remembered; 1 to pass waiting writers.
--- Answers: 1 if the lock is shared with us; 2 if a writer waits, too. If it is denied, three numbers: the times to live
--- in milliseconds of what keeps us out, and of the hand-overs; 0 if a writer has the lock, or 1 if a writer waits for
--- it.
--- If a writer waits, the reader is not noted: a reader that asks again would keep a dead writer's wish alive, and
--- itself out.
+-- Arguments: value; ttl in milliseconds; the client, or an empty text if it does not wait; for how many milliseconds
+-- the server remembers hand-overs; 1 to overtake waiting writers.
+-- Answers: 1 if we share the lock; 2 if we share it and a writer waits. If the lock is denied, three numbers: the time
+-- to live in milliseconds of the lock or of the writer's wait; the time to live of the hand-overs; 0 if a writer has
+-- the lock, or 1 if a writer waits for it.
+-- If a writer waits, the script does not note the reader. Otherwise a reader that asks again would prolong the list,
+-- and with it the wait of a dead writer.
 local held, wishes, waits = redis.call('GET', KEYS[1]), redis.pcall('HGETALL', KEYS[3]), false
 for i = 1, #wishes, 2 do
   if wishes[i] ~= ARGV[3] and wishes[i + 1] ~= 'r' then waits = true end

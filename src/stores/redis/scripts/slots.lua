@@ -1,10 +1,9 @@
--- Tells since when a master of a cluster has its slots.
+-- Tells since when a master of a cluster owns its slots.
 -- Keys: its tenure; the record.
--- Arguments: for how many milliseconds the keys are kept; the slots that are new there but not young, such as `5-7
--- 9-9`.
--- Answers: the ranges of slots, each with the age of the tenure at which they came, such as `0-5460:0 5461-5461:90000`;
--- and the age of the tenure now. Slots that the tenure began with came at 0.
--- The master itself says which slots it has. The script writes a record only if it has changed.
+-- Arguments: the ttl of the keys in milliseconds; the slots that are new but not young, such as `5-7 9-9`.
+-- Answers: the ranges of slots, each with the age of the tenure when they came, such as `0-5460:0 5461-5461:90000`; and
+-- the age of the tenure now. The slots at the beginning of the tenure have the age 0.
+-- The script asks the master itself for its slots. It writes the record only if it has changed.
 -- Loaded on demand.
 local id = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
 local known = redis.call('GET', KEYS[2]) or ''

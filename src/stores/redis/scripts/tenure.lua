@@ -1,8 +1,8 @@
--- Tells since when a server that was promoted is the master.
+-- Tells since when a promoted server is the master.
 -- Key: its tenure.
--- Argument: for how many milliseconds the key is kept.
--- Answers: the replication id of the master, which each start and each promotion draws anew; and for how many
--- milliseconds, at the least, a client has known it.
+-- Argument: the ttl of the key in milliseconds.
+-- Answers: the replication id of the master, which changes with each start and each promotion; and the time in
+-- milliseconds, at least, since a client first saw this id.
 -- Loaded on demand.
 local id = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
 if redis.call('GET', KEYS[1]) ~= id then redis.call('SET', KEYS[1], id, 'PX', ARGV[1]) end

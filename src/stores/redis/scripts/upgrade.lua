@@ -1,9 +1,9 @@
--- Makes a reader the writer, if it is the only one.
+-- Turns a shared lock into an exclusive one, if there is only one reader.
 -- Keys: the lock; its readers; the list of denied clients.
--- Arguments: value; ttl in milliseconds; the client, or nothing if it does not wait; for how many milliseconds that is
--- remembered after the end of the lock.
--- Answers: 1 if the lock is ours alone; 0 if it is not ours; if there are other readers, an array of the longest time
--- in milliseconds that they may have it. The ttl is never shortened.
+-- Arguments: value; ttl in milliseconds; the client, or an empty text if it does not wait; for how many milliseconds
+-- the server remembers a denied client after the end of the lock.
+-- Answers: 1 if the lock is ours alone; 0 if it is not ours. If there are other readers, an array of one number: the
+-- longest time to live of a reader in milliseconds. The script never shortens the ttl.
 -- Loaded on demand.
 local held, ttl = redis.call('GET', KEYS[1]), tonumber(ARGV[2])
 local left = redis.call('PTTL', KEYS[1])

@@ -1,4 +1,4 @@
-#include "net/tls.hpp"
+#include "net/tls_settings.hpp"
 
 #include <boost/asio/ip/address.hpp>
 
@@ -43,20 +43,20 @@ tls_settings::tls_settings(url const& u, tls_options const& o) : shared_(SSL_CTX
             refuse("private_key_file", o.private_key_file);
     }
     SSL_CTX_set_verify(c, o.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
-    // The name to verify is inherited by each connection from here.
+    // Each connection inherits the name to verify from this context.
     auto* const parameters = SSL_CTX_get0_param(c);
-    // Only the alternative names count, and a wildcard is a whole label (RFC 9525).
+    // Only the alternative names count, and a wildcard stands for a whole label (RFC 9525).
     X509_VERIFY_PARAM_set_hostflags(parameters,
                                     X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     boost::system::error_code not_an_address;
     auto address = boost::asio::ip::make_address(u.host, not_an_address);
-    if (address.is_v6())  // the zone is ours, and in no certificate
+    if (address.is_v6())  // the zone is local, so certificates do not contain it
         address = boost::asio::ip::address_v6(address.to_v6().to_bytes());
     if (1
         != (not_an_address ? X509_VERIFY_PARAM_set1_host(parameters, u.host.c_str(), 0)
                            : X509_VERIFY_PARAM_set1_ip_asc(parameters, address.to_string().c_str())))
         throw std::invalid_argument(
-            fmt::format("redlock::config: no certificate could be for the host \"{}\"", u.host));
+            fmt::format("redlock::config: a certificate cannot name the host \"{}\", so TLS cannot verify it", u.host));
 }
 
 boost::asio::ssl::context tls_settings::context() const

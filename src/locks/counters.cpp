@@ -1,4 +1,4 @@
-#include "locks/statistics.hpp"
+#include "locks/counters.hpp"
 
 #include <boost/asio/error.hpp>
 

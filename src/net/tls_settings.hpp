@@ -13,16 +13,16 @@
 
 namespace redlock::net {
 
-/// What the connections of one node share for TLS: certificates are read once.
+/// The TLS settings that the connections of one node share. The certificates are read once.
 class tls_settings {
 public:
-    /// For a node without TLS: nothing is read.
+    /// For a node without TLS; reads nothing.
     tls_settings() = default;
 
-    /// @throws std::invalid_argument naming the file that cannot be used
+    /// @throws std::invalid_argument that names the unusable file
     tls_settings(url const&, tls_options const&);
 
-    /// For one connection.
+    /// Returns a context for one connection.
     boost::asio::ssl::context context() const;
 
 private:

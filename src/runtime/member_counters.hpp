@@ -11,19 +11,19 @@
 
 namespace redlock::inline v0::runtime {
 
-/// Adds to a counter that only the strand writes, so that a plain addition is enough.
+/// Adds to a counter. Only the strand writes the counter, so a load and a store suffice.
 template <class T>
 void bump(std::atomic<T>& counter, T by = 1) noexcept
 {
     counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
-/** What is counted for @p S, a public struct of statistics, by its members: `bump(count[&stats::rounds])`.
+/** The counters for the members of @p S, a public struct of statistics: `bump(count[&stats::rounds])`.
 
-    A new statistic is a line in S, and the line that counts it. @ref tell does not change a member that nobody counts.
-    Only the strand writes; any thread reads.
+    A new statistic needs a line in S, and the line that counts it. @ref tell does not change members that are not
+    counted. Only the strand writes; any thread may read.
 
-    @tparam Histograms how many of the last members of S are histograms
+    @tparam Histograms the number of histograms, which are the last members of S
 */
 template <class S, std::size_t Histograms = 0>
 class member_counters {

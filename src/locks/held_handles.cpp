@@ -1,3 +1,5 @@
+// The functions of handle_state.hpp: they need the held lock, whose header needs handle_state.hpp.
+
 #include "locks/held_lock.hpp"
 
 #include <boost/asio/post.hpp>
@@ -95,7 +97,7 @@ void handle_state::leave_scope() noexcept
         of_scope_->handles.one_less();
 }
 
-// On another thread it may be given back at the same time: one of both ends it, whichever comes second.
+// Another thread may give the handle back at the same time. Whichever call comes second ends the body.
 void handle_state::runs_body() noexcept
 {
     has_body_ = true;
