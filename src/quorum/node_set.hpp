@@ -105,7 +105,7 @@ private:
         runtime::member_counters<node_stats, 1> count;
         error_code last_error;     // under error_mutex_
         std::string last_message;  // under error_mutex_
-        // What the observer was told last.
+        // The latest state that the observer received.
         error_code reported_error;
         bool reported_quarantine = false;
         std::optional<runtime::alarm> quarantine_ends;

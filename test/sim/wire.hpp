@@ -30,7 +30,7 @@ namespace asio = boost::asio;
 */
 class wire : public std::enable_shared_from_this<wire> {
 public:
-    /// What a server does with a packet. @return what the process does with the answer
+    /// Handles a packet on the server. @return the function by which the process handles the answer
     using request = std::function<std::function<void()>(std::shared_ptr<client> const&)>;
 
     /// Bytes that arrive together.

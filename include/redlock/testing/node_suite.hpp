@@ -13,40 +13,37 @@ namespace redlock::inline v0::testing {
 
 /// A kind of nodes, as @ref node_cases needs it.
 struct node_kind {
-    /// Makes a node that is not started yet. All of them lead to the same server; each is a client of its own.
+    /// Makes a node that is not started. All nodes lead to the same server; each is a separate client.
     std::function<std::shared_ptr<node>()> make{};
 
-    /// What keys begin with. Each case takes a key that was never used before, and leaves nothing there but counters
-    /// and tombstones.
+    /// The prefix of all keys. Each case uses a new key, and leaves only counters and tombstones.
     std::string prefix = "lock:";
 
-    // What it can do besides to grant, deny, extend, release and inspect. The cases about the rest are not run; but
-    // what it refuses by `node::can` it must refuse: tokens, and several keys.
+    // Every node grants, denies, extends, releases and inspects. These flags tell what else it can do; cases about the
+    // rest are left out. A node that cannot draw tokens or lock several keys must refuse them by `node::can`.
     bool fences = true;         ///< It draws fencing tokens.
     bool heals = true;          ///< It sets a key again that it has forgotten, and keeps tombstones against that.
     bool contends = true;       ///< It says for how long an acquisition is denied, and whether others want the lock.
     bool locks_several = true;  ///< It locks several keys in one step.
     bool locks_any = true;      ///< It locks any one of several keys in one step.
     bool shares = true;         ///< It lets a key be shared.
-    bool upgrades = true;       ///< Of a key that is shared: it lets the only one who does have it alone, and share it
-                                ///< again.
+    bool upgrades = true;       ///< It lets the only reader of a key hold it exclusively, and share it again.
 };
 
 /// One thing that a node must do.
 struct node_case {
     std::string_view name;
 
-    /// Whether it is about something that @p kind can do.
+    /// Whether @p kind can do what the case tests.
     bool (*concerns)(node_kind const& kind);
 
-    /// Plays it, in an event loop of its own. Some cases wait for a key to expire, for less than a second. One case
+    /// Runs the case in its own event loop. Some cases wait for less than a second until a key expires. One case
     /// acquires a lock some thousand times.
-    /// @throws std::runtime_error saying what was expected of a node and did not happen
+    /// @throws std::runtime_error if the node does not do what the case expects; the message tells what that is
     void (*run)(node_kind const& kind);
 };
 
-/// All of them. For nodes of your own: run each, in any order, with any test framework. What they demand is what
-/// `node.hpp` says.
+/// All cases. To test your node, run each case, in any order, with any test framework. The contract is in `node.hpp`.
 std::span<node_case const> node_cases();
 
 }  // namespace redlock::testing
