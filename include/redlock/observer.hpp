@@ -21,7 +21,7 @@ namespace redlock::inline v0 {
 /// Why a lock was lost.
 enum class loss : std::uint8_t {
     expired,   ///< It was not extended in time: no renewal, or too few nodes answered.
-    refused,   ///< A majority of the nodes does not have it any more: it was deleted, or they forgot it.
+    refused,   ///< A majority of the nodes no longer has it: it was deleted, or they forgot it.
     max_hold,  ///< `acquire_options::max_hold` is over.
 };
 

@@ -123,7 +123,7 @@ bool may_break(order const& o)
     if (!::isatty(STDIN_FILENO) || !::isatty(STDERR_FILENO))
         throw early_exit(wrong_usage,
                          "redlock break: nothing was deleted. There is no terminal to confirm it: say --force --yes");
-    remark("\nThe holder goes on until it notices. Break the lock? [y/N] ");
+    remark("\nThe holder continues until it notices. Break the lock? [y/N] ");
     std::string answer;
     std::getline(std::cin, answer);
     return answer == "y" || answer == "yes";
@@ -165,10 +165,11 @@ void tell(std::vector<deletion> const& deletions, lock_answer const& seen, setti
             remark(fmt::format("redlock break: {}: {}\n", printable(d.name), printable(d.error)));
     }
     if (deleted > 0)
-        remark("redlock break: the old holder goes on until it notices: at its next renewal, about a third of its ttl "
-               "from now; without renewal, never.\n"
-               "Until then two clients may work at the same time. Only a resource that refuses old fencing tokens is "
-               "safe from the old holder.\n");
+        remark(
+            "redlock break: the old holder continues until it notices: at its next renewal, about a third of its ttl "
+            "from now; without renewal, never.\n"
+            "Until then two clients may work at the same time. Only a resource that refuses old fencing tokens is "
+            "safe from the old holder.\n");
     else if (is_known(deletions))
         remark("redlock break: the lock has expired or was released, or another client holds it now\n");
 }

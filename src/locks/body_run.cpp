@@ -110,8 +110,8 @@ void body_run::ended(std::exception_ptr failure)
     }
     released_itself_ = released_itself_ || (!lost_ && (!handle || handle->given_back()));
     if (released_itself_ && (!failure_ || is_cancellation(failure_)))
-        return complete(failure_of(
-            errc::not_held, "it released the lock, or moved it away, which with_lock does when the body has ended"));
+        return complete(failure_of(errc::not_held,
+                                   "the body released or moved the lock; with_lock releases it when the body ends"));
     locks::start_release(handle, on_strand<error_handler>([self = shared_from_this(), handle](error_code ec) {
                              if (handle && self->why_.empty())
                                  self->why_ = handle->lost_because();
@@ -124,7 +124,7 @@ void body_run::released(error_code ec)
     if (failure_ && !(lost_ && is_cancellation(failure_)))
         return complete(std::exchange(failure_, nullptr));
     // If a majority no longer knew the lock when it was released, it protected nothing at the end of the body.
-    auto const why = why_.empty() ? "when it was given back, a majority of the nodes did not have it any more"
+    auto const why = why_.empty() ? "when it was released, a majority of the nodes no longer had it"
                                   : std::string_view(why_);
     complete(lost_ || ec == errc::not_held ? failure_of(errc::lost, why) : nullptr);
 }

@@ -161,8 +161,9 @@ std::string check(detail::selection const& wanted, acquire_options const& o, con
     if (o.mode == mode::exclusive && o.passes_writers)
         return "passes_writers is true, but mode is exclusive; only a reader can pass waiting writers";
     if (o.mode != mode::exclusive && wanted.any)
-        return fmt::format("mode is {}, but any one of several resources is locked for oneself; share one, by its name",
-                           name_of(o.mode));
+        return fmt::format(
+            "mode is {}, but any one of several resources is locked exclusively; to share one, acquire it by its name",
+            name_of(o.mode));
     if (o.mode != mode::exclusive && resources.size() > 1)
         return fmt::format("mode is {}, but {} resources are named; share one of them, or lock all of them exclusively",
                            name_of(o.mode), resources.size());
@@ -221,8 +222,7 @@ std::string check(lock_ticket const& t, config const& c)
     if (t.token.empty() || t.token.size() > token_max)
         return fmt::format("ticket.token has {} bytes, but must have 1 to {}", t.token.size(), token_max);
     if (t.token == core::shared_word)
-        return fmt::format("ticket.token is \"{}\", which says that the lock is shared, and is nobody's",
-                           core::shared_word);
+        return fmt::format("ticket.token is \"{}\", which marks a shared lock and is not a token", core::shared_word);
     if (t.fencing_token >= core::fence_end)
         return fmt::format("ticket.fencing_token is {}, but must be below {}", t.fencing_token, core::fence_end);
     return {};
@@ -233,8 +233,7 @@ std::string check(lock_ticket const& t, acquire_options const& o, config const& 
     if (auto wrong = check(t, c); !wrong.empty())
         return wrong;
     if (o.mode != mode::exclusive && o.mode != t.mode)
-        return fmt::format("mode is {}, but the ticket's is {}, and counts; leave it out", name_of(o.mode),
-                           name_of(t.mode));
+        return fmt::format("mode is {}, but the ticket's mode is {}; leave mode out", name_of(o.mode), name_of(t.mode));
     return check(o, c);
 }
 

@@ -302,8 +302,8 @@ asio::awaitable<void> candidate::end_if_cancelled(std::shared_ptr<candidate> sel
 
 void candidate::end(error_code ec, std::string_view why) const
 {
-    throw lock_error(attempt_report{
-        .outcome = ec, .message = fmt::format("{}: {}", about(name_, "does not stand any more for"), why)});
+    throw lock_error(
+        attempt_report{.outcome = ec, .message = fmt::format("{}: {}", about(name_, "no longer stands for"), why)});
 }
 
 void candidate::stand()

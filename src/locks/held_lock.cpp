@@ -96,7 +96,7 @@ void held_lock::lose_to_time()
 
 error_code held_lock::lose_to_refusal()
 {
-    lose(loss::refused, "a majority of the nodes does not have it any more");
+    lose(loss::refused, "a majority of the nodes no longer has it");
     return errc::lost;
 }
 

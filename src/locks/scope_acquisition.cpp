@@ -164,10 +164,10 @@ std::string scope_acquisition::refusal() const
     auto const held = scope_->holds_up_to();
     if (is_complete() || request_.options.wait.count() == 0 || held < rest_.names().front())
         return {};
-    return fmt::format("to wait for \"{}\" while the scope holds \"{}\" would deadlock with who holds the first and "
-                       "waits for the second: "
-                       "acquire both at once, or in the order of their names, or do not wait",
-                       shown(rest_.names().front()), shown(held));
+    return fmt::format(
+        "waiting for \"{0}\" while the scope holds \"{1}\" would deadlock with an owner that holds "
+        "\"{0}\" and waits for \"{1}\": acquire both at once, or in the order of their names, or do not wait",
+        shown(rest_.names().front()), shown(held));
 }
 
 runtime::task<error_code> scope_acquisition::acquire_rest(std::shared_ptr<scope_acquisition> self)

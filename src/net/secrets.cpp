@@ -126,7 +126,7 @@ std::string presentable(std::string_view text, std::initializer_list<std::string
     for (auto const& s : secrets) {
         auto rest = without(words, s);
         if (rest != words && s.size() < short_secret)  // the gaps would reveal a short password
-            return "(its words are left out: the password, which is short, may be in them)";
+            return "(the server's message is hidden: the password is short and may be in it)";
         words = std::move(rest);
     }
     words.resize(std::min(words.size(), words_max));

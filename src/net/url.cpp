@@ -265,7 +265,7 @@ private:
     url refuse(std::string_view why)
     {
         url_ = {};
-        url_.wrong = fmt::format("\"{}\" is no node: {}", shown(text_), why);
+        url_.wrong = fmt::format("\"{}\" is not the address of a node: {}", shown(text_), why);
         return url_;
     }
 

@@ -37,8 +37,8 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
             ttl_min_node_ = n->name();
         }
         if (tickets_lack_.empty() && limits.ends_with_session)
-            tickets_lack_ = fmt::format(
-                "{} ends its locks with its session, so that no other process can go on with them", n->name());
+            tickets_lack_ =
+                fmt::format("{} ends its locks with its session, so no other process can resume them", n->name());
     }
 
     std::array const keys{settings.prefix + "a", settings.prefix + "b"};

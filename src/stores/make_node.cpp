@@ -57,7 +57,7 @@ std::map<std::string, store const*, std::less<>> by_scheme(config const& c)
             if (std::find(always_known.begin(), always_known.end(), scheme) != always_known.end())
                 refuse(fmt::format("stores[{}] has the scheme \"{}\", which is always known", i, scheme));
             if (!known.emplace(scheme, &s).second)
-                refuse(fmt::format("stores[{}] has the scheme \"{}\", which stands there twice", i, scheme));
+                refuse(fmt::format("stores[{}] has the scheme \"{}\", which is listed twice", i, scheme));
         }
     }
     return known;

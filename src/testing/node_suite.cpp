@@ -564,17 +564,17 @@ constexpr node_case all[] = {
      }},
 
     // Features that the node does not have.
-    {"it says that it draws no tokens", no_tokens,
+    {"the node says that it cannot draw tokens", no_tokens,
      [](node_kind const& k) {
          expect(!k.make()->can(fenced(kind::raise, 1)), "a node without tokens says that it can raise a counter");
      }},
-    {"it says that it locks one key at a time", one_at_a_time,
+    {"the node says that it cannot lock several keys", one_at_a_time,
      [](node_kind const& k) {
          auto const keys = new_keys(k);
          expect(!k.make()->can({.what = kind::acquire, .keys = keys}),
                 "a node for single keys says that it can lock several keys");
      }},
-    {"it says that it does not choose from several keys", no_choice,
+    {"the node says that it cannot choose from several keys", no_choice,
      [](node_kind const& k) {
          auto const keys = new_keys(k);
          expect(!k.make()->can({.what = kind::acquire, .any = true, .keys = keys}),

@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(acquire_at_another_kind_of_server_asks_for_the_port)
         BOOST_TEST(says(trouble_with_answer(words), this_store::asks_for_port));
     auto const other = trouble_with("etcd://127.0.0.1:" + std::to_string(redis.port()));
     BOOST_TEST(says(other, this_store::asks_for_port));
-    BOOST_TEST(says(other, "If it wants TLS there, its URL begins with etcds://"));
+    BOOST_TEST(says(other, "If it requires TLS there, its URL begins with etcds://"));
 }
 
 BOOST_AUTO_TEST_CASE(tls_verifies_server_and_client_certificates)

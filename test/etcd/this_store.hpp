@@ -42,7 +42,7 @@ struct this_store {
     static constexpr auto asks_for_port =
         "is this the client port of an etcd server (--listen-client-urls, mostly 2379)?";
     static constexpr std::size_t most_resources = 50;
-    static constexpr auto refuses_more = "etcd locks 50 resources at once at the most";
+    static constexpr auto refuses_more = "etcd locks at most 50 resources at once";
 
     static constexpr std::size_t sessions_of_one = 2;  ///< at most: locks move from one lease to the next
     static std::size_t sessions(server const& s)
@@ -54,7 +54,7 @@ struct this_store {
 
 /// Messages, and the addresses that cause them.
 inline std::pair<std::string, std::vector<std::string>> const wrong_addresses[] = {
-    {"; a right address is such as etcd://10.0.0.1:2379,10.0.0.2:2379",
+    {"; a valid address is, for example, etcd://10.0.0.1:2379,10.0.0.2:2379",
      {"etcd://", "etcd://a:0", "etcd://[::1", "etcd://u@a"}},
     {"",
      {"etcd://a,,b", "etcd://a:65536", "etcd://[alpha]", "etcd://:geheim@a", "etcd://u:@a", "etcd://u:geheim%2@a",

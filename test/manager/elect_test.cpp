@@ -386,7 +386,7 @@ BOOST_FIXTURE_TEST_CASE(elect_after_a_loss_cancels_the_body_and_stands_when_it_e
     BOOST_TEST((*body_ended - forgotten <= 4s + 7s));  // a renewal is due after a third of the ttl
     BOOST_TEST((one.when[2] >= *body_ended));
     BOOST_TEST((one.told[2].error == errc::lost));
-    BOOST_TEST(one.told[2].message.find("a majority of the nodes does not have it any more") != std::string::npos);
+    BOOST_TEST(one.told[2].message.find("a majority of the nodes no longer has it") != std::string::npos);
     BOOST_TEST((one.when[3] == one.when[2]));  // without a pause
 }
 
@@ -604,7 +604,7 @@ BOOST_AUTO_TEST_CASE(elect_cancelled_in_each_state_ends_and_releases)
             one.cancel.emit(type);
             w.run_for(10ms);
             BOOST_TEST(one.ended);
-            BOOST_TEST(one.message() == "redlock: does not stand any more for \"stock\": it was cancelled");
+            BOOST_TEST(one.message() == "redlock: no longer stands for \"stock\": it was cancelled");
         });
 }
 
@@ -618,7 +618,7 @@ BOOST_AUTO_TEST_CASE(elect_in_each_state_ends_and_releases_when_the_manager_ends
                 BOOST_TEST(!w.shutdown(*locks));
             w.run_for(10ms);
             BOOST_TEST(one.ended);
-            BOOST_TEST(one.message() == "redlock: does not stand any more for \"stock\": the manager was stopped");
+            BOOST_TEST(one.message() == "redlock: no longer stands for \"stock\": the manager was stopped");
         });
 }
 

@@ -323,7 +323,7 @@ BOOST_FIXTURE_TEST_CASE(observer_of_a_loss_receives_its_reason, observed<3>)
     BOOST_TEST_REQUIRE(all.size() == 2u);  // the time of the renewal decides their order
     std::sort(all.begin(), all.end());
     BOOST_TEST(all[0] == "2 lost: limited after 949 ms: max_hold: max_hold is about to be over");
-    BOOST_TEST(all[1].ends_with(": refused: a majority of the nodes does not have it any more"), all[1]);
+    BOOST_TEST(all[1].ends_with(": refused: a majority of the nodes no longer has it"), all[1]);
     auto const s = locks->stats();
     BOOST_TEST(s.lost_max_hold == 1u);
     BOOST_TEST(s.lost_refused == 1u);

@@ -147,7 +147,7 @@ BOOST_FIXTURE_TEST_CASE(renewal_follows_at_once_when_a_node_reports_a_changed_ke
     }
     w.run_for(100ms);
 
-    BOOST_TEST(!won.held.held());  // a majority does not have it any more
+    BOOST_TEST(!won.held.held());  // a majority no longer has it
     BOOST_TEST(locks->stats().lost == 1u);
 }
 

@@ -232,7 +232,7 @@ BOOST_FIXTURE_TEST_CASE(scope_acquire_returns_lost_if_the_extension_finds_the_lo
     w.each([](auto& s) { s.entries.clear(); });
     auto inner = acquire("stock", {.ttl = 10s});
     BOOST_TEST((inner.ec == errc::lost));
-    BOOST_TEST(contains(inner.report.message, "a majority of the nodes does not have it any more"));
+    BOOST_TEST(contains(inner.report.message, "a majority of the nodes no longer has it"));
     BOOST_TEST(inner.held.empty());
     BOOST_TEST(!acquire("stock").ec);
 }
@@ -370,9 +370,9 @@ BOOST_FIXTURE_TEST_CASE(scope_acquire_with_wait_out_of_name_order_is_refused, sc
     auto refused = acquire("a", {.wait = 1s});
     BOOST_TEST((refused.ec == errc::invalid_argument));
     BOOST_TEST(refused.report.message
-               == "redlock: cannot hold \"a\": to wait for \"a\" while the scope holds \"b\" would deadlock with who "
-                  "holds the first and waits for "
-                  "the second: acquire both at once, or in the order of their names, or do not wait");
+               == "redlock: cannot hold \"a\": waiting for \"a\" while the scope holds \"b\" would deadlock with an "
+                  "owner that holds \"a\" and waits for \"b\": acquire both at once, or in the order of their names, "
+                  "or do not wait");
     BOOST_TEST((acquire({"a", "b"}, {.wait = 1s}).ec == errc::invalid_argument));
     BOOST_TEST((acquire({"a", "c"}, {.wait = 1s}).ec == errc::invalid_argument));
     BOOST_TEST(requests() == 0u);

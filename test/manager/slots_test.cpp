@@ -730,8 +730,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_any_with_bad_count_or_mode_is_refused, three)
                   "chosen from");
     BOOST_TEST(shared.report.message
                == "redlock: cannot hold any of \"mailer:1\" and 2 more: mode is shared, but any one of several "
-                  "resources is locked for oneself; "
-                  "share one, by its name");
+                  "resources is locked exclusively; to share one, acquire it by its name");
     BOOST_TEST((*this)[0].requests.empty());
     BOOST_TEST(any(*locks, 64).held.held());
 }

@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(lock_manager_with_a_bad_store_throws_with_its_position)
                   "it in config::stores: "
                   "{redlock::postgresql()}");
     BOOST_TEST(message_for({"memory://a"}, {toy(), toy()})
-               == "redlock::config: stores[1] has the scheme \"toy\", which stands there twice");
+               == "redlock::config: stores[1] has the scheme \"toy\", which is listed twice");
     BOOST_TEST(message_for({"memory://a"}, {greedy})
                == "redlock::config: stores[0] has the scheme \"redis\", which is always known");
     BOOST_TEST(message_for({"memory://a"}, {store{}}) == "redlock::config: stores[0] has no make");

@@ -199,8 +199,8 @@ BOOST_AUTO_TEST_CASE(detach_of_a_session_lock_returns_unsupported)
     auto const resumed = resume(w, *locks, ticket);
     BOOST_TEST((resumed.ec == errc::unsupported));
     BOOST_TEST(resumed.report.message
-               == "redlock: cannot resume \"stock\": server-1 ends its locks with its session, so that no other "
-                  "process can go on with them");
+               == "redlock: cannot resume \"stock\": server-1 ends its locks with its session, so no other "
+                  "process can resume them");
     BOOST_TEST((release(w, *locks, ticket) == errc::unsupported));
     BOOST_TEST(w[0].count(kind::extend) + w[0].count(kind::release) == 0u);
 }
@@ -546,7 +546,7 @@ BOOST_FIXTURE_TEST_CASE(resume_and_release_with_a_bad_ticket_are_refused, detach
     BOOST_TEST(refusal(with([](auto& t) { t.token.assign(513, 't'); }))
                == "ticket.token has 513 bytes, but must have 1 to 512");
     BOOST_TEST(refusal(with([](auto& t) { t.token = ":=shared"; }))
-               == "ticket.token is \":=shared\", which says that the lock is shared, and is nobody's");
+               == "ticket.token is \":=shared\", which marks a shared lock and is not a token");
     BOOST_TEST(refusal(with([](auto& t) { t.mode = mode::upgradeable; }))
                == "ticket.mode is upgradeable, but must be exclusive or shared: the right to an upgrade ends with its "
                   "process");
@@ -558,7 +558,7 @@ BOOST_FIXTURE_TEST_CASE(resume_and_release_with_a_bad_ticket_are_refused, detach
                == "ticket.fencing_token is 9007199254740992, but must be below 9007199254740992");
     BOOST_TEST(refusal(good, {.ttl = 1ms}) == "ttl is 1 ms, but must be 20 ms to max_ttl, which is 60000 ms");
     BOOST_TEST(refusal(good, {.mode = mode::shared})
-               == "mode is shared, but the ticket's is exclusive, and counts; leave it out");
+               == "mode is shared, but the ticket's mode is exclusive; leave mode out");
     BOOST_TEST(requests(kind::extend) + requests(kind::release) == 0u);
 
     auto const reader = with([](auto& t) { t.mode = mode::shared; });

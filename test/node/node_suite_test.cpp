@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(redis_server_passes_the_suite)
     auto const kind = named(s.url(), servers_fence());
     auto failed = failed_cases(kind);
     if (!servers_fence())  // an old server; the node finds that out when it connects
-        std::erase_if(failed, [](auto& f) { return f.starts_with("it says that it draws no tokens: "); });
+        std::erase_if(failed, [](auto& f) { return f.starts_with("the node says that it cannot draw tokens: "); });
     tell(kind, failed);
 }
 
@@ -99,11 +99,11 @@ BOOST_AUTO_TEST_CASE(node_kind_that_denies_a_feature_of_the_node_fails)
     auto const failed = failed_cases(kind);
 
     BOOST_REQUIRE(failed.size() == 2u);
-    BOOST_TEST(failed[0].find("it says that it draws no tokens: ") == 0u);
-    BOOST_TEST(failed[1].find("it says that it locks one key at a time: ") == 0u);
+    BOOST_TEST(failed[0].find("the node says that it cannot draw tokens: ") == 0u);
+    BOOST_TEST(failed[1].find("the node says that it cannot lock several keys: ") == 0u);
     auto no_choice = named("memory://suite");
     no_choice.locks_any = false;
-    BOOST_TEST(failed_cases(no_choice).front().find("it says that it does not choose from several keys: ") == 0u);
+    BOOST_TEST(failed_cases(no_choice).front().find("the node says that it cannot choose from several keys: ") == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(acquire_with_missing_permissions_gets_no_vote_and_names_the
             auto const refused = granted(p, false);
             BOOST_TEST((refused.ec == errc::no_quorum));
             BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
-            BOOST_TEST(refused.report.message.find("a lock was tried there and refused: ") != std::string::npos);
+            BOOST_TEST(refused.report.message.find("a trial lock was refused: ") != std::string::npos);
             BOOST_TEST(refused.report.message.find(p) != std::string::npos);
         }
     }

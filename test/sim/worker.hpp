@@ -440,7 +440,7 @@ private:
             told_ = true;
             world_.tell("{} {}: lost", name_, resources_text_);
             if (!released_ && process_.clock_now() >= held_.valid_until() && process_.undisturbed_for(1s))
-                world_.blame("{}: the loss of {} was told when it was over", name_, resources_text_);
+                world_.blame("{}: the loss of {} was reported after its validity", name_, resources_text_);
         });
     }
 

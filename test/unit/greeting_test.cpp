@@ -210,15 +210,15 @@ BOOST_AUTO_TEST_CASE(read_of_a_server_that_cannot_vote_gives_the_reason)
         {"Sentinel", [](auto& v) { v.mode = "sentinel"; }, errc::unsupported_server, "this is a Sentinel", false},
         {"eviction is possible", [](auto& v) { v.memory = "maxmemory:1000\r\nmaxmemory_policy:allkeys-lru\r\n"; },
          errc::node_may_evict, "its maxmemory-policy is allkeys-lru", true},
-        {"server is loading", [](auto& v) { v.persistence = "loading:1\r\n"; }, errc::node_loading, "it reads its data",
-         false},
+        {"server is loading", [](auto& v) { v.persistence = "loading:1\r\n"; }, errc::node_loading,
+         "it is loading its data", false},
         {"password is missing",
          [](auto& v) {
              v.answer = refuses("HELLO", "NOAUTH HELLO must be called with the client already authenticated");
          },
          errc::authentication_failed, "NOAUTH", false},
         {"not a Redis server", [](auto& v) { v.answer = [](command const&) { return std::optional(word("OK")); }; },
-         errc::unexpected_reply, "its answers are not those to our greeting", false},
+         errc::unexpected_reply, "its replies do not match the greeting", false},
         {"scripts are forbidden",
          [](auto& v) {
              v.answer = refuses("EVALSHA", "NOPERM User locks has no permissions to run the 'evalsha' command");

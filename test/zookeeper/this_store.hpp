@@ -42,7 +42,7 @@ struct this_store {
     static constexpr auto brief_session = "?session=1s";
     static constexpr auto asks_for_port = "is this the client port of a ZooKeeper server (clientPort, mostly 2181)?";
     static constexpr std::size_t most_resources = 100;
-    static constexpr auto refuses_more = "ZooKeeper locks 100 resources at once at the most";
+    static constexpr auto refuses_more = "ZooKeeper locks at most 100 resources at once";
 
     static constexpr std::size_t sessions_of_one = 1;
     static std::size_t sessions(server const& s)

@@ -54,7 +54,7 @@ finding other_transport(node_facts const& f, demands const& d)
     other.has_tls = !f.place.has_tls;
     return {.level = level::critical,
             .why = fmt::format("{} on this port ({}): {} its URL begins with {}://",
-                               f.place.has_tls ? "it does not speak TLS" : "it wants TLS", printable(f.hello.text),
+                               f.place.has_tls ? "it does not speak TLS" : "it requires TLS", printable(f.hello.text),
                                f.place.has_tls ? "without TLS" : "with TLS", f.place.has_tls ? "redis" : "rediss"),
             .mend = d.call.with_node(f.name, other.url()).line()};
 }

@@ -95,7 +95,7 @@ answer http_channel::failure(error_code ec, bool untouched) const
     if (!answered_)
         words += asks_for_port;
     if (!answered_ && !server_->tls)
-        words += " If it wants TLS there, its URL begins with etcds://";
+        words += " If it requires TLS there, its URL begins with etcds://";
     return {{},
             {.untouched = untouched,
              .error = untouched ? errc::node_unreachable : errc::connection_lost,
@@ -236,7 +236,7 @@ answer http_channel::interpret(unsigned status, std::string_view body)
         auto const words =
             fmt::format("HTTP {}: {}", status, body.substr(0, body.find_first_of("\r\n")).substr(0, 200));
         auto const hint = words.find("HTTPS") != words.npos
-                              ? std::string("; it wants TLS on this port: its URL begins with etcds://")
+                              ? std::string("; it requires TLS on this port: its URL begins with etcds://")
                               : std::string(asks_for_port) + " It must be etcd 3.4 or newer";
         return {{},
                 {.untouched = !answered_,

@@ -95,8 +95,8 @@ location read_location(std::string_view url, dialect const& d)
     try {
         return read_parts(url, d);
     } catch (std::invalid_argument const& e) {
-        throw std::invalid_argument(
-            fmt::format("{0}; a right address is such as {1}10.0.0.1:{2},10.0.0.2:{2}", e.what(), d.scheme, d.port));
+        throw std::invalid_argument(fmt::format("{0}; a valid address is, for example, {1}10.0.0.1:{2},10.0.0.2:{2}",
+                                                e.what(), d.scheme, d.port));
     }
 }
 

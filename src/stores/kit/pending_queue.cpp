@@ -30,10 +30,9 @@ std::optional<node_reply> answer_at_once(node_operation const& o, key_limit cons
     if (c.what == kind::connect)
         return node_reply{.vote = vote::granted};
     if (c.keys.size() > limit.keys_max)
-        return node_reply{
-            .untouched = true,
-            .error = errc::unsupported,
-            .text = fmt::format("{} locks {} resources at once at the most", limit.store, limit.keys_max)};
+        return node_reply{.untouched = true,
+                          .error = errc::unsupported,
+                          .text = fmt::format("{} locks at most {} resources at once", limit.store, limit.keys_max)};
     return std::nullopt;
 }
 

@@ -182,7 +182,7 @@ void session::make_tables(std::shared_ptr<std::vector<std::string> const> statem
     ask((*statements)[next], [this, statements, next, then = std::move(then)](answer const& a) {
         if (a.error == 0)
             return make_tables(statements, next + 1, then);
-        refuse_with_grant(a, rights_to_make_tables, "its tables cannot be made: ");
+        refuse_with_grant(a, rights_to_make_tables, "it cannot create its tables: ");
     });
 }
 

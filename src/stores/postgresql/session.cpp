@@ -170,7 +170,7 @@ void session::greet()
         backend_ = integer(rows, 3);
         if (is_pooled() && (o.notify || o.prepare) && !o.session_pooler)
             return refuse(errc::unsupported_server,
-                          "a pooler is before the server; add ?notify=off&prepare=off to the address, or "
+                          "there is a pooler between client and server; add ?notify=off&prepare=off to the address, or "
                           "?session_pooler=on if the pooler keeps a server connection for each client "
                           "(pool_mode=session)");
         if (auto const& version = cell(rows, 2); !version.empty() && version != schema_version)
@@ -223,7 +223,7 @@ void session::make_tables()
         auto const& table = address_->options.table;
         if (PQresultStatus(&made) == PGRES_FATAL_ERROR) {
             auto why = refusal(made);
-            why.text = "its tables cannot be made: " + why.text;
+            why.text = "it cannot create its tables: " + why.text;
             return refuse_with_grant(std::move(why), "CREATE, USAGE ON SCHEMA " + schema_of(table));
         }
         owner_->log(log_level::info, "created the missing tables and functions of " + table);

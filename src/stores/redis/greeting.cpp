@@ -159,7 +159,7 @@ introduction greeting::read(std::span<reply const> replies) const
     if (i.refusal.error)
         return i;
     if (!answers_questions(replies)) {
-        i.refusal = {.error = errc::unexpected_reply, .text = "its answers are not those to our greeting"};
+        i.refusal = {.error = errc::unexpected_reply, .text = "its replies do not match the greeting"};
         return i;
     }
     if (selects_database() && replies[questions].is_error()) {
@@ -310,7 +310,7 @@ node_reply greeting::not_now(std::span<reply const> replies) const
             return refusal;
     }
     if (value_after(replies[persistence_info].text, "loading:") == "1")
-        return {.error = errc::node_loading, .text = "it reads its data"};
+        return {.error = errc::node_loading, .text = "it is loading its data"};
     return {};
 }
 
@@ -355,7 +355,7 @@ node_reply greeting::fails_trial(std::span<reply const> replies) const
             refusal = {.error = errc::permission_denied, .text = "it does not accept scripts (SCRIPT LOAD)"};
         else if (refusal.error == errc::server_error)
             refusal.error = errc::unsupported_server;
-        refusal.text = "a lock was tried there and refused: " + refusal.text;
+        refusal.text = "a trial lock was refused: " + refusal.text;
         return refusal;
     }
     return {};

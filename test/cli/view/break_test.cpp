@@ -71,7 +71,7 @@ BOOST_FIXTURE_TEST_CASE(break_by_force_deletes_the_lock_and_warns, held_by_web<3
 
     must_print(o, 0, "lock:x: deleted on 3 of 3 nodes\n");
     BOOST_TEST(has(o.err, "lock:x is held by web"), o.err);
-    BOOST_TEST(has(o.err, "goes on until it notices"), o.err);
+    BOOST_TEST(has(o.err, "continues until it notices"), o.err);
     BOOST_TEST(has(o.err, "fencing"), o.err);
     BOOST_TEST(nodes_with(t, "lock:x") == 0u);
     BOOST_TEST(nodes_with(t, "lock:y") == 3u);
