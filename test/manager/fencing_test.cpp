@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(fencing_with_a_clock_far_behind_logs_one_warning)
         BOOST_TEST(take(w, *locks) > 90'000'000u);
     BOOST_TEST(locks->stats().second_rounds == 3u);
     BOOST_REQUIRE(lines.size() == 1u);
-    BOOST_TEST(lines[0].find("the tokens of \"stock\" are 90 s ahead of this clock") != std::string::npos);
+    BOOST_TEST(lines[0].find("the tokens of \"stock\" are 90 s ahead of this machine's clock") != std::string::npos);
 }
 
 BOOST_FIXTURE_TEST_CASE(fencing_after_the_last_token_fails, fenced_on<3>)
