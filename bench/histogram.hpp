@@ -47,7 +47,7 @@ public:
     /** Pairs of a share and the microseconds that it does not exceed, for an axis of log10(1 / (1 - share)).
 
         Each power of ten of 1 - share has ten points, from share 0 on. The last point is the maximum, at share
-        (n - 1) / n of n values. Shares increase, and values never decrease.
+        (n - 1) / n of n values: n values show no larger share. Shares increase, and values never decrease.
     */
     std::vector<std::pair<double, double>> curve() const;
 

@@ -112,7 +112,8 @@ asio::awaitable<std::vector<deletion>> delete_seen(servers& all, std::vector<std
     co_return deletions;
 }
 
-// Whether the operator confirms it. @throws early_exit if the options forbid it, or nobody can confirm it
+// Whether the command may delete: --token or --force --yes permits it, and with --force alone the operator decides.
+// @throws early_exit without these options, or if there is no terminal to ask on
 bool may_break(order const& o)
 {
     if (!o.token.empty() || (o.force && o.yes))

@@ -21,8 +21,8 @@ struct moving_node : scan_place {
 /** Raises each fencing token counter on every node of the new set to its highest value in the old set.
 
     The old nodes are scanned at the same time, page by page. For each counter found, all nodes are asked for its value.
-    New nodes with a lower value raise it by compare-and-set, and are asked again. A counter is never lowered, so the
-    move can be repeated. The move keeps a @ref fingerprint_of for each counter in memory.
+    New nodes with a lower value raise it with ZADD GT, which never lowers it, and are asked again. So the move
+    can be repeated. It keeps a @ref fingerprint_of for each counter in memory.
 */
 class counter_move {
 public:

@@ -31,7 +31,7 @@ struct waiting_view {
 struct lock_answer {
     lock_view lock{};
     std::vector<reader_view> readers{};
-    std::string readers_hidden{};           ///< why a node did not list the readers of a shared lock; empty: none
+    std::string readers_hidden{};           ///< why a node did not list its readers; empty: all nodes listed them
     std::optional<waiting_view> waiting{};  ///< nothing: no node has told it
 };
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t keys_at_once = 500;
 // The last byte to read of a value. Values of this library are shorter; another client's may have half a gigabyte.
 constexpr char value_end[] = "511";
-// The key that a manager uses while it connects, to find out what it is permitted. It is no lock.
+// The key with which a manager tests a server and its own permissions while it connects. It is no lock.
 constexpr std::string_view trial = "=trial";
 
 }  // namespace

@@ -108,7 +108,8 @@ lock_view view_of(lock_info const& info)
             view.state = !n.locked ? lock_state::free : n.mode == mode::shared ? lock_state::shared : lock_state::held;
         if (n.locked && n.remaining.count() >= 0)
             view.ttl = n.remaining;
-        // Inspection returns no values, so two values of one owner look equal here. The use of info.locked corrects it.
+        // Inspection returns no values, so two values of one owner look equal here. The check of info.locked below
+        // corrects that.
         view.value = n.owner;
     }
     auto l = lock_view_of(info.resource, std::move(nodes));

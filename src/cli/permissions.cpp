@@ -25,8 +25,8 @@ constexpr bool database(uses const& u) { return u.database; }
 constexpr bool doctor(uses const& u) { return u.doctor; }
 constexpr bool times(uses const& u) { return u.shared || u.doctor; }
 
-// In the order of the tests: SET sets the key to a string, so the later commands change nothing. All versions since
-// Redis 6 have these commands.
+// In the order of the tests: SET sets the key to a string, so the later commands change no other key. All versions
+// since Redis 6 have these commands, except COMMAND LIST, which needs Redis 7.
 constexpr std::array all{
     permission{"hello", always, true, "no connection is opened", ""},
     permission{"set", always, true, "nothing is acquired", "SET KEY trial NX PX 1000"},

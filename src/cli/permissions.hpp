@@ -29,7 +29,8 @@ struct permission {
     bool (*is_needed)(uses const&);
     bool is_vital;             ///< false: without it locks of that kind work, but with a disadvantage
     std::string_view without;  ///< what does not work without it
-    /// The test: a command that changes nothing but KEY, which contains a string then. Empty: other tests cover it.
+    /// The test: a command that changes nothing but KEY, which contains a string then. Empty: another part of the
+    /// doctor runs the command.
     std::string_view trial;
 
     std::vector<std::string> question(std::string const& key) const;

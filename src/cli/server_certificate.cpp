@@ -68,8 +68,8 @@ asio::awaitable<server_certificate> certificate_of(std::string url, redlock::con
     if (refused)
         co_return server_certificate{.unread = refused.message()};
     auto const seen = read(stream.native_handle());
-    // If the client disconnects too early, the server may log it as refused. So wait until the server answers a
-    // command; the answer does not matter.
+    // If the client disconnects before the server has accepted it, the server may count it as a refused client. So wait
+    // until the server answers a command; the answer does not matter.
     std::array<char, 64> bytes{"QUIT\r\n"};
     co_await within(limit, asio::async_write(stream, asio::buffer(bytes.data(), std::strlen(bytes.data())), as_result));
     co_await within(limit, stream.async_read_some(asio::buffer(bytes), as_result));

@@ -22,7 +22,7 @@ namespace redlock::cli {
 enum class on_lost : std::uint8_t {
     term,  ///< send SIGTERM, and SIGKILL after the grace; both before the validity ends
     kill,  ///< send SIGKILL
-    warn,  ///< only print a message
+    warn,  ///< do not stop the command; only report the loss
 };
 
 /// The default of `--grace`.
@@ -88,7 +88,7 @@ private:
     bool is_killed_ = false;
     bool has_begun_last_renewal_ = false;                   ///< reset when a renewal has moved the end of the validity
     clock::time_point wait_until_{};                        ///< before that, no SIGTERM: the last renewal is under way
-    clock::time_point kill_at_ = clock::time_point::max();  ///< the latest time of SIGKILL; set with SIGTERM
+    clock::time_point kill_at_ = clock::time_point::max();  ///< the latest time of SIGKILL, if SIGTERM was sent
 };
 
 }  // namespace redlock::cli

@@ -105,8 +105,8 @@ inline std::chrono::nanoseconds delay_after(std::size_t denied, std::size_t race
 
 inline constexpr std::chrono::milliseconds retry_min{1'000}, retry_max{60'000};
 
-/** How long a caller that does not wait pauses before it tries again, after attempt number @p attempt (from 1). @p bits
-    are random.
+/** How much later to try again after failed attempt number @p attempt (from 1), for a caller that acquires without
+    waiting. @p bits are random.
 
     The pause is @p told if that is more than zero, otherwise a second that doubles with each attempt. It is at least a
     second and at most a minute. Jitter adds up to a quarter: callers that failed together come back at different

@@ -20,7 +20,7 @@ public:
     {
     }
 
-    /// @p node will grant at @p at or earlier.
+    /// @p node is expected to grant at @p at or earlier.
     void expect(std::size_t node, TimePoint at) { free_at_[node] = std::min(free_at_[node], at); }
 
     /// Key number @p key will be free on @p node at @p at or earlier. The node is expected to grant when all its known

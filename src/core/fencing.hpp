@@ -21,8 +21,8 @@ inline constexpr std::chrono::milliseconds tombstone_life = std::chrono::minutes
     within a step costs a second round.
 
     If no node has lost its counter, a wrong clock only makes proposals too low, which costs rounds. If a node has lost
-    its counter, the clock keeps the tokens increasing. The low bits are the client's own: equal proposals to nodes
-    without counters would become equal tokens.
+    its counter, the clock keeps the tokens increasing. The low bits differ between most clients: equal proposals to
+    nodes without counters would become equal tokens.
 */
 class fence_clock {
 public:
@@ -42,8 +42,9 @@ public:
         return last_ = std::max(time - time % step + who, last_);
     }
 
-    /// A counter is at @p counter, so another client's clock is ahead of ours. The proposals follow that clock, but at
-    /// most `lead_max`: otherwise one wrong clock would affect all resources.
+    /// A counter is at @p counter. If it is ahead of @p wall_clock, another client's clock is ahead of ours. The
+    /// proposals then keep up with that clock, unless it is more than `lead_max` ahead. Without this limit, the tokens
+    /// of every resource would follow the worst clock of all.
     /// @return false if the counter is too far ahead
     constexpr bool learn(std::uint64_t counter, std::uint64_t wall_clock) noexcept
     {

@@ -9,8 +9,8 @@
 
 namespace redlock::core {
 
-/// How long nodes remember, after the end of a lock, which clients they denied it to. They remember for the same time
-/// that a process hands the lock over to its own waiters. Other waiters ask again when this time is over.
+/// How long nodes remember, after the end of a lock, which clients they denied it to. They remember equally long that a
+/// process hands the lock over to its own waiters. Other waiters ask again after this time at the latest.
 inline constexpr std::chrono::milliseconds wanted_life = std::chrono::seconds(1);
 
 /// The longest time that a manager yields if no other client takes the lock.

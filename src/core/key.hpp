@@ -52,8 +52,8 @@ std::string upgrade_key(std::string_view key);
 /// Returns the part before the mark of such a key: the name or key of the lock. Returns any other text unchanged.
 std::string_view without_upgrade_mark(std::string_view name) noexcept;
 
-/// The key of a client's session, in a store that has sessions. It follows the prefix of all locks, and is no lock's
-/// key.
+/// The key of a client's session, in a store that has sessions. It begins with the prefix of all locks, and is no
+/// lock's key.
 std::string session_key(std::string_view prefix, std::string_view session);
 
 /// The key that tells since when a server is known to be the elected master. It is no lock's key.

@@ -12,10 +12,11 @@ namespace redlock::core {
 /** The order in which a manager asks for several resources when any one of them suffices.
 
     The resource that the manager had last comes first, so each manager tends to use resources of its own, and managers
-    rarely split the votes. Each manager begins at a different place.
+    rarely split the votes. Each manager begins at a place of its own.
 
-    If different resources are free on the nodes, the nodes choose different ones. Then the first one chosen moves to
-    the end. Each round this leaves fewer resources in front of one that is free on a quorum, until all nodes choose it.
+    If different resources are free on the nodes, the nodes choose different ones. Then the first of the chosen ones
+    moves to the end. Each round this leaves fewer resources in front of one that is free on a quorum, until all nodes
+    choose it.
 */
 class preference {
 public:

@@ -23,7 +23,7 @@ struct log_state {
 
 /// The state of a server's keys. It does not depend on the log.
 struct key_state {
-    bool forgot = false;  ///< The server has lost keys that the client knew.
+    bool forgot = false;  ///< The server has lost keys that the client may know.
     /// The keys are this old. It is unknown whether there were keys before.
     std::optional<std::chrono::milliseconds> age{};
 };
@@ -40,8 +40,8 @@ public:
     /// @param max_ttl the longest ttl of a lock
     explicit server_history(std::chrono::milliseconds max_ttl) : max_ttl_(max_ttl) {}
 
-    /// Call it for each new connection. If the server does not report its @p life, that is empty, and the server counts
-    /// as restarted.
+    /// Call it for each new connection. @p life is empty if the server does not report it. If an earlier connection
+    /// reported a life, the server then counts as restarted, until it reports that life again.
     /// @param uptime the server's own figure, which may be rounded up to whole seconds
     void greeted(std::string_view life, std::chrono::milliseconds uptime, log_state log, clock::time_point now,
                  key_state const& keys = {})

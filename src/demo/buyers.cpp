@@ -240,7 +240,7 @@ private:
     std::minstd_rand random_{std::random_device()()};
     steady::time_point opened_;
     std::size_t left_ = 0;    // buyers who will not come again
-    std::size_t trying_ = 0;  // buyers and accountants who are using a lock now; the process waits for them
+    std::size_t trying_ = 0;  // visits and reports that are under way; the process waits for them
     bool ended_ = false;
     std::exception_ptr failure_;
 };

@@ -133,8 +133,8 @@ runtime::task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
             break;
         if (state.now() >= a.give_up_at_)
             co_return result.ec;
-        // The ttl may be too short for this quorum at any time. The waiters behind may ask for a longer one, so they
-        // come first.
+        // The ttl may always be too short for this quorum. The waiters behind may ask for a longer one, so they come
+        // first.
         if (a.turn_.place() && result.ec == errc::validity_exhausted) {
             if (a.leftovers_.growing())
                 a.leftovers_.clean_up(*a.round_);
@@ -260,7 +260,8 @@ runtime::task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> se
             ask_anyway = std::min(ask_anyway, core::growth_due(a.round_->started, a.request_.options.ttl));
         co_await wait_for_change(self, ended, ask_anyway);
         again = state.now();
-        // Other managers were notified, too, so hold back. A slot that only this manager has freed needs no delay.
+        // Other managers were notified, too, so this one holds back. If the wait ended because another resource may be
+        // asked for now, nobody else was told of that, and no delay is needed.
         if (a.turn_.another_choice_at(*a.round_, again) > again)
             again += a.watch_.delay(ended, state.runtime.random()[0]);
     }

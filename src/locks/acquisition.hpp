@@ -49,7 +49,7 @@ public:
     void may_be_free(std::size_t node, std::string_view resource) override;
 
 private:
-    /// The result of a second round. If the nodes' counters agree, the grant has the token.
+    /// The result of @ref draw_token. Without an error, the grant has the token.
     struct drawn {
         error_code ec;
         bool conflict = false;  ///< the nodes' counters are beyond the proposal, and differ

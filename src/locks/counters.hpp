@@ -15,7 +15,7 @@
 
 namespace redlock::inline v0::locks {
 
-/// The number of histograms, which are the last members.
+/// The number of histograms in `lock_stats`, where they are the last members.
 inline constexpr std::size_t lock_histograms = (sizeof(lock_stats) - offsetof(lock_stats, time_to_acquire))
                                                / sizeof(histogram);
 

@@ -107,8 +107,8 @@ private:
     error_code told_error_;
 };
 
-/// Receives, on the manager's strand, what the nodes answered to an acquisition that goes on. With a long wait, the
-/// acquisition does not complete.
+/// Receives, on the manager's strand, what the nodes answered to an acquisition that goes on. The candidate cannot
+/// learn that from the acquisition itself, which may wait forever.
 class candidate::listener final : public queue_observer {
 public:
     explicit listener(std::shared_ptr<candidate> const& c)
@@ -316,7 +316,8 @@ void candidate::stand()
     });
 }
 
-// Tells the observer once when the nodes cannot elect anybody, and once when they can again.
+// Tells the observer when the nodes cannot elect anybody, when the reason for that changes, and when they can again.
+// Each of these is told only once.
 void candidate::nodes_have_said(error_code ec, std::string message)
 {
     if (!lacks_nodes(ec)) {

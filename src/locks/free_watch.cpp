@@ -59,7 +59,7 @@ clock::time_point free_watch::denied(clock::time_point now, std::uint64_t random
         note_holder(now);
     if (will_be_notified())
         return clock::time_point::max();
-    // Nobody may notify, so ask again after a pause.
+    // The lock may become free without a notification, so the waiter asks again after a pause.
     return now + (race ? core::pause_after(rounds, random) : core::pause_after_denial(denied_, unchanged_, random));
 }
 
@@ -73,8 +73,8 @@ void free_watch::note_holder(clock::time_point now)
     free_expected_ = free_at();
 }
 
-// Whether a quorum of the nodes will notify of changes. A node that granted has nothing more to report. With any of
-// several, it does not report the other keys, so its grant does not count.
+// Whether a quorum of the nodes will notify of changes. A node that granted counts, because it has nothing more to
+// report. With any of several keys, its grant does not count: it was not asked to report changes of the other keys.
 bool free_watch::will_be_notified() const
 {
     auto const notifies = [](quorum::ballot const& b) {

@@ -37,8 +37,8 @@ public:
 
     // Call the following only while it is active.
 
-    /// Call this after a round that others won. @return when to ask again if no node notifies; the maximum if a quorum
-    /// will notify
+    /// Call this after a round that was lost to others.
+    /// @return when to ask again if no node notifies; the maximum if a quorum will notify
     clock::time_point denied(clock::time_point now, std::uint64_t random, std::size_t rounds);
 
     /// Reads the votes again, because late ones may have arrived.

@@ -96,9 +96,10 @@ public:
 
     enum class end : std::uint8_t { before, one_of_several, last, in_parts };
     end give_back() noexcept;   ///< the caller gives back the parts
-    bool end_alone() noexcept;  ///< gives back the only handle, so that nobody can join; false: there are others
+    bool end_alone() noexcept;  ///< gives back the only handle, so that nobody can join; false: it is not the only one
 
-    /// Counts a body that runs under the handle, until the handle is given back.
+    /// Notes that a body runs under the handle, which the lock has counted. The count ends when the handle is given
+    /// back.
     void runs_body() noexcept;
 
     waits_by_handle::list waits;  ///< on the strand; each wait keeps this handle

@@ -30,7 +30,7 @@ public:
     void end_waits(error_code) noexcept;
     void end_waits_of(handle_state&) noexcept;  ///< call this when the handle was given back
     void abandon() noexcept;                    ///< does not complete the waits
-    std::size_t later_joins = 0;                ///< by readers that called after the lock was acquired
+    std::size_t later_joins = 0;                ///< by readers that called after the winning round began
 
 private:
     void end(loss_wait&, error_code) noexcept;

@@ -51,7 +51,7 @@ public:
     std::shared_ptr<quorum::grant> const& grant() const noexcept override { return grant_; }
     std::chrono::milliseconds longest_ttl() const noexcept override { return longest_ttl_; }
     void may_live_for(std::chrono::milliseconds ttl) noexcept { longest_ttl_ = std::max(longest_ttl_, ttl); }
-    void set_alarm();  ///< sets the alarm
+    void set_alarm();  ///< for the next renewal or the loss, whichever comes first
     error_code check() { return check(state->now()); }
     error_code check(clock::time_point now);  ///< an error if it is not held; may find that it is lost
     /// Evaluates an extension: moves the validity, loses the lock, or does neither.
@@ -63,8 +63,8 @@ public:
     bool lasts_for(std::chrono::milliseconds ttl, renewal) const noexcept;
     /// Renews the lock from now on, for at least @p ttl.
     void renew_for(std::chrono::milliseconds ttl);
-    /// Keeps the keys until @p d after the acquisition began, even if the lock is released earlier. Ignored for a lost
-    /// lock.
+    /// Keeps the keys until @p d after the winning round began, even if the lock is released earlier. Ignored for a
+    /// lost lock.
     void stay_for(std::chrono::milliseconds d);
     void lose(loss, std::string_view why);
     error_code lose_to_refusal();

@@ -60,8 +60,8 @@ public:
     /// Adds a handle for an acquisition with these @p options that was @p called then. Null if the lock cannot be
     /// joined.
     virtual std::shared_ptr<handle_state> join(acquire_options const& options, clock::time_point called) = 0;
-    virtual void may_be_gone(std::size_t node) = 0;       ///< the node says that one of its keys is gone
-    virtual void others_changed() = 0;                    ///< others have joined or left the shared lock
+    virtual void may_be_gone(std::size_t node) = 0;       ///< the node says that a key of the lock is gone
+    virtual void others_changed() = 0;                    ///< other readers of the resource have come or gone
     virtual bool keeps_readers_out() const noexcept = 0;  ///< excludes readers of this manager
     virtual void told_to_stop() noexcept = 0;             ///< the manager ends; completes the waits for a loss
     virtual void abandon() = 0;                           ///< the execution context ends

@@ -23,8 +23,8 @@ class held_mode {
 public:
     explicit held_mode(redlock::mode acquired) noexcept : acquired_(acquired) {}
 
-    /// The form of a lock that was acquired shared. It moves only down, because a request to upgrade may arrive late,
-    /// and so may the request that reverts it.
+    /// The form of a lock that was acquired shared. It only changes to a later one of these, because a request to
+    /// upgrade may arrive late, and so may the request that reverts it.
     enum class form : std::uint8_t { as_acquired, upgraded, downgraded };
 
     // Any thread.

@@ -71,8 +71,8 @@ void held_lock::end_upgrade()
         state->waiters.shared_again(resources.names().front());
 }
 
-// The nodes never shorten a ttl. The upgrade asks for at least the validity that is left, so it does not shorten that
-// either.
+// The nodes never shorten a ttl. The upgrade asks for the validity that is left, and at least for the renewal's ttl, so
+// that the validity does not shrink either.
 std::chrono::milliseconds held_lock::ttl_of_upgrade() const
 {
     auto const left = std::chrono::ceil<std::chrono::milliseconds>(validity.until() - state->now());

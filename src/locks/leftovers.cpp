@@ -45,9 +45,9 @@ void leftovers::clean_up(quorum::round const& latest)
     request_.manager.cleaner.clean_up(growing ? growing : latest.grant(), request_.options.ttl);
 }
 
-// The nodes may have noted a wish of this manager, and keep readers out. The wish is withdrawn for each name that no
-// exclusive acquisition and no upgrade of this manager waits for. Waiting readers withdraw nothing: they may join a
-// lock and ask no node.
+// The nodes may have noted that this manager wants a name exclusively (a wish), and keep readers out. The wish is
+// withdrawn for each name for which no exclusive acquisition and no upgrade of this manager waits. Waiting readers
+// withdraw nothing: they may join a lock and ask no node.
 void leftovers::withdraw_wishes() const
 {
     auto& manager = request_.manager;

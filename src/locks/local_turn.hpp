@@ -27,17 +27,19 @@ public:
     waiters::place* place() const noexcept { return place_; }  ///< null: it does not wait
     bool is_behind() const { return place_ && !place_->first(); }
 
-    /// Whether this manager keeps out a reader that the nodes would let in: the nodes know only the manager.
+    /// Whether this manager keeps out a reader that the nodes would let in. The nodes know only the manager, not its
+    /// single acquisitions.
     bool keeps_reader_out(bool is_over) const;
 
     /// One more handle on a lock that this manager shares already; null if there is none.
     std::shared_ptr<handle_state> join();
 
-    /// Until when other waiters come first, of this manager or of others. They wake this one when they are done. Empty:
-    /// it may ask the nodes.
+    /// Until when others come first. These are waiters or holders of this manager, which wake this one when they are
+    /// done, or other managers, to which this manager yields. Empty: it may ask the nodes.
     std::optional<clock::time_point> others_first(clock::time_point now);
 
-    /// While a set waits for some of its resources, single acquisitions of the others may pass it, up to a limit.
+    /// While a set waits for some of its resources, waiters that are not sets may pass it for the others, up to a
+    /// limit.
     void let_others_pass(free_watch const&, bool grows);
 
     /// Whether other waiters of this manager come first for the resources of @p asked. Then pushes wake them, not this

@@ -52,8 +52,8 @@ public:
         plan(runtime_.now());
     }
 
-    /// Call this when an extension for @p ttl has won. Short promises do not make renewals more frequent than the least
-    /// ttl.
+    /// Call this when an extension for @p ttl has won. However short the promise is, renewals are not more frequent
+    /// than with the least allowed ttl.
     void extended(std::chrono::milliseconds promised, std::chrono::milliseconds ttl) noexcept
     {
         if (ttl >= ttl_)

@@ -33,7 +33,8 @@ public:
         return turn_.place() && request_.wants_several() && lost_ >= core::all_or_nothing;
     }
 
-    /// Call this when the nodes in @p lost chose different keys: they differ in which keys are free.
+    /// Call this after @p lost, a lost round for any of several. If nodes chose keys, they chose different ones: they
+    /// differ in which keys are free.
     void prefer_others(quorum::round const& lost) const;
 
 private:

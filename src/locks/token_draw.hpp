@@ -36,7 +36,7 @@ public:
 
     /// A second round, needed if another client's clock is ahead, or if both clients asked at the same moment. The
     /// nodes that granted @p won count on from their counters and from a new proposal.
-    /// @param m a writer draws a number; a reader only sets the least one
+    /// @param m exclusive: the nodes add one; shared: they only raise lower counters to the proposal
     std::shared_ptr<quorum::round> second_round(quorum::round const& won, mode m);
 
     /// The number that a quorum reached in the round @p raise. 0: the nodes' counters differ.

@@ -14,7 +14,7 @@ namespace redlock::inline v0::locks {
 /// Until when a lock is valid, when it counts as lost, and whether its holder still has it.
 class validity {
 public:
-    /// It only moves down: to a later one of these.
+    /// The condition only changes to a later one of these.
     enum class condition : std::uint8_t { held, lost, released, detached };
 
     /// @param max_hold as in `acquire_options`

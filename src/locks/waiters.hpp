@@ -142,8 +142,7 @@ public:
         bool first_for(std::size_t i) const { return places_[i].first(); }
         /// Call this when it no longer wants the resources: nobody yields to it any more.
         void stops() noexcept;
-        /// Where it is the first and the resource @p is_free, lets the next waiter pass if that waits only for this
-        /// resource.
+        /// Where it is the first and the resource @p is_free, lets the next waiter pass that is not a set.
         /// @return how many passed, at most @p left
         std::size_t let_pass(std::size_t left, std::function<bool(std::string const&)> const& is_free);
         void step_back();  ///< moves behind all for which it may wait
@@ -225,7 +224,7 @@ private:
         core::handovers left;
         clock::duration yield;  ///< how long it yields after the batch; longer after a vain yield
         clock::time_point yields_until = clock::time_point::min();  ///< hands nothing over until then
-        clock::time_point forgotten_at;                             ///< when the entry is dropped
+        clock::time_point forgotten_at;                             ///< when the entry may be dropped
 
         bool goes_on() const noexcept { return yields_until == clock::time_point::min(); }
     };

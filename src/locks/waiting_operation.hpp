@@ -18,7 +18,7 @@ namespace redlock::inline v0::locks {
 /** An operation that waits for the nodes' answers, and for times.
 
     A cancellation ends either wait at once. But if nodes may have been asked, and the caller wants no side effects, the
-    operation still finishes the current round.
+    operation still finishes the current round. If that round wins, the operation succeeds.
 */
 template <class Derived>
 class waiting_operation : public runtime::shared_operation<Derived> {
@@ -80,7 +80,7 @@ protected:
 
     std::shared_ptr<manager_state> const state_;
     bool cancelled_ = false;
-    bool last_round_ = false;  ///< cancelled: the current round is the last one
+    bool last_round_ = false;  ///< cancelled, unless the current round wins
     runtime::suspended sleeper_;
 
 private:

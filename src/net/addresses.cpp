@@ -21,7 +21,7 @@ using asio::ip::tcp;
 
 constexpr std::chrono::milliseconds attempt_delay = 250ms;  // recommended by RFC 8305, section 8
 
-// Blocks all signals while a thread is started, so that the program's other threads handle them.
+// Blocks all signals while a thread is started. The thread inherits that, so it never handles a signal of the program.
 class no_signals {
 public:
     no_signals()
@@ -88,7 +88,7 @@ void name_lookup::listen(address_search& s)
             if (auto const search = weak.lock())
                 search->resolved();
         });
-    } catch (...) {  // out of memory: the search continues at its timeout
+    } catch (...) {  // out of memory: the search fails at its timeout
     }
 }
 

@@ -49,7 +49,7 @@ private:
     std::vector<asio::ip::tcp::endpoint> found_;
 };
 
-/// The experience with the addresses of a name.
+/// The addresses of a name that have proved good or bad.
 struct known_addresses {
     std::string good;  ///< its server could vote; the search tries it first
     /// They accepted a connection, but the server could not vote; the search tries them only if all others fail.
@@ -76,9 +76,9 @@ struct reached {
     std::string failure{};  ///< the reason, if there is no address
 };
 
-/** Finds an address of a host that accepts connections, so that one dead address does not delay the others.
+/** Finds an address of a host that accepts connections, so that one that never answers does not hide the others.
 
-    The next attempt begins when the latest has failed, or a quarter of a second after it began (RFC 8305, section 5).
+    The next attempt begins when one has failed, or a quarter of a second after the latest began (RFC 8305, section 5).
     The first connection decides, and the search closes all connections. A single address is not tried: the caller
     connects to it anyway.
 

@@ -1,4 +1,3 @@
-
 #include "core/fencing.hpp"
 #include "quorum/round.hpp"
 
@@ -10,7 +9,8 @@ namespace redlock::inline v0::quorum {
 node_command const& ballot::command() const noexcept { return round->command; }
 
 // When a lock is being released, its unsent requests are withdrawn, also those that a node refused and would send
-// again. A trim is never sent twice: after a later round it would delete keys that this round has counted.
+// again. A trim is never sent twice: if it arrived after a later round, it would delete keys that the later round has
+// counted.
 bool ballot::withdrawn() const noexcept
 {
     if (round->trims_)
@@ -61,7 +61,8 @@ void ballot::complete(node_reply r)
     }
     if (round->surplus_)
         settle();
-    // Extensions, too: a restarted node may have forgotten that another client holds the lock.
+    // The vote for an extension is checked, too: a restarted node may have forgotten that another client holds the
+    // lock.
     bool const votes = what == kind::acquire || what == kind::raise || command().prolongs();
     bool const has_key = votes && reply.vote == vote::granted;
     bool const part_is_quarantined = votes && reply.vote == vote::unknown

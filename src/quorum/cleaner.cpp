@@ -15,8 +15,8 @@ clock::duration retry_pause(std::uint32_t retries)
     return std::min<clock::duration>(20ms * (1 << std::min<std::uint32_t>(retries, 5)), 500ms);
 }
 
-// Whether the answer of a node ends its release. @p ttl_was_over: the ttl was over when this attempt was sent. The time
-// of the answer does not matter.
+// Whether the answer of a node ends its release. @p ttl_was_over: one ttl after the first attempt was over when this
+// attempt was sent. The time of its answer does not matter, because the answer may have taken any time.
 bool is_settled(ballot const& b, node const& n, bool ttl_was_over)
 {
     auto const& grant = *b.round->grant();
@@ -124,8 +124,8 @@ void cleaner::answered(ballot& b)
     // tombstone, for as long as a lock may live.
     if (b.unanswered_on() != 0 || b.round->grant()->on(b.node).repeats != 0)
         b.not_after = std::max<clock::time_point>(b.not_after, b.round->started + quorum_.settings.max_ttl);
-    // This process was paused when the ttl ended. Meanwhile the server may have executed a late request, whose key
-    // lives for one more ttl.
+    // The ttl ended while this attempt was unanswered, for example because the process was paused. Meanwhile the server
+    // may have executed a late request, whose key lives for one more ttl.
     if (b.asked < ttl_over && now >= ttl_over)
         b.not_after = std::max<clock::time_point>(b.not_after, now + (ttl_over - b.round->started));
     auto const last_try = b.not_after - quorum_.nodes.timeout();

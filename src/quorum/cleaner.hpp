@@ -49,7 +49,7 @@ public:
     /// The releases that are not confirmed yet, without those that wait for `grant::stays_until`. Any thread.
     std::size_t pending() const noexcept { return pending_.load(std::memory_order_relaxed); }
 
-    /// Drops all pending releases.
+    /// Drops all attempts that are not sent yet, and the releases that wait for `grant::stays_until`.
     void stop();
 
 private:

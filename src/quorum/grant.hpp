@@ -15,7 +15,7 @@
 
 namespace redlock::inline v0::quorum {
 
-/// Sorted by their bytes, each key once.
+/// Each key once. Sorted by their bytes; for an acquisition of any one of several keys, in its order of preference.
 using key_list = std::vector<std::string, detail::recycler<std::string>>;
 
 /** The keys that an acquisition may have set, their value, and the nodes that may have them.
@@ -37,7 +37,7 @@ public:
         bool untouched = false;     ///< the node certainly did not execute the request
         bool withdrawn = false;     ///< a request that was not sent yet must not be sent
         redlock::vote vote = redlock::vote::unknown;
-        std::uint16_t extensions = 0;  ///< sent and unanswered; each may prolong the key by a ttl
+        std::uint16_t extensions = 0;  ///< sent and unanswered; one may still prolong the key
         /// Sent and unanswered requests that may set the key again, such as renewals.
         std::uint16_t repeats = 0;
 
@@ -134,13 +134,14 @@ public:
     std::atomic<std::uint64_t> fence{0};  ///< the fencing token, once it is decided; 0: no fencing. Any thread
     /// The cleaner releases the keys at this time, if the lock ends earlier (`elect_options::at_least`).
     std::optional<clock::time_point> stays_until{};
-    bool hands_on = false;  ///< other waiters of this process were to take over: the release ends the hand-overs
+    bool hands_on = false;  ///< waiters of this process were to follow: the release ends the hand-overs, unless one
+                            ///< follows
 
 private:
     std::vector<trace, detail::recycler<trace>> traces_;
 
     struct repeat {
-        bool asked = false;               ///< a request may set the keys again; the acquisition may not have set them
+        bool asked = false;               ///< a later request of the acquisition, or a renewal, may set the keys
         std::uint32_t unanswered_on = 0;  ///< the first connection with an unanswered request
         std::uint32_t trimmed_on = 0;
         std::uint32_t trims = 0;  ///< unanswered trims

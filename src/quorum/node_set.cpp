@@ -119,7 +119,7 @@ void node_set::connected(std::size_t node, server_identity const& server)
     auto& k = known_[node];
     runtime::bump(k.count[&node_stats::connections]);
     bool const is_first = !k.age.known;
-    if (is_first || k.age.began != server.began || k.age.restarted != server.restarted)  // the server is a new one
+    if (is_first || k.age.began != server.began || k.age.restarted != server.restarted)  // not a mere reconnection
         k.trusted = k.announced = false;
     k.age = {true, server.durable, server.restarted, server.began};
     if (is_first)
@@ -261,7 +261,8 @@ void node_set::report_up(std::size_t i)
     log_.tell(&observer::node_up, {.when = runtime_.now(), .node = nodes_[i]->name()}, nodes_[i]);
 }
 
-// If the node is ready, the operation was withdrawn before it was sent. This says nothing about the node.
+// An operation that was withdrawn before it was sent completes with an error although the node is ready. Such an error
+// says nothing about the node.
 void node_set::report_reply(std::size_t i, node_reply const& reply) noexcept
 try {
     auto& reported = known_[i].reported_error;

@@ -65,7 +65,7 @@ public:
     }
     /// Which node's locks end with this manager's session, as text for users. No other process can resume such a lock.
     std::string const& tickets_lack() const noexcept { return tickets_lack_; }
-    /// The latest error of node @p i, which is not ready.
+    /// The latest error of node @p i, which is not ready. `node_unreachable` if it has reported none.
     std::pair<error_code, std::string> latest_error(std::size_t i) const;
     std::vector<node_stats> stats() const;
     bool taken_for_new() const noexcept { return taken_for_new_.load(std::memory_order_relaxed); }
@@ -83,7 +83,7 @@ public:
     /// Whether a grant of node @p i does not count, because its server has restarted and may have forgotten a lock.
     bool in_quarantine(std::size_t i) const noexcept;
 
-    /// When so many quarantines have ended that a quorum of nodes may vote.
+    /// When enough nodes will be out of quarantine for a quorum.
     clock::time_point quarantine_over() const;
 
     /// Records the round trip of node @p i.
@@ -99,7 +99,8 @@ private:
         core::node_age<clock::time_point> age;
         bool trusted = false;    // what is known suffices for its votes to count
         bool announced = false;  // the quarantine was announced
-        // When the set was taken for newly started; empty: the node is trusted for another reason.
+        // When the set was taken for newly started; empty: the node is not trusted, or is trusted for
+        // another reason.
         std::optional<clock::time_point> taken_for_new;
         std::atomic<clock::time_point> quarantined_until{never};
         runtime::member_counters<node_stats, 1> count;

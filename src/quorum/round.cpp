@@ -144,8 +144,9 @@ void round::prepare()
     }
 }
 
-// How long a release is worth repeating, without the time for its answer. A key lives for its ttl. If the answer of the
-// acquisition is missing, the server may execute it at the end of that time. Then the key lives for another ttl.
+// How long a release is worth repeating, without the time for its answer. A key lives for its ttl. If an acquisition or
+// extension is unanswered, the server may execute it as late as the end of that time. The key then lives for another
+// ttl.
 clock::duration round::useful_for(ballot const& b) const
 {
     if (command.what != node_command::kind::release)

@@ -74,7 +74,7 @@ public:
     /// The round no longer waits for this node.
     void stop_waiting();
 
-    /// The vote that counts. It is unknown if the node granted but is in quarantine.
+    /// The vote that counts. A grant counts as unknown if the node is in quarantine, or if a trim may delete the key.
     vote cast() const noexcept { return quarantined || revocable ? vote::unknown : reply.vote; }
 
     /// Whether the node has granted, and the grant counts.
@@ -108,7 +108,7 @@ private:
 
 /** One command to all nodes at once.
 
-    It is a std::shared_ptr, because the nodes share it until each of them has answered.
+    It is used as a std::shared_ptr, because the nodes share it until each of them has answered.
 
     It has many functions because acquisitions, renewals, releases and inspections evaluate the votes in different ways.
 */
@@ -117,8 +117,8 @@ public:
     round(quorum_state&, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl,
           redlock::mode = mode::exclusive);
 
-    /// A round that connects. It waits longer than others, because the first connections need more time than a vote. If
-    /// it is won, a quorum is known.
+    /// A round that connects. It waits longer than others, because the first connections need more time than a vote.
+    /// When it is won and no node is awaited any more, it calls `node_set::set_met`.
     static std::shared_ptr<round> to_connect(quorum_state&);
 
     /// A command about the keys and the value of @p about.
@@ -143,17 +143,19 @@ public:
     void want_any() noexcept { command.any = true; }
 
     /// For an acquisition of any one of several keys: call it when the round is decided. If it is won, the round is
-    /// from then on about the key that a quorum has chosen. @p surplus gets the nodes that chose another key, late ones
-    /// included. These count as denied.
+    /// from then on about the key that a quorum has chosen. Nodes that chose another key then count as denied. If it is
+    /// lost, all choices are in vain. @p surplus gets the nodes that chose in vain, late ones included.
     void settle(surplus_listener& surplus);
 
-    /// For a release: deletes only the keys from index @p first on. The other keys are still needed.
+    /// For a release: deletes only the keys from index @p first on. The value is still needed for the other keys, so
+    /// no tombstone is left.
     void trim(std::size_t first);
 
     /// For a round that contends: nodes that deny notify of the next change.
     void watch() noexcept { command.watch = true; }
 
-    /// Sends to all nodes. Completes when the votes are decided, after `config::node_timeout`, or after @ref end_wait.
+    /// Sends to all nodes. Completes when the votes are decided, after `node_set::timeout`, or after @ref end_wait. A
+    /// round that connects adds `config::connect_timeout`.
     auto gather()
     {
         return runtime::suspend_into(waiting_, [this] { start_gathering(); });
@@ -228,7 +230,7 @@ private:
     core::most_frequent most_chosen() const;
 
     std::shared_ptr<redlock::quorum::grant> grant_;
-    /// The original keys, which the command views, after one of them was won.
+    /// Set when one of several keys was won: the original grant, whose keys the command views.
     std::shared_ptr<redlock::quorum::grant> asked_for_;
     surplus_listener* surplus_ = nullptr;  ///< set by @ref settle
     contender_name contender_{};           ///< a copy: a node may read the command when the manager no longer exists

@@ -309,8 +309,8 @@ void quote(std::string& to, std::string_view text)
         auto const second = text.size() > 1 ? static_cast<unsigned char>(text[1]) : 0u;
         if (size == 0 && static_cast<unsigned char>(first) < 0x80) {
             fmt::format_to(out(to), "\\u{:04x}", static_cast<unsigned>(first));
-            // A control character of two bytes.
         } else if (size == 0 && first == '\xc2' && second >= 0x80 && second < 0xa0) {
+            // A control character of two bytes.
             fmt::format_to(out(to), "\\u{:04x}", second);
             size = 2;
         } else if (size == 0)

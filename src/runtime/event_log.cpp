@@ -68,7 +68,7 @@ void event_log::put_unlimited(log_level level, std::string_view line)
 }
 
 // Logs only the first exception, because an observer that throws may throw at each event. Calls the log function
-// directly: after the manager's last event, no other call follows.
+// directly: after the manager's last event, the queue takes no more calls.
 void event_log::observer_threw(clock::time_point now) noexcept
 try {
     if (std::exchange(observer_threw_, true))

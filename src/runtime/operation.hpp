@@ -28,7 +28,7 @@ public:
     virtual void abandon() = 0;  ///< the execution context ends: destroys the waiting coroutine
 };
 
-/// An operation that is a std::shared_ptr, and can be cancelled from any thread.
+/// An operation that is used as a std::shared_ptr, and can be cancelled from any thread.
 template <class Derived>
 class shared_operation : public operation, public std::enable_shared_from_this<Derived> {
 public:

@@ -25,8 +25,8 @@ public:
     {
     }
 
-    /// Runs the @p steps of @p o on the strand, and then completes @p o with their result or exception. From any
-    /// thread.
+    /// Runs the @p steps of @p o on the strand, and then completes @p o with their result, or with an error if they
+    /// throw. From any thread.
     template <class Operation>
     void run(std::shared_ptr<Operation> o, task<error_code> steps)
     {

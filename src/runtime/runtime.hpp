@@ -28,7 +28,7 @@ unsigned process_life() noexcept;
 
 /** The environment of a manager, without its nodes: the strand, the time, and random numbers.
 
-    Tests use another implementation, and so control the time. It is a std::shared_ptr.
+    Tests use another implementation, and so control the time. It is used as a std::shared_ptr.
 */
 class runtime : public std::enable_shared_from_this<runtime> {
 public:

@@ -25,7 +25,7 @@ namespace runtime {
 namespace {
 
 // The timers of the event loop do not run while the machine sleeps. So the runtime looks at the clock once a second.
-// This bounds how long a lock counts as held after the machine wakes up.
+// This bounds how long an expired lock counts as held after the machine wakes up.
 struct wait_traits {
     static clock::duration to_wait_duration(clock::duration d)
     {

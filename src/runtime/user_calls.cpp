@@ -38,7 +38,7 @@ void user_calls::make() noexcept
     for (auto& call : calls) {
         try {
             std::move (*call)();
-        } catch (...) {  // an observer must not throw; the other calls still run
+        } catch (...) {  // an exception of the user's function does not affect the other calls
         }
         recycle(std::move(call));
     }

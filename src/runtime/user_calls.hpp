@@ -13,14 +13,14 @@ namespace redlock::inline v0::runtime {
 
 /** The queue of calls of the user's functions, in their order. The library does not wait for these calls.
 
-    Each call runs in a pass of the event loop of its own, so it never finds the library in the middle of a change. It
-    may throw, destroy the manager, or lock a mutex that a caller of the library holds. On the strand.
+    The calls run in a pass of the event loop of their own, so they never find the library in the middle of a change.
+    Such a function may throw, destroy the manager, or lock a mutex that a caller of the library holds. On the strand.
 */
 class user_calls : public std::enable_shared_from_this<user_calls> {
 public:
     explicit user_calls(strand const& on) : strand_(on) {}
 
-    /// Drops the call if there is no memory.
+    /// If there is no memory, drops the call and those that still wait.
     template <class F>
     void add(F&& call) noexcept
     {

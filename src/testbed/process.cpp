@@ -20,7 +20,7 @@ namespace redlock::testbed {
 
 namespace {
 
-// Calls only async-signal-safe functions: nothing else is allowed between fork and exec.
+// Allocates nothing and takes no lock, because another thread may hold one at the fork.
 [[noreturn]] void become(char* const* arguments, char* const* environment)
 {
     ::setpgid(0, 0);
@@ -195,7 +195,7 @@ bool process::end_if_over()
     if (errno != EINTR)
         return false;
     if (options_.is_over && options_.is_over())
-        signal(SIGTERM);  // Ctrl-C reaches the child as well; a signal of kill may reach only the parent
+        signal(SIGTERM);  // Ctrl-C may reach the child as well; a signal of kill may reach only the parent
     return true;
 }
 

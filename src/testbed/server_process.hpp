@@ -52,7 +52,7 @@ public:
     void resume();  ///< SIGCONT
     void start();   ///< starts it again after kill, and waits until it answers
     void launch();  ///< starts it again after kill, without waiting
-    void wait();    ///< until it answers; throws std::runtime_error with its log after a minute
+    void wait();    ///< until it answers; throws std::runtime_error with its log if it ends, or after a minute
     void forget();  ///< deletes its data; call it after kill
 
 protected:

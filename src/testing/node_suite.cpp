@@ -371,7 +371,7 @@ constexpr node_case all[] = {
          expect(granted.vote == vote::granted && granted.fence >= 100, "the counter did not take a higher proposal");
          c.releases(key, "v");
      })},
-    {"an acquisition with a lower proposal is granted without a token", fencing,
+    {"an acquisition with a proposal that is not higher is granted", fencing,
      one_key([](client& c, std::string const& key) {
          c.ask(fenced(kind::acquire, 100), key, "v");
          c.releases(key, "v");
@@ -872,7 +872,7 @@ constexpr node_case all[] = {
                 "a node that can upgrade says that it cannot");
          auto const denied = c.ask(shared(kind::upgrade), key, "r1");
          expect(denied.vote == vote::denied && denied.ours == 1 && denied.remaining > 0ms,
-                "an upgrade with other readers was granted, or the reply does not name the reader");
+                "an upgrade beside other readers was granted, or its reply has ours = 0 or no remaining time");
          expect(c.ask(shared(kind::upgrade), key, "r3").ours == 0,
                 "an upgrade by another value was answered as if it were a reader");
          c.vote_of(shared(kind::release), key, "r2");

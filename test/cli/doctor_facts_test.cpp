@@ -83,7 +83,7 @@ constexpr std::string_view client_line = "redis-cli -h 10.0.0.1 -p 6379 ";
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(judge_of_three_healthy_nodes_finds_only_ok)
+BOOST_AUTO_TEST_CASE(diagnose_of_three_healthy_nodes_finds_only_ok)
 {
     auto const all = diagnose(healthy_set(), usual());
 
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(clock_level_depends_on_its_rate_and_offset)
     must_find({"clock", unknown, "not read twice", "--watch", [](auto& f, auto&) { f.last_time.reset(); }});
 }
 
-BOOST_AUTO_TEST_CASE(role_of_a_replica_sentinel_or_cluster_member_is_critical)
+BOOST_AUTO_TEST_CASE(role_replicas_and_sentinel_report_servers_other_than_a_lone_primary)
 {
     using enum level;
     auto const is_replica = sets(&node_facts::hello, "role", "replica");
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(role_of_a_replica_sentinel_or_cluster_member_is_critical)
                both(watched_by("3"), info("connected_slaves", "1"))});
 }
 
-BOOST_AUTO_TEST_CASE(version_of_a_known_release_names_its_end_of_life)
+BOOST_AUTO_TEST_CASE(version_level_depends_on_the_release_and_on_fencing)
 {
     using enum level;
     auto const is = [](std::string version) { return info("redis_version", version); };
@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(version_newer_than_all_known_releases_is_a_remark_even_if_s
     BOOST_TEST(f.why == "Redis 99.1.0 is newer than this version of redlock knows");
 }
 
-BOOST_AUTO_TEST_CASE(clients_near_maxclients_and_a_short_timeout_are_warnings)
+BOOST_AUTO_TEST_CASE(clients_and_timeout_levels_depend_on_the_limits_of_the_server)
 {
     using enum level;
     auto const used = [](std::string count) { return info("connected_clients", count); };
@@ -329,7 +329,7 @@ BOOST_AUTO_TEST_CASE(slow_log_reports_slow_commands_of_the_last_hour)
                both(setting("slowlog-log-slower-than", "-1"), [](auto&, auto& d) { d.node_timeout = 5ms; })});
 }
 
-BOOST_AUTO_TEST_CASE(eviction_that_may_delete_locks_is_critical)
+BOOST_AUTO_TEST_CASE(eviction_level_depends_on_the_policy_and_the_used_memory)
 {
     using enum level;
     auto const memory = [](std::string policy, std::string limit, std::string used, std::string evicted = "0") {
@@ -346,7 +346,7 @@ BOOST_AUTO_TEST_CASE(eviction_that_may_delete_locks_is_critical)
     must_find({"eviction", unknown, "does not contain maxmemory_policy", "INFO", info("maxmemory_policy", "")});
 }
 
-BOOST_AUTO_TEST_CASE(durability_of_a_log_that_may_lose_locks_is_a_warning)
+BOOST_AUTO_TEST_CASE(durability_level_depends_on_the_settings_and_the_state_of_the_log)
 {
     using enum level;
     must_find({"durability", ok, "votes at once", "", no_change});
@@ -477,7 +477,7 @@ BOOST_AUTO_TEST_CASE(permissions_report_refused_commands_and_failed_steps)
                }});
 }
 
-BOOST_AUTO_TEST_CASE(judge_of_a_missing_answer_finds_unknown_with_a_line_to_run)
+BOOST_AUTO_TEST_CASE(diagnose_of_a_missing_answer_finds_unknown_with_a_line_to_run)
 {
     using enum level;
     for (auto const what : {"replicas", "version", "clients", "eviction", "durability"}) {
@@ -603,7 +603,7 @@ BOOST_AUTO_TEST_CASE(restart_guard_if_young_servers_vote_is_a_warning)
     BOOST_TEST(now.why.find("two may hold a lock for 40 s, unless the nodes are new") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(judge_of_another_store_knows_only_its_votes)
+BOOST_AUTO_TEST_CASE(diagnose_of_another_store_reports_its_settings_as_unknown)
 {
     auto nodes = healthy_set();
     nodes[0] = {.name = "etcd://10.0.0.1", .is_server = false};

@@ -517,7 +517,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_with_watch_repeats_the_checks_until_a_signal, one
     BOOST_TEST(watch.wait().code() == 128 + SIGTERM);
 }
 
-BOOST_AUTO_TEST_CASE(doctor_of_another_store_checks_only_its_votes)
+BOOST_AUTO_TEST_CASE(doctor_of_another_store_reports_its_settings_as_unknown)
 {
     auto const seen = look({"memory://a", "memory://b", "memory://c"}, {"--skip", "settings"});
     BOOST_TEST(seen.status == 0, seen.out);

@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(acquire_at_another_kind_of_server_asks_for_the_port)
     BOOST_TEST(says(other, "If it requires TLS there, its URL begins with etcds://"));
 }
 
-BOOST_AUTO_TEST_CASE(tls_verifies_server_and_client_certificates)
+BOOST_AUTO_TEST_CASE(acquire_over_tls_verifies_server_and_client_certificates)
 {
     certificates c;
     etcd_server s({"--cert-file", c.file("server.pem"), "--key-file", c.file("server.key"), "--trusted-ca-file",

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(to_content_of_to_text_returns_the_same_content)
     BOOST_TEST(to_counter(to_text(std::uint64_t(1) << 53)) == std::uint64_t(1) << 53);
 }
 
-BOOST_AUTO_TEST_CASE(refusal_tells_whether_the_request_was_carried_out)
+BOOST_AUTO_TEST_CASE(refusal_is_untouched_only_if_the_server_did_nothing)
 {
     auto const why = [](char const* said) { return refusal(boost::json::parse(said).as_object()); };
     auto const no_space = why(R"({"error":"etcdserver: mvcc: database space exceeded","code":8})");
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(refusal_tells_whether_the_request_was_carried_out)
     BOOST_TEST(is_token_gone(why(R"({"error":"etcdserver: invalid auth token","code":16})")));
 }
 
-BOOST_AUTO_TEST_CASE(take_due_returns_each_expired_key_once_until_keep)
+BOOST_AUTO_TEST_CASE(take_due_returns_each_expired_key_once_until_extended)
 {
     stores::kit::expiries all;
     auto const start = clock::now();
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(take_due_returns_each_expired_key_once_until_keep)
         wish{stores::kit::leased::kind::wish, "lock:a", "me"};
     all.extend(lock, start + 10s, 10s);
     all.extend(wish, start + 1s, 1s);
-    all.extend(lock, start + 5s, 5s);  // keep never shortens
+    all.extend(lock, start + 5s, 5s);  // extend never shortens
     BOOST_TEST((all.until(lock) == start + 10s && all.ttl(lock) == 10s));
     BOOST_TEST((all.next() == start + 1s));
     BOOST_TEST((all.take_due(start + 2s) == std::vector{wish}));

@@ -44,7 +44,7 @@ public:
         std::uint64_t refused = 0;       ///< operations that the fence refused
         std::uint64_t stale = 0;         ///< stale operations that were accepted
         std::uint64_t twice = 0;         ///< tokens of several acquisitions, and zeros
-        std::uint64_t falling = 0;       ///< tokens that are not above the token of an earlier acquisition
+        std::uint64_t falling = 0;       ///< tokens not above that of an acquisition that had ended before theirs began
     };
 
     explicit arbiter(bool fenced) : fenced_(fenced) {}

@@ -1,5 +1,6 @@
-// A wall clock that tests can step, for one process. The library is preloaded into a server. Each time the server reads
-// the time of day, it adds the microseconds in the file $CLOCK_SHIM_OFFSET. It does not change monotonic clocks.
+// A wall clock that tests can step, for one process. This library is preloaded into a server. Each time the server
+// reads the time of day, the library adds the microseconds in the file $CLOCK_SHIM_OFFSET. Monotonic clocks do not
+// change.
 
 #include <atomic>
 #include <cstdint>

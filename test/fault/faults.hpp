@@ -145,7 +145,7 @@ private:
                           }});
     }
 
-    // Clients reach no server.
+    // Cuts off all servers from all clients.
     void cut_off_all()
     {
         system_.network->set_all(fault::half_open);

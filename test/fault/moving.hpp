@@ -10,8 +10,8 @@ namespace redlock::test {
     The counters are a day ahead of all clocks, so clocks do not make tokens increase. Servers are paused at the worst
     moments.
 
-    @return 0 if no two clients ever held the same lock, and every token was higher than those of completed
-    acquisitions. With `raise_early`, the counters are raised before the clients move: 0 if tokens decreased
+    @return 0 if no two clients ever held the same lock, and every token was higher than those of acquisitions that were
+    complete before. With `raise_early`, the counters are raised before the clients move: 0 if tokens decreased
 */
 int moving_set(soak_options const&);
 

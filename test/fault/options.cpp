@@ -18,17 +18,18 @@ soak_options parse(std::vector<std::string> arguments)
     line.add_number("--servers", o.servers, 1, 9, "how many servers to start");
     line.add_flag("--forgetful", o.forgetful,
                   "start servers without a log, so that a crash forgets: updates may then be lost, and are counted; "
-                  "with --fencing and --transfers, only as many servers crash at a time as may");
+                  "with --fencing and --transfers, only a minority of servers crashes at a time");
     line.add_list("--nodes", "URL", o.nodes, "use these running servers, and start none");
     line.add_list("--links", "NAME", o.links,
                   "the network interfaces to the servers of --nodes, which are set down and up");
     line.add_flag("--without-lock", o.without_lock,
                   "add without the lock: updates must be lost, or the check is blind; with --transfers, nothing fails, "
                   "and sums must be wrong");
-    line.add_flag("--fencing", o.fencing,
-                  "run half of the time without fencing tokens, and half with them; processes never check whether they "
-                  "still hold the lock. Without tokens, updates must be lost in 10 s or more. With tokens, no update "
-                  "may be lost, and no stale operation accepted");
+    line.add_flag(
+        "--fencing", o.fencing,
+        "run half of the time without fencing tokens, and half with them; processes never check whether they "
+        "still hold the lock. Without tokens, updates must be lost in runs of 10 s or more. With tokens, no update "
+        "may be lost, and no stale operation accepted");
     line.add_flag("--transfers", o.transfers,
                   "instead: transfers between 50 accounts, each under a lock of two to five accounts; sometimes all "
                   "accounts are added up under a lock of all, and the sum must never be wrong");

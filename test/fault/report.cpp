@@ -63,7 +63,7 @@ int report_counter(system_under_test const& system, faults const& f, shared_coun
     auto const left = servers_with({"lock:counter"}, system);
     bool bad = is_wrong(left > 0, fmt::format("the key is left on {} servers", left));
     bad |= is_wrong(acknowledged == 0, "no update was acknowledged");
-    // The write began while the lock was held, and ended when it was not. The process was paused in between.
+    // A doubtful write began while the lock was held, and ended when it was not. The process was paused in between.
     bool const explained = options.forgetful || s.doubtful > 0;
     if (missing > 0)
         fmt::print("{} updates are lost{}\n", missing,

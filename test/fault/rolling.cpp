@@ -79,8 +79,8 @@ private:
         servers_[i]->kill();
         servers_[i]->start();
         wait(held, [&] { return node().connections > connections; });
-        // By now, the manager knows whether the server is in quarantine. Without this, the next check may come too
-        // early.
+        // After this trip through the event loop, the manager knows whether the server is in quarantine. An earlier
+        // check could miss the quarantine.
         asio::post(context_, asio::use_future).get();
         wait(held, [&] { return node().quarantine == 0ms; });
         wait(held, [&] { return servers_[i]->ask({"GET", "lock:healed"}) == held.token(); });

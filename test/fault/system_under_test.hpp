@@ -72,7 +72,7 @@ struct system_under_test {
         };
         for (std::size_t i = 0; i < options.processes; ++i)
             clients.push_back(start(options.seed * 100 + i, false));
-        // A new process cannot know that a majority of servers has forgotten its locks.
+        // A new process cannot know that a majority of servers has forgotten locks.
         auto const newcomers = options.forgetful ? 0 : std::max(2, options.seconds / 5);
         auto const spares = options.naive_workers() ? std::max(5, options.seconds / 4) : newcomers;
         for (int i = 0; i < spares; ++i)

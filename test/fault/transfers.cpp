@@ -114,7 +114,7 @@ private:
             if (!a.accepted)
                 co_return false;
             balances.push_back(a.balance);
-            // The long pause lasts until a late writer goes on.
+            // The long pause is long enough for a late writer to go on.
             co_await pause(audit_ && any(128) == 0 ? 2 * short_ttl : longest_pause);
         }
         co_return true;
@@ -178,7 +178,7 @@ private:
     std::uint64_t token_ = 0;
 };
 
-// Waits as long as a slow machine needs, but not for ever.
+// Waits for the next sum. The limit of a minute is for slow machines.
 void wait_for_another_sum(shared_transfers const& s, bool beside)
 {
     auto const sums = [&] { return beside ? s.beside.load() : s.right + s.wrong; };

@@ -20,8 +20,8 @@ struct shared_transfers {
     std::atomic<bool> stop;
 };
 
-/** Transfers between the accounts of a @ref bank, each under a lock of its accounts. Sometimes a sum, under a lock of
-    all accounts.
+/** Transfers between the accounts of a @ref bank, each under a lock of its accounts. Sometimes a process adds up all
+    accounts, under a lock of all.
 
     Every sum must be right, while servers and processes fail. Without the lock nothing fails, and wrong sums must be
     seen. With soak_options::audit there is one lock, exclusive for transfers and shared for sums, so that several sums

@@ -23,7 +23,7 @@ struct shared_counter {
     std::atomic<std::uint64_t> acknowledged;
     std::atomic<std::uint64_t> doubtful;  ///< written, but the lock was not held any more
     std::atomic<std::uint64_t> refused;   ///< acquisitions that failed
-    std::atomic<std::uint64_t> lost;      ///< locks that were lost before the write
+    std::atomic<std::uint64_t> lost;      ///< locks that had ended, or nearly, before the write
     std::atomic<bool> stop;
 };
 

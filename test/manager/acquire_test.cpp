@@ -208,7 +208,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_after_a_pause_past_node_timeout_does_not_wait_ag
     BOOST_TEST((w.now - before <= 5ms));
 }
 
-// `round::start_group` has another template instance for each number of nodes.
+// `round::start_group` has one template instance for each number of nodes up to nine.
 BOOST_AUTO_TEST_CASE(acquire_with_one_to_nine_nodes_needs_exactly_a_majority)
 {
     for (std::size_t count = 1; count <= 9; ++count) {
@@ -284,7 +284,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_that_retries_is_not_blocked_by_its_own_keys, con
     BOOST_TEST(w.keys_after(1ms) == 3u);
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_with_wait_asks_a_last_time_when_the_wait_ends, and_another<connected_to<3>>)
+BOOST_FIXTURE_TEST_CASE(acquire_with_wait_for_a_held_lock_ends_right_after_the_wait, and_another<connected_to<3>>)
 {
     auto won = w.acquire(*other, "stock", {.ttl = 60s});
     auto const before = w.now;
@@ -421,10 +421,10 @@ BOOST_FIXTURE_TEST_CASE(attempt_report_lists_vote_error_and_time_of_each_node, m
     BOOST_TEST((lost.report.elapsed > 0us));
 }
 
-BOOST_AUTO_TEST_CASE(acquire_waits_longer_for_the_first_connection_than_for_a_vote)
+BOOST_AUTO_TEST_CASE(acquire_that_connects_first_may_take_longer_than_node_timeout)
 {
     lock_world w(3);
-    w.each([](auto& s) { s.request_delay = 80ms; });  // connecting takes a round trip more than the vote
+    w.each([](auto& s) { s.request_delay = 80ms; });  // connecting takes one round trip, the vote another one
     auto locks = w.manager({.node_timeout = 90ms});
 
     auto won = w.acquire(*locks, "stock");
@@ -444,7 +444,7 @@ BOOST_AUTO_TEST_CASE(acquire_with_total_cancellation_in_flight_ends_after_the_ro
         asio::cancellation_signal cancel;
         auto o = w.start(*f.locks, "stock", {.wait = wait_forever}, cancel.slot());
         w.run_for(1ms);
-        BOOST_TEST(w[0].count(kind::acquire) == (taken ? 2u : 1u));  // the requests have been sent
+        BOOST_TEST(w[0].count(kind::acquire) == (taken ? 2u : 1u));  // the requests have not arrived yet
         cancel.emit(asio::cancellation_type::total);
         w.run_for(1s);
         BOOST_TEST(o.calls == 1);

@@ -92,7 +92,7 @@ BOOST_FIXTURE_TEST_CASE(async_acquire_accepts_each_kind_of_completion_token, on_
         while (future.wait_for(0s) != std::future_status::ready)
             co_await asio::post(context, asio::use_awaitable);
         done += future.get().held();
-        b = {}, e = {}, f = {}, d = {};  // the shutdown would wait for these locks
+        b = {}, e = {}, f = {}, d = {};  // otherwise, the shutdown would wait for these locks
         co_await locks.async_shutdown();
     };
     asio::co_spawn(context, run(), asio::use_future);

@@ -6,7 +6,7 @@ using namespace redlock::test;
 BOOST_AUTO_TEST_SUITE(contention)
 
 // Rule 10 of docs/architecture.md.
-BOOST_FIXTURE_TEST_CASE(acquire_by_a_hundred_waiters_sends_requests_for_one, and_another<connected_to<3>>)
+BOOST_FIXTURE_TEST_CASE(acquire_by_a_hundred_waiters_sends_about_as_many_requests_as_one, and_another<connected_to<3>>)
 {
     auto won = w.acquire(*other, "stock", {.ttl = 60s});
     auto const before = w[0].count(kind::acquire);

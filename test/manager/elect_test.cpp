@@ -154,7 +154,7 @@ auto fails()
     };
 }
 
-/// Abandons the manager, which sends nothing more and keeps its keys.
+/// Abandons the manager: it sends nothing more, and its keys stay on the servers.
 void crash(lock_manager& locks) { std::shared_ptr(detail::access::state_of(locks))->abandon(); }
 
 using one_manager = connected_to<3>;

@@ -228,8 +228,8 @@ BOOST_FIXTURE_TEST_CASE(fencing_token_needs_a_quorum_of_all_nodes, fenced_on<5>)
 
 BOOST_FIXTURE_TEST_CASE(fencing_second_round_asks_only_nodes_that_granted, fenced_on<5>)
 {
-    // A node that denied may already have the number of a later holder. If it counted on for us, tokens would no longer
-    // grow in the order of the locks.
+    // A node that has not granted may already have the token of a later holder. If it raised that number for us, our
+    // token would be higher than that of the later holder.
     set_counters(w, {9000, 9000, 9000, 9000, 9000});
     w[3].entries["lock:stock"] = {"somebody else", w.now + 1h};
     w[4].request_delay = 5ms;
@@ -375,7 +375,7 @@ BOOST_AUTO_TEST_CASE(fence_quorum_of_all_nodes_keeps_tokens_rising_after_restart
 {
     lock_world w(3);
     auto locks = w.manager({.fencing = true, .fence_quorum = 3, .restart_guard = restart_guard::off});
-    w.wall_clock = 0;
+    w.wall_clock = 0;  // so only the counters make the tokens rise
     std::uint64_t last = 0;
     for (int i = 0; i < 12; ++i) {
         BOOST_TEST(rises(last, take(w, *locks)));
@@ -397,6 +397,7 @@ BOOST_AUTO_TEST_CASE(fence_quorum_out_of_range_is_refused)
 
 // Tombstones
 
+// On one connection, a release cannot overtake its acquisition.
 BOOST_FIXTURE_TEST_CASE(release_on_the_same_connection_leaves_no_tombstone, fenced_manager_of<3>)
 {
     w[0].request_delay = 5ms;

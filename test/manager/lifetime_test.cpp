@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(lock_lost_before_its_context_ended_returns_not_held)
 }
 
 // Rule 11 of docs/architecture.md.
-BOOST_AUTO_TEST_CASE(lock_destroyed_after_its_manager_and_context_is_not_held)
+BOOST_AUTO_TEST_CASE(held_after_the_end_of_manager_and_context_is_false)
 {
     lock survivor, sleeper;
     bool done = false;
@@ -469,7 +469,8 @@ asio::awaitable<Result> never_ends()
 
 }  // namespace
 
-// `asio::co_spawn` itself keeps copies of the user's executor in the slot (`own`). The library must add none.
+// `asio::co_spawn` itself keeps copies of the user's executor in the slot (`own`). The library must add none, because
+// its strand is destroyed with the context.
 BOOST_AUTO_TEST_CASE(cancellation_slot_keeps_no_executor_after_the_context_is_gone)
 {
     auto const own = copies_left(spawned([](auto&, auto&) { return never_ends<void>(); }));

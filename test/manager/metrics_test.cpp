@@ -186,7 +186,7 @@ BOOST_FIXTURE_TEST_CASE(prometheus_text_has_the_names_that_metrics_md_lists, bus
     BOOST_TEST(told == listed, boost::test_tools::per_element());
 }
 
-BOOST_FIXTURE_TEST_CASE(promtool_check_metrics_reports_nothing, busy)
+BOOST_FIXTURE_TEST_CASE(prometheus_text_passes_promtool_check_metrics, busy)
 {
     if (testbed::process({"promtool", "--version"}, {.output = "/dev/null"}).wait().code() == 127) {
         BOOST_TEST_MESSAGE("skipped: there is no promtool here (Debian's package prometheus)");

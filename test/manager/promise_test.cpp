@@ -106,7 +106,7 @@ BOOST_FIXTURE_TEST_CASE(renewal_is_not_repeated_for_each_push_of_a_node, manager
     BOOST_TEST(locks->stats().renewals >= 1u);
 }
 
-BOOST_AUTO_TEST_CASE(acquire_with_a_ttl_below_the_timeout_of_a_node_is_refused)
+BOOST_AUTO_TEST_CASE(acquire_with_a_ttl_not_above_the_timeout_of_a_node_is_refused)
 {
     lock_world w(1);
     w[0].limits.timeout = 2s;
@@ -136,7 +136,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_won_after_the_session_returns_validity_exhausted
     BOOST_TEST((lost.ec == errc::validity_exhausted));
 }
 
-// A server may report this before the ttl is over, because a session has ended or a client has deleted the key.
+// A server may report a changed key before the ttl is over: a session has ended, or a client has deleted the key.
 BOOST_FIXTURE_TEST_CASE(renewal_follows_at_once_when_a_node_reports_a_changed_key, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 30s, .renew = renewal::automatic});

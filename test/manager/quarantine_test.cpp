@@ -24,7 +24,8 @@ struct old_and_connected {
     std::unique_ptr<lock_manager> locks;
 };
 
-// Manager `a` holds "stock" on servers 0 and 1. Both restart and forget it. Manager `b` is connected to all servers.
+// Manager `a` holds "stock" on servers 0 and 1. Manager `b` has connected to both, and has not seen server 2 yet. Then
+// both servers restart and forget the lock.
 struct forgotten_lock {
     explicit forgotten_lock(config settings = {})
     {

@@ -880,7 +880,7 @@ BOOST_FIXTURE_TEST_CASE(scope_acquire_cancelled_after_it_won_returns_the_lock, c
     w.each_step = {};
 }
 
-// The end of the manager, and of its world.
+// The end of the manager and of the execution context.
 
 BOOST_FIXTURE_TEST_CASE(scope_acquire_is_aborted_when_the_manager_ends, scope_world)
 {
@@ -902,7 +902,8 @@ BOOST_FIXTURE_TEST_CASE(scope_acquire_is_aborted_when_the_manager_ends, scope_wo
     BOOST_TEST(keys("a") + keys("b") == 0u);
 }
 
-// An acquisition, an extension and calls that wait for their turn are pending. No handler is called, and nothing leaks.
+// An acquisition, an extension and calls that wait for their turn are pending when the context ends. Then no handler is
+// called, and nothing leaks.
 BOOST_AUTO_TEST_CASE(scope_acquire_may_be_pending_when_the_execution_context_ends)
 {
     for (auto moment = 0us; moment < 1500us; moment += 50us) {

@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(acquire_set_with_a_node_without_sets_returns_unsupported)
 
 // Extension and loss
 
-BOOST_FIXTURE_TEST_CASE(extend_of_a_set_with_one_key_lost_on_a_majority_returns_lost, world_of_sets)
+BOOST_FIXTURE_TEST_CASE(extend_of_a_set_that_is_incomplete_on_a_majority_returns_lost, world_of_sets)
 {
     auto won = w.acquire(*locks, {"a", "b", "c"}, {.ttl = 10s});
     BOOST_TEST(!w.extend(won.held, 20s));
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(fencing_token_of_a_set_with_different_counters_is_above_the
 
 // Waiting
 
-BOOST_FIXTURE_TEST_CASE(acquire_set_asks_again_only_when_its_last_name_is_free, world_of_sets)
+BOOST_FIXTURE_TEST_CASE(acquire_set_asks_again_only_when_all_its_names_are_free, world_of_sets)
 {
     auto other = w.manager();
     auto a = w.acquire(*other, "a", {.ttl = 60s}), c = w.acquire(*other, "c", {.ttl = 60s});
@@ -441,7 +441,7 @@ BOOST_FIXTURE_TEST_CASE(growing_set_releases_its_keys_when_it_is_aborted, growin
     BOOST_TEST(keys({"e"}) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(growing_set_releases_its_keys_after_its_wait)
+BOOST_AUTO_TEST_CASE(acquire_set_that_times_out_behind_a_growing_set_is_contended)
 {
     growing g;
     g.w.run_to([&] { return g.grows(); });
@@ -522,7 +522,7 @@ BOOST_FIXTURE_TEST_CASE(growing_set_does_not_count_a_node_with_an_unconfirmed_tr
 }
 
 // The process that resumes the set would not know that a pending trim still deletes keys of this node.
-BOOST_FIXTURE_TEST_CASE(detach_of_a_grown_set_waits_for_confirmed_trims, growing)
+BOOST_FIXTURE_TEST_CASE(detach_of_a_grown_set_with_a_pending_trim_returns_contended, growing)
 {
     auto& late = more_on_the_last_node();
     w.run_to([&] { return late.find("lock:d") != nullptr; });

@@ -166,7 +166,7 @@ BOOST_FIXTURE_TEST_CASE(share_in_a_body_keeps_the_lock_after_the_body, manager_o
     BOOST_TEST(w.keys_after(1ms) == 0u);
 }
 
-// A shutdown goes on with renewals while a body runs. It does not do so for handles that the body has left.
+// During a shutdown, renewals continue while a body runs. They end for a handle that remains after the body.
 BOOST_FIXTURE_TEST_CASE(share_in_a_body_does_not_keep_renewals_during_shutdown, manager_of<3>)
 {
     lock kept;

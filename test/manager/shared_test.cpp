@@ -376,7 +376,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_that_passes_writers_is_granted_once,
         (w.acquire(*fourth, "stock", {.mode = mode::upgradeable, .passes_writers = true}).ec == errc::contended));
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_shared_after_a_writer_passes_the_next_writer, readers_and_writers)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_and_exclusive_behind_a_writer_both_succeed, readers_and_writers)
 {
     auto first = write(*locks, {.ttl = 30s});
     auto reader = start(*second, mode::shared);
@@ -510,7 +510,7 @@ BOOST_FIXTURE_TEST_CASE(phases_admit_all_readers_after_the_last_writer_is_cancel
     BOOST_TEST((r2.held.held() && r3.held.held()));
 }
 
-// A set keeps its place in each queue, so no two waiters wait for each other.
+// Sets keep their order among each other in all queues, so no two of them wait for each other.
 BOOST_FIXTURE_TEST_CASE(phases_keep_the_order_of_sets, waiting_in_one_manager)
 {
     auto other = w.acquire(*locks, "tea", {.ttl = 50s});
@@ -534,7 +534,7 @@ BOOST_FIXTURE_TEST_CASE(phases_keep_the_order_of_sets, waiting_in_one_manager)
     BOOST_TEST(again.held.held());
 }
 
-// While another manager waits, `max_handovers` ends a phase as it ends any other hand-overs.
+// While another manager waits, `max_handovers` limits the hand-overs in a phase, too.
 BOOST_AUTO_TEST_CASE(max_handovers_limits_writers_before_a_reader_of_another_manager)
 {
     lock_world w{3};

@@ -428,7 +428,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_any_in_the_manager_of_all_slots_follows_in_one_r
     BOOST_TEST((*this)[0].requests.back().keys == 1u);  // it asks only for the slot that was released
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_any_that_waits_for_others_follows_its_own_manager, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_gets_a_slot_released_by_its_own_manager_at_once, three)
 {
     auto own = any(*locks, 3, {.ttl = 60s});
     auto other = any(*second, 3, {.ttl = 60s}), another = any(*second, 3, {.ttl = 60s});
@@ -500,7 +500,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_any_sends_nothing_if_slots_are_free_on_different
     BOOST_TEST(held_after(10s, waiter));
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_any_by_twenty_waiters_asks_once_and_serves_in_order, three)
+BOOST_FIXTURE_TEST_CASE(acquire_any_by_twenty_waiters_lets_one_ask_and_serves_in_order, three)
 {
     auto held = take_all(*second);
     auto const before = asked();
@@ -655,7 +655,7 @@ BOOST_AUTO_TEST_CASE(acquire_any_by_new_managers_begins_at_different_slots)
     BOOST_TEST(begun.size() > 8u);
 }
 
-// Cancellation, and the end
+// Cancellation and shutdown
 
 BOOST_FIXTURE_TEST_CASE(acquire_any_cancelled_at_any_moment_leaves_no_keys, three)
 {
@@ -851,7 +851,7 @@ BOOST_AUTO_TEST_CASE(acquire_any_from_a_coroutine_accepts_each_form_of_names)
 
 // Bodies
 
-BOOST_FIXTURE_TEST_CASE(with_any_lock_returns_lost_with_the_name_of_the_slot, three)
+BOOST_FIXTURE_TEST_CASE(with_any_lock_throws_lost_with_the_name_of_the_slot, three)
 {
     std::string which;
     std::exception_ptr failure;

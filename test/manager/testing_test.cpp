@@ -1,4 +1,4 @@
-// The support for the tests of users: `testing::manual_clock`, `testing::lose` and `memory_server`.
+// Support for tests of applications: `testing::manual_clock`, `testing::lose` and `memory_server`.
 
 #include <redlock.hpp>
 

@@ -285,7 +285,7 @@ BOOST_AUTO_TEST_CASE(detach_after_the_end_of_the_context_returns_not_held)
     BOOST_TEST((refusal_of(survivor) == errc::not_held));
 }
 
-BOOST_FIXTURE_TEST_CASE(detach_may_precede_the_end_of_the_context_at_once, detached_lock<3>)
+BOOST_FIXTURE_TEST_CASE(detach_right_before_the_end_of_the_context_is_harmless, detached_lock<3>)
 {
     auto won = w.acquire(*locks, "stock");
     won.held.detach();
@@ -492,7 +492,8 @@ BOOST_FIXTURE_TEST_CASE(resume_does_not_count_restarted_nodes, detached_lock<3>)
     other = w.manager();
     auto const ticket = leave({.ttl = 50s});
     w.acquire(*other, "warm-up");
-    // A late request may have set the key after the restart. The nodes may have forgotten a lock that was held before.
+    // A late request may have set the key after the restart. In between, another client may have held the lock, which
+    // the nodes have forgotten.
     for (auto i : {0, 1}) {
         auto& s = w[static_cast<std::size_t>(i)];
         auto const kept = s.entries["lock:stock"];

@@ -212,7 +212,8 @@ BOOST_FIXTURE_TEST_CASE(acquire_that_waits_for_3000_resources_succeeds, and_anot
 
 BOOST_AUTO_TEST_CASE(acquire_by_five_processes_resolves_split_votes_in_few_rounds)
 {
-    // Each process is near another node, so each one gets a vote. Some processes have been denied thousands of times.
+    // Each process is near another node, so each one gets a vote. Before that, each one is denied up to 3000
+    // times.
     for (auto const& [denials, times] : {std::pair(0, 20), std::pair(30, 20), std::pair(3000, 4)}) {
         std::uint64_t rounds = 0, splits = 0;
         for (int i = 0; i < times; ++i) {

@@ -47,7 +47,7 @@ BOOST_FIXTURE_TEST_CASE(with_lock_body_that_throws_releases_and_rethrows, manage
 {
     auto const r = run(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
         co_await work_for(w, 1s);
-        throw std::runtime_error("out of hair dryers");
+        throw std::runtime_error("the body has failed");
     }));
 
     BOOST_CHECK_THROW(std::rethrow_exception(r.failure), std::runtime_error);

@@ -22,7 +22,9 @@ struct exclusion_rules {
     unsigned ttl = 3;         ///< in ticks
     bool forgets = true;      ///< nodes crash, forget, and come back
     unsigned quarantine = 3;  ///< in ticks; a node has no vote for this time after a restart
-    /// Which nodes in quarantine vote all the same. All clients are newcomers: no client has seen a node crash.
+
+    /// When nodes in quarantine ("young" nodes) vote all the same, because the clients take the set for newly started.
+    /// All clients are newcomers: no client has seen a node crash.
     enum class newness { never, majority_is_young, all_are_young } taken_for_new = newness::never;
     bool spares_an_old_node = false;  ///< no crash leaves only young nodes
 

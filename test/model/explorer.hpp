@@ -141,26 +141,26 @@ private:
     void find_stuck()
     {
         std::sort(edges_.begin(), edges_.end());
-        std::vector<bool> met(states_.size());
+        std::vector<bool> visited(states_.size());
         std::vector<std::uint32_t> way;
-        auto const check_server = [&](std::uint32_t i) {
-            if (!met[i])
+        auto const visit = [&](std::uint32_t i) {
+            if (!visited[i])
                 way.push_back(i);
-            met[i] = true;
+            visited[i] = true;
         };
         for (std::uint32_t i = 0; i < states_.size(); ++i) {
             if (model_.is_goal(layout_.unpack(states_[i])))
-                check_server(i);
+                visit(i);
         }
         while (!way.empty()) {
             auto const to = way.back();
             way.pop_back();
             for (auto e = std::lower_bound(edges_.begin(), edges_.end(), std::pair(to, 0u));
                  e != edges_.end() && e->first == to; ++e)
-                check_server(e->second);
+                visit(e->second);
         }
-        auto const stuck = static_cast<std::uint32_t>(std::find(met.begin(), met.end(), false) - met.begin());
-        if (stuck == met.size())
+        auto const stuck = static_cast<std::uint32_t>(std::find(visited.begin(), visited.end(), false) - visited.begin());
+        if (stuck == visited.size())
             return;
         report_.wrong = Model::stuck;
         report_.trace = trace_to(parents_[stuck], states_[stuck], false);

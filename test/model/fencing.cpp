@@ -68,13 +68,13 @@ struct fencing_rules {
     - *A lost command* is never carried out: nothing waits for it. A TAKE that is not taken is the same.
     - *A command whose answer does not count* does no more to a counter than a RAISE. Such an answer is lost, late, or
       not the token in the end. Commands of attempts that give up, that have completed, or that came before all others,
-      do the same: counters begin at zero. If a command is sent again, at most one answer counts; `resends` explores
-      this nevertheless.
-    - *RAISE* is carried out just before an INCR at the same node. At another time, a TAKE would either set a higher
-      number, or not be taken.
+      do no more either. Therefore counters begin at zero. If a command is sent again, at most one answer counts;
+      `resends` explores this nevertheless.
+    - *RAISE* is carried out only just before an INCR at the same node. Before a TAKE, it would change nothing: either
+      the TAKE sets a higher number anyway, or it is not taken.
     - *A node forgets* just before its next command. Going back to an older counter is forgetting, then a RAISE.
-    - *An attempt begins* with the first command whose answer counts: the later it begins, the more tokens must be
-      lower. It chooses its number when it needs the number.
+    - *An attempt begins* with the first command whose answer counts: the later it begins, the more tokens must be lower
+      than its own. It chooses its number when it needs the number.
     - *Answers arrive* at once: an attempt that completes earlier restricts more attempts.
 */
 class fencing {

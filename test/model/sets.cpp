@@ -30,12 +30,12 @@ struct sets_rules {
     bool renews = false;  ///< a renewal also sets missing keys again; such a node does not count for it
 
     bool counts_some = false;     ///< a node sets the free keys, and counts if there are any
-    bool extends_some = false;    ///< a renewal prolongs some keys, and counts if there are any
+    bool extends_some = false;    ///< a renewal counts on a node that had any of the keys
     bool counts_earlier = false;  ///< a node that granted all in an earlier round counts for this round
     bool trims_late = false;      ///< a request that gives keys back may be carried out after a later round
 
-    /// The keys for which a round of a set that grows asks. `rest_of_quorum` leaves out the part that a quorum of nodes
-    /// holds, `rest_of_one` the part that one node holds.
+    /// The keys for which a round of a set that grows asks. With `rest_of_quorum`, it leaves out the part that a quorum
+    /// of nodes holds. With `rest_of_one`, it leaves out the part that one node holds.
     enum class asking : std::uint8_t { all, rest_of_quorum, rest_of_one } asks = asking::all;
 };
 
@@ -54,8 +54,8 @@ struct sets_rules {
       of this round. The round may be lost at any moment.
     - *Requests of earlier rounds* may be carried out as long as the value is wanted. Before the set is held, they do
       the same as requests of this round, but have no vote. Later they are `step::kind::late`.
-    - *The kept keys* are any: all keys from any number on may be given back. But on a node they are given back before
-      it carries out requests of later rounds, so not after its vote.
+    - *Which keys are kept* is not fixed: all keys from any number on may be given back. But on a node they are given
+      back before it carries out requests of later rounds, so not after its vote.
     - *Leftovers of a value that nobody wants*, also the keys of a late request, only keep others out. So there are no
       tombstones here: they save others a wait, but do not prevent two holders.
 */

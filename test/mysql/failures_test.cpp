@@ -20,7 +20,7 @@ BOOST_FIXTURE_TEST_SUITE(failures_of_mysql, event_loop, *only_with_server())
 namespace {
 constexpr auto waiting_statements =
     "information_schema.processlist WHERE info LIKE '%FOR UPDATE%' AND id <> CONNECTION_ID()";
-// Without a flush, the server counts as one that forgets.
+// The server does not flush each commit. This is fast, but the server counts as one that forgets.
 constexpr auto hurried = "--innodb-flush-log-at-trx-commit=0";
 
 constexpr auto galera = "/usr/lib/galera/libgalera_smm.so";
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(acquire_without_rights_names_the_grant_that_is_enough)
         check_grants(r, s, address_of(s, user, "?table=of_" + user));
 }
 
-BOOST_AUTO_TEST_CASE(acquire_at_a_galera_member_returns_unsupported_server,
+BOOST_AUTO_TEST_CASE(acquire_at_a_galera_member_reports_unsupported_server,
                      *only_if(std::filesystem::exists(galera), "there is no Galera here (Debian's package galera-4)"))
 {
     auto const listens = fmt::format("gmcast.listen_addr=tcp://127.0.0.1:{}", testbed::free_port());
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_restart_is_quarantined_unless_durable)
         k.locks = std::make_unique<lock_manager>(r.context, on(k.server.url(), young));
     for (auto& k : kinds)
         BOOST_TEST(
-            // When the tables are old enough.
+            // Succeeds only when the tables are old enough.
             r.run_to([&] { return !r.release(r.acquire(*k.locks, "stock", {.ttl = young_ttl}).held); }));
     for (auto& k : kinds) {
         k.server.kill();
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(acquire_that_an_operator_kills_leaves_no_row_locks)
     BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "b", {.ttl = 60s}).held); }));
 }
 
-BOOST_AUTO_TEST_CASE(acquire_behind_a_database_lock_returns_node_busy)
+BOOST_AUTO_TEST_CASE(acquire_behind_a_database_lock_reports_node_busy)
 {
     mariadb_server s({hurried});
     mariadb_client other(s);
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(acquire_judges_the_ttl_after_the_wait_for_the_row)
     auto const waiter = node.put({.what = node_command::kind::acquire, .contender = "me", .ttl = 60s}, {"stock"}, "w");
     node.run_to([&] { return other.ask(std::string("SELECT COUNT(*) FROM ") + waiting_statements) == "1"; },
                 "no statement waits");
-    // The waiter has called its procedure before.
+    // The lock expires after the waiter has called its procedure.
     other.ask("UPDATE redlock SET expires = UTC_TIMESTAMP(6) WHERE lock_key = 'stock'");
     BOOST_TEST(waiter->answers == 0);
     other.ask("COMMIT");
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_an_older_dump_was_restored_is_quarantined)
     BOOST_TEST((r.acquire(late, "stock", {.ttl = 20s}).ec == errc::quarantined));
 }
 
-BOOST_AUTO_TEST_CASE(acquire_at_a_read_only_server_returns_node_read_only)
+BOOST_AUTO_TEST_CASE(acquire_at_a_read_only_server_reports_node_read_only)
 {
     mariadb_server s({hurried});
     mariadb_client root(s);
@@ -323,7 +323,7 @@ BOOST_AUTO_TEST_CASE(acquire_with_fewer_connections_than_configured_succeeds)
         BOOST_TEST(!r.release(r.acquire(locks, "stock" + std::to_string(i), {.ttl = 20s, .wait = 20s}).held));
 }
 
-BOOST_AUTO_TEST_CASE(tls_refuses_a_certificate_of_another_host_or_authority)
+BOOST_AUTO_TEST_CASE(acquire_over_tls_refuses_another_host_or_authority)
 {
     certificates c, others;
     auto const server = [&](std::string const& identity) {

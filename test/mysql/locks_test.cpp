@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_failover_waits_for_the_quarantine)
                == "");
     auto const settings = on(primary.url(), {.max_ttl = 60s, .restart_guard = restart_guard::strict});
     lock_manager mine(r.context, settings), late(r.context, settings);
-    // When the tables are old enough.
+    // Succeeds only when the tables are old enough.
     BOOST_TEST(!r.release(acquire_after_quarantine(r, mine, "stock", {.ttl = 6s, .wait = 20s}).held));
     BOOST_TEST((r.attempt(on(replica.url())).report.nodes.at(0).error == errc::node_read_only));
     auto won = r.acquire(mine, "stock", {.ttl = 6s});

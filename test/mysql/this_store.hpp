@@ -65,7 +65,7 @@ struct this_store {
     static store make() { return mysql(); }
 
     static inline options const durable{};  ///< the server flushes before it confirms
-    /// Without a flush, the server counts as one that forgets.
+    /// The server does not flush each commit. This is fast, but the server counts as one that forgets.
     static inline options const quick{"--innodb-flush-log-at-trx-commit=0"};
     static inline options const plain_bytes = quick;
 

@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(end_is_not_called_for_backends_of_an_earlier_server_life)
     BOOST_TEST(c.links[0]->ended.empty());
 }
 
-BOOST_AUTO_TEST_CASE(meet_of_another_database_reports_a_restart)
+BOOST_AUTO_TEST_CASE(check_server_of_another_database_reports_a_restart)
 {
     two_connections c;
     BOOST_TEST(c.server.durable);
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(meet_of_another_database_reports_a_restart)
     BOOST_TEST((clock::now() - c.server.began < 1min));
 }
 
-BOOST_AUTO_TEST_CASE(meet_after_a_restart_of_a_durable_server_reports_durable)
+BOOST_AUTO_TEST_CASE(check_server_of_a_restarted_durable_server_reports_durable)
 {
     two_connections c;
     c.reconnect("at noon", true);
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(meet_after_a_restart_of_a_durable_server_reports_durable)
     BOOST_TEST((c.server.restarted && c.server.durable));
 }
 
-BOOST_AUTO_TEST_CASE(meet_after_a_restart_of_an_undurable_server_reports_undurable)
+BOOST_AUTO_TEST_CASE(check_server_of_a_restarted_undurable_server_reports_undurable)
 {
     two_connections c;
     c.reconnect("at noon", false);
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(meet_after_a_restart_of_an_undurable_server_reports_undurab
     BOOST_TEST(!c.server.durable);
 }
 
-BOOST_AUTO_TEST_CASE(meet_after_a_restart_soon_after_undurable_settings_reports_undurable)
+BOOST_AUTO_TEST_CASE(check_server_restarted_after_undurable_settings_reports_undurable)
 {
     two_connections c;
     c.reconnect("at noon", false);
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(meet_after_a_restart_soon_after_undurable_settings_reports_
     BOOST_TEST((c.server.restarted && !c.server.durable));
 }
 
-BOOST_AUTO_TEST_CASE(meet_after_an_observed_restart_uses_the_clients_clock)
+BOOST_AUTO_TEST_CASE(check_server_after_an_observed_restart_uses_the_clients_clock)
 {
     two_connections c;
     auto const before = clock::now();
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(meet_after_an_observed_restart_uses_the_clients_clock)
     BOOST_TEST((c.server.restarted && c.server.began >= before));
 }
 
-BOOST_AUTO_TEST_CASE(meet_young_server_with_older_tables_counts_from_its_start)
+BOOST_AUTO_TEST_CASE(check_server_of_a_young_server_with_old_tables_uses_its_start)
 {
     auto server_now = durable_for_long;
     server_now.durable = false;
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(meet_young_server_with_older_tables_counts_from_its_start)
     BOOST_TEST((!c.server.restarted && !c.server.durable && c.server.began >= clock::now() - 10s));
 }
 
-BOOST_AUTO_TEST_CASE(look_at_a_busy_server_notices_that_it_is_not_durable)
+BOOST_AUTO_TEST_CASE(check_links_to_a_busy_server_notices_that_it_is_not_durable)
 {
     virtual_clock time;
     two_connections c;
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(look_at_a_busy_server_notices_that_it_is_not_durable)
     BOOST_TEST((c.server.restarted && !c.server.durable));
 }
 
-BOOST_AUTO_TEST_CASE(look_at_a_silent_connection_ends_only_this_one)
+BOOST_AUTO_TEST_CASE(check_links_with_a_silent_connection_ends_only_this_one)
 {
     virtual_clock time;
     two_connections c;
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(look_at_a_silent_connection_ends_only_this_one)
     BOOST_TEST(c.links[1]->is_up);
 }
 
-BOOST_AUTO_TEST_CASE(look_once_a_second_asks_one_of_two_connections)
+BOOST_AUTO_TEST_CASE(check_links_once_a_second_asks_one_of_two_connections)
 {
     virtual_clock time;
     two_connections c;

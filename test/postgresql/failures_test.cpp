@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(connect_to_older_functions_names_the_script_to_run)
     BOOST_TEST(!r.release(held));
 }
 
-BOOST_AUTO_TEST_CASE(acquire_behind_a_database_lock_returns_node_busy)
+BOOST_AUTO_TEST_CASE(acquire_behind_a_database_lock_reports_node_busy)
 {
     postgres_server s({"fsync=off"});
     lock_manager locks(r.context, on(s.url("?timeout=200ms")));

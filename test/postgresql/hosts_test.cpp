@@ -1,4 +1,4 @@
-// Several hosts: one is the primary, or more than one believe to be the primary.
+// Several hosts: one is the primary, or several of them believe that they are.
 
 #include "stores/postgresql/hosts.hpp"
 #include "stores/store.hpp"
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_stopped_primary_goes_on_uses_the_new_one, *
     }
 }
 
-BOOST_AUTO_TEST_CASE(acquire_after_a_promotion_uses_the_new_primary, *only_with_server())
+BOOST_AUTO_TEST_CASE(acquire_after_a_promotion_beside_the_primary_uses_the_new_one, *only_with_server())
 {
     postgres_server old_one({"fsync=off"});
     BOOST_TEST(!r.attempt(with_hosts(place_of(old_one))).ec);

@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(acquire_in_a_cluster_sets_the_key_on_the_master_of_its_slot
     BOOST_TEST(!r.release(next.held));
 }
 
-BOOST_AUTO_TEST_CASE(acquire_of_a_set_in_several_slots_returns_unsupported)
+BOOST_AUTO_TEST_CASE(acquire_of_a_set_in_several_slots_reports_unsupported)
 {
     auto& c = shared_cluster();
     real_servers r(0);
@@ -306,7 +306,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_in_slot_handed_over_by_living_master_succeeds, o
     BOOST_TEST(!r.acquire(late, name, {.ttl = 5s, .wait = 5s}).ec);
 }
 
-BOOST_AUTO_TEST_CASE(duplicate_addresses_of_a_cluster_get_one_vote)
+BOOST_AUTO_TEST_CASE(acquire_on_two_addresses_of_a_cluster_reports_duplicate_node)
 {
     auto& c = shared_cluster();
     real_servers r(0);

@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(acquire_with_missing_permissions_gets_no_vote_and_names_the
         BOOST_TEST(!granted(optional, servers_fence()).ec);
     r[0].ask({"SCRIPT", "FLUSH"});
     BOOST_TEST(granted("script|load", false).report.message.find("SCRIPT LOAD") != std::string::npos);
-    auto const counters = servers_fence() ? "1" : "0";  // the counter stays; the other keys expire
+    auto const counters = servers_fence() ? "1" : "0";  // the lock's counter stays; the other keys expire
     BOOST_TEST(r.run_to([&] { return r[0].count_keys() == counters; }), r[0].ask({"KEYS", "*"}));
 }
 
@@ -219,7 +219,8 @@ BOOST_AUTO_TEST_CASE(acquire_over_a_unix_socket_with_user_and_password_succeeds)
     r.shutdown(locks);
 
     try {
-        lock_manager refused(r.context, {.nodes = {"unix://" + path + "?password=hunter2"}});  // used elsewhere
+        // Other programs accept this form.
+        lock_manager refused(r.context, {.nodes = {"unix://" + path + "?password=hunter2"}});
         BOOST_TEST(false);
     } catch (std::invalid_argument const& e) {
         BOOST_TEST(std::string(e.what()).find("hunter2") == std::string::npos);
@@ -228,7 +229,7 @@ BOOST_AUTO_TEST_CASE(acquire_over_a_unix_socket_with_user_and_password_succeeds)
 }
 
 // Rule 12 of docs/architecture.md.
-BOOST_AUTO_TEST_CASE(duplicate_addresses_of_a_server_get_one_vote)
+BOOST_AUTO_TEST_CASE(acquire_on_two_addresses_of_a_server_counts_one_vote)
 {
     real_servers r(1);
     auto const port = std::to_string(r[0].port());

@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_crash_with_no_appendfsync_on_rewrite_is_quara
     shut_down_without_patience(r, locks);
 }
 
-BOOST_AUTO_TEST_CASE(acquire_after_the_log_is_switched_on_too_late_is_quarantined)
+BOOST_AUTO_TEST_CASE(acquire_with_a_log_switched_on_after_a_restart_is_quarantined)
 {
     configured_server s("appendfsync always");
     real_servers r(0);

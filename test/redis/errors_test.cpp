@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(acquire_on_a_server_that_always_replies_ok_gets_no_vote)
     BOOST_TEST(!alone.stats().nodes[0].connected);
 }
 
-BOOST_AUTO_TEST_CASE(greeting_with_replies_of_the_wrong_type_is_refused)
+BOOST_AUTO_TEST_CASE(greeting_with_replies_that_do_not_match_is_refused)
 {
     auto const good = welcome("7.0.0");
     auto const sha = std::string(stores::redis::contend_script.sha1);

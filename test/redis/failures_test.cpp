@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(async_wait_lost_with_two_of_three_nodes_hung_completes)
 BOOST_AUTO_TEST_CASE(acquire_and_release_with_one_hung_node_are_not_delayed)
 {
     real_servers r(3);
-    lock_manager locks(r.context, r.settings({.node_timeout = 9s}));  // long: a wait for it would show
+    lock_manager locks(r.context, r.settings({.node_timeout = 9s}));  // long, so a wait for the hung node would show
     r.connect(locks);
     r[2].pause();
 

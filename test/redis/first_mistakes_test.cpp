@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(error_messages_name_the_mistake_and_the_way_out)
     strict.ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "+@all", "-pexpire"});
     add("a permission is missing", {.nodes = {"redis://locker:pw@" + address(strict.port())}},
         "[the list of permissions](guarantees.md#access-control)",
-        {"too few rights", "a lock was tried there", "'pexpire'"});
+        {"too few rights", "a trial lock was refused", "'pexpire'"});
 
     local_server shared;
     o.call(address(shared.port()), "10.0.0.1:6379");

@@ -287,7 +287,7 @@ BOOST_AUTO_TEST_CASE(scripts_in_random_order_behave_like_lock_table)
     BOOST_TEST(all_taken > pick(10u, 100u));
 }
 
-BOOST_AUTO_TEST_CASE(acquire_all_script_with_a_key_of_another_type_changes_nothing)
+BOOST_AUTO_TEST_CASE(acquire_all_and_contend_all_with_a_wrong_type_change_nothing)
 {
     local_server s;
     auto const eval_all = [&](stores::redis::script const& script, std::vector<std::string> arguments) {

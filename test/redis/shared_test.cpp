@@ -89,7 +89,7 @@ BOOST_FIXTURE_TEST_CASE(release_of_the_last_reader_wakes_a_waiting_writer, two_m
     }
 }
 
-BOOST_AUTO_TEST_CASE(acquire_shared_returns_the_fencing_token_of_the_last_writer, *only_with_fencing())
+BOOST_AUTO_TEST_CASE(acquire_shared_returns_at_least_the_token_of_the_last_writer, *only_with_fencing())
 {
     two_managers t({.fencing = true});
     auto& r = t.r;
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(acquire_shared_needs_only_six_more_commands_in_an_access_li
     auto const refused = r.acquire(locks, "stock", reading);
     BOOST_TEST((refused.ec == errc::no_quorum));
     BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
-    BOOST_TEST(r.acquire(locks, "stock").held.held());  // an exclusive lock needs no more permissions
+    BOOST_TEST(r.acquire(locks, "stock").held.held());  // an exclusive lock does not need ZADD
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_shared_with_a_wrong_readers_key_reports_wrong_type, two_managers)

@@ -79,7 +79,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_with_a_lost_reply_is_released_and_not_sent_again
 BOOST_AUTO_TEST_CASE(acquire_released_before_it_was_sent_is_not_sent)
 {
     one_of_three r;
-    lock_manager locks(r.context, r.settings({.node_timeout = 5s}));  // long, so that it is not the reason
+    lock_manager locks(r.context, r.settings({.node_timeout = 5s}));  // long: only the release prevents the sending
     r.server.stand_still();
 
     auto won = r.acquire(locks, "stock");

@@ -126,8 +126,8 @@ private:
         for (auto const& [key, v] : all()) {
             if (!is_lock(key))
                 continue;
-            keys.entries[key] = {stores::etcd::to_content(v.bytes).value, clock::time_point::max()};  // valid until
-                                                                                                      // deleted
+            // The key has no ttl: it is valid until it is deleted.
+            keys.entries[key] = {stores::etcd::to_content(v.bytes).value, clock::time_point::max()};
             if (!before.contains(key))
                 world().note_taking(key);
             if (auto const was = before.find(key); was == before.end() || was->second != v)

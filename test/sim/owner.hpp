@@ -101,7 +101,7 @@ private:
         read_for_long,
         try_to_write,  ///< again and again, with a short wait
         keep,          ///< one lock for seconds, whose name comes before all others
-        seldom,        ///< one lock that only waiting sets want, too
+        seldom,        ///< one lock that nobody else wants, except sets that also want the kept one
     };
     struct call {
         std::list<wait>::iterator waits;  ///< the end: the call has a limit

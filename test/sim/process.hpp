@@ -56,13 +56,13 @@ public:
     /// Makes a descriptor for which its event loop waits readable after @p d. Replaces the earlier setting.
     void set_timer(int descriptor, clock::duration d);
 
-    /// Calls @p what on the event loop after @p d.
+    /// Calls @p what on the event loop after @p d of true time.
     void after(clock::duration d, std::function<void()> what);
 
     // For the checks.
     bool in_touch_for(clock::duration) const;          ///< all servers were well and could be reached for this time
     bool holds(resource_set const&);                   ///< whether it holds one of them
-    bool is_first_for(resource_set const&);            ///< whether no other worker here can come before a set
+    bool is_first_for(resource_set const&);            ///< whether only one worker wants them; always if `single`
     clock::time_point asked_for(resource_set const&);  ///< when it last asked for one of them
     bool owns(stores::memory::lock_table::entry const&) const;  ///< whether the key is its own
     void wants(std::string const& resource);

@@ -36,7 +36,8 @@ constexpr profile all[] = {
      .about = "servers get requests at once, but reply late; requests of broken connections are carried out even later",
      .reply_tail = {0.2, 600ms},
      .break_chance = 0.02,
-     // A process sends nothing before it has the answers to its earlier requests, and each answer may be late.
+     // A process sends nothing before it has the answers to its earlier requests, and each answer may be later than the
+     // one before.
      .leftover_bound = 2500ms,
      .progress_min = 50},
     {.name = "partitions",

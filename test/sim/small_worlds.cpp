@@ -405,7 +405,7 @@ std::vector<std::vector<delivery>> all_deliveries(std::size_t servers)
     std::vector<delivery> one(servers);
     auto const choose = [&](auto const& self, std::size_t i, unsigned taken) -> void {
         if (i == servers) {
-            // Places without a gap: a world whose first answer is number two is no other world.
+            // Places have no gap. Only their order matters, so a plan with a gap would repeat another plan.
             unsigned const answered = static_cast<unsigned>(
                 std::count_if(one.begin(), one.end(), [](delivery f) { return f.what == delivery::kind::answered; }));
             if (taken == (1u << answered) - 1)

@@ -352,7 +352,8 @@ private:
 
     bool is_excusable(call const& c, error_code ec) const
     {
-        // A waiter behind another one gets the outcome of its latest round, which began before a pause.
+        // A waiter behind another one gets the outcome of that one's latest round. A back-off follows that round, so
+        // the disturbance may have ended some time ago.
         bool const met_by_another = ec == errc::no_quorum && !process_.undisturbed_for(500ms);
         // A paused process has not prolonged its lease, so little of the lease may be left.
         bool const lease_is_short = ec == errc::validity_exhausted && world_.conditions.stores != store_kind::redis

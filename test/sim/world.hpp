@@ -107,8 +107,9 @@ public:
     /// Until when messages between them are held up.
     clock::time_point& partition(process const&, server const&);
 
-    /// Checks a fencing token that was given out. It must be new, and higher than all that were given out before its
-    /// acquisition had @p begun. If it @p shares, it must not be below those of earlier writers.
+    /// Checks a fencing token that was given out. A writer's must be new, and higher than all that were given out
+    /// before its acquisition had @p begun. A reader's (@p shares) must not be below those that writers got before
+    /// that.
     void note_token(std::string const& resource, std::string const& who, clock::time_point begun, std::uint64_t token,
                     bool shares);
 

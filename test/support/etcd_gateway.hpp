@@ -56,7 +56,7 @@ protected:
     void elect();
     std::vector<std::string> leases_that_are_over() const;
     /// A leader that was stopped does not know that the new leader has restarted the leases. When it is resumed, it
-    /// ends the leases that have expired by its own clock.
+    /// ends the leases that were granted before the stop and have expired by its own clock.
     std::vector<std::string> leases_that_a_stopped_leader_ends(clock::time_point stopped) const;
     void end(std::string const& lease);
 

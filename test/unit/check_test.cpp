@@ -73,8 +73,8 @@ BOOST_AUTO_TEST_CASE(check_of_options_names_each_wrong_one_with_value_and_limit)
     BOOST_TEST(any_of(64) == "");
     BOOST_TEST(mentions(any_of(0), "0 resources", "1 to 64"));
     BOOST_TEST(mentions(any_of(65), "65 resources", "1 to 64"));
-    BOOST_TEST(mentions(any_of(2, {.mode = mode::shared}), "mode is shared", "for oneself"));
-    BOOST_TEST(mentions(any_of(1, {.mode = mode::shared}), "mode is shared", "for oneself"));
+    BOOST_TEST(mentions(any_of(2, {.mode = mode::shared}), "mode is shared", "locked exclusively"));
+    BOOST_TEST(mentions(any_of(1, {.mode = mode::shared}), "mode is shared", "locked exclusively"));
     BOOST_TEST(locks::check(slots("s", 256), {}, c) == "");
     BOOST_TEST(mentions(locks::check(slots("s", 257), {}, c), "257 resources", "1 to 256"));
     BOOST_TEST(mentions(locks::check("stock", {.ttl = 19ms}, c), "ttl", "19 ms"));

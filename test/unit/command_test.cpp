@@ -327,7 +327,7 @@ BOOST_AUTO_TEST_CASE(encode_after_a_different_operation_encodes_again)
     }
 }
 
-BOOST_AUTO_TEST_CASE(encode_of_another_operation_at_the_same_address_encodes_again)
+BOOST_AUTO_TEST_CASE(encode_after_forget_at_the_same_address_encodes_again)
 {
     stores::redis::encoder e;
     test_command o(kind::acquire, "key1", "value", std::chrono::seconds(1));

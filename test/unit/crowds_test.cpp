@@ -1,4 +1,5 @@
-// Counts how often queues, holdings and scopes examine each of ten thousand objects. Each call of a test object counts.
+// Counts how often queues, held locks and scopes examine each of ten thousand objects. Each call of a test object
+// counts.
 
 #include "locks/held_lock.hpp"
 #include "locks/held_locks.hpp"
@@ -157,7 +158,7 @@ BOOST_FIXTURE_TEST_CASE(waiters_are_ordered_by_what_their_owners_hold, queue_of_
     BOOST_TEST((ahead() == std::vector<std::size_t>{1, 3, 4, 5, 0, 2, 6}));
     waiters[1].place->step_back();
     BOOST_TEST((ahead() == std::vector<std::size_t>{1, 6, 3, 4, 0, 2, 5}));
-    waiters[5].place->got(name);  // readers move to the front, then waiters that hold more than the set before them
+    waiters[5].place->got(name);  // readers move to the front, and a waiter moves before each set that holds less
     BOOST_TEST((ahead() == std::vector<std::size_t>{3, 6, 4, 1, 2, 0, 5}));
 }
 
@@ -229,7 +230,7 @@ BOOST_AUTO_TEST_CASE(turn_in_a_scope_wakes_each_waiter_a_few_times)
 
 namespace {
 
-/// A shared lock that nothing may join. It is held until it is released.
+/// A held lock that no acquisition can join. It is held until @ref is_held is set to false.
 struct counted_holding final : locks::held_lock_entry {
     counted_holding(locks::group_counters& in, redlock::mode m)
         : locks::held_lock_entry(locks::lock_origin{1, in, {}}, "stock"),
@@ -302,7 +303,7 @@ struct held_by_many {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(holdings_that_share_a_name_are_examined_a_few_times, held_by_many)
+BOOST_FIXTURE_TEST_CASE(held_locks_that_share_a_name_are_examined_a_few_times, held_by_many)
 {
     auto const& all = state->held_locks;
     for (std::size_t i = 0; i < crowd; ++i) {
@@ -321,7 +322,7 @@ BOOST_FIXTURE_TEST_CASE(holdings_that_share_a_name_are_examined_a_few_times, hel
     BOOST_TEST(!is_held(mode::exclusive));
 }
 
-BOOST_FIXTURE_TEST_CASE(held_until_for_readers_knows_a_holding_that_keeps_them_out, held_by_many)
+BOOST_FIXTURE_TEST_CASE(held_until_for_readers_is_set_while_a_lock_keeps_them_out, held_by_many)
 {
     auto& upgraded = add();
     add();
@@ -342,7 +343,7 @@ BOOST_FIXTURE_TEST_CASE(held_until_for_readers_knows_a_holding_that_keeps_them_o
 }
 
 // The servers have forgotten the shared locks, so the new lock is exclusive.
-BOOST_FIXTURE_TEST_CASE(holdings_with_a_new_exclusive_lock_replace_the_shared_ones, held_by_many)
+BOOST_FIXTURE_TEST_CASE(held_locks_with_a_new_exclusive_lock_replace_the_shared_ones, held_by_many)
 {
     add(mode::shared, true);
     add();

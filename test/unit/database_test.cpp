@@ -107,7 +107,7 @@ BOOST_FIXTURE_TEST_CASE(may_still_execute_for_each_open_connection_is_true, two_
     BOOST_TEST(!node->may_still_execute(3));
 }
 
-BOOST_FIXTURE_TEST_CASE(may_still_execute_after_a_connection_ended_is_true, two_connections)
+BOOST_FIXTURE_TEST_CASE(may_still_execute_before_the_old_backend_has_ended_is_true, two_connections)
 {
     sessions.back()->cut({.untouched = true, .error = errc::node_unreachable});
 

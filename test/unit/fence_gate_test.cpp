@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(run_with_work_that_returns_a_value_does_not_compile)
 {
     auto accepts = [](auto work) { return requires(fence_gate& gate) { gate.run(1, work); }; };
     auto nothing = [] {};
-    auto something = [] { return 1; };  // a coroutine returns a value
+    auto something = [] { return 1; };  // a coroutine returns a value, and would go on outside the gate
 
     BOOST_TEST(accepts(nothing));
     BOOST_TEST(!accepts(something));

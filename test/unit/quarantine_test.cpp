@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(quarantined_until_for_old_and_durable_nodes_is_over)
     }
 }
 
-BOOST_AUTO_TEST_CASE(quarantined_until_for_a_young_node_among_old_ones_is_max_ttl_later)
+BOOST_AUTO_TEST_CASE(quarantined_until_of_a_young_node_among_old_ones_is_the_end_of_max_ttl)
 {
     BOOST_TEST((until({young(), old(), old()}, 0) == now + 50s));
     BOOST_TEST((until({young(), young(), old(), old(), old()}, 0) == now + 50s));
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(quarantined_until_with_an_old_node_is_the_end_of_max_ttl)
     BOOST_TEST((until({young(), young(), old()}, 2) == votes));
 }
 
-BOOST_AUTO_TEST_CASE(quarantined_until_without_a_known_young_majority_is_max_ttl_later)
+BOOST_AUTO_TEST_CASE(quarantined_until_without_a_known_young_majority_is_the_end_of_max_ttl)
 {
     BOOST_TEST((until({young(), unknown(), unknown()}, 0) == now + 50s));
     BOOST_TEST((until({young(), young(), unknown()}, 0) == votes));
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(quarantined_until_without_a_known_young_majority_is_max_ttl
     BOOST_TEST((until({young(), old()}, 0) == now + 50s));
 }
 
-BOOST_AUTO_TEST_CASE(quarantined_until_for_a_restarted_node_is_max_ttl_later)
+BOOST_AUTO_TEST_CASE(quarantined_until_for_a_restarted_node_is_the_end_of_max_ttl)
 {
     BOOST_TEST((until({restarted(), young(), young()}, 0) == now + 50s));
     BOOST_TEST((until({restarted()}, 0) == now + 50s));
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(quarantined_until_beside_a_restarted_node_is_the_end_of_max
     BOOST_TEST((until({young(), young(), young(), restarted(), unknown()}, 1) == now + 50s));
 }
 
-BOOST_AUTO_TEST_CASE(quarantined_until_beside_a_new_durable_node_is_max_ttl_later)
+BOOST_AUTO_TEST_CASE(quarantined_until_beside_a_new_durable_node_is_the_end_of_max_ttl)
 {
     BOOST_TEST((until({young(), durable(), old()}, 0) == now + 50s));
 }

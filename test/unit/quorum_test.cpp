@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(verdict_of_an_even_split_is_lost)
 }
 
 // Rule 4 of docs/architecture.md.
-BOOST_AUTO_TEST_CASE(refused_and_contended_with_missing_votes_are_false)
+BOOST_AUTO_TEST_CASE(refused_and_contended_without_a_quorum_of_answers_are_false)
 {
     BOOST_TEST((after(3, "--").verdict() == verdict::lost));
     for (auto const* votes : {"--", "--n"}) {
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(most_frequent_of_a_tie_is_the_smallest_number)
     BOOST_TEST(most({3, 7, 7, 3, 0}).number == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(value_of_a_quorum_is_what_a_quorum_has_at_least)
+BOOST_AUTO_TEST_CASE(quorum_value_is_the_largest_that_a_quorum_reaches)
 {
     auto const least = [](std::vector<int> each, std::size_t quorum) { return of_a_quorum<int>(each, quorum); };
     BOOST_TEST(least({3}, 1) == 3);

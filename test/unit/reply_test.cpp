@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(interpret_error_of_a_truncated_script_error_is_server_error
 }
 
 // The gaps would reveal a short password.
-BOOST_AUTO_TEST_CASE(presentable_with_a_short_password_leaves_out_whole_words)
+BOOST_AUTO_TEST_CASE(presentable_with_a_short_password_hides_the_whole_message)
 {
     auto const words = net::presentable("WRONGPASS invalid username-password pair", {"a"});
     BOOST_TEST(words.find("WRONGP") == std::string::npos);
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(interpret_of_a_healed_key_is_denied)
     BOOST_TEST(!answer(kind::extend, make(stores::redis::resp::type::number, "1"), 0, true).healed);
 }
 
-BOOST_AUTO_TEST_CASE(interpret_of_upgrade_gives_the_vote_and_the_readers)
+BOOST_AUTO_TEST_CASE(interpret_of_upgrade_gives_the_vote_and_the_remaining_time)
 {
     auto const r = answer(kind::upgrade, make(stores::redis::resp::type::array, "", {"1234"}));
     BOOST_TEST((r.vote == vote::denied));

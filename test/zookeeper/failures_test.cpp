@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(acquire_at_a_name_tries_all_its_addresses)
     BOOST_TEST(!r.attempt(on("zookeeper://localhost:" + std::to_string(server().port()))).ec);
 }
 
-BOOST_AUTO_TEST_CASE(acquire_as_another_user_returns_permission_denied)
+BOOST_AUTO_TEST_CASE(acquire_as_another_user_reports_permission_denied)
 {
     plain_zookeeper operators(server().port());
     BOOST_REQUIRE(operators.create("/owned") == ZOK);
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(acquire_as_another_user_returns_permission_denied)
     }
 }
 
-BOOST_AUTO_TEST_CASE(chroot_separates_locks_of_the_same_name)
+BOOST_AUTO_TEST_CASE(acquire_in_another_chroot_of_a_taken_name_succeeds)
 {
     plain_zookeeper operators(server().port());
     BOOST_REQUIRE(operators.create("/one") == ZOK);

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(layout_escapes_names_without_collisions)
     BOOST_TEST(l.session(-1) == "/f/sessions/ffffffffffffffff");
 }
 
-BOOST_AUTO_TEST_CASE(refusal_tells_whether_the_request_was_carried_out)
+BOOST_AUTO_TEST_CASE(refusal_is_untouched_only_if_the_server_did_nothing)
 {
     BOOST_TEST(!refusal(ZCONNECTIONLOSS).untouched);
     BOOST_TEST(!refusal(ZOPERATIONTIMEOUT).untouched);
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(refusal_tells_whether_the_request_was_carried_out)
     BOOST_TEST((refusal(ZSESSIONEXPIRED).untouched && refusal(ZSESSIONEXPIRED).error == errc::connection_lost));
 }
 
-BOOST_AUTO_TEST_CASE(history_with_an_older_change_reports_a_restart)
+BOOST_AUTO_TEST_CASE(note_connection_with_an_older_change_reports_a_restart)
 {
     stores::kit::history h;
     h.note_connection("one", 10, clock::now());

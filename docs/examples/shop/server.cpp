@@ -35,7 +35,7 @@ bool is_same(std::string_view a, std::string_view b) { return boost::beast::iequ
 bool comes_from_elsewhere(request const& r)
 {
     auto const origin = r[http::field::origin];
-    if (origin.empty())  // most browsers send Origin with a POST
+    if (origin.empty())  // not from a browser, or from one that sends no Origin with this request
         return is_same(r["Sec-Fetch-Site"], "cross-site");
     auto const host = origin.find("://");
     return host == origin.npos || !is_same(origin.substr(host + 3), r[http::field::host]);

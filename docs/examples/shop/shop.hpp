@@ -38,7 +38,7 @@ struct settings {
     std::vector<item> goods;                          ///< items of a new database
     std::chrono::milliseconds ttl{2000};              ///< of a lock, which is renewed during the order
     std::chrono::milliseconds request_timeout{5000};  ///< upper limit for the deadline of a client
-    std::chrono::milliseconds work{0};                ///< stands for the rest of an order: payment, mail
+    std::chrono::milliseconds work{0};                ///< extra time of an order: stands for prices, payment and mail
     std::size_t connections_max = 4096;
     bool unguarded = false;  ///< without locks, to compare
 };

@@ -23,7 +23,7 @@ struct order {
     std::string item;
     std::int64_t count = 0;
     std::uint64_t fence = 0;
-    std::int64_t ms = 0;  ///< time of the order
+    std::int64_t ms = 0;  ///< from the request to the sale: the wait and the work
     std::int64_t age_ms = 0;
 };
 
@@ -82,7 +82,7 @@ public:
     */
     sale sell(std::string const& item, std::int64_t count, std::uint64_t fence, std::int64_t ms, std::int64_t claim);
 
-    /// The number of pieces that were sold and did not exist, over all items. If it is not 0, the locks have failed.
+    /// The number of pieces that were sold and did not exist, over all items. With locks, it must be 0.
     std::int64_t oversold();
 
 private:

@@ -159,7 +159,7 @@ inline bool is_cancellation(std::exception_ptr const& failure)
     }
 }
 
-/// Why no body can run now, or null. The execution context has ended, or this process is a fork.
+/// Why no body can run any more: the execution context has ended, or this process is a fork. Null if a body can run.
 REDLOCK_API std::exception_ptr end_of(locks::manager_state const&, selection const&, acquire_options const&);
 
 template <class F, class Lock>

@@ -118,7 +118,7 @@ private:
 
         void complete(Results... given) override
         {
-            // Read before the move: a moved-from handler has no allocator.
+            // Read before the move: a moved-from handler must not be asked for its allocator.
             box_allocator const own(allocator_of(handler));
             auto taken = std::move(handler);
             auto const otherwise = std::move(io_executor);

@@ -93,8 +93,8 @@ inline constexpr bool throws<asio::use_future_t<Allocator>> = true;
 template <class Signature>
 struct initiate;
 
-// @p CompletionToken is the deduced type: a reference if the caller keeps the token. So only temporary tokens are
-// moved.
+// @p CompletionToken is the deduced type: a reference if the caller keeps the token. So a token that the caller keeps
+// is never moved from.
 template <class... Results>
 struct initiate<void(Results...)> {
     template <class Completion, class CompletionToken, class Object, class Start, class... Args>

@@ -42,9 +42,9 @@ level worst(findings const&) noexcept;
 
 /** Prints the findings and a summary at the end.
 
-    The table begins with the worst level, and has findings with the same text in one line. It only counts findings with
-    the level OK; `settings::verbose` lists them. JSON has an entry for each node and check. `settings::quiet` leaves
-    out the level OK.
+    The table begins with the worst level, and has findings with the same text in one line. It only counts findings
+    with the level OK, unless they are remarks; `settings::verbose` lists them. JSON has an entry for each node and
+    check. `settings::quiet` leaves out the level OK.
 */
 void print_report(findings const&, std::size_t nodes, settings const&);
 

@@ -88,7 +88,7 @@ findings permissions_of(node_facts const& f, demands const& d)
     return all;
 }
 
-// The doctor knows only the votes of other kinds of stores.
+// The doctor knows only the result of the probe and the vote of other kinds of stores.
 findings readable_settings(node_facts const&, demands const& d)
 {
     return {{.level = level::unknown,

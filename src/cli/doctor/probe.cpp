@@ -67,7 +67,8 @@ bool took(probe_facts& p, error_code ec, std::string step)
     return !ec;
 }
 
-// Releases @p held after @p other was denied twice, because the second request of a waiter is the one that contends.
+// Releases @p held after @p other was denied twice. A waiter uses the commands for waiting only from its second request
+// on, and the probe must test them.
 asio::awaitable<error_code> release_for(lock_manager& other, lock& held)
 {
     asio::steady_timer timer(co_await asio::this_coro::executor);

@@ -31,7 +31,7 @@ using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::
 /// A member, and how to connect to it.
 struct server {
     etcd::member member;
-    std::string password{};  ///< a secret: never in messages or logs
+    std::string password{};  ///< removed from the server's texts before they are shown
     bool tls = false;
     net::tls_settings certificates{};
     std::chrono::milliseconds connect_timeout{};

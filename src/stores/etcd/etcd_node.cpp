@@ -157,7 +157,7 @@ private:
             link_->lose();
     }
 
-    // The server has moved some of the keys to the latest lease.
+    // Handles the answer to a part of the move: some keys are under the latest lease, or the server refused.
     void moved(answer const& a)
     {
         bool const refused = static_cast<bool>(a.why.error);
@@ -223,7 +223,7 @@ private:
     outbox outbox_;
     std::optional<move> move_;  ///< all keys to the latest lease
     bool moves_now_ = false;    ///< a part of the move is in flight
-    bool others_next_ = false;  ///< the latest request was a part of the move
+    bool others_next_ = false;  ///< the latest request was a part of the move; now other commands get a turn
 };
 
 }  // namespace

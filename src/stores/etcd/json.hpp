@@ -25,8 +25,10 @@ std::string is_unchanged(std::string_view key, std::int64_t mod_revision);  ///<
 // Steps of a transaction.
 
 std::string put(std::string_view key, std::string_view value, std::string_view lease = {});
-std::string put_as_it_is(std::string_view key);                       ///< fails if the key is missing
-std::string put_under(std::string_view key, std::string_view lease);  ///< fails if the key is missing
+/// Keeps value and lease. The whole request fails if the key is missing.
+std::string put_as_it_is(std::string_view key);
+/// Keeps the value, and moves the key to @p lease. The whole request fails if the key is missing.
+std::string put_under(std::string_view key, std::string_view lease);
 std::string get(std::string_view key);
 /// Finds one key from @p begin to before @p end, without its value.
 std::string find_any(std::string_view begin, std::string_view end);

@@ -10,8 +10,8 @@
 #include <vector>
 
 // The keys of the lock `lock:stock` in etcd. All but the counter are under the lease of the node that wrote them.
-// - `lock:stock`: the lock's value, a line feed, and the ttl in milliseconds. The lock ends after this ttl if nobody
-//   extends it.
+// - `lock:stock`: the lock's value, a line feed, and the ttl in milliseconds. If nobody extends the lock, its node
+//   deletes the key after this ttl.
 // - `lock:stock:=fence:{lock:stock}`: the counter, in 20 digits.
 // - `lock:stock:=wanted:{lock:stock}/contender`: the contender was denied the lock lately.
 // - `lock:stock:=turn:{lock:stock}`: a manager hands the lock over to its own waiters.

@@ -18,7 +18,7 @@ public:
     /// The next transaction, on connection number @p connection.
     std::string next(session const&, std::uint32_t connection, layout const&, kit::expiries const&);
 
-    /// All keys have been moved.
+    /// The latest transaction was the last one.
     bool done() const noexcept { return done_; }
 
 private:

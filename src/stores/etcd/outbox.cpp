@@ -7,7 +7,7 @@ namespace redlock::stores::etcd {
 
 namespace {
 
-constexpr std::size_t steps_max = 128;   // etcd --max-txn-ops: for each level, with the levels above it
+constexpr std::size_t steps_max = 128;   // etcd --max-txn-ops: for a level and all levels above it together
 constexpr std::size_t steps_of_key = 8;  // at most
 
 }  // namespace

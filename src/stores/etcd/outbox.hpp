@@ -37,7 +37,8 @@ public:
     transactions take_under_way();
     transactions take_waiting() { return queue_.take_all(); }
 
-    /// Puts back transactions that etcd has not carried out; they are sent before all others. @p alone: one at a time.
+    /// Puts back transactions that have changed nothing in etcd. They are sent before all others. @p alone: one by
+    /// one.
     void send_again(transactions, bool alone = false);
 
     /// See @ref kit::pending_queue::refuse.

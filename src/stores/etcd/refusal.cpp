@@ -10,7 +10,7 @@ namespace redlock::stores::etcd {
 
 namespace {
 
-// Codes of gRPC with which the server says that it did nothing.
+// Codes of gRPC. With all of them but `unavailable`, the server has done nothing.
 constexpr std::int64_t invalid_argument = 3, not_found = 5, permission_denied = 7, resource_exhausted = 8,
                        failed_precondition = 9, unimplemented = 12, unavailable = 14, unauthenticated = 16;
 

@@ -55,7 +55,7 @@ private:
     std::string lease_;  ///< the latest
     std::string key_;
     std::chrono::milliseconds ttl_{};
-    clock::time_point granted_{};  ///< a time before the latest lease was granted
+    clock::time_point granted_{};  ///< when the node asked for the latest lease
     clock::time_point good_until_{}, due_{};
     bool moves_ = false;
     std::deque<std::pair<std::string, clock::time_point>> all_;  ///< each lease, with a time at which it has ended

@@ -76,8 +76,8 @@ std::optional<node_reply> transaction::hear(json::object const& answer, scope co
     return node_reply{.untouched = true, .error = errc::unsupported};
 }
 
-// The steps of a single key are at the top level. Several keys have a nested transaction each, because etcd limits the
-// steps of a level.
+// The steps of a single key are direct steps of the transaction. Several keys have a nested transaction each, because
+// etcd limits the number of steps of a level.
 transaction_text transaction::of_each_key(transaction_text t, std::vector<std::vector<std::string>> then,
                                           std::vector<std::vector<std::string>> otherwise) const
 {
@@ -195,7 +195,8 @@ taken_key transaction::taken_key_of(json::object const& answer, std::size_t i, s
     return k;
 }
 
-// Growth. The first transaction reads; the second one writes if nothing has changed since.
+// Growth. The first transaction sets all keys if all are free, and otherwise reads them. The next one writes if nothing
+// has changed since, and otherwise reads again.
 
 // The number of keys before the first one that another holder has.
 std::size_t transaction::kept() const

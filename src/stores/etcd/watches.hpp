@@ -26,7 +26,7 @@ public:
         std::vector<std::string> changed{};   ///< keys that were deleted already
     };
 
-    /// An acquisition was denied by the keys of @p revision, and asks for notifications.
+    /// An acquisition was denied because of the keys at @p revision, and asks for notifications.
     asked denied(node_command const&, node_reply const&, std::int64_t revision, clock::time_point now);
 
     /// The server has sent a deletion for the watch @p id. @return the key; empty: the manager has not asked for it
@@ -38,7 +38,7 @@ public:
     /// Messages that end the watches for which the manager has not asked for a while.
     std::vector<std::string> tidy(clock::time_point now);
 
-    /// There is a new connection.
+    /// Forgets all watches, because the connection has ended.
     void clear();
 
 private:

@@ -66,7 +66,7 @@ public:
 
     connections(database, config const&, store_context, owner&);
 
-    /// @param self keeps this object alive
+    /// @param self the owner of this object; callbacks lock it, and do nothing if it is gone
     void start(asio::any_io_executor, std::weak_ptr<void> self);
     void open();  ///< further calls do nothing
     void close() { leave(&session::close); }

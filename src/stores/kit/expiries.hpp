@@ -37,12 +37,13 @@ public:
     std::chrono::milliseconds ttl(leased const&) const;  ///< zero: unknown key
 
     clock::time_point next() const;                       ///< the maximum: there is no key
-    std::vector<leased> take_due(clock::time_point now);  ///< expired keys, each only once until it is kept again
+    std::vector<leased> take_due(clock::time_point now);  ///< expired keys, each only once until it is extended
     std::vector<std::string> locks() const;               ///< the keys of the locks
     /// Up to @p most keys that follow @p last in a fixed order. Null: the first keys.
     std::vector<leased> after(leased const* last, std::size_t most) const;
 
-    /// Takes over the effects of a command. It also sets the remaining time in an inspection of one of our own locks.
+    /// Updates the expiry times with the reply to a command. If the command inspects a lock of this node, it also sets
+    /// the remaining time in the reply.
     /// @param sent when the command was sent
     void note(node_command const&, node_reply&, clock::time_point sent);
 

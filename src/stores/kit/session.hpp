@@ -52,8 +52,8 @@ struct introduction {
 
 /** One connection to a database server. It sends commands at once; the server executes them in their order.
 
-    The object is owned by std::shared_ptr. All functions run on the executor. A session never calls its owner from
-    within a call by the owner.
+    The object is owned by std::shared_ptr. All functions run on the executor. A session may call its owner before a
+    call by the owner returns. Function `cut` always does; the others do if the connection fails at once.
 */
 class session {
 public:

@@ -45,7 +45,7 @@ public:
     /// By key: the readers of a lock. Valid only if the key's value is `core::shared_word`.
     std::map<std::string, memory::readers, std::less<>> readers;
 
-    /// By key: until when a process hands the lock over to its own waiters.
+    /// By the lock's key: until when a process hands the lock over to its own waiters.
     std::map<std::string, clock::time_point, std::less<>> handovers;
 
     /// Calls @p changed once, at the next change of @p key. The key is that of a lock, of its hand-overs, of its denied

@@ -25,7 +25,7 @@ struct memory_server::state {
     stores::memory::lock_table keys;
     std::shared_ptr<testing::manual_clock> clock;  // empty: the system's clock
     memory_server::fault fault = memory_server::fault::none;
-    std::uint32_t connection = 1;  // number of all connections; a restart increases it
+    std::uint32_t connection = 1;  // all connections have this number until a restart increases it
     server_identity identity;
     std::chrono::milliseconds delay{0};
     std::deque<std::function<void()>> held_back;  // work that waits for a hung server
@@ -191,7 +191,8 @@ public:
         executor_ = {};
     }
 
-    // Called when the server is not hung any more: perhaps on another thread, and perhaps after close().
+    // Called when the server is not hung any more, or when an operation arrives on a test's clock. The call may come on
+    // another thread, or after close().
     void resume()
     {
         std::unique_lock guard(server_->internals().mutex);
@@ -202,8 +203,7 @@ public:
     }
 
 private:
-    // Called under the server's mutex by the node that changes the key: perhaps on another thread, and perhaps after
-    // close().
+    // Called under the server's mutex when the key changes: perhaps on another thread, and perhaps after close().
     void tell(std::string const& key)
     {
         if (!executor_)
@@ -323,7 +323,7 @@ private:
     std::deque<sent> sent_;
     std::optional<asio::steady_timer> timer_;          ///< arrival of the next operation, on the system's clock
     std::optional<testing::manual_clock::event> due_;  ///< arrival of the next operation, on a test's clock
-    bool held_back_ = false;                           ///< the server is hung
+    bool held_back_ = false;                           ///< the server is hung, and will call resume()
 };
 
 }  // namespace

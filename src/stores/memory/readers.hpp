@@ -13,7 +13,7 @@
 
 namespace redlock::stores::memory {
 
-/// The readers of one lock, by value, with the end of each. It is efficient for thousands of readers.
+/// The readers of one lock, by value, each with the time of its end. It is efficient for thousands of readers.
 class readers {
 public:
     readers() = default;
@@ -53,7 +53,7 @@ public:
 
     void clear() { *this = {}; }
 
-    /// The minimum if the reader is missing.
+    /// The time of a reader's end. The minimum if there is no such reader.
     clock::time_point end_of(std::string_view value) const
     {
         auto const known = ends_.find(value);

@@ -63,7 +63,8 @@ bool client::set_options()
 
 /* The library would look up a host name itself, and block; therefore it gets a numeric address. After the server's
    greeting it reads the same bytes again, as the name that the certificate must contain. By then this function has
-   replaced the address with the name. If the library read the name earlier, it would reject the certificate. */
+   replaced the address with the name. If the library read the bytes earlier, it would find the address, and reject the
+   certificate. */
 void client::connect(handler done)
 {
     done_ = std::move(done);

@@ -40,8 +40,8 @@ class client : public std::enable_shared_from_this<client> {
 public:
     using handler = std::function<void(answer)>;
 
-    /// @p where: a numeric address; empty: the Unix socket of the address. @p unasked: called when the server has sent
-    /// bytes without a question
+    /// @p where: a numeric address; empty: the Unix socket of the address. @p unasked: called if the server ends the
+    /// connection, or sends bytes without a question.
     client(asio::any_io_executor, std::shared_ptr<address const>, std::string where, std::function<void()> unasked);
     ~client();
 

@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS redlock (
     value VARBINARY(1024) NOT NULL DEFAULT '',
     -- the lock is taken until then, in UTC like all times here; from the year 9999 on: without an end
     expires DATETIME(6) NOT NULL DEFAULT '1000-01-01',
-    -- the fencing token
+    -- the counter of fencing tokens
     counter BIGINT NOT NULL DEFAULT 0,
     -- until then, one process hands the lock over to its own waiters
     handovers DATETIME(6) NOT NULL DEFAULT '1000-01-01'
@@ -580,7 +580,7 @@ BEGIN
 END
 //
 
--- Deletes what nobody needs any more, at most a thousand rows of each kind. Counters stay.
+-- Deletes rows that nobody needs any more, at most a thousand rows of each kind. Counters stay.
 CREATE PROCEDURE IF NOT EXISTS redlock_clean()
 BEGIN
     DECLARE at_the_end BOOLEAN DEFAULT FALSE;
@@ -594,7 +594,7 @@ BEGIN
     OPEN idle;
     START TRANSACTION;
     FETCH idle INTO one;
-    WHILE NOT at_the_end DO  -- locks only these rows, not all rows that the query reads
+    WHILE NOT at_the_end DO  -- the loop locks only these rows, not all rows that the cursor reads
         DELETE FROM redlock WHERE lock_key = one AND counter = 0 AND expires < long_ago;
         FETCH idle INTO one;
     END WHILE;

@@ -206,7 +206,7 @@ void connection::read()
     auto const here = [this, before = life()] { return before == life() && connection_; };
     if (PQconsumeInput(handle()) != 1)
         return fail();
-    int nulls = 0;  // two: no question is left
+    int nulls = 0;  // two in a row: libpq has no further results
     while (nulls < 2 && here() && !questions_.empty() && PQisBusy(handle()) == 0) {
         result r(PQgetResult(handle()), PQclear);
         nulls = r ? 0 : nulls + 1;

@@ -23,8 +23,8 @@ struct standing {
     std::int64_t timeline = 0;  ///< grows with each promotion; 0: a standby
 };
 
-/** Finds the primary of several hosts. Each host is asked once a second, on a connection of its own. If another host is
-    promoted, an old primary that still runs does not know it, and takes writes.
+/** Finds the primary of several hosts. It asks each host once a second, on a connection of its own. The reason: if
+    another host is promoted, an old primary that still runs does not know it, and takes writes.
 
     Used as a std::shared_ptr, on the executor.
 */
@@ -42,7 +42,7 @@ public:
     /// answered counts even if its name does not resolve any more.
     void find(std::vector<found> const& all, seeker done);
 
-    /// Whether a primary of a later timeline has answered.
+    /// Whether a primary of the database @p system has answered from a later timeline than @p timeline.
     bool is_outdated(std::string const& system, std::int64_t timeline) const;
 
     /// Calls @p look when a primary reports a new timeline, until @p look returns false.

@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS redlock (
     value bytea NOT NULL DEFAULT '',
     -- the lock is taken until then
     expires timestamptz NOT NULL DEFAULT '-infinity',
-    -- the fencing token
+    -- the counter of fencing tokens
     counter bigint NOT NULL DEFAULT 0,
     -- until then, one process hands the lock over to its own waiters
     handovers timestamptz NOT NULL DEFAULT '-infinity',
@@ -533,8 +533,8 @@ BEGIN
     END LOOP;
 END$$;
 
--- Deletes what nobody needs any more, at most a thousand rows of each kind. Rows that a transaction has locked and
--- counters stay.
+-- Deletes rows that nobody needs any more, at most a thousand of each kind. Counters stay, and so do rows that a
+-- transaction has locked.
 CREATE OR REPLACE FUNCTION redlock_clean() RETURNS bigint LANGUAGE sql AS $$
     WITH rows_of AS (DELETE FROM redlock WHERE key IN (SELECT key FROM redlock WHERE counter = 0 AND expires < clock_timestamp() - interval '1 hour'
                                                        LIMIT 1000 FOR UPDATE SKIP LOCKED) RETURNING 1),

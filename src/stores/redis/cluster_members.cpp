@@ -18,7 +18,7 @@ namespace redlock::stores::redis {
 
 namespace {
 
-// How often the manager asks for the record of a master whose slots do not vote yet.
+// The shortest time between two questions for the record of a master whose slots do not vote yet.
 constexpr std::chrono::milliseconds look_every{100};
 // The manager asks once a second. Gossip takes less than three seconds; a master that hangs must not delay for longer.
 constexpr unsigned leaving_asked_max = 3;

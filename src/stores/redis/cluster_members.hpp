@@ -44,8 +44,9 @@ public:
         net::place where;
         std::string tag;  ///< a hash tag in one of its slots
         std::shared_ptr<server_node> node;
-        clock::time_point votes_from = clock::time_point::min();    ///< end of the quarantine
-        clock::time_point vouches_from = clock::time_point::min();  ///< from then on it can hand slots over
+        clock::time_point votes_from = clock::time_point::min();  ///< end of the quarantine
+        /// From then on it can hand slots over. Before, it had failed, or was no master.
+        clock::time_point vouches_from = clock::time_point::min();
         slot_record slots{};
         clock::time_point looked = clock::time_point::min();  ///< when the record was last requested
         slot_set vouched{};                                   ///< not young, which the record does not say yet
@@ -58,7 +59,7 @@ public:
     cluster_members(net::url const& cluster, config const&, std::shared_ptr<group>, link_factory, cluster_map& map,
                     owner&);
 
-    /// @param self keeps this object alive
+    /// @param self the owner of this object; callbacks lock it, and do nothing if it is gone
     void start(std::shared_ptr<runtime::runtime>, asio::any_io_executor, std::weak_ptr<void> self);
     void close();
     void abandon();

@@ -36,7 +36,7 @@ public:
         virtual node_reply check_server(introduction const&) = 0;
         virtual void connected(server_identity const&) = 0;
         /// The connection was lost, or an attempt failed. If there is a @ref trouble, the owner completes all waiting
-        /// operations with it.
+        /// operations with it, except releases.
         virtual void disconnected() = 0;
         /// The settings that other clients use on this server: see shared_settings.
         virtual void met_settings(std::vector<std::string> const&) {}

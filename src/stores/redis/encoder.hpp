@@ -68,7 +68,7 @@ private:
     redis::request request_;
     node_command const* encoded_ = nullptr;  ///< compared by address: comparing all fields costs more than encoding
     manner how_;
-    std::string fence_key_, tombstone_key_, wanted_key_, handovers_key_, readers_key_;  // reused
+    std::string fence_key_, tombstone_key_, wanted_key_, handovers_key_, readers_key_;  // reuse their memory
     script_call call_;
 };
 

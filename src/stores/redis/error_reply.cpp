@@ -1,4 +1,4 @@
-// The meaning of a server's errors.
+// The meaning of a server's errors, and their texts without secrets.
 
 #include "net/secrets.hpp"
 #include "stores/redis/reply.hpp"

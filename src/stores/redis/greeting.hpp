@@ -34,8 +34,8 @@ struct introduction {
     std::optional<life_mark> life;            ///< of any other server, if it has a marker
     std::vector<std::string> other_settings;  ///< of other clients: see shared_settings
     node_reply no_life;                       ///< with an error: why the life marker could not be read
-    bool tells_of_memory = false;             ///< the server answers `INFO memory`
-    bool tells_of_log = false;                ///< the server answers the questions about its log
+    bool tells_of_memory = false;             ///< the server answers `INFO memory`, so heartbeats repeat it
+    bool tells_of_log = false;                ///< the server answers questions about its log, so heartbeats repeat them
     std::string client_id;                    ///< the server's id of the connection
     deletion by = deletion::script;
     bool checks_type = false;  ///< see manner

@@ -48,7 +48,7 @@ public:
     /// The node accepts the server. From now on the operating system drops unsent bytes when the connection ends.
     virtual void server_accepted() = 0;
 
-    /// Call it only between @ref keep and the end of the connection. The listener gets each batch back once.
+    /// Call it only between @ref server_accepted and the end of the connection. The listener gets each batch back once.
     virtual void send(std::shared_ptr<batch> const&) = 0;
 
     /// Ends the connection. The link then calls `ended`.

@@ -25,8 +25,9 @@ public:
     /// Without a runtime, each node makes its own on the executor that it is started on.
     explicit group(std::shared_ptr<runtime::runtime> = {});
 
-    /// Notes that node @p name is connected to the server @p run_id. One server with two addresses must not vote twice.
-    /// @return the name of another node that is connected to this server; empty: none
+    /// Notes that node @p name has connected to the server @p run_id. One server with two addresses must not vote
+    /// twice.
+    /// @return the name of another node that has connected to this server before; empty: none
     std::string claim(std::string const& name, std::string const& run_id);
 
     /// Whether no node of the manager has logged @p words before. After a hundred different texts, always false.

@@ -21,8 +21,8 @@ struct reply {
     bool is_error() const noexcept { return type == resp::type::simple_error || type == resp::type::blob_error; }
 };
 
-/// Interprets the @p replies to @p c: one for each of its @ref commands_for. The result contains neither @p password
-/// nor the value of @p c.
+/// Interprets the @p replies to @p c: one for each of its @ref commands_for. The text of an error contains neither
+/// @p password nor the value of @p c.
 /// @param checks_type the command was encoded so: see manner
 node_reply interpret(node_command const& c, std::span<reply const> replies, std::string_view password = {},
                      bool checks_type = false);

@@ -100,7 +100,8 @@ void slot_record::agree(slot_record const& earlier)
     }
 }
 
-// A new record treats all slots as old. So young slots of the earlier record are kept here.
+// A new record treats all slots as old. So the young slots of the earlier record stay young. Slots that the master did
+// not own before are young, too, unless a manager vouches for them.
 void slot_record::carry_over(slot_record const& earlier, slot_set const& vouched, clock::time_point votes_from)
 {
     kept_.insert(kept_.end(), earlier.young_.begin(), earlier.young_.end());

@@ -30,8 +30,8 @@ void errand::add_lock(plan& p, std::size_t key) const
     p.add({step::kind::create, s_.layout.holder(name, c_.value)}, plan::role::lock, key);
 }
 
-// A transaction that acquires all keys, or the first @p kept ones. In the second case it deletes later keys that hold
-// this value.
+// A transaction that acquires all keys, or the first @p kept ones. In the second case it deletes the locks of later
+// keys that hold this value.
 errand::plan errand::to_acquire(std::size_t kept) const
 {
     plan p;

@@ -231,8 +231,8 @@ void client::end_session()
     asio::co_spawn(executor_, leave(shared_from_this()), asio::detached);
 }
 
-// The library's own function waits for the answer. The request has the number of a ping: for any other number, the
-// library would look for the request.
+// The library's own function waits for the answer. The request has the number of a ping, and so has its answer. For any
+// other number, the library would look for its own request.
 asio::awaitable<void> client::leave(std::shared_ptr<client> self)
 {
     constexpr std::uint32_t size = 8, ping = static_cast<std::uint32_t>(-2),

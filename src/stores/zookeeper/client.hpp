@@ -74,9 +74,9 @@ struct time_limits {
 
 /** One connection to one server, by the single-threaded variant of ZooKeeper's C client, which never waits by itself.
 
-    The library would reconnect by itself, and to other servers. To prevent this, it knows only one address, and the
-    client destroys the handle after the first error. Therefore it resolves no names, for which it would wait. The event
-    loop waits on a duplicate of the descriptor, because the library may close its own at any time.
+    The library would reconnect by itself, and to other servers. To prevent this, the client gives it only one address,
+    and destroys the handle after the first error. The library also resolves no names, for which it would wait. The
+    event loop waits on a duplicate of the descriptor, because the library may close its own at any time.
 
     Used as a std::shared_ptr, on the executor. The client does not call its owner from within a callback of the
     library.

@@ -215,7 +215,7 @@ asio::awaitable<node_reply> errand::release()
     for (std::size_t i = 0; i < c_.keys.size(); ++i) {
         plan p;
         add_no_lock(p, i);
-        // The node does not report its own deletion as a change.
+        // The deletion by this errand is not reported as a change.
         watched.push_back(s_.known->interests.erase(s_.layout.lock(c_.keys[i])) > 0);
         all.push_back(begin(std::move(p.steps)));
     }

@@ -22,7 +22,7 @@ namespace redlock::stores::zookeeper {
 using kit::expiries;
 using kit::leased;
 
-/// The highest number of keys in one transaction. By default, a server takes a megabyte.
+/// The highest number of keys in one transaction. By default, a server takes requests of up to a megabyte.
 inline constexpr std::size_t keys_max = 100;
 
 /// The node's knowledge of the server's data, besides its locks. If it is wrong, a transaction fails, and the errand
@@ -57,9 +57,9 @@ struct outcome {
 
 /** One command: its requests to ZooKeeper, one after the other, and the meaning of the answers.
 
-    It changes data in a single transaction, on the condition that its connection still counts. So late requests of
-    earlier connections do nothing. If the errand has wrong knowledge of the data, the transaction fails, and the errand
-    reads the data.
+    It changes locks and counters in one transaction; only a release has one for each key. The condition of a
+    transaction is that its connection still counts, so late requests of earlier connections do nothing. If the errand
+    has wrong knowledge of the data, the transaction fails, and the errand reads the data.
 */
 class errand {
 public:
@@ -93,7 +93,7 @@ private:
         content what{};
     };
 
-    static constexpr int tries_max = 16;  ///< in each of them another client was quicker
+    static constexpr int tries_max = 16;  ///< attempts, if another client is quicker each time; then @ref too_busy
     static node_reply too_busy();
 
     std::shared_ptr<pending> begin(std::vector<step>) const;

@@ -8,15 +8,15 @@
 
 // The nodes of the lock `lock:stock`, below the folder `redlock`. All but the last two are ephemeral. In names, each
 // byte that is not a letter, a digit or one of `_-:` becomes `%` and two hexadecimal digits.
-// - `locks/lock:stock`: the ttl in milliseconds, a line feed, and the lock's value. The lock ends after this ttl if
-//   nobody extends it.
+// - `locks/lock:stock`: the ttl in milliseconds, a line feed, and the lock's value. If nobody extends the lock, its
+//   client deletes the node after this ttl.
 // - `locks/lock:stock=VALUE`: empty. It exists as long as the node above. Transactions check its existence to compare
 //   values.
 // - `turns/lock:stock`: empty. A manager hands the lock over to its own waiters.
 // - `wanted/lock:stock/CONTENDER`: empty. The contender was denied the lock lately.
 // - `sessions/NUMBER`: empty. Its version identifies the connection that counts.
 // - `counters/lock:stock`: the counter, in decimal.
-// - `id`: 128 random bits, equal on all servers of an ensemble.
+// - `id`: 128 random bits. Servers with the same bits belong to one ensemble.
 namespace redlock::stores::zookeeper {
 
 /// Paths, all below one folder.

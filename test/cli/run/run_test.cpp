@@ -516,7 +516,7 @@ BOOST_FIXTURE_TEST_CASE(run_stopped_in_the_background_reads_in_the_foreground, w
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_FIXTURE_TEST_CASE(run_stopped_that_lost_its_lock_kills_the_command, with_servers<1>)
+BOOST_FIXTURE_TEST_CASE(run_that_loses_its_lock_while_stopped_kills_the_command, with_servers<1>)
 {
     terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
     t.type("PS1='$ '; \"$TOOL\" run -t 1s x -- sh -c 'echo re\"\"ady; read line; echo we\"\"nt on'\n");

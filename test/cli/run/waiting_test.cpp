@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(run_with_one_wrong_password_of_three_nodes_succeeds)
     must_print(run({a.url(), with_user(locked, ":incorrect"), b.url()}, {"x", "echo", "ran"}), 0, "ran\n");
 }
 
-BOOST_AUTO_TEST_CASE(run_with_a_cause_that_may_end_waits)
+BOOST_AUTO_TEST_CASE(run_with_a_lasting_and_a_temporary_cause_waits)
 {
     local_server const good, locked({"--requirepass", "geheim"});
     local_server away;

@@ -13,7 +13,7 @@ namespace redlock::sim::gallery {
 /// When two clients may be in the critical section at once.
 enum class promise {
     none,
-    unless_paused,  ///< only if a holder is paused between its check and its step, or if clocks jump
+    unless_paused,  ///< only if a holder is paused between its check of the lock and a touch, or if clocks jump
     always,         ///< never
 };
 

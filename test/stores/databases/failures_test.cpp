@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_restart_that_undid_a_setting_is_quarantined
     BOOST_TEST(ask(s, this_store::flushes) == this_store::yes);
 }
 
-BOOST_AUTO_TEST_CASE(acquire_by_many_managers_at_first_makes_one_set_of_tables)
+BOOST_AUTO_TEST_CASE(acquire_by_many_managers_at_once_makes_one_set_of_tables)
 {
     this_store::server s(this_store::quick);
     std::deque<lock_manager> managers;

@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(mixed_quorum_with_redis_counts_one_vote_for_each_node)
     BOOST_TEST(!redis.release(redis.acquire(others, "stock", {.ttl = 60s, .wait = 60s}).held));
 }
 
-BOOST_AUTO_TEST_CASE(duplicate_addresses_of_a_database_get_one_vote)
+BOOST_AUTO_TEST_CASE(acquire_on_two_addresses_of_a_database_reports_duplicate_node)
 {
     auto const settings = on(server().url("?table=twice"), {.nodes = {server().url(), "memory://third"}});
     auto const duplicates = [](real_servers::outcome const& tried) {

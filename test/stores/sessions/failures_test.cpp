@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(renewal_with_a_dead_or_hung_member_keeps_the_lock)
     r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(duplicate_addresses_of_a_store_cluster_get_one_vote)
+BOOST_AUTO_TEST_CASE(acquire_on_two_addresses_of_a_store_reports_duplicate_node)
 {
     this_store::cluster cluster(3);
     lock_manager locks(r.context, on(cluster[2].url(), {.nodes = {cluster.url(), "memory://one"}}));

@@ -2,8 +2,8 @@
 -- Keys: the locks, the preferred ones first; if the client waits, the list of denied clients of each lock, and the
 -- hand-overs of each lock; with fencing, the counter of each lock.
 -- Arguments: value; ttl in milliseconds; the number of locks; the client, or an empty text if it does not wait; for how
--- many milliseconds the server remembers a denied client; 1 if more acquisitions of the same process follow; with
--- fencing, the proposal.
+-- many milliseconds the server remembers hand-overs, and denied clients after the end of the lock; 1 if more
+-- acquisitions of the same process follow; with fencing, the proposal.
 -- Answers: the script sets the first lock that is free, and answers four times its index from 0, plus 1 if other
 -- clients want it, plus 2 if its counter was raised. If all locks are taken, the answer is an array: for each lock, the
 -- times to live of the lock and of its hand-overs in milliseconds. A key that is not a string counts as taken.

@@ -2,12 +2,12 @@
 -- with its end in milliseconds of the server's clock. Each script removes expired readers.
 -- Keys: the lock; its readers; the list of denied clients; the hand-overs.
 -- Arguments: value; ttl in milliseconds; the client, or an empty text if it does not wait; for how many milliseconds
--- the server remembers hand-overs; 1 to overtake waiting writers.
+-- the server remembers a denied client after the end of the lock; 1 to overtake waiting writers.
 -- Answers: 1 if we share the lock; 2 if we share it and a writer waits. If the lock is denied, three numbers: the time
 -- to live in milliseconds of the lock or of the writer's wait; the time to live of the hand-overs; 0 if a writer has
 -- the lock, or 1 if a writer waits for it.
--- If a writer waits, the script does not note the reader. Otherwise a reader that asks again would prolong the list,
--- and with it the wait of a dead writer.
+-- If only a waiting writer keeps the reader out, the script does not note the reader. While a writer waits, no reader
+-- prolongs the list. Otherwise a reader that asks again would prolong the wait of a dead writer, and keep itself out.
 local held, wishes, waits = redis.call('GET', KEYS[1]), redis.pcall('HGETALL', KEYS[3]), false
 for i = 1, #wishes, 2 do
   if wishes[i] ~= ARGV[3] and wishes[i + 1] ~= 'r' then waits = true end
