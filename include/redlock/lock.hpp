@@ -39,7 +39,7 @@ REDLOCK_API void start_upgrade(std::shared_ptr<handle_state>, std::chrono::milli
 REDLOCK_API void start_downgrade(std::shared_ptr<handle_state>, detail::mode_handler);
 REDLOCK_API void start_release(std::shared_ptr<handle_state>, detail::error_handler);
 REDLOCK_API void start_wait_lost(std::shared_ptr<handle_state>, detail::error_handler);
-REDLOCK_API std::shared_ptr<handle_state> another(std::shared_ptr<handle_state> const&);
+REDLOCK_API std::shared_ptr<handle_state> another_handle(std::shared_ptr<handle_state> const&);
 REDLOCK_API lock_ticket detach(std::shared_ptr<handle_state> const&, error_code&);
 
 }  // namespace locks
@@ -187,7 +187,10 @@ public:
         @return an empty lock, if this one is empty or was released. If the lock was lost: a handle that is not held.
         @throws std::bad_alloc
     */
-    basic_lock share() const { return detail::access::make_handle(locks::another(detail::access::handle_of(*this))); }
+    basic_lock share() const
+    {
+        return detail::access::make_handle(locks::another_handle(detail::access::handle_of(*this)));
+    }
 
     /** Extends the lock: sets its time to live (TTL) on a majority of the nodes to @p ttl from now, but never shortens
         it.

@@ -250,7 +250,7 @@ bool child::is_gone() noexcept
     return is_gone_;
 }
 
-void child::stop_with_it() noexcept
+void child::suspend_with_command() noexcept
 {
     pass_foreground(pid_, our_group_);
     struct sigaction stops = {}, before = {};
@@ -260,7 +260,7 @@ void child::stop_with_it() noexcept
     ::sigaction(SIGTSTP, &before, nullptr);
 }
 
-void child::go_on() noexcept
+void child::resume() noexcept
 {
     pass_foreground(our_group_, pid_);
     signal(SIGCONT);

@@ -77,8 +77,8 @@ public:
     bool has_ended() const noexcept override { return has_ended_; }
     bool was_stopped() noexcept override;
     bool is_gone() noexcept override;
-    void stop_with_it() noexcept override;
-    void go_on() noexcept override;
+    void suspend_with_command() noexcept override;
+    void resume() noexcept override;
 
     int status() const noexcept;                ///< its exit status, or 128 + the signal that has ended it
     int signal_that_ended_it() const noexcept;  ///< 0: none

@@ -23,10 +23,10 @@ public:
 
     /// After Ctrl-Z has stopped the command: stops this process, too. Returns when this process is continued, or
     /// immediately if there is no shell that could continue it.
-    virtual void stop_with_it() noexcept = 0;
+    virtual void suspend_with_command() noexcept = 0;
 
     /// Continues the command, in the foreground if this process is in the foreground.
-    virtual void go_on() noexcept = 0;
+    virtual void resume() noexcept = 0;
 
 protected:
     ~supervised() = default;

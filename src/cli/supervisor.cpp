@@ -110,17 +110,17 @@ void supervisor::forward_signals()
         if (s != SIGCHLD && s != SIGCONT)
             child_.forward(s);
         else if (s == SIGCONT && !is_killed_)
-            child_.go_on();
+            child_.resume();
     }
 }
 
 void supervisor::act()
 {
     if (child_.was_stopped()) {
-        child_.stop_with_it();
+        child_.suspend_with_command();
         // The lock was not renewed while this process was stopped. If the lock is lost, the command must not continue.
         if (held_.held() || options_.then == on_lost::warn)
-            child_.go_on();
+            child_.resume();
         else
             kill("was lost while the command was stopped");
     }

@@ -179,7 +179,7 @@ std::pair<watched, std::string_view> what_changed(std::string_view key) noexcept
     if (auto const lock = lock_of(key, handovers_mark); !lock.empty())
         return {watched::handovers, lock};
     if (auto const lock = lock_of(key, wanted_mark); !lock.empty())
-        return {watched::wishes, lock};
+        return {watched::wanted, lock};
     if (auto const lock = lock_of(key, readers_mark); !lock.empty())
         return {watched::readers, lock};
     return {watched::lock, key};

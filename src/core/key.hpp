@@ -69,7 +69,7 @@ std::string settings_key(std::string_view prefix);
 inline constexpr std::string_view shared_word = ":=shared";
 
 /// The kinds of keys that nodes notify of: the lock, its hand-overs, the clients that want it, its readers.
-enum class watched : std::uint8_t { lock, handovers, wishes, readers };
+enum class watched : std::uint8_t { lock, handovers, wanted, readers };
 
 /// The kind of @p key, and the key of its lock.
 std::pair<watched, std::string_view> what_changed(std::string_view key) noexcept;

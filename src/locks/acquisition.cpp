@@ -124,7 +124,7 @@ runtime::task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
             a.hand_out(decided);
             co_return result.ec;
         }
-        a.round_was_in_vain(result.ec);
+        a.round_was_lost(result.ec);
         if (result.conflict && conflicts++ <= nodes.size() - nodes.quorum())
             // Nobody holds the lock: only the counters disagree. This client asks again without a pause, because its
             // next proposal is higher, or because it knows the counter of one more node.
@@ -230,13 +230,13 @@ void acquisition::hand_out(clock::time_point decided)
     turn_.tell_those_behind(errc::contended, {});
 }
 
-void acquisition::round_was_in_vain(error_code ec)
+void acquisition::round_was_lost(error_code ec)
 {
     if (!cancelled_)
         turn_.tell_those_behind(ec, round_);
     if (round_->command.any && round_->votes.verdict() == core::verdict::lost)
         builder_.prefer_others(*round_);
-    leftovers_.round_was_in_vain(*round_);
+    leftovers_.round_was_lost(*round_);
 }
 
 // After a lost round, waits until the next round may win, judging by the nodes' answers.

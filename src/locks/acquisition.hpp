@@ -68,7 +68,7 @@ private:
     error_code outcome_of(quorum::round const&) const;
     void tell(quorum::round const&, error_code outcome);
     void hand_out(clock::time_point decided);
-    void round_was_in_vain(error_code);
+    void round_was_lost(error_code);
     attempt_report report(error_code) const;
 
     acquire_request const request_;

@@ -114,7 +114,7 @@ bool free_watch::awaits(core::watched of, std::size_t node, std::string_view res
         return !handed_on;
     case core::watched::handovers:
         return handed_on;
-    case core::watched::wishes:
+    case core::watched::wanted:
         return !handed_on && reply.behind_writer;
     case core::watched::readers:
         return false;

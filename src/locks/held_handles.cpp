@@ -119,15 +119,15 @@ void runs_body(handle_state& s)
         handle_of(p).lock.runs_body(handle_of(p));
 }
 
-std::shared_ptr<handle_state> another(std::shared_ptr<handle_state> const& s)
+std::shared_ptr<handle_state> another_handle(std::shared_ptr<handle_state> const& s)
 {
     if (!s || s->given_back())
         return nullptr;
     if (s->parts().empty())
-        return s->lock.another(s->of_scope());
+        return s->lock.another_handle(s->of_scope());
     std::vector<lock_handle> parts;
     for (auto const& p : s->parts()) {
-        parts.push_back(detail::access::make_handle(another(detail::access::handle_of(p))));
+        parts.push_back(detail::access::make_handle(another_handle(detail::access::handle_of(p))));
         if (parts.back().empty())
             return nullptr;
     }

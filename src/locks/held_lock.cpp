@@ -168,7 +168,7 @@ void held_lock::lose(loss reason, std::string_view why)
 // memory.
 void held_lock::give_away_when_over() { state->runtime.set(alarm_, valid_until()); }
 
-void held_lock::told_to_stop() noexcept
+void held_lock::stop() noexcept
 {
     if (validity.is(condition::held))
         return handles.end_waits(asio::error::operation_aborted);
@@ -188,7 +188,7 @@ void held_lock::runs_body(handle_state& by)
 }
 
 // A push that arrives before the node's answer to the acquisition is older than the answer.
-void held_lock::may_be_gone(std::size_t node)
+void held_lock::key_may_be_gone(std::size_t node)
 {
     auto const& there = grant_->on(node);
     if (!validity.is(condition::held) || !there.answered || there.vote != vote::granted)
@@ -200,7 +200,7 @@ void held_lock::may_be_gone(std::size_t node)
     set_alarm();
 }
 
-std::shared_ptr<handle_state> held_lock::another(std::shared_ptr<scope_share> of_scope)
+std::shared_ptr<handle_state> held_lock::another_handle(std::shared_ptr<scope_share> of_scope)
 {
     auto more = detail::make_recycled<handle_state>(shared_from_this(), std::move(of_scope));
     return more->given_back() ? nullptr : more;
@@ -220,12 +220,12 @@ std::shared_ptr<handle_state> held_lock::join(acquire_options const& options, cl
     bool const is_shared = may_be_upgraded && !held_as.is_changing() && mode() != redlock::mode::exclusive;
     if (!is_shared || !has_room || !is_kept_alike || !has_time || is_limited || !held())
         return {};
-    auto more = another();
+    auto more = another_handle();
     handles.later_joins += more && comes_later ? 1 : 0;
     return more;
 }
 
-bool held_lock::let_go()
+bool held_lock::give_back()
 {
     if (!is_linked())
         return false;

@@ -42,7 +42,7 @@ public:
     redlock::mode mode() const noexcept override { return held_as.mode(); }
     std::shared_ptr<handle_state> first_handle() noexcept { return {shared_from_this(), &handles.first}; }
     /// One more handle, which a scope may count; null if the last handle has been given back.
-    std::shared_ptr<handle_state> another(std::shared_ptr<scope_share> of_scope = {});
+    std::shared_ptr<handle_state> another_handle(std::shared_ptr<scope_share> of_scope = {});
     bool is_detached() const noexcept override { return validity.is(condition::detached); }
     /// After a loss: its reason, for people. While held: why the latest extension failed; on the strand.
     std::string const& lost_because() const noexcept { return trouble_; }
@@ -83,10 +83,10 @@ public:
 
     bool is_wanted() const noexcept override { return wanted_; }
     std::shared_ptr<handle_state> join(acquire_options const&, clock::time_point called) override;
-    bool let_go() override;
-    void may_be_gone(std::size_t node) override;
+    bool give_back() override;
+    void key_may_be_gone(std::size_t node) override;
     void abandon() override;
-    void told_to_stop() noexcept override;
+    void stop() noexcept override;
 
 private:
     void ring();

@@ -92,7 +92,7 @@ void held_locks::set_free(held_lock_entry& h, clock::time_point now)
             continue;
         auto const* const others = find(resource);
         if (!others && waiters_.freed(resource, now)) {
-            h.grant()->hands_on = false;  // the next holder ends the hand-overs
+            h.grant()->hands_over = false;  // the next holder ends the hand-overs
             if (log_.observed())
                 log_.tell(&observer::handed_over, {.when = now, .lock = h.number, .resource = resource}, h.kept_);
         }
@@ -110,7 +110,7 @@ void held_locks::remove(held_lock_entry& h)
 void held_locks::give_away(held_lock_entry& h) noexcept
 {
     auto const keep = h.kept_;
-    if (!h.let_go())
+    if (!h.give_back())
         return;
     try {
         if (h.is_detached())
@@ -209,12 +209,12 @@ void held_locks::changed(core::watched what, std::size_t node, std::string_view 
         return;
     find_excluding(*there, [&](auto& h) {
         if (what == core::watched::lock)
-            h.may_be_gone(node);
+            h.key_may_be_gone(node);
         h.others_changed();
         return false;
     });
     for (auto it = there->others.begin(); what == core::watched::lock && it != there->others.end(); ++it)
-        entry_of(*it).may_be_gone(node);
+        entry_of(*it).key_may_be_gone(node);
 }
 
 void held_locks::changed_mode(held_lock_entry& h)
@@ -230,7 +230,7 @@ void held_locks::tell_to_stop() noexcept
 {
     for (auto it = all_.begin(); it != all_.end();) {
         auto const h = (it++)->kept_;
-        h->told_to_stop();
+        h->stop();
     }
 }
 

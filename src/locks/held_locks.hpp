@@ -54,16 +54,16 @@ public:
     virtual std::shared_ptr<quorum::grant> const& grant() const noexcept = 0;
     virtual std::chrono::milliseconds longest_ttl() const noexcept = 0;
     virtual redlock::mode mode() const noexcept = 0;
-    virtual bool let_go() = 0;                      ///< @return false if it was given back before
+    virtual bool give_back() = 0;                   ///< @return false if it was given back before
     virtual bool is_detached() const noexcept = 0;  ///< another process releases its keys
     virtual bool is_wanted() const noexcept = 0;    ///< a writer waited when the lock was acquired
     /// Adds a handle for an acquisition with these @p options that was @p called then. Null if the lock cannot be
     /// joined.
     virtual std::shared_ptr<handle_state> join(acquire_options const& options, clock::time_point called) = 0;
-    virtual void may_be_gone(std::size_t node) = 0;       ///< the node says that a key of the lock is gone
+    virtual void key_may_be_gone(std::size_t node) = 0;   ///< the node says that a key of the lock is gone
     virtual void others_changed() = 0;                    ///< other readers of the resource have come or gone
     virtual bool keeps_readers_out() const noexcept = 0;  ///< excludes readers of this manager
-    virtual void told_to_stop() noexcept = 0;             ///< the manager ends; completes the waits for a loss
+    virtual void stop() noexcept = 0;                     ///< the manager ends; completes the waits for a loss
     virtual void abandon() = 0;                           ///< the execution context ends
 
 protected:

@@ -16,7 +16,7 @@ void leftovers::grow()
             detail::make_recycled<quorum::grant>(request_.keys(), manager.make_token(), manager.quorum.nodes.size());
 }
 
-void leftovers::round_was_in_vain(quorum::round& lost)
+void leftovers::round_was_lost(quorum::round& lost)
 {
     if (growing_ && !lost.revocable())
         keep_what_is_ours(lost);

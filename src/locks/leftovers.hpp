@@ -36,7 +36,7 @@ public:
 
     /// Call this after a round was @p lost. It releases the keys that the round may have set; a set that grows keeps
     /// some.
-    void round_was_in_vain(quorum::round& lost);
+    void round_was_lost(quorum::round& lost);
 
     /// A set that grows keeps the keys that a quorum has for it, and releases the others. Call this again when late
     /// votes may have arrived.

@@ -71,15 +71,15 @@ manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<run
              .contender = core::in_hex(runtime.random()[0]),
              .nodes = {std::move(nodes), settings, runtime, log, count}},
       cleaner(
-          quorum, log, [this] { shutdown.go_on(); },
+          quorum, log, [this] { shutdown.proceed(); },
           [this](std::size_t node, std::string const& key) {
               if (waiters.size() != 0)
                   waiters.deleted(node, std::string_view(key).substr(settings.prefix.size()));
           }),
       waiters(settings.max_handovers),
       preferences({quorum.contender.begin(), quorum.contender.end()}),
-      held_locks(waiters, cleaner, log, [this] { shutdown.go_on(); }),
-      operations(runtime.strand(), [this] { shutdown.go_on(); }),
+      held_locks(waiters, cleaner, log, [this] { shutdown.proceed(); }),
+      operations(runtime.strand(), [this] { shutdown.proceed(); }),
       renewals(runtime, log),
       shutdown(quorum, operations, held_locks, cleaner, log, alive_)
 {

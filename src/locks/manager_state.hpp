@@ -32,7 +32,7 @@ namespace redlock::inline v0::locks {
 /** The state that a manager, its locks and its operations share. It has a data member for each part, and only
     connects them. Everything lives on the runtime's strand, unless the part says otherwise.
 */
-class manager_state final : public runtime::guest_of_context, public std::enable_shared_from_this<manager_state> {
+class manager_state final : public runtime::context_user, public std::enable_shared_from_this<manager_state> {
 public:
     /// Makes a state that the execution context notifies of its end.
     /// @param log the event log, if the nodes use it already

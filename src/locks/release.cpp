@@ -23,7 +23,7 @@ public:
     {
         auto& state = *self->state_;
         state.operations.enter(*self);
-        if (!held->let_go())  // its validity ended before the release began
+        if (!held->give_back())  // its validity ended before the release began
             co_return errc::not_held;
         auto const until = held->grant()->stays_until;
         bool const stays = until && *until > state.now();

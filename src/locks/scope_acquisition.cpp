@@ -132,7 +132,7 @@ runtime::task<void> scope_acquisition::wait_for_turn(std::shared_ptr<scope_acqui
 // The old handles are dropped only after the new ones exist, so that the locks stay held.
 void scope_acquisition::look_what_is_held()
 {
-    auto found = scope_->look_at(request_.resources());
+    auto found = scope_->possession_of(request_.resources());
     auto const before = std::exchange(parts_, std::move(found.handles));
     rest_ = resource_set(std::move(found.rest));
 }

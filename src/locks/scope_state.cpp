@@ -49,7 +49,7 @@ std::shared_ptr<held_lock> scope_state::known_lock::if_held() const
     return l && mine && mine->handles.any() && l->held() ? l : nullptr;
 }
 
-scope_state::possession scope_state::look_at(resource_set const& names)
+scope_state::possession scope_state::possession_of(resource_set const& names)
 {
     possession all;
     std::map<held_lock const*, bool> seen;  // each lock that was found, and whether it got a handle
@@ -64,7 +64,7 @@ scope_state::possession scope_state::look_at(resource_set const& names)
         }
         auto const [it, is_new] = seen.try_emplace(l.get(), false);
         if (is_new) {
-            if (auto more = l->another(known->second.handles.lock())) {
+            if (auto more = l->another_handle(known->second.handles.lock())) {
                 all.handles.push_back(detail::access::make_handle(std::move(more)));
                 it->second = true;
             }

@@ -33,7 +33,7 @@ public:
         std::vector<lock_handle> handles;  ///< one more handle on each held lock that has one of the names
         std::vector<std::string> rest;     ///< names that are not held
     };
-    possession look_at(resource_set const& names);
+    possession possession_of(resource_set const& names);
 
     /// The last held name, in the order of names; empty if nothing is held.
     std::string holds_up_to();

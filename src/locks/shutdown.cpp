@@ -24,10 +24,10 @@ void shutdown::begin(std::function<void(error_code)> done)
     phase_ = phase::closing;
     operations_.stop();
     held_locks_.tell_to_stop();
-    go_on();
+    proceed();
 }
 
-void shutdown::go_on()
+void shutdown::proceed()
 {
     if (phase_ != phase::closing || !held_locks_.empty())
         return;

@@ -31,7 +31,7 @@ public:
     void begin(std::function<void(error_code)> done);
 
     /// Call this when something has ended for which the shutdown may wait.
-    void go_on();
+    void proceed();
 
     /// Call this when the execution context ends: the shutdown is over, and nobody is told.
     void abandon() noexcept;

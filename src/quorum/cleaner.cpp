@@ -52,7 +52,7 @@ cleaner::cleaner(quorum_state& q, runtime::event_log& log, std::function<void()>
 std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::chrono::milliseconds ttl)
 {
     auto release = detail::make_recycled<round>(quorum_, node_command::kind::release, taken, ttl);
-    if (taken->hands_on)
+    if (taken->hands_over)
         release->command.handed_on = node_command::handovers::end;
     taken->withdraw();
     for (std::size_t i = 0; i < taken->nodes(); ++i) {
@@ -91,7 +91,7 @@ void cleaner::chose_in_vain(ballot const& b)
                 keys.push_back(c.keys[i]);
         }
         auto const surplus = detail::make_recycled<grant>(std::move(keys), won.value, won.nodes());
-        surplus->hands_on = won.hands_on;
+        surplus->hands_over = won.hands_over;
         surplus->on(b.node) = {.sent_on = b.sent_on(), .answered = true, .vote = b.reply.vote};
         if (!quorum_.closed)
             make_release(surplus, c.ttl)->send();

@@ -72,7 +72,7 @@ void round::contend(bool more_follow)
     name_contender();
     if (command.is_shared())
         return;  // shared locks are not handed over
-    grant_->hands_on = more_follow;
+    grant_->hands_over = more_follow;
     command.handed_on = more_follow ? node_command::handovers::follow : node_command::handovers::end;
 }
 
@@ -103,7 +103,7 @@ void round::settle(surplus_listener& surplus)
     if (votes.verdict() == core::verdict::won) {
         auto one = detail::make_recycled<redlock::quorum::grant>(key_list{command.keys[most_chosen().number]},
                                                                  grant_->value, ballots.size());
-        one->hands_on = grant_->hands_on;
+        one->hands_over = grant_->hands_over;
         for (auto& b : ballots) {
             one->on(b.node) = *b.trace_;
             b.trace_ = &one->on(b.node);

@@ -7,7 +7,7 @@
 
 namespace redlock::inline v0::runtime {
 
-void context_guard::watch(boost::asio::any_io_executor const& executor, std::shared_ptr<guest_of_context> const& guest,
+void context_guard::watch(boost::asio::any_io_executor const& executor, std::shared_ptr<context_user> const& guest,
                           strand const& s)
 {
     auto& context = boost::asio::query(executor, boost::asio::execution::context);

@@ -12,13 +12,13 @@
 namespace redlock::inline v0::runtime {
 
 /// An object that refers to objects in an execution context, and may live longer than the context.
-class guest_of_context {
+class context_user {
 public:
     /// The execution context ends. Releases all references to objects in the context.
     virtual void abandon() = 0;
 
 protected:
-    ~guest_of_context() = default;
+    ~context_user() = default;
 };
 
 /** Notifies the managers on an execution context before the context ends.
@@ -34,14 +34,14 @@ public:
 
     explicit context_guard(boost::asio::execution_context& context) : service(context) {}
 
-    static void watch(boost::asio::any_io_executor const& executor, std::shared_ptr<guest_of_context> const&,
+    static void watch(boost::asio::any_io_executor const& executor, std::shared_ptr<context_user> const&,
                       strand const&);
 
 private:
     void shutdown() override;
 
     struct watched {
-        std::weak_ptr<guest_of_context> guest;
+        std::weak_ptr<context_user> guest;
         redlock::runtime::strand::weak strand;
     };
 

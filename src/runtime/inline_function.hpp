@@ -26,11 +26,11 @@ public:
     {
         static_assert(sizeof(F) <= sizeof storage_ && alignof(F) <= alignof(void*));
         reset();
-        ::new (static_cast<void*>(storage_)) F(std::move(f));
+        ::new (static_cast<void*>(storage_)) F(std::forward<F>(f));
         run_ = [](void* storage, bool call, Args... args) {
             auto& stored = *std::launder(static_cast<F*>(storage));
             auto taken = std::move(stored);  // the call may destroy this object
-            stored.~F();
+            stored.~F();                     // NOLINT(bugprone-use-after-move): it still has to be destroyed
             if (call)
                 std::move(taken)(args...);
         };

@@ -108,7 +108,7 @@ private:
 
     void forget_call() override { clock_->forget(due_); }
 
-    void let_go() override
+    void drop_references() override
     {
         forget_call();
         system_->abandon();

@@ -52,7 +52,7 @@ void runtime::abandon()
 {
     schedule_.clear();
     strand_.abandon();
-    let_go();
+    drop_references();
 }
 
 }  // namespace redlock::runtime

@@ -74,7 +74,7 @@ protected:
     /// Cancels the call.
     virtual void forget_call() = 0;
 
-    virtual void let_go() = 0;
+    virtual void drop_references() = 0;
 
 private:
     void wake_for(clock::time_point);

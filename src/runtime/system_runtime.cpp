@@ -72,7 +72,7 @@ private:
 
     void forget_call() override { timer_->cancel(); }
 
-    void let_go() override { timer_.reset(); }
+    void drop_references() override { timer_.reset(); }
 
     std::optional<asio::basic_waitable_timer<clock, wait_traits, redlock::runtime::strand>> timer_;
 };

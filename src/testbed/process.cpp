@@ -111,7 +111,7 @@ void process::start(std::function<void()> const& run)
     from_ = ends[0];
     ::close(ends[1]);
     if (options_.stopped)
-        look(WUNTRACED);
+        check_exit(WUNTRACED);
 }
 
 process::~process()
@@ -148,21 +148,21 @@ void process::signal(int number)
 void process::pause()
 {
     signal(SIGSTOP);
-    look(WUNTRACED);
+    check_exit(WUNTRACED);
 }
 
 void process::resume() { signal(SIGCONT); }
 
 std::optional<process::ending> process::ended()
 {
-    look(WNOHANG);
+    check_exit(WNOHANG);
     return pid_ > 0 ? std::nullopt : std::optional(ending_);
 }
 
 process::ending process::wait()
 {
     do
-        look(0);
+        check_exit(0);
     while (pid_ > 0 && end_if_over());
     return ending_;
 }
@@ -180,7 +180,7 @@ std::string process::read(std::optional<char> last)
     }
 }
 
-void process::look(int options)
+void process::check_exit(int options)
 {
     int status = 0;
     if (pid_ <= 0 || ::waitpid(pid_, &status, options) != pid_ || WIFSTOPPED(status))

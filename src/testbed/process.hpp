@@ -57,7 +57,7 @@ public:
 
 private:
     void start(std::function<void()> const& run);
-    void look(int options);
+    void check_exit(int options);
     bool end_if_over();
 
     process_options options_;

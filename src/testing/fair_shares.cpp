@@ -94,7 +94,7 @@ private:
     {
         asio::steady_timer hold(context_);
         while (!is_over_) {
-            acquire_options const o{.ttl = long_ttl, .wait = 4 * patience};
+            acquire_options const o{.ttl = long_ttl, .wait = 4 * event_timeout};
             auto [ec, held] = co_await managers_[who].async_acquire(name_, o, no_throw);
             if (ec)
                 trouble_ = ": " + ec.message();
@@ -124,7 +124,7 @@ private:
         context_.restart();
         while (running_ > 0) {
             context_.run_one_for(10ms);
-            is_over_ = is_over_ || clock::now() > begun_ + 3 * patience;
+            is_over_ = is_over_ || clock::now() > begun_ + 3 * event_timeout;
         }
     }
 

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 using kind = node_command::kind;
 using handovers = node_command::handovers;
 
-inline constexpr auto patience = 20s;  // the longest wait for an event that should happen
+inline constexpr auto event_timeout = 20s;  // the longest wait for an event that should happen
 inline constexpr std::chrono::milliseconds long_ttl = 60s;
 
 inline void expect(bool yes, char const* what)
@@ -43,7 +43,7 @@ public:
     {
         command_.keys = std::span<std::string const>(keys_);
         command_.value = value_;
-        not_after = clock::now() + patience;
+        not_after = clock::now() + event_timeout;
     }
 
     node_command const& command() const noexcept override { return command_; }
@@ -133,7 +133,7 @@ public:
     template <class Condition>
     void run_to(Condition done, char const* what)
     {
-        for (auto const end = clock::now() + patience; !done();) {
+        for (auto const end = clock::now() + event_timeout; !done();) {
             expect(clock::now() < end, what);
             context_.restart();
             context_.run_one_for(10ms);

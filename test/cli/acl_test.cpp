@@ -67,7 +67,7 @@ BOOST_FIXTURE_TEST_CASE(acl_line_is_enough_for_its_options, with_server)
 {
     for (auto const& options : uses()) {
         auto const as_user = make_user(s, line_for(options));
-        auto const seen = look({as_user}, options).all_of("permissions");
+        auto const seen = run_doctor({as_user}, options).all_of("permissions");
         BOOST_TEST_REQUIRE(seen.size() == 1u);
         BOOST_TEST(seen[0].level == "OK", seen[0].why);
         BOOST_TEST(s.ask({"DBSIZE"}) == "2");  // every client leaves the life marker and the settings
@@ -81,7 +81,7 @@ BOOST_FIXTURE_TEST_CASE(acl_line_of_all_options_permits_all_commands_of_the_libr
     auto const as_user = make_user(s, line_for({"--fencing", "--waiting", "--shared", "--sets"}));
     s.ask({"ACL", "LOG", "RESET"});
     real_servers r(0);
-    lock_manager locks(r.context, {.nodes = {as_user}, .node_timeout = patience, .fencing = true});
+    lock_manager locks(r.context, {.nodes = {as_user}, .node_timeout = busy_timeout, .fencing = true});
 
     for (auto const how : {mode::exclusive, mode::shared, mode::upgradeable}) {
         auto held = r.acquire(locks, "stock", {.mode = how});
@@ -129,29 +129,29 @@ BOOST_FIXTURE_TEST_CASE(acl_line_without_one_rule_is_not_enough, with_server)
 BOOST_FIXTURE_TEST_CASE(doctor_line_for_a_missing_permission_grants_it, with_server)
 {
     auto const as_user = make_user(s, line_for({}), "redlock", "+pexpire");
-    auto const before = look({as_user}).of("permissions");
+    auto const before = run_doctor({as_user}).of("permissions");
     BOOST_TEST(before.level == "CRIT");
     run_line(before.mend);
-    BOOST_TEST(look({as_user}).of("permissions").level == "OK");
+    BOOST_TEST(run_doctor({as_user}).of("permissions").level == "OK");
 }
 
 BOOST_FIXTURE_TEST_CASE(doctor_line_for_another_prefix_permits_it, with_server)
 {
     auto const as_user = make_user(s, line_for({}));
-    auto const seen = look({as_user}, {"--prefix", "jobs:"}).of("permissions");
+    auto const seen = run_doctor({as_user}, {"--prefix", "jobs:"}).of("permissions");
     BOOST_TEST(seen.level == "CRIT");
     run_line(seen.mend);
-    BOOST_TEST(look({as_user}, {"--prefix", "jobs:"}).of("permissions").level == "OK");
+    BOOST_TEST(run_doctor({as_user}, {"--prefix", "jobs:"}).of("permissions").level == "OK");
 }
 
 BOOST_AUTO_TEST_CASE(acl_with_doctor_permits_all_commands_of_the_doctor)
 {
     local_server s({"--appendonly", "yes", "--appendfsync", "always"});
     s.ask({"ZADD", "lock:stock:=fence:{lock:stock}", "7", "token"});
-    auto const with = look({make_user(s, line_for({"--doctor"}))}, {"--skip", "version,slow-log"});
+    auto const with = run_doctor({make_user(s, line_for({"--doctor"}))}, {"--skip", "version,slow-log"});
     for (auto const& f : with.findings)
         BOOST_TEST(f.level != "UNKNOWN", f.what << ": " << f.why);
-    BOOST_TEST(look({make_user(s, line_for({}))}).of("keys").level == "UNKNOWN");
+    BOOST_TEST(run_doctor({make_user(s, line_for({}))}).of("keys").level == "UNKNOWN");
 }
 
 BOOST_FIXTURE_TEST_CASE(acl_for_another_database_permits_select, with_server)
@@ -159,8 +159,8 @@ BOOST_FIXTURE_TEST_CASE(acl_for_another_database_permits_select, with_server)
     auto const address = "redis://127.0.0.1:" + std::to_string(s.port()) + "/3";
     BOOST_TEST(line_for({}).find("+select") == std::string::npos);
     BOOST_TEST(line_for({"-u", address}) == line_for({"--select"}));
-    BOOST_TEST(look({make_user(s, line_for({"-u", address})) + "/3"}).of("permissions").level == "OK");
-    auto const without = look({make_user(s, line_for({})) + "/3"});
+    BOOST_TEST(run_doctor({make_user(s, line_for({"-u", address})) + "/3"}).of("permissions").level == "OK");
+    auto const without = run_doctor({make_user(s, line_for({})) + "/3"});
     BOOST_TEST(without.of("login").level == "CRIT");
     BOOST_TEST(without.of("login").mend.find("+select") != std::string::npos);
 }
@@ -173,8 +173,8 @@ BOOST_AUTO_TEST_CASE(acl_escapes_names_and_prefixes)
 
     local_server s;
     auto const as_user = make_user(s, line_for({"--prefix", "a[1]*"}));
-    BOOST_TEST(look({as_user}, {"--prefix", "a[1]*"}).of("permissions").level == "OK");
-    BOOST_TEST(look({as_user}, {"--prefix", "a1"}).of("permissions").level == "CRIT");
+    BOOST_TEST(run_doctor({as_user}, {"--prefix", "a[1]*"}).of("permissions").level == "OK");
+    BOOST_TEST(run_doctor({as_user}, {"--prefix", "a1"}).of("permissions").level == "CRIT");
 
     auto const json = run_tool({"acl", "-o", "json"}).documents();
     BOOST_TEST_REQUIRE(json.size() == 1u);

@@ -88,8 +88,8 @@ inline doctor_report report_of(tool_run run)
 enum class clocks { left_out, compared };
 
 /// Runs `redlock doctor` on @p urls.
-inline doctor_report look(std::vector<std::string> const& urls, std::vector<std::string> const& options = {},
-                          clocks compare = clocks::left_out)
+inline doctor_report run_doctor(std::vector<std::string> const& urls, std::vector<std::string> const& options = {},
+                                clocks compare = clocks::left_out)
 {
     std::vector<std::string> arguments;
     for (auto const& url : urls)

@@ -53,8 +53,8 @@ BOOST_AUTO_TEST_CASE(doctor_of_three_durable_servers_of_any_release_is_ok)
 {
     real_servers r(3, durable_log);
 
-    auto const seen = look({r[0].url(), r[1].url(), r[2].url()},
-                           {"--fencing", "--waiting", "--shared", "--sets", "--skip", of_this_machine});
+    auto const seen = run_doctor({r[0].url(), r[1].url(), r[2].url()},
+                                 {"--fencing", "--waiting", "--shared", "--sets", "--skip", of_this_machine});
 
     BOOST_TEST(seen.status == 0, seen.out);
     BOOST_TEST(seen.summary().starts_with("OK: 3 nodes, "), seen.out);
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_new_durable_servers_reports_that_no_node_votes)
     std::vector<std::string> const strict{"--restart-guard", "strict", "--skip", of_this_machine};
     std::vector<std::string> const urls{r[0].url(), r[1].url(), r[2].url()};
 
-    auto const first = look(urls, strict);
+    auto const first = run_doctor(urls, strict);
     BOOST_TEST(first.of("restart-guard").level == "CRIT");
     auto const why = first.of("restart-guard").why;
     BOOST_TEST(why.starts_with("3 of 3 nodes do not vote yet: "
@@ -84,8 +84,8 @@ BOOST_AUTO_TEST_CASE(doctor_of_new_durable_servers_reports_that_no_node_votes)
     auto const tool =
         run_tool({"-u", urls[0], "-u", urls[1], "-u", urls[2], "--restart-guard", "strict", "run", "-n", "k", "true"});
     BOOST_TEST(tool.status == 69, tool.err);
-    BOOST_TEST(count_of(look(urls, strict).out, "they have restarted, or are new to the prefix lock:") == 1u);
-    BOOST_TEST(look(urls, {"--restart-guard", "off"}).of("votes").level == "OK");
+    BOOST_TEST(count_of(run_doctor(urls, strict).out, "they have restarted, or are new to the prefix lock:") == 1u);
+    BOOST_TEST(run_doctor(urls, {"--restart-guard", "off"}).of("votes").level == "OK");
 }
 
 BOOST_AUTO_TEST_CASE(doctor_of_a_young_database_reports_that_it_does_not_vote)
@@ -94,20 +94,20 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_young_database_reports_that_it_does_not_vote)
     if (!is_known || redlock::testbed::postgres_programs().empty())
         return;
     redlock::testbed::postgres_server const s({"fsync=off"});
-    auto const strict = look({s.url()}, {"--restart-guard", "strict"});
+    auto const strict = run_doctor({s.url()}, {"--restart-guard", "strict"});
     strict.must_have({{"restart-guard", "CRIT"}, {"votes", "CRIT"}});
-    BOOST_TEST(look({s.url()}).of("votes").level == "OK");
+    BOOST_TEST(run_doctor({s.url()}).of("votes").level == "OK");
 }
 
 BOOST_FIXTURE_TEST_CASE(doctor_of_a_server_that_is_down_or_hangs_is_critical, some_servers<3>)
 {
     r[0].kill();
-    auto const down = look({r[0].url(), r[1].url(), r[2].url()});
+    auto const down = run_doctor({r[0].url(), r[1].url(), r[2].url()});
     down.must_have({{"reachable", "CRIT", r[0].url()}, {"votes", "WARN"}});
     BOOST_TEST(down.status == 2);
 
     r[1].pause();
-    auto const still = look({r[0].url(), r[1].url(), r[2].url()}, {"--connect-timeout", "200ms"});
+    auto const still = run_doctor({r[0].url(), r[1].url(), r[2].url()}, {"--connect-timeout", "200ms"});
     still.must_have({{"reachable", "CRIT", r[1].url()}, {"reachable", "OK", r[2].url()}, {"votes", "CRIT"}});
     r[1].resume();
 }
@@ -117,16 +117,16 @@ BOOST_AUTO_TEST_CASE(doctor_with_a_wrong_password_never_shows_it)
     local_server guarded({"--requirepass", "correct-horse"});
     auto const port = std::to_string(guarded.port());
 
-    auto const without = look({guarded.url()});
+    auto const without = run_doctor({guarded.url()});
     BOOST_TEST(without.status == 2);
     BOOST_TEST(without.of("login").why.find("NOAUTH") != std::string::npos, without.of("login").why);
 
-    auto const wrong = look({"redis://:battery-staple@127.0.0.1:" + port});
+    auto const wrong = run_doctor({"redis://:battery-staple@127.0.0.1:" + port});
     BOOST_TEST(wrong.of("login").level == "CRIT");
     BOOST_TEST(wrong.of("login").why.find("WRONGPASS") != std::string::npos, wrong.of("login").why);
     BOOST_TEST((wrong.out + wrong.err).find("battery") == std::string::npos);
 
-    auto const right = look({"redis://:correct-horse@127.0.0.1:" + port});
+    auto const right = run_doctor({"redis://:correct-horse@127.0.0.1:" + port});
     right.must_have({{"login", "OK"}, {"permissions", "OK"}});
     BOOST_TEST((right.out + right.err).find("horse") == std::string::npos);
 }
@@ -135,14 +135,14 @@ BOOST_AUTO_TEST_CASE(doctor_with_a_wrong_password_never_shows_it)
 BOOST_AUTO_TEST_CASE(doctor_with_a_short_password_reads_all_fields)
 {
     local_server guarded({"--requirepass", "e", "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"});
-    auto const seen = look({"redis://:e@127.0.0.1:" + std::to_string(guarded.port())});
+    auto const seen = run_doctor({"redis://:e@127.0.0.1:" + std::to_string(guarded.port())});
     seen.must_have({{"eviction", "CRIT"}, {"role", "OK"}});
 }
 
 BOOST_AUTO_TEST_CASE(doctor_of_a_server_that_may_evict_prints_a_line_that_fixes_it)
 {
     local_server evicting({"--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random"});
-    auto const seen = look({evicting.url()});
+    auto const seen = run_doctor({evicting.url()});
     BOOST_TEST(seen.of("eviction").level == "CRIT");
     BOOST_TEST(seen.of("permissions").level == "OK");  // eviction does not change the permissions
     BOOST_TEST(seen.of("votes").level == "CRIT");      // every client refuses a server that evicts
@@ -150,13 +150,13 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_server_that_may_evict_prints_a_line_that_fixes_
     for (int i = 0; evicting.ask({"INFO", "stats"}).find("evicted_keys:0\r") != std::string::npos; ++i)
         evicting.ask({"SET", "filler" + std::to_string(i), std::string(100'000, 'x')});
     run_line(seen.of("eviction").mend);
-    auto const after = look({evicting.url()});
+    auto const after = run_doctor({evicting.url()});
     BOOST_TEST(after.of("eviction").level == "WARN");
     BOOST_TEST(after.of("eviction").why.find("has evicted") != std::string::npos);
 
     evicting.ask({"FLUSHALL"});
     run_line(after.of("eviction").mend);
-    BOOST_TEST(look({evicting.url()}).of("eviction").level == "OK");
+    BOOST_TEST(run_doctor({evicting.url()}).of("eviction").level == "OK");
 }
 
 BOOST_FIXTURE_TEST_CASE(doctor_of_a_replica_and_its_primary_reports_both, some_servers<2>)
@@ -165,7 +165,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_a_replica_and_its_primary_reports_both, some_s
     while (r[0].ask({"INFO", "replication"}).find("connected_slaves:1") == std::string::npos)
         std::this_thread::sleep_for(10ms);
 
-    auto const seen = look({r[0].url(), r[1].url()});
+    auto const seen = run_doctor({r[0].url(), r[1].url()});
     seen.must_have({{"role", "CRIT", r[1].url()},
                     {"permissions", "CRIT", r[1].url()},
                     {"role", "OK", r[0].url()},
@@ -176,24 +176,24 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_a_replica_and_its_primary_reports_both, some_s
 BOOST_AUTO_TEST_CASE(doctor_of_a_sentinel_and_its_server_reports_both)
 {
     redlock::testbed::sentinel_set set;
-    auto const seen = look({set.server(0).url(), set.sentinel(0).url()});
+    auto const seen = run_doctor({set.server(0).url(), set.sentinel(0).url()});
     BOOST_TEST(seen.of("sentinel", set.server(0).url()).level == "CRIT");
     BOOST_TEST(seen.of("role", set.sentinel(0).url()).why.find("this is a Sentinel") == 0u);
 
     // With the correct URL, the node is a Sentinel service and no longer a server.
-    auto const named = look({set.url()}, {"--max-ttl", "5s"});
+    auto const named = run_doctor({set.url()}, {"--max-ttl", "5s"});
     named.must_have({{"reachable", "OK"}, {"settings", "UNKNOWN"}});
 }
 
 BOOST_AUTO_TEST_CASE(doctor_of_a_cluster_member_reports_its_role)
 {
     local_server member({"--cluster-enabled", "yes"});
-    BOOST_TEST(look({member.url()}).of("role").why.find("member of a cluster") != std::string::npos);
+    BOOST_TEST(run_doctor({member.url()}).of("role").why.find("member of a cluster") != std::string::npos);
 }
 
 BOOST_FIXTURE_TEST_CASE(doctor_of_one_server_with_two_addresses_is_critical, one_server)
 {
-    auto const seen = look({s.url(), "redis://localhost:" + std::to_string(s.port())});
+    auto const seen = run_doctor({s.url(), "redis://localhost:" + std::to_string(s.port())});
     seen.must_have({{"same-server", "CRIT"}, {"same-host", "WARN"}, {"nodes", "WARN"}});
 }
 
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_log_that_is_not_durable_reports_the_reason)
 {
     auto const level_with = [](std::vector<std::string> options) {
         local_server s(std::move(options));
-        auto const f = look({s.url()}).of("durability");
+        auto const f = run_doctor({s.url()}).of("durability");
         return f.level + ": " + f.why;
     };
     BOOST_TEST(level_with(durable_log).starts_with("OK: "));
@@ -213,10 +213,10 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_log_that_is_not_durable_reports_the_reason)
 
 BOOST_FIXTURE_TEST_CASE(doctor_of_a_server_without_a_log_prints_a_line_that_enables_it, one_server)
 {
-    run_line(look({s.url()}).of("durability").mend);
+    run_line(run_doctor({s.url()}).of("durability").mend);
     while (s.ask({"INFO", "persistence"}).find("aof_rewrite_in_progress:0") == std::string::npos)
         std::this_thread::sleep_for(10ms);
-    BOOST_TEST(look({s.url()}).of("durability").level == "OK");
+    BOOST_TEST(run_doctor({s.url()}).of("durability").level == "OK");
 }
 
 BOOST_FIXTURE_TEST_CASE(doctor_of_keys_without_expiry_or_of_another_type_names_them, one_server)
@@ -229,7 +229,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_keys_without_expiry_or_of_another_type_names_t
     s.ask({"HSET", "lock:held:=wanted:{lock:held}", "us", "1"});
     s.ask({"PEXPIRE", "lock:held:=wanted:{lock:held}", "100000"});
 
-    auto const seen = look({s.url()});
+    auto const seen = run_doctor({s.url()});
     auto const keys = seen.all_of("keys");
     BOOST_TEST_REQUIRE(keys.size() == 2u);
     BOOST_TEST(
@@ -240,7 +240,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_keys_without_expiry_or_of_another_type_names_t
 
     for (auto const& k : keys)
         run_line(k.mend);
-    BOOST_TEST(look({s.url()}).of("keys").level == "OK");
+    BOOST_TEST(run_doctor({s.url()}).of("keys").level == "OK");
     BOOST_TEST(s.ask({"LLEN", "no-lock:list"}) == "1");
 }
 
@@ -255,10 +255,10 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_keys_with_any_bytes_escapes_and_fixes_them, on
     BOOST_TEST(std::ranges::none_of(table.out, [](unsigned char c) { return (c < ' ' && c != '\n') || c == 0xff; }),
                table.out);
 
-    auto const seen = look({s.url()});
+    auto const seen = run_doctor({s.url()});
     for (auto const& k : seen.all_of("keys"))
         run_line(k.mend);
-    BOOST_TEST(look({s.url()}).of("keys").level == "OK");
+    BOOST_TEST(run_doctor({s.url()}).of("keys").level == "OK");
     BOOST_TEST(s.ask({"LLEN", "no-lock:list" + evil}) == "1");
 }
 
@@ -267,14 +267,14 @@ BOOST_FIXTURE_TEST_CASE(doctor_keeps_locks_and_counters_of_other_clients, one_se
     s.ask({"SET", "lock:jobs:trial", "somebody", "PX", "3600000"});
     s.ask({"ZADD", "lock:jobs:=fence:{lock:jobs}", "500", "token"});
 
-    auto const seen = look({s.url()}, {"--probe", "jobs", "--fencing"});
+    auto const seen = run_doctor({s.url()}, {"--probe", "jobs", "--fencing"});
 
     BOOST_TEST(seen.of("permissions").level == "OK", seen.of("permissions").why);
     BOOST_TEST(s.ask({"GET", "lock:jobs:trial"}) == "somebody");
     BOOST_TEST(s.ask({"EXISTS", "lock:jobs:=fence:{lock:jobs}"}) == "1", "a deleted counter would repeat tokens");
 
     s.ask({"FLUSHALL"});
-    look({s.url()}, {"--probe", "=doctor of the night", "--fencing"});
+    run_doctor({s.url()}, {"--probe", "=doctor of the night", "--fencing"});
     BOOST_TEST(s.ask({"KEYS", "*=fence*"}) == "");
 }
 
@@ -284,9 +284,10 @@ BOOST_FIXTURE_TEST_CASE(doctor_with_keys_option_limits_the_number_of_keys, one_s
         s.ask({"EVAL", "for i = 1, 1000 do redis.call('SET', 'other' .. ARGV[1] * 1000 + i, '1') end", "0",
                std::to_string(thousand)});
     s.ask({"SET", "[lock]*:x", "somebody", "PX", "100000"});
-    BOOST_TEST(look({s.url()}, {"--keys", "1000"}).of("keys").why.find("1000 keys looked at, others are there (--keys)")
-               != std::string::npos);
-    auto const all = look({s.url()}, {"--prefix", "[lock]*:"}).of("keys");  // the prefix is not a pattern
+    BOOST_TEST(
+        run_doctor({s.url()}, {"--keys", "1000"}).of("keys").why.find("1000 keys looked at, others are there (--keys)")
+        != std::string::npos);
+    auto const all = run_doctor({s.url()}, {"--prefix", "[lock]*:"}).of("keys");  // the prefix is not a pattern
     // The previous call has left two keys.
     BOOST_TEST(all.why.find("5003 keys looked at, 1 with the prefix [lock]*:") != std::string::npos, all.why);
 }
@@ -297,12 +298,12 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_short_timeout_prints_a_line_that_fixes_it)
     std::vector<std::unique_ptr<plain_client>> others;
     for (int i = 0; i < 6; ++i)
         others.push_back(std::make_unique<plain_client>(s.port()));
-    auto const seen = look({s.url()});
+    auto const seen = run_doctor({s.url()});
     BOOST_TEST(seen.of("timeout").level == "WARN");
     BOOST_TEST(seen.of("clients").level != "UNKNOWN");
     run_line(seen.of("timeout").mend);
     others.clear();
-    BOOST_TEST(look({s.url()}).of("timeout").level == "OK");
+    BOOST_TEST(run_doctor({s.url()}).of("timeout").level == "OK");
 }
 
 BOOST_AUTO_TEST_CASE(doctor_of_a_server_near_maxclients_warns)
@@ -311,10 +312,10 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_server_near_maxclients_warns)
     std::vector<std::unique_ptr<plain_client>> others;
     for (int i = 0; i < 16; ++i)
         others.push_back(std::make_unique<plain_client>(s.port()));
-    auto const seen = look({s.url()});
+    auto const seen = run_doctor({s.url()});
     BOOST_TEST(seen.of("clients").level == "WARN", seen.of("clients").why);
     run_line(seen.of("clients").mend);
-    BOOST_TEST(look({s.url()}).of("clients").level == "OK");
+    BOOST_TEST(run_doctor({s.url()}).of("clients").level == "OK");
 }
 
 BOOST_FIXTURE_TEST_CASE(doctor_of_a_slow_command_names_it, one_server)
@@ -323,7 +324,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_a_slow_command_names_it, one_server)
            "local t = redis.call('TIME') repeat local n = redis.call('TIME') until (n[1] - t[1]) * 1000000 + n[2] - "
            "t[2] > 60000",
            "0"});
-    auto const seen = look({s.url()}).of("slow-log");
+    auto const seen = run_doctor({s.url()}).of("slow-log");
     BOOST_TEST(seen.level == "WARN");
     BOOST_TEST(seen.why.find("the slowest, EVAL, ") != std::string::npos, seen.why);
 }
@@ -332,7 +333,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_answers_after_node_timeout_is_critical, one_se
 {
     redlock::testbed::proxy far({{.port = s.port(), .rtt = 30ms}});
     far.start();
-    auto const seen = look({far.url(0)}, {"--node-timeout", "20ms"});
+    auto const seen = run_doctor({far.url(0)}, {"--node-timeout", "20ms"});
     seen.must_have({{"round-trip", "CRIT"}, {"permissions", "OK"}});
 }
 
@@ -341,7 +342,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_wrong_or_fast_clock_reports_the_difference)
     stepped_clock clock(REDLOCK_CLOCK_SHIM);
     redlock::testbed::local_server s({}, redlock::testbed::server_program(), clock.environment());
     clock.set(1h);
-    auto const ahead = [&] { return look({s.url()}, {}, clocks::compared).of("clock"); };
+    auto const ahead = [&] { return run_doctor({s.url()}, {}, clocks::compared).of("clock"); };
     // On a busy machine, answers may take too long to compare the clocks. So try again until the check has a result.
     BOOST_TEST(comes_true([&] {
                    return ahead().why
@@ -374,7 +375,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_bad_certificate_reports_the_reason)
     auto const look_at = [&](std::string const& identity, std::vector<std::string> more = {}) {
         tls_server s(c, identity);
         more.insert(more.end(), {"--connect-timeout", "5s"});
-        return look({s.url()}, more);
+        return run_doctor({s.url()}, more);
     };
     std::vector<std::string> const trusted{"--ca-file", c.file("ca.pem")};
 
@@ -399,7 +400,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_without_permission_prints_the_line_that_grants_it
     s.ask({"ACL", "SETUSER", "app", "reset", "on", ">pw", "~lock:*", "+@all", "-info", "-time", "-scan", "-slowlog",
            "-pubsub|numsub", "-config"});
     auto const as_app = "redis://app:pw@127.0.0.1:" + std::to_string(s.port());
-    auto const seen = look({as_app}, {}, clocks::compared);
+    auto const seen = run_doctor({as_app}, {}, clocks::compared);
     for (auto const what : {"version", "eviction", "durability", "clients", "clock", "keys", "counters", "slow-log",
                             "sentinel", "timeout"})
         BOOST_TEST(seen.of(what).level == "UNKNOWN", what);
@@ -407,7 +408,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_without_permission_prints_the_line_that_grants_it
         if (f.mend.find("ACL SETUSER app ") != std::string::npos)
             run_line("REDISCLI_AUTH=pw; " + f.mend);  // the user may change its own permissions
     }
-    auto const then = look({as_app}, {}, clocks::compared);
+    auto const then = run_doctor({as_app}, {}, clocks::compared);
     // On a busy machine, the clock check may be unknown.
     for (auto const& f : then.findings)
         BOOST_TEST((f.level != "UNKNOWN" || f.what == "clock"), f.what << ": " << f.why);
@@ -489,8 +490,8 @@ BOOST_FIXTURE_TEST_CASE(doctor_table_begins_with_the_worst_level_and_counts_ok_c
 
 BOOST_FIXTURE_TEST_CASE(doctor_strict_warns_of_releases_after_their_end_of_life, one_server)
 {
-    auto const usually = look({s.url()}).of("version");
-    auto const strictly = look({s.url()}, {"--strict"}).of("version");
+    auto const usually = run_doctor({s.url()}).of("version");
+    auto const strictly = run_doctor({s.url()}, {"--strict"}).of("version");
 
     bool const has_ended = usually.why.find("reached its end of life") != usually.why.npos;
     BOOST_TEST(usually.level == "OK");
@@ -499,7 +500,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_strict_warns_of_releases_after_their_end_of_life,
 
 BOOST_AUTO_TEST_CASE(doctor_skip_given_twice_leaves_out_both)
 {
-    auto const seen = look({"memory://a"}, {"--skip", "settings", "--skip", "nodes,votes"});
+    auto const seen = run_doctor({"memory://a"}, {"--skip", "settings", "--skip", "nodes,votes"});
 
     for (auto const* const what : {"settings", "nodes", "votes", "clock"})
         BOOST_TEST(seen.all_of(what).empty(), what);
@@ -519,9 +520,9 @@ BOOST_FIXTURE_TEST_CASE(doctor_with_watch_repeats_the_checks_until_a_signal, one
 
 BOOST_AUTO_TEST_CASE(doctor_of_another_store_reports_its_settings_as_unknown)
 {
-    auto const seen = look({"memory://a", "memory://b", "memory://c"}, {"--skip", "settings"});
+    auto const seen = run_doctor({"memory://a", "memory://b", "memory://c"}, {"--skip", "settings"});
     BOOST_TEST(seen.status == 0, seen.out);
-    BOOST_TEST(look({"memory://a"}).of("settings").level == "UNKNOWN");
+    BOOST_TEST(run_doctor({"memory://a"}).of("settings").level == "UNKNOWN");
 }
 
 BOOST_AUTO_TEST_CASE(doctor_with_wrong_usage_ends_with_64_or_78)

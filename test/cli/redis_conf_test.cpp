@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_servers_with_the_settings_of_the_readme_is_ok)
     BOOST_TEST_REQUIRE(options.size() == 12u);
     local_server const a(options), b(options), c(options);
 
-    auto const r = look({a.url(), b.url(), c.url()}, {"--skip", "same-host"});
+    auto const r = run_doctor({a.url(), b.url(), c.url()}, {"--skip", "same-host"});
 
     BOOST_TEST(r.status == 0, r.out);
     for (auto const& f : r.findings)

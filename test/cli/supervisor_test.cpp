@@ -52,14 +52,14 @@ public:
     bool has_ended() const noexcept override { return is_known_to_have_ended_; }
     bool was_stopped() noexcept override { return std::exchange(is_stopped, false); }
     bool is_gone() noexcept override { return is_known_to_have_ended_ && left_behind == 0; }
-    void stop_with_it() noexcept override
+    void suspend_with_command() noexcept override
     {
         note("stop");
         // This process is stopped: time passes, and no handler runs.
         asio::io_context nothing;
         clock_.advance(nothing, stopped_for);
     }
-    void go_on() noexcept override { note("go on"); }
+    void resume() noexcept override { note("go on"); }
 
     void end() noexcept
     {

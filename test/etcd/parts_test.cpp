@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(take_due_returns_each_expired_key_once_until_extended)
     auto const start = clock::now();
     using stores::kit::leased;
     stores::kit::leased const lock{stores::kit::leased::kind::lock, "lock:a", "v"},
-        wish{stores::kit::leased::kind::wish, "lock:a", "me"};
+        wish{stores::kit::leased::kind::wanted, "lock:a", "me"};
     all.extend(lock, start + 10s, 10s);
     all.extend(wish, start + 1s, 1s);
     all.extend(lock, start + 5s, 5s);  // extend never shortens

@@ -34,7 +34,7 @@ struct this_store {
 
     static constexpr auto hurried = "?session=2s&timeout=200ms";
     static constexpr std::chrono::milliseconds life = 2s;  ///< of a hurried session
-    static constexpr newcomer_life newcomers{.time = 500ms, .says_farewell = true};
+    static constexpr newcomer_life newcomers{.time = 500ms, .ends_session = true};
 
     static constexpr auto scheme = "etcd";
     static constexpr auto apart = "/tests/";  ///< no other case has its locks there

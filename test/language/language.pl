@@ -10,7 +10,7 @@ use utf8;
 use open qw(:std :encoding(UTF-8));
 
 my %budget = (pages => {opening => 0, long => 10, wide => 7, name => 0},  # sentences, sentences, lines, names of tests
-              sources => {opening => 0, long => 12, wide => 8, name => 0});
+              sources => {opening => 0, long => 10, wide => 8, name => 0});
 
 my %longest_sentence = (pages => 35, sources => 25);  # words
 my $widest_line = 120;      # columns, outside tables and code

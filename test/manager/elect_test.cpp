@@ -134,7 +134,7 @@ auto works_for(virtual_world& w, clock::duration d, elected then)
 auto works_stubbornly(virtual_world& w, clock::duration d, elected then)
 {
     return [&w, d, then](lock&) -> asio::awaitable<elected> {
-        co_await stubborn_work(w, d);
+        co_await uncancellable_work(w, d);
         co_return then;
     };
 }
@@ -372,7 +372,7 @@ BOOST_FIXTURE_TEST_CASE(elect_after_a_loss_cancels_the_body_and_stands_when_it_e
             co_await work_for(w, 1h);
         co_await asio::steady_timer(w.context, asio::steady_timer::time_point::max())
             .async_wait(asio::as_tuple(asio::use_awaitable));
-        co_await stubborn_work(w, 7s);  // stops slowly
+        co_await uncancellable_work(w, 7s);  // stops slowly
         body_ended = w.now;
         co_return elected::step_down;
     });
@@ -395,7 +395,7 @@ BOOST_FIXTURE_TEST_CASE(elect_ignores_the_result_of_a_body_after_a_loss, one_man
     for (bool const throws : {false, true}) {
         elect_options const brief{.lock = {.ttl = 1s, .wait = wait_forever}};
         candidate c(w, *locks, brief, [&, throws](lock&) -> asio::awaitable<elected> {
-            co_await stubborn_work(w, 2s);
+            co_await uncancellable_work(w, 2s);
             if (throws)
                 throw std::runtime_error("interrupted");
             co_return elected::done;
@@ -652,7 +652,7 @@ BOOST_FIXTURE_TEST_CASE(elect_cancelled_with_a_body_that_is_done_reports_no_erro
 BOOST_FIXTURE_TEST_CASE(elect_cancelled_reports_another_exception_of_the_body, one_manager)
 {
     candidate one(w, *locks, {}, [&](lock&) -> asio::awaitable<elected> {
-        co_await stubborn_work(w, 1min);
+        co_await uncancellable_work(w, 1min);
         throw std::runtime_error("while cleaning up");
     });
     one.run_to(kind::elected);
@@ -667,7 +667,7 @@ BOOST_FIXTURE_TEST_CASE(elect_after_manager_destruction_holds_until_the_body_end
     body_counter s;
     auto const stubborn = [&](lock&) -> asio::awaitable<elected> {
         body_counter::guard const here(s);
-        co_await stubborn_work(w, 1min);
+        co_await uncancellable_work(w, 1min);
         co_return elected::step_down;
     };
     candidate one(w, *locks, {}, stubborn);
@@ -755,7 +755,7 @@ BOOST_FIXTURE_TEST_CASE(elect_at_least_without_done_releases_at_once, one_manage
 BOOST_FIXTURE_TEST_CASE(elect_at_least_does_not_keep_a_lost_lock, one_manager)
 {
     candidate one(w, *locks, {.lock = {.ttl = 10s}, .at_least = 10s}, [&](lock&) -> asio::awaitable<elected> {
-        co_await stubborn_work(w, 9'600ms);  // lost at 9.4 s; its keys expire at 10 s
+        co_await uncancellable_work(w, 9'600ms);  // lost at 9.4 s; its keys expire at 10 s
         co_return elected::done;
     });
     one.run_to(kind::lost);

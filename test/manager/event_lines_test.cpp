@@ -1,6 +1,6 @@
 // Events as lines of a log: sentences, logfmt and JSON.
 
-#include "support/diary.hpp"
+#include "support/event_recorder.hpp"
 #include "support/manager_test.hpp"
 
 #include <redlock/log.hpp>

@@ -1,8 +1,8 @@
 // The events that an observer receives for each outcome, in their order.
 
-#include "support/bad_weather.hpp"
+#include "support/during_faults.hpp"
 #include "support/balance.hpp"
-#include "support/diary.hpp"
+#include "support/event_recorder.hpp"
 #include "support/manager_test.hpp"
 
 #include <cstddef>
@@ -38,7 +38,7 @@ struct observed {
     }
 
     lock_world w{Servers};
-    std::shared_ptr<diary> told = std::make_shared<diary>();
+    std::shared_ptr<event_recorder> told = std::make_shared<event_recorder>();
     std::unique_ptr<lock_manager> locks;
 };
 
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(acquire_with_a_context_hands_it_to_the_observer)
 
 BOOST_FIXTURE_TEST_CASE(observer_of_the_first_acquire_receives_node_up_events, manager_of<3>)
 {
-    auto const told = std::make_shared<diary>();
+    auto const told = std::make_shared<event_recorder>();
     auto const observed = w.manager({.observer = told});
 
     w.acquire(*observed, "stock");
@@ -372,7 +372,7 @@ BOOST_FIXTURE_TEST_CASE(observer_of_detach_and_resume_receives_detached_and_acqu
 {
     auto won = w.acquire(*locks, "stock");
     auto const ticket = won.held.detach();
-    auto const told_other = std::make_shared<diary>();
+    auto const told_other = std::make_shared<event_recorder>();
     auto const other = w.connected({.observer = told_other});
     told_other->read();
 
@@ -499,13 +499,13 @@ BOOST_FIXTURE_TEST_CASE(observer_receives_nothing_after_shutdown, observed<3>)
 namespace {
 
 /// Calls `when_acquired` once, when an acquisition has won.
-class acquired_hook : public diary {
+class acquired_hook : public event_recorder {
 public:
     std::function<void()> when_acquired;
 
     void acquired(events::acquired const& e) override
     {
-        diary::acquired(e);
+        event_recorder::acquired(e);
         if (auto const call = std::exchange(when_acquired, nullptr))
             call();
     }
@@ -552,7 +552,7 @@ BOOST_AUTO_TEST_CASE(observers_with_one_that_throws_calls_the_others)
     struct thrower : observer {
         void keys_left(events::keys_left const&) override { throw std::runtime_error("disk full"); }
     };
-    auto const told = std::make_shared<diary>();
+    auto const told = std::make_shared<event_recorder>();
     auto const all = observers({std::make_shared<thrower>(), nullptr, told});
 
     BOOST_CHECK_THROW(all->keys_left({.when = {}, .keys = 7}), std::runtime_error);
@@ -593,7 +593,7 @@ BOOST_FIXTURE_TEST_CASE(observer_may_destroy_the_manager, manager_of<3>)
 
 BOOST_AUTO_TEST_CASE(observer_receives_nothing_after_the_context_is_gone)
 {
-    auto const told = std::make_shared<diary>();
+    auto const told = std::make_shared<event_recorder>();
     auto w = std::make_unique<lock_world>(3);
     auto observed = w->manager({.observer = told});
     auto won = w->acquire(*observed, "stock");
@@ -630,7 +630,7 @@ BOOST_FIXTURE_TEST_CASE(observer_events_agree_with_stats, manager_of<3>)
 {
     auto const told = std::make_shared<balance>();
     auto const observed = w.manager({.observer = told});
-    auto const all = lock_in_bad_weather(w, *observed);
+    auto const all = acquire_during_faults(w, *observed);
 
     auto const s = observed->stats();
     BOOST_TEST(s.held > 0u);

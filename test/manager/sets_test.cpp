@@ -31,7 +31,7 @@ struct world_of_sets : connected_to<5> {
     {
         for (auto const& name : all) {
             others.push_back(w.manager());
-            keep_taking(w, *others.back(), {name, hold, 300us}, [this](auto) { return ++taken > 0; });
+            acquire_repeatedly(w, *others.back(), {name, hold, 300us}, [this](auto) { return ++taken > 0; });
         }
     }
 
@@ -316,7 +316,8 @@ BOOST_FIXTURE_TEST_CASE(acquire_set_with_circular_overlaps_does_not_deadlock, wo
     std::array<int, 3> done{};
     for (std::size_t i = 0; i < 3; ++i) {
         auto& by = i == 0 ? *locks : *others[i - 1];
-        keep_taking(w, by, {pairs[i], 3ms, 0ms, {.ttl = 5s, .wait = 10min}}, [&, i](auto) { return ++done[i] > 0; });
+        acquire_repeatedly(w, by, {pairs[i], 3ms, 0ms, {.ttl = 5s, .wait = 10min}},
+                           [&, i](auto) { return ++done[i] > 0; });
     }
     w.run_for(30s);
     for (auto const n : done)
@@ -722,7 +723,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_set_succeeds_after_max_handovers_have_passed, se
         if (keeps)
             deny_until_kept("l");
         for (auto const* name : {"n", "o", "n"})
-            keep_taking(w, *locks, {name, 1ms}, [&](auto) {
+            acquire_repeatedly(w, *locks, {name, 1ms}, [&](auto) {
                 taken += !stopped;
                 return !stopped;
             });

@@ -290,7 +290,7 @@ BOOST_FIXTURE_TEST_CASE(shutdown_ends_renewals_after_a_joined_body_has_ended, re
 BOOST_FIXTURE_TEST_CASE(shutdown_renews_a_joined_body_that_still_runs, readers_and_writers)
 {
     auto plain = read(*locks, {.ttl = 3s, .renew = renewal::automatic});
-    auto const body = [&](lock&) { return stubborn_work(w, 20s); };
+    auto const body = [&](lock&) { return uncancellable_work(w, 20s); };
     spawned joins(w, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic, .mode = mode::shared}, body));
     w.run_for(1s);
     plain.held = {};
@@ -570,7 +570,7 @@ BOOST_FIXTURE_TEST_CASE(readers_and_writers_of_eight_managers_do_not_starve, man
         all.push_back({i < 6 ? mode::shared : mode::exclusive, w.manager()});
         auto& r = all.back();
         visits const v{"stock", 10ms, 1ms, {.ttl = 2s, .wait = wait_forever, .mode = r.how}};
-        keep_taking(w, *r.by, v, [&, end](auto waited) {
+        acquire_repeatedly(w, *r.by, v, [&, end](auto waited) {
             r.longest = std::max(r.longest, waited);
             ++r.times;
             return w.now < end;

@@ -23,7 +23,7 @@ struct section {
     {
         auto body = [&w, this, length](lock& held) -> asio::awaitable<void> {
             begun = w.now;
-            co_await stubborn_work(w, length);
+            co_await uncancellable_work(w, length);
             still_held = held.held();
             ended = w.now;
         };

@@ -857,7 +857,7 @@ BOOST_FIXTURE_TEST_CASE(with_any_lock_throws_lost_with_the_name_of_the_slot, thr
     std::exception_ptr failure;
     auto const body = [&](lock& l) -> asio::awaitable<void> {
         which = l.resource();
-        co_await stubborn_work(*this, 30s);
+        co_await uncancellable_work(*this, 30s);
     };
     asio::co_spawn(context, locks->with_any_lock(slots("mailer", 3), {.ttl = 2s}, body),
                    [&](std::exception_ptr e) { failure = e; });
@@ -877,7 +877,7 @@ BOOST_FIXTURE_TEST_CASE(with_any_lock_runs_at_most_one_body_for_each_slot, three
     int inside = 0, most = 0, ended = 0;
     auto const body = [&](lock&) -> asio::awaitable<void> {
         most = std::max(most, ++inside);
-        co_await stubborn_work(*this, 10ms);
+        co_await uncancellable_work(*this, 10ms);
         --inside;
         ++ended;
     };

@@ -39,7 +39,7 @@ struct queue_at_a_lock {
 /// Acquires the lock again and again, for @p hold each time, until the manager ends.
 void loop(lock_world& w, lock_manager& locks, std::string const& name, clock::duration hold, int& count)
 {
-    keep_taking(w, locks, {name, hold}, [&count](auto) { return ++count > 0; });
+    acquire_repeatedly(w, locks, {name, hold}, [&count](auto) { return ++count > 0; });
 }
 
 }  // namespace
@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(max_handovers_lets_each_process_have_its_turn)
                 return true;
             };
             for (int k = 0; k < 8; ++k)
-                keep_taking(w, *managers[i], {"stock", 1ms}, won);
+                acquire_repeatedly(w, *managers[i], {"stock", 1ms}, won);
         }
         w.run_for(20s);
         auto const all = counts[0] + counts[1] + counts[2];

@@ -159,7 +159,8 @@ private:
                  e != edges_.end() && e->first == to; ++e)
                 visit(e->second);
         }
-        auto const stuck = static_cast<std::uint32_t>(std::find(visited.begin(), visited.end(), false) - visited.begin());
+        auto const stuck =
+            static_cast<std::uint32_t>(std::find(visited.begin(), visited.end(), false) - visited.begin());
         if (stuck == visited.size())
             return;
         report_.wrong = Model::stuck;

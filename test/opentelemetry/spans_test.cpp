@@ -2,7 +2,7 @@
 
 #include <redlock/opentelemetry.hpp>
 
-#include "support/bad_weather.hpp"
+#include "support/during_faults.hpp"
 #include "support/manager_test.hpp"
 
 #include <boost/algorithm/string/replace.hpp>

@@ -18,7 +18,7 @@ using namespace redlock::test;
 BOOST_FIXTURE_TEST_SUITE(hosts_of_postgresql, event_loop)
 
 namespace {
-struct fake_scout final : stores::kit::session {
+struct fake_probe final : stores::kit::session {
     void open() override {}
     void close() override {}
     void abandon() override {}
@@ -40,10 +40,10 @@ struct some_hosts {
     explicit some_hosts(std::string const& names)
         : all(std::make_shared<stores::postgresql::hosts>(
             context.get_executor(), [this](stores::postgresql::found const& f, stores::kit::session::owner& o,
-                                           stores::postgresql::hosts::teller tell) {
+                                           stores::postgresql::hosts::report tell) {
                 owner = &o;
                 tellers[f.name] = std::move(tell);
-                return scouts[f.name] = std::make_shared<fake_scout>();
+                return probes[f.name] = std::make_shared<fake_probe>();
             }))
     {
         for (auto const name : names)
@@ -63,7 +63,7 @@ struct some_hosts {
     }
     void is_down(std::string const& name)
     {
-        owner->down(*scouts.at(name), false, {.error = errc::node_unreachable, .text = "refused"});
+        owner->down(*probes.at(name), false, {.error = errc::node_unreachable, .text = "refused"});
     }
     std::string answered()
     {
@@ -74,8 +74,8 @@ struct some_hosts {
 
     asio::io_context context;
     std::vector<stores::postgresql::found> places;
-    std::map<std::string, stores::postgresql::hosts::teller> tellers;
-    std::map<std::string, std::shared_ptr<fake_scout>> scouts;
+    std::map<std::string, stores::postgresql::hosts::report> tellers;
+    std::map<std::string, std::shared_ptr<fake_probe>> probes;
     stores::kit::session::owner* owner = nullptr;
     std::string answer;
     std::shared_ptr<stores::postgresql::hosts> const all;

@@ -121,7 +121,7 @@ private:
 config settings_for(std::uint16_t port, std::chrono::milliseconds connect_timeout = config().connect_timeout)
 {
     auto const url = "redis://" + std::string(host) + ":" + std::to_string(port);
-    return {.nodes = {url}, .node_timeout = patience, .connect_timeout = connect_timeout};
+    return {.nodes = {url}, .node_timeout = busy_timeout, .connect_timeout = connect_timeout};
 }
 
 // The addresses in the order of attempts. A bar marks those that are tried only after the others have failed.

@@ -178,8 +178,8 @@ BOOST_AUTO_TEST_CASE(acquire_with_a_dead_master_fails_only_in_its_slots)
     c[0].start();
     BOOST_TEST(r.run_to([&] { return !r.acquire(locks, away, {.ttl = 5s, .wait = 1s}).ec; }));
     BOOST_TEST(!r.release(held.held));
-    shut_down_without_patience(r, locks);
-    shut_down_without_patience(r, late);
+    shut_down_and_skip_time(r, locks);
+    shut_down_and_skip_time(r, late);
 }
 
 BOOST_AUTO_TEST_CASE(acquire_in_a_cluster_that_is_down_reports_clusterdown)
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(acquire_in_a_cluster_that_is_down_reports_clusterdown)
         [&] { return r.acquire(locks, here, {.ttl = 5s}).report.message.find("CLUSTERDOWN") != std::string::npos; }));
     c[0].start();
     BOOST_TEST(r.run_to([&] { return !r.acquire(locks, here, {.ttl = 5s, .wait = 1s}).ec; }));
-    shut_down_without_patience(r, locks);
+    shut_down_and_skip_time(r, locks);
 }
 
 BOOST_AUTO_TEST_CASE(acquire_in_slots_of_a_promoted_replica_is_quarantined)
@@ -224,8 +224,8 @@ BOOST_AUTO_TEST_CASE(acquire_in_slots_of_a_promoted_replica_is_quarantined)
     BOOST_TEST(!won.ec);
     BOOST_TEST(!held.held.held());
     BOOST_TEST(r.run_to([&] { return acquire_after_quarantine(r, locks, moved, {.ttl = 5s}).ec == errc::contended; }));
-    shut_down_without_patience(r, locks);
-    shut_down_without_patience(r, late);
+    shut_down_and_skip_time(r, locks);
+    shut_down_and_skip_time(r, late);
 }
 
 BOOST_AUTO_TEST_CASE(slots_script_answers_when_each_slot_came)
@@ -278,7 +278,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_in_slot_of_dead_master_given_to_old_one_waits, o
     BOOST_TEST(!won.ec);
     BOOST_TEST(!held.held.held());
     for (auto* const m : {&locks, &late, &later})
-        shut_down_without_patience(r, *m);
+        shut_down_and_skip_time(r, *m);
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_in_slot_handed_over_by_living_master_succeeds, old_masters)
@@ -323,13 +323,13 @@ BOOST_AUTO_TEST_CASE(acquire_on_two_addresses_of_a_cluster_reports_duplicate_nod
 BOOST_AUTO_TEST_CASE(acquire_in_a_cluster_with_wrong_settings_names_the_mistake)
 {
     local_server alone;
-    BOOST_TEST(says(
-        trouble_with(trusting("redis-cluster://127.0.0.1:" + std::to_string(alone.port())), errc::unsupported_server)
-            .message,
-        "no member tells of the cluster: 127.0.0.1:" + std::to_string(alone.port())
-            + ": this is no member of a cluster"));
+    BOOST_TEST(says(report_with_error(trusting("redis-cluster://127.0.0.1:" + std::to_string(alone.port())),
+                                      errc::unsupported_server)
+                        .message,
+                    "no member tells of the cluster: 127.0.0.1:" + std::to_string(alone.port())
+                        + ": this is no member of a cluster"));
     auto const nobody = std::to_string(testbed::free_port());
-    BOOST_TEST(says(trouble_with(trusting("redis-cluster://127.0.0.1:" + nobody), errc::node_unreachable).message,
+    BOOST_TEST(says(report_with_error(trusting("redis-cluster://127.0.0.1:" + nobody), errc::node_unreachable).message,
                     "127.0.0.1:" + nobody + ": Connection refused"));
 
     redis_cluster c;
@@ -340,9 +340,9 @@ BOOST_AUTO_TEST_CASE(acquire_in_a_cluster_with_wrong_settings_names_the_mistake)
                   "+info",        "+config|get", "+command|list", "+ping",    "+cluster|nodes"});
         c[i].ask({"ACL", "SETUSER", "default", "off"});
     }
-    BOOST_TEST(says(trouble_with(trusting(c.url()), errc::authentication_failed).message, "NOAUTH"));
-    BOOST_TEST(
-        says(trouble_with(trusting(c.url("locks:pass-word2@")), errc::authentication_failed).message, "WRONGPASS"));
+    BOOST_TEST(says(report_with_error(trusting(c.url()), errc::authentication_failed).message, "NOAUTH"));
+    BOOST_TEST(says(report_with_error(trusting(c.url("locks:pass-word2@")), errc::authentication_failed).message,
+                    "WRONGPASS"));
     real_servers r(0);
     auto const o = r.attempt(trusting(c.url("locks:pass-word@")), {.wait = 10s});
     BOOST_TEST_INFO(o.report.message);

@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(acquire_uses_user_password_and_database_of_the_url)
     std::string const port = std::to_string(r[0].port());
     {
         lock_manager locks(r.context,
-                           {.nodes = {with_credentials(r[0], ":se%3Acr%40t", "/5")}, .node_timeout = patience});
+                           {.nodes = {with_credentials(r[0], ":se%3Acr%40t", "/5")}, .node_timeout = busy_timeout});
         auto won = r.acquire(locks, "stock");
         BOOST_TEST(!won.ec);
         testbed::plain_client client(r[0].port());
@@ -84,14 +84,14 @@ BOOST_AUTO_TEST_CASE(acquire_uses_user_password_and_database_of_the_url)
         r.shutdown(locks);
     }
     {
-        lock_manager locks(r.context, {.nodes = {with_credentials(r[0], "locker:pw")}, .node_timeout = patience});
+        lock_manager locks(r.context, {.nodes = {with_credentials(r[0], "locker:pw")}, .node_timeout = busy_timeout});
         auto won = r.acquire(locks, "stock");
         BOOST_TEST(!won.ec);
         BOOST_TEST(!r.extend(won.held, 20s));
         BOOST_TEST(!r.release(won.held));
         r.shutdown(locks);
-        auto refused =
-            r.attempt({.nodes = {with_credentials(r[0], "locker:pw")}, .prefix = "other:", .node_timeout = patience});
+        auto refused = r.attempt(
+            {.nodes = {with_credentials(r[0], "locker:pw")}, .prefix = "other:", .node_timeout = busy_timeout});
         BOOST_TEST((refused.ec == errc::no_quorum));
         BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
     }
@@ -110,7 +110,8 @@ BOOST_AUTO_TEST_CASE(acquire_with_missing_permissions_gets_no_vote_and_names_the
         }
         r[0].ask(rules);
         lock_manager locks(
-            r.context, {.nodes = {with_credentials(r[0], "locker:pw")}, .node_timeout = patience, .fencing = fencing});
+            r.context,
+            {.nodes = {with_credentials(r[0], "locker:pw")}, .node_timeout = busy_timeout, .fencing = fencing});
         auto o = r.acquire(locks, "stock");
         r.release(o.held);
         BOOST_TEST(locks.stats().nodes[0].connected == !o.ec);
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(acquire_with_missing_permissions_gets_no_vote_and_names_the
     // A user that may write keys but not read them gets no vote, either.
     r[0].ask({"ACL", "SETUSER", "writer", "reset", "on", ">pw", "%W~lock:*", "+@all"});
     if (r[0].ask({"ACL", "GETUSER", "writer"}).find("%W~lock:*") != std::string::npos) {  // needs Redis 7
-        auto const refused = r.attempt({.nodes = {with_credentials(r[0], "writer:pw")}, .node_timeout = patience});
+        auto const refused = r.attempt({.nodes = {with_credentials(r[0], "writer:pw")}, .node_timeout = busy_timeout});
         BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied), refused.report.message);
     }
     for (auto const* p : {"zadd", "zincrby"}) {
@@ -164,7 +165,7 @@ BOOST_AUTO_TEST_CASE(acquire_by_a_user_with_some_lock_names_is_granted_only_thes
     real_servers r(1);
     r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:stock*", "+@all"});
     ending_manager locks(
-        r, {.nodes = {with_credentials(r[0], "locker:pw")}, .node_timeout = patience, .fencing = servers_fence()});
+        r, {.nodes = {with_credentials(r[0], "locker:pw")}, .node_timeout = busy_timeout, .fencing = servers_fence()});
     auto won = r.acquire(locks, "stock");
     BOOST_TEST(!won.ec);
     BOOST_TEST(!r.extend(won.held, 20s));
@@ -180,7 +181,7 @@ BOOST_AUTO_TEST_CASE(log_lines_messages_and_names_contain_no_password)
     std::string everything;
     for (auto const& url : {with_credentials(r[0], "default:hunter2"), std::string("redis://:hunter2@127.0.0.1:1")}) {
         lock_manager locks(r.context, {.nodes = {url},
-                                       .node_timeout = patience,
+                                       .node_timeout = busy_timeout,
                                        .log = [&](log_level, std::string_view line) { everything += line; }});
         auto refused = r.acquire(locks, "stock");
         BOOST_TEST((refused.ec == errc::no_quorum));
@@ -199,7 +200,7 @@ BOOST_AUTO_TEST_CASE(acquire_over_a_unix_socket_succeeds)
     testbed::temporary_folder folder;
     auto const path = folder.path + "/s";
     real_servers r(1, {"--unixsocket", path});
-    ending_manager locks(r, {.nodes = {"unix://" + path + "?db=3"}, .node_timeout = patience});
+    ending_manager locks(r, {.nodes = {"unix://" + path + "?db=3"}, .node_timeout = busy_timeout});
 
     auto won = r.acquire(locks, "stock");
 
@@ -235,7 +236,7 @@ BOOST_AUTO_TEST_CASE(acquire_on_two_addresses_of_a_server_counts_one_vote)
     auto const port = std::to_string(r[0].port());
     lock_manager locks(r.context,
                        {.nodes = {"redis://127.0.0.1:" + port, "redis://localhost:" + port, "memory://third"},
-                        .node_timeout = patience,
+                        .node_timeout = busy_timeout,
                         .restart_guard = restart_guard::off});  // a young server among older ones would not vote
 
     auto won = r.acquire(locks, "stock");
@@ -258,7 +259,7 @@ BOOST_AUTO_TEST_CASE(acquire_on_two_addresses_of_a_server_counts_one_vote)
     // Without a third node, one vote is not a majority.
     std::vector<std::string> const alone{"redis://127.0.0.1:" + port, "redis://localhost:" + port,
                                          "redis://127.0.0.1:1"};
-    BOOST_TEST((r.attempt({.nodes = alone, .node_timeout = patience}).ec == errc::no_quorum));
+    BOOST_TEST((r.attempt({.nodes = alone, .node_timeout = busy_timeout}).ec == errc::no_quorum));
     BOOST_TEST(r.keys("lock:stock") == 0u);
 }
 
@@ -267,7 +268,7 @@ BOOST_FIXTURE_TEST_CASE(connection_that_is_idle_stays_open_and_is_reused, manage
     r.acquire(locks, "a");
     r.context.restart();
     auto const asked = carried_out(r[0], "config|get");
-    skip_time(patience);
+    skip_time(busy_timeout);
     BOOST_TEST(r.run_to([&] { return carried_out(r[0], "config|get") > asked; }));  // a heartbeat
     auto won = r.acquire(locks, "b");
     BOOST_TEST(!won.ec);

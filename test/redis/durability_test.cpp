@@ -118,8 +118,8 @@ BOOST_AUTO_TEST_CASE(acquire_after_crash_during_the_first_log_rewrite_is_quarant
 
     BOOST_TEST((attempt(r, b, "stock") == errc::quarantined));
     held = {};
-    shut_down_without_patience(r, a);
-    shut_down_without_patience(r, b);
+    shut_down_and_skip_time(r, a);
+    shut_down_and_skip_time(r, b);
 }
 
 BOOST_AUTO_TEST_CASE(acquire_after_crash_with_the_log_switched_off_is_quarantined)
@@ -138,8 +138,8 @@ BOOST_AUTO_TEST_CASE(acquire_after_crash_with_the_log_switched_off_is_quarantine
 
     BOOST_TEST((attempt(r, b, "stock") == errc::quarantined));
     held = {};
-    shut_down_without_patience(r, a);
-    shut_down_without_patience(r, b);
+    shut_down_and_skip_time(r, a);
+    shut_down_and_skip_time(r, b);
 }
 
 BOOST_AUTO_TEST_CASE(acquire_after_crash_with_no_appendfsync_on_rewrite_is_quarantined)
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_crash_with_no_appendfsync_on_rewrite_is_quara
     s.crash_and_start();
 
     BOOST_TEST((attempt(r, locks, "stock") == errc::quarantined));
-    shut_down_without_patience(r, locks);
+    shut_down_and_skip_time(r, locks);
 }
 
 BOOST_AUTO_TEST_CASE(acquire_with_a_log_switched_on_after_a_restart_is_quarantined)
@@ -173,8 +173,8 @@ BOOST_AUTO_TEST_CASE(acquire_with_a_log_switched_on_after_a_restart_is_quarantin
     // A new manager cannot find out whether the log was on from the start, either.
     lock_manager fresh(r.context, settings(s, restart_guard::strict));
     BOOST_TEST((attempt(r, fresh, "stock") == errc::quarantined));
-    shut_down_without_patience(r, locks);
-    shut_down_without_patience(r, fresh);
+    shut_down_and_skip_time(r, locks);
+    shut_down_and_skip_time(r, fresh);
 }
 
 BOOST_AUTO_TEST_CASE(acquire_after_crash_with_a_complete_log_is_answered)
@@ -195,8 +195,8 @@ BOOST_AUTO_TEST_CASE(acquire_after_crash_with_a_complete_log_is_answered)
     BOOST_TEST((attempt(r, b, "other") == error_code()));
     BOOST_TEST((attempt(r, b, "stock") == errc::contended));
     held = {};
-    shut_down_without_patience(r, a);
-    shut_down_without_patience(r, b);
+    shut_down_and_skip_time(r, a);
+    shut_down_and_skip_time(r, b);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -20,8 +20,8 @@ namespace {
 // Acquires with one faulty node and two good ones, until the faulty node shows the error @p expected.
 node_report odd_one(real_servers& r, std::string const& url, errc expected)
 {
-    lock_manager locks(r.context,
-                       {.nodes = {url, r[0].url(), r[1].url()}, .node_timeout = patience, .connect_timeout = 300ms});
+    lock_manager locks(
+        r.context, {.nodes = {url, r[0].url(), r[1].url()}, .node_timeout = busy_timeout, .connect_timeout = 300ms});
     node_report last;
     BOOST_TEST(r.run_to([&] {
         auto won = r.acquire(locks, "stock", {.wait = 5s});
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(acquire_of_a_key_that_is_a_list_reports_wrong_type)
         auto const other = r.acquire(locks, "other");
         BOOST_TEST(other.held.held());
         BOOST_TEST((r.acquire(locks, "other").ec == errc::contended));
-        shut_down_without_patience(r, locks);
+        shut_down_and_skip_time(r, locks);
     }
     ending_manager locks(r, r.settings());
     auto [ec, info] = r.wait_for<lock_info>([&](auto done) { locks.async_inspect("stock", std::move(done)); });
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(fencing_before_redis_6_2_reports_unsupported_server, *only_
                     locks.stats().nodes[0].last_message.find("fencing needs Redis 6.2, and this is version " + version);
                 BOOST_TEST((said != std::string::npos) == (with_fencing && too_old));
             }
-            shut_down_without_patience(r, locks);
+            shut_down_and_skip_time(r, locks);
         }
     }
 }
@@ -343,7 +343,7 @@ BOOST_AUTO_TEST_CASE(acquire_with_one_server_that_sends_garbage_succeeds)
     int requests = 0;
     fake_server liar(r.context,
                      [&](std::string_view) { return ++requests % 2 == 1 ? welcome("7.0.0") : ":12\r\n$-1zzz\r\n"; });
-    lock_manager locks(r.context, {.nodes = {liar.url(), r[0].url(), r[1].url()}, .node_timeout = patience});
+    lock_manager locks(r.context, {.nodes = {liar.url(), r[0].url(), r[1].url()}, .node_timeout = busy_timeout});
     for (int i = 0; i < 50; ++i) {
         auto won = r.acquire(locks, "stock", {.wait = 5s});
         BOOST_TEST(!won.ec);

@@ -72,7 +72,7 @@ BOOST_FIXTURE_TEST_CASE(renewal_with_one_of_three_nodes_killed_keeps_the_lock, m
     BOOST_TEST(won.held.held());
     BOOST_TEST(!r.release(won.held));
     BOOST_TEST(r.keys("lock:stock") == 0u);
-    shut_down_without_patience(r, locks);
+    shut_down_and_skip_time(r, locks);
 }
 
 BOOST_AUTO_TEST_CASE(acquire_with_two_of_three_nodes_down_returns_no_quorum)
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(acquire_with_two_of_three_nodes_down_returns_no_quorum)
     auto won = r.acquire(locks, "stock", {.wait = 5s});
     BOOST_TEST(!won.ec);
     won.held = {};
-    shut_down_without_patience(r, locks);
+    shut_down_and_skip_time(r, locks);
 }
 
 BOOST_AUTO_TEST_CASE(async_wait_lost_with_two_of_three_nodes_hung_completes)
@@ -254,7 +254,7 @@ BOOST_FIXTURE_TEST_CASE(connection_to_a_hung_idle_server_is_closed, connected_to
 {
     r[0].pause();
     for (int i = 0; i < 3 && locks.stats().nodes[0].connected; ++i) {
-        skip_time(patience);  // the interval of heartbeats
+        skip_time(busy_timeout);  // the interval of heartbeats
         r.context.run_for(100ms);
     }
     BOOST_TEST(r.run_to([&] { return !locks.stats().nodes[0].connected; }));
@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_restart_without_log_waits_for_the_quarantine)
     BOOST_TEST((clock::now() >= restarted + 59900ms));
     BOOST_TEST((r.release(won.held) == errc::not_held));  // the server lost the lock
     next.held = {};
-    shut_down_without_patience(r, locks);
+    shut_down_and_skip_time(r, locks);
 }
 
 BOOST_AUTO_TEST_CASE(restart_guard_off_lets_a_restarted_server_vote_at_once)
@@ -320,7 +320,7 @@ BOOST_AUTO_TEST_CASE(restart_guard_off_lets_a_restarted_server_vote_at_once)
     }));
     won.held = {};
     next.held = {};
-    shut_down_without_patience(r, locks);
+    shut_down_and_skip_time(r, locks);
 }
 
 BOOST_AUTO_TEST_CASE(acquire_after_restart_with_durable_log_is_not_quarantined)
@@ -335,7 +335,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_restart_with_durable_log_is_not_quarantined)
     BOOST_TEST((r.acquire(locks, "stock").ec == errc::contended));
     BOOST_TEST(!r.release(won.held));
     next.held = {};
-    shut_down_without_patience(r, locks);
+    shut_down_and_skip_time(r, locks);
 }
 
 BOOST_AUTO_TEST_CASE(acquire_after_restart_that_adds_a_log_is_quarantined)
@@ -347,7 +347,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_restart_that_adds_a_log_is_quarantined)
     r[0].kill();
     local_server logging({"--appendonly", "yes", "--appendfsync", "always", "--port", port});  // replaces the server
     wait_for_quarantine(r, locks, "stock", {.ttl = 4s});
-    shut_down_without_patience(r, locks);
+    shut_down_and_skip_time(r, locks);
 }
 
 BOOST_AUTO_TEST_CASE(allow_eviction_off_refuses_a_server_that_may_evict_keys)

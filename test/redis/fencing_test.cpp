@@ -140,7 +140,7 @@ BOOST_FIXTURE_TEST_CASE(connection_to_a_restarted_server_kills_no_client, connec
     r[0].start();
     BOOST_TEST(r.run_to([&] { return locks.stats().nodes[0].connections == 2 || (r.acquire(locks, "stock"), false); }));
     BOOST_TEST(r[0].ask({"INFO", "commandstats"}).find("client|kill") == std::string::npos);
-    shut_down_without_patience(r, locks);
+    shut_down_and_skip_time(r, locks);
 }
 
 BOOST_AUTO_TEST_CASE(fencing_needs_only_zadd_and_zincrby_in_an_access_list)
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(fencing_needs_only_zadd_and_zincrby_in_an_access_list)
               "+hello", "+set",    "+evalsha",      "+script|load", "+get",  "+del",    "+pexpire",
               "+pttl",  "+info",   "+command|list", "+ping",        "+zadd", "+zincrby"});
     auto const url = "redis://locker:pw@127.0.0.1:" + std::to_string(r[0].port());
-    ending_manager locks(r, {.nodes = {url}, .node_timeout = patience, .fencing = true});
+    ending_manager locks(r, {.nodes = {url}, .node_timeout = busy_timeout, .fencing = true});
     auto won = r.acquire(locks, "stock");
     BOOST_TEST(!won.ec);
     BOOST_TEST(won.held.fencing_token() > 0u);

@@ -25,7 +25,7 @@ using namespace std::string_literals;
 
 // Two real servers and a hostile one, and two managers that acquire the same locks.
 struct hostile_setup {
-    explicit hostile_setup(config special = {.node_timeout = patience}) : settings(std::move(special))
+    explicit hostile_setup(config special = {.node_timeout = busy_timeout}) : settings(std::move(special))
     {
         settings.nodes = {hostile.url(), r[0].url(), r[1].url()};
         hostile.uptime = "1";  // as young as the others, which would otherwise seem restarted
@@ -86,7 +86,7 @@ struct hostile_setup {
         hostile.answer = [](fake_redis::command const&) { return std::nullopt; };
         hostile.first_words.clear();
         for (auto* const m : {&*locks, &*other})
-            shut_down_without_patience(r, *m);
+            shut_down_and_skip_time(r, *m);
         locks.reset();
         other.reset();
         BOOST_TEST(r[0].count_keys() == "0");
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(acquire_with_a_reply_before_the_greeting_reports_unexpected
 BOOST_AUTO_TEST_CASE(acquire_with_one_server_that_stops_answering_succeeds)
 {
     hostile_setup s;
-    s.lock_during([&] { s.hostile.stand_still(); },
+    s.lock_during([&] { s.hostile.stop_answering(); },
                   [&] {
                       skip_time(1s);  // the interval of heartbeats
                       return s.said.find("it has stopped answering") != s.said.npos;
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(acquire_with_one_server_that_stops_answering_succeeds)
 
 BOOST_AUTO_TEST_CASE(acquire_with_a_slow_greeting_reports_node_unreachable)
 {
-    hostile_setup s({.node_timeout = patience, .connect_timeout = 200ms});
+    hostile_setup s({.node_timeout = busy_timeout, .connect_timeout = 200ms});
     s.lock_during(
         [&] {
             s.hostile.byte_pause = 5ms;

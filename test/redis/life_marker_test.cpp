@@ -26,8 +26,8 @@ struct durable_server {
     void teardown()
     {
         held = {};
-        shut_down_without_patience(r, a);
-        shut_down_without_patience(r, b);
+        shut_down_and_skip_time(r, a);
+        shut_down_and_skip_time(r, b);
     }
 
     // The quarantine after a restart is longer than any of these tests, even on a slow machine.
@@ -113,7 +113,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_after_flushall_on_a_durable_node_is_quarantined,
     BOOST_TEST(logged("its life marker is gone or replaced"));
     lock_manager fresh(r.context, settings(restart_guard::strict));
     BOOST_TEST((attempt(fresh, "a third") == errc::quarantined));
-    shut_down_without_patience(r, fresh);
+    shut_down_and_skip_time(r, fresh);
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_after_a_second_flushall_is_quarantined_anew, durable_server)
@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE(acquire_by_a_user_who_may_not_keep_the_marker_succeeds)
     real_servers r(1);
     r[0].ask({"ACL", "SETUSER", "clerk", "on", ">secret", "~lock:stock*", "~lock:=trial*", "+@all"});
     std::vector<std::string> lines;
-    config c{.nodes = {"redis://clerk:secret@127.0.0.1:" + std::to_string(r[0].port())}, .node_timeout = patience};
+    config c{.nodes = {"redis://clerk:secret@127.0.0.1:" + std::to_string(r[0].port())}, .node_timeout = busy_timeout};
     c.log = [&](log_level, std::string_view line) { lines.emplace_back(line); };
 
     BOOST_TEST(!r.attempt(c, {.wait = 5s}).ec);

@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_the_master_dies_or_hangs_uses_the_new_master)
     }
     old[1]->resume();
     for (auto& m : managers)
-        shut_down_without_patience(r, *m);
+        shut_down_and_skip_time(r, *m);
 }
 
 BOOST_AUTO_TEST_CASE(acquire_on_a_restarted_master_is_quarantined)
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(acquire_on_a_restarted_master_is_quarantined)
     auto won = acquire_after_quarantine(r, late, "stock", {.ttl = 4s});
     BOOST_TEST(!won.ec);
     BOOST_TEST(!held.held.held());
-    shut_down_without_patience(r, late);
+    shut_down_and_skip_time(r, late);
 }
 
 BOOST_AUTO_TEST_CASE(acquire_and_extend_with_dead_sentinels_succeed)
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(acquire_and_extend_with_dead_sentinels_succeed)
     BOOST_REQUIRE(!won.ec);
 
     s.sentinel(1).kill();
-    BOOST_TEST(says(trouble_with(trusting(s.url()), errc::node_unreachable).message,
+    BOOST_TEST(says(report_with_error(trusting(s.url()), errc::node_unreachable).message,
                     "no Sentinel tells who the master is: 127.0.0.1:"));
     BOOST_TEST(!r.extend(won.held, 60s));
     BOOST_TEST(locks.stats().nodes[0].connections == 1u);
@@ -217,22 +217,23 @@ BOOST_AUTO_TEST_CASE(acquire_and_extend_with_dead_sentinels_succeed)
 BOOST_AUTO_TEST_CASE(acquire_over_sentinels_with_wrong_settings_names_the_mistake)
 {
     sentinel_set s({.replicas = 0, .settings = {"requirepass pass-word"}});
-    BOOST_TEST(says(trouble_with(trusting(s.url()), errc::authentication_failed).message, "NOAUTH"));
+    BOOST_TEST(says(report_with_error(trusting(s.url()), errc::authentication_failed).message, "NOAUTH"));
+    BOOST_TEST(says(
+        report_with_error(trusting(s.url("/stock?sentinel_password=pass-word2")), errc::authentication_failed).message,
+        "WRONGPASS"));
     BOOST_TEST(
-        says(trouble_with(trusting(s.url("/stock?sentinel_password=pass-word2")), errc::authentication_failed).message,
-             "WRONGPASS"));
-    BOOST_TEST(says(trouble_with(trusting(s.url("/shop?sentinel_password=pass-word")), errc::node_unreachable).message,
-                    "no master by the name \"shop\""));
+        says(report_with_error(trusting(s.url("/shop?sentinel_password=pass-word")), errc::node_unreachable).message,
+             "no master by the name \"shop\""));
     auto const server = "redis-sentinel://127.0.0.1:" + std::to_string(s.server(0).port()) + "/stock";
-    BOOST_TEST(says(trouble_with(trusting(server), errc::unsupported_server).message, "this is no Sentinel"));
+    BOOST_TEST(says(report_with_error(trusting(server), errc::unsupported_server).message, "this is no Sentinel"));
 
     real_servers r(0);
     BOOST_TEST(
         !r.attempt(trusting(s.url("/stock?db=3&sentinel_user=default&sentinel_password=pass-word")), {.wait = 10s}).ec);
     s.server(0).ask({"CONFIG", "SET", "requirepass", "pass-word3"});
-    BOOST_TEST(
-        says(trouble_with(trusting(s.url("/stock?sentinel_password=pass-word")), errc::authentication_failed).message,
-             "NOAUTH"));
+    BOOST_TEST(says(
+        report_with_error(trusting(s.url("/stock?sentinel_password=pass-word")), errc::authentication_failed).message,
+        "NOAUTH"));
     BOOST_TEST(!r.attempt(trusting(s.url("/stock?sentinel_password=pass-word", "redis-sentinel://:pass-word3@")),
                           {.wait = 10s})
                     .ec);
@@ -259,8 +260,8 @@ BOOST_AUTO_TEST_CASE(acquire_on_two_addresses_of_a_master_reports_duplicate_node
     auto const second = "redis-sentinel://127.0.0.1:" + std::to_string(s.sentinel(1).port()) + "/stock";
     for (auto const& other : {second, s.server(0).url()}) {
         real_servers r(0);
-        lock_manager locks(r.context,
-                           {.nodes = {s.url(), other}, .node_timeout = patience, .restart_guard = restart_guard::off});
+        lock_manager locks(
+            r.context, {.nodes = {s.url(), other}, .node_timeout = busy_timeout, .restart_guard = restart_guard::off});
         BOOST_TEST(r.run_to([&] {
             r.release(r.acquire(locks, "stock").held);
             auto const nodes = locks.stats().nodes;
@@ -295,7 +296,7 @@ BOOST_AUTO_TEST_CASE(acquire_over_sentinels_with_tls_succeeds)
     BOOST_TEST_INFO(won.report.message);
     BOOST_TEST(!won.ec);
     trusted.tls.ca_file.clear();
-    BOOST_TEST(says(trouble_with(trusted, errc::node_unreachable).message, "certificate"));
+    BOOST_TEST(says(report_with_error(trusted, errc::node_unreachable).message, "certificate"));
 }
 
 // Rule 11 of docs/architecture.md.

@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(acquire_shared_needs_only_six_more_commands_in_an_access_li
               "+zremrangebyscore",
               "+time"});
     auto const url = "redis://locker:pw@127.0.0.1:" + std::to_string(r[0].port());
-    ending_manager locks(r, {.nodes = {url}, .node_timeout = patience});
+    ending_manager locks(r, {.nodes = {url}, .node_timeout = busy_timeout});
     auto won = r.acquire(locks, "stock", reading);
     BOOST_TEST(!won.ec);
     BOOST_TEST(!r.extend(won.held, 20s));

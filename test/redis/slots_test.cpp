@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(acquire_any_needs_no_more_commands_in_an_access_list)
     r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load",
               "+get", "+del", "+pexpire", "+pttl", "+info", "+command|list", "+ping"});
     auto const url = "redis://locker:pw@127.0.0.1:" + std::to_string(r[0].port());
-    ending_manager locks(r, {.nodes = {url}, .node_timeout = patience});
+    ending_manager locks(r, {.nodes = {url}, .node_timeout = busy_timeout});
     std::deque<lock> held;
     for (int i = 0; i < 3; ++i) {
         auto [ec, l] = r.wait_for<lock>(

@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_CASE(acquire_over_tls_on_a_verified_server_succeeds)
     real_servers r(0);
     for (auto const* host : {"localhost", "127.0.0.1"}) {
         lock_manager locks(r.context, {.nodes = {s.url(host)},
-                                       .node_timeout = patience,
+                                       .node_timeout = busy_timeout,
                                        .connect_timeout = 5s,
                                        .tls = {.ca_file = c.file("ca.pem")}});
         auto won = r.acquire(locks, "stock");
@@ -42,13 +42,13 @@ BOOST_AUTO_TEST_CASE(acquire_over_tls_with_a_wrong_certificate_is_refused)
     };
     for (auto const& [url, ca] : cases) {
         auto const refused =
-            r.attempt({.nodes = {url}, .node_timeout = patience, .connect_timeout = 5s, .tls = {.ca_file = ca}});
+            r.attempt({.nodes = {url}, .node_timeout = busy_timeout, .connect_timeout = 5s, .tls = {.ca_file = ca}});
         BOOST_TEST((refused.ec == errc::no_quorum));
         BOOST_TEST((refused.report.nodes[0].error == errc::node_unreachable));
         BOOST_TEST(refused.report.nodes[0].message.find("certificate verify failed") != std::string::npos);
     }
     config const careless{
-        .nodes = {elsewhere.url()}, .node_timeout = patience, .connect_timeout = 5s, .tls = {.verify = false}};
+        .nodes = {elsewhere.url()}, .node_timeout = busy_timeout, .connect_timeout = 5s, .tls = {.verify = false}};
     BOOST_TEST(!r.attempt(careless).ec);
 }
 
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(acquire_over_tls_sends_the_client_certificate)
     tls_options const tls{.ca_file = c.file("ca.pem"),
                           .certificate_file = c.file("client.pem"),
                           .private_key_file = c.file("client.key")};
-    config settings{.nodes = {s.url()}, .node_timeout = patience, .connect_timeout = 5s, .tls = tls};
+    config settings{.nodes = {s.url()}, .node_timeout = busy_timeout, .connect_timeout = 5s, .tls = tls};
     BOOST_TEST(!r.attempt(settings).ec);
 
     settings.tls = {.ca_file = c.file("ca.pem")};

@@ -39,7 +39,7 @@ struct one_of_three : one_server {
     /// Lets the server continue, and waits until a later command has reached it.
     void catch_up(lock_manager& locks)
     {
-        server.go_on();
+        server.resume();
         BOOST_TEST(run_to([&] { return is_connected(locks); }));
         BOOST_TEST(run_to([&] {
             release(acquire(locks, "later").held);
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(acquire_released_before_it_was_sent_is_not_sent)
 {
     one_of_three r;
     lock_manager locks(r.context, r.settings({.node_timeout = 5s}));  // long: only the release prevents the sending
-    r.server.stand_still();
+    r.server.stop_answering();
 
     auto won = r.acquire(locks, "stock");
     BOOST_TEST(!won.ec);
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(acquire_released_before_it_was_sent_is_not_sent)
 
 BOOST_FIXTURE_TEST_CASE(acquire_not_sent_within_node_timeout_is_not_sent_later, manager_with<one_of_three>)
 {
-    r.server.stand_still();
+    r.server.stop_answering();
 
     auto won = r.acquire(locks, "stock");
     BOOST_TEST(!won.ec);
@@ -109,7 +109,7 @@ BOOST_FIXTURE_TEST_CASE(outbox_of_a_silent_server_sends_nothing_more, manager_wi
 {
     r.release(r.acquire(locks, "warm-up").held);
     BOOST_TEST(r.run_to([&] { return r.is_connected(locks); }));
-    r.server.stand_still();
+    r.server.stop_answering();
 
     auto first = r.acquire(locks, "first");
     auto const silent = clock::now() + r.settings().node_timeout;
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(renewal_refused_with_noscript_is_not_sent_again_after_relea
     auto const renewals = [&] {
         return r.server.count({"EVALSHA", std::string(stores::redis::extend_script.sha1), "2", "lock:stock"});
     };
-    r.server.stand_still();
+    r.server.stop_answering();
     auto const renewed = clock::now() + 700ms;
     BOOST_TEST(r.run_to([&] { return clock::now() > renewed; }));
     won.held.async_release([](error_code) {});
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(renewal_refused_with_noscript_is_not_sent_again_after_relea
     r.server.answer = [](auto& c) {
         return c[0] == "EVALSHA" ? std::optional<std::string>("-NOSCRIPT No matching script.\r\n") : std::nullopt;
     };
-    r.server.go_on();
+    r.server.resume();
 
     BOOST_TEST(r.run_to([&] { return locks.stats().cleaning == 0; }));
     BOOST_TEST(r.server.count({"DELIFEQ", "lock:stock"}) >= 1u);
@@ -175,7 +175,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_on_a_server_with_role_slave_gets_no_vote, manage
 BOOST_AUTO_TEST_CASE(acquire_on_a_loading_server_succeeds_after_loading)
 {
     one_server r;
-    ending_manager locks(r, r.settings({.node_timeout = patience}));
+    ending_manager locks(r, r.settings({.node_timeout = busy_timeout}));
     r.release(r.acquire(locks, "stock", {.wait = 10s}).held);
     auto const good =
         std::exchange(r.server.persistence, "loading:1\r\naof_enabled:0\r\naof_rewrite_in_progress:0\r\n");
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(acquire_on_a_busy_server_succeeds_afterwards)
 {
     one_server r;
     r.server.persistence = "loading:0\r\naof_enabled:0\r\n";
-    ending_manager locks(r, r.settings({.node_timeout = patience, .restart_guard = restart_guard::strict}));
+    ending_manager locks(r, r.settings({.node_timeout = busy_timeout, .restart_guard = restart_guard::strict}));
     r.release(r.acquire(locks, "stock", {.wait = 10s}).held);
     auto const before = r.server.connections;
     r.server.answer = [](auto const& c) -> std::optional<std::string> {
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(acquire_on_a_busy_server_succeeds_afterwards)
 BOOST_AUTO_TEST_CASE(heartbeat_drops_a_question_that_becomes_forbidden)
 {
     one_server r;
-    ending_manager locks(r, r.settings({.node_timeout = patience}));
+    ending_manager locks(r, r.settings({.node_timeout = busy_timeout}));
     r.release(r.acquire(locks, "stock", {.wait = 10s}).held);
     r.server.answer = [](auto const& c) -> std::optional<std::string> {
         if (c[0] == "CONFIG")
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(heartbeat_drops_a_question_that_becomes_forbidden)
     for (int i = 0; i < 3; ++i) {
         auto const signs = [&] { return r.server.count({"INFO", "memory"}) + r.server.count({"CONFIG"}); };
         auto const before = signs();
-        skip_time(patience);
+        skip_time(busy_timeout);
         BOOST_TEST(r.run_to([&] { return signs() > before; }));
     }
     BOOST_TEST(r.server.count({"INFO", "memory"}) > 3u);

@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(acquire_of_a_set_by_a_user_without_exists_is_woken)
     real_servers r(1);
     r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "+@all", "-exists"});
     auto const url = "redis://locker:pw@127.0.0.1:" + std::to_string(r[0].port());
-    ending_manager locks(r, {.nodes = {url}, .node_timeout = patience}), other(r, r.settings());
+    ending_manager locks(r, {.nodes = {url}, .node_timeout = busy_timeout}), other(r, r.settings());
     for (int i = 0; i < 3; ++i) {
         auto held = r.acquire(other, "a", {.ttl = 60s});
         real_servers::outcome waiter;

@@ -67,7 +67,7 @@ private:
 
     void forget_call() override { ++*calls_; }
 
-    void let_go() override { forget_call(); }
+    void drop_references() override { forget_call(); }
 
     world& world_;
     process& process_;

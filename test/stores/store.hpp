@@ -41,7 +41,7 @@ inline config on(std::string url, config special = {})
     special.nodes.push_back(std::move(url));
     special.stores = {this_store::make()};
     if (special.node_timeout == config().node_timeout)
-        special.node_timeout = patience;
+        special.node_timeout = busy_timeout;
     return special;
 }
 

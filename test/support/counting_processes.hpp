@@ -58,7 +58,7 @@ private:
 struct newcomer_life {
     std::chrono::milliseconds time = 150ms;
     /// True: the manager shuts down. False: its context is destroyed, and its locks stay until the session ends.
-    bool says_farewell = false;
+    bool ends_session = false;
 };
 
 /// Increments the counter under the lock until `over`, or until @p end.
@@ -101,7 +101,7 @@ inline int count_as_newcomers(config const& settings, shared_counter& c, newcome
     while (!c.over) {
         asio::io_context context;
         lock_manager locks(context, settings);
-        asio::co_spawn(context, count(locks, c, clock::now() + life.time, life.says_farewell),
+        asio::co_spawn(context, count(locks, c, clock::now() + life.time, life.ends_session),
                        [&](std::exception_ptr const&) { context.stop(); });
         context.run();
     }

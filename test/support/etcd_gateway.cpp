@@ -144,7 +144,7 @@ etcd_gateway::object etcd_gateway::carry_out(object const& transaction, values& 
 {
     auto const& conditions = list(transaction, "compare");
     bool const holds =
-        std::all_of(conditions.begin(), conditions.end(), [this](auto& c) { return judge(c.as_object()); });
+        std::all_of(conditions.begin(), conditions.end(), [this](auto& c) { return is_met(c.as_object()); });
     object answer;
     if (holds)
         answer["succeeded"] = true;
@@ -155,7 +155,7 @@ etcd_gateway::object etcd_gateway::carry_out(object const& transaction, values& 
     return answer;
 }
 
-bool etcd_gateway::judge(object const& condition) const
+bool etcd_gateway::is_met(object const& condition) const
 {
     auto const found = values_.find(stores::etcd::bytes(condition, "key"));
     auto const target = stores::etcd::text(condition, "target"), result = stores::etcd::text(condition, "result");

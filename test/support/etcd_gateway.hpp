@@ -77,7 +77,7 @@ private:
     object grant(object const& asked);
     object revoke(object const& asked);
     object transaction(object const& asked);
-    bool judge(object const& condition) const;
+    bool is_met(object const& condition) const;
     object carry_out(object const& transaction, values& after);
     object step(object const& what, values& after);
     object range(object const& asked, values const& in) const;

@@ -82,9 +82,9 @@ public:
         }
     }
 
-    /// Stops answering until @ref go_on is called.
-    void stand_still() { still_ = true; }
-    void go_on()
+    /// Stops answering until @ref resume is called.
+    void stop_answering() { still_ = true; }
+    void resume()
     {
         still_ = false;
         for (auto const& weak : std::exchange(waiting_, {})) {

@@ -59,7 +59,7 @@ inline asio::awaitable<void> work_for(virtual_world& w, clock::duration d)
 }
 
 /// A virtual pause that ignores cancellation.
-inline asio::awaitable<void> stubborn_work(virtual_world& w, clock::duration d)
+inline asio::awaitable<void> uncancellable_work(virtual_world& w, clock::duration d)
 {
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     co_await work_for(w, d);
@@ -121,7 +121,8 @@ struct visits {
 };
 
 /// Acquires and releases repeatedly while @p won returns true. @p won gets the time of each acquisition.
-inline void keep_taking(lock_world& w, lock_manager& by, visits const& v, std::function<bool(clock::duration)> won)
+inline void acquire_repeatedly(lock_world& w, lock_manager& by, visits const& v,
+                               std::function<bool(clock::duration)> won)
 {
     by.async_acquire(v.resources, v.how, [=, &w, &by, asked = w.now](error_code ec, lock l) {
         BOOST_TEST((!ec || ec == asio::error::operation_aborted));
@@ -129,7 +130,7 @@ inline void keep_taking(lock_world& w, lock_manager& by, visits const& v, std::f
             return;
         w.at(w.now + v.hold, [=, &w, &by, held = std::make_shared<lock>(std::move(l))] {
             held->async_release([](error_code) {});
-            w.at(w.now + v.pause, [=, &w, &by] { keep_taking(w, by, v, won); });
+            w.at(w.now + v.pause, [=, &w, &by] { acquire_repeatedly(w, by, v, won); });
         });
     });
 }

@@ -15,7 +15,7 @@ inline config settings(std::string url, config special = {})
 {
     special.nodes = {std::move(url)};
     if (special.node_timeout == config().node_timeout)
-        special.node_timeout = patience;
+        special.node_timeout = busy_timeout;
     return special;
 }
 
@@ -23,7 +23,7 @@ inline config settings(std::string url, config special = {})
 inline config trusting(std::string url) { return settings(std::move(url), {.restart_guard = restart_guard::off}); }
 
 /// Waits until the node reports the error @p e, and returns its report.
-inline node_report trouble_with(config c, errc e)
+inline node_report report_with_error(config c, errc e)
 {
     real_servers r(0);
     node_report last;

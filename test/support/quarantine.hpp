@@ -49,7 +49,7 @@ inline real_servers::outcome wait_for_quarantine(real_servers& r, lock_manager& 
 }
 
 /// Shuts down, and skips the time in which unreachable servers may still carry out requests.
-inline void shut_down_without_patience(real_servers& r, lock_manager& locks)
+inline void shut_down_and_skip_time(real_servers& r, lock_manager& locks)
 {
     bool done = false;
     locks.async_shutdown([&](error_code) { done = true; });

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 using testbed::local_server;
 
 /// A node_timeout for busy machines. A test that waits for a timeout sets a shorter one itself.
-constexpr std::chrono::milliseconds patience = 3s;
+constexpr std::chrono::milliseconds busy_timeout = 3s;
 
 /// Whether the servers under test draw fencing tokens, which needs Redis 6.2.
 inline bool servers_fence()
@@ -77,7 +77,7 @@ public:
         for (auto& s : servers)
             special.nodes.push_back(s->url());
         if (special.node_timeout == config().node_timeout)
-            special.node_timeout = patience;
+            special.node_timeout = busy_timeout;
         return special;
     }
 

@@ -175,7 +175,7 @@ private:
 
     void forget_call() override { world_.forget(alarm_); }
 
-    void let_go() override {}  // the world destroys its events
+    void drop_references() override {}  // the world destroys its events
 
     virtual_world& world_;
     virtual_world::event alarm_;

@@ -231,8 +231,8 @@ BOOST_AUTO_TEST_CASE(turn_in_a_scope_wakes_each_waiter_a_few_times)
 namespace {
 
 /// A held lock that no acquisition can join. It is held until @ref is_held is set to false.
-struct counted_holding final : locks::held_lock_entry {
-    counted_holding(locks::group_counters& in, redlock::mode m)
+struct counted_lock final : locks::held_lock_entry {
+    counted_lock(locks::group_counters& in, redlock::mode m)
         : locks::held_lock_entry(locks::lock_origin{1, in, {}}, "stock"),
           given(std::make_shared<quorum::grant>(quorum::key_list{"lock:stock"}, "token", 1, m))
     {
@@ -243,17 +243,17 @@ struct counted_holding final : locks::held_lock_entry {
     std::shared_ptr<quorum::grant> const& grant() const noexcept override { return given; }
     std::chrono::milliseconds longest_ttl() const noexcept override { return 1s; }
     redlock::mode mode() const noexcept override { return ++looks, given->mode; }
-    bool let_go() override { return false; }
+    bool give_back() override { return false; }
     bool is_detached() const noexcept override { return false; }
     bool is_wanted() const noexcept override { return ++looks, wanted; }
     std::shared_ptr<locks::handle_state> join(acquire_options const&, clock::time_point) override
     {
         return ++looks, nullptr;
     }
-    void may_be_gone(std::size_t) override { ++looks; }
+    void key_may_be_gone(std::size_t) override { ++looks; }
     void others_changed() override { ++looks; }
     bool keeps_readers_out() const noexcept override { return ++looks, keeps_out; }
-    void told_to_stop() noexcept override {}
+    void stop() noexcept override {}
     void abandon() override {}
 
     std::shared_ptr<quorum::grant> const given;
@@ -278,9 +278,9 @@ struct held_by_many {
         BOOST_TEST(looks < few * crowd);
     }
 
-    counted_holding& add(redlock::mode m = mode::shared, bool wanted = false)
+    counted_lock& add(redlock::mode m = mode::shared, bool wanted = false)
     {
-        auto h = std::make_shared<counted_holding>(in, m);
+        auto h = std::make_shared<counted_lock>(in, m);
         h->wanted = wanted;
         state->held_locks.add(h);
         return *added.emplace_back(std::move(h));
@@ -288,7 +288,7 @@ struct held_by_many {
 
     bool is_held(redlock::mode m) { return state->held_locks.held_until(name, m).has_value(); }
 
-    void set_free(counted_holding& h)
+    void set_free(counted_lock& h)
     {
         h.is_held = false;
         state->held_locks.set_free(h, clock::time_point());
@@ -298,7 +298,7 @@ struct held_by_many {
     std::shared_ptr<locks::manager_state> state;
     locks::group_counters in;
     std::vector<std::string> const name{"stock"};
-    std::deque<std::shared_ptr<counted_holding>> added;
+    std::deque<std::shared_ptr<counted_lock>> added;
 };
 
 }  // namespace

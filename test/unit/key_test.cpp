@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(fence_key_and_others_are_never_the_key_of_another_lock)
             ++count;
         }
         BOOST_TEST_REQUIRE((what_changed(handovers_key(key)) == std::pair(watched::handovers, std::string_view(key))));
-        BOOST_TEST_REQUIRE((what_changed(wanted_key(key)) == std::pair(watched::wishes, std::string_view(key))));
+        BOOST_TEST_REQUIRE((what_changed(wanted_key(key)) == std::pair(watched::wanted, std::string_view(key))));
         BOOST_TEST_REQUIRE((what_changed(key) == std::pair(watched::lock, std::string_view(key))));
     }
     BOOST_TEST(locks.size() > 2500u);
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(lock_of_a_watched_key_is_found_by_what_changed)
     for (std::string const key : {"k", "lock:stock", "lock:{shop}:stock", "lock:a:turn", "lock:a:turn:{lock:b}",
                                   "lock:{a}:turn", "lock:{}", "{", "}"}) {
         for (auto const& [of, other] : {std::pair(watched::handovers, handovers_key(key)),
-                                        std::pair(watched::wishes, wanted_key(key)), std::pair(watched::lock, key)})
+                                        std::pair(watched::wanted, wanted_key(key)), std::pair(watched::lock, key)})
             BOOST_TEST((what_changed(other) == std::pair(of, std::string_view(key))));
     }
     for (std::string const key : {"", ":turn", "lock:a", "lock:a:=turn", "lock:a:=turn:{lock:b}",

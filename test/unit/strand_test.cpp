@@ -1,5 +1,5 @@
 #include "runtime/strand.hpp"
-#include "support/witness.hpp"
+#include "support/instance_counter.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
@@ -25,7 +25,7 @@
 
 namespace asio = boost::asio;
 using redlock::runtime::strand;
-using redlock::test::witness;
+using redlock::test::instance_counter;
 
 BOOST_AUTO_TEST_SUITE(strands)
 
@@ -452,7 +452,7 @@ BOOST_FIXTURE_TEST_CASE(abandon_destroys_pending_functions, on_a_loop)
 {
     int calls = 0;
     for (int i = 0; i < 3; ++i)
-        asio::post(s, [&, w = witness(alive)] { ++calls; });
+        asio::post(s, [&, w = instance_counter(alive)] { ++calls; });
     BOOST_TEST(alive == 3);
 
     s.abandon();
@@ -466,7 +466,7 @@ BOOST_FIXTURE_TEST_CASE(abandon_destroys_pending_functions, on_a_loop)
 BOOST_FIXTURE_TEST_CASE(abandon_destroys_functions_that_are_posted_later, on_a_loop)
 {
     int calls = 0;
-    auto const again = [&, w = witness(alive)] { ++calls; };
+    auto const again = [&, w = instance_counter(alive)] { ++calls; };
     s.abandon();
 
     asio::post(s, again);
@@ -491,7 +491,7 @@ BOOST_FIXTURE_TEST_CASE(abandon_destroys_functions_that_a_destructor_posts, on_a
         void operator()() {}
 
         redlock::runtime::strand s;
-        witness w;
+        instance_counter w;
         bool last = true;
     };
     asio::post(s, posts_at_its_end(s, alive));
@@ -508,7 +508,7 @@ BOOST_FIXTURE_TEST_CASE(abandon_from_a_function_of_the_strand_destroys_the_other
         ++calls;
         s.abandon();
     });
-    asio::post(s, [&, w = witness(alive)] { ++calls; });
+    asio::post(s, [&, w = instance_counter(alive)] { ++calls; });
 
     context.run();
 
@@ -521,7 +521,7 @@ BOOST_AUTO_TEST_CASE(strand_of_a_destroyed_context_destroys_pending_functions)
     auto context = std::make_unique<asio::io_context>();
     auto s = std::optional(make(context->get_executor()));
     int alive = 0;
-    asio::post(*s, [w = witness(alive)] {});
+    asio::post(*s, [w = instance_counter(alive)] {});
     s.reset();
     BOOST_TEST(alive == 1);
 
@@ -564,7 +564,7 @@ BOOST_FIXTURE_TEST_CASE(strand_destroyed_in_an_inline_function_runs_the_others, 
 
 BOOST_FIXTURE_TEST_CASE(post_destroys_a_function_before_the_next_one_runs, on_a_loop)
 {
-    asio::post(s, [w = witness(alive)] {});
+    asio::post(s, [w = instance_counter(alive)] {});
     asio::post(s, [&] { BOOST_TEST(alive == 0); });
 
     context.run();

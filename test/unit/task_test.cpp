@@ -1,5 +1,5 @@
 #include "runtime/task.hpp"
-#include "support/witness.hpp"
+#include "support/instance_counter.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -9,7 +9,7 @@
 #include <utility>
 
 using namespace redlock::runtime;
-using redlock::test::witness;
+using redlock::test::instance_counter;
 
 BOOST_AUTO_TEST_SUITE(coroutine_tasks)
 
@@ -63,11 +63,11 @@ struct waiting_place {
 };
 
 // `depth` tasks that await each other. Each has a local variable and a parameter to destroy.
-task<int> nested(redlock::runtime::suspended& place, int depth, witness parameter)
+task<int> nested(redlock::runtime::suspended& place, int depth, instance_counter parameter)
 {
-    witness const local(*parameter.alive);
+    instance_counter const local(*parameter.alive);
     if (depth > 0) {
-        auto const below = co_await nested(place, depth - 1, witness(parameter));
+        auto const below = co_await nested(place, depth - 1, instance_counter(parameter));
         co_return below + 1;
     }
     co_await wait_in(place);
@@ -104,13 +104,13 @@ BOOST_FIXTURE_TEST_CASE(task_begins_when_it_is_awaited, waiting_place)
 BOOST_FIXTURE_TEST_CASE(task_that_never_starts_destroys_its_parameters, waiting_place)
 {
     {
-        auto const never = nested(place, 0, witness(alive));
+        auto const never = nested(place, 0, instance_counter(alive));
         BOOST_TEST(alive == 1);
     }
     BOOST_TEST(alive == 0);
 
     {
-        auto first = nested(place, 0, witness(alive));
+        auto first = nested(place, 0, instance_counter(alive));
         auto const second = std::move(first);
         BOOST_TEST(alive == 1);
     }
@@ -132,7 +132,7 @@ BOOST_FIXTURE_TEST_CASE(resume_continues_the_task, waiting_place)
 
 BOOST_FIXTURE_TEST_CASE(resume_of_nested_tasks_passes_the_results_on, waiting_place)
 {
-    start(nested(place, 50, witness(alive)), o);
+    start(nested(place, 50, instance_counter(alive)), o);
     BOOST_TEST(alive >= 2 * 51);
 
     std::move(place).resume();
@@ -192,11 +192,11 @@ BOOST_FIXTURE_TEST_CASE(task_that_throws_passes_the_exception_to_the_awaiting_ta
 
 BOOST_FIXTURE_TEST_CASE(begin_with_an_uncaught_exception_completes_with_it, waiting_place)
 {
-    auto const steps = [](redlock::runtime::suspended& p, witness) -> task<int> {
+    auto const steps = [](redlock::runtime::suspended& p, instance_counter) -> task<int> {
         co_await throws_after_a_wait(p);
         co_return 2;
     };
-    start(steps(place, witness(alive)), o);
+    start(steps(place, instance_counter(alive)), o);
 
     std::move(place).resume();
 
@@ -209,12 +209,12 @@ BOOST_FIXTURE_TEST_CASE(destroy_of_a_suspended_chain_destroys_each_task_once, wa
 {
     {
         redlock::runtime::suspended inner;
-        start(nested(inner, 20, witness(alive)), o);
+        start(nested(inner, 20, instance_counter(alive)), o);
         BOOST_TEST(alive >= 2 * 21);
     }
     BOOST_TEST(alive == 0);
 
-    start(nested(place, 20, witness(alive)), o);
+    start(nested(place, 20, instance_counter(alive)), o);
     place.destroy();
     BOOST_TEST(alive == 0);
     BOOST_TEST(!place);
@@ -225,7 +225,7 @@ BOOST_FIXTURE_TEST_CASE(destroy_of_a_suspended_chain_destroys_each_task_once, wa
 
 BOOST_FIXTURE_TEST_CASE(destroy_of_a_suspended_chain_destroys_the_completion_handler, waiting_place)
 {
-    redlock::runtime::begin(waits(place, 1), [w = witness(alive)](std::exception_ptr, int) {});
+    redlock::runtime::begin(waits(place, 1), [w = instance_counter(alive)](std::exception_ptr, int) {});
     BOOST_TEST(alive == 1);
 
     place.destroy();
@@ -250,7 +250,7 @@ BOOST_FIXTURE_TEST_CASE(suspended_may_belong_to_the_task_that_waits_in_it, waiti
 {
     struct owner {
         explicit owner(int& count) : w(count) {}
-        witness w;
+        instance_counter w;
         redlock::runtime::suspended place;
     };
     auto const steps = [](std::shared_ptr<owner> self) -> task<int> {

@@ -35,7 +35,7 @@ struct this_store {
 
     static constexpr auto hurried = "?session=1s&timeout=200ms";
     static constexpr std::chrono::milliseconds life = 1s;  ///< of a hurried session
-    static constexpr newcomer_life newcomers{.time = 500ms, .says_farewell = true};
+    static constexpr newcomer_life newcomers{.time = 500ms, .ends_session = true};
 
     static constexpr auto scheme = "zookeeper";
     static constexpr auto apart = "";

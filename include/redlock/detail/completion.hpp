@@ -145,9 +145,9 @@ private:
         template <class Executor>
         static void post_to(Executor const& executor, Handler h, Taken... values)
         {
-            asio::prefer(asio::require(executor, asio::execution::blocking.never),
-                         asio::execution::allocator(allocator_of(h)))
-                .execute(bind(std::move(h), std::move(values)...));
+            auto const target = asio::prefer(asio::require(executor, asio::execution::blocking.never),
+                                             asio::execution::allocator(allocator_of(h)));
+            target.execute(bind(std::move(h), std::move(values)...));
         }
 
         void on_cancel(std::weak_ptr<cancellable> operation) override

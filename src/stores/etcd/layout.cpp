@@ -39,11 +39,11 @@ std::string layout::lock(std::string_view key) const { return prefix + std::stri
 
 std::string layout::counter(std::string_view key) const { return prefix + core::fence_key(key); }
 
-std::string layout::wishes(std::string_view key) const { return prefix + core::wanted_key(key) + "/"; }
+std::string layout::all_wanted(std::string_view key) const { return prefix + core::wanted_key(key) + "/"; }
 
-std::string layout::wish(std::string_view key, std::string_view contender) const
+std::string layout::wanted(std::string_view key, std::string_view contender) const
 {
-    return wishes(key).append(contender);
+    return all_wanted(key).append(contender);
 }
 
 std::string layout::turn(std::string_view key) const { return prefix + core::handovers_key(key); }

@@ -23,8 +23,8 @@ struct layout {
 
     std::string lock(std::string_view key) const;
     std::string counter(std::string_view key) const;
-    std::string wishes(std::string_view key) const;  ///< the prefix of all wanted keys
-    std::string wish(std::string_view key, std::string_view contender) const;
+    std::string all_wanted(std::string_view key) const;  ///< the prefix of all wanted keys
+    std::string wanted(std::string_view key, std::string_view contender) const;
     std::string turn(std::string_view key) const;
 };
 

@@ -16,9 +16,9 @@ constexpr std::size_t keys_of_part = 100;  // the default of etcd --max-txn-ops 
 // A key that is missing or has another value stays as it is.
 std::string move_one(kit::leased const& l, std::string const& lease, layout const& names)
 {
-    if (l.what == kit::leased::kind::wish) {
-        auto const wish = names.wish(l.key, l.who);
-        return transaction_text{{is_missing(wish)}, {}, {put_under(wish, lease)}}.step();
+    if (l.what == kit::leased::kind::wanted) {
+        auto const wanted = names.wanted(l.key, l.who);
+        return transaction_text{{is_missing(wanted)}, {}, {put_under(wanted, lease)}}.step();
     }
     transaction_text t{{}, {put_under(names.lock(l.key), lease)}, {}};
     add_holds(t.conditions, names.lock(l.key), l.who);

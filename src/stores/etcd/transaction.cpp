@@ -31,7 +31,7 @@ std::string transaction::text(scope const& s) const
     case kind::withdraw: {
         transaction_text t;
         for (auto const& key : c.keys)
-            t.then.push_back(erase(s.layout.wish(key, c.contender)));
+            t.then.push_back(erase(s.layout.wanted(key, c.contender)));
         return t.step();
     }
     case kind::connect:
@@ -106,9 +106,9 @@ std::vector<std::string> transaction::to_grant(std::string const& key, scope con
     auto const& c = command();
     std::vector<std::string> steps{put(s.layout.lock(key), to_text(content{std::string(c.value), c.ttl}), s.lease)};
     if (c.contends()) {
-        auto const wishes = s.layout.wishes(key), turn = s.layout.turn(key);
-        steps.push_back(erase(s.layout.wish(key, c.contender)));
-        steps.push_back(find_any(wishes, end_of(wishes)));
+        auto const all_wanted = s.layout.all_wanted(key), turn = s.layout.turn(key);
+        steps.push_back(erase(s.layout.wanted(key, c.contender)));
+        steps.push_back(find_any(all_wanted, end_of(all_wanted)));
         if (c.handed_on == handovers::end)
             steps.push_back(erase(turn));
         else if (c.handed_on == handovers::follow)
@@ -126,12 +126,12 @@ std::vector<std::string> transaction::to_deny(std::string const& key, bool wants
     if (!c.contends())
         return {};
     std::vector<std::string> steps{get(s.layout.lock(key)), get(s.layout.turn(key))};
-    bool const is_noted = s.ours->ttl({kit::leased::kind::wish, key, std::string(c.contender)}) > milliseconds(0);
+    bool const is_noted = s.ours->ttl({kit::leased::kind::wanted, key, std::string(c.contender)}) > milliseconds(0);
     if (wants && !is_noted) {
-        auto wish = put(s.layout.wish(key, c.contender), "", s.lease);
+        auto wanted = put(s.layout.wanted(key, c.contender), "", s.lease);
         bool const may_be_free = c.has_several_keys() && !c.grows;
-        steps.push_back(may_be_free ? transaction_text{{is_missing(s.layout.lock(key))}, {}, {std::move(wish)}}.step()
-                                    : std::move(wish));
+        steps.push_back(may_be_free ? transaction_text{{is_missing(s.layout.lock(key))}, {}, {std::move(wanted)}}.step()
+                                    : std::move(wanted));
     }
     return steps;
 }

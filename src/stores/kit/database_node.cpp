@@ -60,7 +60,7 @@ public:
             for (auto const& o : *some)
                 o->complete({.untouched = true, .error = errc::node_closed});
         }
-        let_go();
+        drop_references();
     }
 
     void abandon() override
@@ -69,13 +69,13 @@ public:
         connections_.abandon();
         kept_.clear();
         queue_.clear();
-        let_go();
+        drop_references();
     }
 
 private:
     using operations = std::vector<std::shared_ptr<node_operation>>;
 
-    void let_go()
+    void drop_references()
     {
         events_ = {};
         executor_ = {};

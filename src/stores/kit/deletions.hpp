@@ -17,9 +17,9 @@ namespace redlock::stores::kit {
 class deletions : public std::enable_shared_from_this<deletions> {
 public:
     /// @param submit gives a command to the driver
-    deletions(asio::any_io_executor e, std::shared_ptr<expiries> all,
+    deletions(asio::any_io_executor const& e, std::shared_ptr<expiries> all,
               std::function<void(std::shared_ptr<node_operation>)> submit)
-        : expiries_(std::move(all)), submit_(std::move(submit)), timer_(std::move(e))
+        : expiries_(std::move(all)), submit_(std::move(submit)), timer_(e)
     {
     }
 

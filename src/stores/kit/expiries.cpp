@@ -13,9 +13,9 @@ leased lock_of(std::string const& key, node_command const& c)
     return {leased::kind::lock, key, std::string(c.value)};
 }
 
-leased wish_of(std::string const& key, node_command const& c)
+leased wanted_of(std::string const& key, node_command const& c)
 {
-    return {leased::kind::wish, key, std::string(c.contender)};
+    return {leased::kind::wanted, key, std::string(c.contender)};
 }
 
 }  // namespace
@@ -98,9 +98,9 @@ void expiries::note(node_command const& c, node_reply& r, clock::time_point sent
         else if (r.vote != vote::unknown && (c.what == kind::release || c.what == kind::extend || c.grows))
             forget(lock_of(key, c));
         if (c.what == kind::withdraw || (granted && c.contends()))
-            forget(wish_of(key, c));
+            forget(wanted_of(key, c));
         else if (may_be_set && c.contends())
-            extend(wish_of(key, c), sent + c.ttl, std::chrono::milliseconds(0));
+            extend(wanted_of(key, c), sent + c.ttl, std::chrono::milliseconds(0));
     }
     if (c.what == kind::acquire && c.contends() && r.vote == vote::denied)
         note_denied(c, r);
@@ -115,7 +115,7 @@ void expiries::note_denied(node_command const& c, node_reply const& r)
 {
     // The client deletes its entry when it wins or gives up, so this expiry is only a safeguard.
     auto const wished = [&](std::string const& key, std::chrono::milliseconds remaining) {
-        extend(wish_of(key, c), clock::now() + std::max(remaining, c.ttl) + core::wanted_life, core::wanted_life);
+        extend(wanted_of(key, c), clock::now() + std::max(remaining, c.ttl) + core::wanted_life, core::wanted_life);
     };
     if (!c.has_several_keys())
         wished(c.key(), r.remaining);

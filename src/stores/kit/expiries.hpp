@@ -16,7 +16,7 @@ namespace redlock::stores::kit {
 
 /// A key under a node's lease. The node must delete it after its ttl, because the lease lives longer.
 struct leased {
-    enum class kind { lock, wish };
+    enum class kind { lock, wanted };
     kind what;
     std::string key;
     std::string who;  ///< the lock's value, or the contender

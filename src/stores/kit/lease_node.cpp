@@ -71,7 +71,7 @@ void lease_node::close()
     closed_ = true;
     finished over;
     driver_->close(ready() && expiries_->locks().empty(), over);
-    let_go();
+    drop_references();
     complete(std::move(over));
 }
 
@@ -79,10 +79,10 @@ void lease_node::abandon()
 {
     closed_ = true;
     driver_->abandon();
-    let_go();
+    drop_references();
 }
 
-void lease_node::let_go()
+void lease_node::drop_references()
 {
     ready_ = false;
     events_ = {};

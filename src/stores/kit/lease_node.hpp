@@ -131,7 +131,7 @@ private:
     static asio::awaitable<void> run_every_second(std::shared_ptr<lease_node>);
     void down(node_reply why);
     void flush();
-    void let_go();
+    void drop_references();
 
     lease_settings const settings_;
     kit::members members_;

@@ -107,7 +107,7 @@ void client_session::cut(node_reply why)
     bool const was_up = up();
     auto const self = shared_from_this();
     take_down();
-    tell_all_lost();
+    fail_all();
     if (owner_)
         owner_->down(*this, was_up, std::move(why));
 }
@@ -117,13 +117,13 @@ void client_session::close()
     owner_ = nullptr;
     auto const self = shared_from_this();
     take_down();
-    tell_all_lost();
+    fail_all();
 }
 
 void client_session::abandon()
 {
     owner_ = nullptr;
-    go_silent();
+    abandon_connection();
     take_down();
 }
 

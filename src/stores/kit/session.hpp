@@ -27,7 +27,7 @@ using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::
 struct backend {
     std::int64_t id = 0;  ///< 0: unknown
     std::string since{};  ///< its start, because the server reuses ids
-    bool lent = false;    ///< a pooler lends it and may give it to other clients, so the client must not end it
+    bool pooled = false;  ///< a pooler lends it and may give it to other clients, so the client must not end it
     friend bool operator==(backend const&, backend const&) = default;
 };
 
@@ -126,9 +126,9 @@ protected:
     client_session(asio::any_io_executor, std::chrono::milliseconds connect_timeout, owner&);
 
     virtual void connect() = 0;
-    virtual void disconnect() = 0;     ///< at once, even while connecting
-    virtual void go_silent() = 0;      ///< drops all commands, and sends nothing more to the server
-    virtual void tell_all_lost() = 0;  ///< completes all commands with `connection_lost`
+    virtual void disconnect() = 0;          ///< at once, even while connecting
+    virtual void abandon_connection() = 0;  ///< drops all commands, and sends nothing more to the server
+    virtual void fail_all() = 0;            ///< completes all commands with `connection_lost`
 
     /// Wraps a handler: it keeps this object alive, and does nothing after the end of the current connection.
     template <class F>

@@ -46,7 +46,7 @@ lock_table::entry* lock_table::find(std::string_view key, clock::time_point now)
 }
 
 // Whether a tombstone forbids to set the key to this value again.
-bool lock_table::is_dead(node_command const& c, clock::time_point now) const
+bool lock_table::has_tombstone(node_command const& c, clock::time_point now) const
 {
     auto const t = tombstones.find({c.key(), std::string(c.value)});
     return t != tombstones.end() && t->second > now;
@@ -66,7 +66,7 @@ bool lock_table::raise_counters(node_command const& c)
 // @return whether other clients want the key
 bool lock_table::note_granted(std::string const& key, node_command const& c, clock::time_point now, void const* who)
 {
-    forget_wish(key, c.contender, who);
+    forget_wanted(key, c.contender, who);
     auto const known = wanted.find(key);
     if (known == wanted.end())
         return false;
@@ -76,7 +76,7 @@ bool lock_table::note_granted(std::string const& key, node_command const& c, clo
     return false;
 }
 
-void lock_table::forget_wish(std::string const& key, std::string_view contender, void const* who)
+void lock_table::forget_wanted(std::string const& key, std::string_view contender, void const* who)
 {
     auto const known = wanted.find(key);
     if (known != wanted.end() && known->second.first.erase(std::string(contender)) > 0)
@@ -199,7 +199,7 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
             return downgrade(c, now);
         case node_command::kind::withdraw:
             for (auto const& key : c.keys)
-                forget_wish(key, c.contender, who);
+                forget_wanted(key, c.contender, who);
             break;
         case node_command::kind::connect:
             break;
@@ -215,7 +215,7 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
 node_reply lock_table::acquire(node_command const& c, clock::time_point now, void const* who)
 {
     node_reply r;
-    if (c.grows && is_dead(c, now))
+    if (c.grows && has_tombstone(c, now))
         return {.vote = vote::denied};
     bool const several = c.has_several_keys();
     for (std::size_t i = 0; i < c.keys.size(); ++i) {
@@ -270,7 +270,7 @@ node_reply lock_table::acquire_any(node_command const& c, clock::time_point now,
         one.any = false;
         auto granted = acquire(one, now, who);
         for (auto const& other : c.contends() ? c.keys : key_view())
-            forget_wish(other, c.contender, who);
+            forget_wanted(other, c.contender, who);
         granted.chosen = number;
         return granted;
     }
@@ -322,7 +322,7 @@ node_reply lock_table::extend(node_command const& c, clock::time_point now)
         foreign = foreign || (e && e->value != c.value);
     }
     node_reply r{.vote = foreign || missing ? vote::denied : vote::granted};
-    r.healed = !foreign && missing && c.heal && !is_dead(c, now);
+    r.healed = !foreign && missing && c.heal && !has_tombstone(c, now);
     if (r.vote == vote::granted || r.healed) {
         for (auto const& key : c.keys)
             raise_ttl_or_set(key, c, now);

@@ -77,12 +77,12 @@ private:
     bool other_writer_waits(node_command const&, clock::time_point now) const;
     taken_key taken_key_of(node_command const&, std::size_t key, entry const&, clock::time_point now) const;
     void raise_ttl_or_set(std::string const& key, node_command const&, clock::time_point now);
-    void forget_wish(std::string const& key, std::string_view contender, void const* who);
+    void forget_wanted(std::string const& key, std::string_view contender, void const* who);
     void note_denied(std::string const& key, node_command const&, clock::time_point now);
     bool note_granted(std::string const& key, node_command const&, clock::time_point now, void const* who);
     void begin_handovers(std::string const& key, node_command const&, clock::time_point now, void const* who);
     void end_handovers(std::string_view key, void const* who);
-    bool is_dead(node_command const&, clock::time_point now) const;
+    bool has_tombstone(node_command const&, clock::time_point now) const;
     bool raise_counters(node_command const&);
 };
 

@@ -29,7 +29,7 @@ bool lock_table::other_writer_waits(node_command const& c, clock::time_point now
     auto const known = wanted.find(c.key());
     return known != wanted.end() && known->second.second > now
            && std::any_of(known->second.first.begin(), known->second.first.end(),
-                          [&](auto& wish) { return !wish.second && wish.first != c.contender; });
+                          [&](auto& wanted) { return !wanted.second && wanted.first != c.contender; });
 }
 
 // Adds or prolongs a reader. The key expires together with the last reader.
@@ -94,7 +94,7 @@ node_reply lock_table::extend_shared(node_command const& c, clock::time_point no
         return {.vote = vote::denied};
     bool const missing = !e || !is_reader(c, now);
     node_reply r{.vote = missing || c.alone ? vote::denied : vote::granted};
-    r.healed = missing && c.heal && !is_dead(c, now) && !(e && c.alone);
+    r.healed = missing && c.heal && !has_tombstone(c, now) && !(e && c.alone);
     if (r.healed && c.alone)
         raise_ttl_or_set(c.key(), c, now);
     else if (!missing || r.healed)
@@ -124,7 +124,7 @@ node_reply lock_table::make_exclusive(node_command const& c, clock::time_point n
     if (all.size() == 1) {
         *e = {std::string(c.value), std::max(all.end_of(c.value), now + std::min(c.ttl, session))};
         readers.erase(c.key());
-        forget_wish(c.key(), c.contender, who);
+        forget_wanted(c.key(), c.contender, who);
         return {.vote = vote::granted};
     }
     node_reply r{.vote = vote::denied,

@@ -39,7 +39,7 @@ client::client(asio::any_io_executor e, std::shared_ptr<address const> a, std::s
 {
 }
 
-client::~client() { let_go(); }
+client::~client() { drop_references(); }
 
 bool client::set_options()
 {
@@ -47,7 +47,7 @@ bool client::set_options()
     if (!h || mysql_optionsv(h, MYSQL_OPT_NONBLOCK, &stack_size) != 0)
         return false;
     unsigned const no_files = 0;
-    my_bool const tls = address_->tls != security::off, verify = address_->tls == security::verified;
+    my_bool const tls = address_->tls != security::off ? 1 : 0, verify = address_->tls == security::verified ? 1 : 0;
     mysql_optionsv(h, MYSQL_OPT_LOCAL_INFILE, &no_files);
     mysql_optionsv(h, MYSQL_SET_CHARSET_NAME, "utf8mb4");
     if (!address_->ssl_ca.empty())
@@ -222,17 +222,17 @@ void client::close()
         auto const go_on = std::move(go_on_);
         perform(go_on(MYSQL_WAIT_READ), go_on, [] {});
     }
-    let_go();
+    drop_references();
 }
 
 void client::abandon()
 {
     closed_ = true;
     kit::silence(handle_ ? static_cast<int>(mysql_get_socket(handle_.get())) : -1);
-    let_go();
+    drop_references();
 }
 
-void client::let_go()
+void client::drop_references()
 {
     descriptor_.reset();
     handle_.reset();

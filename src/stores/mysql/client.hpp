@@ -67,7 +67,7 @@ private:
     void stored();
     void finish();
     void fail();
-    void let_go();
+    void drop_references();
 
     asio::any_io_executor executor_;
     std::shared_ptr<address const> const address_;

@@ -293,7 +293,7 @@ void session::clean()
 
 // The end.
 
-void session::go_silent()
+void session::abandon_connection()
 {
     if (client_)
         client_->abandon();
@@ -308,7 +308,7 @@ void session::disconnect()
     client_.reset();
 }
 
-void session::tell_all_lost()
+void session::fail_all()
 {
     for (auto const& q : std::exchange(questions_, {}))
         q.tell({.error = CR_SERVER_LOST, .text = "the connection was lost"});

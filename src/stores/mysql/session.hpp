@@ -50,8 +50,8 @@ private:
 
     void connect() override;
     void disconnect() override;
-    void go_silent() override;
-    void tell_all_lost() override;
+    void abandon_connection() override;
+    void fail_all() override;
     void connect_next();
     void greet();
     void prepare_tables(settings const&);

@@ -246,13 +246,13 @@ void connection::fail()
     refuse(reason, std::move(words));
 }
 
-void connection::tell_all_lost()
+void connection::fail_all()
 {
     for (auto const& q : std::exchange(questions_, {}))
         q.tell(nullptr);
 }
 
-void connection::go_silent()
+void connection::abandon_connection()
 {
     kit::silence(connection_ ? PQsocket(handle()) : -1);
     questions_.clear();

@@ -58,8 +58,8 @@ private:
     using descriptor = asio::posix::basic_stream_descriptor<asio::any_io_executor>;
 
     void disconnect() final;
-    void go_silent() final;
-    void tell_all_lost() final;
+    void abandon_connection() final;
+    void fail_all() final;
     void poll();
     void wait_for(descriptor::wait_type);
     void on_io(descriptor::wait_type, error_code);

@@ -16,33 +16,33 @@ constexpr std::chrono::seconds retry_after{1};
 
 }  // namespace
 
-hosts::hosts(asio::any_io_executor e, scout_maker make_scout)
-    : executor_(std::move(e)), make_scout_(std::move(make_scout))
+hosts::hosts(asio::any_io_executor e, probe_maker make_probe)
+    : executor_(std::move(e)), make_probe_(std::move(make_probe))
 {
 }
 
 hosts::~hosts() { close(); }
 
-void hosts::find(std::vector<found> const& all, seeker done)
+void hosts::find(std::vector<found> const& all, find_handler done)
 {
     std::erase_if(hosts_, [&](auto& h) {
         bool const is_gone = !h->says && std::find(all.begin(), all.end(), h->where) == all.end();
         if (is_gone)
-            h->scout->close();
+            h->probe->close();
         return is_gone;
     });
     for (auto const& f : all) {
         if (!host_at(f))
-            scout(*hosts_.emplace_back(std::make_unique<host>(host{.where = f})));
+            probe(*hosts_.emplace_back(std::make_unique<host>(host{.where = f})));
     }
-    seekers_.push_back(std::move(done));
+    find_handlers_.push_back(std::move(done));
     answer_soon();
 }
 
-void hosts::scout(host& h)
+void hosts::probe(host& h)
 {
-    h.scout = make_scout_(h.where, *this, [this, where = h.where](standing s) { told(where, std::move(s)); });
-    h.scout->open();
+    h.probe = make_probe_(h.where, *this, [this, where = h.where](standing s) { told(where, std::move(s)); });
+    h.probe->open();
 }
 
 void hosts::told(found const& where, standing s)
@@ -69,17 +69,17 @@ void hosts::down(kit::session& s, bool, node_reply why)
     h->says.reset();
     h->trouble = std::move(why);
     auto& retry = h->retry.emplace(executor_, clock::now() + retry_after);
-    retry.async_wait([weak = weak_from_this(), link = h->scout](error_code ec) {
+    retry.async_wait([weak = weak_from_this(), link = h->probe](error_code ec) {
         if (auto const self = weak.lock(); !ec && self && self->host_of(*link) && !link->busy())
             link->open();
     });
     answer_soon();
 }
 
-// Posted, because the seeker may call @ref find or @ref close.
+// Posted, because the caller may call @ref find or @ref close.
 void hosts::answer_soon()
 {
-    if (seekers_.empty())
+    if (find_handlers_.empty())
         return;
     asio::post(executor_, [weak = weak_from_this()] {
         if (auto const self = weak.lock())
@@ -94,13 +94,13 @@ void hosts::answer_if_known()
     auto const* const p = primary();
     auto const where = p ? std::optional(p->where) : std::nullopt;
     auto const why = p ? node_reply() : why_none();
-    for (auto const& tell : std::exchange(seekers_, {}))
+    for (auto const& tell : std::exchange(find_handlers_, {}))
         tell(where ? &*where : nullptr, why);
 }
 
-hosts::host* hosts::host_of(kit::session const& scout)
+hosts::host* hosts::host_of(kit::session const& probe)
 {
-    auto const h = std::find_if(hosts_.begin(), hosts_.end(), [&](auto& one) { return one->scout.get() == &scout; });
+    auto const h = std::find_if(hosts_.begin(), hosts_.end(), [&](auto& one) { return one->probe.get() == &probe; });
     return h != hosts_.end() ? h->get() : nullptr;
 }
 
@@ -146,12 +146,12 @@ node_reply hosts::why_none() const
 // The node may be destroyed after the event loop, so nothing here may keep the executor.
 void hosts::leave(void (kit::session::*how)())
 {
-    seekers_.clear();
+    find_handlers_.clear();
     followers_.clear();
-    make_scout_ = {};
+    make_probe_ = {};
     executor_ = {};
     for (auto const& h : std::exchange(hosts_, {}))
-        ((*h->scout).*how)();
+        ((*h->probe).*how)();
 }
 
 }  // namespace redlock::stores::postgresql

@@ -30,17 +30,17 @@ struct standing {
 */
 class hosts final : public kit::session::owner, public std::enable_shared_from_this<hosts> {
 public:
-    using seeker = std::function<void(found const* primary, node_reply const& why_none)>;
-    using teller = std::function<void(standing)>;
-    using scout_maker = std::function<std::shared_ptr<kit::session>(found const&, kit::session::owner&, teller)>;
+    using find_handler = std::function<void(found const* primary, node_reply const& why_none)>;
+    using report = std::function<void(standing)>;
+    using probe_maker = std::function<std::shared_ptr<kit::session>(found const&, kit::session::owner&, report)>;
 
-    /// @p make_scout makes a connection that asks one host again and again, and reports the answers.
-    hosts(asio::any_io_executor, scout_maker make_scout);
+    /// @p make_probe makes a connection that asks one host again and again, and reports the answers.
+    hosts(asio::any_io_executor, probe_maker make_probe);
     ~hosts();
 
     /// Calls @p done later with the primary among @p all, when all hosts have answered or failed. A host that has
     /// answered counts even if its name does not resolve any more.
-    void find(std::vector<found> const& all, seeker done);
+    void find(std::vector<found> const& all, find_handler done);
 
     /// Whether a primary of the database @p system has answered from a later timeline than @p timeline.
     bool is_outdated(std::string const& system, std::int64_t timeline) const;
@@ -54,7 +54,7 @@ public:
 private:
     struct host {
         found where;
-        std::shared_ptr<kit::session> scout{};
+        std::shared_ptr<kit::session> probe{};
         std::optional<standing> says{};
         node_reply trouble{};  ///< why there is no answer; no error: the host is still being asked
         std::optional<kit::timer> retry{};
@@ -66,20 +66,20 @@ private:
     void notified(std::string_view, std::int64_t) override {}
     void log(log_level, std::string const&) const override {}
 
-    void scout(host&);
+    void probe(host&);
     void told(found const&, standing);
     void leave(void (kit::session::*how)());
     void answer_soon();
     void answer_if_known();
-    host* host_of(kit::session const& scout);  ///< null: not a current host
+    host* host_of(kit::session const& probe);  ///< null: not a current host
     host* host_at(found const&);
     host const* primary() const;
     node_reply why_none() const;
 
     asio::any_io_executor executor_;
-    scout_maker make_scout_;
+    probe_maker make_probe_;
     std::vector<std::unique_ptr<host>> hosts_;
-    std::vector<seeker> seekers_;
+    std::vector<find_handler> find_handlers_;
     std::vector<std::function<bool()>> followers_;
 };
 

@@ -26,12 +26,12 @@ std::shared_ptr<stores::postgresql::hosts> make_hosts(asio::any_io_executor exec
                                                       std::shared_ptr<stores::postgresql::address const> where,
                                                       std::chrono::milliseconds timeout)
 {
-    auto make_scout = [executor, where, timeout](stores::postgresql::found const& host, stores::kit::session::owner& o,
-                                                 stores::postgresql::hosts::teller tell) {
+    auto make_probe = [executor, where, timeout](stores::postgresql::found const& host, stores::kit::session::owner& o,
+                                                 stores::postgresql::hosts::report tell) {
         auto const one = std::make_shared<stores::postgresql::address const>(stores::postgresql::only(*where, host));
         return std::make_shared<stores::postgresql::session>(executor, one, timeout, std::move(tell), o);
     };
-    return std::make_shared<stores::postgresql::hosts>(std::move(executor), std::move(make_scout));
+    return std::make_shared<stores::postgresql::hosts>(std::move(executor), std::move(make_probe));
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std:
 }
 
 session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds connect_timeout,
-                 hosts::teller tell, owner& o)
+                 hosts::report tell, owner& o)
     : connection(std::move(e), std::move(a), connect_timeout, o), tell_(std::move(tell)), listens_(false)
 {
 }
@@ -285,7 +285,7 @@ void session::carry_out(node_command const& c, bool tombstone, std::function<voi
 
 void session::end(kit::backend const& b, std::function<void(bool)> done)
 {
-    if (b.id == 0 || b.lent)
+    if (b.id == 0 || b.pooled)
         return done(false);
     parameters which;
     which.add_text(std::to_string(b.id));

@@ -24,9 +24,9 @@ public:
     session(asio::any_io_executor, std::shared_ptr<address const>, std::shared_ptr<hosts> of_several,
             std::chrono::milliseconds connect_timeout, bool listens, owner&);
 
-    /// A scout. It is never up. It asks its host once a second whether it is a primary, and reports the answers.
+    /// A probe. It is never up. It asks its host once a second whether it is a primary, and reports the answers.
     session(asio::any_io_executor, std::shared_ptr<address const>, std::chrono::milliseconds connect_timeout,
-            hosts::teller, owner&);
+            hosts::report, owner&);
 
     void close() override;
     void abandon() override;
@@ -53,7 +53,7 @@ private:
     void request(std::string const& text, std::string rights, std::function<void(kit::rows const&)> then);
 
     std::shared_ptr<hosts> const hosts_;
-    hosts::teller const tell_;  ///< only a scout has one
+    hosts::report const tell_;  ///< only a probe has one
     bool const listens_;
     bool follows_ = false;      ///< the hosts report promotions to this session
     std::int64_t backend_ = 0;  ///< the process number of the server's backend

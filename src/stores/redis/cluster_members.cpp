@@ -49,17 +49,17 @@ void cluster_members::close()
 {
     for (auto const& m : std::exchange(members_, {}))
         m.node->close();
-    let_go();
+    drop_references();
 }
 
 void cluster_members::abandon()
 {
     for (auto const& m : std::exchange(members_, {}))
         m.node->abandon();
-    let_go();
+    drop_references();
 }
 
-void cluster_members::let_go()
+void cluster_members::drop_references()
 {
     ready_ = notifies_ = false;
     executor_ = {};

@@ -110,7 +110,7 @@ private:
     void connected(std::uint32_t number, server_identity const&);
     void changed(std::string_view key);
     void update_ready();
-    void let_go();
+    void drop_references();
 
     net::url const url_;
     std::string const name_;

@@ -99,7 +99,7 @@ public:
         for (auto const& o : std::exchange(queue_, {}))
             o->complete({.untouched = true, .error = errc::node_closed});
         members_.close();
-        let_go();
+        drop_references();
     }
 
     void abandon() override
@@ -112,7 +112,7 @@ public:
         members_.abandon();
         if (runtime_ && !group_->runtime && runtime_->announce_abandonment())
             runtime_->abandon();
-        let_go();
+        drop_references();
     }
 
 private:
@@ -124,7 +124,7 @@ private:
         return all;
     }
 
-    void let_go()
+    void drop_references()
     {
         events_ = {};
         runtime_.reset();

@@ -80,7 +80,7 @@ void inquiry::answered(std::shared_ptr<batch> const& b)
         return;  // the connection has ended; the link calls ended(), too
     late_.clear();
     asked_.reset();
-    auto const why = judge(*b);
+    auto const why = check_answer(*b);
     if (!runtime_)
         return;  // the owner has closed this inquiry
     if (why.error) {
@@ -92,7 +92,7 @@ void inquiry::answered(std::shared_ptr<batch> const& b)
     settled();
 }
 
-node_reply inquiry::judge(batch const& answer)
+node_reply inquiry::check_answer(batch const& answer)
 {
     auto const last = answer.request.commands() - 1;
     if (last > 0 && answer.replies[0].is_error())  // the reply to HELLO

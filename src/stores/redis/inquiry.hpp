@@ -75,7 +75,7 @@ private:
 
     server& current() { return servers_[current_]; }
     void ask_current();
-    node_reply judge(batch const& answer);
+    node_reply check_answer(batch const& answer);
     void note(node_reply const& why);
     void settled();
 

@@ -61,7 +61,7 @@ void outbox::start(std::weak_ptr<outbox> self, std::shared_ptr<runtime::runtime>
     changed_ = std::move(changed);
 }
 
-void outbox::suit(introduction const& server)
+void outbox::adapt_to(introduction const& server)
 {
     manner_ = {.by = server.by,
                .checks_type = server.checks_type,

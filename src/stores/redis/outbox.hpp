@@ -43,7 +43,7 @@ public:
     void disconnected();
 
     /// From now on the outbox encodes operations for this server's version and access list.
-    void suit(introduction const&);
+    void adapt_to(introduction const&);
 
     /// Whether the server sends pushes about changes. Only on the strand.
     bool tracks() const noexcept { return manner_.tracks != tracked::nothing; }

@@ -84,7 +84,7 @@ private:
         if (auto const other = server.run_id.empty() ? std::string() : group_->claim(name_, server.run_id);
             !other.empty())
             return {.error = errc::duplicate_node, .text = "it is the same server as " + other};
-        outbox_.suit(server);
+        outbox_.adapt_to(server);
         notifies_ = outbox_.tracks();
         if (!notifies_ && !std::exchange(logged_polling_, true))
             log(log_level::info, "it sends no notifications about changes, so waiters poll: " + server.no_tracking);
@@ -114,7 +114,7 @@ private:
     {
         for (auto const& other : others) {
             for (auto const& difference : differences(settings_, other)) {
-                if (group_->tells_first(difference))
+                if (group_->logs_first(difference))
                     log(log_level::warning,
                         difference + "; see docs/guarantees.md, \"What all clients must have alike\"");
             }

@@ -31,7 +31,7 @@ public:
     std::string claim(std::string const& name, std::string const& run_id);
 
     /// Whether no node of the manager has logged @p words before. After a hundred different texts, always false.
-    bool tells_first(std::string const& words) { return told_.size() < 100 && told_.insert(words).second; }
+    bool logs_first(std::string const& words) { return told_.size() < 100 && told_.insert(words).second; }
 
     std::shared_ptr<redis::sender> const sender;
     std::shared_ptr<runtime::runtime> const runtime;

@@ -43,8 +43,9 @@ public:
 private:
     static char* line_end(char* to) noexcept
     {
-        std::memcpy(to, "\r\n", 2);
-        return to + 2;
+        *to++ = '\r';
+        *to++ = '\n';
+        return to;
     }
 
     char digits_[20];  // of a number

@@ -51,7 +51,7 @@ public:
         inquiry_.close();
         if (way_)
             way_->close();
-        let_go();
+        drop_references();
     }
 
     void abandon() override
@@ -60,11 +60,11 @@ public:
         inquiry_.abandon();
         if (way_)
             way_->abandon();
-        let_go();
+        drop_references();
     }
 
 private:
-    void let_go()
+    void drop_references()
     {
         waiting_.reset();
         runtime_.reset();

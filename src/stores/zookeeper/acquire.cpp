@@ -55,15 +55,15 @@ asio::awaitable<node_reply> errand::acquire()
         auto const kept = free_or_ours();
         auto const p = to_acquire(kept);
         auto const committed = begin(p.steps);
-        std::vector<std::shared_ptr<pending>> wishes;
+        std::vector<std::shared_ptr<pending>> all_wanted;
         for (std::size_t k = 0; c_.contends() && k < c_.keys.size(); ++k)
-            wishes.push_back(s_.server->children(s_.layout.wishes(c_.keys[k])));
+            all_wanted.push_back(s_.server->children(s_.layout.all_wanted(c_.keys[k])));
         auto const v = co_await verdict_of(committed);
         if (v.code == ZOK && kept < c_.keys.size())
             co_return co_await denied(kept);
         if (v.code == ZOK) {
             auto const raised = note_counters(p, c_.fence);
-            auto r = co_await granted(std::move(wishes));
+            auto r = co_await granted(std::move(all_wanted));
             r.fence = raised == c_.keys.size() ? c_.fence : 0;
             co_return r;
         }
@@ -84,19 +84,19 @@ asio::awaitable<node_reply> errand::acquire()
     co_return too_busy();
 }
 
-asio::awaitable<node_reply> errand::granted(std::vector<std::shared_ptr<pending>> wishes)
+asio::awaitable<node_reply> errand::granted(std::vector<std::shared_ptr<pending>> all_wanted)
 {
     node_reply r{.vote = vote::granted};
     for (auto const& key : c_.keys) {
-        if (s_.ours->knows({kit::leased::kind::wish, key, std::string(c_.contender)}))
-            s_.server->remove(s_.layout.wish(key, c_.contender));
+        if (s_.ours->knows({kit::leased::kind::wanted, key, std::string(c_.contender)}))
+            s_.server->remove(s_.layout.wanted(key, c_.contender));
         if (c_.handed_on == handovers::end)
             end_handovers(key);
         else if (c_.handed_on == handovers::follow && s_.known->turns.insert(key).second)
             co_await answer_of(s_.server->create(s_.layout.turn(key), {}, ZOO_EPHEMERAL));
     }
     auto const own = to_name(c_.contender);
-    for (auto const& w : wishes) {
+    for (auto const& w : all_wanted) {
         auto const a = co_await answer_of(w);
         r.wanted = r.wanted || std::any_of(a.names.begin(), a.names.end(), [&](auto& name) { return name != own; });
     }
@@ -104,21 +104,21 @@ asio::awaitable<node_reply> errand::granted(std::vector<std::shared_ptr<pending>
     co_return r;
 }
 
-// Key number @p refused was taken. If it is free by now, its holder is quicker than this manager. Then only the wish
-// tells the holder that another client wants the lock.
+// Key number @p refused was taken. If it is free by now, its holder is quicker than this manager. Then only the mark of
+// the waiter tells the holder that another client wants the lock.
 asio::awaitable<node_reply> errand::denied(std::size_t refused)
 {
     node_reply r{.vote = vote::denied};
     if (!c_.contends())
         co_return r;
-    co_await wish(c_.keys[refused]);
+    co_await note_wanted(c_.keys[refused]);
     co_await read_locks();
     for (std::size_t i = 0; i < c_.keys.size(); ++i) {
         if (i != refused && (is_free(i) || (c_.grows && is_ours(i))))
             continue;
         r.taken.push_back(taken(i));
         if (!c_.grows && i != refused)
-            co_await wish(c_.keys[i]);
+            co_await note_wanted(c_.keys[i]);
     }
     r.ours = c_.grows ? static_cast<std::uint32_t>(refused) : 0;
     r.watched = c_.watch;
@@ -170,15 +170,15 @@ asio::awaitable<void> errand::read_locks()
     }
 }
 
-asio::awaitable<void> errand::wish(std::string const& key)
+asio::awaitable<void> errand::note_wanted(std::string const& key)
 {
-    if (s_.ours->ttl({kit::leased::kind::wish, key, std::string(c_.contender)}) > milliseconds(0))
-        co_return;  // the server remembers the wish already
-    auto const path = s_.layout.wish(key, c_.contender);
+    if (s_.ours->ttl({kit::leased::kind::wanted, key, std::string(c_.contender)}) > milliseconds(0))
+        co_return;  // the server remembers this waiter already
+    auto const path = s_.layout.wanted(key, c_.contender);
     auto noted = co_await answer_of(s_.server->create(path, {}, ZOO_EPHEMERAL));
     for (int i = 0; i < tries_max && noted.code == ZNONODE; ++i) {
         // The server removes a container that stays empty.
-        s_.server->create(s_.layout.wishes(key), {}, ZOO_CONTAINER);
+        s_.server->create(s_.layout.all_wanted(key), {}, ZOO_CONTAINER);
         noted = co_await answer_of(s_.server->create(path, {}, ZOO_EPHEMERAL));
     }
 }

@@ -48,10 +48,7 @@ struct answer {
 /// A request in flight.
 class pending {
 public:
-    explicit pending(asio::any_io_executor e) : is_there_(std::move(e))
-    {
-        is_there_.expires_at(clock::time_point::max());
-    }
+    explicit pending(asio::any_io_executor const& e) : is_there_(e) { is_there_.expires_at(clock::time_point::max()); }
 
     void arrive(answer a);
 

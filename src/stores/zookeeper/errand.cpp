@@ -257,7 +257,7 @@ asio::awaitable<node_reply> errand::inspect()
 node_reply errand::withdraw()
 {
     for (auto const& key : c_.keys)
-        s_.server->remove(s_.layout.wish(key, c_.contender));
+        s_.server->remove(s_.layout.wanted(key, c_.contender));
     return {.vote = vote::granted};
 }
 

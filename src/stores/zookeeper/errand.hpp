@@ -111,11 +111,11 @@ private:
     std::size_t free_or_ours() const;
 
     asio::awaitable<node_reply> acquire();
-    asio::awaitable<node_reply> granted(std::vector<std::shared_ptr<pending>> wishes);
+    asio::awaitable<node_reply> granted(std::vector<std::shared_ptr<pending>> all_wanted);
     asio::awaitable<node_reply> denied(std::size_t refused);
     taken_key taken(std::size_t key) const;
     asio::awaitable<void> read_locks();
-    asio::awaitable<void> wish(std::string const& key);
+    asio::awaitable<void> note_wanted(std::string const& key);
     asio::awaitable<bool> look_at_counters();
     std::size_t note_counters(plan const&, std::uint64_t to) const;
     asio::awaitable<node_reply> raise();

@@ -33,11 +33,11 @@ std::string layout::holder(std::string_view key, std::string_view value) const
 
 std::string layout::turn(std::string_view key) const { return folder + "/turns/" + to_name(key); }
 
-std::string layout::wishes(std::string_view key) const { return folder + "/wanted/" + to_name(key); }
+std::string layout::all_wanted(std::string_view key) const { return folder + "/wanted/" + to_name(key); }
 
-std::string layout::wish(std::string_view key, std::string_view contender) const
+std::string layout::wanted(std::string_view key, std::string_view contender) const
 {
-    return wishes(key) + "/" + to_name(contender);
+    return all_wanted(key) + "/" + to_name(contender);
 }
 
 std::string layout::counter(std::string_view key) const { return folder + "/counters/" + to_name(key); }

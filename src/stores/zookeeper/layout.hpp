@@ -27,8 +27,8 @@ struct layout {
     std::string lock(std::string_view key) const;
     std::string holder(std::string_view key, std::string_view value) const;
     std::string turn(std::string_view key) const;
-    std::string wishes(std::string_view key) const;
-    std::string wish(std::string_view key, std::string_view contender) const;
+    std::string all_wanted(std::string_view key) const;
+    std::string wanted(std::string_view key, std::string_view contender) const;
     std::string counter(std::string_view key) const;
     std::string session(std::int64_t number) const;
     std::string id() const { return folder + "/id"; }

@@ -71,7 +71,7 @@ public:
             over.emplace_back(o, node_reply{.error = errc::connection_lost});
         for (auto& o : waiting_.take_all())
             over.emplace_back(std::move(o), node_reply{.untouched = true, .error = errc::node_closed});
-        let_go();
+        drop_references();
     }
 
     void abandon() override
@@ -80,11 +80,11 @@ public:
             link_->abandon();
         under_way_.clear();
         waiting_.take_all();
-        let_go();
+        drop_references();
     }
 
 private:
-    void let_go()
+    void drop_references()
     {
         link_.reset();
         scope_.server.reset();

@@ -12,8 +12,8 @@ namespace redlock::test {
 /// Makes 400 acquisitions while servers of @p w fail and recover. Locks are shared, renewed, detached and lost. At the
 /// end all servers answer again, and some of the locks are still held.
 /// @param rare the mode of every 23rd acquisition
-inline std::vector<std::unique_ptr<lock_world::outcome>> lock_in_bad_weather(lock_world& w, lock_manager& locks,
-                                                                             mode rare = mode::exclusive)
+inline std::vector<std::unique_ptr<lock_world::outcome>> acquire_during_faults(lock_world& w, lock_manager& locks,
+                                                                               mode rare = mode::exclusive)
 {
     std::vector<std::unique_ptr<lock_world::outcome>> all;
     error_code ignored;

@@ -15,7 +15,7 @@
 namespace redlock::test {
 
 /// An observer that writes a line for each event.
-class diary : public observer {
+class event_recorder : public observer {
 public:
     /// Returns the lines since the last call.
     std::vector<std::string> read() { return std::exchange(lines_, {}); }
