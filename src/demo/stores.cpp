@@ -53,7 +53,7 @@ std::shared_ptr<Server> add(std::vector<store_in_play>& all, progress& p, std::s
                             linked ? "server" : "client library", packages));
         return {};
     }
-    auto const server = std::make_shared<Server>();
+    auto server = std::make_shared<Server>();
     auto const kill = [server] { server->kill(); };
     auto const start = [server] { server->start(); };
     all.push_back({name, waiters, {server->url()}, {linked->make({})}, kill, start, server});

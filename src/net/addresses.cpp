@@ -44,7 +44,7 @@ std::string text(tcp::endpoint const& e) { return e.address().to_string(); }
 
 std::shared_ptr<name_lookup> name_lookup::start(std::string host, std::string port)
 {
-    auto const self = std::make_shared<name_lookup>();
+    auto self = std::make_shared<name_lookup>();
     no_signals const blocked;
     std::thread([self, host = std::move(host), port = std::move(port)] {
         error_code ec;

@@ -185,6 +185,7 @@ asio::execution_context& strand::query(asio::execution::context_t) const noexcep
 
 void strand::push(function* f) const { state_->push(f, false); }
 
+// A prepared function needs no memory. NOLINTNEXTLINE(bugprone-exception-escape)
 void strand::execute(prepared p) const noexcept { state_->push(std::exchange(p.f_, nullptr), true); }
 
 }  // namespace redlock::runtime

@@ -50,7 +50,7 @@ public:
     class prepared;
     template <class F>
     prepared prepare(F f) const;
-    void execute(prepared) const noexcept;
+    void execute(prepared) const noexcept;  // NOLINT(bugprone-exception-escape): it needs no memory
 
     // The requirements of an executor.
     template <class F>

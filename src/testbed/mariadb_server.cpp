@@ -82,7 +82,7 @@ constexpr auto first_users =
 
 std::string mariadb_program()
 {
-    if (auto const named = named_by("REDLOCK_MARIADB"); !named.empty())
+    if (auto named = named_by("REDLOCK_MARIADB"); !named.empty())
         return named;
     bool const there = files::exists("/usr/sbin/mariadbd")
                        && files::exists(tables + std::string("mysql_system_tables.sql"));

@@ -47,8 +47,8 @@ std::string plain_client::ask(std::vector<std::string> const& command)
 
 std::string plain_client::read_reply()
 {
-    auto const line = read_line();
-    auto const rest = line.substr(1);
+    auto line = read_line();
+    auto rest = line.substr(1);
     switch (line.at(0)) {
     case '$':
         if (rest == "-1")

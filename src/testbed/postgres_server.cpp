@@ -47,7 +47,7 @@ std::vector<std::string> as_nobody(std::vector<std::string> words)
 
 std::string postgres_programs()
 {
-    if (auto const named = named_by("REDLOCK_POSTGRESQL"); !named.empty())
+    if (auto named = named_by("REDLOCK_POSTGRESQL"); !named.empty())
         return named;
     std::pair<int, std::string> newest;
     std::error_code ec;

@@ -15,7 +15,7 @@ std::string make_program(std::string const& folder, std::vector<std::string> con
     std::ofstream file(folder + "/conf");
     for (auto const& line : settings)
         file << line << '\n';
-    auto const program = folder + "/sentinel";
+    auto program = folder + "/sentinel";
     std::ofstream(program) << "#!/bin/sh\nexec " << server_program() << ' ' << folder << "/conf \"$@\" --sentinel\n";
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
     return program;

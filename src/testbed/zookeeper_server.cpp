@@ -29,7 +29,7 @@ constexpr std::array jars{"zookeeper",     "zookeeper-jute", "slf4j-api",      "
 
 std::string zookeeper_class_path()
 {
-    if (auto const named = named_by("REDLOCK_ZOOKEEPER"); !named.empty())
+    if (auto named = named_by("REDLOCK_ZOOKEEPER"); !named.empty())
         return named;
     std::string path;
     for (std::string const jar : jars)

@@ -30,7 +30,7 @@ std::string in_capitals(std::string_view command)
 // The command for redis-cli.
 std::string by_hand(std::string_view command)
 {
-    auto const words = in_capitals(command);
+    auto words = in_capitals(command);
     if (command == "config|get")
         return words + " '*'";
     if (command == "pubsub|numsub")

@@ -147,7 +147,7 @@ asio::awaitable<void> try_all(lock_manager& ours, lock_manager& theirs, demands 
 
 asio::awaitable<probe_facts> probe(std::string url, redlock::config c, demands d)
 {
-    c.nodes.assign(1, std::move(url));
+    c.nodes.assign(1, url);
     c.fencing = d.used.fencing;
     // Other checks report these problems, so they must not stop the node from voting here.
     c.restart_guard = restart_guard::off;

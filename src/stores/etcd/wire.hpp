@@ -25,7 +25,7 @@ public:
     using socket = asio::basic_stream_socket<asio::ip::tcp, executor_type>;
     using tls_stream = asio::ssl::stream<socket&>;
 
-    explicit wire(executor_type e) : socket_(std::move(e)) {}
+    explicit wire(executor_type const& e) : socket_(e) {}
 
     executor_type get_executor() { return socket_.get_executor(); }
     socket& tcp() noexcept { return socket_; }

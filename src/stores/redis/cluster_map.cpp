@@ -109,9 +109,9 @@ void cluster_map::set_owner(std::uint16_t slot, net::place const& p)
 std::vector<net::place> cluster_map::owners() const
 {
     std::vector<net::place> all;
-    for (std::uint16_t i = 0; i < masters_.size(); ++i) {
-        if (std::ranges::find(owners_, i) != owners_.end())
-            all.push_back(masters_[i]);
+    for (std::uint16_t i = 0; auto const& m : masters_) {
+        if (std::ranges::find(owners_, i++) != owners_.end())
+            all.push_back(m);
     }
     return all;
 }
