@@ -542,7 +542,7 @@ BOOST_FIXTURE_TEST_CASE(open_telemetry_ends_each_started_span_once, traced)
 {
     auto const begun_before = locks->stats();
     auto const started_before = ended->started;
-    auto all = lock_in_bad_weather(w, *locks, mode::upgradeable);
+    auto all = acquire_during_faults(w, *locks, mode::upgradeable);
     auto const at_the_end = locks->stats();
     BOOST_TEST(at_the_end.held > 0u);
     all.clear();
