@@ -134,8 +134,8 @@ public:
     std::atomic<std::uint64_t> fence{0};  ///< the fencing token, once it is decided; 0: no fencing. Any thread
     /// The cleaner releases the keys at this time, if the lock ends earlier (`elect_options::at_least`).
     std::optional<clock::time_point> stays_until{};
-    bool hands_over = false;  ///< waiters of this process were to follow: the release ends the hand-overs, unless one
-                              ///< follows
+    /// Waiters of this process were to follow. The release ends the hand-overs, unless a waiter follows.
+    bool hands_over = false;
 
 private:
     std::vector<trace, detail::recycler<trace>> traces_;
