@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string_view>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
@@ -81,8 +82,15 @@ process::process(std::function<int()> const& work, process_options o) : options_
 void process::start(std::function<void()> const& run)
 {
     int ends[2] = {-1, -1};
-    if (options_.piped && ::pipe2(ends, O_CLOEXEC) != 0)
-        throw std::system_error(errno, std::generic_category(), "cannot make a pipe");
+    int input[2] = {-1, -1};
+    // The input is a socket, because a write to a pipe without a reader raises SIGPIPE.
+    if ((options_.piped && ::pipe2(ends, O_CLOEXEC) != 0)
+        || (options_.fed && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input) != 0)) {
+        std::system_error const failure(errno, std::generic_category(), "cannot make a pipe");
+        ::close(ends[0]);
+        ::close(ends[1]);
+        throw failure;
+    }
     auto const parent = ::getpid();
     pid_ = ::fork();
     if (pid_ == 0) {
@@ -99,17 +107,22 @@ void process::start(std::function<void()> const& run)
             ::dup2(ends[1], 1);
             ::close(ends[1]);
         }
+        if (input[0] >= 0)
+            ::dup2(input[0], 0);
         ::close(ends[0]);
+        ::close(input[1]);
         run();
     }
     if (pid_ < 0) {
         std::system_error const failure(errno, std::generic_category(), "cannot start a process");
-        ::close(ends[0]);
-        ::close(ends[1]);
+        for (int const end : {ends[0], ends[1], input[0], input[1]})
+            ::close(end);
         throw failure;
     }
     from_ = ends[0];
+    to_ = input[1];
     ::close(ends[1]);
+    ::close(input[0]);
     if (options_.stopped)
         check_exit(WUNTRACED);
 }
@@ -120,12 +133,14 @@ process::~process()
     wait();
     if (from_ >= 0)
         ::close(from_);
+    close_input();
 }
 
 process::process(process&& other) noexcept
     : options_(std::move(other.options_)),
       pid_(std::exchange(other.pid_, -1)),
       from_(std::exchange(other.from_, -1)),
+      to_(std::exchange(other.to_, -1)),
       ending_(other.ending_)
 {
 }
@@ -135,6 +150,7 @@ process& process::operator=(process&& other) noexcept
     std::swap(options_, other.options_);
     std::swap(pid_, other.pid_);
     std::swap(from_, other.from_);
+    std::swap(to_, other.to_);
     std::swap(ending_, other.ending_);
     return *this;
 }
@@ -178,6 +194,23 @@ std::string process::read(std::optional<char> last)
         else if (n >= 0 || !end_if_over())
             return text;
     }
+}
+
+bool process::write(std::string_view text)
+{
+    while (!text.empty()) {
+        auto const n = ::send(to_, text.data(), text.size(), MSG_NOSIGNAL);
+        if (n < 0 && errno != EINTR)
+            return false;
+        text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    }
+    return true;
+}
+
+void process::close_input()
+{
+    if (int const end = std::exchange(to_, -1); end >= 0)
+        ::close(end);
 }
 
 void process::check_exit(int options)

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct process_options {
     std::vector<std::string> environment{};  ///< "NAME=value", added to ours; only for programs
     std::string output{};                    ///< a file for its standard output and error
     bool piped = false;                      ///< read() returns its standard output
+    bool fed = false;                        ///< write() fills its standard input
     bool stopped = false;                    ///< it is stopped until resume()
     int when_alone = SIGKILL;                ///< signal when the thread that started it ends
     std::function<bool()> is_over{};         ///< asked if a signal interrupts a wait; true: end it by SIGTERM
@@ -55,6 +57,13 @@ public:
     /// If `piped`, reads its output up to @p last, which is left out, or to the end.
     std::string read(std::optional<char> last = {});
 
+    /// If `piped`: its standard output, to be waited for. read() with a last character leaves nothing in a buffer.
+    int output() const noexcept { return from_; }
+
+    /// If `fed`, writes to its standard input. @return false if it no longer reads it
+    bool write(std::string_view);
+    void close_input();
+
 private:
     void start(std::function<void()> const& run);
     void check_exit(int options);
@@ -63,6 +72,7 @@ private:
     process_options options_;
     pid_t pid_ = -1;
     int from_ = -1;
+    int to_ = -1;
     ending ending_{};
 };
 

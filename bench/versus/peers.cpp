@@ -1,0 +1,58 @@
+#include "versus/peers.hpp"
+
+#include "testbed/process.hpp"
+
+#include <algorithm>
+
+namespace redlock::bench {
+
+namespace {
+
+void probe(peer& p)
+{
+    auto words = p.command;
+    words.emplace_back("probe");
+    testbed::process worker(words, {.piped = true});
+    auto said = worker.read();
+    std::ranges::replace(said, '\n', ' ');
+    said.erase(said.find_last_not_of(' ') + 1);
+    if (worker.wait().code() == 0)
+        p.versions = said;
+    else
+        p.missing = said.empty() ? p.command.front() + " is not installed" : said;
+}
+
+}  // namespace
+
+std::vector<peer> find_peers(std::string const& folder)
+{
+    auto const program = [&](char const* name) { return std::vector{folder + "/" + name}; };
+    auto const node = [&](char const* script) { return std::vector<std::string>{"node", folder + "/" + script}; };
+    // Debian's Python: another one would not find Debian's packages.
+    auto const python = [&](char const* script) {
+        return std::vector<std::string>{"/usr/bin/python3", folder + "/" + script};
+    };
+    using enum lock_servers;
+    std::vector<peer> peers{
+        {"redlock", "redlock", redis_quorum, program("redlock_worker")},
+        {"redlock-fencing", "redlock with fencing", redis_quorum,
+         [&] {
+             auto words = program("redlock_worker");
+             words.emplace_back("--fencing");
+             return words;
+         }()},
+        {"node-redlock-5", "node-redlock 5", redis_quorum, node("node_redlock_5.mjs")},
+        {"node-redlock-4", "node-redlock 4", redis_quorum, node("node_redlock_4.mjs")},
+        {"redis-semaphore", "redis-semaphore", redis_quorum, node("redis_semaphore.mjs")},
+        {"ioredis", "ioredis, SET NX by hand", one_redis, node("ioredis_by_hand.mjs")},
+        {"redis-py", "redis-py Lock", one_redis, python("redis_py.py")},
+        {"boost-redis", "Boost.Redis, SET NX by hand", one_redis, program("boost_redis_worker")},
+        {"etcd", "etcd's own lock", etcd, python("etcd_lock.py")},
+        {"zookeeper", "ZooKeeper's recipe, kazoo", zookeeper, python("kazoo_lock.py")},
+        {"postgresql", "PostgreSQL's advisory lock", postgresql, python("postgresql_advisory.py")},
+    };
+    std::ranges::for_each(peers, probe);
+    return peers;
+}
+
+}  // namespace redlock::bench
