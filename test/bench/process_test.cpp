@@ -1,0 +1,28 @@
+#include "testbed/process.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(processes)
+
+using redlock::testbed::process;
+
+BOOST_AUTO_TEST_CASE(write_reaches_a_child_that_answers_line_by_line)
+{
+    process child({"sh", "-c", "while read -r line; do echo \"<$line>\"; done"}, {.piped = true, .fed = true});
+    BOOST_TEST(child.write("first\n"));
+    BOOST_TEST(child.read('\n') == "<first>");
+    BOOST_TEST(child.write("second\nthird\n"));
+    BOOST_TEST(child.read('\n') == "<second>");
+    BOOST_TEST(child.read('\n') == "<third>");
+    child.close_input();
+    BOOST_TEST(child.wait().code() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(write_to_a_child_that_has_ended_returns_false)
+{
+    process child({"true"}, {.fed = true});
+    child.wait();
+    BOOST_TEST(!child.write("nobody reads this\n"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
