@@ -12,11 +12,10 @@ enum class lock_servers { redis_quorum, one_redis, etcd, zookeeper, postgresql }
 
     A worker is called in one of three modes:
 
-    | call | what it does |
-    |---|---|
-    | `COMMAND probe` | prints the versions of its library in one line, and exits with 0. If something is missing, it
-   prints what, and exits with 1 | | `COMMAND speed URLS TTL_MS CLIENTS KEYS HOLD_MS` | repeats lock and unlock, see
-   below | | `COMMAND count URLS TTL_MS` | increments a counter under the lock, see below |
+    - `COMMAND probe` prints the versions of its library in one line, and exits with 0. If something is missing, it
+      prints what is missing, and exits with 1.
+    - `COMMAND speed URLS TTL_MS CLIENTS KEYS HOLD_MS` repeats lock and unlock.
+    - `COMMAND count URLS TTL_MS` increments a counter under the lock.
 
     URLS are separated by commas: `redis://127.0.0.1:6379`, `http://127.0.0.1:2379` (etcd), `127.0.0.1:2181`
    (ZooKeeper), or `postgresql://…`. A worker in mode `speed` or `count` reads and writes lines. It ends when its input
