@@ -13,22 +13,24 @@ enum class lock_servers { redis_quorum, one_redis, etcd, zookeeper, postgresql }
     A worker is called in one of three modes:
 
     - `COMMAND probe` prints the versions of its library in one line, and exits with 0. If something is missing, it
-      prints what is missing, and exits with 1.
-    - `COMMAND speed URLS TTL_MS CLIENTS KEYS HOLD_MS` repeats lock and unlock.
-    - `COMMAND count URLS TTL_MS` increments a counter under the lock.
+      prints that, and exits with 1.
+    - `COMMAND speed URLS TTL_MS CLIENTS KEYS HOLD_MS` repeats lock and unlock, see below.
+    - `COMMAND count URLS TTL_MS` increments a counter under the lock, see below.
 
     URLS are separated by commas: `redis://127.0.0.1:6379`, `http://127.0.0.1:2379` (etcd), `127.0.0.1:2181`
-   (ZooKeeper), or `postgresql://…`. A worker in mode `speed` or `count` reads and writes lines. It ends when its input
-   ends.
+    (ZooKeeper), or `postgresql://…`. A worker in mode `speed` or `count` reads and writes lines. It ends when its input
+    ends.
 
-    **speed**: KEYS is `one` if all clients want the lock `versus`, or `each` if the client i has the lock `versus:i`.
-    A client that does not get the lock waits as its library does. HOLD_MS is the time between lock and unlock.
+    **speed**: KEYS is `one` if all clients want the lock `versus`. It is `each` if each client has a lock of its own,
+    which no client of another process has. A client that does not get the lock waits as its library does. HOLD_MS is
+    the time between lock and unlock.
 
     - The worker writes `ready` when it is connected and each client has finished a cycle. With `one`, a single cycle is
       enough.
     - It reads `go MS`. For so many milliseconds, its clients repeat lock and unlock.
     - It writes one line of JSON: `{"seconds": 1.5, "us": [310, 295], "failures": {"message": 2}, "violations": 0}`.
-   `us` has the duration of each cycle in microseconds. `violations` counts locks that two clients had at once.
+      `us` has the duration of each cycle in microseconds. Cycles that end after the time is over are left out.
+      `violations` counts locks that two clients of this process had at once.
     - It waits for the next `go MS`.
 
     **count**: one client repeats these steps on the lock `versus`:
@@ -40,7 +42,8 @@ enum class lock_servers { redis_quorum, one_redis, etcd, zookeeper, postgresql }
       the worker writes `lost` and ends the work.
     - After complete work it writes `write N+1`, or `write N+1 TOKEN`, and reads `ok` or `refused`.
     - It releases the lock, even if it was lost. It writes `released`, or `failed MESSAGE`.
-    - After `stop`, it finishes its cycle, writes `bye` and exits. A worker that waits for the lock may exit at once.
+    - After `stop`, it finishes its cycle, writes `bye` and exits. A worker that waits for the lock waits at most two
+      seconds more. If it gets the lock, it releases it at once.
 */
 struct peer {
     std::string name;   ///< for the command line: "node-redlock-5"
