@@ -1,0 +1,67 @@
+#include "versus/count_worker.hpp"
+
+#include "testbed/server_process.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <unistd.h>
+#include <utility>
+
+namespace redlock::versus {
+
+namespace {
+
+// A shell redirects standard error, because process_options::output would redirect standard output, too.
+std::vector<std::string> with_log(std::vector<std::string> command, std::string const& log)
+{
+    std::vector<std::string> all{"sh", "-c", "log=$1; shift; exec \"$@\" 2>\"$log\"", "sh", log};
+    all.insert(all.end(), command.begin(), command.end());
+    return all;
+}
+
+}  // namespace
+
+count_worker::count_worker(std::vector<std::string> command, std::string log)
+    : log_(std::move(log)), process_(with_log(std::move(command), log_), {.piped = true, .fed = true})
+{
+}
+
+std::vector<std::string> count_worker::read_lines()
+{
+    std::array<char, 4096> some;
+    auto const n = ::read(process_.output(), some.data(), some.size());
+    if (n == 0 || (n < 0 && errno != EINTR))
+        ended_ = true;
+    begun_.append(some.data(), static_cast<std::size_t>(n > 0 ? n : 0));
+    std::vector<std::string> all;
+    for (auto end = begun_.find('\n'); end != begun_.npos; end = begun_.find('\n')) {
+        all.push_back(begun_.substr(0, end));
+        begun_.erase(0, end + 1);
+    }
+    return all;
+}
+
+// If the worker has ended, its output tells.
+void count_worker::write(std::string_view line) { process_.write(std::string(line) + '\n'); }
+
+void count_worker::kill()
+{
+    process_.signal(SIGKILL);
+    process_.wait();
+    ended_ = true;
+}
+
+std::string count_worker::last_words()
+{
+    constexpr std::size_t longest = 400;
+    auto said = testbed::text_of(log_);
+    while (said.ends_with('\n'))
+        said.pop_back();
+    if (said.size() > longest)
+        said = "…" + said.substr(said.size() - longest);
+    auto const ending = process_.ended();
+    return (ending ? ending->in_words() : "closed its output") + (said.empty() ? "" : ": " + said);
+}
+
+}  // namespace redlock::versus
