@@ -25,8 +25,10 @@ refuses a write with an old token.
 The names of the peers are arguments (default: all). --list shows them, and the faults.)";
 
 constexpr char notes[] =
-    R"(Exit status: 0: all trials were run. 1: a trial could not be run. 3: redlock with fencing lost an update or left a
-key behind. 64: wrong usage. 130: interrupted; no server and no worker is left running.)";
+    R"(Exit status:
+0: all trials were run. 1: a trial could not be run.
+3: redlock with fencing lost an update or left a key behind.
+64: wrong usage. 130: interrupted; no server and no worker is left running.)";
 
 template <class Named>
 std::vector<Named> with_names(std::vector<Named> all, std::vector<std::string> const& wanted, char const* kind)

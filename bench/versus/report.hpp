@@ -10,7 +10,7 @@
 
 namespace redlock::versus {
 
-/// What was run, with all results.
+/// All peers, faults and trials of a run.
 struct report {
     std::map<std::string, std::string> machine;
     std::vector<bench::peer> peers;  ///< also those that were left out
@@ -30,7 +30,7 @@ std::string to_list(std::vector<bench::peer> const&, std::vector<fault> const&);
 /// Everything, with definitions of the figures.
 std::string to_json(report const&);
 
-/// What a user of fencing tokens relies on: no lost update, and no key left behind.
+/// Whether no update was lost, and no key is left behind: the promise of locks with fencing tokens.
 bool keeps_promise(trial_result const&);
 
 }  // namespace redlock::versus

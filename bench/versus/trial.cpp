@@ -215,7 +215,7 @@ void trial::restart(std::size_t i)
 {
     auto& s = store_->server(i);
     s.kill();
-    // What the killed server leaves, such as shared memory or a port, may refuse the next one for a moment.
+    // For a moment, remains of the killed server may refuse the next one: shared memory, or its port.
     for (int attempt = 0; attempt < 10; ++attempt) {
         run_for(50ms);
         s.launch();

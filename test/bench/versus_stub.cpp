@@ -1,10 +1,11 @@
 // A worker for the tests of redlock_versus: a lock on one Redis server, as peers.hpp describes workers in mode `count`.
 //
 // usage: redlock_versus_stub careless|fenced|leaving|dying count URL TTL_MS
-//   careless  neither extends its lock nor asks whether it still has it
-//   fenced    the same with a fencing token
-//   leaving   the same without releases, and its keys have no TTL after the end
-//   dying     ends after ten cycles
+//
+// - careless: it neither extends its lock nor asks whether it still has it;
+// - fenced: the same with a fencing token;
+// - leaving: it leaves a key without a TTL at its end;
+// - dying: it ends with the tenth cycle.
 
 #include "testbed/plain_client.hpp"
 

@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(loss_watch_acquired_after_complete_work_is_no_loss)
     BOOST_TEST(!w.slowest().has_value());
 }
 
-BOOST_AUTO_TEST_CASE(all_faults_are_fifteen_with_different_names)
+BOOST_AUTO_TEST_CASE(faults_are_fifteen_with_different_names)
 {
     std::vector<std::string> names;
     std::ranges::transform(all_faults(), std::back_inserter(names), &redlock::versus::fault::name);
