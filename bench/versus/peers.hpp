@@ -39,7 +39,7 @@ enum class lock_servers { redis_quorum, one_redis, etcd, zookeeper, postgresql }
       failure it writes `denied MESSAGE`, and tries again after 50 ms.
     - It reads `value N MS`: the counter, and how long the work takes. It works for so long, and asks its library every
       10 ms whether it still has the lock, if the library can answer that. When the library says that the lock is lost,
-      the worker writes `lost` and ends the work.
+      the worker writes `lost` and ends the work. The last question comes at the end of the work, before `write`.
     - After complete work it writes `write N+1`, or `write N+1 TOKEN`, and reads `ok` or `refused`.
     - It releases the lock, even if it was lost. It writes `released`, or `failed MESSAGE`.
     - After `stop`, it finishes its cycle, writes `bye` and exits. A worker that waits for the lock waits at most two
