@@ -15,20 +15,17 @@ namespace redlock::versus {
 namespace {
 
 constexpr char about[] =
-    R"(Tries locks of this library and of others under faults, on real servers, which it starts itself.
-
-In each trial, three workers increment a counter under one lock with a TTL of one second, and a fault happens. The
-program keeps the counter. It reports lost updates, keys left behind, the time until the lock is acquired again, and
-the time until a holder knows that it lost its lock. Locks with fencing tokens send them with their writes; the counter
-refuses a write with an old token.
-
-The names of the peers are arguments (default: all). --list shows them, and the faults.)";
+    "Tries locks of this library and of others under faults, on real servers, which it starts itself. In each trial, "
+    "three workers increment a counter under one lock with a TTL of one second, and a fault happens.";
 
 constexpr char notes[] =
-    R"(Exit status:
-0: all trials were run. 1: a trial could not be run.
-3: redlock with fencing lost an update or left a key behind.
-64: wrong usage. 130: interrupted; no server and no worker is left running.)";
+    "The program keeps the counter. It reports lost updates, keys left behind, the time until the lock is acquired "
+    "again, and the time until a holder knows that it lost its lock. Locks with fencing tokens send them with their "
+    "writes; the counter refuses a write with an old token.\n\n"
+    "Exit status:\n"
+    "0: all trials were run. 1: a trial could not be run.\n"
+    "3: redlock with fencing lost an update or left a key behind.\n"
+    "64: wrong usage. 130: interrupted; no server and no worker is left running.";
 
 template <class Named>
 std::vector<Named> with_names(std::vector<Named> all, std::vector<std::string> const& wanted, char const* kind)
@@ -53,7 +50,7 @@ choice parse(std::vector<std::string> arguments)
     choice c;
     c.folder = testbed::named_by("REDLOCK_PEERS");
     cli::option_parser line("redlock_versus", about, notes);
-    line.add_option("NAME", c.peers)->take_all();
+    line.add_option("NAME", c.peers, "a peer, such as redlock; default: all")->take_all();
     line.add_list("--fault", "NAME", c.faults, "only these faults");
     line.add_number("--jobs", c.jobs, 1, 64, "trials at a time");
     line.add_text("--json", "FILE", c.json, "writes all figures and their definitions");

@@ -25,8 +25,8 @@ public:
     /// Deletes the key of the lock's holder on all servers, as an operator would.
     virtual void delete_lock() = 0;
 
-    /// The names of the keys of locks. Keys that a store keeps without any lock are not among them: redlock's life
-    /// markers, settings and fencing counters, and the persistent nodes of ZooKeeper.
+    /// The names of the keys of locks, tombstones of redlock included. Keys that a store keeps without any lock are not
+    /// among them: redlock's life markers, settings and fencing counters, and the persistent nodes of ZooKeeper.
     virtual std::vector<std::string> keys() const = 0;
 };
 

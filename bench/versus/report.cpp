@@ -27,11 +27,14 @@ constexpr std::pair<char const*, char const*> definitions[]{
     {"keys_left",
      "keys of locks that are still there a TTL and three seconds after all workers have ended; PostgreSQL: advisory "
      "locks; ZooKeeper: ephemeral nodes; redlock's life markers, settings and fencing counters are not keys of locks"},
+    {"tombstones",
+     "keys of redlock that refuse late requests of an owner, and nobody else's; they expire after ten minutes"},
     {"crashed_workers", "workers that ended without being asked to"},
     {"killed_workers", "workers that did not end within five seconds after they were asked to"},
     {"recovered", "after the fault, each living worker acquired the lock within ten seconds"},
     {"recovery_ms", "the longest time without an acquisition by any worker after the fault began; the time for which a "
                     "holder works is part of it"},
+    {"notices", "how often a worker said that it lost its lock, rightly or not"},
     {"notice_ms",
      "the longest time from the moment at which another worker acquired the lock until the worker that lost it said "
      "so; the time for which a fault stops this worker is part of it; negative: it said so before another acquisition"},
@@ -95,6 +98,9 @@ std::string remarks(report const& r)
 {
     std::string text;
     for (auto const& t : r.trials) {
+        if (t.tombstones > 0)
+            text += fmt::format("  {}, {}: {}, which expire after ten minutes\n", t.peer, t.fault,
+                                bench::counted(t.tombstones, "tombstone"));
         for (auto const& what : t.remarks)
             text += fmt::format("  {}, {}: {}\n", t.peer, t.fault, what);
         if (!t.failure.empty())

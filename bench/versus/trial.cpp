@@ -148,10 +148,12 @@ void trial::stop_workers()
 // Sessions and leases of ended workers end later than a TTL: the least TTL of an etcd lease is two seconds.
 void trial::count_keys()
 {
+    auto const is_tombstone = [](std::string const& key) { return key.find(":=gone") != key.npos; };
     auto const end = clock::now() + ttl_ + 3s;
     auto left = store_->keys();
-    for (; !left.empty() && clock::now() < end; left = store_->keys())
+    for (; !std::ranges::all_of(left, is_tombstone) && clock::now() < end; left = store_->keys())
         run_for(100ms);
+    result_.tombstones = std::erase_if(left, is_tombstone);
     result_.keys_left = left.size();
     for (auto const& key : left)
         result_.remarks.push_back("left behind: " + key);
@@ -287,6 +289,7 @@ void trial::hear(worker_id w, std::string_view line)
         on_write(w, rest);
     } else if (word == "lost") {
         losses_.noticed(w, clock::now());
+        ++result_.notices;
         sender.now = step::releasing;
     } else if (word == "released" || word == "failed") {
         sender.now = step::outside;

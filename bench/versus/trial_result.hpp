@@ -16,10 +16,12 @@ struct trial_result {
     std::uint64_t refused_writes = 0;
     std::uint64_t held_twice = 0;
     std::uint64_t keys_left = 0;
+    std::uint64_t tombstones = 0;
     std::uint64_t crashed_workers = 0;
     std::uint64_t killed_workers = 0;
     bool recovered = false;
     double recovery_ms = 0;
+    std::uint64_t notices = 0;
     std::optional<double> notice_ms{};
     bool never_noticed = false;
     std::vector<std::string> remarks{};
