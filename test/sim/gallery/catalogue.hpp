@@ -22,6 +22,8 @@ struct exhibit {
     std::string_view name;
     std::size_t servers = 1;
     bool fencing = false;
+    /// A history with these words shows the flaw of this algorithm, not of all. Empty: any history does.
+    std::string_view flaw{};
     promise excludes = promise::none;
     maker* make_server = plain_redis;
     std::unique_ptr<algorithm> (*make)(computer&);

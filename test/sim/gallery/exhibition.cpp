@@ -46,23 +46,29 @@ profile conditions_of(std::string_view name)
 struct story {
     std::string where{};
     std::vector<std::string> lines{};
+    bool shows_flaw = false;
     bool clocks_were_wrong = false;
     bool somebody_stood_still = false;
 
     bool tells_more_than(story const& other) const
     {
         auto const order = [](story const& s) {
-            return std::tuple(s.lines.empty(), s.clocks_were_wrong, s.somebody_stood_still, s.lines.size());
+            return std::tuple(s.lines.empty(), !s.shows_flaw, s.clocks_were_wrong, s.somebody_stood_still,
+                              s.lines.size());
         };
         return order(*this) < order(other);
     }
 };
 
-story tell(profile const& p, std::uint64_t seed, std::vector<std::string> lines)
+story tell(exhibit const& e, profile const& p, std::uint64_t seed, std::vector<std::string> lines)
 {
-    bool const stood_still =
-        std::ranges::any_of(lines, [](auto& line) { return line.find(" stands still for ") != line.npos; });
-    return {fmt::format("{}, seed {}", p.name, seed), std::move(lines), !p.exclusive, stood_still};
+    auto const where = fmt::format("{}, seed {}", p.name, seed);
+    auto const say = [&](std::string_view words) {
+        return std::ranges::any_of(lines, [&](auto& line) { return line.find(words) != line.npos; });
+    };
+    bool const shows_flaw = say(e.flaw) || where.find(e.flaw) != where.npos;
+    bool const stood_still = say(" stands still for ");
+    return {where, std::move(lines), shows_flaw, !p.exclusive, stood_still};
 }
 
 /// The results of one algorithm in all worlds.
@@ -74,6 +80,7 @@ struct record {
     std::size_t deadlocked = 0, left_keys = 0;
     std::size_t first_broken = 0;                                   ///< the first world that broke it; 0: none
     std::vector<story> stories = std::vector<story>(kinds.size());  ///< by kind
+    story deadlock{};
     std::string violation{};
     double rate = 0, rate_with_one_stopped = 0, least_share = 0;
 
@@ -99,8 +106,14 @@ void note(record& r, std::size_t kind, profile const& p, std::uint64_t seed, ver
         r.violation = v.violation;
     bool const excusable = r.what.excludes == promise::unless_paused && (!p.exclusive || !v.broken_unpaused);
     r.broken_against_promise += v.broken && !excusable;
+    if (v.deadlocked) {
+        auto s = tell(r.what, p, seed, std::move(v.deadlock_history));
+        s.shows_flaw = s.lines.size() > 2;  // it also says what happened to the client
+        if (s.tells_more_than(r.deadlock))
+            r.deadlock = std::move(s);
+    }
     if (v.broken) {
-        auto s = tell(p, seed, std::move(v.history));
+        auto s = tell(r.what, p, seed, std::move(v.history));
         if (s.tells_more_than(r.stories[kind]))
             r.stories[kind] = std::move(s);
     }
@@ -182,13 +195,15 @@ void print_stories(std::span<record const> all, bool of_each_kind)
 {
     for (auto const& r : all) {
         fmt::print("\n{}: two at once in {} of {} worlds\n", r.what.name, r.broken_in_all(), r.worlds);
-        if (r.broken_in_all() == 0)
-            continue;
-        if (!of_each_kind)
+        if (!of_each_kind && r.broken_in_all() > 0)
             print(*std::ranges::min_element(r.stories, [](auto& a, auto& b) { return a.tells_more_than(b); }));
         for (auto const& s : r.stories) {
             if (of_each_kind && !s.lines.empty())
                 print(s);
+        }
+        if (r.deadlocked > 0) {
+            fmt::print("{}: deadlock in {} of {} worlds\n", r.what.name, r.deadlocked, r.worlds);
+            print(r.deadlock);
         }
     }
 }

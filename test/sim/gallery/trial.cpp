@@ -22,6 +22,51 @@ namespace {
 constexpr auto quiet_time = 10s;
 constexpr auto time_to_expire = 12s;  // after all clients have died; longer than a clock is ever set back
 
+constexpr std::size_t time_width = 13;  // of a line of a history
+
+std::vector<std::string> lines_of(std::string const& trace)
+{
+    std::vector<std::string> all;
+    std::istringstream stream(trace);
+    for (std::string line; std::getline(stream, line);)
+        all.push_back(std::move(line));
+    return all;
+}
+
+std::string replaced(std::string line, std::string_view what, std::string_view with)
+{
+    for (auto at = line.find(what); at != line.npos; at = line.find(what, at + with.size()))
+        line.replace(at, what.size(), with);
+    return line;
+}
+
+/// Extracts from the history of a deadlock the last grant, and what happened to the client that got it.
+std::vector<std::string> last_grant(std::string const& trace)
+{
+    constexpr std::string_view before_client = " carries out for ";
+    auto const all = lines_of(trace);
+    std::vector<std::string> lines;
+    auto granted = all.size();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i].find(before_client) != all[i].npos && (all[i].ends_with("→ 1") || all[i].ends_with("→ OK")))
+            granted = i;
+    }
+    if (granted == all.size())
+        return lines;
+    auto const at = all[granted].find(before_client) + before_client.size();
+    auto const client = all[granted].substr(at, all[granted].find(": ", at) - at);
+    auto const process = client.substr(0, client.find('/'));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto const text = std::string_view(all[i]).substr(time_width);
+        bool const fails = text.ends_with(" tries") || text.ends_with("→ 0");
+        bool const of_client = i >= granted && all[i].find(client) != all[i].npos && !fails;
+        if (of_client || text == process + " ends")  // a request of a dead client may still arrive
+            lines.push_back(replaced(replaced(all[i], client, "A"), process, "A's process"));
+    }
+    lines.push_back("             … and no client gets the lock any more");
+    return lines;
+}
+
 /// Extracts from a history what concerns two visits, each since the attempt by which it got the lock. It keeps what the
 /// visitors did, and what happened to their processes and the servers. It also keeps the commands of other clients that
 /// deleted or overwrote a key without comparing its owner.
@@ -31,10 +76,8 @@ public:
 
     std::vector<std::string> from(std::string const& trace)
     {
-        std::vector<std::string> all, lines;
-        std::istringstream stream(trace);
-        for (std::string line; std::getline(stream, line);)
-            all.push_back(std::move(line));
+        auto const all = lines_of(trace);
+        std::vector<std::string> lines;
         auto const of_there = last_attempt(all, there_), of_between = last_attempt(all, between_);
         for (auto i = std::min(of_there, of_between); i < all.size(); ++i) {
             bool const of_one = (i >= of_there && concerns(all[i], there_))
@@ -49,8 +92,6 @@ public:
     }
 
 private:
-    static constexpr std::size_t time_width = 13;
-
     static std::size_t last_attempt(std::vector<std::string> const& all, visit const& v)
     {
         auto const last = [&](std::string const& what, std::size_t before) {
@@ -83,17 +124,12 @@ private:
 
     std::string in_words(std::string line) const
     {
-        auto const replace = [&line](std::string_view what, std::string_view with) {
-            for (auto at = line.find(what); at != line.npos; at = line.find(what, at + with.size()))
-                line.replace(at, what.size(), with);
-        };
-        replace(there_.who, "A");
-        replace(between_.who, "B");
+        line = replaced(replaced(std::move(line), there_.who, "A"), between_.who, "B");
         if (auto const other = line.find(" for p"); other != line.npos)
             line.replace(other, line.find(':') - other, " for another");
-        replace(there_.process, there_.process == between_.process ? "the process of A and B" : "A's process");
-        replace(between_.process, "B's process");
-        return line;
+        line = replaced(std::move(line), there_.process,
+                        there_.process == between_.process ? "the process of A and B" : "A's process");
+        return replaced(std::move(line), between_.process, "B's process");
     }
 
     visit const& there_;
@@ -129,6 +165,8 @@ public:
         auto const before = visits();
         world_.run_until(world_.now + quiet_time / 2);
         result_.deadlocked = visits() == before;
+        if (result_.deadlocked)
+            result_.deadlock_history = last_grant(world_.result.trace);
 
         for (auto& p : world_.processes)
             p.reset();

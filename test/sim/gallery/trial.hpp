@@ -19,7 +19,8 @@ struct verdict {
     std::size_t visits = 0;              ///< while there were faults
     double least_share = 0;              ///< the fewest visits of a visitor, divided by the average
     std::vector<std::string> history{};  ///< how it was broken first
-    std::string violation{};             ///< a broken promise of the library, other than exclusion
+    std::vector<std::string> deadlock_history{};
+    std::string violation{};  ///< a broken promise of the library, other than exclusion
 };
 
 /// The conditions of a trial.
