@@ -13,16 +13,16 @@ enum class lock_servers { redis_quorum, one_redis, etcd, zookeeper, postgresql }
     A worker is called in one of three modes:
 
     - `COMMAND probe` prints the versions of its library in one line, and exits with 0. If something is missing, it
-      prints that, and exits with 1.
-    - `COMMAND speed URLS TTL_MS CLIENTS KEYS HOLD_MS` repeats lock and unlock, see below.
-    - `COMMAND count URLS TTL_MS` increments a counter under the lock, see below.
+      prints what is missing, and exits with 1.
+    - `COMMAND speed URLS TTL_MS CLIENTS KEYS HOLD_MS` repeats lock and unlock.
+    - `COMMAND count URLS TTL_MS` increments a counter under the lock.
 
     URLS are separated by commas: `redis://127.0.0.1:6379`, `http://127.0.0.1:2379` (etcd), `127.0.0.1:2181`
     (ZooKeeper), or `postgresql://…`. A worker in mode `speed` or `count` reads and writes lines. It ends when its input
-    ends.
+    ends. If it cannot go on, it exits with 1, and the last line of its standard error says why.
 
-    **speed**: KEYS is `one` if all clients want the lock `versus`. It is `each` if each client has a lock of its own,
-    which no client of another process has. A client that does not get the lock waits as its library does. HOLD_MS is
+    **speed**: KEYS is `one` if all clients want the lock `versus`. With `each:FIRST` the client i has the lock
+    `versus:(FIRST+i)`; `each` is `each:0`. A client that does not get the lock waits as its library does. HOLD_MS is
     the time between lock and unlock.
 
     - The worker writes `ready` when it is connected and each client has finished a cycle. With `one`, a single cycle is
@@ -41,7 +41,8 @@ enum class lock_servers { redis_quorum, one_redis, etcd, zookeeper, postgresql }
       10 ms whether it still has the lock, if the library can answer that. When the library says that the lock is lost,
       the worker writes `lost` and ends the work. The last question comes at the end of the work, before `write`.
     - After complete work it writes `write N+1`, or `write N+1 TOKEN`, and reads `ok` or `refused`.
-    - It releases the lock, even if it was lost. It writes `released`, or `failed MESSAGE`.
+    - It releases the lock, even if it was lost. It writes `released`, or `failed MESSAGE`. Then it waits for 50 ms, so
+      that others get a lock that has no queue.
     - After `stop`, it finishes its cycle, writes `bye` and exits. A worker that waits for the lock waits at most two
       seconds more. If it gets the lock, it releases it at once.
 */

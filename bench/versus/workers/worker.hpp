@@ -46,7 +46,7 @@ struct call {
     std::vector<std::string> urls;
     milliseconds ttl{};
     std::size_t clients = 1;
-    bool one_key = true;
+    std::optional<std::size_t> first_key{};  ///< nothing: all clients want one lock
     milliseconds hold{};
 };
 
@@ -84,14 +84,15 @@ inline std::size_t number(std::string const& text)
 /// @throws std::invalid_argument
 inline call read_call(std::vector<std::string> const& words)
 {
-    bool const speed = words.size() == 6 && words[0] == "speed" && (words[4] == "one" || words[4] == "each");
+    bool const speed = words.size() == 6 && words[0] == "speed" && (words[4] == "one" || words[4].starts_with("each"));
     if (!speed && !(words.size() == 3 && words[0] == "count"))
         throw std::invalid_argument(
-            "usage: WORKER probe | count URLS TTL_MS | speed URLS TTL_MS CLIENTS one|each HOLD_MS");
+            "usage: WORKER probe | count URLS TTL_MS | speed URLS TTL_MS CLIENTS one|each[:FIRST] HOLD_MS");
     call c{.speed = speed, .urls = split(words[1], ','), .ttl = milliseconds(number(words[2]))};
     if (speed) {
         c.clients = number(words[3]);
-        c.one_key = words[4] == "one";
+        if (words[4] != "one")
+            c.first_key = words[4] == "each" ? 0 : number(words[4].substr(std::string_view("each:").size()));
         c.hold = milliseconds(number(words[5]));
     }
     return c;
@@ -184,7 +185,7 @@ public:
         try {
             std::rethrow_exception(failure_);
         } catch (std::exception const& e) {
-            say(in_one_line(e));
+            std::fprintf(stderr, "%s\n", in_one_line(e).c_str());
         }
         return 1;
     }
@@ -229,12 +230,11 @@ private:
                 co_await lock.release();
                 if (acquired_)
                     say("released");
-                continue;
             } catch (std::exception const& e) {
-                if (!input_.stopped() || acquired_)
+                if (acquired_ || !input_.stopped())
                     say((acquired_ ? "failed " : "denied ") + in_one_line(e));
             }
-            if (!acquired_ && !input_.stopped())
+            if (!input_.stopped())
                 co_await sleep_until(steady::now() + milliseconds(50));
         }
     }
@@ -267,7 +267,7 @@ private:
     asio::awaitable<void> speed()
     {
         inside_.resize(call_.clients);
-        for (std::size_t i = 0; i < (call_.one_key ? 1 : call_.clients); ++i)
+        for (std::size_t i = 0; i < (call_.first_key ? call_.clients : 1); ++i)
             co_await cycle(i);
         say("ready");
         while (auto const words = co_await input_.next()) {
@@ -307,10 +307,10 @@ private:
     asio::awaitable<void> cycle(std::size_t client)
     {
         std::string name = "versus";
-        if (!call_.one_key)
-            name += ':' + process_ + ':' + std::to_string(client);
+        if (call_.first_key)
+            name += ':' + std::to_string(*call_.first_key + client);
         auto lock = co_await peer_.acquire(name);
-        auto& inside = inside_[call_.one_key ? 0 : client];
+        auto& inside = inside_[call_.first_key ? client : 0];
         if (++inside > 1)
             ++result_.violations;
         if (call_.hold > milliseconds(0))
@@ -348,7 +348,6 @@ private:
     Peer peer_{context_, call_};
     asio::cancellation_signal stop_;
     asio::steady_timer done_{context_, steady::time_point::max()};
-    std::string const process_ = std::to_string(::getpid());
     std::vector<int> inside_;  ///< by key: its holders
     result result_;
     std::size_t running_ = 0;
@@ -364,7 +363,7 @@ try {
         return say(versions), 0;
     return worker<Peer>(read_call(words)).run();
 } catch (std::exception const& e) {
-    say(in_one_line(e));
+    std::fprintf(stderr, "%s\n", in_one_line(e).c_str());
     return 1;
 }
 

@@ -9,7 +9,8 @@ const say = (line) => process.stdout.write(line + "\n");
 const inOneLine = (error) => String(error?.message ?? error).replace(/\s+/g, " ");
 
 function fail(message) {
-    say(message);
+    if (process.argv[2] === "probe") say(message);
+    else console.error(message);
     process.exit(1);
 }
 
@@ -76,7 +77,8 @@ class Input {
 
 // Repeats lock and unlock. A cycle that ends after the time is over does not count: its client only waited for others.
 async function speed(peer, input, clients, keys, hold) {
-    const names = Array.from({ length: clients }, (_, i) => (keys === "one" ? "versus" : `versus:${process.pid}:${i}`));
+    const first = Number(keys.split(":")[1] ?? 0);
+    const names = Array.from({ length: clients }, (_, i) => (keys === "one" ? "versus" : `versus:${first + i}`));
     const inside = new Map();
     let result;
 
@@ -147,8 +149,8 @@ async function count(peer, input, leave) {
             if (acquired) say("released");
         } catch (error) {
             say(`${acquired ? "failed" : "denied"} ${inOneLine(error)}`);
-            if (!acquired) await sleep(50);
         }
+        if (!input.stopped) await sleep(50);
     }
 }
 
@@ -166,7 +168,7 @@ async function run(libraries, open) {
     const modules = await load(libraries);
     if (mode === "probe") return say([...libraries.map(version), `node ${process.versions.node}`].join(", "));
     if (!(mode === "count" && ttl) && !(mode === "speed" && hold))
-        fail("usage: WORKER probe | count URLS TTL_MS | speed URLS TTL_MS CLIENTS one|each HOLD_MS");
+        fail("usage: WORKER probe | count URLS TTL_MS | speed URLS TTL_MS CLIENTS one|each[:FIRST] HOLD_MS");
 
     process.stdout.on("error", () => process.exit(0)); // nobody reads it any more
     const leave = () => {
