@@ -1,4 +1,7 @@
-#include "cli/early_exit.hpp"
+#include "interrupt.hpp"
+#include "testbed/process.hpp"
+#include "testbed/server_process.hpp"
+#include "testbed/wait_until.hpp"
 #include "versus/choice.hpp"
 #include "versus/counter.hpp"
 #include "versus/faults.hpp"
@@ -11,8 +14,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -43,6 +50,16 @@ std::string message_of(auto const& call)
     } catch (std::exception const& e) {
         return e.what();
     }
+}
+
+// The programs that were started with @p setting in their environment.
+std::size_t programs_with(std::string const& setting)
+{
+    std::size_t count = 0;
+    std::error_code ec;
+    for (auto const& one : std::filesystem::directory_iterator("/proc", ec))
+        count += redlock::testbed::text_of((one.path() / "environ").string()).find(setting) != std::string::npos;
+    return count;
 }
 
 bool says(std::string const& text, std::string_view what) { return text.find(what) != text.npos; }
@@ -216,6 +233,33 @@ BOOST_AUTO_TEST_CASE(run_trials_reports_keys_and_workers_that_end_too_early)
     BOOST_TEST(says(verdict(results[0]), "1 key"));
     BOOST_TEST(says(results[1].failure, "the tenth cycle was the last"), results[1].failure);
     BOOST_TEST(says(results[2].failure, "ended with status 127"), results[2].failure);
+}
+
+BOOST_AUTO_TEST_CASE(run_trials_after_a_signal_leaves_no_program_and_no_file)
+{
+    redlock::testbed::temporary_folder const folder;
+    auto const careless = stub_peer("careless");
+    auto const& stopped = named("server-stopped");
+    redlock::testbed::process run(
+        [&] {
+            ::setenv("TMPDIR", folder.path.c_str(), 1);
+            redlock::bench::note_interrupts();
+            try {
+                run_trials({{&careless, &stopped}, {&careless, &stopped}}, {.jobs = 2});
+                return 0;
+            } catch (redlock::bench::interrupted const&) {
+                return 130;
+            }
+        },
+        {.name = "the run"});
+    constexpr std::size_t programs = 2 * 3;  // the workers: redis-server overwrites its environment
+    redlock::testbed::wait_until([&] { return programs_with(folder.path) >= programs; }, "the trials do not begin");
+
+    run.signal(SIGTERM);
+
+    BOOST_TEST(run.wait().code() == 130);
+    BOOST_TEST(std::filesystem::is_empty(folder.path));
+    BOOST_TEST(programs_with(folder.path) == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
