@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
-#include <ranges>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -205,7 +204,7 @@ private:
     void count_visits()
     {
         result_.visits = visits();
-        auto const least = std::ranges::min(std::views::values(premises_.visits));
+        auto const least = std::ranges::min_element(premises_.visits, {}, [](auto& v) { return v.second; })->second;
         if (result_.visits > 0)
             result_.least_share = static_cast<double>(least * premises_.visits.size())
                                   / static_cast<double>(result_.visits);
