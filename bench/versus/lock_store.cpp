@@ -12,6 +12,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace redlock::versus {
 
@@ -181,12 +182,36 @@ std::unique_ptr<lock_store> start_store(bench::lock_servers kind)
     throw std::logic_error("there are no such servers");
 }
 
+std::pair<std::string, std::string> server_version(bench::lock_servers kind)
+{
+    auto const of = [](std::string name, std::vector<std::string> words) {
+        auto const said = lines_of(testbed::answer_of(std::move(words)));
+        return std::pair(std::move(name), said.empty() ? "unknown" : said.front());
+    };
+    switch (kind) {
+    case bench::lock_servers::redis_quorum:
+    case bench::lock_servers::one_redis:
+        return of("Redis server", {testbed::server_program(), "--version"});
+    case bench::lock_servers::etcd:
+        return of("etcd server", {testbed::etcd_program(), "--version"});
+    case bench::lock_servers::zookeeper:
+        return of("ZooKeeper server",
+                  {"java", "-cp", testbed::zookeeper_class_path(), "org.apache.zookeeper.version.VersionInfoMain"});
+    case bench::lock_servers::postgresql:
+        return of("PostgreSQL server", {testbed::postgres_programs() + "/postgres", "--version"});
+    }
+    throw std::logic_error("there are no such servers");
+}
+
 std::string missing_servers(bench::lock_servers kind)
 {
     switch (kind) {
     case bench::lock_servers::redis_quorum:
     case bench::lock_servers::one_redis:
-        return {};  // the first trial names a program that cannot be started
+        return testbed::answer_of({testbed::server_program(), "--version"}).starts_with("error: ")
+                   ? testbed::server_program()
+                         + " is not installed (Debian's package redis-server); $REDLOCK_SERVER may name another program"
+                   : "";
     case bench::lock_servers::etcd:
         return testbed::etcd_program().empty() || testbed::etcdctl_program().empty()
                    ? "etcd or etcdctl is not installed (Debian's packages etcd-server and etcd-client)"

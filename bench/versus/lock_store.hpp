@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace redlock::versus {
@@ -32,6 +33,9 @@ public:
 
 /// Starts fresh servers. @throws std::runtime_error with the log of a server that does not start
 std::unique_ptr<lock_store> start_store(bench::lock_servers);
+
+/// The name of the server, and its version.
+std::pair<std::string, std::string> server_version(bench::lock_servers);
 
 /// Why there are no such servers on this machine; empty: there are.
 std::string missing_servers(bench::lock_servers);

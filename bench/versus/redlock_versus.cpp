@@ -47,8 +47,10 @@ report prepare(choice const& c)
     for (auto& p : r.peers) {
         if (p.missing.empty())
             p.missing = missing_servers(p.servers);
+        if (p.missing.empty())
+            r.machine.insert(server_version(p.servers));
     }
-    r.machine = bench::describe_machine();
+    r.machine.merge(bench::describe_machine());
     return r;
 }
 

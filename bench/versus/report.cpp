@@ -21,7 +21,9 @@ using rows = std::vector<std::vector<std::string>>;
 
 constexpr std::pair<char const*, char const*> definitions[]{
     {"confirmed_writes", "writes that the counter took; each adds 1 to the value that its worker has read"},
-    {"lost_updates", "confirmed writes minus the counter at the end"},
+    {"lost_updates", "confirmed writes minus the counter at the end; a late write takes back many updates, or just one "
+                     "if another worker "
+                     "has read the counter before and writes after it"},
     {"refused_writes", "writes with a fencing token smaller than the greatest token that the counter has seen"},
     {"held_twice", "acquisitions while another worker was at work, or its write on the way"},
     {"keys_left",
@@ -32,26 +34,28 @@ constexpr std::pair<char const*, char const*> definitions[]{
     {"crashed_workers", "workers that ended without being asked to"},
     {"killed_workers", "workers that did not end within five seconds after they were asked to"},
     {"recovered", "after the fault, each living worker acquired the lock within ten seconds"},
-    {"recovery_ms", "the longest time without an acquisition by any worker after the fault began; the time for which a "
+    {"recovery_us", "the longest time without an acquisition by any worker after the fault began; the time for which a "
                     "holder works is part of it"},
     {"notices", "how often a worker said that it lost its lock, rightly or not"},
-    {"notice_ms",
+    {"notice_us",
      "the longest time from the moment at which another worker acquired the lock until the worker that lost it said "
      "so; the time for which a fault stops this worker is part of it; negative: it said so before another acquisition"},
     {"never_noticed", "a worker completed its work although another worker had acquired the lock"},
 };
 
-std::string duration(double ms) { return bench::duration(ms * 1000); }
-
-std::string recovery(trial_result const& r) { return (r.recovered ? "" : "> ") + duration(r.recovery_ms); }
+std::string recovery(trial_result const& r)
+{
+    return (r.recovered ? "" : "> ") + bench::duration(static_cast<double>(r.recovery_us));
+}
 
 std::string notice(trial_result const& r)
 {
     if (r.never_noticed)
         return "never";
-    if (!r.notice_ms)
+    if (!r.notice_us)
         return "-";
-    return *r.notice_ms < 0 ? "-" + duration(-*r.notice_ms) : duration(*r.notice_ms);
+    auto const us = static_cast<double>(*r.notice_us);
+    return us < 0 ? "-" + bench::duration(-us) : bench::duration(us);
 }
 
 // The parts of a name stand in lines of their own, so that columns stay narrow.
@@ -92,6 +96,16 @@ std::string table(report const& r, std::function<std::string(trial_result const&
         }
     }
     return bench::columns(all, "l" + std::string(peers.size(), 'r'));
+}
+
+std::string versions(report const& r)
+{
+    rows all;
+    for (auto const& [name, what] : r.machine)
+        all.push_back({name, what});
+    for (auto const& p : tried(r))
+        all.push_back({p.name, p.versions});
+    return "\nVersions\n" + bench::columns(all, "ll");
 }
 
 std::string remarks(report const& r)
@@ -143,7 +157,7 @@ std::string to_table(report const& r)
     return "Verdicts (lost: updates; refused: writes that fencing kept out; key: left behind)\n" + table(r, verdict)
            + "\nRecovery: the longest time without an acquisition after the fault began\n" + table(r, recovery)
            + "\nNotice: from the acquisition by another worker until the holder knows its loss (negative: before it)\n"
-           + table(r, notice) + remarks(r);
+           + table(r, notice) + remarks(r) + versions(r);
 }
 
 std::string to_list(std::vector<bench::peer> const& peers, std::vector<fault> const& faults)

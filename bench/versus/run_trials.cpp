@@ -97,7 +97,7 @@ public:
                 serve();
                 bench::throw_if_interrupted();
             }
-        } catch (bench::interrupted const&) {
+        } catch (...) {
             for (auto& j : jobs_)
                 j->stop();
             throw;

@@ -39,7 +39,10 @@ std::optional<std::uint64_t> number(std::string_view text)
     return ec == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-double in_ms(std::chrono::steady_clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
+std::int64_t in_us(std::chrono::steady_clock::duration d)
+{
+    return std::chrono::duration_cast<std::chrono::microseconds>(d).count();
+}
 
 bool answers(testbed::server_process const& s)
 {
@@ -91,7 +94,7 @@ trial_result trial::run(fault const& f)
     begin();
     f.happen(*this);
     result_.recovered = wait_for_all(patience);
-    result_.recovery_ms = in_ms(result_.recovered ? longest_gap_ : gap());
+    result_.recovery_us = in_us(result_.recovered ? longest_gap_ : gap());
     stop_workers();
     result_.confirmed_writes = counter_.confirmed();
     result_.lost_updates = counter_.lost_updates();
@@ -99,7 +102,7 @@ trial_result trial::run(fault const& f)
     result_.held_twice = losses_.held_twice();
     result_.never_noticed = losses_.never_noticed();
     if (auto const slowest = losses_.slowest())
-        result_.notice_ms = in_ms(*slowest);
+        result_.notice_us = in_us(*slowest);
     count_keys();
     return result_;
 }

@@ -8,7 +8,7 @@ namespace redlock::versus {
 // The fields of the file, in the order of the file.
 BOOST_DESCRIBE_STRUCT(trial_result, (),
                       (peer, fault, confirmed_writes, lost_updates, refused_writes, held_twice, keys_left, tombstones,
-                       crashed_workers, killed_workers, recovered, recovery_ms, notices, notice_ms, never_noticed,
+                       crashed_workers, killed_workers, recovered, recovery_us, notices, notice_us, never_noticed,
                        remarks, failure))
 
 trial_result from_json(std::string_view text)

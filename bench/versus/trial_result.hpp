@@ -20,9 +20,9 @@ struct trial_result {
     std::uint64_t crashed_workers = 0;
     std::uint64_t killed_workers = 0;
     bool recovered = false;
-    double recovery_ms = 0;
+    std::int64_t recovery_us = 0;
     std::uint64_t notices = 0;
-    std::optional<double> notice_ms{};
+    std::optional<std::int64_t> notice_us{};
     bool never_noticed = false;
     std::vector<std::string> remarks{};
     std::string failure{};  ///< why there is no result; empty: there is one

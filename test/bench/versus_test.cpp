@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(to_table_leaves_out_a_missing_peer_with_its_reason)
     report const r{.machine = {},
                    .peers = {stub_peer("swift"), missing},
                    .faults = {named("none")},
-                   .trials = {{.peer = "swift", .fault = "none", .recovered = true, .recovery_ms = 21}}};
+                   .trials = {{.peer = "swift", .fault = "none", .recovered = true, .recovery_us = 21'000}}};
 
     auto const text = to_table(r);
 
