@@ -19,9 +19,9 @@ namespace redlock::bench {
 
 namespace {
 
-// Sizes in pixels. Each result has a row, with the library above the floor.
-constexpr double margin = 16, title_line = 17, panel_title = 62, heading = 34, row_height = 46, from_middle = 10,
-                 axis = 34;
+// Sizes in pixels. Each result has a row, with the library above the floor. Without a floor, the row is narrow.
+constexpr double margin = 16, title_line = 17, panel_title = 62, heading = 34, row_height = 46, narrow_row = 27,
+                 from_middle = 10, axis = 34;
 constexpr double panel = 330, text_column = 190, gap = 20, character = 6.6;
 constexpr std::size_t name_columns = 44;
 
@@ -39,9 +39,13 @@ set style fill solid 1 noborder
 half_bar = 8
 )";
 
-// Columns of $library and $floor: y, rate, lowest rate, highest rate, p50, p99, maximum, text.
+// Columns of $library and $floor: y, rate, lowest rate, highest rate, p50, p99, maximum, text, and whether it is
+// another library.
 constexpr char rates[] = R"(set format x '%.0s %c'
-plot $library using 2:1:(from):2:($1 - half_bar):($1 + half_bar) with boxxyerror lc rgb '#0072b2' title 'redlock', \
+plot $library using ($9 == 1 ? NaN : $2):1:(from):2:($1 - half_bar):($1 + half_bar) with boxxyerror lc rgb '#0072b2' \
+        title 'redlock', \
+    $library using ($9 == 1 ? $2 : NaN):1:(from):2:($1 - half_bar):($1 + half_bar) with boxxyerror lc rgb '#009e73' \
+        title others, \
     $floor using 2:1:(from):2:($1 - half_bar):($1 + half_bar) with boxxyerror lc rgb '#bbbbbb' title 'floor', \
     $library using 2:1:3:4 with xerrorbars pt 0 lc rgb 'black' title 'rounds', \
     $library using (to):1:8 with labels left offset 1, 0 notitle
@@ -49,7 +53,7 @@ unset label
 )";
 
 // An invisible line for empty data, because gnuplot 5.4 crashes without any. Its y is outside the picture.
-constexpr char nothing[] = "-1 NaN NaN NaN NaN NaN NaN \"\"\n";
+constexpr char nothing[] = "-1 NaN NaN NaN NaN NaN NaN \"\" 0\n";
 
 constexpr char latencies[] = R"(set format x '%.0s %cs'
 set logscale x
@@ -130,15 +134,27 @@ struct extent {
     }
 };
 
+std::string rate_text(result const& r)
+{
+    if (r.rounds == 0)
+        return "failed";
+    auto text = figure(r.cycles_per_second);
+    if (r.ratio_to_floor)
+        text += fmt::format(", {} of {}", figure(*r.ratio_to_floor), floor_is_redlock(r) ? "redlock" : "the floor");
+    return text;
+}
+
 /// The results as data for gnuplot, and their labels. y counts pixels from the top.
 struct lines_of_data {
     std::string library, floor, changes, names;
     std::size_t columns = 0;  ///< width of the longest name
     double height = 0;
+    double middle = 0;  ///< of the last row
+    bool has_others = false;
     extent rates, latencies, ratios;
 
     void add(std::string& data, double y, double rate, double spread, percentiles const& p,
-             std::string const& text = {})
+             std::string const& text = {}, bool is_other = false)
     {
         auto const least = rate * (1 - spread / 2), greatest = rate * (1 + spread / 2);
         data += fmt::format("{} {} {} {}", y, coordinate(rate), coordinate(least), coordinate(greatest));
@@ -148,28 +164,30 @@ struct lines_of_data {
             data += ' ' + coordinate(measured(p) ? us / 1e6 : unknown);
             latencies.add(us / 1e6);
         }
-        data += fmt::format(" \"{}\"\n", text);
+        data += fmt::format(" \"{}\" {:d}\n", text, is_other);
     }
 
     void add(result const& r)
     {
-        bool const with_floor = r.floor_cycles_per_second || r.floor_cycle_us;
-        auto const y = height + row_height / 2, beside = with_floor ? from_middle : 0;
-        auto text = figure(r.cycles_per_second);
-        if (r.ratio_to_floor)
-            text += fmt::format(", {} of the floor", figure(*r.ratio_to_floor));
-        add(library, y - beside, r.cycles_per_second, r.rounds > 1 ? r.spread : unknown, r.cycle_us, text);
-        if (with_floor)
-            add(floor, y + beside, r.floor_cycles_per_second.value_or(unknown), unknown,
-                r.floor_cycle_us.value_or(percentiles{}));
+        bool const with_floor = !floor_is_redlock(r) && (r.floor_cycles_per_second || r.floor_cycle_us);
+        bool const is_other = floor_is_redlock(r) && !r.variant.starts_with("redlock");
+        has_others |= is_other;
         auto const violations = r.violations > 0 ? fmt::format(", VIOLATIONS: {}", r.violations) : std::string();
         auto const name = wrapped(label(r) + violations, name_columns);
         for (auto const& l : name)
             columns = std::max(columns, width(l));
+        auto const row = floor_is_redlock(r) && name.size() == 1 ? narrow_row : row_height;
+        middle = height + row / 2;
+        auto const beside = with_floor ? from_middle : 0;
+        add(library, middle - beside, r.cycles_per_second, r.rounds > 1 ? r.spread : unknown, r.cycle_us, rate_text(r),
+            is_other);
+        if (with_floor)
+            add(floor, middle + beside, r.floor_cycles_per_second.value_or(unknown), unknown,
+                r.floor_cycle_us.value_or(percentiles{}));
         // gnuplot would treat the label of a tic as a format, and cut it.
         names += fmt::format("set label {} at graph 0, first {} right offset -1, 0\n", literal(name),
-                             y - static_cast<double>(name.size() - 1) * title_line / 2);
-        height += row_height;
+                             middle - static_cast<double>(name.size() - 1) * title_line / 2);
+        height += row;
     }
 
     void add(rate_change const& c)
@@ -177,9 +195,8 @@ struct lines_of_data {
         auto const ratio = c.before > 0 ? c.after / c.before : unknown;
         for (auto const value : {ratio - c.spread, ratio + c.spread})
             ratios.add(value);
-        changes += fmt::format("{} {} {} {} \"{} ({})\"\n", height + row_height / 2, coordinate(ratio),
-                               coordinate(ratio - c.spread), coordinate(ratio + c.spread), change(c.before, c.after),
-                               c.what);
+        changes += fmt::format("{} {} {} {} \"{} ({})\"\n", middle, coordinate(ratio), coordinate(ratio - c.spread),
+                               coordinate(ratio + c.spread), change(c.before, c.after), c.what);
     }
 };
 
@@ -191,9 +208,9 @@ lines_of_data lines_of(run const& r, run const* before)
                                  all.height + heading * 0.6);
         all.height += heading;
         for (auto const* is : s.results) {
+            all.add(*is);
             if (auto const* const was = before ? find_like(*before, *is) : nullptr)
                 all.add(change_of(*was, *is));
-            all.add(*is);
         }
     }
     return all;
@@ -228,6 +245,7 @@ std::string to_plot(run const& r, run const* before)
     auto const all_height = top + data.height + axis;
 
     auto script = fmt::format("set terminal svg size {:.0f},{:.0f} {}", all_width, all_height, style);
+    script += fmt::format("others = '{}'\n", data.has_others ? "others" : "");
     for (auto const& [name, lines] :
          {std::pair("library", &data.library), {"floor", &data.floor}, {"changes", &data.changes}})
         script += fmt::format("${} << EOD\n{}EOD\n", name, lines->empty() ? nothing : *lines);

@@ -116,6 +116,8 @@ std::string to_table(run const& r)
         return text + "No results.\n";
     text += "\n  ratio: to the floor's cycles/s, ± half the range of the rounds\n"
             "  CPU us (the client's), allocs, commands: per cycle\n";
+    if (std::any_of(r.results.begin(), r.results.end(), floor_is_redlock))
+        text += "  versus: the floor of the others is redlock, in the same rounds\n";
     for (auto const& s : scenarios_of(r))
         text += section(s);
     return text;

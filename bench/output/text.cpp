@@ -38,6 +38,8 @@ std::string joined(std::string text, std::string_view more)
     return text.empty() ? std::string(more) : text.append(", ").append(more);
 }
 
+bool is_versus(result const& r) { return r.scenario.starts_with("versus: "); }
+
 }  // namespace
 
 std::string plain(double value, int digits)
@@ -104,9 +106,13 @@ std::string counted(std::uint64_t count, std::string_view noun)
 
 std::string label(result const& r)
 {
+    if (is_versus(r))
+        return r.variant;
     auto const text = fmt::format("{}, {}", counted(r.nodes, "node"), counted(r.clients, "client"));
     return r.variant.empty() ? text : joined(text, r.variant);
 }
+
+bool floor_is_redlock(result const& r) { return is_versus(r) && r.variant != "redlock"; }
 
 bool measured(percentiles const& p) { return p.max > 0 || p.p50 > 0; }
 

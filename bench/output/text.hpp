@@ -32,8 +32,11 @@ std::string plus_minus(double spread);
 /// "1 node", "5 nodes".
 std::string counted(std::uint64_t count, std::string_view noun);
 
-/// "5 nodes, 16 clients, rtt 1 ms".
+/// "5 nodes, 16 clients, rtt 1 ms". In `versus`, whose scenarios name nodes and clients: "redis-semaphore".
 std::string label(result const& r);
+
+/// Whether the floor is this library. In `versus`, it is the floor of all other libraries.
+bool floor_is_redlock(result const& r);
 
 /// Whether the percentiles are of measured values; without values, all are zero.
 bool measured(percentiles const& p);

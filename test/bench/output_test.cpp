@@ -171,8 +171,8 @@ BOOST_AUTO_TEST_CASE(to_plot_writes_rates_and_percentiles_of_library_and_floor)
 
     // The columns are y, rate, lowest rate, highest rate; p50, p99 and maximum in seconds.
     BOOST_TEST(contains(script, "$library << EOD\n47 12345 12098.1 12591.9 0.00015 0.00124 2.1 "
-                                "\"12,345, 0.823 of the floor\"\nEOD\n"));
-    BOOST_TEST(contains(script, "$floor << EOD\n67 15000 NaN NaN 7.5e-05 0.00031 0.001 \"\"\nEOD\n"));
+                                "\"12,345, 0.823 of the floor\" 0\nEOD\n"));
+    BOOST_TEST(contains(script, "$floor << EOD\n67 15000 NaN NaN 7.5e-05 0.00031 0.001 \"\" 0\nEOD\n"));
     BOOST_TEST(contains(script, "'redlock_bench <all>'"));
     BOOST_TEST(contains(script, "'scale'"));
     BOOST_TEST(contains(script, "'5 nodes, 16 clients, rtt 1 ms, \"far\",'.\"\\n\"."
@@ -204,6 +204,31 @@ BOOST_AUTO_TEST_CASE(to_plot_with_a_run_before_draws_the_ratio_and_the_larger_sp
     BOOST_TEST(contains(script, "plot $changes"));
     run const other;
     BOOST_TEST(contains(to_plot(full_run(), &other), "$changes << EOD\n-1 NaN "));
+}
+
+BOOST_AUTO_TEST_CASE(to_plot_of_versus_draws_others_without_their_floor)
+{
+    auto r = full_run();
+    r.results.push_back(r.results[0]);
+    r.results[0].scenario = r.results[1].scenario = "versus: 1 node";
+    r.results[0].variant = "redlock";
+    r.results[1].variant = "etcd";
+    r.results[1].violations = 0;
+    r.results.push_back(r.results[1]);
+    r.results[2].rounds = 0;
+
+    auto const script = to_plot(r);
+
+    BOOST_TEST(contains(script, "0.823 of the floor\" 0\n"));
+    BOOST_TEST(contains(script, "\"12,345, 0.823 of redlock\" 1\n"));
+    BOOST_TEST(contains(script, "\"failed\" 1\n"));
+    BOOST_TEST(contains(script, "'etcd' at graph 0"));
+    BOOST_TEST(contains(script, "others = 'others'"));
+    BOOST_TEST(contains(to_plot(full_run()), "others = ''"));
+    BOOST_TEST(occurrences(
+                   script.substr(script.find("$floor <<"), script.find("$changes <<") - script.find("$floor <<")), "\n")
+               == 3U);
+    BOOST_TEST(contains(to_table(r), "the floor of the others is redlock"));
 }
 
 BOOST_AUTO_TEST_CASE(to_plot_of_more_results_is_higher)
