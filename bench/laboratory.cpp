@@ -38,7 +38,9 @@ laboratory::laboratory(options const& o, progress p, std::size_t count)
 
 double laboratory::our_cpu_seconds() const
 {
-    double seconds = own_cpu_seconds() + cpu_seconds_of_family(helper_) + cpu_seconds_of_the_dead();
+    double seconds = own_cpu_seconds() + cpu_seconds_of_the_dead();
+    for (auto const helper : helpers_)
+        seconds += cpu_seconds_of_family(helper);
     for (std::size_t i = 0; i < servers_.size(); ++i) {
         if (auto const* server = servers_.own(i))
             seconds += cpu_seconds_of(server->pid());

@@ -44,7 +44,7 @@ public:
                     bool has_floor = true) const;
 
     /// Counts the processor time of @p helper and its children as ours. It is neither this process nor a server.
-    void count_in(pid_t helper) { helper_ = helper; }
+    void count_in(pid_t helper) { helpers_.push_back(helper); }
 
 private:
     double our_cpu_seconds() const;
@@ -53,7 +53,7 @@ private:
     progress progress_;
     mutable fleet servers_;
     std::vector<int> const processors_;
-    pid_t helper_ = 0;
+    std::vector<pid_t> helpers_;
 };
 
 }  // namespace redlock::bench

@@ -23,7 +23,7 @@ constexpr char about[] =
 that sends the same commands and only counts the replies. Times differ between machines; ratios to the floor differ
 little.
 
-Scenarios (default: uncontended and stalled; "all": each of them):
+Scenarios (default: uncontended and stalled; "all": each of them but versus):
   uncontended  each client locks and unlocks a key of its own                     (256 clients, and 1)
   contended    all clients compete for one key and hold it for --hold             (32 clients)
   crowded      contended, with the clients in four processes                      (32 clients)
@@ -46,6 +46,10 @@ Scenarios (default: uncontended and stalled; "all": each of them):
                (64 clients, and 1)
                the same on a MariaDB server; its floor is the client library with a thread for each connection
                one lock for which four processes compete                          (32 clients)
+  versus       the locks of other libraries beside this one, whose rate is their floor; not in "all"
+               a key each on one node and on --count nodes                        (256 clients, and 1)
+               one key, held for 1 ms and, on one node, not at all                (32 clients)
+               a key each while one node is stopped, and with the round trip time --rtt  (1 client)
   command      "redlock run" with a command that does nothing; its floor is a redis-cli PING to each node, one after the
                other
   orders       redlock_shop, whose orders hold a lock for their item; its floor has none  (64 clients, and 1)
@@ -91,6 +95,10 @@ options parse(std::vector<std::string> arguments)
     line.add_duration("--rtt", o.rtt, 0ms, 1s, "of `distant`");
     line.add_number("--locks", o.locks, 1, 100'000, "of `renew`");
     line.add_duration("--ttl", o.ttl, 500ms, 1min, "of `renew`");
+    o.workers = testbed::named_by("REDLOCK_PEERS");
+    line.add_text("--peers", "FOLDER", o.workers,
+                  "worker programs of other libraries, for `versus` ($REDLOCK_PEERS); ./dev bench versus makes them");
+    line.add_list("--peer", "NAME", o.peer_names, "of `versus`, such as redis-py; default: all");
     line.option_defaults()->group("How");
     line.add_number("--rounds", o.rounds, 1, 100, "medians are shown");
     line.add_duration("--duration", o.duration, 100ms, 1min, "of each measurement");
@@ -113,8 +121,12 @@ options parse(std::vector<std::string> arguments)
         o.nodes = cli::urls_in_environment();
     std::ranges::sort(o.pin);
     o.pin.erase(std::unique(o.pin.begin(), o.pin.end()), o.pin.end());
-    if (std::ranges::find(o.scenarios, "all") != o.scenarios.end())
+    if (std::ranges::find(o.scenarios, "all") != o.scenarios.end()) {
+        bool const wants_versus = std::ranges::find(o.scenarios, "versus") != o.scenarios.end();
         o.scenarios = scenario_names();
+        if (!wants_versus)  // it needs programs of others, and takes longer than all others together
+            std::erase(o.scenarios, "versus");
+    }
     if (o.scenarios.empty())
         o.scenarios = {"uncontended", "stalled"};
     check(line, o);

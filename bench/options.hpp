@@ -1,5 +1,7 @@
 #pragma once
 
+#include "versus/peers.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -22,6 +24,9 @@ struct options {
     std::size_t rounds = 5;
     std::chrono::milliseconds duration{1500};
     std::vector<int> pin;
+    std::string workers;                  ///< folder of the workers of `versus`; empty: measure no peers
+    std::vector<std::string> peer_names;  ///< empty: all
+    std::vector<peer> peers;              ///< of `versus`, as found there
     std::string json, csv, plot;
     std::string before, after;  ///< of --compare
 };

@@ -10,6 +10,7 @@
 #include "output/table.hpp"
 #include "processor.hpp"
 #include "scenarios.hpp"
+#include "versus/speed.hpp"
 
 #include <fmt/format.h>
 
@@ -67,7 +68,7 @@ void show(std::string const& what)
         fmt::print(stderr, "{}\n", what);
 }
 
-int bench(options const& o, std::string command)
+int bench(options o, std::string command)
 {
     note_interrupts();
     if (!o.plot.empty())
@@ -79,6 +80,14 @@ int bench(options const& o, std::string command)
     all.machine = describe_machine();
     all.machine["command"] = std::move(command);
     all.machine["server"] = o.nodes.empty() ? fleet(1, o.server).version() : fleet(o.nodes).version();
+    if (std::ranges::find(o.scenarios, "versus") != o.scenarios.end()) {
+        o.peers = find_rivals(o);
+        describe(o.peers, all.machine);
+        for (auto const& [name, what] : all.machine) {
+            if (name.starts_with("peer") && what.starts_with("left out"))
+                fmt::print(stderr, "{}: {}\n", name, what);
+        }
+    }
     for (auto const& name : o.scenarios) {
         for (auto& r : run_scenario(name, o, show))
             all.results.push_back(std::move(r));

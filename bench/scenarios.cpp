@@ -246,6 +246,7 @@ constexpr scenario scenarios[] = {
     {"slots", slots_of_a_semaphore},
     {"stores", stores},
     {"command", command_under_lock},
+    {"versus", versus},
     {"scale", scale},
 };
 

@@ -46,6 +46,9 @@ std::vector<result> slots_of_a_semaphore(options const&, progress const&);
 /// Measures the other stores; the floor is a native client. Stores without an installed server are left out.
 std::vector<result> stores(options const&, progress const&);
 
+/// In versus/speed.cpp: measures the locks of other libraries beside this one.
+std::vector<result> versus(options const&, progress const&);
+
 /// In wake.cpp: measures the time from a release to the next holder, and the cost of waiting for a held lock.
 std::vector<result> woken(options const&, progress const&);
 

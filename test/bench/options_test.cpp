@@ -63,7 +63,11 @@ BOOST_AUTO_TEST_CASE(parse_reads_every_option)
                           "--csv",
                           "c",
                           "--plot",
-                          "p.svg"});
+                          "p.svg",
+                          "--peers",
+                          "w",
+                          "--peer",
+                          "redis-py,etcd"});
 
     BOOST_TEST(o.scenarios == (std::vector<std::string>{"contended", "renew"}), boost::test_tools::per_element());
     BOOST_TEST(o.nodes == (std::vector<std::string>{"redis://a", "redis://b"}), boost::test_tools::per_element());
@@ -78,6 +82,8 @@ BOOST_AUTO_TEST_CASE(parse_reads_every_option)
     BOOST_TEST(o.pin == (std::vector<int>{0, 1}), boost::test_tools::per_element());
     BOOST_TEST(o.server == "valkey-server");
     BOOST_TEST(o.json + o.csv + o.plot == "jcp.svg");
+    BOOST_TEST(o.workers == "w");
+    BOOST_TEST(o.peer_names == (std::vector<std::string>{"redis-py", "etcd"}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(parse_without_arguments_chooses_default_scenarios)
@@ -87,10 +93,26 @@ BOOST_AUTO_TEST_CASE(parse_without_arguments_chooses_default_scenarios)
     BOOST_TEST(o.count == 5u);
 }
 
-BOOST_AUTO_TEST_CASE(parse_all_selects_each_scenario_once)
+BOOST_AUTO_TEST_CASE(parse_all_selects_each_scenario_but_versus_once)
 {
-    auto const o = parse({"all"});
-    BOOST_TEST(o.scenarios == scenario_names(), boost::test_tools::per_element());
+    auto const names = scenario_names();
+    auto all_but_versus = names;
+    std::erase(all_but_versus, "versus");
+
+    BOOST_TEST(all_but_versus.size() + 1 == names.size());
+    BOOST_TEST(parse({"all"}).scenarios == all_but_versus, boost::test_tools::per_element());
+    BOOST_TEST(parse({"all", "versus"}).scenarios == names, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(parse_reads_the_folder_of_the_peers_from_the_environment)
+{
+    ::setenv("REDLOCK_PEERS", "there", 1);
+    auto const from_environment = parse({}), argument = parse({"--peers", "here"});
+    ::unsetenv("REDLOCK_PEERS");
+
+    BOOST_TEST(from_environment.workers == "there");
+    BOOST_TEST(argument.workers == "here");
+    BOOST_TEST(tells(wrong({"--peers", ""}), "--peers needs a value: FOLDER"));
 }
 
 BOOST_AUTO_TEST_CASE(parse_of_a_wrong_option_says_what_is_expected)
