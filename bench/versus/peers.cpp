@@ -10,16 +10,21 @@ namespace {
 
 void probe(peer& p)
 {
-    auto words = p.command;
+    // The shell drops what the system and the interpreters say of programs that cannot run.
+    std::vector<std::string> words{"sh", "-c", "exec \"$@\" 2>/dev/null", "sh"};
+    words.insert(words.end(), p.command.begin(), p.command.end());
     words.emplace_back("probe");
     testbed::process worker(words, {.piped = true});
     auto said = worker.read();
     std::ranges::replace(said, '\n', ' ');
     said.erase(said.find_last_not_of(' ') + 1);
-    if (worker.wait().code() == 0)
+    auto const ending = worker.wait();
+    if (ending.code() == 0)
         p.versions = said;
+    else if (ending.code() == 127)
+        p.missing = p.command.front() + " is not installed";
     else
-        p.missing = said.empty() ? p.command.front() + " is not installed" : said;
+        p.missing = said.empty() ? p.command.back() + ' ' + ending.in_words() : said;
 }
 
 }  // namespace
