@@ -113,7 +113,7 @@ std::string remarks(report const& r)
     std::string text;
     for (auto const& t : r.trials) {
         if (t.tombstones > 0)
-            text += fmt::format("  {}, {}: {}, which expire after ten minutes\n", t.peer, t.fault,
+            text += fmt::format("  {}, {}: {} for ten minutes\n", t.peer, t.fault,
                                 bench::counted(t.tombstones, "tombstone"));
         for (auto const& what : t.remarks)
             text += fmt::format("  {}, {}: {}\n", t.peer, t.fault, what);
@@ -154,8 +154,12 @@ std::string to_table(report const& r)
 {
     if (r.trials.empty())
         return "No trials." + remarks(r) + "\n";
-    return "Verdicts (lost: updates; refused: writes that fencing kept out; key: left behind)\n" + table(r, verdict)
-           + "\nRecovery: the longest time without an acquisition after the fault began\n" + table(r, recovery)
+    return "Verdicts\n"
+           "  lost: updates; a stale write takes back many, or one if a later write restores the others\n"
+           "  refused: writes that fencing kept out\n"
+           "  key: left behind on a server\n"
+           + table(r, verdict) + "\nRecovery: the longest time without an acquisition after the fault began\n"
+           + table(r, recovery)
            + "\nNotice: from the acquisition by another worker until the holder knows its loss (negative: before it)\n"
            + table(r, notice) + remarks(r) + versions(r);
 }

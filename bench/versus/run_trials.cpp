@@ -69,11 +69,8 @@ public:
     }
 
     /// Lets the trial stop its servers.
-    void stop()
-    {
-        process_.signal(SIGTERM);
-        process_.wait();
-    }
+    void stop() { process_.signal(SIGTERM); }
+    void wait() { process_.wait(); }
 
 private:
     std::size_t number_;
@@ -100,6 +97,8 @@ public:
         } catch (...) {
             for (auto& j : jobs_)
                 j->stop();
+            for (auto& j : jobs_)
+                j->wait();
             throw;
         }
         return std::move(results_);
