@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -60,7 +62,11 @@ std::string count_worker::last_words()
         said.pop_back();
     if (said.size() > longest)
         said = "…" + said.substr(said.size() - longest);
-    auto const ending = process_.ended();
+    auto ending = process_.ended();
+    for (int i = 0; i < 100 && !ending; ++i) {  // the end of its output comes a moment before the end of the process
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        ending = process_.ended();
+    }
     return (ending ? ending->in_words() : "closed its output") + (said.empty() ? "" : ": " + said);
 }
 

@@ -198,14 +198,19 @@ BOOST_AUTO_TEST_CASE(to_table_leaves_out_a_missing_peer_with_its_reason)
     BOOST_TEST(says(text, "sunken is left out: no ship"), text);
 }
 
-// The trials of several cases run at once, because each one mostly waits.
 BOOST_AUTO_TEST_CASE(run_trials_finds_lost_updates_unless_the_lock_is_fenced)
 {
     auto const careless = stub_peer("careless"), fenced = stub_peer("fenced");
     auto const &stopped = named("holder-stopped"), &late = named("late-write");
-
-    auto const results =
-        run_trials({{&careless, &stopped}, {&careless, &late}, {&fenced, &stopped}, {&fenced, &late}}, {.jobs = 4});
+    std::vector<planned_trial> const plan{
+        {&careless, &stopped}, {&careless, &late}, {&fenced, &stopped}, {&fenced, &late}};
+    std::vector<trial_result> results;
+    // On a busy machine, perhaps no other worker runs while the holder is stopped.
+    for (int i = 0; i < 5; ++i) {
+        results = run_trials(plan, {.jobs = plan.size()});
+        if (std::ranges::all_of(results, [](auto& r) { return r.held_twice > 0; }))
+            break;
+    }
 
     for (auto const& r : results) {
         BOOST_TEST_CONTEXT(to_json(r)) {
@@ -231,7 +236,7 @@ BOOST_AUTO_TEST_CASE(run_trials_reports_keys_and_workers_that_end_too_early)
 
     BOOST_TEST(results[0].keys_left == 1U);
     BOOST_TEST(says(verdict(results[0]), "1 key"));
-    BOOST_TEST(says(results[1].failure, "the tenth cycle was the last"), results[1].failure);
+    BOOST_TEST(says(results[1].failure, "ended with status 7: there is no lock here"), results[1].failure);
     BOOST_TEST(says(results[2].failure, "ended with status 127"), results[2].failure);
 }
 
