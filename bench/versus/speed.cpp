@@ -187,12 +187,12 @@ private:
         return s;
     }
 
-    sample measure(crew& workers)
+    sample measure(crew& workers, std::chrono::milliseconds duration)
     {
         if (!cell_.stopped)
-            return workers.run(lab_.settings().duration);
+            return workers.run(duration);
         stopped_node stopped(node_to_stop());
-        auto s = workers.run(lab_.settings().duration, [&] { stopped.resume(); });
+        auto s = workers.run(duration, [&] { stopped.resume(); });
         workers.run(300ms);
         return s;
     }
@@ -206,11 +206,13 @@ private:
         auto const workers = best_crew(p, foreign.process ? foreign.url : fmt::format("{}", fmt::join(urls_, ",")));
         for (auto const pid : workers->pids())
             lab_.count_in(pid);
+        auto const duration = time_for(*workers);
         auto const rounds = lab_.rounds(
             title(p.title), [&] { return measure(*ours_); },
             [&](round& r) {
-                r.library = foreign.process ? observe(*foreign.process, *workers)
-                                            : lab_.observe([&] { return measure(*workers); });
+                r.library = foreign.process ? observe(*foreign.process, *workers, duration)
+                                            : lab_.observe([&] { return measure(*workers, duration); });
+                r.more["worker_seconds"] = std::chrono::duration<double>(duration).count();
                 r.more["worker_processes"] = static_cast<double>(workers->size());
             });
         auto r = conclude(rounds, p.title);
@@ -235,12 +237,23 @@ private:
         }
     }
 
-    sample observe(testbed::server_process const& server, crew& workers)
+    sample observe(testbed::server_process const& server, crew& workers, std::chrono::milliseconds duration)
     {
         auto const before = cpu_seconds_of_family(server.pid());
-        auto s = measure(workers);
+        auto s = measure(workers, duration);
         s.server_cpu_seconds = cpu_seconds_of_family(server.pid()) - before;
         return s;
+    }
+
+    // Workers do not count cycles that last beyond the end. So that few are lost, each client needs time for several.
+    std::chrono::milliseconds time_for(crew& workers)
+    {
+        auto const usual = lab_.settings().duration;
+        if (cell_.one_key)
+            return usual;
+        auto const cycles = 8 * static_cast<double>(cell_.clients);
+        std::chrono::duration<double> const needed(cycles / std::max(workers.run(warm_up).rate(), cycles / 10));
+        return std::max(usual, std::chrono::ceil<std::chrono::milliseconds>(needed));  // 10 s if it had no cycles
     }
 
     // On one processor, more processes would only get less of it each.
