@@ -10,7 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <deque>
-#include <iterator>
+#include <functional>
 #include <poll.h>
 #include <stdexcept>
 #include <string>
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(worker_in_mode_count_with_fencing_prints_increasing_tokens)
     for (std::size_t at = 0; at < c.tokens.size(); at = std::min(c.tokens.find(' ', at + 1), c.tokens.size()))
         tokens.push_back(std::stoull(c.tokens.substr(at)));
     BOOST_TEST(tokens.size() >= 4u);
-    BOOST_TEST(std::ranges::adjacent_find(tokens, std::greater_equal()) == tokens.end());
+    BOOST_TEST((std::ranges::adjacent_find(tokens, std::greater_equal()) == tokens.end()));
 }
 
 BOOST_AUTO_TEST_CASE(worker_whose_key_is_deleted_reports_the_loss_and_the_failed_release)
