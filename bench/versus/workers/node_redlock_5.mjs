@@ -5,6 +5,8 @@
 //   be shorter.
 // - retryCount -1 waits for the lock without end. It is set for the acquisition alone: with it, the release of a lost
 //   lock would never end. retryDelay and retryJitter keep their defaults: 200 ms, and 100 ms more or less.
+// - The validity counts from the beginning of the wait. If a client waits for longer than the TTL, the first extension
+//   fails, and `using` aborts at once. An own loop around short waits would hide that, but the documentation has none.
 // - The library has no fencing tokens.
 
 import { connect } from "./redis_clients.mjs";
