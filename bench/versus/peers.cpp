@@ -10,14 +10,14 @@ namespace {
 
 void probe(peer& p)
 {
-    // The shell drops what the system and the interpreters say of programs that cannot run.
-    std::vector<std::string> words{"sh", "-c", "exec \"$@\" 2>/dev/null", "sh"};
+    // An interpreter that cannot run the worker says so on standard error.
+    std::vector<std::string> words{"sh", "-c", "exec \"$@\" 2>&1", "sh"};
     words.insert(words.end(), p.command.begin(), p.command.end());
     words.emplace_back("probe");
     testbed::process worker(words, {.piped = true});
     auto said = worker.read();
-    std::ranges::replace(said, '\n', ' ');
-    said.erase(said.find_last_not_of(' ') + 1);
+    said.erase(said.find_last_not_of('\n') + 1);
+    said.erase(0, said.rfind('\n') + 1);  // the last line
     auto const ending = worker.wait();
     if (ending.code() == 0)
         p.versions = said;
