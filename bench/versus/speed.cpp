@@ -156,7 +156,11 @@ private:
 
     result conclude(std::vector<round> const& rounds, std::string const& name) const
     {
-        return lab_.conclude(rounds, cell_.name(), name, cell_.clients);
+        auto r = lab_.conclude(rounds, cell_.name(), name, cell_.clients);
+        // Little's law: the clients that took part. The others starved, and their cycles never ended.
+        if (cell_.one_key)
+            r.more["clients_served_at_a_time"] = r.cycle_us.mean * 1e-6 * r.cycles_per_second;
+        return r;
     }
 
     sample run_the_floor()

@@ -154,6 +154,16 @@ BOOST_AUTO_TEST_CASE(measure_versus_compares_each_peer_with_redlock)
     BOOST_TEST(r.more.at("worker_processes") == 1);
 }
 
+BOOST_AUTO_TEST_CASE(measure_versus_on_one_key_says_how_many_clients_took_part)
+{
+    auto const results = measured_beside({stub_that("works")}, {.clients = 2, .one_key = true});
+
+    BOOST_REQUIRE(results.size() == 3u);
+    // The stub has six cycles of two milliseconds a second.
+    BOOST_TEST(results[2].more.at("clients_served_at_a_time") == 0.012, boost::test_tools::tolerance(1e-6));
+    BOOST_TEST(results[0].more.contains("clients_served_at_a_time"));
+}
+
 BOOST_AUTO_TEST_CASE(measure_versus_after_a_failed_peer_measures_the_others)
 {
     auto missing = stub_that("is missing");
