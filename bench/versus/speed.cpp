@@ -260,13 +260,13 @@ private:
         return std::max(usual, std::chrono::ceil<std::chrono::milliseconds>(needed));  // 10 s if it had no cycles
     }
 
-    // On one processor, more processes would only get less of it each.
+    // Even on one processor, several processes may do better: Python lets one thread of a process run at a time.
     std::unique_ptr<crew> best_crew(peer const& p, std::string const& urls)
     {
         crew_work const w{.urls = urls, .clients = cell_.clients, .one_key = cell_.one_key, .hold = cell_.hold};
         auto one = std::make_unique<crew>(p, w);
         one->run(warm_up);
-        if (cell_.clients < many_clients || processors_in_use().size() == 1)
+        if (cell_.clients < many_clients)
             return one;
         auto several = std::make_unique<crew>(p, w, several_workers);
         several->run(warm_up);
