@@ -252,11 +252,12 @@ std::string to_plot(run const& r, run const* before)
     script += fmt::format("set multiplot\nset tmargin at screen {}\nset bmargin at screen {}\nset yrange [{}:0]\n",
                           1 - top / all_height, axis / all_height, std::max(data.height, 1.0));
 
+    auto const above_key = data.has_others ? 2.7 : 2.2;  // with the others, the key has two lines
     auto const begin_panel = [&](double at, std::string_view name, extent const& range) {
         script += fmt::format("set lmargin at screen {}\nset rmargin at screen {}\n"
-                              "set label {} at graph 0, graph 1 offset 0, 2.2 font ',14'\n"
+                              "set label {} at graph 0, graph 1 offset 0, {} font ',14'\n"
                               "from = {}\nto = {}\nset xrange [from:to]\n",
-                              at / all_width, (at + panel) / all_width, literal(name), coordinate(range.low),
+                              at / all_width, (at + panel) / all_width, literal(name), above_key, coordinate(range.low),
                               coordinate(range.high));
     };
     bool const decades = data.rates.high > 20 * data.rates.low;
