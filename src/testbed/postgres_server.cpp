@@ -13,26 +13,32 @@ namespace {
 
 namespace files = std::filesystem;
 
-// initdb takes long, so it runs once; each server gets a copy.
-std::string const& fresh_data()
-{
-    struct made {
-        made()
-        {
-            files::permissions(folder.path, files::perms::all);
-            run_program(as_nobody({postgres_programs() + "/initdb", "-D", folder.path + "/data", "-U", "redlock", "-A",
-                                   "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--wal-segsize=1"}),
-                        folder.path + "/log");
-            path = folder.path + "/data";
-        }
-        temporary_folder folder;
-        std::string path;
-    };
-    static made const data;
-    return data.path;
-}
-
 }  // namespace
+
+struct postgres_server::fresh_data {
+    fresh_data()
+    {
+        files::permissions(folder.path, files::perms::all);
+        run_program(as_nobody({postgres_programs() + "/initdb", "-D", path, "-U", "redlock", "-A", "trust", "-E",
+                               "UTF8", "--locale=C", "--no-sync", "--wal-segsize=1"}),
+                    folder.path + "/log");
+    }
+
+    temporary_folder folder;
+    std::string path = folder.path + "/data";
+};
+
+// initdb takes long, so it runs once; each server gets a copy. A forked process would never destroy a static object, so
+// its folder goes with its last server.
+std::shared_ptr<postgres_server::fresh_data const> postgres_server::fresh()
+{
+    static std::weak_ptr<fresh_data const> latest;
+    auto data = latest.lock();
+    if (!data)
+        latest = data = std::make_shared<fresh_data const>();
+    static auto const for_all_servers = process::forked() ? nullptr : data;
+    return data;
+}
 
 // A change of the user clears the parent-death signal, so setpriv sets it again.
 std::vector<std::string> as_nobody(std::vector<std::string> words)
@@ -66,7 +72,8 @@ postgres_server::postgres_server(std::vector<std::string> settings)
         throw std::runtime_error("there is no PostgreSQL server below /usr/lib/postgresql (Debian's package "
                                  "postgresql); $REDLOCK_POSTGRESQL may name its bin folder");
     files::permissions(path(), files::perms::all);
-    run_program({"cp", "-a", fresh_data(), folder()}, path() + "/copy");
+    data_ = fresh();
+    run_program({"cp", "-a", data_->path, folder()}, path() + "/copy");
     start_on_free_ports();
 }
 

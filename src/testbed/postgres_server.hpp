@@ -2,6 +2,7 @@
 
 #include "testbed/server_process.hpp"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,11 @@ private:
     std::vector<std::string> words() override;
     bool may_start_later(std::string const& log) const override;
 
+    struct fresh_data;
+    static std::shared_ptr<fresh_data const> fresh();
+
     std::vector<std::string> settings_;
+    std::shared_ptr<fresh_data const> data_;
 };
 
 }  // namespace redlock::testbed

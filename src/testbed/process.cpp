@@ -21,6 +21,8 @@ namespace redlock::testbed {
 
 namespace {
 
+bool is_fork = false;
+
 // Allocates nothing and takes no lock, because another thread may hold one at the fork.
 [[noreturn]] void become(char* const* arguments, char* const* environment)
 {
@@ -34,6 +36,7 @@ namespace {
 // _exit runs no destructors: the parent owns the servers and folders whose objects the fork has copied.
 [[noreturn]] void call_and_exit(std::function<int()> const& work, std::string const& name)
 {
+    is_fork = true;
     try {
         ::_exit(work());
     } catch (std::exception const& e) {
@@ -126,6 +129,8 @@ void process::start(std::function<void()> const& run)
     if (options_.stopped)
         check_exit(WUNTRACED);
 }
+
+bool process::forked() noexcept { return is_fork; }
 
 process::~process()
 {

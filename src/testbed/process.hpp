@@ -42,6 +42,9 @@ public:
     /// other thread.
     explicit process(std::function<int()> const& work, process_options = {});
 
+    /// Whether this process runs a function for the other constructor. It ends without destroying static objects.
+    static bool forked() noexcept;
+
     ~process();  ///< SIGKILL
     process(process&&) noexcept;
     process& operator=(process&&) noexcept;

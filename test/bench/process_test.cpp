@@ -1,6 +1,11 @@
+#include "support/only_if.hpp"
+#include "testbed/postgres_server.hpp"
 #include "testbed/process.hpp"
 
 #include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+#include <filesystem>
 
 BOOST_AUTO_TEST_SUITE(processes)
 
@@ -23,6 +28,20 @@ BOOST_AUTO_TEST_CASE(write_to_a_child_that_has_ended_returns_false)
     process child({"true"}, {.fed = true});
     child.wait();
     BOOST_TEST(!child.write("nobody reads this\n"));
+}
+
+BOOST_AUTO_TEST_CASE(forked_process_with_a_database_leaves_no_folder,
+                     *redlock::test::only_if(!redlock::testbed::postgres_programs().empty(), "no PostgreSQL"))
+{
+    namespace files = std::filesystem;
+    redlock::testbed::temporary_folder const folder;
+    files::permissions(folder.path, files::perms::all);
+    process child([&] {
+        ::setenv("TMPDIR", folder.path.c_str(), 1);
+        return redlock::testbed::postgres_server().ask("select 7") == "7" ? 0 : 2;
+    });
+    BOOST_TEST(child.wait().code() == 0);
+    BOOST_TEST(files::is_empty(folder.path));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
