@@ -2,14 +2,15 @@
 
 #include "interrupt.hpp"
 #include "processor.hpp"
+#include "versus/worker_process.hpp"
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <poll.h>
 #include <string_view>
-#include <unistd.h>
 #include <utility>
 
 namespace redlock::bench {
@@ -78,87 +79,52 @@ void wait_until(steady::time_point end)
 
 class crew::worker {
 public:
-    // The shell puts standard error aside, so that it can be quoted. It has the same process id as the worker.
-    worker(std::vector<std::string> const& words, std::string errors)
-        : errors_(std::move(errors)), process_(with_errors_in(errors_, words), {.piped = true, .fed = true})
-    {
-    }
+    worker(std::vector<std::string> const& words, std::string errors) : process_(words, std::move(errors)) {}
 
     pid_t pid() const noexcept { return process_.pid(); }
+    void say(std::string const& line) { process_.write(line); }
 
-    void say(std::string const& line)
-    {
-        if (!process_.write(line + "\n"))
-            fail_at_end();
-    }
-
-    /// The next line that it writes, without the line feed.
+    /// The next line that it writes.
     std::string line(milliseconds timeout)
     {
-        auto const deadline = steady::now() + timeout;
-        for (std::size_t searched = 0;;) {
-            if (auto const end = received_.find('\n', searched); end != received_.npos) {
-                auto text = received_.substr(0, end);
-                received_.erase(0, end + 1);
-                return text;
+        for (auto const deadline = steady::now() + timeout; lines_.empty();) {
+            if (process_.ended())
+                throw worker_failed("a worker " + process_.last_words());
+            if (receive())
+                continue;
+            if (steady::now() > deadline) {
+                auto const error = process_.last_error();
+                throw worker_failed(fmt::format("a worker has written no line for {} s{}{}",
+                                                std::chrono::duration<double>(timeout).count(),
+                                                error.empty() ? "" : ": ", error));
             }
-            searched = received_.size();
-            receive(deadline, timeout);
         }
+        auto first = std::move(lines_.front());
+        lines_.pop_front();
+        return first;
     }
 
     /// Closes its input, which ends it. If it does not end, the destructor of the process kills it.
     void dismiss() { process_.close_input(); }
-    bool has_ended() { return process_.ended().has_value(); }
+
+    bool has_ended() { return process_.has_exited(); }
 
 private:
-    static std::vector<std::string> with_errors_in(std::string const& file, std::vector<std::string> const& words)
-    {
-        std::vector<std::string> all{"/bin/sh", "-c", R"(exec "$@" 2>"$0")", file};
-        all.insert(all.end(), words.begin(), words.end());
-        return all;
-    }
-
-    void receive(steady::time_point deadline, milliseconds timeout)
+    /// Waits for its output for at most 100 ms. Returns whether there was some.
+    bool receive()
     {
         pollfd readable{.fd = process_.output(), .events = POLLIN, .revents = 0};
         auto const ready = ::poll(&readable, 1, 100);
         throw_if_interrupted();
-        if (ready <= 0) {
-            if (steady::now() > deadline)
-                throw worker_failed(fmt::format("a worker has written no line for {} s{}",
-                                                std::chrono::duration<double>(timeout).count(), last_error()));
-            return;
-        }
-        char buffer[64 * 1024];
-        auto const size = ::read(process_.output(), buffer, sizeof buffer);
-        if (size == 0)
-            fail_at_end();
-        received_.append(buffer, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+        if (ready <= 0)
+            return false;
+        for (auto& one : process_.read_lines())
+            lines_.push_back(std::move(one));
+        return true;
     }
 
-    [[noreturn]] void fail_at_end()
-    {
-        auto const deadline = steady::now() + std::chrono::seconds(10);
-        while (!process_.ended() && steady::now() < deadline)
-            wait_until(steady::now() + milliseconds(10));
-        auto const ended = process_.ended();
-        throw worker_failed(
-            fmt::format("a worker {}{}", ended ? ended->in_words() : "has closed its output", last_error()));
-    }
-
-    /// The last line of its standard error, which has the message of an exception.
-    std::string last_error() const
-    {
-        auto text = testbed::text_of(errors_);
-        text.erase(text.find_last_not_of(" \n") + 1);
-        auto const line = text.substr(text.rfind('\n') + 1);
-        return line.empty() ? line : ": " + line;
-    }
-
-    std::string errors_;
-    testbed::process process_;
-    std::string received_;
+    worker_process process_;
+    std::deque<std::string> lines_;
 };
 
 crew::crew(peer const& p, crew_work const& w, std::size_t processes, milliseconds patience) : patience_(patience)

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "sample.hpp"
-#include "testbed/process.hpp"
 #include "testbed/server_process.hpp"
 #include "versus/peers.hpp"
 

@@ -203,25 +203,4 @@ std::pair<std::string, std::string> server_version(bench::lock_servers kind)
     throw std::logic_error("there are no such servers");
 }
 
-std::string missing_servers(bench::lock_servers kind)
-{
-    switch (kind) {
-    case bench::lock_servers::redis_quorum:
-    case bench::lock_servers::one_redis:
-        return testbed::answer_of({testbed::server_program(), "--version"}).starts_with("error: ")
-                   ? testbed::server_program()
-                         + " is not installed (Debian's package redis-server); $REDLOCK_SERVER may name another program"
-                   : "";
-    case bench::lock_servers::etcd:
-        return testbed::etcd_program().empty() || testbed::etcdctl_program().empty()
-                   ? "etcd or etcdctl is not installed (Debian's packages etcd-server and etcd-client)"
-                   : "";
-    case bench::lock_servers::zookeeper:
-        return testbed::zookeeper_class_path().empty() ? "ZooKeeper is not installed (Debian's package zookeeper)" : "";
-    case bench::lock_servers::postgresql:
-        return testbed::postgres_programs().empty() ? "PostgreSQL is not installed (Debian's package postgresql)" : "";
-    }
-    return {};
-}
-
 }  // namespace redlock::versus

@@ -37,7 +37,4 @@ std::unique_ptr<lock_store> start_store(bench::lock_servers);
 /// The name of the server, and its version.
 std::pair<std::string, std::string> server_version(bench::lock_servers);
 
-/// Why there are no such servers on this machine; empty: there are.
-std::string missing_servers(bench::lock_servers);
-
 }  // namespace redlock::versus

@@ -1,12 +1,36 @@
 #include "versus/peers.hpp"
 
+#include "testbed/etcd_server.hpp"
+#include "testbed/local_server.hpp"
+#include "testbed/postgres_server.hpp"
 #include "testbed/process.hpp"
-
-#include <algorithm>
+#include "testbed/zookeeper_server.hpp"
 
 namespace redlock::bench {
 
 namespace {
+
+/// Why there are no such servers on this machine; empty: there are.
+std::string missing_servers(lock_servers kind)
+{
+    switch (kind) {
+    case lock_servers::redis_quorum:
+    case lock_servers::one_redis:
+        return testbed::answer_of({testbed::server_program(), "--version"}).starts_with("error: ")
+                   ? testbed::server_program()
+                         + " is not installed (Debian's package redis-server); $REDLOCK_SERVER may name another program"
+                   : "";
+    case lock_servers::etcd:
+        return testbed::etcd_program().empty() || testbed::etcdctl_program().empty()
+                   ? "etcd or etcdctl is not installed (Debian's packages etcd-server and etcd-client)"
+                   : "";
+    case lock_servers::zookeeper:
+        return testbed::zookeeper_class_path().empty() ? "ZooKeeper is not installed (Debian's package zookeeper)" : "";
+    case lock_servers::postgresql:
+        return testbed::postgres_programs().empty() ? "PostgreSQL is not installed (Debian's package postgresql)" : "";
+    }
+    return {};
+}
 
 void probe(peer& p)
 {
@@ -56,7 +80,11 @@ std::vector<peer> find_peers(std::string const& folder)
         {"zookeeper", "ZooKeeper's recipe, kazoo", zookeeper, python("kazoo_lock.py")},
         {"postgresql", "PostgreSQL's advisory lock", postgresql, python("postgresql_advisory.py")},
     };
-    std::ranges::for_each(peers, probe);
+    for (auto& p : peers) {
+        probe(p);
+        if (p.missing.empty())
+            p.missing = missing_servers(p.servers);
+    }
     return peers;
 }
 

@@ -44,9 +44,7 @@ report prepare(choice const& c)
     r.faults = chosen(all_faults(), c.faults);
     r.peers = chosen(bench::find_peers(c.folder), c.peers);
     bench::throw_if_interrupted();
-    for (auto& p : r.peers) {
-        if (p.missing.empty())
-            p.missing = missing_servers(p.servers);
+    for (auto const& p : r.peers) {
         if (p.missing.empty())
             r.machine.insert(server_version(p.servers));
     }

@@ -59,26 +59,6 @@ foreign_server start_for(lock_servers which)
     return {};
 }
 
-/// Why there is no server for a peer; empty: there is one.
-std::string missing_server(lock_servers which)
-{
-    auto const missing = [](bool is, char const* package) {
-        return is ? fmt::format("its server is not installed (Debian's package {})", package) : std::string();
-    };
-    switch (which) {
-    case lock_servers::redis_quorum:
-    case lock_servers::one_redis:
-        break;
-    case lock_servers::etcd:
-        return missing(testbed::etcd_program().empty(), "etcd-server");
-    case lock_servers::zookeeper:
-        return missing(testbed::zookeeper_class_path().empty(), "zookeeper");
-    case lock_servers::postgresql:
-        return missing(testbed::postgres_programs().empty(), "postgresql");
-    }
-    return {};
-}
-
 /// Stops a node until resume(), or until the end of its scope.
 class stopped_node {
 public:
@@ -340,11 +320,8 @@ std::vector<peer> find_rivals(options const& o)
     auto all = find_peers(o.workers);
     std::erase_if(all, [](peer const& p) { return p.name == "redlock" || p.name == "redlock-fencing"; });
     std::vector<std::string> names;
-    for (auto& p : all) {
+    for (auto const& p : all)
         names.push_back(p.name);
-        if (p.missing.empty())
-            p.missing = missing_server(p.servers);
-    }
     for (auto const& name : o.peer_names) {
         if (std::ranges::find(names, name) == names.end())
             throw std::runtime_error(

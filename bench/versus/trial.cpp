@@ -83,7 +83,7 @@ void trial::start_workers(std::vector<std::string> const& command)
         auto words = command;
         words.insert(words.end(), {"count", urls, std::to_string(ttl_.count())});
         auto& one = workers_.emplace_back();
-        one.process = std::make_unique<count_worker>(words, fmt::format("{}/{}", logs_.path, w));
+        one.process = std::make_unique<bench::worker_process>(words, fmt::format("{}/{}", logs_.path, w));
     }
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include "versus/count_worker.hpp"
 #include "versus/counter.hpp"
 #include "versus/lock_store.hpp"
 #include "versus/loss_watch.hpp"
 #include "versus/network.hpp"
 #include "versus/peers.hpp"
 #include "versus/trial_result.hpp"
+#include "versus/worker_process.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -78,7 +78,7 @@ private:
     enum class step : std::uint8_t { outside, working, writing, releasing };
 
     struct worker {
-        std::unique_ptr<count_worker> process{};
+        std::unique_ptr<bench::worker_process> process{};
         step now = step::outside;
         bool acquired = false;  ///< since the last call of wait_for_all()
         bool said_bye = false;

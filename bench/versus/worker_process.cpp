@@ -1,4 +1,4 @@
-#include "versus/count_worker.hpp"
+#include "versus/worker_process.hpp"
 
 #include "testbed/server_process.hpp"
 
@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace redlock::versus {
+namespace redlock::bench {
 
 namespace {
 
@@ -24,14 +24,14 @@ std::vector<std::string> with_log(std::vector<std::string> command, std::string 
 
 }  // namespace
 
-count_worker::count_worker(std::vector<std::string> command, std::string log)
+worker_process::worker_process(std::vector<std::string> command, std::string log)
     : log_(std::move(log)), process_(with_log(std::move(command), log_), {.piped = true, .fed = true})
 {
 }
 
-std::vector<std::string> count_worker::read_lines()
+std::vector<std::string> worker_process::read_lines()
 {
-    std::array<char, 4096> some;
+    std::array<char, 64 * 1024> some;
     auto const n = ::read(process_.output(), some.data(), some.size());
     if (n == 0 || (n < 0 && errno != EINTR))
         ended_ = true;
@@ -44,30 +44,29 @@ std::vector<std::string> count_worker::read_lines()
     return all;
 }
 
-// If the worker has ended, its output tells.
-void count_worker::write(std::string_view line) { process_.write(std::string(line) + '\n'); }
-
-void count_worker::kill()
+void worker_process::kill()
 {
     process_.signal(SIGKILL);
     process_.wait();
     ended_ = true;
 }
 
-std::string count_worker::last_words()
+std::string worker_process::last_error() const
 {
-    constexpr std::size_t longest = 400;
     auto said = testbed::text_of(log_);
-    while (said.ends_with('\n'))
-        said.pop_back();
-    if (said.size() > longest)
-        said = "…" + said.substr(said.size() - longest);
+    said.erase(said.find_last_not_of(" \n") + 1);
+    return said.substr(said.rfind('\n') + 1);
+}
+
+std::string worker_process::last_words()
+{
     auto ending = process_.ended();
     for (int i = 0; i < 100 && !ending; ++i) {  // the end of its output comes a moment before the end of the process
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
         ending = process_.ended();
     }
-    return (ending ? ending->in_words() : "closed its output") + (said.empty() ? "" : ": " + said);
+    auto const error = last_error();
+    return (ending ? ending->in_words() : "has closed its output") + (error.empty() ? "" : ": " + error);
 }
 
-}  // namespace redlock::versus
+}  // namespace redlock::bench
