@@ -39,8 +39,11 @@ void add_latency(rows& all, scenario const& s, std::string_view what, percentile
     all.emplace_back();
     all.push_back({std::string(what)});
     all.push_back({"nodes", "clients", "", "p50", "p90", "p99", "p99.9", "max", "", ""});
-    for (auto const* r : s.results)
-        all.push_back(latency_row(*r, r->*member));
+    for (auto const* r : s.results) {
+        bool const only_cycles = measured(r->cycle_us) && !measured(r->*member);  // other libraries of `versus`
+        if (!only_cycles)
+            all.push_back(latency_row(*r, r->*member));
+    }
 }
 
 void add_ratios_to_floor(rows& all, scenario const& s)

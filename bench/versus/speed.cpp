@@ -196,8 +196,10 @@ private:
             [&](round& r) {
                 r.library = foreign.process ? observe(*foreign.process, *workers, duration)
                                             : lab_.observe([&] { return measure(*workers, duration); });
-                r.more["worker_seconds"] = std::chrono::duration<double>(duration).count();
-                r.more["worker_processes"] = static_cast<double>(workers->size());
+                if (duration != lab_.settings().duration)
+                    r.more["worker_seconds"] = std::chrono::duration<double>(duration).count();
+                if (workers->size() > 1)
+                    r.more["worker_processes"] = static_cast<double>(workers->size());
             });
         auto r = conclude(rounds, p.title);
         // The counters of the servers include the calls of scripts, and are unknown for other servers.

@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(measure_versus_compares_each_peer_with_redlock)
     BOOST_TEST(r.cycles_per_second == 6);
     BOOST_TEST(r.floor_cycles_per_second.has_value());
     BOOST_TEST(r.cycle_us.max == 3000);
-    BOOST_TEST(r.more.at("worker_processes") == 1);
+    BOOST_TEST(!r.more.contains("worker_processes"));  // there was one
 }
 
 BOOST_AUTO_TEST_CASE(measure_versus_on_one_key_says_how_many_clients_took_part)
