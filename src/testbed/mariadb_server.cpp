@@ -18,11 +18,13 @@ namespace files = std::filesystem;
 
 constexpr auto tables = "/usr/share/mysql/";  // the SQL files of the system tables
 
+// A server that starts deletes temporary tables of others in its --tmpdir, so each has its own.
 std::vector<std::string> words_for(std::string const& data, std::vector<std::string> const& options)
 {
     std::vector<std::string> words{mariadb_program(),
                                    "--no-defaults",
                                    "--datadir=" + data,
+                                   "--tmpdir=" + files::path(data).parent_path().string(),
                                    "--loose-innodb-log-file-size=8M",
                                    "--innodb-buffer-pool-size=32M",
                                    "--loose-mysqlx=OFF"};
