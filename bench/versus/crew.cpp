@@ -127,7 +127,8 @@ private:
     std::deque<std::string> lines_;
 };
 
-crew::crew(peer const& p, crew_work const& w, std::size_t processes, milliseconds patience) : patience_(patience)
+crew::crew(peer const& p, crew_work const& w, std::size_t processes, milliseconds line_timeout)
+    : line_timeout_(line_timeout)
 {
     std::size_t first = 0;
     for (std::size_t i = 0; i < processes; ++i) {
@@ -143,7 +144,7 @@ crew::crew(peer const& p, crew_work const& w, std::size_t processes, millisecond
         first += clients;
     }
     for (auto const& one : workers_) {
-        if (auto const said = one->line(patience_); said != "ready")
+        if (auto const said = one->line(line_timeout_); said != "ready")
             throw worker_failed(fmt::format("a worker wrote {} in place of \"ready\"", quote_line(said)));
     }
 }
@@ -171,7 +172,7 @@ sample crew::run(milliseconds duration, std::function<void()> const& when_over)
     }
     std::vector<std::string> reports;
     for (auto const& w : workers_)
-        reports.push_back(w->line(duration + patience_));
+        reports.push_back(w->line(duration + line_timeout_));
     all.client_cpu_seconds = cpu_seconds() - cpu;
     for (auto const& r : reports)
         add_report(all, r);

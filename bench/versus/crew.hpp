@@ -33,11 +33,11 @@ class crew {
 public:
     /** Starts the workers and waits until they are ready.
 
-        @param patience  how much longer than its work a worker may need for a line
+        @param line_timeout  how much longer than its work a worker may need for a line
         @throws worker_failed, like run; interrupted after a signal
     */
     crew(peer const&, crew_work const&, std::size_t processes = 1,
-         std::chrono::milliseconds patience = std::chrono::seconds(30));
+         std::chrono::milliseconds line_timeout = std::chrono::seconds(30));
     ~crew();
     crew(crew const&) = delete;
     crew& operator=(crew const&) = delete;
@@ -54,7 +54,7 @@ private:
 
     double cpu_seconds() const;
 
-    std::chrono::milliseconds patience_;
+    std::chrono::milliseconds line_timeout_;
     testbed::temporary_folder errors_;  ///< the workers' standard error
     std::vector<std::unique_ptr<worker>> workers_;
 };

@@ -93,7 +93,7 @@ trial_result trial::run(fault const& f)
     check_quiet();
     begin();
     f.happen(*this);
-    result_.recovered = wait_for_all(patience);
+    result_.recovered = wait_for_all(time_limit);
     result_.recovery_us = in_us(result_.recovered ? longest_gap_ : gap());
     stop_workers();
     result_.confirmed_writes = counter_.confirmed();
@@ -171,7 +171,7 @@ void trial::begin()
 trial::worker_id trial::holder(milliseconds work)
 {
     next_work_ = work;
-    if (!run_until([&] { return !next_work_; }, patience))
+    if (!run_until([&] { return !next_work_; }, time_limit))
         throw std::runtime_error("no worker acquired the lock before the fault");
     begin();
     return holder_;
@@ -188,15 +188,15 @@ trial::worker_id trial::waiter() const
 
 void trial::finish(worker_id w)
 {
-    if (!run_until([&] { return workers_[w].now == step::outside || workers_[w].process->ended(); }, patience))
-        remark(w, fmt::format("needed more than {} s to finish and to release the lock", patience / 1s));
+    if (!run_until([&] { return workers_[w].now == step::outside || workers_[w].process->ended(); }, time_limit))
+        remark(w, fmt::format("needed more than {} s to finish and to release the lock", time_limit / 1s));
 }
 
 void trial::expect_write(worker_id w)
 {
     auto& writer = workers_[w];
     writer.keeps_write = true;
-    if (!run_until([&] { return writer.write || writer.process->ended(); }, patience) || !writer.write)
+    if (!run_until([&] { return writer.write || writer.process->ended(); }, time_limit) || !writer.write)
         throw std::runtime_error("the holder sent no write before the fault");
     writer.keeps_write = false;
 }

@@ -32,7 +32,7 @@ public:
     using worker_id = std::size_t;
 
     static constexpr std::size_t worker_count = 3;
-    static constexpr milliseconds patience{10'000};  ///< for the recovery
+    static constexpr milliseconds time_limit{10'000};  ///< of each step, and of the recovery
 
     trial(bench::peer const&, milliseconds ttl);
     ~trial();

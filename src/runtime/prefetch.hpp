@@ -1,15 +1,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace redlock::inline v0::runtime {
 
-/// Starts to load the first 256 bytes at @p object into the processor's cache. It never faults, not even behind the
-/// end of the object.
+/// Starts to load the first 256 bytes at @p object into the processor's cache. @p object may be null, and shorter.
 inline void prefetch(void const* object) noexcept
 {
+    auto const address = reinterpret_cast<std::uintptr_t>(object);  // pointers must not leave their object
     for (std::size_t i = 0; i < 256; i += 64)
-        __builtin_prefetch(static_cast<char const*>(object) + i, 1);
+        __builtin_prefetch(reinterpret_cast<void const*>(address + i), 1);
 }
 
 }  // namespace redlock::runtime

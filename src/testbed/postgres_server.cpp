@@ -9,11 +9,7 @@
 
 namespace redlock::testbed {
 
-namespace {
-
 namespace files = std::filesystem;
-
-}  // namespace
 
 struct postgres_server::fresh_data {
     fresh_data()

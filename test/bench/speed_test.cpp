@@ -42,10 +42,10 @@ peer stub_that(std::string const& behaves, lock_servers servers = lock_servers::
     return {.name = behaves, .title = behaves, .servers = servers, .command = {"/bin/sh", "-c", stub, "stub", behaves}};
 }
 
-std::string failure_of(peer const& p, std::chrono::milliseconds patience = 60s)
+std::string failure_of(peer const& p, std::chrono::milliseconds line_timeout = 60s)
 {
     try {
-        crew(p, {.urls = "u"}, 1, patience).run(10ms);
+        crew(p, {.urls = "u"}, 1, line_timeout).run(10ms);
     } catch (worker_failed const& e) {
         return e.what();
     }
