@@ -28,7 +28,7 @@ die "usage: language.pl ROOT [--list | FILE…]\n" unless defined $root && -d $r
 chdir $root or die "$root: $!\n";
 my $list = @rest > 0;
 my @files = grep { $_ ne '--list' } @rest;
-my @all = glob('*.md docs/*.md');
+my @all = glob('*.md docs/*.md docs/how-to/*.md');
 if (!@files) {
     find(sub { push @all, $File::Find::name if /\.[ch]pp$/ }, qw(include src bench test docs/examples));
     @files = sort @all;
