@@ -1,0 +1,126 @@
+// Tests the site of the documents in a browser, read from the file system.
+//
+//     node site_test.mjs <folder of the site> <questions.txt>
+//
+// CHROMIUM names the executable of the browser (default: /usr/bin/chromium). playwright-core is in NODE_PATH or in a
+// folder node_modules. Each wait is for a condition, not for a time. The exit status is 0 if all checks pass.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const { chromium } = createRequire(import.meta.url)("playwright-core");
+
+const [site, questions] = process.argv.slice(2);
+if (!site || !questions) {
+    console.error("usage: node site_test.mjs <folder of the site> <questions.txt>");
+    process.exit(1);
+}
+
+const TIMEOUT = 30_000;  // milliseconds
+const FIRST = 5;  // so many pages of the results are read
+const PHONE = { width: 360, height: 740 };
+
+let failures = 0;
+function check(holds, what) {
+    if (holds) return;
+    console.error(`FAIL  ${what}`);
+    ++failures;
+}
+
+const address = (page) => pathToFileURL(join(site, page)).href;
+
+// A page whose every request is looked at: only files of this machine may be loaded.
+async function open(browser, options) {
+    const page = await browser.newPage(options);
+    page.setDefaultTimeout(TIMEOUT);
+    await page.route("**", (route) => {
+        const url = route.request().url();
+        const local = /^(file|data|blob):/.test(url);
+        check(local, `${page.url()} asks for ${url}`);
+        return local ? route.continue() : route.abort();
+    });
+    page.on("pageerror", (error) => check(false, `an error on ${page.url()}: ${error.stack ?? error}`));
+    page.on("console", (message) => check(message.type() !== "error", `${page.url()}: ${message.text()}`));
+    return page;
+}
+
+const relative = (href) => href.replace(/\?h=[^#]*/, "").replace(address("").replace(/\/?$/, "/"), "");
+
+// The addresses of the first results: for each page the ones that are shown, and those behind "more on this page".
+async function search(page, words) {
+    await page.fill(".md-search__input", "");
+    await page.waitForFunction(() => !document.querySelector(".md-search-result__item"));
+    await page.fill(".md-search__input", words);
+    await page.locator(".md-search__input").press("End");  // the search listens to keys
+    await page.waitForFunction(() => document.querySelector(".md-search-result__item") ||
+        /No matching/.test(document.querySelector(".md-search-result__meta").textContent));
+    const found = await page.$$eval(".md-search-result__item", (items, count) => items.slice(0, count).flatMap(
+        (item) => [...item.querySelectorAll(".md-search-result__link")].map((link) => link.href)), FIRST);
+    return found.map(relative);
+}
+
+async function searches(browser) {
+    const page = await open(browser, { viewport: { width: 1400, height: 900 } });
+    await page.goto(address("index.html"));
+    const found = await search(page, "async_acquire");
+    const function_page = "reference/lock_manager.html#async_acquire";
+    if (!found.includes(function_page)) throw new Error(`"async_acquire" finds ${found}`);
+    const result = page.locator(".md-search-result__link").nth(found.indexOf(function_page));
+    if (!await result.isVisible()) await page.locator(".md-search-result__item", { has: result }).locator("summary").click();
+    await result.click();
+    await page.waitForURL((url) => url.pathname.endsWith("/reference/lock_manager.html") && url.hash === "#async_acquire");
+    check(await page.locator("#async_acquire").isVisible(), "the result of the search is not on its page");
+
+    for (const line of readFileSync(questions, "utf8").split("\n")) {
+        if (!line || line.startsWith("#")) continue;
+        const [words, answer] = line.split("|").map((part) => part.trim());
+        const wanted = answer.replace(/\.md(#|$)/, ".html$1");
+        const results = await search(page, words);
+        check(results.some((result) => result === wanted), `"${words}" does not find ${wanted}, but\n      ${results.join("\n      ")}`);
+    }
+    await page.close();
+}
+
+async function looks(browser) {
+    for (const [scheme, background] of [["light", "default"], ["dark", "slate"]]) {
+        const page = await open(browser, { colorScheme: scheme });
+        await page.goto(address("index.html"));
+        const shown = () => page.locator("body").getAttribute("data-md-color-scheme");
+        check(await shown() === background, `a reader who likes it ${scheme} sees ${await shown()}`);
+        await page.click("form.md-header__option label:not([hidden])");
+        check(await shown() !== background, "the colours do not change at a click");
+        await page.close();
+    }
+}
+
+// Wide tables and code scroll by themselves; the page does not.
+async function fits(browser) {
+    const page = await open(browser, { viewport: PHONE });
+    const pages = readdirSync(site, { recursive: true }).filter((file) => file.endsWith(".html"));
+    check(pages.length > 40, `the site has ${pages.length} pages`);
+    for (const file of pages) {
+        await page.goto(address(file));
+        const width = await page.evaluate(() => document.scrollingElement.scrollWidth);
+        check(width <= PHONE.width, `${file} is ${width} pixels wide on a phone of ${PHONE.width}`);
+    }
+    await page.close();
+}
+
+const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM || "/usr/bin/chromium", headless: true, args: ["--no-sandbox"] });
+try {
+    for (const part of [searches, looks, fits]) {
+        const begin = Date.now();
+        await part(browser);
+        console.log(`${part.name} (${Date.now() - begin} ms)`);
+    }
+} finally {
+    await browser.close();
+}
+if (failures) {
+    console.error(`${failures} checks have failed`);
+    process.exitCode = 1;
+} else
+    console.log("all checks of the site passed");
