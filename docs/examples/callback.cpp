@@ -3,6 +3,7 @@
 #include <redlock.hpp>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <iostream>
@@ -16,7 +17,7 @@ using namespace std::chrono_literals;
 //[callback
 class sale {
 public:
-    explicit sale(redlock::lock_manager& locks) : locks_(locks) {}
+    explicit sale(redlock::lock_manager& locks) : locks_(locks), work_(locks.get_executor(), 20ms) {}
 
     void start()
     {
@@ -32,8 +33,13 @@ private:
         if (ec)
             return finish(ec);
         held_ = std::move(held);  // keep the handle: destroying it releases the lock
-        std::cout << "selling\n";
-        held_.async_release([this](redlock::error_code released) { finish(released); });
+        held_.async_wait_lost([this](redlock::error_code why) {
+            if (why == redlock::errc::lost)  // operation_aborted: the lock was released
+                work_.cancel();
+        });
+        work_.async_wait([this](redlock::error_code) {  // stands for the work
+            held_.async_release([this](redlock::error_code released) { finish(released); });
+        });
     }
 
     void finish(redlock::error_code ec)
@@ -43,6 +49,7 @@ private:
     }
 
     redlock::lock_manager& locks_;
+    asio::steady_timer work_;
     redlock::lock held_;
 };
 //]

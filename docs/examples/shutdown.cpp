@@ -22,7 +22,6 @@ using namespace std::chrono_literals;
 int accepted = 0, finished = 0, cancelled = 0;
 bool is_test = false;
 
-//[service
 class service {
 public:
     // One thread runs the io_context, so the members need no strand.
@@ -31,6 +30,7 @@ public:
     {
     }
 
+    //[accept
     asio::awaitable<void> accept_jobs()
     {
         while (!stopping_) {
@@ -45,11 +45,13 @@ public:
             });
         }
     }
+    //]
 
+    //[stop
     asio::awaitable<void> stop_at_signal()
     {
-        co_await signals_.async_wait(asio::deferred);
-        signals_.clear();  // from here on, a second signal kills the process at once
+        co_await signals_.async_wait(asio::deferred);  // signals_ is asio::signal_set(context, SIGINT, SIGTERM)
+        signals_.clear();                              // from here on, a second signal kills the process at once
 
         stopping_ = true;  // 1. accept no more jobs
         next_job_.cancel();
@@ -63,6 +65,7 @@ public:
         if (failed)
             std::cerr << "some keys stay until their ttl is over: " << failed.message() << '\n';
     }  // 4. no work is left, so io_context::run returns
+    //]
 
 private:
     asio::awaitable<void> run_job();  // calls locks_.with_lock
@@ -73,7 +76,6 @@ private:
     int running_ = 0;
     bool stopping_ = false;
 };
-//]
 
 // The first job ends before the signal, the second one in the grace period. The third one works for too long, and the
 // fourth one waits for the lock of the third one.

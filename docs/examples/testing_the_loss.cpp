@@ -11,7 +11,6 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using redlock::memory_server;
 
-//[code_under_test
 // Imports data while it holds the lock.
 struct importer {
     asio::awaitable<void> run(redlock::lock_manager& locks)
@@ -30,7 +29,6 @@ struct importer {
 
     std::string state = "idle";
 };
-//]
 
 int failures = 0;
 
@@ -58,7 +56,7 @@ struct fixture {
 
 int main()
 {
-    //[tests
+    //[loss
     {
         fixture f;
         f.begin();
@@ -71,6 +69,7 @@ int main()
         f.clock->advance(f.context, 5s);
         expect("stopped", f.one.state);  // before the validity ends
     }
+    //]
     {
         fixture f;
         f.begin();
@@ -103,6 +102,5 @@ int main()
         f.clock->advance(f.context, 0s);
         expect("lost", held.held() ? "held" : "lost");
     }
-    //]
     return failures;
 }

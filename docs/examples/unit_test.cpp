@@ -11,7 +11,6 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using redlock::memory_server;
 
-//[code_under_test
 asio::awaitable<std::string> book(redlock::lock_manager& locks, std::string seat)
 {
     auto ask_database = [](redlock::lock&) -> asio::awaitable<std::string> { co_return "booked"; };
@@ -21,9 +20,7 @@ asio::awaitable<std::string> book(redlock::lock_manager& locks, std::string seat
         co_return e.code() == redlock::errc::contended ? "taken" : "try again later";
     }
 }
-//]
 
-//[fixture
 struct fixture {
     std::shared_ptr<memory_server> a = memory_server::at("a"), b = memory_server::at("b"), c = memory_server::at("c");
 
@@ -37,7 +34,6 @@ struct fixture {
         return answer.get();
     }
 };
-//]
 
 int failures = 0;
 
