@@ -1,5 +1,5 @@
-// A handler on Boost.Beast that sells under a lock. The program is its own client. An address of its own, or a server
-// of locks, is not needed: the port is chosen by the system, and the nodes are in memory.
+// A handler on Boost.Beast that sells under a lock. The program is its own client. It needs no server of locks, and no
+// port of its own: the system chooses one.
 
 #include <redlock.hpp>
 #include <redlock/beast.hpp>

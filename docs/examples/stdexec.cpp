@@ -22,13 +22,14 @@ using namespace std::chrono_literals;
 template <class Work>
 auto sell(redlock::lock_manager& locks, Work work)
 {
+    using exec::asio::use_sender;
     redlock::acquire_options const options{
         .ttl = 10s, .wait = redlock::wait_forever, .renew = redlock::renewal::automatic};
-    return locks.async_acquire("stock:hair-dryer", options, exec::asio::use_sender)
+    return locks.async_acquire("stock:hair-dryer", options, use_sender)
            | stdexec::let_value([work](redlock::lock& held) {
-                 return exec::when_any(work(held), held.async_wait_lost(exec::asio::use_sender))  // a loss stops the
-                                                                                                  // work
-                        | stdexec::let_value([&held] { return held.async_release(exec::asio::use_sender); });
+                 // A loss stops the work.
+                 return exec::when_any(work(held), held.async_wait_lost(use_sender))
+                        | stdexec::let_value([&held] { return held.async_release(use_sender); });
              });
 }
 //]
