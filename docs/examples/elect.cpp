@@ -4,6 +4,7 @@
 
 #include <boost/asio.hpp>
 
+#include <csignal>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
@@ -72,6 +73,45 @@ asio::awaitable<bool> nightly(redlock::lock_manager& locks)
 }
 //]
 
+//[stop
+asio::awaitable<void> stop_at_signal(redlock::lock_manager& locks, asio::signal_set& signals)
+{
+    co_await signals.async_wait(asio::deferred);  // SIGTERM
+    co_await locks.async_shutdown();              // cancels the leader's body, and releases the lock when it has ended
+}
+//]
+
+// The first leader starts its follower and gets SIGTERM. The second one ends the election.
+asio::awaitable<void> lead(redlock::lock_manager& locks, redlock::lock_manager* follower, int& leaders)
+{
+    auto body = [&](redlock::lock&) -> asio::awaitable<redlock::elected> {
+        ++leaders;
+        if (!follower)
+            co_return redlock::elected::done;
+        auto const context = co_await asio::this_coro::executor;
+        asio::co_spawn(context, lead(*follower, nullptr, leaders), asio::detached);
+        std::raise(SIGTERM);
+        asio::steady_timer work(context, 1h);
+        co_await work.async_wait(asio::deferred);
+        co_return redlock::elected::done;
+    };
+    co_await redlock::elect(locks, "leader", {}, body);
+    co_await locks.async_shutdown();
+}
+
+bool a_clean_stop_hands_over(std::vector<std::string> const& nodes)
+{
+    asio::io_context context;
+    redlock::lock_manager first(context, {.nodes = nodes}), second(context, {.nodes = nodes});
+    asio::signal_set signals(context, SIGTERM);
+    int leaders = 0;
+    bool stopped = false;
+    asio::co_spawn(context, stop_at_signal(first, signals), asio::detached);
+    asio::co_spawn(context, lead(first, &second, leaders), [&](std::exception_ptr e) { stopped = e != nullptr; });
+    context.run();
+    return stopped && leaders == 2;
+}
+
 int main(int argc, char** argv)
 {
     std::vector<std::string> nodes(argv + 1, argv + argc);
@@ -92,5 +132,6 @@ int main(int argc, char** argv)
                        [](std::exception_ptr e) { e ? std::rethrow_exception(e) : void(); });
     context.run();
     // A real server may still have the lock of the report from an earlier run. Then no process writes the report.
-    return ended == 2 && jobs_done == 10 && (reports == 1 || argc > 1) ? 0 : 1;
+    bool const well = ended == 2 && jobs_done == 10 && (reports == 1 || argc > 1);
+    return well && a_clean_stop_hands_over(nodes) ? 0 : 1;
 }
