@@ -14,7 +14,6 @@
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-//[events
 void show(std::string const& process, redlock::election_event const& e)
 {
     std::cout << process << ": " << to_string(e.what);
@@ -24,7 +23,6 @@ void show(std::string const& process, redlock::election_event const& e)
         std::cout << ", stands again in " << e.pause.count() << " ms";
     std::cout << (e.message.empty() ? "" : ": ") << e.message << '\n';
 }
-//]
 
 int jobs_done = 0;  // of all processes
 
