@@ -6,6 +6,7 @@ Doxygen parses copies of the headers and writes XML. This module makes Markdown 
 what the comments lack. A line of PAGES is a page: its names, or its title and its names.
 """
 import dataclasses
+import itertools
 import pathlib
 import re
 import subprocess
@@ -91,6 +92,8 @@ def copy_headers(root, to):
             continue
         text = source.read_text().replace('::inline v0', '').replace('REDLOCK_API ', '')
         text = re.sub(r'@ref\s+((?:\w|::)+)', r'`ref:\1`', text)  # resolve() knows the names that programs use
+        text = re.sub(r'@p (\w+)', r'`\1`', text)  # Doxygen would take a colon for a part of the name
+        text = re.sub(r'(?m)^( +)(\*\*?)(\S[^*\n]*)\2(?!\*)', r'\1<b>\3</b>', text)  # not the frame of a comment
         text = re.sub(r'\[\[deprecated\("use (\w+)"\)\]\]', r'/** Deprecated: use `ref:\1`. */', text)
         for internal in (r'// For the library itself\.\n.*?\n\n', r'template <>\nstruct boost::.*?\};\n'):
             text = re.sub(internal, lambda found: '\n' * found.group().count('\n'), text, flags=re.DOTALL)
@@ -123,9 +126,12 @@ def header_of(element):
     return HOME.get(name, name)
 
 
+def line_of(element):
+    return int(element.find('location').get('line', '1'))
+
+
 def where(element):
-    place = element.find('location')
-    return f'include/redlock/{place.get("file")}:{place.get("line", "1")}'
+    return f'include/redlock/{element.find("location").get("file")}:{line_of(element)}'
 
 
 # --- Names ---
@@ -244,7 +250,7 @@ class Doc:
         if not self.body or self.body[0].startswith(('- ', '```', '|')):
             return ''
         first = re.split(r'(?<=[.!?])\s+(?=[A-Z(\[`*"“@…])', self.body[0])[0]
-        return re.sub(r':$', '.', first)
+        return re.sub(r'^(\(\d+\),? )+|:$', '', first).removesuffix('.') + '.'
 
     def text(self):
         return '\n'.join(self.body + [b for blocks in self.parts.values() for b in blocks])
@@ -305,7 +311,7 @@ class Writer:
             name = text_of(entry.find('.//parametername')).removeprefix('ref:').strip('`')
             blocks = self.blocks(entry.find('parameterdescription'))
             if parameterlist.get('kind') == 'exception':  # Doxygen takes the first word for the type
-                blocks[:1] = [f'{self.code(name) if re.search("_|::", name) else name} {"".join(blocks[:1])}']
+                blocks[:1] = [f'{self.code(name) if re.search("_|::", name) else name} {"".join(blocks[:1])}'.strip()]
             else:
                 blocks[:1] = [f'`{name}`: {"".join(blocks[:1])}']
             entries.append('- ' + indent(blocks))
@@ -348,7 +354,7 @@ class Writer:
         elif not target and self.site.is_broken(name):
             self.site.problem(self.element, f'`{name}`: the class has no such member')
         shown = re.sub(r'\bbasic_(lock(_manager|_scope)?)\b', r'\1', name)
-        return f'`{shown}`' if not target or target is self.item else f'[`{shown}`]({self.site.link(target, self.item)})'
+        return f'`{shown}`' if not target else f'[`{shown}`]({self.site.link(target, self.item)})'
 
 
 def escape(text):
@@ -374,7 +380,7 @@ def clean(code):
     """C++ as programs write it, without the names of the library's internals."""
     code = re.sub(r'\s+', ' ', code).strip()
     code = re.sub(r'<\s+', '<', re.sub(r'\s+>', '>', code))
-    code = re.sub(r'\s+([&*])', r'\1', code)
+    code = re.sub(r'(?<=\w)([&*]+)(?=\w)', r'\1 ', re.sub(r'\s+([&*])', r'\1', code))
     code = re.sub(r', detail::\w+<[^<>]*>', '', code)
     code = re.sub(r'(asio::completion_token_for<)?detail::\w+(<[^<>]*>)*', '…', code).replace('…>', '…')
     code = re.sub(r'\bbasic_lock<Executor>|\block_type\b(?! =)', 'lock', code)
@@ -388,8 +394,8 @@ def template_line(element):
     for p in element.findall('templateparamlist/param'):
         kind, name, default = (clean(text_of(p.find(tag))) for tag in ('type', 'declname', 'defval'))
         kind = 'class' if '…' in kind else kind
-        default = '' if not default else ' = …' if 'default_completion_token' in default else f' = {default}'
-        lines.append(f'{kind} {name}{default}'.replace(' ' + default, default) if name else kind + default)
+        default = '…' if 'default_completion_token' in default else default
+        lines.append(f'{kind} {name}'.strip() + (f' = {default}' if default else ''))
     return f'template <{", ".join(lines)}>\n' if lines else ''
 
 
@@ -417,6 +423,12 @@ def requires(element):
     return '' if 'detail::' in condition else condition
 
 
+def concept(element):
+    condition = re.sub(r'\s+', ' ', text_of(element.find('initializer'))).partition(' = ')[2]
+    return f'{template_line(element)}concept {short(element.findtext("compoundname"))} = ' \
+        + re.sub(r'detail::.*', '…', condition).replace('< ', '<').replace(' >', '>') + ';'
+
+
 def declaration(element):
     kind, name = element.get('kind'), element.findtext('name')
     if kind in ('function', 'friend'):
@@ -440,15 +452,27 @@ def synopsis(item):
         name = item.name if element is item.elements[0] else element.findtext('compoundname')
         bases = ', '.join('public ' + clean(text_of(b)) for b in element.findall('basecompoundref')
                           if b.get('prot') == 'public' and not text_of(b).startswith('detail'))
-        line = lambda e: int(e.find('location').get('line'))
         own = sorted((e for m in item.members for e in m.elements if m.kind != 'value'
-                      and element.get('id') in (e.get('id') or '')), key=line)
-        members = [inner_declaration(e) for e in own]
+                      and element.get('id') in (e.get('id') or '')), key=line_of)
+        members = spaced([(e.findtext('name'), inner_declaration(e)) for e in own])
         head = '' if item.name in MERGED else template_line(element)
         access = 'public:\n' if element.get('kind') == 'class' else ''
         blocks.append(f'{head}{element.get("kind")} {short(name).rpartition("::")[2]}{" : " + bases if bases else ""} {{\n'
-                      + access + ''.join('    ' + m.replace('\n', '\n    ') + '\n' for m in members) + '};')
+                      + access + ''.join('    ' + line + '\n' if line else '\n' for line in members) + '};')
     return '\n\n'.join(blocks)
+
+
+def spaced(members):
+    """The lines of the declarations, with an empty line around overloads and long ones."""
+    lines, was_long = [], False
+    for _, family in itertools.groupby(members, key=lambda member: member[0]):
+        codes = [code for _, code in family]
+        is_long = len(codes) > 1 or '\n' in codes[0]
+        if lines and (is_long or was_long):
+            lines.append('')
+        lines += '\n'.join(codes).splitlines()
+        was_long = is_long
+    return lines
 
 
 def inner_declaration(element):
@@ -460,19 +484,20 @@ def inner_declaration(element):
 def default_of(variable):
     """The default as people read it: 10 s, empty, null."""
     type_, value = text_of(variable.find('type')), clean(text_of(variable.find('initializer'))).removeprefix('= ')
-    value = re.sub(r'std::chrono::milliseconds ?\{', 'MS{', value)
-    value = re.sub(r'MS\{([\d\']+)\}', lambda found: milliseconds(found.group(1)), value)
-    if 'milliseconds' in type_ and (number := re.fullmatch(r"\{([\d']+)\}", value)):
-        return milliseconds(number.group(1))
-    if value in ('', '{}'):
-        words = {'std::shared_ptr': 'null', 'std::vector': 'empty', 'std::string': 'empty', 'std::function': 'empty',
-                 'log_function': 'empty', 'resource_set': 'empty', 'error_code': 'no error', 'histogram': 'empty'}
-        return next((w for t, w in words.items() if type_.startswith(t)), '' if not value else '`{}`')
-    return f'`{value}`'
+    if value == '{}':
+        words = {'std::shared_ptr': 'null', 'std::exception_ptr': 'null', 'error_code': 'no error', 'tls_options': 'its defaults'}
+        empty = ('std::vector', 'std::string', 'std::function', 'log_function', 'resource_set', 'histogram')
+        words |= dict.fromkeys(empty, 'empty')
+        return next((w for t, w in words.items() if type_.startswith(t)), '`{}`')
+    value = re.sub(r"std::chrono::milliseconds\{([\d']+)\}", milliseconds, value)
+    if 'milliseconds' in type_:
+        value = re.sub(r"^\{([\d']+)\}$", milliseconds, value)
+    value = re.sub(r'^\{(\d+)\}$', r'\1', value)
+    return value if re.fullmatch(r'\d+ m?s', value) else f'`{value}`' if value else ''
 
 
-def milliseconds(digits):
-    number = int(digits.replace("'", ''))
+def milliseconds(found):
+    number = int(found.group(1).replace("'", ''))
     return f'{number // 1000} s' if number and number % 1000 == 0 else f'{number} ms'
 
 
@@ -523,7 +548,7 @@ class Site:
             found = [i for i in self.items if not i.page and (i.name == name or name.endswith('*')
                                                               and i.name.startswith(name[:-1]) or name in i.names)]
             same = [i for i in found if header_of(i.elements[0]) == header]
-            found = found if name.endswith('*') else (same or found)[:1]
+            found = sorted(found, key=lambda i: line_of(i.elements[0])) if name.endswith('*') else (same or found)[:1]
             if not found:
                 self.problems.append(f'docs/site/reference.py:1: PAGES names {name}, which does not exist')
                 continue
@@ -540,7 +565,10 @@ class Site:
     def name(self, item, page, prefix):
         for each in self.with_members(item):
             path = each.full.removeprefix(item.full).removeprefix('::').replace('::', '-')
-            path = re.sub(r'operator(\W+)$', lambda o: 'operator-' + OPERATORS.get(o.group(1), 'other'), path)
+            if each.owner and is_constructor_of(each):
+                path = path.replace(each.name, 'constructors')
+            path = path.replace('operator bool', 'operator-bool')
+            path = re.sub(r'operator([^\w-]+|-=?)$', lambda o: 'operator-' + OPERATORS.get(o.group(1), 'other'), path)
             each.page, each.anchor = page, prefix + path if path else item.name.rpartition('::')[2]
             scope = each.full.rpartition('::')[0]
             for own in each.names:
@@ -552,7 +580,8 @@ class Site:
         name = short(name).removesuffix('()')
         scope = item.full if item else ''
         while True:
-            if found := self.names.get(f'{scope}::{name}' if scope else name):
+            found = self.names.get(f'{scope}::{name}' if scope else name)
+            if found and found is not item:
                 return found
             if not scope:
                 return None
@@ -671,17 +700,18 @@ class Site:
         if not doc.body:
             self.problem(comment, f'no @file comment, which would begin the page {title}')
         rows = [[f'[`{i.title}`](#{i.anchor})', i.doc.sentence] for i in items]
-        return doc.body + [table(['', ''], rows)]
+        return doc.body + [table(['Name', 'Meaning'], rows)]
 
     def section(self, item, level):
         if item.kind == 'class':
             return self.class_section(item, level)
         lines = self.text(item)
         if item.kind == 'enum':
-            rows = [[f'`{m.name}`{{#{m.anchor}}}', ' '.join(m.doc.body)] for m in item.members]
+            rows = [[f'`{m.name}`{{#{m.anchor}}} {text_of(m.elements[0].find("initializer"))}', ' '.join(m.doc.body)]
+                    for m in item.members]
             return lines + [fence(declaration(item.elements[0])), table(['Value', 'Meaning'], rows)]
         if item.kind == 'concept':
-            return lines + [fence(clean(text_of(item.elements[0].find('initializer'))) + ';')]
+            return lines + [fence(concept(item.elements[0]))]
         numbers = len(item.elements) > 1 and item.kind == 'function'
         code = '\n'.join(f'{declaration(e)}{f"  // ({i})" if numbers else ""}' for i, e in enumerate(item.elements, 1))
         return [fence(code)] + lines
@@ -689,7 +719,8 @@ class Site:
     def text(self, item):
         doc, lines = item.doc, list(item.doc.body)
         parts = dict(doc.parts)
-        owner = item.owner.doc.parts.get('Thread safety') if item.owner and item.kind == 'function' else None
+        owner = item.owner.doc.parts.get('Thread safety') if item.owner and item.kind == 'function' \
+            and not is_constructor_of(item) else None
         if owner and 'Thread safety' not in parts and any(ASYNC.fullmatch(m.name) for m in item.owner.members):
             parts['Thread safety'] = ['As for the class: ' + owner[0]] + owner[1:]
         titles = [t for t in parts if t not in PARTS] + [t for t in PARTS if t in parts]
@@ -709,7 +740,7 @@ class Site:
             lines.insert(1, f'`{item.name}` is `{MERGED[item.name][0]}<asio::any_io_executor>`.')
         lines.append(fence(synopsis(item)))
         variables = [m for m in item.members if m.kind == 'variable']
-        others = [m for m in item.members if m.kind != 'variable' and m.doc.body]
+        others = [m for m in item.members if m.kind != 'variable' and (m.doc.body or m.kind == 'enum')]
         if variables:
             rows = [[self.entry(m), self.type_of(m), default_of(m.elements[0]), m.doc.sentence] for m in variables]
             head = ['Member', 'Type', 'Default', 'Meaning']
@@ -717,7 +748,7 @@ class Site:
                 head, rows = head[:2] + head[3:], [r[:2] + r[3:] for r in rows]
             lines.append(table(head, rows))
         if others:
-            lines.append(table(['Member', ''], [[self.entry(m), m.doc.sentence] for m in others]))
+            lines.append(table(['Member', 'Meaning'], [[self.entry(m), m.doc.sentence] for m in others]))
         for member in variables + others:
             if is_long(member):
                 lines += [f'{"#" * (level + 1)} {heading_of(member)} {{#{member.anchor}}}'] + self.section(member, level + 1)
@@ -731,7 +762,7 @@ class Site:
         type_ = clean(text_of(member.elements[0].find('type')))
         if type_.endswith('(*'):
             type_ += clean(member.elements[0].findtext('argsstring'))
-        target = self.names.get(type_)
+        target = self.find(type_, member)
         return f'[`{type_}`]({self.link(target, member)})' if target else f'`{type_}`'
 
     def index(self):
@@ -743,28 +774,27 @@ class Site:
                 title, items = self.pages[page]
                 rows += [[f'[`{i.title}`]({self.link(i, None)})', re.sub(r'\]\(#', f']({page}.md#', i.doc.sentence)]
                          for i in items]
-            lines += [f'## {topic}', table(['Name', ''], rows)]
+            lines += [f'## {topic}', table(['Name', 'Meaning'], rows)]
         lines.append('## All names')
         letters = {}
         for full, item in self.names.items():
             name = full.rpartition('::')[2]
-            if item.kind != 'value' and name[0].isalpha() and not full.startswith('basic_') and item.doc.body:
-                letters.setdefault(name[0].upper(), {}).setdefault(name, {})[full] = item
+            if item.kind != 'value' and name[0].isalpha() and not is_constructor_of(item) and item.doc.body \
+                    and not full.startswith('basic_'):
+                letters.setdefault(name[0].upper(), {}).setdefault(name, {}).setdefault(item, full)
         for letter in sorted(letters):
-            entries = [f'{name}: ' + ', '.join(f'[`{full}`]({self.link(i, None)})' for full, i in sorted(found.items()))
-                       if len(found) > 1 or '::' in next(iter(found)) else f'[`{name}`]({self.link(*found.values(), None)})'
-                       for name, found in sorted(letters[letter].items(), key=lambda entry: entry[0].lower())]
+            names = sorted(letters[letter].items(), key=lambda entry: entry[0].lower())
+            entries = [', '.join(f'[`{full}`]({self.link(i, None)})' for i, full in found.items()) for _, found in names]
             lines += [f'### {letter}', '\n'.join('- ' + e for e in entries)]
         return '\n\n'.join(lines) + '\n'
 
 
 def heading_of(member):
-    is_constructor = member.owner and member.kind == 'function' and is_constructor_of(member)
-    return 'Constructors' if is_constructor else member.title
+    return 'Constructors' if is_constructor_of(member) else member.title
 
 
 def is_constructor_of(member):
-    return member.kind == 'function' and member.name.removeprefix('basic_') == member.owner.name.rpartition('::')[2]
+    return member.kind == 'function' and member.owner and member.name.removeprefix('basic_') == member.owner.name.rpartition('::')[2]
 
 
 def is_special(item):
@@ -779,7 +809,7 @@ def is_special(item):
 
 def is_long(member):
     """Whether the table does not say everything about @p member."""
-    return member.kind in ('function', 'enum') or member.doc.text() != member.doc.sentence
+    return member.kind in ('function', 'enum') or member.doc.text().rstrip('.:') != member.doc.sentence.rstrip('.')
 
 
 def labelled(label, blocks):
