@@ -37,10 +37,16 @@ bool local_server::may_start_later(std::string const& log) const
 std::vector<std::string> local_server::words()
 {
     std::filesystem::create_directory(folder());
-    std::vector<std::string> all{
-        program_, "--port", std::to_string(port()), "--bind", "127.0.0.1",   "--save", "", "--appendonly", "no",
-        "--dir",  folder(), "--loglevel",           "notice", "--daemonize", "no"};
-    all.insert(all.end(), options_.begin(), options_.end());
+    // A server takes a configuration file as its first argument. The file says what it stores, as options override it.
+    bool const configured = !options_.empty() && !options_.front().starts_with("--");
+    std::vector<std::string> all{program_};
+    if (configured)
+        all.push_back(options_.front());
+    all.insert(all.end(), {"--port", std::to_string(port()), "--bind", "127.0.0.1", "--dir", folder(), "--loglevel",
+                           "notice", "--daemonize", "no"});
+    if (!configured)
+        all.insert(all.end(), {"--save", "", "--appendonly", "no"});
+    all.insert(all.end(), options_.begin() + configured, options_.end());
     return all;
 }
 

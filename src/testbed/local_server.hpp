@@ -15,6 +15,7 @@ std::string server_program();
 class local_server final : public server_process {
 public:
     /// Starts @p program with @p options, adds @p environment ("NAME=value") to ours, and waits until it answers.
+    /// The first option may be the path of a configuration file. Without one, the server stores nothing on the disk.
     /// @throws std::runtime_error with its log if it does not answer within a minute
     explicit local_server(std::vector<std::string> options = {}, std::string program = server_program(),
                           std::vector<std::string> environment = {});
