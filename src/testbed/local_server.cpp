@@ -46,7 +46,7 @@ std::vector<std::string> local_server::words()
                            "notice", "--daemonize", "no"});
     if (!configured)
         all.insert(all.end(), {"--save", "", "--appendonly", "no"});
-    all.insert(all.end(), options_.begin() + configured, options_.end());
+    all.insert(all.end(), options_.begin() + (configured ? 1 : 0), options_.end());
     return all;
 }
 

@@ -9,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <list>
 #include <set>
@@ -23,7 +24,7 @@ BOOST_AUTO_TEST_SUITE(redis_conf)
 
 namespace {
 
-auto const examples = REDLOCK_SOURCE "/docs/examples/";
+std::string example(std::string const& name) { return REDLOCK_SOURCE "/docs/examples/" + name; }
 
 // The same-host check is left out, because all servers of a test run on this machine.
 void must_please_the_doctor(std::list<local_server> const& servers)
@@ -69,7 +70,7 @@ void start(std::list<local_server>& servers, boost::json::value const& service)
     BOOST_TEST(words[0] == "redis-server");
     BOOST_TEST(lists(service.at("volumes"), "./redis.conf:" + words[1] + ":ro"));
     words.erase(words.begin());
-    words.front() = examples + std::string("redis.conf");
+    words.front() = example("redis.conf");
     servers.emplace_back(words);
 }
 
@@ -88,7 +89,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_servers_with_the_example_of_a_configuration_is_ok
 {
     std::list<local_server> servers;
     for (int i = 0; i < 3; ++i)
-        servers.emplace_back(std::vector{examples + std::string("redis.conf")});
+        servers.emplace_back(std::vector{example("redis.conf")});
 
     must_please_the_doctor(servers);
 }
@@ -96,7 +97,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_servers_with_the_example_of_a_configuration_is_ok
 BOOST_AUTO_TEST_CASE(doctor_of_the_servers_of_the_compose_file_is_ok,
                      *only_if(perl_reads_yaml(), "perl has no CPAN::Meta::YAML (Debian's package perl)"))
 {
-    auto const file = parsed_yaml(examples + std::string("compose.yaml"));
+    auto const file = parsed_yaml(example("compose.yaml"));
     std::list<local_server> servers;
     std::set<std::string> ports;
     std::string urls;
