@@ -41,6 +41,13 @@ namespace redlock::inline v0 {
     header field `Retry-After` is the same, rounded up to seconds: 1 to 75. The response contains nothing of the lock:
     no token, no owner, no address.
 
+    @return the complete response, ready to be written; it refers to none of the arguments
+
+    @throws std::exception if the system has no random numbers: see @ref retry_after
+
+    @par Thread safety
+    May be called from any thread; does not wait.
+
     @param to The request. Its version and keep-alive are used.
     @param error The error of the lock.
     @param tried The options with which the lock was tried. If `report` is set, its contents are used.
@@ -70,14 +77,20 @@ boost::beast::http::response<boost::beast::http::string_body> problem_response(
 */
 class request_deadline {
 public:
+    /// The clock of the deadline. It stops while the machine sleeps.
     using clock = std::chrono::steady_clock;
 
+    /// Makes a deadline @p cap from now.
     /// @param cap The time from now; more than zero. @ref wait_forever, or a time beyond the clock's end: no deadline.
     explicit request_deadline(std::chrono::milliseconds cap) : at_(detail::deadline_after(clock::now(), cap)) {}
 
-    /** The server's @p cap, or less if the client asks for less, in milliseconds in the header field @p name.
+    /** Makes a deadline from the server's @p cap, or less if the client asks for less in the header field @p name.
 
         @throws std::invalid_argument if the field exists, and is not a number of milliseconds from 1. Answer 400.
+
+        @param asked The header of the request.
+        @param cap The longest time from now; more than zero. @ref wait_forever : the client alone decides.
+        @param name The name of the field, which has a number of milliseconds.
     */
     template <bool IsRequest, class Fields>
     request_deadline(boost::beast::http::header<IsRequest, Fields> const& asked, std::chrono::milliseconds cap,
@@ -88,7 +101,10 @@ public:
             at_ = std::min(at_, clock::now() + detail::milliseconds_in(name, field->value()));
     }
 
+    /// The time of the deadline; the maximum: there is none.
     clock::time_point at() const noexcept { return at_; }
+
+    /// Whether the deadline has passed, or less than 1 ms is left.
     bool passed() const noexcept { return left() <= std::chrono::milliseconds(0); }
 
     /// The time left, rounded down. Negative: the deadline has passed.
@@ -97,7 +113,7 @@ public:
         return std::chrono::floor<std::chrono::milliseconds>(at_ - clock::now());
     }
 
-    /// For `acquire_options::wait`: the time left, less @p reserve for the work; at least 1 ms.
+    /// The time left, less @p reserve for the work; at least 1 ms. For `acquire_options::wait`.
     std::chrono::milliseconds wait(std::chrono::milliseconds reserve = {}) const noexcept
     {
         auto const l = left();
@@ -121,6 +137,9 @@ private:
     that. The bytes on the socket must be HTTP itself. With TLS, they cannot be distinguished from the end of the
     connection.
 
+    @par Completes
+    when @p handler has ended, also after it was cancelled
+
     @return the result of @p handler, also if it ended before it noticed the cancellation: the work is then done
 
     @throws system_error with `asio::error::eof` : the peer has gone. There is nobody to answer.
@@ -137,6 +156,9 @@ private:
     @par Thread safety
     The caller must run on a strand, or on a context with one thread. Everything stays there.
 
+    @param socket The connection to the client, with the request already read.
+    @param input The buffer with which the requests of this connection are read.
+    @param deadline The end of the request.
     @param handler Called without arguments; returns `awaitable<T>`.
 */
 template <class F>

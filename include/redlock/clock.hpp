@@ -12,11 +12,11 @@ namespace redlock::inline v0 {
     on the servers does. After a laptop was closed for a minute, its locks have expired.
 */
 struct clock {
-    using duration = std::chrono::nanoseconds;
-    using rep = duration::rep;
-    using period = duration::period;
-    using time_point = std::chrono::time_point<clock>;
-    static constexpr bool is_steady = true;
+    using duration = std::chrono::nanoseconds;          ///< A length of time.
+    using rep = duration::rep;                          ///< The number type of durations.
+    using period = duration::period;                    ///< The unit of durations: a nanosecond.
+    using time_point = std::chrono::time_point<clock>;  ///< A moment, counted from the start of the machine.
+    static constexpr bool is_steady = true;             ///< The clock never jumps.
 
     /// The time since the machine was started, including sleep. Never throws, never blocks. May be called from any
     /// thread.

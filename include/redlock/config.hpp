@@ -22,16 +22,16 @@ class manual_clock;
 }
 
 /// TLS for the nodes whose URL asks for it: `rediss://`, `rediss-sentinel://`, `rediss-cluster://`, the same with
-/// `valkeys`, and `etcds://`.
+/// `valkeys`, and `etcds://`. The manager's constructor reads the files.
 struct tls_options {
-    std::string ca_file{};           ///< Certificate authorities, PEM. Empty: those of the system.
-    std::string certificate_file{};  ///< Client certificate chain, PEM. Empty: the client shows no certificate.
-    std::string private_key_file{};  ///< Its key, PEM. Set both files, or neither.
+    std::string ca_file{};           ///< The certificate authorities, PEM. Empty: those of the system.
+    std::string certificate_file{};  ///< The client's certificate chain, PEM. Empty: it shows no certificate.
+    std::string private_key_file{};  ///< The key of the client's certificate, PEM. Set both files, or neither.
     /// Whether to verify the server's certificate and host name. Switch it off for experiments only.
     bool verify = true;
 };
 
-/** The settings of a @ref lock_manager. An aggregate with defaults: `{.nodes = {"redis://10.0.0.1", …}}`.
+/** The settings of a @ref lock_manager : an aggregate with defaults: `{.nodes = {"redis://10.0.0.1", …}}`.
 
     The manager's constructor checks them. If one is wrong, it throws `std::invalid_argument`, which names the field,
     the value and the limit.
@@ -58,15 +58,15 @@ struct config {
     /// Stores for other addresses in @ref nodes, such as PostgreSQL or etcd. One manager can mix kinds of nodes.
     std::vector<store> stores{};
 
-    /// A lock's key on the servers is prefix + resource, so other Redlock clients can share it. At most 256 bytes,
-    /// without the marks that resources must not contain.
+    /// The beginning of each key on the servers: a lock's key is prefix + resource, so other Redlock clients can share
+    /// it. At most 256 bytes, without the marks that resources must not contain. The same for all clients.
     std::string prefix = "lock:";
 
-    /// A label in the lock's value, for operators; at most 256 bytes. Empty: "host:pid".
+    /// The label of this client in the values of its locks, for operators; at most 256 bytes. Empty: "host:pid".
     std::string owner{};
 
-    /// How long a round waits for the vote of one node: 1 ms to a minute, and below @ref max_ttl. Choose it well above
-    /// the round-trip time, and well below the ttl.
+    /// The time for which a round waits for the vote of one node: 1 ms to a minute, and below @ref max_ttl. Choose it
+    /// well above the round-trip time, and well below the ttl.
     std::chrono::milliseconds node_timeout{50};
 
     /// The time limit for name resolution, for connecting and for the TLS handshake, each: 1 ms to a minute. After
@@ -86,9 +86,9 @@ struct config {
     /// day. It must be the same for all clients.
     std::chrono::milliseconds max_ttl{60'000};
 
-    /// How many times in a row this manager hands a lock to its own waiters while other processes wait for it: 0 to a
-    /// million. Only waiters count that waited here when the manager learned of the others. Then the others come first.
-    /// Zero: the others come first after each lock.
+    /// How many times in a row this manager hands a lock to its own waiters while other processes wait for it. The
+    /// range is 0 to a million. Only waiters count that waited here when the manager learned of the others. Then the
+    /// others come first. Zero: the others come first after each lock.
     ///
     /// It has two other uses:
     /// - While an acquisition of several resources waits for some of them, up to this many that want one of the others
@@ -96,8 +96,8 @@ struct config {
     /// - Up to this many later readers can join a shared lock: see `acquire_options::mode`.
     std::size_t max_handovers = 16;
 
-    /** Whether locks have fencing tokens: `lock::fencing_token` is then a number that increases with every acquisition
-        of the resource by any client that follows docs/protocol.md. Each node keeps a counter for each resource
+    /** Whether locks have fencing tokens (`lock::fencing_token`): numbers that increase with every acquisition of the
+        resource by any client that follows docs/protocol.md. Each node keeps a counter for each resource
         forever, in a key of its own. Needs Redis 6.2 or newer, or Valkey. Clients without fencing share the locks, but
         draw no tokens. */
     bool fencing = false;
@@ -122,21 +122,26 @@ struct config {
     /// next renewal on.
     bool heal = true;
 
+    /// TLS for the nodes whose URL asks for it.
     tls_options tls{};
 
-    /// The log function, called with each line on the manager's own strand. It must not block or throw. Lines never
-    /// contain passwords or lock tokens.
+    /// The log function, called with each line. Empty: no log. To begin with: @ref log_to_stderr.
     ///
-    /// It is called until the shutdown has completed, also when the destructor of the manager has started it in the
-    /// background. In one second it is called at most 100 times with debug lines, and 100 times with others. It then
-    /// logs how many lines were left out. Empty: no log. To begin with: @ref log_to_stderr.
+    /// The manager calls it on its own strand, in a pass of the event loop of its own: it may call or destroy the
+    /// manager. It must not block: until it returns, renewals wait. Its exceptions are dropped. Lines contain no
+    /// passwords and no lock tokens.
+    ///
+    /// Calls end when the shutdown has completed, also if the manager's destructor has started it in the background. In
+    /// one second, it is called at most 100 times with debug lines, and 100 times with others. It then gets the number of
+    /// lines that were left out.
     log_function log{};
 
-    /// Receives events, for metrics, traces and logs; see @ref observer. Null: no events, and no cost.
+    /// The observer, which receives events for metrics, traces and logs: see @ref redlock::observer. Null: no events,
+    /// and no cost.
     std::shared_ptr<redlock::observer> observer{};
 
-    /// For tests: the manual clock of the manager and of its nodes, which must all be `memory://` or objects. See
-    /// redlock/testing.hpp. Null: the system's clock.
+    /// The manual clock of the manager and of its nodes, for tests; all nodes must be `memory://` or objects. Null: the
+    /// system's clock. See @ref testing::manual_clock.
     std::shared_ptr<testing::manual_clock> test_clock{};
 };
 

@@ -31,6 +31,7 @@ enum class elected : std::uint8_t {
 
 /// An event of a candidate in an election: for dashboards, alerts and logs.
 struct election_event {
+    /// Each kind of event.
     enum class kind : std::uint8_t {
         standing,  ///< The candidate asks for the lock, or waits for the leader.
         /// Nobody can be elected: too few nodes answer, vote, or answer in time. `error` and `message` tell which of
@@ -46,13 +47,15 @@ struct election_event {
         ended,   ///< The last event: `elect` returns, or throws an error with this `error` and `message`.
     };
 
-    kind what{};
+    kind what{};         ///< The kind of event.
     std::string name{};  ///< The name of the election.
     /// The token of the term that this event is about. Zero: no term, or `config::fencing` is off.
     std::uint64_t fencing_token = 0;
-    /// Set for `waiting_for_nodes`, `lost` and `ended`. If `ended` has no error, the body returned `elected::done`.
+    /// The reason; set for `waiting_for_nodes`, `lost` and `ended`. If `ended` has none, the body returned
+    /// `elected::done`.
     error_code error{};
-    /// The exception of the body. Also null if the body ended with `operation_aborted` because it was cancelled.
+    /// The exception of the body; null if there is none. Also null if the body ended with `operation_aborted` because
+    /// it was cancelled.
     std::exception_ptr exception{};
     /// For people: what `error` means here, with the reason of each node that matters.
     std::string message{};
@@ -60,7 +63,7 @@ struct election_event {
     std::chrono::milliseconds pause{0};
 };
 
-/// "standing", "waiting for nodes", "elected", "stepped down", "lost", "failed" or "ended".
+/// The name of a kind: "standing", "waiting for nodes", "elected", "stepped down", "lost", "failed" or "ended".
 REDLOCK_API char const* to_string(election_event::kind) noexcept;
 
 /// How a candidate takes part in an election. An aggregate. `elect` checks it before it sends anything.
@@ -69,13 +72,14 @@ struct elect_options {
         renews.
 
         - `ttl`: after the crash of a leader, nobody leads for up to this long.
-        - `wait`: how long to wait while another process leads. @ref wait_forever: until elected. Otherwise `elect`
+        - `wait`: how long to wait while another process leads. @ref wait_forever : until elected. Otherwise `elect`
           throws `errc::contended` when this time is over. Zero: `elect` throws if another process leads now. Time
           without enough nodes does not count.
-        - `renew`: with @ref renewal::none, a term ends when its ttl is over. It ends as if the lock were lost.
+        - `renew`: with @ref renewal::none , a term ends when its ttl is over. It ends as if the lock were lost.
         - `max_hold`: the longest term. It also ends as if the lock were lost.
         - `mode`: exclusive only.
-        - `report`: receives the report of the latest acquisition. It must live until `elect` has ended. */
+        - `report`: receives the report of the latest acquisition. Its object and those of `group` and `context` must
+          live until `elect` has ended. */
     acquire_options lock{.ttl = std::chrono::milliseconds{10'000}, .wait = wait_forever, .renew = renewal::automatic};
 
     /// The pause after `elected::step_down`, and the unit of the pauses after a body that threw: 1 ms to `pause_max`.
@@ -86,11 +90,11 @@ struct elect_options {
     /// The longest pause: 1 ms to a day.
     std::chrono::milliseconds pause_max{60'000};
 
-    /// If a body ran for at least this long before it threw, its failure counts as the first one: 0 to 100 years. Zero:
-    /// every failure counts as the first one.
+    /// The shortest term that ends a row of failures. If a body ran for that long before it threw, its failure counts
+    /// as the first one: 0 to 100 years. Zero: every failure counts as the first one.
     std::chrono::milliseconds stable{60'000};
 
-    /** After `elected::done`, how long to keep the lock, counted from the start of its acquisition: 0 to `lock.ttl`.
+    /** How long to keep the lock after `elected::done`, counted from the start of its acquisition: 0 to `lock.ttl`.
         Zero: it is released at once.
 
         Use it for a job that every process starts at the same time of day, by clocks that do not agree. `elect` returns
@@ -101,9 +105,10 @@ struct elect_options {
         promise less than the ttl (`node_reply::good_for`), the lock is kept for that time only. */
     std::chrono::milliseconds at_least{0};
 
-    /** Receives each event, on the strand on which the body runs. Calls do not overlap each other or a step of the
-        body, and none comes after `elect` has ended. It must not block. Its exceptions are dropped. Empty: no events.
-        */
+    /** Receives each event, on the strand on which the body runs. Empty: no events.
+
+        Calls do not overlap each other or a step of the body, and none comes after `elect` has ended. It may call the
+        manager, but must not block. Its exceptions are dropped. */
     std::function<void(election_event)> observe{};
 };
 
@@ -140,14 +145,16 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
     docs/fencing.md.
 
     @par Completes
-    without a result, when the body returned `elected::done`
+    when the body returned `elected::done` and its term has ended, or with an exception
 
-    @par Throws
-    A @ref lock_error with
-    - @ref errc::invalid_argument : the name or an option is out of range. Nothing was sent. The message names it.
-    - @ref errc::unsupported : a node cannot do what was asked for.
-    - @ref errc::contended : `lock.wait` is limited, and another process led during all of it.
-    - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped. The message tells which.
+    @return nothing; begins when it is awaited
+
+    @throws lock_error with @ref errc::invalid_argument : the name or an option is out of range. Nothing was sent. The
+    message names it.
+    @throws lock_error with @ref errc::unsupported : a node cannot do what was asked for. Nothing was sent.
+    @throws lock_error with @ref errc::contended : `lock.wait` is limited, and another process led during all of it.
+    @throws lock_error with `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped. The
+    message tells which.
 
     @par Cancellation
     The types that the caller's coroutine lets through (`asio::this_coro::reset_cancellation_state`; terminal by
@@ -161,10 +168,10 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
     `elect` ends without an error. The lock is released in the background.
 
     @par Lifetime
-    @p body is moved into the operation. If the manager is destroyed first, the operation ends.
+    @p body, @p name and @p options are moved into the operation. If the manager is destroyed first, the operation ends.
 
     @par Thread safety
-    That of @ref lock_manager. The body and the observer run on one strand.
+    That of @ref lock_manager : any thread may call it. The body and the observer run on one strand.
 
     @param locks The manager. All pauses are measured by its clock.
     @param name A name as for @ref lock_manager::async_acquire. `async_inspect` tells which process leads.

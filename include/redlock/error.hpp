@@ -9,14 +9,14 @@
 
 namespace redlock::inline v0 {
 
-using boost::system::error_code;
-using boost::system::system_error;
+using boost::system::error_code;    ///< The error codes of all operations.
+using boost::system::system_error;  ///< The exception that holds an error code.
 
 /** The errors of an operation, or of the vote of one node.
 
     The first group is the outcome of operations. The second group appears per node only, in @ref attempt_report and
     @ref stats. A cancelled operation completes with `boost::asio::error::operation_aborted`. The values are stable:
-    they are never renumbered or used again.
+    they are never renumbered or used again. `error_code == errc::contended` compares.
 */
 enum class errc {
     /// Somebody else holds the lock. Wait longer (`acquire_options::wait`), or give way.
@@ -48,7 +48,7 @@ enum class errc {
     node_unreachable = 21,
     /// The connection broke while an answer was due. Look at the network and the server.
     connection_lost = 22,
-    /// The node was closed, or the manager was shut down, before the request was sent.
+    /// The node was closed, or the manager was shut down, before the request was sent. Use a manager that still runs.
     node_closed = 23,
     /// The server requires a password, or refused the one that it got. Correct user and password in the node's URL.
     authentication_failed = 24,
@@ -71,7 +71,7 @@ enum class errc {
     wrong_cluster_node = 31,
     /// The key holds something else than a lock (WRONGTYPE). Choose another prefix or resource.
     wrong_type = 32,
-    /// The server forgot a script twice in a row (NOSCRIPT).
+    /// The server forgot a script twice in a row (NOSCRIPT). Look for a client that removes scripts (SCRIPT FLUSH).
     script_missing = 33,
     /// The server cannot do what locks need: its version is too old, or its setup does not fit. `node_report::message`
     /// has the reason.
@@ -87,12 +87,14 @@ enum class errc {
     node_may_evict = 38,
 };
 
-/// The category of @ref errc; its name is "redlock".
+/// The category of @ref errc ; its name is "redlock". May be called from any thread.
 REDLOCK_API boost::system::error_category const& error_category() noexcept;
 
+/// Makes the error code of @p e. Boost.System calls this to convert and compare.
 inline error_code make_error_code(errc e) noexcept { return {static_cast<int>(e), error_category()}; }
 
 }  // namespace redlock
 
+/// Lets Boost.System convert @ref redlock::errc to an error code.
 template <>
 struct boost::system::is_error_code_enum<redlock::errc> : std::true_type {};

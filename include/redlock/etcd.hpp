@@ -39,7 +39,14 @@ struct etcd_options {
     resources at once, and draws fencing tokens. Shared locks and any one of several resources are `errc::unsupported`.
     docs/stores.md says what such a node promises.
 
-    @throws std::invalid_argument if an option is out of range
+    @return the store; it connects to nothing until a manager with such a node is used
+
+    @throws std::invalid_argument if an option is out of range; the message names the field, the value and the limit
+
+    @par Thread safety
+    May be called from any thread; does not wait. A store is a value, which several managers can use.
+
+    @param options What the addresses do not say: see @ref etcd_options .
 */
 REDLOCK_API store etcd(etcd_options options = {});
 

@@ -31,16 +31,20 @@ namespace redlock::inline v0 {
     refusal says that another holder has come, and a caller that then acquires again would do so forever.
 
     @par Thread safety
-    Safe on distinct and on shared objects. It cannot be copied or moved.
+    Safe on distinct and on shared objects. A call waits while another thread's work runs in @ref run. A gate cannot be
+    copied or moved.
 */
 class fence_gate {
 public:
+    /// Makes a gate.
     /// @param highest The token of the last holder, if the resource is older than the gate. Zero: nobody has entered.
     explicit fence_gate(std::uint64_t highest = 0) noexcept : highest_(highest) {}
 
     /** Registers @p token. Call it before you read the resource; more than one call does no harm.
 
         @return true: smaller tokens are refused from now on. False: a greater token has entered; stop the work.
+
+        @param token `lock::fencing_token()`; not zero.
 
         @throws std::invalid_argument if @p token is 0
     */
@@ -61,6 +65,9 @@ public:
         exceptions are passed on.
 
         @return true: @p work was called. False: a greater token has entered, and @p work was not called; stop the work.
+
+        @param token A token that has entered.
+        @param work The work to do; see the text.
 
         @throws std::invalid_argument if @p token is 0
         @throws std::logic_error if @p token never entered: the data that its holder read may be outdated

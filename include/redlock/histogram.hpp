@@ -51,10 +51,11 @@ struct histogram_buckets {
     several nodes or managers together.
 
     @par Thread safety
-    That of a std::vector.
+    A value: distinct objects are safe, and so are const functions of a shared one.
 */
 class histogram {
 public:
+    /// The unit of lengths.
     using duration = std::chrono::nanoseconds;
 
     /// The number of durations.
@@ -113,6 +114,7 @@ public:
         return *this;
     }
 
+    /// Adds the durations of @p other, such as those of another node.
     histogram& operator+=(histogram const& other)
     {
         counts_.resize(std::max(counts_.size(), other.counts_.size()));
@@ -122,7 +124,10 @@ public:
         return *this;
     }
 
+    /// The durations between two snapshots of the same recorder.
     friend histogram operator-(histogram later, histogram const& earlier) noexcept { return later -= earlier; }
+
+    /// The durations of both.
     friend histogram operator+(histogram one, histogram const& other) { return one += other; }
 
 private:
@@ -140,8 +145,10 @@ private:
 */
 class histogram_recorder {
 public:
+    /// The unit of lengths.
     using duration = histogram::duration;
 
+    /// Counts a duration. Negative ones count as zero.
     void add(duration d) noexcept
     {
         auto const bucket = buckets::of(d);
@@ -151,7 +158,7 @@ public:
             end_.store(bucket + 1, std::memory_order_relaxed);
     }
 
-    /// All durations that were added. One that is added meanwhile may be in it, or not, or only in its sum.
+    /// All durations that were added, as a copy. One that is added meanwhile may be in it, or not, or only in its sum.
     histogram snapshot() const
     {
         histogram h;

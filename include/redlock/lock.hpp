@@ -44,12 +44,24 @@ REDLOCK_API lock_ticket detach(std::shared_ptr<handle_state> const&, error_code&
 
 }  // namespace locks
 
-/// The part of a lock without operations; see @ref basic_lock.
+/** The part of a lock without operations; see @ref basic_lock.
+
+    @par Thread safety
+    The const functions and the destructor may be called from any thread. They never block or throw. Moving and
+    assigning need the usual synchronization.
+*/
 class REDLOCK_API lock_handle {
 public:
+    /// Makes an empty handle, which holds nothing.
     lock_handle() noexcept = default;
+
+    /// Moves the lock; the other handle is empty afterwards.
     lock_handle(lock_handle&&) noexcept = default;
+
+    /// Releases this handle's lock in the background, and moves the other one here.
     lock_handle& operator=(lock_handle&& other) noexcept;
+
+    /// Releases the lock in the background, without waiting. If memory is short, its keys stay until their ttl is over.
     ~lock_handle();
 
     /// True if there is no lock: it was never acquired, or was moved from. A lock that was released, lost or has
@@ -64,10 +76,11 @@ public:
     */
     bool held() const noexcept;
 
-    /// As @ref held.
+    /// The same as @ref held.
     explicit operator bool() const noexcept { return held(); }
 
-    /// From this time on, servers may forget the lock. It is the earlier of the end of `acquire_options::max_hold` and
+    /// The time from which on servers may forget the lock. It is the earlier of the end of `acquire_options::max_hold`
+    /// and
     ///
     ///     start of the acquisition or of the last extension + ttl - (ttl * drift_factor + 2 ms)
     ///
@@ -75,7 +88,7 @@ public:
     /// counts as lost a little earlier: see @ref basic_lock::async_wait_lost. For an empty lock: the clock's epoch.
     clock::time_point valid_until() const noexcept;
 
-    /// The time left until @ref valid_until. Zero: the lock is not held.
+    /// The time left until @ref valid_until, zero or more. Zero: the lock is not held.
     clock::duration remaining() const noexcept;
 
     /// The name that was locked; of several names, the first. Empty if the lock is empty.
@@ -143,33 +156,43 @@ struct access {
 
     @par Lifetime
     The handle may be moved or destroyed while its operations run. If it is destroyed, they end as those of a released
-    lock.
+    lock. When the execution context is destroyed, handlers of pending operations are destroyed without a call. From
+    then on, and in a fork of the process, operations end as those of an empty lock.
 
     @par Handlers
     Handlers without an associated executor run on the manager's executor. An empty lock has no executor: its operations
-    call the handler before they return.
+    call such a handler before they return.
 
     @tparam Executor The manager's executor, which determines the default completion token. If you need no default
     token, use `lock`.
 
     @par Thread safety
-    The const functions and the destructor may be called from any thread, also while operations run and while the
-    execution context is destroyed. Moving and assigning need the usual synchronization.
+    All functions and the destructor may be called from any thread, also while operations run and while the execution
+    context is destroyed. None blocks. Moving and assigning need the usual synchronization.
 */
 template <class Executor>
 class [[nodiscard]] basic_lock : public lock_handle {
 public:
+    /// The executor of the caller's coroutines and I/O objects.
     using executor_type = Executor;
+
+    /// The token of asynchronous functions that are called without one: that of the executor, or else `asio::deferred`.
     using default_completion_token = detail::default_token<Executor>;
 
     /// The lock type with another default completion token.
     template <class Other>
     struct rebind_executor {
+        /// That lock type.
         using other = basic_lock<Other>;
     };
 
+    /// Makes an empty lock, which holds nothing.
     basic_lock() noexcept = default;
+
+    /// Moves the lock; the other handle is empty afterwards.
     basic_lock(basic_lock&&) noexcept = default;
+
+    /// Releases this handle's lock in the background, and moves the other one here.
     basic_lock& operator=(basic_lock&&) noexcept = default;
 
     /// Converts from a lock with another default completion token.
@@ -179,8 +202,9 @@ public:
         other.
 
         All handles have the same token, the same validity and the same loss; an extension counts for all. Each handle
-        is released separately. A released handle is not @ref held any more, and its operations end as those of a
-        released lock. The other handles keep the lock; releasing the last one releases it on the servers.
+        is released separately. A released handle is not @ref held any more, and its operations end: with
+        @ref errc::not_held , or @ref async_wait_lost with `asio::error::operation_aborted`. The other handles keep the
+       lock; releasing the last one releases it on the servers.
 
         No node is asked. May be called from any thread.
 
@@ -210,11 +234,14 @@ public:
         - @ref errc::no_quorum : too few nodes answered. Try again while the lock is valid.
         - @ref errc::not_held : the lock was released before it could be extended, or is empty.
         - @ref errc::invalid_argument : @p ttl is below 20 ms, above `config::max_ttl` or not above
-          `config::node_timeout`.
+          `config::node_timeout`. Nothing was sent.
         - `asio::error::operation_aborted` : the call was cancelled, or the manager's shutdown has completed.
 
         @par Cancellation
-        Terminal and partial: completes at once. The servers may have extended the lock nevertheless.
+        Terminal and partial: completes at once. The servers may have extended the lock nevertheless. Total is ignored.
+
+        @par Lifetime
+        The handle may be moved or destroyed meanwhile. If it is destroyed, the call ends with @ref errc::not_held.
 
         @param ttl 20 ms to `config::max_ttl`, and longer than `config::node_timeout`.
         @param token Any completion token.
@@ -250,28 +277,33 @@ public:
         - @ref errc::contended : other readers hold the lock, or it has several handles. (It also has them if readers of
           the same manager have joined it.)
         - @ref errc::lost : no majority of the nodes has the lock any more, or its validity was over. Stop the work.
-        - @ref errc::no_quorum, @ref errc::quarantined, @ref errc::validity_exhausted : as for an acquisition. They end
-          the call even if @p wait is not over.
+        - @ref errc::no_quorum , @ref errc::quarantined , @ref errc::validity_exhausted : as for
+          @ref lock_manager::async_acquire. They end the call even if @p wait is not over.
         - @ref errc::not_held : the lock was released before or meanwhile, or is empty.
-        - @ref errc::invalid_argument : see below. The message of a @ref lock_error names both locks.
+        - @ref errc::invalid_argument : see the list of refusals. The message of a @ref lock_error names both locks.
         - @ref errc::unsupported : a node cannot do it. Nothing was sent.
         - `asio::error::operation_aborted` : the call was cancelled, the lock was downgraded meanwhile, or the manager
           is being stopped.
 
         These upgrades are refused with @ref errc::invalid_argument :
         - The lock was not acquired shared, was upgraded before, is being upgraded, or was resumed.
+        - The handle is on several locks of a `lock_scope`.
         - @p wait is negative, or it is not zero and the lock is not upgradeable.
         - Waiting could deadlock: the `lock_scope` of the handle holds a name that comes later in the order of names, or
           has acquired one meanwhile.
 
         @par Cancellation
         Terminal and partial: completes at once. Total: completes at once while the call waits; otherwise this round is
-        the last. The lock is shared as before; some nodes may refuse other readers, see above.
+        the last. The lock is shared as before, but some nodes may already refuse other readers.
+
+        @par Lifetime
+        The handle may be moved or destroyed meanwhile. If it is destroyed, the call ends with @ref errc::not_held.
 
         @param wait How long to wait until the other readers have gone. Zero: try once. @ref wait_forever : until
         cancelled. No new readers are granted meanwhile. After the wait is over, new readers may be refused until the
         lock is over, and for one second more. Each other handle on the lock counts as another reader, also a handle of
         the same `lock_scope`. If you keep such a handle, do not wait: you would wait for yourself.
+        @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>
     auto async_upgrade(std::chrono::milliseconds wait, CompletionToken&& token = default_completion_token())
@@ -285,7 +317,7 @@ public:
             detail::access::handle_of(*this), start, token);
     }
 
-    /// Upgrades as above, tried once.
+    /// Upgrades a shared lock, tried once: @ref async_upgrade with a `wait` of zero.
     template <asio::completion_token_for<void(error_code)> CompletionToken = default_completion_token>
     auto async_upgrade(CompletionToken&& token = default_completion_token())
     {
@@ -308,12 +340,19 @@ public:
         - @ref errc::no_quorum : too few nodes answered. Try again.
         - @ref errc::lost : no majority of the nodes has the lock any more, or its validity was over. Stop the work.
         - @ref errc::not_held : the lock was released before, or is empty.
-        - @ref errc::invalid_argument : the lock was not acquired shared.
-        - @ref errc::unsupported : a node cannot do it.
+        - @ref errc::invalid_argument : the lock was not acquired shared, or the handle is on several locks of a
+          `lock_scope`.
+        - @ref errc::unsupported : a node cannot do it. Nothing was sent.
         - `asio::error::operation_aborted` : the call was cancelled, or the manager's shutdown has completed.
 
         @par Cancellation
-        Terminal and partial: completes at once. The servers may have downgraded the lock nevertheless.
+        Terminal and partial: completes at once. The servers may have downgraded the lock nevertheless. Total is
+        ignored.
+
+        @par Lifetime
+        The handle may be moved or destroyed meanwhile.
+
+        @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>
     auto async_downgrade(CompletionToken&& token = default_completion_token())
@@ -327,9 +366,12 @@ public:
 
     /** Releases the lock: deletes its key on every node that may have it, if the key still has this lock's token.
 
-        @ref held is false from the call on. The call completes when a majority of the nodes is free. The manager
-        releases the other nodes in the background, until they confirm or the key must have expired. While the lock has
-        other handles (@ref share), no node is asked, and the call completes at once.
+        @ref held is false from the call on. The manager releases the nodes that have not confirmed in the background,
+        until they confirm or the key must have expired. While the lock has other handles (@ref share), no node is
+        asked.
+
+        @par Completes
+        when a majority of the nodes is free, or with an error; at once, while the lock has other handles
 
         @par Completion signature
         `void(error_code)`
@@ -338,11 +380,15 @@ public:
         - @ref errc::not_held : the lock was released before, was lost, has expired, or somebody else deleted its keys.
           The protected work may not have been alone.
         - @ref errc::no_quorum : too few nodes confirmed in time. The release goes on in the background.
-        - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped. The release goes on in
-          the background.
+        - `asio::error::operation_aborted` : the call was cancelled. The release goes on in the background.
 
         @par Cancellation
-        Terminal and partial: completes at once.
+        Terminal and partial: completes at once. Total is ignored.
+
+        @par Lifetime
+        The handle may be moved or destroyed meanwhile.
+
+        @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>
     auto async_release(CompletionToken&& token = default_completion_token())
@@ -358,9 +404,10 @@ public:
         A process that has the ticket can resume the lock, or release it: `lock_manager::async_resume`,
         `lock_manager::async_release`.
 
-        @ref held is false from the call on. Operations of this handle that are under way end as those of a released
-        lock. The manager's shutdown does not delete the keys. A lock that has several handles cannot be detached,
-        because the last of them would release it. No node is asked. May be called from any thread.
+        @ref held is false from the call on. Operations of this handle that are under way end as if it were released:
+        with @ref errc::not_held , or @ref async_wait_lost with `asio::error::operation_aborted`. The manager's shutdown
+       does not delete the keys. A lock that has several handles cannot be detached, because the last of them would
+       release it. No node is asked. May be called from any thread.
 
         @return the ticket for another process; an empty one with an error. With an error, the handle keeps its state.
 
@@ -375,12 +422,14 @@ public:
         - @ref errc::unsupported : the locks of a node end with the manager's session
           (`node_limits::ends_with_session`).
 
+        @param ec Receives the error; none after success.
+
         @throws std::bad_alloc the handle keeps its state
     */
     lock_ticket detach(error_code& ec) { return locks::detach(detail::access::handle_of(*this), ec); }
 
-    /// Detaches as above, but throws errors.
-    /// @throws system_error
+    /// Gives up the handle but keeps the lock, as @ref detach with an error code does.
+    /// @throws system_error with an error of that function; the handle keeps its state
     lock_ticket detach()
     {
         error_code ec;
@@ -390,11 +439,11 @@ public:
         return ticket;
     }
 
-    /** Waits until the lock is lost.
+    /** Waits until the lock is lost. Any number of waits may be pending.
 
-        The call completes before @ref valid_until, by a margin of min(max(ttl/20, 50 ms), ttl/5), from a timer that
-        waits for no reply. It completes earlier if so many nodes deny the lock that no majority is left. Any number of
-        waits may be pending.
+        @par Completes
+        before @ref valid_until, from a timer that waits for no reply. The margin is min(max(ttl/20, 50 ms), ttl/5). It
+        completes earlier if so many nodes deny the lock that no majority is left.
 
         @par Completion signature
         `void(error_code)`, never without an error
@@ -408,6 +457,12 @@ public:
 
         @par Cancellation
         All types: completes at once, without an effect on the lock.
+
+        @par Lifetime
+        The handle may be moved or destroyed meanwhile. If it is destroyed, the call ends with
+        `asio::error::operation_aborted`.
+
+        @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>
     auto async_wait_lost(CompletionToken&& token = default_completion_token())
@@ -427,6 +482,7 @@ private:
     }
 };
 
+/// The lock of a @ref lock_manager: with the type-erased executor.
 using lock = basic_lock<asio::any_io_executor>;
 
 }  // namespace redlock

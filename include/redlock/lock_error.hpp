@@ -24,17 +24,23 @@ namespace redlock::inline v0 {
     Its code is that of `lock_manager::async_acquire`. For a body, it is also @ref errc::lost or @ref errc::not_held.
     `what()` is the message of the report. It names the resource, what went wrong, how many nodes voted, and why others
     did not.
+
+    @par Thread safety
+    Const functions of shared objects are safe. Copies share one report.
 */
 class REDLOCK_API lock_error : public system_error {
 public:
+    /// Makes an exception with the outcome and the message of @p report.
     explicit lock_error(attempt_report report) : lock_error(std::make_shared<attempt_report const>(std::move(report)))
     {
     }
+    /// Makes an exception with the outcome and the message of @p report, which is not copied and not null.
     explicit lock_error(std::shared_ptr<attempt_report const> report)
         : system_error(report->outcome), report_(std::move(report))
     {
     }
 
+    /// The message of the report.
     char const* what() const noexcept override { return report_->message.c_str(); }
 
     /// The course of the acquisition. For a lock that was lost, only outcome and message are set.

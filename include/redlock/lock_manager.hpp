@@ -56,49 +56,72 @@ REDLOCK_API void start_shutdown(std::shared_ptr<manager_state>, detail::error_ha
 
     The manager's own work, such as renewal and clean-up, runs on a strand of its executor. Handlers are posted to their
     associated executor, by default the manager's. A handler that blocks every thread of that executor also blocks
-    renewal. If handlers may block, give the manager an executor of its own.
-
-    The destructor does in the background what @ref async_shutdown does. A lock is kept until its holder has let go of
-    it, or its validity is over.
+    renewal. If handlers may block, give the manager an executor of its own. If memory runs out, operations complete
+    with `boost::system::errc::not_enough_memory`.
 
     @par Lifetime
     Operations may run longer than the manager: if they still wait when it is destroyed, they are aborted. The execution
-    context may be destroyed first; later calls then complete with an error.
+    context may be destroyed first. Handlers of pending operations are then destroyed without a call. Later calls
+    complete with `asio::error::operation_aborted`, and @ref async_shutdown without an error. They call a handler
+   without an executor of its own before they return.
 
     @tparam Executor The executor of the caller's coroutines and I/O objects; it determines the default completion
     token. If you need no default token, use `lock_manager`, which has the type-erased executor.
 
     @par Thread safety
-    Safe on distinct and on shared objects, except for moving.
+    Safe on distinct and on shared objects, except for moving. No function waits for a server.
 */
 template <class Executor>
 class basic_lock_manager {
 public:
+    /// The executor of the caller's coroutines and I/O objects.
     using executor_type = Executor;
+
+    /// The locks of this manager.
     using lock_type = basic_lock<Executor>;
+
+    /// The token of asynchronous functions that are called without one: that of the executor, or else `asio::deferred`.
     using default_completion_token = detail::default_token<Executor>;
 
     /// The manager type with another executor: `asio::use_awaitable.as_default_on(lock_manager(…))`.
     template <class Other>
     struct rebind_executor {
+        /// That manager type.
         using other = basic_lock_manager<Other>;
     };
 
-    /// @throws std::invalid_argument if @p settings is broken; the message names the field, the value and the limit.
+    /** Makes a manager that locks on `config::nodes`. It does not connect yet, but reads the files of `config::tls`.
+
+        @param executor Runs the manager's work, and handlers without an executor of their own.
+        @param settings See @ref config.
+
+        @throws std::invalid_argument if @p settings is broken; the message names the field, the value and the limit.
+    */
     basic_lock_manager(Executor const& executor, config settings)
         : state_(locks::make_manager_state(executor, std::move(settings)))
     {
     }
 
-    /// Locks also on @p nodes; each of them has one vote, as each of `config::nodes` has.
-    /// @throws std::invalid_argument as above
+    /** Makes a manager that locks also on @p nodes. Each of them has one vote, as each of `config::nodes` has.
+
+        @param executor Runs the manager's work, and handlers without an executor of their own.
+        @param settings See @ref config.
+        @param nodes Objects of your own; the manager starts and closes them. One object serves one manager.
+
+        @throws std::invalid_argument if @p settings is broken, or a node is null or given twice
+    */
     basic_lock_manager(Executor const& executor, config settings, std::vector<std::shared_ptr<node>> nodes)
         : state_(locks::make_manager_state(executor, std::move(settings), std::move(nodes)))
     {
     }
 
-    /// Takes the executor of an execution context, such as an `io_context` or a `thread_pool`.
-    /// @throws std::invalid_argument as above
+    /** Makes a manager on the executor of @p context, such as an `io_context` or a `thread_pool`.
+
+        @param context Its executor runs the manager's work, and handlers without an executor of their own.
+        @param settings See @ref config.
+
+        @throws std::invalid_argument if @p settings is broken; the message names the field, the value and the limit.
+    */
     template <class ExecutionContext>
         requires std::is_convertible_v<ExecutionContext&, asio::execution_context&>
     basic_lock_manager(ExecutionContext& context, config settings)
@@ -106,7 +129,7 @@ public:
     {
     }
 
-    /// A manager that was moved from can only be destroyed or assigned to.
+    /// Moves the manager. One that was moved from can only be destroyed or assigned to.
     basic_lock_manager(basic_lock_manager&&) noexcept = default;
 
     /// Converts from a manager with another executor type.
@@ -115,6 +138,7 @@ public:
     {
     }
 
+    /// Moves the manager. The one that was here before shuts down in the background, as if it were destroyed.
     basic_lock_manager& operator=(basic_lock_manager&& other) noexcept
     {
         auto const before = std::exchange(state_, std::move(other.state_));
@@ -123,13 +147,17 @@ public:
         return *this;
     }
 
+    /// Does in the background what @ref async_shutdown does. A lock is kept until its holder has let go of it, or its
+    /// validity is over.
     ~basic_lock_manager()
     {
         if (state_)
             locks::shut_down_in_background(state_);
     }
 
-    /// After the execution context was destroyed, only `lock_manager` (the type-erased executor) may call this.
+    /// The executor of the manager. After the execution context was destroyed, only `lock_manager` (the type-erased
+    /// executor) may call this.
+    /// @throws std::invalid_argument if the executor is of another type than the manager's
     executor_type get_executor() const { return detail::executor_as<Executor>(locks::executor_of(state_)); }
 
     /** Acquires one resource, or several at once (all or none), on a majority of the nodes.
@@ -175,7 +203,8 @@ public:
         | won, handler queued        | completes with lock | completes with lock                            |
 
         @par Lifetime
-        @p resources are copied. `acquire_options::report` must live until completion.
+        @p resources are copied. Until completion, the objects of `acquire_options::report`, `group` and `context` must
+        live.
 
         @param resources 1 to 256 names, each of 1 to 512 bytes. The same bytes mean the same lock on every client, in
         every language. A name must not contain a mark of other keys: `:=fence`, `:=gone`, `:=life`, `:=session`,
@@ -190,13 +219,15 @@ public:
         return acquire<CompletionToken>(std::move(resources), options, token);
     }
 
-    /// Acquires with default options: one round, for a ttl of ten seconds.
+    /// Acquires with default options: one round, for a ttl of ten seconds. Otherwise @ref async_acquire with options.
     template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
     auto async_acquire(resource_set resources, CompletionToken&& token)
     {
         return async_acquire<CompletionToken>(std::move(resources), acquire_options(),
                                               std::forward<CompletionToken>(token));
     }
+
+    /// Acquires with default options and the default token. Otherwise @ref async_acquire with options.
     auto async_acquire(resource_set resources) { return async_acquire(std::move(resources), acquire_options()); }
 
     /** Acquires any one of @p resources: a semaphore, with one resource for each permit. `lock::resource` tells which.
@@ -220,6 +251,8 @@ public:
           exclusive.
 
         @param resources 1 to 64 names, such as those that @ref slots makes. With one name, this is @ref async_acquire.
+        @param options See @ref acquire_options.
+        @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>
     auto async_acquire_any(resource_set resources, acquire_options options,
@@ -228,13 +261,16 @@ public:
         return acquire<CompletionToken>(detail::selection::any_of(std::move(resources)), options, token);
     }
 
-    /// Acquires with default options: one round, for a ttl of ten seconds.
+    /// Acquires with default options: one round, for a ttl of ten seconds. Otherwise @ref async_acquire_any with
+    /// options.
     template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
     auto async_acquire_any(resource_set resources, CompletionToken&& token)
     {
         return async_acquire_any<CompletionToken>(std::move(resources), acquire_options(),
                                                   std::forward<CompletionToken>(token));
     }
+
+    /// Acquires with default options and the default token. Otherwise @ref async_acquire_any with options.
     auto async_acquire_any(resource_set resources)
     {
         return async_acquire_any(std::move(resources), acquire_options());
@@ -250,21 +286,28 @@ public:
         The cancellation has all types; a coroutine reacts to terminal cancellation by default. The lock stays with the
         operation: @p body may extend it, but must not release, detach or move it.
 
+        @par Completes
+        when @p body has ended and the lock was released, as by @ref basic_lock::async_release. After a cancellation:
+        when @p body has ended
+
         @return what @p body returns
 
-        @throws lock_error with an error of @ref async_acquire
-        @throws lock_error with @ref errc::lost, if the lock was lost before @p body returned, or before it ended by
+        @throws lock_error with an error of @ref async_acquire : @p body was not called.
+        @throws lock_error with @ref errc::lost : the lock was lost before @p body returned, or before it ended by
         cancellation. Also if no majority of the nodes had the lock any more when it was released.
-        @throws lock_error with @ref errc::not_held, if @p body has released or moved the lock
-        @throws whatever else @p body throws. If it was cancelled because the manager was stopped, that is
+        @throws lock_error with @ref errc::not_held : @p body has released or moved the lock.
+        @throws whatever else @p body throws. If it was cancelled because the manager was stopped, that is usually
         `asio::error::operation_aborted`.
 
         @par Cancellation
         Terminal: cancels the acquisition or @p body. The release then goes on in the background.
 
         @par Lifetime
-        @p resources are copied. The manager may be destroyed meanwhile, which cancels @p body.
+        @p resources are copied. The manager may be destroyed meanwhile, which cancels @p body. The objects
+        of `acquire_options::report`, `group` and `context` must live until the acquisition has ended.
 
+        @param resources The names, as for @ref async_acquire.
+        @param options See @ref acquire_options.
         @param body See @ref lock_body; it is moved into the operation. If its `awaitable` has an executor type that
         cannot hold a strand, such as `io_context::executor_type`, that executor must never run two functions at the
         same time.
@@ -278,21 +321,31 @@ public:
         // Not itself a coroutine: a coroutine begins when it is awaited, and the manager may be gone by then.
         return detail::await_body<lock_type>(state_, std::move(resources), options, std::move(body));
     }
+
+    /// Runs @p body with default options: one round, for a ttl of ten seconds. Otherwise @ref with_lock with options.
     template <lock_body<lock_type> F>
     auto with_lock(resource_set resources, F body)
     {
         return with_lock(std::move(resources), acquire_options(), std::move(body));
     }
 
-    /** Runs @p body as above, for any completion token. It runs on a strand of the handler's executor, by default the
-        manager's.
+    /** Runs @p body while holding @p resources, for any completion token.
+
+        Body, completion, errors and lifetime are those of @ref with_lock with the default token, except:
+        - @p body runs on a strand of the handler's executor, by default the manager's.
+        - Results and exceptions are passed to the handler.
 
         @par Completion signature
         `void(std::exception_ptr, T)`, or `void(std::exception_ptr)` if @p body returns `awaitable<void>`. T must be
         default constructible, as for `asio::co_spawn`.
 
         @par Cancellation
-        All types: as above.
+        All types: cancel the acquisition or @p body, as @ref with_lock in a coroutine does for terminal cancellation.
+
+        @param resources The names, as for @ref async_acquire.
+        @param options See @ref acquire_options.
+        @param body See @ref lock_body; it is moved into the operation.
+        @param token Any completion token.
     */
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
     auto with_lock(resource_set resources, acquire_options options, F body, CompletionToken&& token)
@@ -300,6 +353,8 @@ public:
         return detail::run_body_under_lock<lock_type, CompletionToken>(state_, std::move(resources), options,
                                                                        std::move(body), token);
     }
+
+    /// Runs @p body with default options, for any completion token. Otherwise @ref with_lock with options.
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
     auto with_lock(resource_set resources, F body, CompletionToken&& token)
     {
@@ -307,8 +362,15 @@ public:
                          std::forward<CompletionToken>(token));
     }
 
-    /// As @ref with_lock, but holding any one of @p resources (a semaphore's permit): see @ref async_acquire_any.
-    /// `lock::resource` of the body's lock tells which.
+    /** Runs @p body while holding any one of @p resources, such as a semaphore's permit.
+
+        The lock is acquired as by @ref async_acquire_any; its `lock::resource` tells which one it is. Completion,
+        errors, cancellation and lifetime are those of @ref with_lock.
+
+        @param resources 1 to 64 names, such as those that @ref slots makes.
+        @param options See @ref acquire_options.
+        @param body See @ref lock_body; it is moved into the operation.
+    */
     template <class F>
     auto with_any_lock(resource_set resources, acquire_options options, F body)
     {
@@ -316,17 +378,25 @@ public:
         return detail::await_body<lock_type>(state_, detail::selection::any_of(std::move(resources)), options,
                                              std::move(body));
     }
+
+    /// Runs @p body with default options: one round, for a ttl of ten seconds. Otherwise @ref with_any_lock with
+    /// options.
     template <lock_body<lock_type> F>
     auto with_any_lock(resource_set resources, F body)
     {
         return with_any_lock(std::move(resources), acquire_options(), std::move(body));
     }
+
+    /// Runs @p body while holding any one of @p resources, for any completion token. Completion, errors, cancellation
+    /// and lifetime are those of @ref with_lock with a token.
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
     auto with_any_lock(resource_set resources, acquire_options options, F body, CompletionToken&& token)
     {
         return detail::run_body_under_lock<lock_type, CompletionToken>(
             state_, detail::selection::any_of(std::move(resources)), options, std::move(body), token);
     }
+
+    /// Runs @p body with default options, for any completion token. Otherwise @ref with_any_lock with options.
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
     auto with_any_lock(resource_set resources, F body, CompletionToken&& token)
     {
@@ -355,9 +425,9 @@ public:
         `void(error_code, lock)`
 
         @par Errors
-        - @ref errc::lost : no majority of the nodes has the lock. The manager deletes the rest in the
-          background.
-        - @ref errc::no_quorum, @ref errc::quarantined, @ref errc::validity_exhausted : as for @ref async_acquire,
+        - @ref errc::lost : no majority of the nodes has the lock. The ticket is void: the manager deletes the rest in
+          the background. Acquire the lock anew.
+        - @ref errc::no_quorum , @ref errc::quarantined , @ref errc::validity_exhausted : as for @ref async_acquire,
           during all of `acquire_options::wait`. Nothing is deleted; nodes that have agreed keep the lock for the ttl.
         - @ref errc::invalid_argument : a member of the ticket or an option is out of range. Nothing was sent.
           `attempt_report::message` names it.
@@ -374,12 +444,13 @@ public:
         | won, handler queued         | completes with lock | completes with lock                              |
 
         @par Lifetime
-        @p ticket is copied. `acquire_options::report` must live until completion.
+        @p ticket is copied. Until completion, the objects of `acquire_options::report`, `group` and `context` must
+        live.
 
         @param ticket See @ref lock_ticket.
-        @param options `ttl`, `renew`, `report`, `max_hold` and `wait` are used. `max_hold` is counted from the start of
-        this call. `wait` is for nodes that do not answer: this call never waits for another holder. Leave `mode` out:
-        it is the ticket's.
+        @param options All but `mode`, which is the ticket's, and `passes_writers`. `max_hold` is
+       counted from the start of this call. `wait` is for nodes that do not answer: this call never waits for another
+       holder. Leave `mode` out: it is the ticket's.
         @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>
@@ -394,22 +465,26 @@ public:
                                                                                     options);
     }
 
-    /// Resumes with default options: one round, for a ttl of ten seconds.
+    /// Resumes with default options: one round, for a ttl of ten seconds. Otherwise @ref async_resume with options.
     template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
     auto async_resume(lock_ticket ticket, CompletionToken&& token)
     {
         return async_resume<CompletionToken>(std::move(ticket), acquire_options(),
                                              std::forward<CompletionToken>(token));
     }
+
+    /// Resumes with default options and the default token. Otherwise @ref async_resume with options.
     auto async_resume(lock_ticket ticket) { return async_resume(std::move(ticket), acquire_options()); }
 
     /** Releases a lock that another process has acquired: each node deletes the keys that still have the ticket's
         token.
 
-        Completes when a majority of the nodes is free. The manager releases the others in the background, until they
-        confirm, `config::max_ttl` is over, or its shutdown has completed. A process that holds the lock by that token
-        loses it, and notices at its next extension or renewal. So the ticket is void from the call on, whatever the
-        outcome.
+        The manager releases the nodes that have not confirmed in the background: until they confirm,
+        `config::max_ttl` is over, or its shutdown has completed. A process that holds the lock by that token loses it,
+        and notices at its next extension or renewal. So the ticket is void from the call on, whatever the outcome.
+
+        @par Completes
+        when a majority of the nodes is free, or with an error
 
         @par Completion signature
         `void(error_code)`
@@ -418,15 +493,19 @@ public:
         - @ref errc::not_held : no majority of the nodes had the lock any more: it was released before, or expired.
         - @ref errc::no_quorum : too few nodes confirmed in time. The release goes on in the background.
         - @ref errc::invalid_argument : a member of the ticket is out of range, see @ref lock_ticket. Nothing was sent.
-        - @ref errc::unsupported : as for @ref async_resume. Nothing was sent.
+        - @ref errc::unsupported : a node cannot do this, or its locks end with the session of the process that acquired
+          them. Nothing was sent.
         - `asio::error::operation_aborted` : the call was cancelled; the release goes on in the background. Or the
           manager was stopped before, or this process is a fork of the one that made the manager; then nothing was sent.
 
         @par Cancellation
-        Terminal and partial: completes at once.
+        Terminal and partial: completes at once. Total is ignored.
 
         @par Lifetime
         @p ticket is copied.
+
+        @param ticket See @ref lock_ticket.
+        @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>
     auto async_release(lock_ticket ticket, CompletionToken&& token = default_completion_token())
@@ -440,19 +519,26 @@ public:
     /** Asks all nodes which client holds @p resource. This is for people and dashboards, not for decisions: the answer
         may be outdated when it arrives. To decide, acquire the lock.
 
+        @par Completes
+        when all nodes have answered, or `config::node_timeout` is over
+
         @par Completion signature
         `void(error_code, lock_info)`
 
         @par Errors
         - @ref errc::no_quorum : too few nodes answered. `lock_info::nodes` has the answers that came.
-        - @ref errc::invalid_argument : @p resource is not a name that @ref async_acquire accepts.
-        - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped.
+        - @ref errc::invalid_argument : @p resource is not a name that @ref async_acquire accepts. Nothing was sent.
+        - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped, or this process is a
+          fork of the one that made the manager.
 
         @par Cancellation
         All types: completes at once.
 
         @par Lifetime
         @p resource is copied.
+
+        @param resource One name, of 1 to 512 bytes, as for @ref async_acquire.
+        @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>
     auto async_inspect(std::string resource, CompletionToken&& token = default_completion_token())
@@ -477,7 +563,10 @@ public:
 
         After that, the shutdown takes at most `config::connect_timeout` plus the longest timeout of a node
         (`config::node_timeout`, or `node_limits::timeout` if that is longer). On nodes that it cannot reach by then,
-        keys stay until their ttl is over. A second call waits for the same end.
+        keys stay until their ttl is over.
+
+        @par Completes
+        when the connections are closed. A second call waits for the same end; after it, a call completes at once.
 
         @par Completion signature
         `void(error_code)`
@@ -487,7 +576,12 @@ public:
         - `asio::error::operation_aborted` : the call was cancelled. The shutdown goes on.
 
         @par Cancellation
-        All types: completes at once.
+        All types: completes at once. The shutdown goes on in the background.
+
+        @par Lifetime
+        The manager may be destroyed meanwhile; the shutdown goes on, and the call completes as usual.
+
+        @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>
     auto async_shutdown(CompletionToken&& token = default_completion_token())
@@ -498,7 +592,8 @@ public:
         return initiate<CompletionToken, detail::error_handler, error_code>(start, token);
     }
 
-    /// Counters and the present load. May be called from any thread, also while the execution context is destroyed.
+    /// Counters, histograms and the present load. May be called from any thread, also while the execution context is
+    /// destroyed. It copies up to 6 KB for each histogram, and blocks nobody.
     redlock::stats stats() const { return locks::stats_of(*state_); }
 
 private:
@@ -528,6 +623,7 @@ private:
     std::shared_ptr<locks::manager_state> state_;
 };
 
+/// The manager with the type-erased executor: the one to begin with.
 using lock_manager = basic_lock_manager<asio::any_io_executor>;
 
 }  // namespace redlock

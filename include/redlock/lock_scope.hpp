@@ -39,28 +39,38 @@ REDLOCK_API std::shared_ptr<scope_state> make_scope(std::shared_ptr<manager_stat
     The manager may be destroyed or moved meanwhile. Handles and operations may live longer than the scope.
 
     @par Thread safety
-    Safe on distinct and on shared objects, except for assigning.
+    Safe on distinct and on shared objects, except for assigning. No function waits for a server.
 */
 template <class Executor>
 class basic_lock_scope {
 public:
+    /// The executor of the caller's coroutines and I/O objects.
     using executor_type = Executor;
+
+    /// The locks that are acquired in this scope.
     using lock_type = basic_lock<Executor>;
+
+    /// The token of asynchronous functions that are called without one: that of the executor, or else `asio::deferred`.
     using default_completion_token = detail::default_token<Executor>;
 
     /// The scope type with another executor.
     template <class Other>
     struct rebind_executor {
+        /// That scope type.
         using other = basic_lock_scope<Other>;
     };
 
     /// Makes a new owner, which holds nothing.
+    /// @param locks The manager that acquires the locks of this scope.
     explicit basic_lock_scope(basic_lock_manager<Executor>& locks)
         : source_(detail::access::state_of(locks), locks::make_scope(detail::access::state_of(locks)))
     {
     }
 
+    /// Makes one more object for the same owner.
     basic_lock_scope(basic_lock_scope const&) = default;
+
+    /// Makes this an object for the other's owner.
     basic_lock_scope& operator=(basic_lock_scope const&) = default;
 
     /// Converts to the same owner, with another executor type.
@@ -69,7 +79,9 @@ public:
     {
     }
 
-    /// After the execution context was destroyed, only `lock_scope` (the type-erased executor) may call this.
+    /// The manager's executor. After the execution context was destroyed, only `lock_scope` (the type-erased executor)
+    /// may call this.
+    /// @throws std::invalid_argument if the executor is of another type than the manager's
     executor_type get_executor() const { return detail::executor_as<Executor>(locks::executor_of(source_.manager)); }
 
     /** Acquires @p resources, or the part of them that the scope does not hold yet.
@@ -103,7 +115,8 @@ public:
         lock, the second gets a handle on it. If pieces of work must not wait for each other, use a scope for each.
 
         @par Completes
-        As @ref lock_manager::async_acquire.
+        - with a lock that is valid until @ref lock::valid_until;
+        - with an error and an empty lock otherwise.
 
         @par Completion signature
         `void(error_code, lock)`
@@ -125,7 +138,12 @@ public:
         - Won, and the handler is queued: completes with the lock.
 
         @par Lifetime
-        @p resources are copied. `acquire_options::report` must live until completion.
+        @p resources are copied. Until completion, the objects of `acquire_options::report`, `group` and `context` must
+        live.
+
+        @param resources 1 to 256 names, as for @ref lock_manager::async_acquire.
+        @param options See @ref acquire_options.
+        @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>
     auto async_acquire(resource_set resources, acquire_options options,
@@ -140,35 +158,50 @@ public:
             source_.scope, start, token, std::move(resources), options);
     }
 
-    /// Acquires with default options: one round, for a ttl of ten seconds.
+    /// Acquires with default options: one round, for a ttl of ten seconds. Otherwise @ref async_acquire with options.
     template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
     auto async_acquire(resource_set resources, CompletionToken&& token) const
     {
         return async_acquire<CompletionToken>(std::move(resources), acquire_options(),
                                               std::forward<CompletionToken>(token));
     }
+
+    /// Acquires with default options and the default token. Otherwise @ref async_acquire with options.
     auto async_acquire(resource_set resources) const { return async_acquire(std::move(resources), acquire_options()); }
 
-    /// As @ref lock_manager::with_lock, in this scope: @p body may ask the scope for the same lock again.
+    /** Runs @p body while holding @p resources in this scope: @p body may ask the scope for the same lock again.
+
+        The lock is acquired as by @ref async_acquire , with its errors. Completion, other errors, cancellation and
+        lifetime are those of @ref lock_manager::with_lock.
+
+        @param resources 1 to 256 names, as for @ref lock_manager::async_acquire.
+        @param options See @ref acquire_options.
+        @param body See @ref lock_body; it is moved into the operation.
+    */
     template <class F>
     auto with_lock(resource_set resources, acquire_options options, F body) const
     {
         static_assert(lock_body<F, lock_type>, "the body takes lock& and returns an asio::awaitable");
         return detail::await_body<lock_type>(source_, std::move(resources), options, std::move(body));
     }
+
+    /// Runs @p body with default options: one round, for a ttl of ten seconds. Otherwise @ref with_lock with options.
     template <lock_body<lock_type> F>
     auto with_lock(resource_set resources, F body) const
     {
         return with_lock(std::move(resources), acquire_options(), std::move(body));
     }
 
-    /// As above, for any completion token.
+    /// Runs @p body while holding @p resources in this scope, for any completion token. Completion, errors,
+    /// cancellation and lifetime are those of @ref lock_manager::with_lock with a token.
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
     auto with_lock(resource_set resources, acquire_options options, F body, CompletionToken&& token) const
     {
         return detail::run_body_under_lock<lock_type, CompletionToken>(source_, std::move(resources), options,
                                                                        std::move(body), token);
     }
+
+    /// Runs @p body with default options, for any completion token. Otherwise @ref with_lock with options.
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
     auto with_lock(resource_set resources, F body, CompletionToken&& token) const
     {
@@ -183,6 +216,7 @@ private:
     detail::lock_source source_;
 };
 
+/// The scope of a @ref lock_manager : with the type-erased executor.
 using lock_scope = basic_lock_scope<asio::any_io_executor>;
 
 }  // namespace redlock

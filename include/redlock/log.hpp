@@ -12,16 +12,22 @@ namespace redlock::inline v0 {
 class observer;
 
 /// The severity of a log line.
-enum class log_level : std::uint8_t { debug, info, warning, error };
+enum class log_level : std::uint8_t {
+    debug,    ///< Each acquisition, extension and release.
+    info,     ///< A change that needs no action, such as a new connection.
+    warning,  ///< Trouble that the library handles, such as a node that does not answer.
+    error     ///< Trouble that somebody must look at.
+};
 
-/// "debug", "info", "warning" or "error".
+/// The name of a level: "debug", "info", "warning" or "error".
 REDLOCK_API char const* to_string(log_level) noexcept;
 
-/// Receives lines: `config::log`, or a parameter of @ref log_json. Lines contain no passwords and no lock tokens.
+/// A function that receives lines: `config::log`, or a parameter of @ref log_json . Lines contain no passwords and no
+/// lock tokens.
 using log_function = std::function<void(log_level, std::string_view line)>;
 
-/// A logger to begin with: `config::log = redlock::log_to_stderr` prints all lines except debug lines to the standard
-/// error stream. May be called from any thread.
+/// Prints a line to the standard error stream, except debug lines. A logger to begin with: `config::log =
+/// redlock::log_to_stderr`. May be called from any thread. It waits for the stream, as any print does.
 REDLOCK_API void log_to_stderr(log_level, std::string_view line) noexcept;
 
 /** @name Each event as a line
@@ -37,13 +43,15 @@ REDLOCK_API void log_to_stderr(log_level, std::string_view line) noexcept;
 */
 ///@{
 
-/// Sentences for people: `acquired "stock" after 0.4 ms, valid for 9897.0 ms (owner web-3:4121)`.
+/// Makes an observer that writes sentences for people: `acquired "stock" after 0.4 ms, valid for 9897.0 ms (owner
+/// web-3:4121)`.
 REDLOCK_API std::shared_ptr<observer> log_sentences(log_function to);
 
-/// Lines for logfmt: `time=… level=debug event=acquired owner=web-3:4121 … message="acquired …"`.
+/// Makes an observer that writes lines for logfmt: `time=… level=debug event=acquired owner=web-3:4121 …
+/// message="acquired …"`.
 REDLOCK_API std::shared_ptr<observer> log_logfmt(log_function to);
 
-/// A JSON object (RFC 8259) in each line, with the fields of @ref log_logfmt.
+/// Makes an observer that writes a JSON object (RFC 8259) in each line, with the fields of @ref log_logfmt .
 REDLOCK_API std::shared_ptr<observer> log_json(log_function to);
 
 ///@}

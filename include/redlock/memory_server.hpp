@@ -19,8 +19,11 @@ namespace redlock::inline v0 {
     A request uses the `config::test_clock` of the manager that sends it. The functions below use that of the manager
     that was made last. So give all managers the same clock.
 
+    @par Lifetime
+    A server exists, with its keys, while a manager that uses it or a pointer to it exists.
+
     @par Thread safety
-    Safe on distinct and on shared objects.
+    Safe on distinct and on shared objects. No function waits for an event loop.
 */
 class REDLOCK_API memory_server {
 public:
@@ -32,22 +35,24 @@ public:
         mute,         ///< It carries out requests, but its answers get lost.
     };
 
-    /// The server called @p name. The first call creates it; it exists while something refers to it.
+    /// The server called @p name: the one behind `memory://name`. If it does not exist, the call creates it.
     static std::shared_ptr<memory_server> at(std::string_view name);
 
-    memory_server();
-    ~memory_server();
+    memory_server();   ///< Makes a server without a name, which no manager can use; see @ref at.
+    ~memory_server();  ///< Forgets the keys.
     memory_server(memory_server const&) = delete;
     memory_server& operator=(memory_server const&) = delete;
 
-    /// Sets the fault from now on.
+    /// Sets the fault from now on. After `fault::hung`, the requests that were held back are carried out.
     void set_fault(fault);
 
-    /// Delays every answer by this time. Zero, the default: one pass of the event loop.
+    /// Delays every request that is sent from now on by this time, and so its answer. Zero, the default: one pass of
+    /// the event loop.
     void set_delay(std::chrono::milliseconds);
 
     /// Keeps keys no longer than @p session unless they are extended, and says so, as stores with sessions or leases
-    /// do. The maximum, the default: keys are kept for their ttl.
+    /// do.
+    /// @param session The maximum, the default: keys are kept for their ttl.
     void set_session(std::chrono::milliseconds session);
 
     /// Deletes all keys and notifies waiters, as if all locks had expired. The server does not count as restarted.
@@ -57,16 +62,16 @@ public:
     /// `config::restart_guard`, it does not vote for `config::max_ttl`.
     void restart();
 
-    /// Deletes @p key, as another client would.
+    /// Deletes @p key, prefix included, as another client would.
     void erase(std::string_view key);
 
     /// The number of keys that have not expired.
     std::size_t size() const;
 
-    /// The value of @p key, or nothing.
+    /// The value of @p key, prefix included. Nothing: it does not exist.
     std::optional<std::string> value(std::string_view key) const;
 
-    /// Sets @p key as another client would. A ttl of zero: it never expires.
+    /// Sets @p key, prefix included, as another client would. A ttl of zero: it never expires.
     void set(std::string_view key, std::string_view value, std::chrono::milliseconds ttl);
 
     // For the library itself.

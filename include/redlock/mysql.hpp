@@ -49,18 +49,30 @@ struct mysql_options {
     No option files and no environment variables are read. The database's clock decides which locks have expired. The
     server does not notify of changes: waiters of other managers poll. docs/stores.md says what such a node promises.
 
-    @throws std::invalid_argument if an option is out of range
+    @return the store; it connects to nothing until a manager with such a node is used
+
+    @throws std::invalid_argument if an option is out of range; the message names the field, the value and the limit
+
+    @par Thread safety
+    May be called from any thread; does not wait. A store is a value, which several managers can use.
+
+    @param options What the addresses do not say: see @ref mysql_options .
 */
 REDLOCK_API store mysql(mysql_options options = {});
 
-/** A statement for your own transaction, in the database that has the lock. It is an error (SQLSTATE RL001), if the
-    database does not know @p held as held any more. Otherwise nobody else can acquire the lock until the transaction
-    ends, even if it expires meanwhile. Its placeholders for parameters are question marks.
+/** Makes a statement for your own transaction, in the database that has the lock. It is an error (SQLSTATE RL001),
+    if the database does not know @p held as held any more. Otherwise nobody else can acquire the lock until the
+   transaction ends, even if it expires meanwhile. Its placeholders for parameters are question marks.
 
     If lock and data are in one database, this is stronger than a fencing token, and needs no column: see
     docs/stores.md. Put it before the work, after START TRANSACTION. If it fails, roll back: an error alone does not end
     a transaction in MySQL. Keep the transaction short: an extension of the lock waits for its end. For several locks,
     use the same order everywhere.
+
+    @return the statement with its parameters; nothing is sent
+
+    @par Thread safety
+    May be called from any thread; does not wait.
 
     @param where Only `table` is used.
     @param held The lock. If it is empty, the statement always fails.

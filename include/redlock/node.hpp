@@ -26,15 +26,18 @@ namespace asio = boost::asio;
 
 /// A key of a command on several keys that has another holder.
 struct taken_key {
-    std::uint32_t index = 0;                ///< its index in the command's keys
-    std::chrono::milliseconds remaining{};  ///< as `node_reply::remaining`, for this key
-    bool handed_on = false;                 ///< as `node_reply::handed_on`, for this key
+    std::uint32_t index = 0;                ///< The index in the command's keys.
+    std::chrono::milliseconds remaining{};  ///< The key's time to live: see `node_reply::remaining`.
+    bool handed_on = false;                 ///< Whether its holder hands it on: see `node_reply::handed_on`.
 
+    /// Whether all members are equal.
     friend bool operator==(taken_key const&, taken_key const&) = default;
 };
 
 /// The answer of a node to one operation.
 struct node_reply {
+    /// The answer. An unknown vote counts neither for nor against the command.
+    ///
     /// | command | granted | denied |
     /// |---|---|---|
     /// | acquire | set | another holder has it |
@@ -44,49 +47,53 @@ struct node_reply {
     ///
     /// With several keys, granted means all of them.
     redlock::vote vote = vote::unknown;
-    /// For an unknown vote: true if it is certain that the node did not and will not carry out the operation.
+    /// Whether it is certain that the node did not and will not carry out the operation; for an unknown vote.
     bool untouched = false;
-    /// Why the vote is unknown. `errc::quarantined`: the node carried out the operation and would grant it. But the
-    /// part of the node that has the key may have forgotten other holders. If the whole node is in quarantine, it
-    /// grants instead, and its @ref server_identity tells the manager about the quarantine.
+    /// Why the vote is unknown; none for other votes. `errc::quarantined`: the node carried out the operation and would
+    /// grant it. But the part of the node that has the key may have forgotten other holders. If the whole node is in
+    /// quarantine, it grants instead, and its @ref server_identity tells the manager about the quarantine.
     error_code error{};
-    /// For an unknown vote: the server's own words, without secrets. For a granted inspection: the value of the key.
+    /// The server's own words, without secrets, for an unknown vote; the value of the key for a granted inspection.
     std::string text{};
-    /// For a granted inspection, and for a denied acquisition that contends: the key's time to live (TTL). Negative:
+    /// The key's time to live (TTL), for a granted inspection, and for a denied acquisition that contends. Negative:
     /// the key never expires.
     std::chrono::milliseconds remaining{0};
-    /// For a granted acquisition or extension: how long the node promises to keep the key, from the time when the
-    /// command was sent. The default is the maximum: it stands for the ttl. The time is less than the ttl if the
-    /// node's own session or lease ends earlier. The lock is valid for as long as a quorum has promised. Zero or less
-    /// promises nothing.
+    /// How long the node promises to keep the key, from the time when the command was sent; for a granted acquisition
+    /// or extension. The default is the maximum: it stands for the ttl. The time is less than the ttl if the node's own
+    /// session or lease ends earlier. The lock is valid for as long as a quorum has promised. Zero or less promises
+    /// nothing.
     std::chrono::milliseconds good_for = std::chrono::milliseconds::max();
-    /// The fencing counter:
+    /// The fencing counter, which depends on the command:
     /// - For a granted acquisition that proposed a token: the counter, if this grant has raised it to the proposal or
     ///   higher. Otherwise 0.
     /// - For a granted shared acquisition: the counter as it is. 0: there is none.
     /// - For a granted raise: the counter.
     std::uint64_t fence = 0;
-    bool healed = false;   ///< For a denied extension: the key did not exist, and the node has set it.
-    bool watched = false;  ///< For a denied acquisition that watches: the node will notify of the key's next change.
-    /// For a denied acquisition that contends: the manager that holds the lock hands it on to its own waiters. Then
-    /// `remaining` and `watched` are about the end of these hand-overs, not about each change of the holder.
+    bool healed = false;   ///< Whether the key did not exist, and the node has set it; for a denied extension.
+    bool watched = false;  ///< Whether the node will notify of the key's next change; for a denied acquisition that
+                           ///< watches.
+    /// Whether the manager that holds the lock hands it on to its own waiters; for a denied acquisition that contends.
+    /// Then `remaining` and `watched` are about the end of these hand-overs, not about each change of the holder.
     bool handed_on = false;
-    bool wanted = false;  ///< For a granted acquisition that contends: the node has lately denied the key to others.
-    /// For a denied shared acquisition: no writer holds the lock, but a writer waits for it. Then `remaining` is the
-    /// longest time that the node remembers the waiting writer. `watched` is also about the moment when it forgets it.
+    /// Whether the node has lately denied the key to others; for a granted acquisition that contends.
+    bool wanted = false;
+    /// Whether only a waiting writer keeps the reader out; for a denied shared acquisition. No writer holds the lock.
+    /// Then `remaining` is the longest time that the node remembers the waiting writer. `watched` is also about the
+    /// moment when it forgets it.
     bool behind_writer = false;
 
     // For several keys, and for an upgrade.
 
-    /// For a denied acquisition that contends or wants any key: the keys that have other holders, in the order of the
-    /// command. Then `remaining` and `handed_on` of the reply have no meaning.
+    /// The keys that have other holders, in the order of the command; for a denied acquisition that contends or wants
+    /// any key. Then `remaining` and `handed_on` of the reply have no meaning.
     std::vector<taken_key, detail::recycler<taken_key>> taken{};
+    /// How many keys the value has, which depends on the command:
     /// - For an acquisition that grows: how many keys, counted from the first one, now hold the value.
     /// - For a release: how many keys were deleted.
     /// - For a denied upgrade of one key: 1 if the value is still a reader of the key, and there are other readers.
     ///   Then `remaining` is the longest time that they share the key, if nobody extends it.
     std::uint32_t ours = 0;
-    std::uint32_t chosen = 0;  ///< For a granted acquisition of any key: the index of the key that was chosen.
+    std::uint32_t chosen = 0;  ///< The index of the key that was chosen; for a granted acquisition of any key.
 };
 
 /// The requirements and limits of a node.
@@ -94,7 +101,7 @@ struct node_limits {
     /// The shortest ttl that the node accepts. The manager refuses a shorter ttl with `errc::invalid_argument`, naming
     /// the node.
     std::chrono::milliseconds ttl_min{0};
-    /// The longest time to wait for an answer, if it is more than `config::node_timeout`. At most a minute. A round
+    /// The longest time to wait for an answer, if it is more than `config::node_timeout`: at most a minute. A round
     /// waits for the longest such time of all nodes, and the ttl of a lock must be longer than that.
     std::chrono::milliseconds timeout{0};
     /// Whether the keys are deleted when a session of the node ends. Then no other process can resume a lock. The
@@ -102,12 +109,13 @@ struct node_limits {
     bool ends_with_session = false;
 };
 
-/// The notifications of a node. The node calls them on its executor, never from within another call. Both are set.
+/// The notifications of a node to its manager. The node calls them on its executor, never from within another call.
+/// Both are set.
 struct node_events {
-    /// There is a new connection to this server. The node calls it before the first reply on that connection.
+    /// Tells of a new connection to this server. The node calls it before the first reply on that connection.
     std::function<void(server_identity const&)> connected;
 
-    /** A watched key was changed or deleted, or has expired. The watch ends with the notification.
+    /** Tells that a watched key was changed or deleted, or has expired. The watch ends with the notification.
 
         The node also calls it when a key that this manager has set does not exist any more. Then the manager tries to
         renew the lock at once.
@@ -124,8 +132,12 @@ struct node_events {
 /// The keys of a command, each once: a view. They are sorted by their bytes. Exception: if an acquisition wants any of
 /// them, they are in its order of preference. The release that follows has its keys in the same order.
 struct key_view : std::span<std::string const> {
-    using span::span;
+    using span::span;  ///< The constructors of a span.
+
+    /// Views @p keys, which must live as long as the view.
     key_view(std::span<std::string const> keys) noexcept : span(keys) {}
+
+    /// Whether both have the same keys, in the same order.
     friend bool operator==(key_view a, key_view b) noexcept
     {
         bool const same = a.data() == b.data() && a.size() == b.size();  // the keys of one round, for all nodes
@@ -135,13 +147,14 @@ struct key_view : std::span<std::string const> {
 
 /// A command to a node: a value. The data that it views lives as long as the operation that carries it.
 struct node_command {
+    /// The kinds of commands.
     enum class kind : std::uint8_t {
         /// If the key does not exist, set it to the value for the ttl: `SET key value NX PX ttl`. If @ref fence is not
         /// 0, also raise the key's counter to @ref fence, even if the key exists. Never lower the counter. A counter
         /// that increases by itself may become higher than @ref fence.
         ///
         /// Several keys: set all of them. If one of them exists, set none, unless @ref grows. Set counters only if all
-        /// keys are set. With @ref any: set one of them.
+        /// keys are set. With @ref any : set one of them.
         acquire,
         /// If the key's counter is lower than @ref fence, set it to @ref fence. Then add one. The node grants, with the
         /// counter. Several keys: set all their counters to the same number, one more than the highest of them and
@@ -175,37 +188,39 @@ struct node_command {
         end,     ///< No more waiters follow.
     };
 
-    kind what = kind::connect;
-    /// For commands on one key. Shared: the key holds the word `:=shared` as long as there are readers. The node also
-    /// keeps a list of the readers' values, each until its ttl is over. The key lives as long as the longest of these.
+    kind what = kind::connect;  ///< The kind of the command.
+    /// The mode of the lock, for commands on one key. Shared: the key holds the word `:=shared` as long as there are
+    /// readers. The node also keeps a list of the readers' values, each until its ttl is over. The key lives as long as
+    /// the longest of these.
     /// - Acquire: enter the value into the list, unless a writer holds the key, or waits for it.
     /// - Extend, heal and release: change the value's entry in the list. The last reader that leaves deletes the key.
     /// - Shared commands also extend and release a value that holds the key exclusively.
     redlock::mode mode = mode::exclusive;
-    bool passes = false;  ///< For a shared acquisition: waiting writers do not stop it.
-    handovers handed_on = handovers::unsaid;
-    bool heal = false;  ///< For an extension: see @ref kind::extend.
-    /// For the extension of a shared lock: the manager has upgraded the lock. If the key is still shared, the node
+    bool passes = false;                      ///< Whether a shared acquisition passes waiting writers.
+    handovers handed_on = handovers::unsaid;  ///< Whether the manager hands the lock on.
+    bool heal = false;                        ///< Whether an extension sets a missing key: see `kind::extend`.
+    /// Whether the manager has upgraded the shared lock that is extended. If the key is still shared, the node
     /// extends this reader's entry, but denies. If the key does not exist, @ref heal sets it with this value as the
     /// exclusive holder.
     bool alone = false;
-    /// If an acquisition contends and is denied: notify of the next change of each taken key.
+    /// Whether to notify of the next change of each taken key, if an acquisition contends and is denied.
     bool watch = false;
-    /// For an acquisition of several keys that contends. If there is a tombstone, the node does nothing, and denies.
-    /// Otherwise the node goes through the keys, up to the first key that another holder has. It sets each key that
-    /// does not exist. If a key already holds this value, the node raises its time to live. After the first taken key,
-    /// the node deletes each key that holds this value. It grants if all keys hold the value.
+    /// Whether an acquisition of several keys keeps the keys that it gets; it contends. If there is a tombstone, the
+    /// node does nothing, and denies. Otherwise the node goes through the keys, up to the first key that another holder
+    /// has. It sets each key that does not exist. If a key already holds this value, the node raises its time to live.
+    /// After the first taken key, the node deletes each key that holds this value. It grants if all keys hold the
+    /// value.
     bool grows = false;
-    /// For an acquisition of several keys: set the first key that does not exist, and only this key's counter. Denied
-    /// if all keys exist.
+    /// Whether an acquisition of several keys sets only the first key that does not exist, and this key's counter. It
+    /// is denied if all keys exist.
     bool any = false;
-    key_view keys{};  ///< One key for an inspection, no key to connect, one or several for other commands.
-    std::string_view value{};
-    /// For an acquisition, an upgrade or a withdrawal: the client that asks. All commands of one manager have the same
+    key_view keys{};           ///< The keys: one for an inspection, none to connect, one or several for other commands.
+    std::string_view value{};  ///< The value of the lock: `lock::token`.
+    /// The client that asks, for an acquisition, an upgrade or a withdrawal. All commands of one manager have the same
     /// contender. Empty: the command does not contend.
     std::string_view contender{};
-    std::chrono::milliseconds ttl{0};
-    /// To acquire or raise with fencing: the proposed token. Otherwise 0. A shared acquisition reads the counter and
+    std::chrono::milliseconds ttl{0};  ///< The time to live of the key, from when the server carries out the command.
+    /// The proposed token, to acquire or raise with fencing; otherwise 0. A shared acquisition reads the counter and
     /// does not change it: a grant answers with the counter. A shared raise sets the counter to this token if the
     /// counter is lower, and does not add one.
     std::uint64_t fence = 0;
@@ -213,7 +228,10 @@ struct node_command {
     /// The first key.
     std::string const& key() const noexcept { return keys.front(); }
 
+    /// Whether the command is about more than one key.
     bool has_several_keys() const noexcept { return keys.size() > 1; }
+
+    /// Whether the command is about a shared lock.
     bool is_shared() const noexcept { return mode == redlock::mode::shared; }
 
     /// Whether the command may set a key that the value has held before.
@@ -226,6 +244,7 @@ struct node_command {
     /// the command itself is denied, it also asks for how long.
     bool contends() const noexcept { return !contender.empty(); }
 
+    /// Whether all members are equal; keys by their text.
     friend bool operator==(node_command const&, node_command const&) = default;
 };
 
@@ -243,16 +262,17 @@ public:
 
     clock::time_point not_after;  ///< The node must not send the command later than this.
 
-    /// True if the node must not send the operation any more. A node checks this right before sending.
+    /// Whether the node must not send the operation any more. A node checks this right before sending.
     virtual bool withdrawn() const noexcept = 0;
 
-    /// A node calls this before it may send the first byte. @p connection is not 0, and changes with each reconnection.
+    /// Notes that the first byte may be sent now; the node calls it before that. @p connection is not 0, and changes
+    /// with each reconnection.
     virtual void mark_sent(std::uint32_t connection) noexcept = 0;
 
     /// The connection on which the operation may have been sent. 0: it was not sent on any connection.
     virtual std::uint32_t sent_on() const noexcept = 0;
 
-    /// For a release: the first connection with an unanswered request that sets the key to the value. 0: there is none.
+    /// The first connection with an unanswered request that sets the key to the value, for a release. 0: there is none.
     virtual std::uint32_t unanswered_on() const noexcept = 0;
 
     /// Whether a release on @p connection leaves a tombstone. It does if the server may carry out an unanswered request
@@ -263,7 +283,7 @@ public:
         return unanswered != 0 && unanswered != connection;
     }
 
-    /// A node calls this exactly once, but never from within @ref node::submit.
+    /// Ends the operation with @p reply. The node calls it exactly once, but never from within @ref node::submit.
     virtual void complete(node_reply reply) = 0;
 };
 
@@ -286,7 +306,7 @@ public:
     /// Whether the node would send an operation at once if it were submitted now. May be called from any thread.
     virtual bool ready() const noexcept = 0;
 
-    /// The node's limits. Called once, before @ref start.
+    /// The node's limits, which do not change. Called once, before @ref start.
     virtual node_limits limits() const { return {}; }
 
     /// Whether the node can carry out commands such as @p command. The keys of @p command are examples. The manager
@@ -313,18 +333,22 @@ public:
         return true;
     }
 
-    /// Called once, before @ref submit. Functions on @p executor never run at the same time. The executor does not keep
-    /// its context running. If a node gets its answers from outside the context, it needs a work guard of it.
+    /// Starts the node. Called once, before @ref submit. Functions on @p executor never run at the same time. The
+    /// executor does not keep its context running. If a node gets its answers from outside the context, it needs a work
+    /// guard of it.
+    /// @param executor The executor on which the manager calls the node, and the node calls the manager.
+    /// @param events The node calls these; it drops them when it is closed or abandoned.
     virtual void start(asio::any_io_executor executor, node_events events) = 0;
 
     /// Takes an operation. The node keeps it until it can be sent, or until `not_after`.
     virtual void submit(std::shared_ptr<node_operation> operation) = 0;
 
-    /// Called once. Ends the connection and completes pending operations. Nothing is submitted afterwards.
+    /// Ends the connection and completes pending operations. Called once; nothing is submitted afterwards.
     virtual void close() = 0;
 
-    /// Called instead of @ref close when the execution context is being destroyed. Release everything that refers to
-    /// the context. No operation needs to complete. Start nothing on the executor any more.
+    /// Ends the node without its context. Called instead of @ref close when the execution context is being destroyed.
+    /// Release everything that refers to the context. No operation needs to complete. Start nothing on the executor any
+    /// more.
     virtual void abandon() { close(); }
 };
 

@@ -24,10 +24,10 @@
 
 namespace redlock::inline v0 {
 
-/// Options of @ref open_telemetry.
+/// Options of @ref open_telemetry .
 struct open_telemetry_options {
-    bool resources = true;        ///< The names of resources. Turn them off if they are private.
-    std::size_t max_events = 64;  ///< For each span, at least 1. If there are more, the latest are kept.
+    bool resources = true;        ///< Whether spans have the names of resources. Turn it off if they are private.
+    std::size_t max_events = 64;  ///< The most events of a span, at least 1. If there are more, the latest are kept.
 };
 
 /** Makes an observer that makes OpenTelemetry spans, for `config::observer`:
@@ -45,10 +45,16 @@ struct open_telemetry_options {
     The status is an error if a lock is lost, and if an acquisition fails for another reason than a holder
     (@ref errc::contended) or a cancellation.
 
-    @param tracer The spans are started by it, on the manager's strand. It must not be null.
+    @return the observer; never null
+
+    @param tracer Starts the spans, on the manager's strand. It must not be null.
+    @param options See @ref open_telemetry_options .
 
     @par One manager
     Use one observer for each manager, because managers number their locks independently.
+
+    @par Thread safety
+    May be called from any thread. The manager calls the observer on its strand; the tracer must not block.
 
     @par Memory
     An acquisition under way and a held lock each have at most `max_events` events. If the observer is destroyed before
@@ -64,15 +70,15 @@ inline std::shared_ptr<observer> open_telemetry(opentelemetry::nostd::shared_ptr
     return std::make_shared<detail::span_maker>(std::move(tracer), options.resources, options.max_events);
 }
 
-/// For `acquire_options::context`, which points to it: the span whose children are the spans of the acquisition and of
-/// the lock. The span may end before them. Null if the span is not valid.
+/// The context that makes the spans of the acquisition and of the lock children of @p span. `acquire_options::context`
+/// points to it. The span may end before them. Null if the span is not valid. May be called from any thread.
 inline std::shared_ptr<void const> parent_span(opentelemetry::trace::SpanContext const& span)
 {
     static constexpr char any = 0;
     return span.IsValid() ? std::shared_ptr<void const>(&any, detail::parent_of_spans{span}) : nullptr;
 }
 
-/** The same with the span that is active in this thread:
+/** The context for the span that is active in this thread, as @ref parent_span makes it:
     @code
     auto const parent = redlock::current_span();
     redlock::lock held = co_await locks.async_acquire("order:7", {.ttl = 5s, .context = &parent});

@@ -10,7 +10,7 @@
 
 namespace redlock::inline v0 {
 
-/// For `acquire_options::wait`: wait until the lock is acquired, or the call is cancelled.
+/// The value of `acquire_options::wait` with which a call waits until it has the lock, or is cancelled.
 inline constexpr std::chrono::milliseconds wait_forever = std::chrono::milliseconds::max();
 
 /// Whether the manager extends a lock while it is held.
@@ -19,14 +19,15 @@ enum class renewal : std::uint8_t {
     automatic,  ///< The manager extends it at about a third of its ttl, until released, lost or `max_hold` is over.
 };
 
-/// How to acquire a lock. An aggregate: `{.ttl = 5s, .wait = 2s}`. The manager checks it before it sends anything.
+/// How to acquire a lock: an aggregate, such as `{.ttl = 5s, .wait = 2s}`. The manager checks it before it sends
+/// anything.
 struct acquire_options {
     /// The time to live (TTL): how long the servers keep the lock if nobody extends it. From 20 ms to
     /// `config::max_ttl`, and longer than `config::node_timeout`.
     std::chrono::milliseconds ttl{10'000};
 
-    /** For how long the manager keeps trying, that is, starts new rounds. It counts from the call: 0 to 100 years, or
-        @ref wait_forever. Zero: one round, which wins or fails at once.
+    /** The time for which the manager keeps trying, that is, starts new rounds. It counts from the call: 0 to 100
+       years, or @ref wait_forever. Zero: one round, which wins or fails at once.
 
         The operation takes at most `wait`, plus
         - for the last round, `config::node_timeout`, or a store's longer timeout;
@@ -40,11 +41,11 @@ struct acquire_options {
     /// Whether the manager renews the lock.
     redlock::renewal renew = renewal::none;
 
-    /// The lock is lost this long after the start of the acquisition, even if it is extended: 20 ms to 100 years. Zero:
-    /// no limit.
+    /// The longest time to hold the lock, from the start of the acquisition: 20 ms to 100 years. Then the lock is lost,
+    /// even if it was extended. Zero: no limit.
     std::chrono::milliseconds max_hold{0};
 
-    /** Exclusive, or shared between readers (a read/write lock).
+    /** The mode of the lock: exclusive, or shared between readers (a read/write lock).
 
         @ref mode::shared : any number of readers hold the lock at the same time, and no writer. One resource only.
         Neither readers nor writers starve:
@@ -68,22 +69,24 @@ struct acquire_options {
         and joins no other reader. For it, double the times that are added to `wait`. */
     redlock::mode mode = mode::exclusive;
 
-    /// Writers that wait in other managers do not keep this reader out. Not allowed with @ref mode::exclusive. Set it
+    /// Whether this reader passes writers that wait in other managers. Not allowed with @ref mode::exclusive. Set it
     /// if a parent process holds the shared lock and waits for this reader. Otherwise the reader waits for the writer,
     /// and the writer for the parent: a deadlock. Leave it off for all other readers, or writers can starve.
     bool passes_writers = false;
 
-    /// The acquisition counts in the statistics of this group (`stats::groups`), such as "checkout": a kind of work,
-    /// not a resource. At most 64 bytes, which must live until completion. A manager counts the first 64 groups
-    /// separately, and all others together as "other". Empty: no group.
+    /// The group in whose statistics the acquisition counts (`stats::groups`), such as "checkout": a kind of work, not
+    /// a resource. At most 64 bytes, which must live until completion. A manager counts the first 64 groups separately,
+    /// and all others together as "other". Empty: no group.
     std::string_view group{};
 
-    /// If not null, the observer receives a copy with the beginning of the acquisition:
-    /// `events::acquisition_begun::context`. It must live until completion. The library does not read what it points
-    /// to. For traces: `redlock::current_span()`.
+    /// A context for the observer, which receives a copy with the beginning of the acquisition:
+    /// `events::acquisition_begun::context`. Null: none. The object must live until completion. The library does not
+    /// read what it points to. For traces: `redlock::current_span()`.
     std::shared_ptr<void const> const* context = nullptr;
 
-    /// If not null, the manager fills it just before completion. It must live until then.
+    /// The report that the manager fills just before completion: after a success, an error and a cancellation. Null: no
+    /// report. It must live until then, and must not be read before. It stays as it is if memory runs out, or if the
+    /// execution context was destroyed.
     attempt_report* report = nullptr;
 };
 

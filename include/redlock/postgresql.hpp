@@ -62,17 +62,29 @@ struct postgresql_options {
     Several hosts are one node: the primary with the highest timeline among them. The database's clock decides which
     locks have expired. docs/stores.md says what such a node promises.
 
-    @throws std::invalid_argument if an option is out of range
+    @return the store; it connects to nothing until a manager with such a node is used
+
+    @throws std::invalid_argument if an option is out of range; the message names the field, the value and the limit
+
+    @par Thread safety
+    May be called from any thread; does not wait. A store is a value, which several managers can use.
+
+    @param options What the addresses do not say: see @ref postgresql_options .
 */
 REDLOCK_API store postgresql(postgresql_options options = {});
 
-/** A statement for your own transaction, in the database that has the lock. It makes the transaction fail (SQLSTATE
-    RL001), if the database does not know @p held as held any more. Otherwise nobody else can acquire the lock until the
-    transaction ends, even if it expires meanwhile.
+/** Makes a statement for your own transaction, in the database that has the lock. It makes the transaction fail
+    (SQLSTATE RL001), if the database does not know @p held as held any more. Otherwise nobody else can acquire the lock
+   until the transaction ends, even if it expires meanwhile.
 
     If lock and data are in one database, this is stronger than a fencing token, and needs no column: see
     docs/fencing.md. Put it before the work, and keep the transaction short: an extension of the lock waits for its end.
     For several locks, use the same order everywhere.
+
+    @return the statement with its parameters; nothing is sent
+
+    @par Thread safety
+    May be called from any thread; does not wait.
 
     @param where Only `table` is used.
     @param held The lock. If it is empty, the statement always fails.

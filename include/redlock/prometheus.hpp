@@ -24,7 +24,7 @@ enum class metrics_format : std::uint8_t {
     openmetrics,  ///< OpenMetrics 1.0.0. Append nothing to it.
 };
 
-/// The value of the response's header field Content-Type.
+/// The value of the response's header field Content-Type for a format.
 constexpr char const* content_type(metrics_format f) noexcept
 {
     return f == metrics_format::prometheus ? "text/plain; version=0.0.4; charset=utf-8"
@@ -40,7 +40,7 @@ constexpr metrics_format metrics_format_for(std::string_view accept) noexcept
 
 /// One of several managers: `{.stats = orders.stats(), .labels = {{"manager", "orders"}}}`.
 struct metrics_source {
-    redlock::stats stats{};
+    redlock::stats stats{};  ///< The statistics of the manager: `lock_manager::stats()`.
     /// Labels on each of its samples, which distinguish it from other sources. The names must be valid for Prometheus,
     /// and must not be `group`, `le`, `node`, `outcome`, `reason` or `vote`.
     std::vector<std::pair<std::string, std::string>> labels{};
@@ -319,10 +319,12 @@ inline void write_nodes(metrics_writer& to)
 
     @param sources One source for each manager of the process, with labels that distinguish them. Each metric is
     described once for all sources.
-    @param format See @ref metrics_format_for.
+    @param format The format that the client reads: see @ref metrics_format_for .
+
+    @return the whole text, to be sent as it is
 
     @par Thread safety
-    The function reads only its arguments.
+    May be called from any thread. It reads only its arguments, and waits for nothing.
 */
 inline std::string prometheus_text(std::span<metrics_source const> sources,
                                    metrics_format format = metrics_format::prometheus)
@@ -334,19 +336,22 @@ inline std::string prometheus_text(std::span<metrics_source const> sources,
     return to.finish();
 }
 
-/// Writes the statistics of the only manager of a process: `prometheus_text(locks.stats())`.
+/// Writes the statistics of the only manager of a process: `prometheus_text(locks.stats())`. The other function of this
+/// name is for several managers.
 inline std::string prometheus_text(stats s, metrics_format format = metrics_format::prometheus)
 {
     metrics_source const only{.stats = std::move(s)};
     return prometheus_text({&only, 1}, format);
 }
 
+/// The earlier name of @ref prometheus_text .
 [[deprecated("use prometheus_text")]] inline std::string to_metrics(std::span<metrics_source const> sources,
                                                                     metrics_format format = metrics_format::prometheus)
 {
     return prometheus_text(sources, format);
 }
 
+/// The earlier name of @ref prometheus_text .
 [[deprecated("use prometheus_text")]] inline std::string to_metrics(stats s,
                                                                     metrics_format format = metrics_format::prometheus)
 {

@@ -19,22 +19,24 @@ enum class vote : std::uint8_t {
     unknown,  ///< No answer, or an error; not a denial. The manager releases what the node may have set.
 };
 
-/// "granted", "denied" or "unknown".
+/// The name of a vote: "granted", "denied" or "unknown".
 REDLOCK_API char const* to_string(vote) noexcept;
 
 /// The part of one node in the last round of an operation.
 struct node_report {
-    std::string name{};  ///< The node's address, without user and password.
-    redlock::vote vote = vote::unknown;
-    /// Why the vote is unknown. An unknown vote without an error: the round was decided before this node answered.
+    std::string name{};                  ///< The node's address, without user and password.
+    redlock::vote vote = vote::unknown;  ///< The node's answer.
+    /// Why the vote is unknown; none for other votes. An unknown vote without an error: the round was decided before
+    /// this node answered.
     error_code error{};
-    std::string message{};                    ///< The server's own words for an error, without secrets.
+    std::string message{};                    ///< The server's own words for an error, without secrets; may be empty.
     std::chrono::microseconds round_trip{0};  ///< From the start of the round to the answer. Zero: no answer.
 };
 
 /** The course of an acquisition. Point `acquire_options::report` at one.
 
-    It is written once, just before the operation completes, and must live until then.
+    The manager writes it once, on its own strand, just before the operation completes. It must live until then, and
+    must not be read before.
 */
 struct attempt_report {
     std::vector<node_report> nodes{};  ///< In the order of `config::nodes`. Empty when nothing was sent.
@@ -44,10 +46,10 @@ struct attempt_report {
     /// How many times the nodes were asked to raise their counters, because too few accepted the proposed fencing
     /// token.
     std::size_t second_rounds = 0;
-    /// With `errc::quarantined`: the time until enough nodes vote again. Zero: enough nodes vote, but too few of them
+    /// The time until enough nodes vote again, with `errc::quarantined`. Zero: enough nodes vote, but too few of them
     /// answered.
     std::chrono::milliseconds quarantine{0};
-    /// With `errc::contended`, after a wait: the time until the lock expires or changes hands, if nobody extends it.
+    /// The time until the lock expires or changes hands if nobody extends it, with `errc::contended` after a wait.
     /// Zero: not known.
     std::chrono::milliseconds remaining{0};
     std::chrono::microseconds elapsed{0};  ///< From the call to the outcome, including the wait.
@@ -70,7 +72,7 @@ struct attempt_report {
     @throws std::exception if the system has no random numbers
 
     @par Thread safety
-    Safe. Forked processes draw different numbers, too.
+    May be called from any thread; does not wait. Forked processes draw different numbers, too.
 
     @param report Any report. After a success, or if it was never filled, the result is the pause of a failed attempt:
     use that for work that failed under the lock.
@@ -79,24 +81,24 @@ struct attempt_report {
 */
 REDLOCK_API std::chrono::milliseconds retry_after(attempt_report const& report, std::size_t attempt = 1);
 
-/// The knowledge of one node about a resource.
+/// The knowledge of one node about a resource: a part of @ref lock_info.
 struct node_lock_info {
-    std::string name{};  ///< The node's address, without user and password.
-    error_code error{};  ///< Why the node did not answer.
-    bool locked = false;
-    redlock::mode mode = mode::exclusive;    ///< See @ref lock_info::mode.
-    std::string owner{};                     ///< See @ref lock_info::owner.
+    std::string name{};                      ///< The node's address, without user and password.
+    error_code error{};                      ///< Why the node did not answer. None: it did.
+    bool locked = false;                     ///< Whether the node has the key.
+    redlock::mode mode = mode::exclusive;    ///< Exclusive or shared: see @ref lock_info::mode.
+    std::string owner{};                     ///< The holder's label: see @ref lock_info::owner.
     std::chrono::milliseconds remaining{0};  ///< Time to live of the key. Negative: the key never expires.
 };
 
 /// The holder of a resource, from `lock_manager::async_inspect`. A snapshot, which may be outdated at once.
 struct lock_info {
-    std::string resource{};
-    /// A majority of the nodes names the same holder, or says that it is shared.
+    std::string resource{};  ///< The name that was asked for.
+    /// Whether a majority of the nodes names the same holder, or says that the lock is shared.
     bool locked = false;
     /// Exclusive or shared. For a shared lock, neither the number nor the names of the readers are known.
     redlock::mode mode = mode::exclusive;
-    /// The holder's `config::owner`. Empty: the client that wrote the key leaves no label.
+    /// The label of the holder, its `config::owner`. Empty: the client that wrote the key leaves no label.
     std::string owner{};
     std::chrono::milliseconds remaining{0};  ///< How long a majority will continue to name the holder.
     std::vector<node_lock_info> nodes{};     ///< In the order of `config::nodes`.

@@ -51,10 +51,10 @@ class resource_set {
     using names_type = std::vector<std::string, detail::recycler<std::string>>;
 
 public:
-    /// An empty set, which cannot be locked.
+    /// Makes an empty set, which cannot be locked.
     resource_set() = default;
 
-    /// One name.
+    /// Makes a set of one name.
     template <class Name>
         requires(detail::text<Name> && !std::same_as<std::remove_cvref_t<Name>, resource_set>)
     resource_set(Name&& name)
@@ -62,8 +62,8 @@ public:
         names_.push_back(detail::to_name(std::forward<Name>(name)));
     }
 
-    /// Several names, in braces. A name that comes twice counts once. (Not an initializer list: g++ 12 cannot compile
-    /// one within a `co_await`.)
+    /// Makes a set of several names, in braces. A name that comes twice counts once. (Not an initializer list: g++ 12
+    /// cannot compile one within a `co_await`.)
     template <class... Names>
         requires(sizeof...(Names) > 1 && (detail::text<Names> && ...))
     resource_set(Names&&... names)
@@ -73,7 +73,7 @@ public:
         put_in_order();
     }
 
-    /// The names of a range. A name that comes twice counts once.
+    /// Makes a set of the names of a range. A name that comes twice counts once.
     template <std::ranges::input_range Names>
         requires(!detail::text<Names> && !std::same_as<std::remove_cvref_t<Names>, resource_set>
                  && detail::text<std::ranges::range_reference_t<Names>>)
@@ -84,12 +84,13 @@ public:
         put_in_order();
     }
 
-    /// Sorted, without duplicates. Valid as long as the set is neither assigned to nor destroyed.
+    /// The names, sorted by their bytes, without duplicates. Valid until the set is assigned to or destroyed.
     std::span<std::string const> names() const noexcept { return names_; }
-    std::size_t size() const noexcept { return names_.size(); }
-    auto begin() const noexcept { return names_.begin(); }
-    auto end() const noexcept { return names_.end(); }
+    std::size_t size() const noexcept { return names_.size(); }  ///< The number of names.
+    auto begin() const noexcept { return names_.begin(); }       ///< The first of the names, in their order.
+    auto end() const noexcept { return names_.end(); }           ///< The end of the names.
 
+    /// Whether both have the same names.
     friend bool operator==(resource_set const&, resource_set const&) = default;
 
 private:
@@ -110,6 +111,8 @@ private:
     They are names as all others: a lock on `mailer:2`, however it was acquired, has that permit. Clients that name
     fewer slots share these with clients that name more. So you can change the number while processes run; until the
     last process has changed it, the larger number holds.
+
+    @return the names; an empty set for a @p count of zero
 
     @param name The beginning of all names.
     @param count 1 to 64 to acquire any, 1 to 256 to acquire all. Acquisitions refuse other sets.

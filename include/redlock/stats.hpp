@@ -33,15 +33,15 @@ void for_each_member(std::size_t begin, std::size_t end, F f)
 
 /// The state of one node, as the manager sees it.
 struct node_stats {
-    std::string name{};         ///< The node's address, without user and password.
-    bool connected = false;     ///< Whether it can vote now.
-    bool tells = false;         ///< Whether it notifies of changes, so that waiters need not poll.
-    std::uint64_t granted = 0;  ///< Its votes in acquisitions, extensions and upgrades …
-    std::uint64_t denied = 0;
-    std::uint64_t unknown = 0;                ///< … including late votes, which no round waited for.
-    std::uint64_t connections = 0;            ///< How many connections were made.
-    error_code last_error{};                  ///< The latest error; it stays after the trouble is over.
-    std::string last_message{};               ///< Its words, without secrets.
+    std::string name{};             ///< The node's address, without user and password.
+    bool connected = false;         ///< Whether it can vote now.
+    bool tells = false;             ///< Whether it notifies of changes, so that waiters need not poll.
+    std::uint64_t granted = 0;      ///< Its votes for acquisitions, extensions and upgrades, late votes included.
+    std::uint64_t denied = 0;       ///< Its votes against them, late votes included.
+    std::uint64_t unknown = 0;      ///< Its answers that do not count: errors, lost answers, votes in quarantine.
+    std::uint64_t connections = 0;  ///< How many connections were made.
+    error_code last_error{};        ///< The latest error; it stays after the trouble is over.
+    std::string last_message{};     ///< The server's words for the latest error, without secrets.
     std::chrono::milliseconds quarantine{0};  ///< How long it does not vote yet, after a restart. Zero: it votes.
     /// The time from a request to its answer, including a connection: for releases, renewals, and acquisitions that
     /// have a report or an observer. (For others the clock would have to be read once more.) Requests without an answer
@@ -61,22 +61,22 @@ struct lock_stats {
     std::uint64_t acquired = 0;  ///< Locks that were acquired or resumed.
     /// Acquisitions that joined a lock which the manager shares; no node was asked.
     std::uint64_t joined = 0;
-    std::uint64_t contended = 0;  ///< Acquisitions and resumptions that ended with `errc::contended` …
-    std::uint64_t no_quorum = 0;  ///< … and so on.
-    std::uint64_t validity_exhausted = 0;
-    std::uint64_t quarantined = 0;
-    std::uint64_t cancelled = 0;
-    /// … with any other error: out of memory, or a lost lock was to be resumed.
+    std::uint64_t contended = 0;           ///< Acquisitions that ended with `errc::contended`.
+    std::uint64_t no_quorum = 0;           ///< Acquisitions and resumptions that ended with `errc::no_quorum`.
+    std::uint64_t validity_exhausted = 0;  ///< Those that ended with `errc::validity_exhausted`.
+    std::uint64_t quarantined = 0;         ///< Those that ended with `errc::quarantined`.
+    std::uint64_t cancelled = 0;           ///< Those that were cancelled, or ended by the manager's shutdown.
+    /// Those that ended with any other error: out of memory, or a lost lock was to be resumed.
     std::uint64_t failed = 0;
-    std::uint64_t released = 0;      ///< Locks that ended without a loss: see `events::released`.
-    std::uint64_t detached = 0;      ///< Locks whose keys were left to another process: `lock::detach`.
-    std::uint64_t lost = 0;          ///< Locks that were held and could not be kept.
-    std::uint64_t lost_expired = 0;  ///< Those of them with `loss::expired` …
-    std::uint64_t lost_refused = 0;  ///< … and so on.
-    std::uint64_t lost_max_hold = 0;
+    std::uint64_t released = 0;       ///< Locks that ended without a loss: see `events::released`.
+    std::uint64_t detached = 0;       ///< Locks whose keys were left to another process: `lock::detach`.
+    std::uint64_t lost = 0;           ///< Locks that were held and could not be kept.
+    std::uint64_t lost_expired = 0;   ///< Locks that were lost with `loss::expired`.
+    std::uint64_t lost_refused = 0;   ///< Locks that were lost with `loss::refused`.
+    std::uint64_t lost_max_hold = 0;  ///< Locks that were lost with `loss::max_hold`.
 
     histogram time_to_acquire{};  ///< From the call to the lock; as many as `acquired` + `joined`.
-    /// The part of it before the round that was won: for holders and connections.
+    /// From the call to the round that was won: the wait for holders and connections.
     histogram time_waited{};
     histogram time_to_fail{};  ///< From the call to the error.
     histogram time_held{};     ///< From the acquisition to the end: released, detached or lost.
@@ -85,7 +85,7 @@ struct lock_stats {
     /// The validity left when automatic extensions succeeded; as many as `stats::renewals`. Short: renewals come late.
     histogram renewal_slack{};
 
-    /// Adds another set of statistics.
+    /// Adds another set of statistics, such as that of another manager.
     lock_stats& operator+=(lock_stats const& other)
     {
         auto const add = [&](auto member) { this->*member += other.*member; };
@@ -96,21 +96,24 @@ struct lock_stats {
     }
 };
 
-/// The statistics of one group.
+/// The statistics of one group of acquisitions: `acquire_options::group`.
 struct group_stats : lock_stats {
-    std::string name{};  ///< `acquire_options::group`. Empty: acquisitions without a group.
+    std::string name{};  ///< The name of the group. Empty: acquisitions without a group.
 };
 
 /** A snapshot of counters since the manager was made, and of the present load. The members from @ref lock_stats count
     all groups together.
 
     Histograms are snapshots, too: `later.time_held - earlier.time_held` is about the locks that ended in between.
+
+    @par Thread safety
+    A value: distinct objects are safe.
 */
 struct stats : lock_stats {
     std::uint64_t rounds = 0;           ///< Rounds of acquisitions and resumptions, won or lost.
     std::uint64_t second_rounds = 0;    ///< With fencing: rounds because too few nodes took the proposed token.
     std::uint64_t renewals = 0;         ///< Automatic extensions that succeeded.
-    std::uint64_t renewals_late = 0;    ///< Those of them with less than a fifth of the validity left.
+    std::uint64_t renewals_late = 0;    ///< Automatic extensions with less than a fifth of the validity left.
     std::uint64_t renewals_failed = 0;  ///< Automatic extensions that failed, and were or will be tried again.
     std::uint64_t healed = 0;           ///< Keys set again on nodes that had forgotten them.
     std::uint64_t cleaned = 0;          ///< Keys released in the background.
@@ -120,9 +123,9 @@ struct stats : lock_stats {
     std::size_t cleaning = 0;           ///< Keys still to be released in the background.
     /// Whether all nodes together were younger than `config::max_ttl`, and were taken for newly started.
     bool taken_for_new = false;
-    std::vector<node_stats> nodes{};  ///< In the order of `config::nodes`.
-    /// If `acquire_options::group` was used: first the acquisitions without a group, then each group. A lock that
-    /// readers share counts in the group of the first of them.
+    std::vector<node_stats> nodes{};  ///< Each node, in the order of `config::nodes`.
+    /// Each group, if `acquire_options::group` was used: first the acquisitions without a group, then those with one. A
+    /// lock that readers share counts in the group of the first of them.
     std::vector<group_stats> groups{};
 };
 

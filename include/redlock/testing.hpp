@@ -29,8 +29,8 @@ namespace redlock::inline v0::testing {
 */
 class REDLOCK_API manual_clock {
 public:
-    manual_clock();
-    ~manual_clock();
+    manual_clock();   ///< Makes a clock that stands still.
+    ~manual_clock();  ///< Drops what is still due.
     manual_clock(manual_clock const&) = delete;
     manual_clock& operator=(manual_clock const&) = delete;
 
@@ -38,7 +38,14 @@ public:
     clock::time_point now() const noexcept;
 
     /** Moves the time on by @p d. Everything that is due meanwhile happens at its time; before that, all ready work of
-        @p context runs. With zero or less, only ready work runs. Must not be called by code that runs in @p context. */
+        @p context runs.
+
+        It runs handlers in the calling thread; their exceptions are passed on. It must not be called by code that runs
+        in @p context.
+
+        @param context The context of the managers. It is restarted if it was stopped.
+        @param d The time to pass. Zero or less: only ready work runs.
+    */
     void advance(asio::io_context& context, clock::duration d);
 
     // For the library itself.
@@ -52,7 +59,8 @@ private:
 };
 
 /// Makes the lock count as lost from now on, as if its validity were about to end. `lock::async_wait_lost` completes,
-/// and the body of a `with_lock` is cancelled. Has no effect if the lock is not held. May be called from any thread.
+/// and the body of a `with_lock` is cancelled, when the manager's strand runs next. Has no effect if the lock is not
+/// held. May be called from any thread; does not wait.
 REDLOCK_API void lose(lock_handle const&);
 
 }  // namespace redlock::testing

@@ -11,7 +11,7 @@
 
 namespace redlock::inline v0::testing {
 
-/// A kind of nodes, as @ref node_cases needs it.
+/// A kind of nodes: the subject of @ref node_cases .
 struct node_kind {
     /// Makes a node that is not started. All nodes lead to the same server; each is a separate client.
     std::function<std::shared_ptr<node>()> make{};
@@ -32,18 +32,20 @@ struct node_kind {
 
 /// One thing that a node must do.
 struct node_case {
+    /// The requirement, in words, such as "an acquisition of a free key is granted".
     std::string_view name;
 
     /// Whether @p kind can do what the case tests.
     bool (*concerns)(node_kind const& kind);
 
-    /// Runs the case in its own event loop. Some cases wait for less than a second until a key expires. One case
-    /// acquires a lock some thousand times.
+    /// Runs the case in its own event loop, and returns when it has ended. Some cases wait for less than a second until
+    /// a key expires. One case acquires a lock some thousand times.
     /// @throws std::runtime_error if the node does not do what the case expects; the message tells what that is
     void (*run)(node_kind const& kind);
 };
 
-/// All cases. To test your node, run each case, in any order, with any test framework. The contract is in `node.hpp`.
+/// All cases, which exist as long as the program. To test your node, run each case, in any order, with any test
+/// framework. The contract is in `node.hpp`.
 std::span<node_case const> node_cases();
 
 }  // namespace redlock::testing
