@@ -132,8 +132,8 @@ struct config {
     /// passwords and no lock tokens.
     ///
     /// Calls end when the shutdown has completed, also if the manager's destructor has started it in the background. In
-    /// one second, it is called at most 100 times with debug lines, and 100 times with others. It then gets the number of
-    /// lines that were left out.
+    /// one second, it is called at most 100 times with debug lines, and 100 times with others. It then gets the number
+    /// of lines that were left out.
     log_function log{};
 
     /// The observer, which receives events for metrics, traces and logs: see @ref redlock::observer. Null: no events,

@@ -317,7 +317,7 @@ public:
             detail::access::handle_of(*this), start, token);
     }
 
-    /// Upgrades a shared lock, tried once: @ref async_upgrade with a `wait` of zero.
+    /// Upgrades a shared lock, with a wait of zero: one try.
     template <asio::completion_token_for<void(error_code)> CompletionToken = default_completion_token>
     auto async_upgrade(CompletionToken&& token = default_completion_token())
     {
@@ -428,8 +428,8 @@ public:
     */
     lock_ticket detach(error_code& ec) { return locks::detach(detail::access::handle_of(*this), ec); }
 
-    /// Gives up the handle but keeps the lock, as @ref detach with an error code does.
-    /// @throws system_error with an error of that function; the handle keeps its state
+    /// Gives up the handle but keeps the lock, and throws the error instead of returning it.
+    /// @throws system_error with that error; the handle keeps its state
     lock_ticket detach()
     {
         error_code ec;

@@ -19,7 +19,7 @@ namespace redlock::inline v0 {
 
     Thrown by `with_lock`, and by `lock_manager::async_acquire` and `async_resume` with the tokens `asio::deferred`,
     `asio::use_awaitable` and `asio::use_future`. Other tokens that throw, such as `asio::spawn`'s yield context, throw
-    a plain @ref system_error. Before Boost 1.87, `asio::deferred` does so, too, unless it is the default token.
+    a plain `system_error`. Before Boost 1.87, `asio::deferred` does so, too, unless it is the default token.
 
     Its code is that of `lock_manager::async_acquire`. For a body, it is also @ref errc::lost or @ref errc::not_held.
     `what()` is the message of the report. It names the resource, what went wrong, how many nodes voted, and why others

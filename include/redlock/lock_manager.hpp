@@ -102,26 +102,15 @@ public:
     {
     }
 
-    /** Makes a manager that locks also on @p nodes. Each of them has one vote, as each of `config::nodes` has.
-
-        @param executor Runs the manager's work, and handlers without an executor of their own.
-        @param settings See @ref config.
-        @param nodes Objects of your own; the manager starts and closes them. One object serves one manager.
-
-        @throws std::invalid_argument if @p settings is broken, or a node is null or given twice
-    */
+    /// Makes a manager that locks also on @p nodes, objects of your own. Each has one vote, as each of `config::nodes`
+    /// has. The manager starts and closes them; one object serves one manager.
+    /// @throws std::invalid_argument also if a node is null or given twice
     basic_lock_manager(Executor const& executor, config settings, std::vector<std::shared_ptr<node>> nodes)
         : state_(locks::make_manager_state(executor, std::move(settings), std::move(nodes)))
     {
     }
 
-    /** Makes a manager on the executor of @p context, such as an `io_context` or a `thread_pool`.
-
-        @param context Its executor runs the manager's work, and handlers without an executor of their own.
-        @param settings See @ref config.
-
-        @throws std::invalid_argument if @p settings is broken; the message names the field, the value and the limit.
-    */
+    /// Makes a manager on the executor of @p context, such as an `io_context` or a `thread_pool`.
     template <class ExecutionContext>
         requires std::is_convertible_v<ExecutionContext&, asio::execution_context&>
     basic_lock_manager(ExecutionContext& context, config settings)
@@ -219,7 +208,7 @@ public:
         return acquire<CompletionToken>(std::move(resources), options, token);
     }
 
-    /// Acquires with default options: one round, for a ttl of ten seconds. Otherwise @ref async_acquire with options.
+    /// Acquires with default options: one round, for a ttl of ten seconds.
     template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
     auto async_acquire(resource_set resources, CompletionToken&& token)
     {
@@ -227,7 +216,7 @@ public:
                                               std::forward<CompletionToken>(token));
     }
 
-    /// Acquires with default options and the default token. Otherwise @ref async_acquire with options.
+    /// Acquires with default options and the default token.
     auto async_acquire(resource_set resources) { return async_acquire(std::move(resources), acquire_options()); }
 
     /** Acquires any one of @p resources: a semaphore, with one resource for each permit. `lock::resource` tells which.
@@ -261,8 +250,7 @@ public:
         return acquire<CompletionToken>(detail::selection::any_of(std::move(resources)), options, token);
     }
 
-    /// Acquires with default options: one round, for a ttl of ten seconds. Otherwise @ref async_acquire_any with
-    /// options.
+    /// Acquires with default options: one round, for a ttl of ten seconds.
     template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
     auto async_acquire_any(resource_set resources, CompletionToken&& token)
     {
@@ -270,7 +258,7 @@ public:
                                                   std::forward<CompletionToken>(token));
     }
 
-    /// Acquires with default options and the default token. Otherwise @ref async_acquire_any with options.
+    /// Acquires with default options and the default token.
     auto async_acquire_any(resource_set resources)
     {
         return async_acquire_any(std::move(resources), acquire_options());
@@ -322,30 +310,22 @@ public:
         return detail::await_body<lock_type>(state_, std::move(resources), options, std::move(body));
     }
 
-    /// Runs @p body with default options: one round, for a ttl of ten seconds. Otherwise @ref with_lock with options.
+    /// Runs @p body with default options: one round, for a ttl of ten seconds.
     template <lock_body<lock_type> F>
     auto with_lock(resource_set resources, F body)
     {
         return with_lock(std::move(resources), acquire_options(), std::move(body));
     }
 
-    /** Runs @p body while holding @p resources, for any completion token.
-
-        Body, completion, errors and lifetime are those of @ref with_lock with the default token, except:
-        - @p body runs on a strand of the handler's executor, by default the manager's.
-        - Results and exceptions are passed to the handler.
+    /** Runs @p body while holding @p resources, for any completion token. @p body runs on a strand of the handler's
+        executor, by default the manager's.
 
         @par Completion signature
         `void(std::exception_ptr, T)`, or `void(std::exception_ptr)` if @p body returns `awaitable<void>`. T must be
         default constructible, as for `asio::co_spawn`.
 
         @par Cancellation
-        All types: cancel the acquisition or @p body, as @ref with_lock in a coroutine does for terminal cancellation.
-
-        @param resources The names, as for @ref async_acquire.
-        @param options See @ref acquire_options.
-        @param body See @ref lock_body; it is moved into the operation.
-        @param token Any completion token.
+        All types: cancels the acquisition or @p body. The release then goes on in the background.
     */
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
     auto with_lock(resource_set resources, acquire_options options, F body, CompletionToken&& token)
@@ -354,7 +334,7 @@ public:
                                                                        std::move(body), token);
     }
 
-    /// Runs @p body with default options, for any completion token. Otherwise @ref with_lock with options.
+    /// Runs @p body with default options, for any completion token.
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
     auto with_lock(resource_set resources, F body, CompletionToken&& token)
     {
@@ -379,16 +359,14 @@ public:
                                              std::move(body));
     }
 
-    /// Runs @p body with default options: one round, for a ttl of ten seconds. Otherwise @ref with_any_lock with
-    /// options.
+    /// Runs @p body with default options: one round, for a ttl of ten seconds.
     template <lock_body<lock_type> F>
     auto with_any_lock(resource_set resources, F body)
     {
         return with_any_lock(std::move(resources), acquire_options(), std::move(body));
     }
 
-    /// Runs @p body while holding any one of @p resources, for any completion token. Completion, errors, cancellation
-    /// and lifetime are those of @ref with_lock with a token.
+    /// Runs @p body while holding any one of @p resources, for any completion token: see @ref with_lock with a token.
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
     auto with_any_lock(resource_set resources, acquire_options options, F body, CompletionToken&& token)
     {
@@ -396,7 +374,7 @@ public:
             state_, detail::selection::any_of(std::move(resources)), options, std::move(body), token);
     }
 
-    /// Runs @p body with default options, for any completion token. Otherwise @ref with_any_lock with options.
+    /// Runs @p body with default options, for any completion token.
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
     auto with_any_lock(resource_set resources, F body, CompletionToken&& token)
     {
@@ -448,9 +426,8 @@ public:
         live.
 
         @param ticket See @ref lock_ticket.
-        @param options All but `mode`, which is the ticket's, and `passes_writers`. `max_hold` is
-       counted from the start of this call. `wait` is for nodes that do not answer: this call never waits for another
-       holder. Leave `mode` out: it is the ticket's.
+        @param options Leave out `mode`, which is the ticket's, and `passes_writers`. `max_hold` is counted from the
+       start of this call. `wait` is for nodes that do not answer: this call never waits for another holder.
         @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>
@@ -465,7 +442,7 @@ public:
                                                                                     options);
     }
 
-    /// Resumes with default options: one round, for a ttl of ten seconds. Otherwise @ref async_resume with options.
+    /// Resumes with default options: one round, for a ttl of ten seconds.
     template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
     auto async_resume(lock_ticket ticket, CompletionToken&& token)
     {
@@ -473,7 +450,7 @@ public:
                                              std::forward<CompletionToken>(token));
     }
 
-    /// Resumes with default options and the default token. Otherwise @ref async_resume with options.
+    /// Resumes with default options and the default token.
     auto async_resume(lock_ticket ticket) { return async_resume(std::move(ticket), acquire_options()); }
 
     /** Releases a lock that another process has acquired: each node deletes the keys that still have the ticket's
@@ -576,7 +553,7 @@ public:
         - `asio::error::operation_aborted` : the call was cancelled. The shutdown goes on.
 
         @par Cancellation
-        All types: completes at once. The shutdown goes on in the background.
+        All types: completes at once.
 
         @par Lifetime
         The manager may be destroyed meanwhile; the shutdown goes on, and the call completes as usual.
@@ -592,7 +569,7 @@ public:
         return initiate<CompletionToken, detail::error_handler, error_code>(start, token);
     }
 
-    /// Counters, histograms and the present load. May be called from any thread, also while the execution context is
+    /// The counters, histograms and present load. May be called from any thread, also while the execution context is
     /// destroyed. It copies up to 6 KB for each histogram, and blocks nobody.
     redlock::stats stats() const { return locks::stats_of(*state_); }
 

@@ -158,7 +158,7 @@ public:
             source_.scope, start, token, std::move(resources), options);
     }
 
-    /// Acquires with default options: one round, for a ttl of ten seconds. Otherwise @ref async_acquire with options.
+    /// Acquires with default options: one round, for a ttl of ten seconds.
     template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
     auto async_acquire(resource_set resources, CompletionToken&& token) const
     {
@@ -166,7 +166,7 @@ public:
                                               std::forward<CompletionToken>(token));
     }
 
-    /// Acquires with default options and the default token. Otherwise @ref async_acquire with options.
+    /// Acquires with default options and the default token.
     auto async_acquire(resource_set resources) const { return async_acquire(std::move(resources), acquire_options()); }
 
     /** Runs @p body while holding @p resources in this scope: @p body may ask the scope for the same lock again.
@@ -185,15 +185,15 @@ public:
         return detail::await_body<lock_type>(source_, std::move(resources), options, std::move(body));
     }
 
-    /// Runs @p body with default options: one round, for a ttl of ten seconds. Otherwise @ref with_lock with options.
+    /// Runs @p body with default options: one round, for a ttl of ten seconds.
     template <lock_body<lock_type> F>
     auto with_lock(resource_set resources, F body) const
     {
         return with_lock(std::move(resources), acquire_options(), std::move(body));
     }
 
-    /// Runs @p body while holding @p resources in this scope, for any completion token. Completion, errors,
-    /// cancellation and lifetime are those of @ref lock_manager::with_lock with a token.
+    /// Runs @p body while holding @p resources in this scope, for any completion token: see @ref
+    /// lock_manager::with_lock with a token.
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
     auto with_lock(resource_set resources, acquire_options options, F body, CompletionToken&& token) const
     {
@@ -201,7 +201,7 @@ public:
                                                                        std::move(body), token);
     }
 
-    /// Runs @p body with default options, for any completion token. Otherwise @ref with_lock with options.
+    /// Runs @p body with default options, for any completion token.
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
     auto with_lock(resource_set resources, F body, CompletionToken&& token) const
     {

@@ -1,5 +1,9 @@
 #pragma once
 
+/** @file
+    Lines of text about the events of a manager: the log function, and observers that write each event as a line.
+*/
+
 #include <redlock/detail/api.hpp>
 
 #include <cstdint>
@@ -51,7 +55,7 @@ REDLOCK_API std::shared_ptr<observer> log_sentences(log_function to);
 /// message="acquired …"`.
 REDLOCK_API std::shared_ptr<observer> log_logfmt(log_function to);
 
-/// Makes an observer that writes a JSON object (RFC 8259) in each line, with the fields of @ref log_logfmt .
+/// Makes an observer that writes a JSON object (RFC 8259) in each line, with the fields of `log_logfmt`.
 REDLOCK_API std::shared_ptr<observer> log_json(log_function to);
 
 ///@}

@@ -184,7 +184,7 @@ struct node_up {
 struct node_down {
     clock::time_point when;    ///< The time of the event.
     std::string_view node;     ///< Its address, without user and password.
-    error_code error;          ///< `errc::connection_lost`, `errc::node_unreachable`, …
+    error_code error;          ///< Such as `errc::connection_lost` or `errc::node_unreachable`.
     std::string_view message;  ///< The server's own words, without secrets; may be empty.
 };
 

@@ -1,5 +1,10 @@
 #pragma once
 
+/** @file
+    The statistics of managers as text for Prometheus. Optional: `redlock.hpp` does not include it. docs/metrics.md
+   lists the metrics.
+*/
+
 #include <redlock/histogram.hpp>
 #include <redlock/stats.hpp>
 
