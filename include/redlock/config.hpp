@@ -31,7 +31,7 @@ struct tls_options {
     bool verify = true;
 };
 
-/** The settings of a @ref lock_manager : an aggregate with defaults: `{.nodes = {"redis://10.0.0.1", …}}`.
+/** The settings of a @ref lock_manager . An aggregate with defaults, such as `{.nodes = {"redis://10.0.0.1", …}}`.
 
     The manager's constructor checks them. If one is wrong, it throws `std::invalid_argument`, which names the field,
     the value and the limit.

@@ -27,7 +27,8 @@ struct etcd_options {
     std::string prefix{};
 };
 
-/** Locks in an etcd cluster, 3.4 or newer: `config::stores = {redlock::etcd()}`. Addresses in `config::nodes`:
+/** Makes a store for locks in an etcd cluster, 3.4 or newer: `config::stores = {redlock::etcd()}`. Addresses in
+    `config::nodes`:
 
     `etcd://[user:password@]host[:port][,host…][/prefix][?session=10s&timeout=1s]`, or `etcds://` with TLS
 
@@ -38,8 +39,6 @@ struct etcd_options {
     Several hosts are one node: members of one cluster. The node talks to one member at a time. It locks up to 50
     resources at once, and draws fencing tokens. Shared locks and any one of several resources are `errc::unsupported`.
     docs/stores.md says what such a node promises.
-
-    @return the store; it connects to nothing until a manager with such a node is used
 
     @throws std::invalid_argument if an option is out of range; the message names the field, the value and the limit
 

@@ -90,7 +90,8 @@ public:
         using other = basic_lock_manager<Other>;
     };
 
-    /** Makes a manager that locks on `config::nodes`. It does not connect yet, but reads the files of `config::tls`.
+    /** Makes a manager that locks on `config::nodes`. It does not connect yet, but reads the files of `config::tls` if
+       a node uses TLS.
 
         @param executor Runs the manager's work, and handlers without an executor of their own.
         @param settings See @ref config.

@@ -26,8 +26,8 @@ enum class log_level : std::uint8_t {
 /// The name of a level: "debug", "info", "warning" or "error".
 REDLOCK_API char const* to_string(log_level) noexcept;
 
-/// A function that receives lines: `config::log`, or a parameter of @ref log_json . Lines contain no passwords and no
-/// lock tokens.
+/// A function that receives lines: `config::log`, which says when and where it is called, or a parameter of
+/// @ref log_json . Lines contain no passwords and no lock tokens.
 using log_function = std::function<void(log_level, std::string_view line)>;
 
 /// Prints a line to the standard error stream, except debug lines. A logger to begin with: `config::log =
@@ -36,9 +36,9 @@ REDLOCK_API void log_to_stderr(log_level, std::string_view line) noexcept;
 
 /** @name Each event as a line
 
-    `config::observer = redlock::log_json(print)` writes a line for each event of the manager, and for each line that
-    `config::log` receives; leave that empty. Acquisitions, extensions and releases have the level debug, with the
-    owner and the durations. docs/metrics.md lists the fields.
+    Makes an observer that writes a line for each event of the manager, and for each line that `config::log` receives.
+    Set `config::observer = redlock::log_json(print)`, and leave `config::log` empty. Acquisitions, extensions and
+   releases have the level debug, with the owner and the durations. docs/metrics.md lists the fields.
 
     @param to Called with each line, which has no line break. It may throw; then the line is lost. Empty: no lines.
 
@@ -47,15 +47,15 @@ REDLOCK_API void log_to_stderr(log_level, std::string_view line) noexcept;
 */
 ///@{
 
-/// Makes an observer that writes sentences for people: `acquired "stock" after 0.4 ms, valid for 9897.0 ms (owner
+/// Writes sentences for people: `acquired "stock" after 0.4 ms, valid for 9897.0 ms (owner
 /// web-3:4121)`.
 REDLOCK_API std::shared_ptr<observer> log_sentences(log_function to);
 
-/// Makes an observer that writes lines for logfmt: `time=… level=debug event=acquired owner=web-3:4121 …
+/// Writes lines for logfmt: `time=… level=debug event=acquired owner=web-3:4121 …
 /// message="acquired …"`.
 REDLOCK_API std::shared_ptr<observer> log_logfmt(log_function to);
 
-/// Makes an observer that writes a JSON object (RFC 8259) in each line, with the fields of `log_logfmt`.
+/// Writes a JSON object (RFC 8259) in each line, with the fields of `log_logfmt`.
 REDLOCK_API std::shared_ptr<observer> log_json(log_function to);
 
 ///@}

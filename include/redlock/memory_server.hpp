@@ -16,8 +16,8 @@ namespace redlock::inline v0 {
     All managers of the process that use this name share it. It supports time to live, answers through the manager's
     executor, and can simulate faults.
 
-    A request uses the `config::test_clock` of the manager that sends it. The functions below use that of the manager
-    that was made last. So give all managers the same clock.
+    A request uses the `config::test_clock` of the manager that sends it. This class uses that of the manager that
+    was made last. So give all managers the same clock.
 
     @par Lifetime
     A server exists, with its keys, while a manager that uses it or a pointer to it exists.

@@ -33,8 +33,8 @@ struct mysql_options {
     bool create_table = true;
 };
 
-/** Locks in a database of MySQL, 8.0.29 or newer, or MariaDB, 10.6 or newer: `config::stores = {redlock::mysql()}`.
-    Addresses in `config::nodes`:
+/** Makes a store for locks in a database of MySQL, 8.0.29 or newer, or MariaDB, 10.6 or newer:
+    `config::stores = {redlock::mysql()}`. Addresses in `config::nodes`:
 
     `mysql://user[:password]@host[:port]/database[?parameter=value&…]`, or `mariadb://`
 
@@ -48,8 +48,6 @@ struct mysql_options {
 
     No option files and no environment variables are read. The database's clock decides which locks have expired. The
     server does not notify of changes: waiters of other managers poll. docs/stores.md says what such a node promises.
-
-    @return the store; it connects to nothing until a manager with such a node is used
 
     @throws std::invalid_argument if an option is out of range; the message names the field, the value and the limit
 

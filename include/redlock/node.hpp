@@ -132,7 +132,7 @@ struct node_events {
 /// The keys of a command, each once: a view. They are sorted by their bytes. Exception: if an acquisition wants any of
 /// them, they are in its order of preference. The release that follows has its keys in the same order.
 struct key_view : std::span<std::string const> {
-    using span::span;  ///< The constructors of a span.
+    using span::span;
 
     /// Views @p keys, which must live as long as the view.
     key_view(std::span<std::string const> keys) noexcept : span(keys) {}

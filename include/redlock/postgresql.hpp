@@ -45,13 +45,13 @@ struct postgresql_options {
     /// clients.
     bool prepare = true;
 
-    /// Set this if the pooler in front of the server keeps one server connection for each client (PgBouncer's
+    /// Whether the pooler in front of the server keeps one server connection for each client (PgBouncer's
     /// `pool_mode=session`). Behind a pooler a node votes only if this is true, or `notify` and `prepare` are false.
     bool session_pooler = false;
 };
 
-/** Locks in a PostgreSQL database, 13 or newer: `config::stores = {redlock::postgresql()}`. Addresses in
-    `config::nodes`:
+/** Makes a store for locks in a PostgreSQL database, 13 or newer: `config::stores = {redlock::postgresql()}`. Addresses
+    in `config::nodes`:
 
     `postgresql://[user[:password]@]host[:port][,host…]/database[?parameter=value&…]`, or `postgres://`
 
@@ -61,8 +61,6 @@ struct postgresql_options {
 
     Several hosts are one node: the primary with the highest timeline among them. The database's clock decides which
     locks have expired. docs/stores.md says what such a node promises.
-
-    @return the store; it connects to nothing until a manager with such a node is used
 
     @throws std::invalid_argument if an option is out of range; the message names the field, the value and the limit
 

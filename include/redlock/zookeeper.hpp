@@ -28,8 +28,8 @@ struct zookeeper_options {
     std::string chroot{};
 };
 
-/** Locks in a ZooKeeper ensemble, 3.5 or newer: `config::stores = {redlock::zookeeper()}`. Addresses in
-    `config::nodes`:
+/** Makes a store for locks in a ZooKeeper ensemble, 3.5 or newer: `config::stores = {redlock::zookeeper()}`. Addresses
+    in `config::nodes`:
 
     `zookeeper://[user:password@]host[:port][,host…][/chroot][?session=10s&timeout=1s]`
 
@@ -40,8 +40,6 @@ struct zookeeper_options {
     Several hosts are one node: servers of one ensemble. The node talks to one server at a time. It locks up to 100
     resources at once, and draws fencing tokens. Shared locks and any one of several resources are `errc::unsupported`.
     docs/stores.md says what such a node promises.
-
-    @return the store; it connects to nothing until a manager with such a node is used
 
     @throws std::invalid_argument if an option is out of range; the message names the field, the value and the limit
 
