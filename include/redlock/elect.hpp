@@ -37,7 +37,7 @@ struct election_event {
         /// Nobody can be elected: too few nodes answer, vote, or answer in time. `error` and `message` tell which of
         /// these it is.
         waiting_for_nodes,
-        /// The candidate leads: the body begins now. When it has ended, exactly one of the events below follows.
+        /// The candidate leads: the body begins now. When it has ended, one of the later kinds follows.
         elected,
         stepped_down,  ///< The body returned `elected::step_down`. The lock was released.
         /// The lock was lost; `message` tells why. The result or exception of the body does not count. The process is

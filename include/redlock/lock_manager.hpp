@@ -498,7 +498,7 @@ public:
         may be outdated when it arrives. To decide, acquire the lock.
 
         @par Completes
-        when all nodes have answered, or `config::node_timeout` is over
+        when all nodes have answered, or `config::node_timeout` (or a store's longer timeout) is over
 
         @par Completion signature
         `void(error_code, lock_info)`

@@ -86,7 +86,7 @@ public:
 
     /** Acquires @p resources, or the part of them that the scope does not hold yet.
 
-        - If the scope holds none of them: as @ref lock_manager::async_acquire, but see *Order* below.
+        - If the scope holds none of them: as @ref lock_manager::async_acquire, but in the order of names.
         - If it holds all of them: the call completes at once with one more handle. No node is asked, unless too little
           of the validity is left.
         - If it holds some of them: the rest is acquired. The handle is on more than one lock.
