@@ -9,8 +9,8 @@
 
 namespace redlock::inline v0 {
 
-using boost::system::error_code;    ///< The error codes of all operations.
-using boost::system::system_error;  ///< The exception that holds an error code.
+using boost::system::error_code;
+using boost::system::system_error;
 
 /** The errors of an operation, or of the vote of one node.
 
@@ -38,7 +38,7 @@ enum class errc {
     /// An argument is out of range. `attempt_report::message` names the field, the value and the limit. Correct it.
     invalid_argument = 7,
     /// A node cannot do what was asked for. Nothing was sent. `attempt_report::message` names the node and what it
-    /// cannot do.
+    /// cannot do. Use another node, or do not ask for it.
     unsupported = 8,
 
     /// The node did not answer within `config::node_timeout`. If the answer comes late, the manager releases what it
@@ -52,8 +52,8 @@ enum class errc {
     node_closed = 23,
     /// The server requires a password, or refused the one that it got. Correct user and password in the node's URL.
     authentication_failed = 24,
-    /// The user lacks a permission on the server. `node_report::message` names it; see docs/guarantees.md and
-    /// docs/stores.md.
+    /// The user lacks a permission on the server. Grant it: `node_report::message` names it, and docs/guarantees.md and
+    /// docs/stores.md list what is needed.
     permission_denied = 25,
     /// The server is starting up, loading its data or shutting down (LOADING). Wait: it votes again by itself.
     node_loading = 26,
@@ -64,7 +64,7 @@ enum class errc {
     /// The server is at its memory limit (OOM). Look at its memory and configuration.
     node_out_of_memory = 29,
     /// The server refuses writes: because of its configuration (MISCONF, NOREPLICAS), a full disk, or too many
-    /// connections.
+    /// connections. Read `node_report::message`, and look at the server.
     node_refuses_writes = 30,
     /// The server is part of a cluster, and another member has the key (MOVED, ASK, TRYAGAIN, CLUSTERDOWN). Name
     /// standalone servers, or the whole cluster with `redis-cluster://`.
@@ -80,7 +80,7 @@ enum class errc {
     unexpected_reply = 35,
     /// The node is the same server as another node of this configuration; one server has one vote. Name another server.
     duplicate_node = 36,
-    /// Any other error reply. `node_report::message` has the server's words.
+    /// Any other error reply. Read the server's words in `node_report::message`.
     server_error = 37,
     /// The server could evict a lock when its memory is full. Set its `maxmemory-policy` to noeviction, or set
     /// `config::allow_eviction`.

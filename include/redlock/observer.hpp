@@ -100,8 +100,8 @@ struct not_acquired {
 struct extended {
     clock::time_point when;             ///< The time of the event.
     std::uint64_t lock;                 ///< The number of the lock.
-    resource_set const& resources;      ///< The names that are locked.
-    bool automatic;                     ///< True: by a renewal. False: by `lock::async_extend`.
+    resource_set const& resources;      ///< The names of the lock.
+    bool automatic;                     ///< Whether a renewal did it; otherwise `lock::async_extend`.
     std::chrono::nanoseconds validity;  ///< How long it is valid from now on, if it is not extended again.
     /// How much validity was left. If it is often short, the renewals come late: a slow node, or a blocked thread.
     std::chrono::nanoseconds slack;
@@ -111,8 +111,8 @@ struct extended {
 struct extension_failed {
     clock::time_point when;             ///< The time of the event.
     std::uint64_t lock;                 ///< The number of the lock.
-    resource_set const& resources;      ///< The names that are locked.
-    bool automatic;                     ///< True: by a renewal. False: by `lock::async_extend`.
+    resource_set const& resources;      ///< The names of the lock.
+    bool automatic;                     ///< Whether a renewal did it; otherwise `lock::async_extend`.
     error_code reason;                  ///< The error, as of `lock::async_extend`.
     std::string_view why;               ///< For people: whose votes are missing. Empty: @ref reason says it.
     std::chrono::nanoseconds validity;  ///< How long it is still valid.
@@ -122,7 +122,7 @@ struct extension_failed {
 struct renewals_failing {
     clock::time_point when;         ///< The time of the event.
     std::uint64_t lock;             ///< The number of the lock.
-    resource_set const& resources;  ///< The names that are locked.
+    resource_set const& resources;  ///< The names of the lock.
     std::string_view why;           ///< For people: whose votes are missing.
 };
 
@@ -138,7 +138,7 @@ struct renewals_well {
 struct lost {
     clock::time_point when;             ///< The time of the event.
     std::uint64_t lock;                 ///< The number of the lock.
-    resource_set const& resources;      ///< The names that are locked.
+    resource_set const& resources;      ///< The names of the lock.
     std::string_view why;               ///< The reason in words, for people.
     std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
     loss reason;                        ///< The kind of reason.
@@ -150,7 +150,7 @@ struct lost {
 struct released {
     clock::time_point when;             ///< The time of the event.
     std::uint64_t lock;                 ///< The number of the lock.
-    resource_set const& resources;      ///< The names that are locked.
+    resource_set const& resources;      ///< The names of the lock.
     std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
     std::chrono::nanoseconds validity;  ///< How long it would still have been valid. Zero: the work took too long.
     std::string_view owner;             ///< The label of this client: `config::owner`.
@@ -160,7 +160,7 @@ struct released {
 struct detached {
     clock::time_point when;             ///< The time of the event.
     std::uint64_t lock;                 ///< The number of the lock.
-    resource_set const& resources;      ///< The names that are locked.
+    resource_set const& resources;      ///< The names of the lock.
     std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
     std::chrono::nanoseconds validity;  ///< How long it is still valid.
     std::string_view owner;             ///< The label of this client: `config::owner`.

@@ -39,8 +39,9 @@ struct node_report {
     must not be read before.
 */
 struct attempt_report {
-    std::vector<node_report> nodes{};  ///< In the order of `config::nodes`. Empty when nothing was sent.
-    error_code outcome{};              ///< The error with which the operation completed.
+    std::vector<node_report> nodes{};  ///< Each node in the last round, in the order of `config::nodes`. Empty: no
+                                       ///< round.
+    error_code outcome{};              ///< The error with which the operation completed. None: it succeeded.
     std::string message{};             ///< For people: the outcome and its reason.
     std::size_t rounds = 0;            ///< How many times the nodes were asked for the lock.
     /// How many times the nodes were asked to raise their counters, because too few accepted the proposed fencing
@@ -101,7 +102,7 @@ struct lock_info {
     /// The label of the holder, its `config::owner`. Empty: the client that wrote the key leaves no label.
     std::string owner{};
     std::chrono::milliseconds remaining{0};  ///< How long a majority will continue to name the holder.
-    std::vector<node_lock_info> nodes{};     ///< In the order of `config::nodes`.
+    std::vector<node_lock_info> nodes{};     ///< The answer of each node, in the order of `config::nodes`.
 };
 
 }  // namespace redlock

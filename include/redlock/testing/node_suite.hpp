@@ -21,13 +21,13 @@ struct node_kind {
 
     // Every node grants, denies, extends, releases and inspects. These flags tell what else it can do; cases about the
     // rest are left out. A node that cannot draw tokens or lock several keys must refuse them by `node::can`.
-    bool fences = true;         ///< It draws fencing tokens.
-    bool heals = true;          ///< It sets a key again that it has forgotten, and keeps tombstones against that.
-    bool contends = true;       ///< It says for how long an acquisition is denied, and whether others want the lock.
-    bool locks_several = true;  ///< It locks several keys in one step.
-    bool locks_any = true;      ///< It locks any one of several keys in one step.
-    bool shares = true;         ///< It lets a key be shared.
-    bool upgrades = true;       ///< It lets the only reader of a key hold it exclusively, and share it again.
+    bool fences = true;    ///< Whether it draws fencing tokens.
+    bool heals = true;     ///< Whether it sets a key again that it has forgotten, and keeps tombstones against that.
+    bool contends = true;  ///< Whether it says for how long an acquisition is denied, and that others want the lock.
+    bool locks_several = true;  ///< Whether it locks several keys in one step.
+    bool locks_any = true;      ///< Whether it locks any one of several keys in one step.
+    bool shares = true;         ///< Whether it lets a key be shared.
+    bool upgrades = true;       ///< Whether it lets the only reader of a key hold it exclusively, and share it again.
 };
 
 /// One thing that a node must do.
