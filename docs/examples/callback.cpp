@@ -17,11 +17,11 @@ using namespace std::chrono_literals;
 //[callback
 class sale {
 public:
-    explicit sale(redlock::lock_manager& locks) : locks_(locks), work_(locks.get_executor(), 20ms) {}
+    sale(redlock::lock_manager& locks, std::chrono::seconds work) : locks_(locks), work_(locks.get_executor(), work) {}
 
-    void start()
+    void start(redlock::acquire_options options)
     {
-        locks_.async_acquire("stock:hair-dryer", {.ttl = 10s, .wait = 2s},
+        locks_.async_acquire("stock:hair-dryer", options,
                              [this](redlock::error_code ec, redlock::lock held) { on_acquired(ec, std::move(held)); });
     }
 
@@ -54,18 +54,25 @@ private:
 };
 //]
 
+redlock::error_code sell(std::vector<std::string> const& nodes, redlock::acquire_options options,
+                         std::chrono::seconds work)
+{
+    asio::io_context context;
+    redlock::lock_manager locks(context, {.nodes = nodes});
+    sale s(locks, work);
+    s.start(options);
+    context.run();
+    std::cout << (s.result ? s.result.message() : "sold") << '\n';
+    return s.result;
+}
+
 int main(int argc, char** argv)
 {
     std::vector<std::string> nodes(argv + 1, argv + argc);
     if (nodes.empty())
         nodes = {"memory://a", "memory://b", "memory://c"};
 
-    asio::io_context context;
-    redlock::lock_manager locks(context, {.nodes = nodes});
-    sale s(locks);
-    s.start();
-    context.run();
-
-    std::cout << (s.result ? s.result.message() : "sold") << '\n';
-    return s.result ? 1 : 0;
+    bool const sold = !sell(nodes, {.ttl = 10s, .wait = 2s}, 0s);
+    bool const lost = sell(nodes, {.ttl = 10s, .wait = 2s, .max_hold = 300ms}, 3600s) == redlock::errc::not_held;
+    return sold && lost ? 0 : 1;
 }

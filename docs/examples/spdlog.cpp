@@ -48,8 +48,9 @@ int main(int argc, char** argv)
     //]
 
     auto run = [&]() -> asio::awaitable<void> {
-        redlock::lock const held = co_await locks.async_acquire("report {}", {.ttl = 2s});
+        redlock::lock held = co_await locks.async_acquire("report {}", {.ttl = 2s});
         redlock::testing::lose(held);
+        held = {};
         co_await locks.async_shutdown();
     };
     asio::co_spawn(context, run, [](std::exception_ptr e) { e ? std::rethrow_exception(e) : void(); });
