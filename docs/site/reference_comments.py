@@ -13,10 +13,18 @@ class Doc:
     def part(self, title):
         return self.parts.setdefault(title, [])
 
+    def append(self, doc, label):
+        """Appends the comment of the overloads in @p label."""
+        self.body += labelled(label, doc.body)
+        for title, blocks in doc.parts.items():
+            part = self.part(title)
+            is_list = title in ('Parameters', 'Throws')
+            part += [b for b in blocks if b not in part] if is_list else labelled(label, blocks)
+
     @property
     def sentence(self):
         """The first sentence, for tables."""
-        if not self.body or self.body[0].startswith(('- ', '```', '|')):
+        if not self.body or not is_text(self.body[0]):
             return ''
         first = re.split(r'(?<=[.!?])\s+(?=[A-Z(\[`*"“@…])', self.body[0])[0]
         return re.sub(r'^(\(\d+\),? )+|:$', '', first).removesuffix('.') + '.'
@@ -32,6 +40,9 @@ class Writer:
     def __init__(self, site, item, element):
         self.site, self.item, self.element = site, item, element
         self.arguments = {text_of(p.find('declname')) for p in element.findall('param')}
+
+    def comment(self):
+        return self.doc(*(self.element.find(tag) for tag in ('briefdescription', 'detaileddescription')))
 
     def doc(self, *descriptions):
         doc = Doc()
@@ -51,7 +62,8 @@ class Writer:
                 if child.tag == 'para':
                     self.read(child, doc)
                 elif child.tag == 'simplesect':
-                    self.current = doc.part('Returns' if child.get('kind') == 'return' else text_of(child.find('title')))
+                    title = 'Returns' if child.get('kind') == 'return' else text_of(child.find('title'))
+                    self.current = doc.part(title)
                     for paragraph in child.findall('para'):
                         self.read(paragraph, doc)
                 elif child.tag == 'parameterlist':
@@ -68,7 +80,7 @@ class Writer:
         line = re.sub(r'\s+', ' ', line).strip()
         line = re.sub(r'(\]\([^)]*\)|`) (?=[:,.;)])', r'\1', line)  # "@ref name ," ends the name by a space
         if line:
-            self.current.append(self.site.link_guides(line, self.item, self.element))
+            self.current.append(self.site.link_guides(line, self.element))
 
     def blocks(self, element):
         return self.__class__(self.site, self.item, self.element).doc(element).body
@@ -123,7 +135,15 @@ class Writer:
         elif not target and self.site.is_broken(name):
             self.site.problem(self.element, f'`{name}`: the class has no such member')
         shown = re.sub(r'\bbasic_(lock(_manager|_scope)?)\b', r'\1', name)
-        return f'`{shown}`' if not target else f'[`{shown}`]({self.site.link(target, self.item)})'
+        return f'`{shown}`' if not target else f'[`{shown}`]({self.site.link(target, self.item.page)})'
+
+
+def is_text(block):
+    return not block.startswith(('- ', '1. ', '|', '```'))
+
+
+def labelled(label, blocks):
+    return [f'{label} {blocks[0]}'] + blocks[1:] if blocks and is_text(blocks[0]) else blocks
 
 
 def escape(text):

@@ -2,7 +2,7 @@
 import itertools
 import re
 
-from reference_headers import MERGED, line_of, short, text_of
+from reference_headers import MERGED, last, line_of, short, text_of
 
 WIDTH = 80  # the page of a notebook shows as many columns
 # What {} means, by the beginning of the type.
@@ -81,6 +81,7 @@ def declaration(element):
         return f'enum class {name}{" : " + type_ if type_ else ""};'
     arguments = element.findtext('argsstring') or ''
     value = clean(text_of(element.find('initializer')))
+    type_ = ('static ' if element.get('static') == 'yes' else '') + type_
     return f'{type_}{"" if arguments else " "}{name}{clean(arguments)}{" " if value.startswith("=") else ""}{value};'
 
 
@@ -91,17 +92,14 @@ def synopsis(item):
 
 def class_with_members(item, element):
     name = item.name if element is item.elements[0] else element.findtext('compoundname')
-    bases = ', '.join('public ' + clean(text_of(b)) for b in element.findall('basecompoundref'))
+    access = 'public ' if element.get('kind') == 'class' else ''
+    bases = ', '.join(access + clean(text_of(b)) for b in element.findall('basecompoundref'))
     members = sorted((e for m in item.members for e in m.elements if e.get('of') == element.get('id')), key=line_of)
     lines = spaced([(e.findtext('name'), declaration(e)) for e in members])
     head = f'{element.get("kind")} {last(name)}{" : " + bases if bases else ""} {{\n'
-    head += 'public:\n' if element.get('kind') == 'class' else ''
+    head += access.replace(' ', ':\n')
     return ('' if item.name in MERGED else template_line(element)) + head \
         + ''.join('    ' + line + '\n' if line else '\n' for line in lines) + '};'
-
-
-def last(name):
-    return name.rpartition('::')[2]
 
 
 def spaced(members):

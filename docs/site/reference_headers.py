@@ -17,7 +17,7 @@ def copy_headers(root, to):
         if name.startswith('detail/') and name not in HOME:
             continue
         text = source.read_text().replace('::inline v0', '').replace('REDLOCK_API ', '')
-        text = re.sub(r'@ref\s+((?:\w|::)+)', r'`ref:\1`', text)  # resolve() knows the names that programs use
+        text = re.sub(r'@ref\s+((?:\w|::)+)', r'`ref:\1`', text)  # Site.find() knows the names that programs use
         text = re.sub(r'@p (\w+)', r'`\1`', text)  # Doxygen would take a colon for a part of the name
         text = re.sub(r'(?m)^( +)(\*\*?)(\S[^*\n]*)\2(?!\*)', r'\1<b>\3</b>', text)  # not the frame of a comment
         text = re.sub(r'\[\[deprecated\("use (\w+)"\)\]\]', r'/** Deprecated: use `ref:\1`. */', text)
@@ -33,7 +33,10 @@ def run_doxygen(root, work):
     copy_headers(root, headers)
     settings = (root / 'docs/site/Doxyfile').read_text() + (
         f'INPUT = "{headers}"\nOUTPUT_DIRECTORY = "{work}"\nSTRIP_FROM_PATH = "{headers}"\n')
-    run = subprocess.run(['doxygen', '-'], input=settings, text=True, capture_output=True)
+    try:
+        run = subprocess.run(['doxygen', '-'], input=settings, text=True, capture_output=True)
+    except FileNotFoundError:
+        raise SystemExit('the reference needs doxygen: apt-get install doxygen') from None
     if run.returncode != 0:
         raise SystemExit(f'doxygen failed: {run.stderr}')
     index = ElementTree.parse(work / 'xml/index.xml').getroot()
@@ -83,7 +86,7 @@ class Item:
     def names(self):
         """The last parts of its names. Only a group has several."""
         names = dict.fromkeys(e.findtext('name') for e in self.elements)
-        return list(names) if self.group is not None else [self.name.rpartition('::')[2]]
+        return list(names) if self.group is not None else [last(self.name)]
 
     @property
     def title(self):
@@ -92,8 +95,23 @@ class Item:
         return ', '.join(self.names) if len(self.names) < 4 else self.group.findtext('header')
 
 
+    def with_members(self):
+        yield self
+        for member in self.members:
+            yield from member.with_members()
+
+
+def is_constructor(item):
+    return item.kind == 'function' and item.owner is not None \
+        and item.name in (last(item.owner.name), *MERGED.get(item.owner.name, ()))
+
+
 def short(name):
     return name.removeprefix('redlock::')
+
+
+def last(name):
+    return name.rpartition('::')[2]
 
 
 def add_members(items, sections, owner, prefix):
@@ -122,7 +140,7 @@ def make_class(name, compounds, by_id):
     item = Item('class', name, compounds)
     for compound in compounds:
         for inner in [by_id[c.get('refid')] for c in compound.findall('innerclass') if c.get('prot') == 'public']:
-            nested = make_class(inner.findtext('compoundname').rpartition('::')[2], [inner], by_id)
+            nested = make_class(last(inner.findtext('compoundname')), [inner], by_id)
             nested.owner = item
             item.members.append(nested)
         add_members(item.members, compound.findall('sectiondef'), item, '')
@@ -132,24 +150,23 @@ def make_class(name, compounds, by_id):
 
 
 def collect(compounds):
-    """Returns all names that a page must have, and the comments of the files and namespaces."""
+    """Returns the items, and the files and namespaces, whose comments introduce pages."""
     by_id = {c.get('id'): c for c in compounds}
     classes = {short(c.findtext('compoundname')): c for c in compounds if c.get('kind') in ('class', 'struct')}
     merged = {old for olds in MERGED.values() for old in olds}
     items = [make_class(new, [classes[old] for old in olds], by_id) for new, olds in MERGED.items()]
     items += [make_class(name, [c], by_id) for name, c in classes.items()
               if name not in merged and name.rpartition('::')[0] not in classes]
-    comments = {}
+    introductions = {}
     for compound in compounds:
         kind, name = compound.get('kind'), short(compound.findtext('compoundname'))
         sections = compound.findall('sectiondef')
         if kind == 'concept':
             items.append(Item('concept', name, [compound]))
         elif kind == 'namespace' and compound.findtext('compoundname').startswith('redlock'):
-            prefix = '' if name == 'redlock' else name + '::'
-            add_members(items, sections, None, prefix)
-            comments[name] = compound
+            add_members(items, sections, None, '' if name == 'redlock' else name + '::')
+            introductions[name] = compound
         elif kind == 'file':
             add_members(items, [s for s in sections if s.get('kind') == 'define'], None, '')
-            comments[header_of(compound)] = compound
-    return [i for i in items if i.kind != 'typedef' or i.name not in MERGED], comments
+            introductions[header_of(compound)] = compound
+    return [i for i in items if i.kind != 'typedef' or i.name not in MERGED], introductions

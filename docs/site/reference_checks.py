@@ -1,0 +1,73 @@
+"""Finds what the comments lack: each name must be documented, and each asynchronous function completely."""
+import re
+
+from reference_headers import header_of, is_constructor, last
+
+ASYNC = re.compile(r'(async_|with_)\w+|elect|run_request')
+INTERNAL = re.compile(r'\b(detail|locks|runtime|v0)::|REDLOCK_API')
+# What an asynchronous function must say: one of the parts.
+WANTED = {'Completes, Completion signature or @return': ('Completes', 'Completion signature', 'Returns'),
+          'Errors or @throws': ('Errors', 'Throws'), 'Cancellation': ('Cancellation',), 'Lifetime': ('Lifetime',)}
+
+
+def check(site):
+    """Adds problems to those of @p site. Gives members without a comment that of another one, see inherit()."""
+    for item in site.all():
+        if item.kind == 'variable' and item.page and not item.doc.text():
+            item.doc = inherit(site, item)
+        text = item.doc.text()
+        if not item.doc.body and not is_special(item):
+            lack = 'needs a sentence before @throws, @param and the like' if text else 'has no comment'
+            site.problem(item.elements[0], f'{item.full} {lack}')
+        if re.search(r'\bas above\b|^…|…$', text, re.IGNORECASE):
+            site.problem(item.elements[0], f'{item.full}: "as above" and "…" are riddles on a page: name what is meant')
+        if is_async(item):
+            check_parts(site, item)
+    documented = {header_of(e) for i in site.items if i.page for e in i.elements}
+    for header in sorted((site.root / 'include/redlock').glob('*.hpp')):
+        if header.name not in documented:
+            site.problems.append(f'include/redlock/{header.name}:1: no page documents this header')
+
+
+def inherit(site, item):
+    """A member of a struct without a comment has that of the first member with its name on the page."""
+    for other in site.pages[item.page][1]:
+        for member in other.members:
+            if member.name == item.name and member.kind == item.kind and member.doc.text():
+                return member.doc
+    return item.doc
+
+
+def is_async(item):
+    return item.kind == 'function' and bool(ASYNC.fullmatch(last(item.name)))
+
+
+def check_parts(site, item):
+    """An asynchronous function says everything, or names the function whose parts hold."""
+    parts = item.doc.parts
+    shared = re.findall(r'(?:\b[Aa]s|\bof|\bfor) \[`([\w:]+)`\]', item.doc.text())
+    if any(ASYNC.fullmatch(last(name)) for name in shared):
+        return
+    missing = [text for text, titles in WANTED.items() if not any(title in parts for title in titles)]
+    if 'Thread safety' not in parts and not (item.owner and 'Thread safety' in item.owner.doc.parts):
+        missing.append('Thread safety (or in the comment of the class)')
+    if missing:
+        site.problem(item.elements[0], f'{item.full} lacks: {"; ".join(missing)}')
+
+
+def is_special(item):
+    """A member that every reader knows, such as a destructor, an assignment or a defaulted function."""
+    if item.kind != 'function':
+        return item.kind == 'typedef' and item.name == 'other'  # of rebind_executor
+    arguments = [element.findtext('argsstring') for element in item.elements]
+    return item.name.startswith(('~', 'operator=')) or all(is_known(item, a) for a in arguments)
+
+
+def is_known(item, arguments):
+    is_default = is_constructor(item) and arguments.startswith('()')
+    return is_default or bool(re.search(r'(= ?default|= ?delete|override)$', arguments))
+
+
+def internal_names(file, text):
+    return [f'{file}:{number}: shows an internal name: {line.strip()}'
+            for number, line in enumerate(text.splitlines(), 1) if INTERNAL.search(line)]
