@@ -115,9 +115,10 @@ class Site:
             names = names.split()
             title = title or names[0]
             page = last(title).lower()
-            topic.append(page)
             items = self.take(names)
-            self.pages[page] = (title, items)
+            if items:
+                topic.append(page)
+                self.pages[page] = (title, items)
             for item in items:
                 self.name(item, page, '' if item.name == title else last(item.name) + '-')
         for item in self.items:
@@ -159,16 +160,13 @@ class Site:
     # --- Links ---
 
     def find(self, name, item):
-        """Looks @p name up from @p item outwards, but does not find @p item itself."""
-        name = short(name).removesuffix('()')
-        scope = item.full if item else ''
-        while True:
-            found = self.names.get(f'{scope}::{name}' if scope else name)
-            if found and found is not item:
-                return found
-            if not scope:
-                return None
-            scope = scope.rpartition('::')[0]
+        """Looks @p name up from @p item outwards. The last choice is @p item itself."""
+        scopes = [item.full] if item else ['']
+        while scopes[-1]:
+            scopes.append(scopes[-1].rpartition('::')[0])
+        found = [self.names.get(f'{scope}::{short(name)}'.removeprefix('::').removesuffix('()')) for scope in scopes]
+        others = [f for f in found if f and f is not item]
+        return others[0] if others else item if item in found else None
 
     def is_broken(self, name):
         """Whether @p name looks like a member of a class that has no such member."""

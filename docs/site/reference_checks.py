@@ -19,7 +19,7 @@ def check(site):
         if not item.doc.body and not is_special(item):
             lack = 'needs a sentence before @throws, @param and the like' if text else 'has no comment'
             site.problem(item.elements[0], f'{item.full} {lack}')
-        if re.search(r'\bas above\b|^…|…$', text, re.IGNORECASE):
+        if re.search(r'\bas above\b|^…|[^,] …$', text, re.IGNORECASE):
             site.problem(item.elements[0], f'{item.full}: "as above" and "…" are riddles on a page: name what is meant')
         if is_async(item):
             check_parts(site, item)
