@@ -5,9 +5,9 @@ from reference_headers import header_of, is_constructor, last
 
 ASYNC = re.compile(r'(async_|with_)\w+|elect|run_request')
 INTERNAL = re.compile(r'\b(detail|locks|runtime|v0)::|REDLOCK_API')
-# What an asynchronous function must say: one of the parts.
-WANTED = {'Completes, Completion signature or @return': ('Completes', 'Completion signature', 'Returns'),
-          'Errors or @throws': ('Errors', 'Throws'), 'Cancellation': ('Cancellation',), 'Lifetime': ('Lifetime',)}
+# What an asynchronous function must say, and the parts that say it.
+WANTED = {'completion': ('Completes', 'Completion signature', 'Returns'), 'errors': ('Errors', 'Throws'),
+          'cancellation': ('Cancellation',), 'lifetime': ('Lifetime',), 'thread safety': ('Thread safety',)}
 
 
 def check(site):
@@ -44,15 +44,21 @@ def is_async(item):
 
 def check_parts(site, item):
     """An asynchronous function says everything, or names the function whose parts hold."""
-    parts = item.doc.parts
-    shared = re.findall(r'(?:\b[Aa]s|\bof|\bfor) \[`([\w:]+)`\]', item.doc.text())
-    if any(ASYNC.fullmatch(last(name)) for name in shared):
-        return
-    missing = [text for text, titles in WANTED.items() if not any(title in parts for title in titles)]
-    if 'Thread safety' not in parts and not (item.owner and 'Thread safety' in item.owner.doc.parts):
-        missing.append('Thread safety (or in the comment of the class)')
+    shared = shared_parts(' '.join(item.doc.body))
+    of_class = item.owner.doc.parts if item.owner else {}
+    missing = [word for word, parts in WANTED.items()
+               if word not in shared and not any(part in item.doc.parts for part in parts)
+               and not (word == 'thread safety' and 'Thread safety' in of_class)]
     if missing:
-        site.problem(item.elements[0], f'{item.full} lacks: {"; ".join(missing)}')
+        site.problem(item.elements[0], f'{item.full} lacks {", ".join(missing)}: write @par '
+                     + ', '.join(WANTED[word][0] for word in missing) + ', or "… are those of @ref another_function"')
+
+
+def shared_parts(text):
+    """The words before "are those of [`f`]" or "are as for [`f`]". A comment that begins with "As [`f`]" shares all."""
+    if re.match(r'(\(\d+\),? )*As \[`[\w:]+`\]', text):
+        return ' '.join(WANTED)
+    return ' '.join(re.findall(r'([^.]*) (?:those of|as for) \[`[\w:]+`\]', text)).lower()
 
 
 def is_special(item):

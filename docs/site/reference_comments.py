@@ -135,7 +135,9 @@ class Writer:
         elif not target and self.site.is_broken(name):
             self.site.problem(self.element, f'`{name}`: the class has no such member')
         shown = re.sub(r'\bbasic_(lock(_manager|_scope)?)\b', r'\1', name)
-        return f'`{shown}`' if not target or target is self.item else f'[`{shown}`]({self.site.link(target, self.item.page)})'
+        if not target or target is self.item:
+            return f'`{shown}`'
+        return f'[`{shown}`]({self.site.link(target, self.item.page)})'
 
 
 def is_text(block):
