@@ -110,7 +110,7 @@ class Pages:
         for letter, names in sorted(self.by_letter().items()):
             entries = [', '.join(f'[`{full}`]({self.site.link(item, None)})' for item, full in names[name].items())
                        for name in sorted(names, key=str.lower)]
-            lines += [f'### {letter}', '\n'.join('- ' + e for e in entries)]
+            lines += [f'**{letter}**', '\n'.join('- ' + e for e in entries)]
         return '\n\n'.join(lines) + '\n'
 
     def by_letter(self):
