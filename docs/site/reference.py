@@ -146,8 +146,8 @@ class Site:
         """Sets the anchors of @p item and its members, and enters their names."""
         for each in item.with_members():
             path = each.full.removeprefix(item.full).removeprefix('::').replace('::', '-')
-            if is_constructor(each):
-                path = 'constructors'
+            if each.owner and (is_constructor(each) or each.name.startswith('~')):
+                path = path.replace(each.name, 'constructors' if is_constructor(each) else 'destructor')
             for sign, word in OPERATORS.items():
                 path = re.sub(rf'operator{re.escape(sign)}$', f'operator-{word}', path)
             each.page, each.anchor = page, prefix + path if path else last(item.name)

@@ -122,15 +122,11 @@ class Writer:
         return f'{mark}{content}{mark}{special}'
 
     def code(self, text):
-        """Code, with a link if it is a name of the library. A plain word may be an argument or a variable."""
+        """Code, with a link if it is a name of the library."""
         name = text.removeprefix('ref:')
-        target = None
-        if re.fullmatch(r'(\w|::)+(\(\))?', name):
-            plain = '::' not in name and '_' not in name
-            sibling = self.item.owner if self.item.kind == 'variable' else None
-            if name != text or not plain or sibling and self.site.find(f'{sibling.full}::{name}', None):
-                target = self.site.find(name, self.item) if name != text or name not in self.arguments else None
-        if name != text and not target:
+        is_ref = name != text
+        target = self.site.find(name, self.item) if is_ref or self.is_name(name) else None
+        if is_ref and not target:
             self.site.problem(self.element, f'@ref {name}: there is no such name')
         elif not target and self.site.is_broken(name):
             self.site.problem(self.element, f'`{name}`: the class has no such member')
@@ -138,6 +134,15 @@ class Writer:
         if not target or target is self.item:
             return f'`{shown}`'
         return f'[`{shown}`]({self.site.link(target, self.item.page)})'
+
+    def is_name(self, code):
+        """Whether @p code may be a name of the library. A plain word is one only beside a member of its struct."""
+        if not re.fullmatch(r'(\w|::)+(\(\))?', code) or code in self.arguments:
+            return False
+        if '::' in code or '_' in code:
+            return True
+        is_member = self.item.kind == 'variable' and self.item.owner
+        return bool(is_member and self.site.find(f'{self.item.owner.full}::{code}', None))
 
 
 def is_text(block):

@@ -114,9 +114,8 @@ def last(name):
     return name.rpartition('::')[2]
 
 
-def add_members(items, sections, owner, prefix):
-    """Adds the public members of @p sections to @p items: overloads become one item."""
-    families = {}
+def add_members(items, sections, owner, prefix, families):
+    """Adds the public members of @p sections to @p items. Overloads become one item: @p families has those so far."""
     for section in sections:
         group = section if section.get('kind') == 'user-defined' and section.find('header') is not None else None
         for element in section.findall('memberdef'):
@@ -124,7 +123,8 @@ def add_members(items, sections, owner, prefix):
             if element.get('prot') not in ('public', None) or text_of(element.find('type')) == 'class':  # a friend
                 continue
             kind = 'function' if kind == 'friend' else kind
-            key = (kind, id(group) if group is not None else name, owner or header_of(element))
+            family = 'constructors' if owner and name in (last(owner.name), *MERGED.get(owner.name, ())) else name
+            key = (kind, id(group) if group is not None else family, owner or header_of(element))
             if key not in families or kind not in ('function', 'define'):
                 families[key] = Item(kind, prefix + name, [], owner, group)
                 items.append(families[key])
@@ -137,13 +137,13 @@ def add_members(items, sections, owner, prefix):
 
 
 def make_class(name, compounds, by_id):
-    item = Item('class', name, compounds)
+    item, families = Item('class', name, compounds), {}
     for compound in compounds:
         for inner in [by_id[c.get('refid')] for c in compound.findall('innerclass') if c.get('prot') == 'public']:
             nested = make_class(last(inner.findtext('compoundname')), [inner], by_id)
             nested.owner = item
             item.members.append(nested)
-        add_members(item.members, compound.findall('sectiondef'), item, '')
+        add_members(item.members, compound.findall('sectiondef'), item, '', families)
         for element in [e for member in item.members for e in member.elements if not e.get('of')]:
             element.set('of', compound.get('id'))  # a name may stand for several classes
     return item
@@ -164,9 +164,9 @@ def collect(compounds):
         if kind == 'concept':
             items.append(Item('concept', name, [compound]))
         elif kind == 'namespace' and compound.findtext('compoundname').startswith('redlock'):
-            add_members(items, sections, None, '' if name == 'redlock' else name + '::')
+            add_members(items, sections, None, '' if name == 'redlock' else name + '::', {})
             introductions[name] = compound
         elif kind == 'file':
-            add_members(items, [s for s in sections if s.get('kind') == 'define'], None, '')
+            add_members(items, [s for s in sections if s.get('kind') == 'define'], None, '', {})
             introductions[header_of(compound)] = compound
     return [i for i in items if i.kind != 'typedef' or i.name not in MERGED], introductions

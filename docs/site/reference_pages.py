@@ -81,7 +81,7 @@ class Pages:
         """The comment: its text, and its parts in their order."""
         lines, parts = list(item.doc.body), dict(item.doc.parts)
         if item.owner and any(is_async(m) for m in item.owner.members) and item.kind == 'function' \
-                and not is_constructor(item) and (of_class := item.owner.doc.parts.get('Thread safety')):
+                and not is_constructor(item) and not is_special(item) and (of_class := item.owner.doc.parts.get('Thread safety')):
             parts.setdefault('Thread safety', ['As for the class: ' + of_class[0]] + of_class[1:])
         for title in [t for t in parts if t not in PARTS] + [t for t in PARTS if t in parts]:
             blocks = parts[title]
@@ -135,12 +135,12 @@ def included(folder, header):
 
 
 def heading_of(member):
-    return 'Constructors' if is_constructor(member) else member.title
+    return 'Constructors' if is_constructor(member) else member.title.replace('~basic_', '~')
 
 
 def is_long(member):
     """Whether the table does not say everything about @p member."""
-    return member.kind in ('function', 'enum') or member.doc.text().rstrip('.:') != member.doc.sentence.rstrip('.')
+    return member.kind in ('function', 'enum', 'class') or member.doc.text().rstrip('.:') != member.doc.sentence.rstrip('.')
 
 
 def entry(member):
