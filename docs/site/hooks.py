@@ -192,12 +192,23 @@ def check_links(site):
     stop(problems)
 
 
+def name_members(docs):
+    """In a list of results, the title of a member needs its class: `events::lost` instead of `lost`."""
+    titles = {doc["location"]: doc["title"] for doc in docs}
+    for doc in docs:
+        page, _, anchor = doc["location"].partition("#")
+        of = titles[page]
+        if page.startswith("reference/") and anchor and re.fullmatch(r"[a-z_:]+|Events", of):
+            doc["title"] = f"{of.lower()}::{doc['title']}"
+
+
 def on_post_build(config):
     site = Path(config["site_dir"])
     search = site / "search"
     index = json.loads((search / "search_index.json").read_text())
     # Sources are read beside a page that explains them; in a list of results they would only hide it.
     index["docs"] = [doc for doc in index["docs"] if not doc["location"].startswith(("examples/", "source/", "sql/"))]
+    name_members(index["docs"])
     (search / "index.js").write_text(f"redlock_search_index({json.dumps(index, separators=(',', ':'))})\n")
     for file in (search / "search_index.json", *site.glob("sitemap.*"), site / "404.html"):  # for servers
         file.unlink()

@@ -68,7 +68,7 @@ async function searches(browser) {
     const function_page = "reference/lock_manager.html#async_acquire";
     if (!found.includes(function_page)) throw new Error(`"async_acquire" finds ${found}`);
     const result = page.locator(".md-search-result__link").nth(found.indexOf(function_page));
-    if (!await result.isVisible()) await page.locator(".md-search-result__item", { has: result }).locator("summary").click();
+    await page.$$eval(".md-search-result details", (more) => more.forEach((details) => details.open = true));
     await result.click();
     await page.waitForURL((url) => url.pathname.endsWith("/reference/lock_manager.html") && url.hash === "#async_acquire");
     check(await page.locator("#async_acquire").isVisible(), "the result of the search is not on its page");
