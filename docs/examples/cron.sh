@@ -31,7 +31,7 @@ cmp output - </dev/null                # and cron has no output to send by mail
 
 #[status
 busy=0
-redlock run -n nightly ./report || busy=$?              # without --skip-busy a schedule can tell
+redlock run -n nightly ./report || busy=$?
 [ "$busy" = 75 ]                                        # another machine has it, or had it less than 60 s ago
 redlock status nightly                                  # which one
 #]

@@ -18,13 +18,13 @@ fi
 manifest=$(sed "s|/usr/local/bin|$work/bin|g; s|/lock/|$work/lock/|g; s|/secrets/locks|$work/secrets|g
                 s|\$(PASSWORD)|secret|" "$here/kubernetes.yaml")
 region() { sed -n "/#\[$1\$/,/#\]\$/p" <<<"$manifest"; }
-words() {  # REGION NUMBER: the words of its command, into the array "words"
-    eval "words=($(region "$1" | awk -v number="$2" '
-        /command: \[/ { if (++n == number) { on = 1; sub(/.*command: \[/, "") } }
+words() {  # REGION: the words of its command, into the array "words"
+    eval "words=($(region "$1" | awk '
+        /command: \[/ { on = 1; sub(/.*command: \[/, "") }
         on { line = $0; if (line ~ /\]/) { sub(/\].*/, "", line); on = 0 } gsub(/, */, " ", line); print line }'))"
 }
-text() {  # REGION NUMBER: the shell script in its args
-    region "$1" | awk -v number="$2" '/- \|$/ { on = ++n == number; next } /^ *(envFrom|volumeMounts):/ { on = 0 } on'
+text() {  # REGION: the shell script in its args
+    region "$1" | sed '1,/- |$/d; $d'
 }
 until_true() {  # COMMAND: waits for it, for at most a minute
     local i
@@ -48,7 +48,7 @@ done
 chmod +x bin/*
 
 # The servers, with the ConfigMap.
-words server 1
+words server
 REDLOCK_URLS=
 for pod in 0 1 2; do
     "${words[@]/#\/data/$work/data$pod}" --port 0 --unixsocket "$work/data$pod/socket" >data$pod/log &
@@ -60,7 +60,7 @@ export REDLOCK_URLS=${REDLOCK_URLS%,} REDLOCK_PASSWORD_FILE=$work/secrets/passwo
 redlock doctor --skip same-host,restart-guard  # nothing else is wrong with servers that are started in this way
 
 # CronJob: two pods of two clusters. One makes the report and keeps the lock, the other one ends with 0.
-words cronjob 1
+words cronjob
 "${words[@]}" & one=$!
 "${words[@]}" & two=$!
 running+=($one $two)
@@ -72,7 +72,7 @@ for pod in $one $two; do kill -0 $pod 2>/dev/null || ends $pod 0; done
 lines reports 1
 
 # Deployment: the second pod waits, and starts when the first one has been told to end.
-words active 1
+words active
 "${words[@]}" & first=$!
 running+=($first)
 until_true lines importer 1
@@ -86,24 +86,30 @@ kill -TERM $second
 ends $second 0
 until_true free importer
 
-# Sidecar: the program starts when the sidecar has the lock, and ends when the sidecar dies.
-words sidecar 1
-sidecar=("${words[@]}" "$(text sidecar 1)")
-words sidecar 2
-program=("${words[@]}" "$(text sidecar 2)")
-"${program[@]}" & main=$!
-running+=($main)
-"${sidecar[@]}" & side=$!
-running+=($side)
+# Sidecar: the program starts when the sidecar has the lock, and ends when the sidecar dies or loses it.
+words sidecar
+sidecar=("${words[@]}" "$(text sidecar)")
+words program
+program=("${words[@]}" "$(text program)")
+start_pod() {  # into "main" and "side", as kubelet starts both again
+    "${program[@]}" & main=$!
+    "${sidecar[@]}" & side=$!
+    running+=($main $side)
+}
+start_pod
 until_true lines legacy 1
 kill -9 $side
 ends $main 0
 printf 'start\nend\n' | cmp - legacy
-"${sidecar[@]}" & side=$!  # kubelet starts both again; the lock of the dead sidecar ends with its ttl
-running+=($side)
-"${program[@]}" & main=$!
-running+=($main)
+
+start_pod  # it waits: the lock of the dead sidecar ends with its ttl
 until_true lines legacy 3
+redlock break legacy --force --yes >/dev/null
+ends $side 124
+ends $main 0
+
+start_pod
+until_true lines legacy 5
 kill -TERM $main  # the pod is stopped: first the program, then the sidecar
 ends $main 0
 kill -TERM $side

@@ -26,16 +26,13 @@ status() {  # what the arguments print does not matter
     "$@" >out 2>&1 && echo 0 || echo $?
 }
 #[held
-mkfifo open
-redlock hold -t 5s service <open >held & holder=$!      # another process has the lock until its input ends
-exec 7>open
+redlock hold -t 5s service >held & holder=$!            # another process has the lock
 until [ -s held ]; do sleep 0.1; done
 [ "$(status redlock run -n service ./serve)" = 75 ]     # busy
 [ "$(status redlock run -w 1s service ./serve)" = 75 ]  # still busy: the lock is renewed
 kill -9 $holder                                         # it dies, and cannot release the lock
 redlock run service ./serve                             # waits for what is left of the ttl, at most 5 s
 #]
-exec 7>&-
 holder=
 [ "$(wc -l <serve.done)" = 2 ]
 
