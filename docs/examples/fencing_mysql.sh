@@ -1,9 +1,7 @@
 # A fencing token in a table of MySQL or MariaDB: docs/how-to/fencing-mysql.md. It needs a server of one of them.
 . "${BASH_SOURCE[0]%/*}/fencing/fresh_stock"
-dialect=mysql
 command -v mariadb >/dev/null || skip "the client mariadb is not installed (package mariadb-client)"
-make_folder
-mysql_start
+fresh_server mysql
 export HOME=$work
 printf '[client]\nuser=root\nsocket=%s/socket\n[mysql]\ndatabase=redlock\n' "$work" >"$work/.my.cnf"
 sql "CREATE TABLE stock (item VARCHAR(100) COLLATE utf8mb4_bin PRIMARY KEY, pieces BIGINT NOT NULL)" >/dev/null

@@ -1,8 +1,6 @@
 # A fencing token in a table of PostgreSQL: docs/how-to/fencing-postgresql.md. It needs a server of PostgreSQL.
 . "${BASH_SOURCE[0]%/*}/fencing/fresh_stock"
-dialect=postgresql
-make_folder
-postgresql_start
+fresh_server postgresql
 export PGHOST=$work PGUSER=redlock PGDATABASE=postgres
 sql "CREATE TABLE stock (item TEXT PRIMARY KEY, pieces BIGINT NOT NULL)" >/dev/null
 sql "INSERT INTO stock VALUES ('dryer', 10)" >/dev/null
