@@ -242,8 +242,23 @@ CLI::Option* option_parser::add_value(std::string const& option, std::string con
         ->type_name(kind);
 }
 
+void option_parser::split_empty_values(std::vector<std::string>& arguments) const
+{
+    for (auto word = arguments.begin(); word != arguments.end() && *word != "--"; ++word) {
+        if (!word->starts_with("--") || !word->ends_with('='))
+            continue;
+        auto const name = word->substr(0, word->size() - 1);
+        auto const* const option = get_option_no_throw(name);
+        if (!option || option->get_items_expected_max() == 0)
+            continue;
+        *word = name;
+        word = arguments.insert(word + 1, std::string());
+    }
+}
+
 void option_parser::read(std::vector<std::string> arguments)
 {
+    split_empty_values(arguments);
     set_help_flag("--help,-h", "this text");
     set_version_flag("--version", fmt::format("{} {}", get_name(), REDLOCK_VERSION_STRING), "the version");
     try {

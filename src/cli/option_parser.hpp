@@ -72,6 +72,8 @@ private:
                                  std::string const& about, std::function<void(nanoseconds)> take);
     template <class Number>
     Number number(std::string const& option, std::string const& text, Number low, Number high) const;
+    /// Turns "--prefix=" into "--prefix" and an empty word. CLI11 would take the next word as the value.
+    void split_empty_values(std::vector<std::string>& arguments) const;
     [[noreturn]] void refuse(std::string const& option, std::string const& value, std::string const& must) const;
     std::string help_text() const;
 

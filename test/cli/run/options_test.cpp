@@ -98,6 +98,15 @@ BOOST_FIXTURE_TEST_CASE(run_with_several_names_before_two_dashes_is_refused, wit
     BOOST_TEST(s.server.count_keys() == "0");
 }
 
+BOOST_FIXTURE_TEST_CASE(run_with_an_empty_value_after_equals_is_refused, with_shell)
+{
+    auto const e = s.run({"run", "--prefix=", "-n", "k", "kubectl", "get"});
+    BOOST_TEST(e.status == 64);
+    BOOST_TEST(e.err.find("--prefix needs a value: TEXT") != e.err.npos, e.err);
+    BOOST_TEST(s.server.ask({"KEYS", "*k"}).empty());
+    BOOST_TEST(s.run({"run", "k", "kubectl", "--prefix="}).out == "kubectl --prefix=, holding k ");
+}
+
 BOOST_FIXTURE_TEST_CASE(run_with_a_duration_without_a_unit_is_refused, with_shell)
 {
     auto const refused = [&](std::vector<std::string> words, std::string const& why) {
