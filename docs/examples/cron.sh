@@ -4,7 +4,7 @@ export REDLOCK_NODE_TIMEOUT=2s
 work=$(mktemp -d)
 machines=()
 finish() {
-    for machine in "${machines[@]}"; do kill "$machine" 2>/dev/null && wait "$machine" || true; done
+    for process in $(jobs -pr); do kill "$process" && wait "$process" || true; done
     rm -rf "$work"
 }
 trap finish EXIT

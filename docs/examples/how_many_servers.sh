@@ -1,22 +1,23 @@
-# Stops and starts the servers of REDLOCK_URLS, and takes locks meanwhile: docs/how-to/how-many-servers.md.
+# Stops and starts three servers, and takes locks meanwhile: docs/how-to/how-many-servers.md.
 export REDLOCK_NODE_TIMEOUT=2s REDLOCK_MAX_TTL=1h  # a busy machine changes nothing: no server is slow, and all are new
-folder=${1%/1/socket}
 work=$(mktemp -d)
-started=()
+declare -A server
 finish() {
-    for server in "${started[@]}"; do kill "$server" 2>/dev/null && wait "$server" || true; done
+    for process in $(jobs -pr); do kill "$process" && wait "$process" || true; done
     rm -rf "$work"
 }
 trap finish EXIT
-stop() {  # NUMBER
-    redis-cli -s "$folder/$1/socket" SHUTDOWN NOSAVE
-    while [ -e "$folder/$1/socket" ]; do sleep 0.05; done
+start() {  # NUMBER
+    redis-server --port 0 --unixsocket "$work/$1.socket" --save '' --dir "$work" >"$work/log" &
+    server[$1]=$!
+    until [ -S "$work/$1.socket" ]; do kill -0 $! || { cat "$work/log"; exit 1; }; sleep 0.05; done
 }
-start() {
-    redis-server --port 0 --unixsocket "$folder/$1/socket" --save '' --dir "$folder/$1" >"$work/$1" &
-    started+=($!)
-    until [ -S "$folder/$1/socket" ]; do kill -0 $! || { cat "$work/$1"; exit 1; }; sleep 0.05; done
+stop() {
+    kill "${server[$1]}"
+    wait "${server[$1]}"
 }
+for number in 1 2 3; do start $number; done
+REDLOCK_URLS=unix://$work/1.socket,unix://$work/2.socket,unix://$work/3.socket
 report() { redlock run -n nightly echo "the report"; }
 is() {  # STATUS COMMAND: fails unless the command ends with it
     local status=0
@@ -35,14 +36,14 @@ is 0 report          # one has come back
 #]
 
 #[two
-REDLOCK_URLS=unix://$folder/2/socket,unix://$folder/3/socket
+REDLOCK_URLS=unix://$work/2.socket,unix://$work/3.socket
 is 0 report          # two servers need both votes
 stop 2
 is 69 report         # so each failure stops all locks
 #]
 
 #[one
-REDLOCK_URLS=unix://$folder/3/socket
+REDLOCK_URLS=unix://$work/3.socket
 is 0 report          # one server: no round trip waits for a second one
 stop 3
 is 69 report         # and nothing works without it

@@ -1,9 +1,8 @@
 # Runs the very command lines of kubernetes.yaml, without a cluster: processes stand for containers, a folder for volumes.
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
-running=()
 finish() {
-    for process in "${running[@]}"; do kill -TERM "$process" 2>/dev/null && wait "$process" || true; done
+    for process in $(jobs -pr); do kill "$process" && wait "$process" || true; done
     rm -rf "$work"
 }
 trap finish EXIT
@@ -20,7 +19,7 @@ manifest=$(sed "s|/usr/local/bin|$work/bin|g; s|/lock/|$work/lock/|g; s|/secrets
 region() { sed -n "/#\[$1\$/,/#\]\$/p" <<<"$manifest"; }
 words() {  # REGION: the words of its command, into the array "words"
     eval "words=($(region "$1" | awk '
-        /command: \[/ { on = 1; sub(/.*command: \[/, "") }
+        /(command|args): \[/ { on = 1; sub(/.*(command|args): \[/, "") }
         on { line = $0; if (line ~ /\]/) { sub(/\].*/, "", line); on = 0 } gsub(/, */, " ", line); print line }'))"
 }
 text() {  # REGION: the shell script in its args
@@ -52,7 +51,6 @@ words server
 REDLOCK_URLS=
 for pod in 0 1 2; do
     "${words[@]/#\/data/$work/data$pod}" --port 0 --unixsocket "$work/data$pod/socket" >data$pod/log &
-    running+=($!)
     REDLOCK_URLS+=unix://$work/data$pod/socket,
 done
 for pod in 0 1 2; do until_true test -S data$pod/socket; done
@@ -63,7 +61,6 @@ redlock doctor --skip same-host,restart-guard  # nothing else is wrong with serv
 words cronjob
 "${words[@]}" & one=$!
 "${words[@]}" & two=$!
-running+=($one $two)
 until_true lines reports 1
 alone() { [ "$(jobs -pr | wc -l)" = 4 ]; }  # three servers and the pod with the lock
 until_true alone
@@ -74,10 +71,8 @@ lines reports 1
 # Deployment: the second pod waits, and starts when the first one has been told to end.
 words active
 "${words[@]}" & first=$!
-running+=($first)
 until_true lines importer 1
 "${words[@]}" & second=$!
-running+=($second)
 kill -TERM $first
 ends $first 0  # that of the importer
 until_true lines importer 3
@@ -94,7 +89,6 @@ program=("${words[@]}" "$(text program)")
 start_pod() {  # into "main" and "side", as kubelet starts both again
     "${program[@]}" & main=$!
     "${sidecar[@]}" & side=$!
-    running+=($main $side)
 }
 start_pod
 until_true lines legacy 1

@@ -3,9 +3,8 @@
 export REDLOCK_NODE_TIMEOUT=2s REDLOCK_MAX_TTL=1h  # a busy machine changes nothing: no server is slow, and all are new
 folder=${1%/1/socket}
 work=$(mktemp -d)
-started=()
 finish() {
-    for process in "${started[@]}"; do kill "$process" 2>/dev/null && wait "$process" || true; done
+    for process in $(jobs -pr); do kill "$process" && wait "$process" || true; done
     rm -rf "$work"
 }
 trap finish EXIT
@@ -13,7 +12,7 @@ cd "$work"
 printf '#!/bin/sh\necho done >>done\n' >report
 chmod +x report
 
-cli() { redis-cli -s "$folder/$1/socket" "${@:2}" >answer && ! grep ERR answer; }
+cli() { redis-cli -s "$folder/$1/socket" "${@:2}" >answer && ! grep -E '^(ERR|NOPERM)' answer; }
 until [ -S primary ]; do  # its port is free, or the next one is tried
     port=$((20000 + RANDOM % 40000))
     redis-server --bind 127.0.0.1 --port $port --unixsocket "$work/primary" --dir "$work" --save '' \
@@ -21,7 +20,6 @@ until [ -S primary ]; do  # its port is free, or the next one is tried
     primary=$!
     while kill -0 $primary 2>/dev/null && ! [ -S primary ]; do sleep 0.05; done
 done
-started+=($primary)
 ln -s "$work/primary" address  # the name of the instance: a failover moves it
 cli 1 CONFIG SET maxmemory 64mb
 cli 1 CONFIG SET maxmemory-policy volatile-lru
@@ -51,7 +49,7 @@ cli 1 CONFIG SET repl-diskless-sync-delay 0
 cli 1 REPLICAOF 127.0.0.1 $port
 until cli 1 INFO replication && grep -q master_link_status:up answer; do sleep 0.1; done
 hold() {  # KEY: another process holds the lock until it is killed
-    redlock hold -t 1h "$1" >"$1.held" & started+=($!)
+    redlock hold -t 1h "$1" >"$1.held" &
     until [ -s "$1.held" ]; do kill -0 $!; sleep 0.05; done
 }
 three=$REDLOCK_URLS

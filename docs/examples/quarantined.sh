@@ -1,30 +1,34 @@
 # Servers that restart without their memory do not vote for max_ttl: docs/how-to/quarantined.md.
 unset REDLOCK_RESTART_GUARD  # strict, as everywhere
 export REDLOCK_NODE_TIMEOUT=1s
-folder=${1%/1/socket}
 work=$(mktemp -d)
-started=()
+declare -A server
 finish() {
-    for server in "${started[@]}"; do kill "$server" 2>/dev/null && wait "$server" || true; done
+    for process in $(jobs -pr); do kill "$process" && wait "$process" || true; done
     rm -rf "$work"
 }
 trap finish EXIT
 cd "$work"
 printf '#!/bin/sh\necho done >>done\n' >report
 chmod +x report
-restart() {  # NUMBER: without a log, so it forgets
-    redis-cli -s "$folder/$1/socket" SHUTDOWN NOSAVE
-    while [ -e "$folder/$1/socket" ]; do sleep 0.05; done
-    redis-server --port 0 --unixsocket "$folder/$1/socket" --save '' --dir "$folder/$1" >"$1.log" &
-    started+=($!)
-    until [ -S "$folder/$1/socket" ]; do kill -0 $! || { cat "$1.log"; exit 1; }; sleep 0.05; done
+start() {  # NAME: without a log, so it forgets when it stops
+    redis-server --port 0 --unixsocket "$work/$1.socket" --save '' --dir "$work" >log &
+    server[$1]=$!
+    until [ -S "$1.socket" ]; do kill -0 $! || { cat log; exit 1; }; sleep 0.05; done
 }
+restart() {
+    kill "${server[$1]}"
+    wait "${server[$1]}"
+    start "$1"
+}
+for name in a b c; do start $name; done
+export REDLOCK_URLS=unix://$work/a.socket,unix://$work/b.socket,unix://$work/c.socket
 status() { "$@" >out 2>err && echo 0 || echo $?; }
 
 export REDLOCK_MAX_TTL=3s REDLOCK_TTL=3s  # the servers are as old as others are after a minute
 redlock run warm-up true
-restart 1
-restart 2
+restart a
+restart b
 export REDLOCK_MAX_TTL=1h REDLOCK_TTL=10s  # however long this test takes
 
 #[refused

@@ -3,9 +3,9 @@
 unset REDLOCK_RESTART_GUARD  # strict, as everywhere
 export REDLOCK_NODE_TIMEOUT=1s REDLOCK_MAX_TTL=6s REDLOCK_TTL=6s  # new servers vote after 6 s, and not after a minute
 work=$(mktemp -d)
-declare -A running
+declare -A server
 finish() {
-    for process in "${running[@]}"; do kill "$process" 2>/dev/null && wait "$process" || true; done
+    for process in $(jobs -pr); do kill "$process" && wait "$process" || true; done
     rm -rf "$work"
 }
 trap finish EXIT
@@ -14,14 +14,14 @@ start() {
     mkdir -p "$1"
     redis-server --port 0 --unixsocket "$work/$1/socket" --dir "$work/$1" --save '' \
         --appendonly yes --appendfsync always >"$1/log" &
-    running[$1]=$!
+    server[$1]=$!
 }
 restart() {  # stands for: ssh "$1" systemctl restart redis-server
-    kill "${running[$1]}"
-    wait "${running[$1]}" || true
+    kill "${server[$1]}"
+    wait "${server[$1]}"
     start "$1"
 }
-for server in a b c; do start $server; done
+for name in a b c; do start $name; done
 export REDLOCK_URLS=unix://$work/a/socket,unix://$work/b/socket,unix://$work/c/socket
 redlock run -w 1m warm-up true  # the set is new
 
@@ -30,28 +30,27 @@ all_vote() { redlock doctor -o prometheus | grep -q '^redlock_doctor_votes 3$'; 
 #]
 until all_vote; do sleep 0.5; done
 redlock run importer sh -c 'until [ -e stop ]; do sleep 0.1; done; echo "held through the restarts" >held' &
-running[importer]=$!
-count=0
+importer=$!
 
 #[servers
-for server in a b c; do
+for name in a b c; do
     all_vote || exit                                # one server at a time, and only if the others vote
-    restart $server
+    restart $name
     redlock run nightly echo "the report"           # meanwhile two of three are a majority
     until all_vote; do sleep 1; done                # seconds: the server has read its log, and votes
 done
 #]
-for server in a b c; do  # no server was in quarantine: each voted at once, by its log
-    redlock -u unix://$work/$server/socket run -n alone true
+for name in a b c; do  # no server was in quarantine: each voted at once, by its log
+    redlock -u unix://$work/$name/socket run -n alone true
 done
 
 touch stop
-wait "${running[importer]}"
+wait $importer
 cat held
 #[programs
-redlock hold service >old & running[old]=$!         # the old program
+redlock hold service >old & old=$!                  # the old program
 until [ -s old ]; do sleep 0.1; done
-redlock hold service >new & running[new]=$!         # the new one waits
-kill -TERM ${running[old]}                          # the old one releases the lock on its way out
+redlock hold service >new &                         # the new one waits
+kill -TERM $old                                     # the old one releases the lock on its way out
 until [ -s new ]; do sleep 0.1; done                # so the new one has it at once, not when a ttl is over
 #]

@@ -1,8 +1,11 @@
 # Five commands, with the wait and the ttl that suit each: docs/how-to/which-ttl.md. The commands are stand-ins.
 export REDLOCK_NODE_TIMEOUT=1s  # for a busy machine
 work=$(mktemp -d)
-holder=
-trap 'if [ "$holder" ]; then kill "$holder" || true; fi; rm -rf "$work"' EXIT
+finish() {
+    for process in $(jobs -pr); do kill "$process" && wait "$process" || true; done
+    rm -rf "$work"
+}
+trap finish EXIT
 cd "$work"
 for job in ship import report serve; do
     printf '#!/bin/sh\necho "$@" >>%s.done\n' $job >$job
@@ -15,7 +18,7 @@ ORDER=42
 #[five
 redlock run -t 5s -w 2s "order:$ORDER" ./ship "$ORDER"          # a customer waits: give up after 2 s, with status 75
 redlock run -t 30s --max-hold 1h import ./import                # a long job; one that hangs is stopped after an hour
-redlock run -n --skip-busy --at-least 1s nightly ./report       # a schedule; the other machines end with status 0
+redlock run -n --skip-busy nightly ./report                     # a schedule; the other machines end with status 0
 redlock run -t 10s service ./serve                              # one instance is active, the others wait for ever
 redlock run --no-renew -t 30s -n step ./ship                    # it must end within the ttl, or it is stopped
 #]
@@ -33,7 +36,6 @@ until [ -s held ]; do sleep 0.1; done
 kill -9 $holder                                         # it dies, and cannot release the lock
 redlock run service ./serve                             # waits for what is left of the ttl, at most 5 s
 #]
-holder=
 [ "$(wc -l <serve.done)" = 2 ]
 
 #[ends
