@@ -23,23 +23,27 @@ restart() {
 }
 for name in a b c; do start $name; done
 export REDLOCK_URLS=unix://$work/a.socket,unix://$work/b.socket,unix://$work/c.socket
-status() { "$@" >out 2>err && echo 0 || echo $?; }
-
-export REDLOCK_MAX_TTL=3s REDLOCK_TTL=3s  # the servers are as old as others are after a minute
+export REDLOCK_MAX_TTL=6s REDLOCK_TTL=6s  # new servers vote after 6 s, and not after a minute
 redlock run warm-up true
-restart a
-restart b
-export REDLOCK_MAX_TTL=1h REDLOCK_TTL=10s  # however long this test takes
 
-#[refused
-[ "$(status redlock run -n nightly ./report)" = 69 ]    # 69: look at the servers, not at the lock
+attempt() {
+    restart a
+    restart b
+    #[refused
+    redlock run -n nightly ./report || [ $? = 69 ]           # 69: look at the servers, not at the lock
+    redlock doctor -o prometheus | grep quarantine_seconds   # for how long each of them does not vote yet
+    #]
+}
+votes() { grep -q "quarantine_seconds.*/$1.socket\"} 0\$" out; }
+for try in 1 2 3 4 5 6 7 8 9 10; do  # on a busy machine the servers may vote again before they were asked
+    attempt >out 2>err
+    ! [ -e done ] && ! votes a && ! votes b && votes c && break
+    rm -f done
+done
+[ "$try" -lt 10 ]
 grep 'restarted nodes do not vote yet, .* a majority votes again in' err
-[ "$(status redlock doctor -o prometheus)" = 2 ]
-grep '^redlock_doctor_quarantine_seconds' out           # for how long each of them does not vote yet
-#]
 
-export REDLOCK_MAX_TTL=4s REDLOCK_TTL=2s
 #[waits
-redlock run nightly ./report                            # waits until a majority votes, then runs
+redlock run nightly ./report                                 # waits until a majority votes, then runs
 #]
 [ -e done ]

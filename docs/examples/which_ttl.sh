@@ -11,7 +11,7 @@ for job in ship import report serve; do
     printf '#!/bin/sh\necho "$@" >>%s.done\n' $job >$job
     chmod +x $job
 done
-printf '#!/bin/sh\nexec sleep 600\n' >hang
+printf '#!/bin/sh\nexec sleep 60\n' >hang
 chmod +x hang
 ORDER=42
 
