@@ -23,7 +23,10 @@ command=${command//'/usr/local/bin/redlock'/redlock}
 command=${command//'/usr/local/bin'/$work}
 
 for machine in 1 2 3; do sh -c "exec $command" >>output 2>&1 & machines+=($!); done
-until [ -e done ] && [ "$(jobs -pr | wc -l)" = 1 ]; do sleep 0.1; done  # one has done it, and keeps the lock
+until [ -e done ] && [ "$(jobs -pr | wc -l)" = 1 ]; do  # one has done it, and keeps the lock
+    [ "$(jobs -pr | wc -l)" != 0 ] || { cat output; exit 1; }
+    sleep 0.1
+done
 for machine in "${machines[@]}"; do kill -0 "$machine" 2>/dev/null || wait "$machine"; done  # the others end with 0
 sh -c "$command" >>output 2>&1  # the clock of another machine is late: it does nothing, either
 [ "$(wc -l <done)" = 1 ]

@@ -13,13 +13,15 @@ printf '#!/bin/sh\necho done >>done\n' >report
 chmod +x report
 
 cli() { redis-cli -s "$folder/$1/socket" "${@:2}" >answer && ! grep -E '^(ERR|NOPERM)' answer; }
-until [ -S primary ]; do  # its port is free, or the next one is tried
+for try in 1 2 3 4 5 6 7 8 9 10; do  # the port may be taken
     port=$((20000 + RANDOM % 40000))
     redis-server --bind 127.0.0.1 --port $port --unixsocket "$work/primary" --dir "$work" --save '' \
         --repl-diskless-sync-delay 0 --rename-command CONFIG '' >log &
     primary=$!
     while kill -0 $primary 2>/dev/null && ! [ -S primary ]; do sleep 0.05; done
+    if [ -S primary ]; then break; fi
 done
+[ -S primary ] || { cat log; exit 1; }
 ln -s "$work/primary" address  # the name of the instance: a failover moves it
 cli 1 CONFIG SET maxmemory 64mb
 cli 1 CONFIG SET maxmemory-policy volatile-lru
@@ -47,7 +49,11 @@ grep 'its maxmemory-policy is volatile-lru' err
 cli 1 CONFIG SET maxmemory-policy noeviction
 cli 1 CONFIG SET repl-diskless-sync-delay 0
 cli 1 REPLICAOF 127.0.0.1 $port
-until cli 1 INFO replication && grep -q master_link_status:up answer; do sleep 0.1; done
+for ((try = 0; try < 600; ++try)); do
+    cli 1 INFO replication
+    if grep -q master_link_status:up answer; then break; fi
+    sleep 0.1
+done
 hold() {  # KEY: another process holds the lock until it is killed
     redlock hold -t 1h "$1" >"$1.held" &
     until [ -s "$1.held" ]; do kill -0 $!; sleep 0.05; done

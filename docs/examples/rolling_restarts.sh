@@ -49,8 +49,8 @@ wait $importer
 cat held
 #[programs
 redlock hold service >old & old=$!                  # the old program
-until [ -s old ]; do sleep 0.1; done
-redlock hold service >new &                         # the new one waits
+until [ -s old ]; do kill -0 $old; sleep 0.1; done
+redlock hold service >new & new=$!                  # the new one waits
 kill -TERM $old                                     # the old one releases the lock on its way out
-until [ -s new ]; do sleep 0.1; done                # so the new one has it at once, not when a ttl is over
+until [ -s new ]; do kill -0 $new; sleep 0.1; done  # so the new one has it at once, not when a ttl is over
 #]

@@ -30,7 +30,7 @@ status() {  # what the arguments print does not matter
 }
 #[held
 redlock hold -t 5s service >held & holder=$!            # another process has the lock
-until [ -s held ]; do sleep 0.1; done
+until [ -s held ]; do kill -0 $holder; sleep 0.1; done
 [ "$(status redlock run -n service ./serve)" = 75 ]     # busy
 [ "$(status redlock run -w 1s service ./serve)" = 75 ]  # still busy: the lock is renewed
 kill -9 $holder                                         # it dies, and cannot release the lock
