@@ -327,6 +327,8 @@ BOOST_AUTO_TEST_CASE(slow_log_reports_slow_commands_of_the_last_hour)
                setting("slowlog-log-slower-than", "60000")});
     must_find({"slow-log", unknown, "its slow log does not record all", "slowlog-log-slower-than 5000",
                both(setting("slowlog-log-slower-than", "-1"), [](auto&, auto& d) { d.node_timeout = 5ms; })});
+    must_find({"slow-log", unknown, "not known what its slow log records", "CONFIG GET slowlog-log-slower-than",
+               refuses(&node_facts::settings, "ERR unknown command 'CONFIG'")});
 }
 
 BOOST_AUTO_TEST_CASE(eviction_level_depends_on_the_policy_and_the_used_memory)

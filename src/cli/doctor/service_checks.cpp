@@ -192,7 +192,12 @@ findings timeout(node_facts const& f, demands const&)
 
 findings slow_log(node_facts const& f, demands const& d)
 {
-    auto const threshold = f.setting("slowlog-log-slower-than").value_or(-1);
+    auto const known = f.setting("slowlog-log-slower-than");
+    if (!known)
+        return {{.level = level::unknown,
+                 .why = "it is not known what its slow log records",
+                 .mend = f.place.admin_client() + " CONFIG GET slowlog-log-slower-than"}};
+    auto const threshold = *known;
     auto const limit = std::chrono::microseconds(d.node_timeout).count();
     if (threshold < 0 || threshold > limit)
         return {
