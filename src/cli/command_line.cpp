@@ -311,6 +311,16 @@ std::vector<command_line::configured> command_line::from_file(std::string const&
 void command_line::check_values(std::string const& path, std::string const& name,
                                 std::vector<std::string> const& values) const
 {
+    for (auto const& value : values) {
+        if (value.empty())
+            refuse_configuration(
+                fmt::format("{}: {} has an empty value: write one, or leave the line out", path, name));
+        if (std::string_view("\"'").find(value.front()) != std::string_view::npos
+            || std::string_view("\"'").find(value.back()) != std::string_view::npos)
+            refuse_configuration(
+                fmt::format("{}: {} has the value {}, with a quote too many or too few: write one at each end, or none",
+                            path, name, without_urls(value)));
+    }
     bool const is_list = name == "url";
     bool const has_comment = std::ranges::any_of(values, [](auto const& v) { return v.starts_with('#'); });
     if (has_comment || (!is_list && values.size() > 1))

@@ -210,6 +210,20 @@ BOOST_FIXTURE_TEST_CASE(run_with_a_comment_after_a_value_of_the_file_is_refused,
     BOOST_TEST(s.run({"run", "x", "true"}).err.find("sections such as [run] are not known") != std::string::npos);
 }
 
+BOOST_FIXTURE_TEST_CASE(run_with_an_empty_value_of_the_file_is_refused, with_shell)
+{
+    auto const path = s.folder.path + "/settings";
+    s.set("REDLOCK_CONFIG=" + path);
+    for (auto const* line : {"prefix = \"\"", "prefix =", "ttl = ''", "url = [\"redis://a\", \"\"]"}) {
+        std::ofstream(path) << line << '\n';
+        must_say(s.run({"run", "x", "true"}), 78, " has an empty value: write one, or leave the line out");
+    }
+    for (auto const* line : {"prefix = \"jobs:", "prefix = jobs:'", "url = \"\"redis://a\"\""}) {
+        std::ofstream(path) << line << '\n';
+        must_say(s.run({"run", "x", "true"}), 78, "with a quote too many or too few: write one at each end, or none");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(run_on_a_young_memory_only_server_obeys_restart_guard)
 {
     shell strict("");
