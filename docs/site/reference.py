@@ -228,8 +228,7 @@ def write(root, work):
     for page, text in Pages(site, introductions).all():
         (folder / f'{page}.md').write_text(text)
         problems += internal_names(f'pages/reference/{page}.md', text)
-    nav = [{'Overview': 'reference/index.md'}]
-    nav += [{topic: [{site.pages[p][0]: f'reference/{p}.md'} for p in pages]} for topic, pages in site.topics.items()]
+    nav = [{topic: [{site.pages[p][0]: f'reference/{p}.md'} for p in pages]} for topic, pages in site.topics.items()]
     return nav, problems
 
 
