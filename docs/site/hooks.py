@@ -207,12 +207,18 @@ def on_post_build(config):
     search = site / "search"
     index = json.loads((search / "search_index.json").read_text())
     # Sources are read beside a page that explains them; in a list of results they would only hide it.
-    index["docs"] = [doc for doc in index["docs"] if not doc["location"].startswith(("examples/", "source/", "sql/"))]
+    files = ("examples/", "monitoring/", "source/", "sql/")
+    index["docs"] = [doc for doc in index["docs"] if not doc["location"].startswith(files)]
     name_members(index["docs"])
+    for doc in index["docs"]:  # guides, and the manager with its locks, before the rest of the reference
+        is_rest = re.match(r"reference/(?!(lock|lock_manager)\.html)", doc["location"])
+        doc["boost"] = 0.5 if is_rest else 1
     (search / "index.js").write_text(f"redlock_search_index({json.dumps(index, separators=(',', ':'))})\n")
     for file in (search / "search_index.json", *site.glob("sitemap.*"), site / "404.html"):  # for servers
         file.unlink()
     worker = next((site / "assets/javascripts/workers").glob("search.*.js")).read_text()
+    # Older versions of the theme do not hand the boost over.
+    worker = re.sub(r"(for\(let (\w+) of \w+\))this\.add\(\2\)", r"\1this.add(\2,{boost:\2.boost})", worker)
     script = (here / "assets/offline.js").read_text()
     (search / "offline.js").write_text(script.replace('/* the worker\'s source */ ""', json.dumps(worker)))
     check_links(site)

@@ -16,12 +16,23 @@ var __search = (() => {
             });
     });
 
-    // Words that are on every page of this site say nothing. A word counts more than the beginning of a longer one, so
-    // "node" is sooner found than "node_limits". The search itself looks for all that begins like the last word.
-    const idle = new Set(["lock", "locks", "locking", "redlock", "the", "a", "of", "in", "with", "how", "to", "do", "i"]);
+    // Words that are on every page of this site, or in every question, say nothing. A word counts more than the
+    // beginning of a longer one, so "node" is sooner found than "node_limits". The search itself looks for all that
+    // begins like the last word.
+    const idle = new Set(("lock locks locking redlock a an and another be by can do does for from get how i in is it " +
+        "me my node nodes of on one or run the that to was what when where which while who why with").split(" "));
+    // What readers ask for in words that these pages do not use.
+    const said = new Map(Object.entries({
+        backends: "stores", cancel: "cancellation", crash: "restart", down: "fails",
+        error: "errors", exception: "lock_error", expired: "lost", expires: "lost", gc: "paused", getting: "",
+        handling: "", lost: "lost loss", mutex: "exclusive", persistence: "durable", recursive: "entrant",
+        reentrant: "entrant", renew: "renewal", started: "tutorial", timeout: "timeouts", unlock: "release async_release",
+        watchdog: "renewal",
+    }));
     const transform = (query) => {
-        const words = query.split(/[\s\-.,:;()<>`"/{}=&+*~^]+/).filter(Boolean);
-        const telling = words.filter((word) => !idle.has(word.toLowerCase()));
+        const words = query.toLowerCase().split(/[\s\-.,:;()<>`"/{}=&+*~^]+/).filter(Boolean);
+        const telling = words.filter((word) => !idle.has(word))
+            .flatMap((word) => (said.get(word) ?? word).split(" ")).filter(Boolean);
         const asked = telling.length ? telling : words;
         return [...Array(20).fill(asked).flat(), asked.at(-1)].join(" ");
     };
