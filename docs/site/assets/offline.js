@@ -26,8 +26,8 @@ var __search = (() => {
         backends: "stores", cancel: "cancellation", crash: "restart", down: "fails",
         error: "errors", exception: "lock_error", expired: "lost", expires: "lost", gc: "paused", getting: "",
         handling: "", lost: "lost loss", mutex: "exclusive", persistence: "durable", recursive: "entrant",
-        reentrant: "entrant", renew: "renewal", started: "tutorial", timeout: "timeouts", unlock: "release async_release",
-        watchdog: "renewal",
+        reentrant: "entrant", renew: "renewal", started: "tutorial", timeout: "timeouts",
+        unlock: "release async_release", watchdog: "renewal",
     }));
     const transform = (query) => {
         const words = query.toLowerCase().split(/[\s\-.,:;()<>`"/{}=&+*~^]+/).filter(Boolean);
