@@ -14,9 +14,9 @@ using boost::system::system_error;
 
 /** The errors of an operation, or of the vote of one node.
 
-    The first group is the outcome of operations. The second group appears per node only, in @ref attempt_report and
-    @ref stats. A cancelled operation completes with `boost::asio::error::operation_aborted`. The values are stable:
-    they are never renumbered or used again. `error_code == errc::contended` compares.
+    The first group (1 to 8) is the outcome of operations. The second group (from 20) appears per node only, in
+    @ref attempt_report and @ref stats. A cancelled operation completes with `boost::asio::error::operation_aborted`.
+    The values are stable: they are never renumbered or used again. `error_code == errc::contended` compares.
 */
 enum class errc {
     /// Somebody else holds the lock. Wait longer (`acquire_options::wait`), or give way.

@@ -150,6 +150,8 @@ struct access {
 
 /** A lock that is held. Move-only; empty when default-constructed or moved from.
 
+    The base class `lock_handle` has the functions that do not ask a node.
+
     Destroying a lock, or assigning to it, releases it in the background, without waiting. (If there are other handles
     on it, they keep it: see @ref share.) A lock may live longer than its manager: it then stays valid as long as it
     would without renewal.
@@ -167,8 +169,8 @@ struct access {
     token, use `lock`.
 
     @par Thread safety
-    All functions and the destructor may be called from any thread, also while operations run and while the execution
-    context is destroyed. None blocks. Moving and assigning need the usual synchronization.
+    All functions and the destructor may be called from any thread. Operations may run, and the execution context may be
+    destroyed meanwhile. None blocks. Moving and assigning need the usual synchronization.
 */
 template <class Executor>
 class [[nodiscard]] basic_lock : public lock_handle {
@@ -209,7 +211,7 @@ public:
         No node is asked. May be called from any thread.
 
         @return an empty lock, if this one is empty or was released. If the lock was lost: a handle that is not held.
-        @throws std::bad_alloc
+        @throws std::bad_alloc if memory is short
     */
     basic_lock share() const
     {
@@ -424,7 +426,7 @@ public:
 
         @param ec Receives the error; none after success.
 
-        @throws std::bad_alloc the handle keeps its state
+        @throws std::bad_alloc if memory is short; the handle keeps its state
     */
     lock_ticket detach(error_code& ec) { return locks::detach(detail::access::handle_of(*this), ec); }
 

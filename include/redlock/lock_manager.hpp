@@ -279,7 +279,7 @@ public:
         when @p body has ended and the lock was released, as by @ref basic_lock::async_release. After a cancellation:
         when @p body has ended
 
-        @return what @p body returns
+        @return an `asio::awaitable` of what @p body returns; with a token, what the token makes of it
 
         @throws lock_error with an error of @ref async_acquire : @p body was not called.
         @throws lock_error with @ref errc::lost : the lock was lost before @p body returned, or before it ended by

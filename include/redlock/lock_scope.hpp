@@ -192,8 +192,8 @@ public:
         return with_lock(std::move(resources), acquire_options(), std::move(body));
     }
 
-    /// Runs @p body while holding @p resources in this scope, for any completion token: see @ref
-    /// lock_manager::with_lock with a token.
+    /// Runs @p body while holding @p resources in this scope, for any completion token: see
+    /// `lock_manager::with_lock` with a token.
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
     auto with_lock(resource_set resources, acquire_options options, F body, CompletionToken&& token) const
     {
