@@ -210,7 +210,8 @@ class Site:
         elif is_constructor(item) and len(item.elements) > 1:
             whole.body[:1] = [f'{", ".join(numbers)} {block}' for block in whole.body[:1]]
         for doc, numbers in docs if item.group is not None else docs[1:]:
-            whole.append(doc, ', '.join(numbers))
+            if item.group is not None or doc.text() != docs[0][0].text():
+                whole.append(doc, ', '.join(numbers))
         return whole
 
 

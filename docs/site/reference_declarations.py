@@ -24,6 +24,11 @@ def clean(code):
     return re.sub(r'\bExecutor\b(?! =)', 'asio::any_io_executor', code).replace('redlock::', '')
 
 
+def qualified(code, name):
+    """The type or value @p code of a member that has the name of its type: C++ needs the namespace there."""
+    return re.sub(rf'^(= )?(?={name}\b)', r'\1redlock::', code) if re.match(rf'(= )?{name}(::\w+)?$', code) else code
+
+
 def template_line(element):
     parameters = []
     for p in element.findall('templateparamlist/param'):
@@ -45,7 +50,7 @@ def signature(element):
                  for p in element.findall('param')]
     words = ['static' if element.get('static') == 'yes' else '', 'explicit' if element.get('explicit') == 'yes' else '',
              'virtual' if element.get('virt') in ('virtual', 'pure-virtual') else '',
-             clean(text_of(element.find('type'))).removeprefix('virtual ')]
+             qualified(clean(text_of(element.find('type'))).removeprefix('virtual '), element.findtext('name'))]
     start = ' '.join(word for word in words if word) + ' ' + clean(element.findtext('name')) + '('
     after = element.findtext('argsstring').rpartition(')')[2]  # const noexcept =default
     end = f') {re.sub(" ?= ?", " = ", after).strip()}'.rstrip() + ';'
@@ -81,6 +86,7 @@ def declaration(element):
         return f'enum class {name}{" : " + type_ if type_ else ""};'
     arguments = element.findtext('argsstring') or ''
     value = clean(text_of(element.find('initializer')))
+    type_, value = qualified(type_, name), qualified(value, name)
     type_ = ('static ' if element.get('static') == 'yes' else '') + type_
     return f'{type_}{"" if arguments else " "}{name}{clean(arguments)}{" " if value.startswith("=") else ""}{value};'
 

@@ -122,6 +122,8 @@ def add_members(items, sections, owner, prefix, families):
             kind, name = element.get('kind'), element.findtext('name')
             if element.get('prot') not in ('public', None) or text_of(element.find('type')) == 'class':  # a friend
                 continue
+            if owner and name in MERGED.get(owner.name, ())[1:]:  # nobody makes an object of the base
+                continue
             kind = 'function' if kind == 'friend' else kind
             family = 'constructors' if owner and name in (last(owner.name), *MERGED.get(owner.name, ())) else name
             key = (kind, id(group) if group is not None else family, owner or header_of(element))

@@ -15,6 +15,7 @@ class Pages:
     def __init__(self, site, introductions):
         self.site, self.introductions = site, introductions
         self.core = included(site.root / 'include', 'redlock.hpp')
+        self.examples = {path.name: path.read_text() for path in site.root.glob('docs/examples/*.cpp')}
 
     def all(self):
         yield 'index', self.index()
@@ -67,12 +68,13 @@ class Pages:
         variables = [m for m in item.members if m.kind == 'variable']
         others = [m for m in item.members if m.kind != 'variable' and (m.doc.body or not is_special(m))]
         if variables:
-            rows = [[entry(m), self.type_of(m), default_of(m.elements[0]), m.doc.sentence] for m in variables]
+            rows = [[entry(m, level), self.type_of(m), default_of(m.elements[0]), meaning(m, level)] for m in variables]
             lines.append(table(['Member', 'Type', 'Default', 'Meaning'], rows))
         if others:
-            lines.append(table(['Member', 'Meaning'], [[entry(m), m.doc.sentence] for m in others]))
+            rows = [[entry(m, level), meaning(m, level) + self.arguments_of(m, level)] for m in others]
+            lines.append(table(['Member', 'Meaning'], rows))
         for member in variables + others:
-            if is_long(member):
+            if is_long(member, level):
                 lines.append(f'{"#" * (level + 1)} {heading_of(member)} {{#{member.anchor}}}')
                 lines += self.section(member, level + 1)
         return lines
@@ -82,18 +84,42 @@ class Pages:
         lines, parts = list(item.doc.body), dict(item.doc.parts)
         if item.owner and any(is_async(m) for m in item.owner.members) and item.kind == 'function' \
                 and not is_constructor(item) and not is_special(item) and (of_class := item.owner.doc.parts.get('Thread safety')):
-            parts.setdefault('Thread safety', ['As for the class: ' + of_class[0]] + of_class[1:])
+            first = re.split(r'(?<=\.)\s', of_class[0], maxsplit=1)[0]
+            parts.setdefault('Thread safety', [f'As for [`{item.owner.name}`](#{item.owner.anchor}): {first}'])
         for title in [t for t in parts if t not in PARTS] + [t for t in PARTS if t in parts]:
             blocks = parts[title]
             if all(b.startswith('- ') for b in blocks):
                 blocks = ['\n'.join(blocks)]
             lines += [f'**{title}:** {blocks[0]}'] + blocks[1:] if is_text(blocks[0]) else [f'**{title}:**'] + blocks
-        return lines
+        return lines + self.examples_of(item)
+
+    def examples_of(self, item):
+        """Links to the shortest example programs that use @p item."""
+        is_call = item.kind == 'function' and not is_constructor(item) and not is_special(item)
+        usual = ('lock', 'lock_manager')  # each program has them, by other names
+        if not is_call and (item.kind != 'class' or item.owner or item.name in usual) or item.name == 'get_executor':
+            return []
+        used = rf'(\.|redlock::){last(item.name)}\(' if is_call else rf'redlock::{item.name}\b'
+        owner = rf'\b{last(item.owner.name)}\b' if item.owner and item.owner.name not in usual else ''
+        found = [name for name, text in self.examples.items() if re.search(used, text) and re.search(owner, text)]
+        links = [f'[`{name}`](../examples/{name}.md)'
+                 for name in sorted(found, key=lambda name: (len(self.examples[name]), name))[:3]]
+        return [f'**Examples:** {", ".join(links)}'] if links else []
+
+    def arguments_of(self, function, level):
+        """Links to the types that a function without a section takes."""
+        if function.kind != 'function' or is_long(function, level):
+            return ''
+        types = [clean(text_of(p.find('type'))).removesuffix('&').removesuffix(' const')
+                 for p in function.elements[0].findall('param')]
+        links = [f'[`{t}`]({self.site.link(found, function.page)})' for t in types
+                 if (found := self.site.find(t, function)) and found.page != function.page]
+        return f' Takes {", ".join(links)}.' if links else ''
 
     def type_of(self, variable):
         element = variable.elements[0]
         code = clean(text_of(element.find('type')) + (element.findtext('argsstring') or ''))
-        target = self.site.find(code, variable)
+        target = next((t for name in re.findall(r'[\w:]+', code) if (t := self.site.find(name, variable))), None)
         return f'[`{code}`]({self.site.link(target, variable.page)})' if target else f'`{code}`'
 
     # --- The index ---
@@ -138,12 +164,19 @@ def heading_of(member):
     return 'Constructors' if is_constructor(member) else member.title.replace('~basic_', '~')
 
 
-def is_long(member):
+def meaning(member, level):
+    """What a table says about @p member: its first sentence, or all of a short text about a small class."""
+    body = member.doc.body
+    return body[0].removesuffix(':') if level > 1 and len(body) == 1 and is_text(body[0]) else member.doc.sentence
+
+
+def is_long(member, level):
     """Whether the table does not say everything about @p member."""
-    return member.kind in ('function', 'enum', 'class') or member.doc.text().rstrip('.:') != member.doc.sentence.rstrip('.')
+    return member.kind in ('enum', 'class') or len(member.elements) > 1 \
+        or member.doc.text().rstrip('.:') != meaning(member, level).rstrip('.:')
 
 
-def entry(member):
+def entry(member, level):
     """The name in a table: a link to its section, or the anchor itself."""
     name = heading_of(member)
-    return f'[`{name}`](#{member.anchor})' if is_long(member) else f'`{name}`{{#{member.anchor}}}'
+    return f'[`{name}`](#{member.anchor})' if is_long(member, level) else f'`{name}`{{#{member.anchor}}}'
