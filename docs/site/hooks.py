@@ -30,6 +30,8 @@ renamed = {
 languages = {".cpp": "cpp", ".hpp": "cpp", ".sh": "sh", ".sql": "sql", ".yml": "yaml", ".yaml": "yaml",
              ".json": "json", ".html": "html", ".conf": "ini"}
 link = re.compile(r"(\]\()([^)\s]+)(\))")
+# A list of links to headings of its page, which the theme shows beside the page.
+contents = re.compile(r"(?<=\n\n)(?: *(?:- )?(?:\[[^\]\n]*\]\(#[^)\n]*\)[:,]? ?)+\n){3,}(?=\n)")
 code = re.compile(r"^```.*?^```[^\n]*$|`[^`\n]*`", re.M | re.S)
 
 
@@ -52,6 +54,8 @@ def address(path):
         return renamed[path]
     if path.startswith("docs/") and Path(path).suffix in (".md", ".png"):
         return path[len("docs/"):]
+    if path.startswith("include/redlock/") and (made / "reference" / f"{Path(path).stem}.md").exists():
+        return f"reference/{Path(path).stem}.md"
     shown = path[len("docs/"):] if path.startswith("docs/") else "source/" + path
     return shown + ("/index.md" if (root / path).is_dir() else ".md")
 
@@ -71,11 +75,23 @@ def write(uri, text):
     page.write_text(text)
 
 
-def source_page(path):
-    """A page that shows the file `path`."""
+def quoted_on(path):
+    """Links to the guides that quote the file `path`."""
+    here = posixpath.dirname(address(path))
+    for guide in [root / "README.md", *sorted((root / "docs").rglob("*.md"))]:
+        text = guide.read_text()
+        if f"<!-- quote {path} " in text:
+            page = address(guide.relative_to(root).as_posix())
+            yield f"[{re.search('(?m)^# (.*)', text)[1]}]({posixpath.relpath(page, here)})"
+
+
+def source_page(path, folder=""):
+    """A page that shows the file `path`; `folder` is the link to the page of its folder."""
     text = (root / path).read_text()
     fence = "````" if "```" in text else "```"
-    write(address(path), f"# {Path(path).name}\n\n`{path}`\n\n{fence}{languages.get(Path(path).suffix, '')}\n{text.rstrip()}\n{fence}\n")
+    guides = ", ".join(quoted_on(path))
+    write(address(path), f"# {Path(path).name}\n\n{folder}`{path}`{', explained in ' if guides else ''}{guides}\n\n"
+          f"{fence}{languages.get(Path(path).suffix, '')}\n{text.rstrip()}\n{fence}\n")
 
 
 def first_comment(path):
@@ -87,15 +103,17 @@ def first_comment(path):
 
 def folder_page(path):
     """A page that lists the files of the folder `path`, and a page for each."""
-    lines = [f"# {'Examples' if path == 'docs/examples' else Path(path).name}\n", f"The files of `{path}`.\n", "| file | |", "|---|---|"]
+    title = "Examples" if path == "docs/examples" else Path(path).name
+    lines = [f"# {title}\n", f"The files of `{path}`.\n", "| file | |", "|---|---|"]
     hidden = ("CMakeLists.txt", ".cmake")
     for file in sorted((root / path).iterdir(), key=lambda f: (f.is_dir(), f.name)):
         if file.name.endswith(hidden):
             continue
         name = f"{path}/{file.name}"
-        page = folder_page(name) if file.is_dir() else source_page(name)
+        folder_page(name) if file.is_dir() else source_page(name, f"[{title}](index.md): ")
         about = "" if file.is_dir() else first_comment(name)
-        lines.append(f"| [{file.name}]({posixpath.relpath(address(name), posixpath.dirname(address(path)))}) | {about} |")
+        there = posixpath.relpath(address(name), posixpath.dirname(address(path)))
+        lines.append(f"| [{file.name}]({there}) | {about} |")
     write(address(path), "\n".join(lines) + "\n")
 
 
@@ -123,7 +141,8 @@ def on_files(files, config):
         write(uri, text if path.endswith(".md") else f"# Licence\n\n```\n{text}```\n")
     wanted = {"docs/examples"} | {target for page in pages for target, _ in links_of(page)}
     for path in sorted(wanted):
-        if address(path) not in files and path not in renamed and (root / path).exists():
+        is_made = path in renamed or address(path).startswith("reference/")
+        if address(path) not in files and not is_made and (root / path).exists():
             folder_page(path) if (root / path).is_dir() else source_page(path)
     for page in sorted(made.rglob("*.md")):
         uri = page.relative_to(made).as_posix()
@@ -145,6 +164,7 @@ def on_page_markdown(markdown, page, config, files):
         there = posixpath.relpath(address(target), folder or ".")
         return match[1] + there + (f"#{parts.fragment}" if parts.fragment else "") + match[3]
 
+    markdown = contents.sub("", markdown)
     pieces, end = [], 0
     for block in code.finditer(markdown):
         pieces += [link.sub(moved, markdown[end:block.start()]), block[0]]

@@ -82,8 +82,9 @@ class Pages:
     def text(self, item):
         """The comment: its text, and its parts in their order."""
         lines, parts = list(item.doc.body), dict(item.doc.parts)
-        if item.owner and any(is_async(m) for m in item.owner.members) and item.kind == 'function' \
-                and not is_constructor(item) and not is_special(item) and (of_class := item.owner.doc.parts.get('Thread safety')):
+        is_call = item.kind == 'function' and not is_constructor(item) and not is_special(item)
+        of_class = item.owner.doc.parts.get('Thread safety') if item.owner else None
+        if is_call and of_class and any(is_async(m) for m in item.owner.members):
             first = re.split(r'(?<=\.)\s', of_class[0], maxsplit=1)[0]
             parts.setdefault('Thread safety', [f'As for [`{item.owner.name}`](#{item.owner.anchor}): {first}'])
         for title in [t for t in parts if t not in PARTS] + [t for t in PARTS if t in parts]:
