@@ -218,7 +218,7 @@ def name_members(docs):
     for doc in docs:
         page, _, anchor = doc["location"].partition("#")
         of = titles[page]
-        if page.startswith("reference/") and anchor and re.fullmatch(r"[a-z_:]+|Events", of):
+        if page.startswith("reference/") and anchor and doc["title"] != of and re.fullmatch(r"[a-z_:]+|Events", of):
             doc["title"] = f"{of.lower()}::{doc['title']}"
 
 
