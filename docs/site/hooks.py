@@ -18,6 +18,7 @@ import reference  # noqa: E402
 root = here.parent.parent
 work = Path()  # the folder of all that is made, beside the site
 made = Path()  # its pages, which are not in the tree
+names = {}  # the names of the library, by their places in the site
 
 # Files of the tree that are pages of the site under another name.
 renamed = {
@@ -118,10 +119,10 @@ def folder_page(path):
 
 
 def on_config(config):
-    global work, made
+    global work, made, names
     work = Path(config["site_dir"]).parent
     made = work / "pages"
-    nav, problems = reference.write(root, work)
+    nav, names, problems = reference.write(root, work)
     stop(problems)
     for section in config["nav"]:
         if "Reference" in section:
@@ -212,16 +213,6 @@ def check_links(site):
     stop(problems)
 
 
-def name_members(docs):
-    """In a list of results, the title of a member needs its class: `events::lost` instead of `lost`."""
-    titles = {doc["location"]: doc["title"] for doc in docs}
-    for doc in docs:
-        page, _, anchor = doc["location"].partition("#")
-        of = titles[page]
-        if page.startswith("reference/") and anchor and doc["title"] != of and re.fullmatch(r"[a-z_:]+|Events", of):
-            doc["title"] = f"{of.lower()}::{doc['title']}"
-
-
 def on_post_build(config):
     site = Path(config["site_dir"])
     search = site / "search"
@@ -229,7 +220,8 @@ def on_post_build(config):
     # Sources are read beside a page that explains them; in a list of results they would only hide it.
     files = ("examples/", "monitoring/", "source/", "sql/")
     index["docs"] = [doc for doc in index["docs"] if not doc["location"].startswith(files)]
-    name_members(index["docs"])
+    for doc in index["docs"]:  # in a list of results, a member needs its class: events::lost
+        doc["title"] = names.get(doc["location"], doc["title"]).replace("basic_", "")
     for doc in index["docs"]:  # guides, and the manager with its locks, before the rest of the reference
         is_rest = re.match(r"reference/(?!(lock|lock_manager)\.html)", doc["location"])
         doc["boost"] = 0.5 if is_rest else 1

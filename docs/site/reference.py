@@ -216,7 +216,8 @@ class Site:
 
 
 def write(root, work):
-    """Writes the pages. Returns their navigation for mkdocs, and the problems: "file:line: what is wrong"."""
+    """Writes the pages. Returns their navigation for mkdocs, the names that are at their anchors, and the problems:
+    "file:line: what is wrong"."""
     root, work = root.resolve(), work.resolve()
     folder = work / 'pages/reference'
     for old in (work / 'headers', work / 'xml', folder):
@@ -230,12 +231,13 @@ def write(root, work):
         (folder / f'{page}.md').write_text(text)
         problems += internal_names(f'pages/reference/{page}.md', text)
     nav = [{topic: [{site.pages[p][0]: f'reference/{p}.md'} for p in pages]} for topic, pages in site.topics.items()]
-    return nav, problems
+    names = {f'reference/{item.page}.html#{item.anchor}': item.full for item in site.all()}
+    return nav, names, problems
 
 
 if __name__ == '__main__':
     if len(sys.argv) != 3:
         raise SystemExit('usage: reference.py ROOT WORK')
-    found = write(*map(pathlib.Path, sys.argv[1:]))[1]
+    found = write(*map(pathlib.Path, sys.argv[1:]))[2]
     print('\n'.join(found), end='\n' if found else '')
     sys.exit(bool(found))
