@@ -20,6 +20,8 @@ restart() {  # stands for: ssh "$1" systemctl restart redis-server
     kill "${server[$1]}"
     wait "${server[$1]}"
     start "$1"
+    until redis-cli -s "$1/socket" PING 2>&1 | grep -q PONG; do sleep 0.1; done
+    redlock -u "unix://$work/$1/socket" run -n alone true  # it votes at once, by its log
 }
 for name in a b c; do start $name; done
 export REDLOCK_URLS=unix://$work/a/socket,unix://$work/b/socket,unix://$work/c/socket
@@ -54,3 +56,5 @@ redlock hold service >new & new=$!                  # the new one waits
 kill -TERM $old                                     # the old one releases the lock on its way out
 until [ -s new ]; do kill -0 $new; sleep 0.1; done  # so the new one has it at once, not when a ttl is over
 #]
+kill $new  # it releases its lock, before the servers end
+wait $new || true
