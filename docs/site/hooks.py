@@ -221,7 +221,8 @@ def on_post_build(config):
     files = ("examples/", "monitoring/", "source/", "sql/")
     index["docs"] = [doc for doc in index["docs"] if not doc["location"].startswith(files)]
     for doc in index["docs"]:  # in a list of results, a member needs its class: events::lost
-        doc["title"] = names.get(doc["location"], doc["title"]).replace("basic_", "")
+        own = names.get(doc["location"], doc["title"]).replace("basic_", "")
+        doc["title"] = f"{own.split('::')[0]}: {doc['title']}" if doc["title"] == "Constructors" else own
     for doc in index["docs"]:  # guides, and the manager with its locks, before the rest of the reference
         is_rest = re.match(r"reference/(?!(lock|lock_manager)\.html)", doc["location"])
         doc["boost"] = 0.5 if is_rest else 1
