@@ -20,7 +20,7 @@ export REDLOCK_CONFIG=$work/redlock.conf
 command=$(sed -n 's/^0 3 \* \* \*  //p' "$here/nightly.cron")
 [ "$command" = "$(sed -n 's/^ExecStart=//p' "$here/nightly.service")" ]
 command=${command//'/usr/local/bin/redlock'/redlock}
-command=${command//'/usr/local/bin'/$work}
+command=${command//'/usr/local/bin'/.}  # the folder may have a space in its name
 
 for machine in 1 2 3; do sh -c "exec $command" >>output 2>&1 & machines+=($!); done
 until [ -e done ] && [ "$(jobs -pr | wc -l)" = 1 ]; do  # one has done it, and keeps the lock
