@@ -151,6 +151,13 @@ def on_files(files, config):
     return files
 
 
+def on_nav(nav, config, files):
+    """Fails if a reader cannot reach a guide by the navigation."""
+    reached = {page.file.src_uri for page in nav.pages}
+    stop([f"docs/site/mkdocs.yml: nav lacks {file.src_uri}" for file in files.documentation_pages()
+          if file.src_uri not in reached and (root / in_tree(file.src_uri)).exists()])
+
+
 def on_page_markdown(markdown, page, config, files):
     if page.file.src_uri.startswith(("reference/", "examples/", "source/")):
         return markdown
