@@ -79,8 +79,8 @@ public:
     /// The same as @ref held.
     explicit operator bool() const noexcept { return held(); }
 
-    /// The time from which on servers may forget the lock. It is the earlier of the end of `acquire_options::max_hold`
-    /// and
+    /// The time from which on servers may forget the lock. It is the earlier of two: the end of
+    /// `acquire_options::max_hold`, and
     ///
     ///     start of the acquisition or of the last extension + ttl - (ttl * drift_factor + 2 ms)
     ///
@@ -206,7 +206,7 @@ public:
         All handles have the same token, the same validity and the same loss; an extension counts for all. Each handle
         is released separately. A released handle is not @ref held any more, and its operations end: with
         @ref errc::not_held , or @ref async_wait_lost with `asio::error::operation_aborted`. The other handles keep the
-       lock; releasing the last one releases it on the servers.
+        lock; releasing the last one releases it on the servers.
 
         No node is asked. May be called from any thread.
 
@@ -408,8 +408,8 @@ public:
 
         @ref held is false from the call on. Operations of this handle that are under way end as if it were released:
         with @ref errc::not_held , or @ref async_wait_lost with `asio::error::operation_aborted`. The manager's shutdown
-       does not delete the keys. A lock that has several handles cannot be detached, because the last of them would
-       release it. No node is asked. May be called from any thread.
+        does not delete the keys. A lock that has several handles cannot be detached, because the last of them would
+        release it. No node is asked. May be called from any thread.
 
         @return the ticket for another process; an empty one with an error. With an error, the handle keeps its state.
 

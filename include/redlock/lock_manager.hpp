@@ -63,7 +63,7 @@ REDLOCK_API void start_shutdown(std::shared_ptr<manager_state>, detail::error_ha
     Operations may run longer than the manager: if they still wait when it is destroyed, they are aborted. The execution
     context may be destroyed first. Handlers of pending operations are then destroyed without a call. Later calls
     complete with `asio::error::operation_aborted`, and @ref async_shutdown without an error. They call a handler
-   without an executor of its own before they return.
+    without an executor of its own before they return.
 
     @tparam Executor The executor of the caller's coroutines and I/O objects; it determines the default completion
     token. If you need no default token, use `lock_manager`, which has the type-erased executor.
@@ -91,7 +91,7 @@ public:
     };
 
     /** Makes a manager that locks on `config::nodes`. It does not connect yet, but reads the files of `config::tls` if
-       a node uses TLS.
+        a node uses TLS.
 
         @param executor Runs the manager's work, and handlers without an executor of their own.
         @param settings See @ref config.
@@ -428,7 +428,7 @@ public:
 
         @param ticket See @ref lock_ticket.
         @param options Leave out `mode`, which is the ticket's, and `passes_writers`. `max_hold` is counted from the
-       start of this call. `wait` is for nodes that do not answer: this call never waits for another holder.
+        start of this call. `wait` is for nodes that do not answer: this call never waits for another holder.
         @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>

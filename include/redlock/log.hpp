@@ -38,7 +38,7 @@ REDLOCK_API void log_to_stderr(log_level, std::string_view line) noexcept;
 
     Makes an observer that writes a line for each event of the manager, and for each line that `config::log` receives.
     Set `config::observer = redlock::log_json(print)`, and leave `config::log` empty. Acquisitions, extensions and
-   releases have the level debug, with the owner and the durations. docs/metrics.md lists the fields.
+    releases have the level debug, with the owner and the durations. docs/metrics.md lists the fields.
 
     @param to Called with each line, which has no line break. It may throw; then the line is lost. Empty: no lines.
 

@@ -58,9 +58,9 @@ struct mysql_options {
 */
 REDLOCK_API store mysql(mysql_options options = {});
 
-/** Makes a statement for your own transaction, in the database that has the lock. It is an error (SQLSTATE RL001),
-    if the database does not know @p held as held any more. Otherwise nobody else can acquire the lock until the
-   transaction ends, even if it expires meanwhile. Its placeholders for parameters are question marks.
+/** Makes a statement for your own transaction, in the database that has the lock. It is an error (SQLSTATE RL001), if
+    the database does not know @p held as held any more. Otherwise nobody else can acquire the lock until the
+    transaction ends, even if it expires meanwhile. Its placeholders for parameters are question marks.
 
     If lock and data are in one database, this is stronger than a fencing token, and needs no column: see
     docs/stores.md. Put it before the work, after START TRANSACTION. If it fails, roll back: an error alone does not end

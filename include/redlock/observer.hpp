@@ -70,9 +70,8 @@ struct acquired {
     clock::time_point when;     ///< The time of the event.
     std::uint64_t acquisition;  ///< The number of the acquisition.
     std::uint64_t lock;         ///< The lock's number: that of the acquisition that won it on the nodes.
-    /// True: the acquisition joined a lock that the manager already shares. No node was asked, and @ref lock differs
-    /// from
-    /// @ref acquisition.
+    /// True: the acquisition joined a lock that the manager already shares. No node was asked, and @ref lock
+    /// differs from @ref acquisition.
     bool joined;
     resource_set const& resources;      ///< The names that are locked. If any one was wanted: its name.
     redlock::mode mode;                 ///< The mode of the lock: `lock::mode`.

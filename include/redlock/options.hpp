@@ -27,7 +27,7 @@ struct acquire_options {
     std::chrono::milliseconds ttl{10'000};
 
     /** The time for which the manager keeps trying, that is, starts new rounds. It counts from the call: 0 to 100
-       years, or @ref wait_forever. Zero: one round, which wins or fails at once.
+        years, or @ref wait_forever. Zero: one round, which wins or fails at once.
 
         The operation takes at most `wait`, plus
         - for the last round, `config::node_timeout`, or a store's longer timeout;

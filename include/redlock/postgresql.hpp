@@ -73,7 +73,7 @@ REDLOCK_API store postgresql(postgresql_options options = {});
 
 /** Makes a statement for your own transaction, in the database that has the lock. It makes the transaction fail
     (SQLSTATE RL001), if the database does not know @p held as held any more. Otherwise nobody else can acquire the lock
-   until the transaction ends, even if it expires meanwhile.
+    until the transaction ends, even if it expires meanwhile.
 
     If lock and data are in one database, this is stronger than a fencing token, and needs no column: see
     docs/fencing.md. Put it before the work, and keep the transaction short: an extension of the lock waits for its end.

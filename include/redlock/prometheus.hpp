@@ -2,7 +2,7 @@
 
 /** @file
     The statistics of managers as text for Prometheus. Optional: `redlock.hpp` does not include it. docs/metrics.md
-   lists the metrics.
+    lists the metrics.
 */
 
 #include <redlock/histogram.hpp>
