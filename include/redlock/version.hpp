@@ -5,10 +5,14 @@
     minor version may be incompatible with earlier ones.
 */
 
-#define REDLOCK_VERSION_MAJOR 0         ///< The first number of the version.
-#define REDLOCK_VERSION_MINOR 2         ///< The second number of the version.
-#define REDLOCK_VERSION_PATCH 0         ///< The third number of the version.
-#define REDLOCK_VERSION_STRING "0.2.0"  ///< The version as text.
+/// The first number of the version.
+#define REDLOCK_VERSION_MAJOR 0
+/// The second number of the version.
+#define REDLOCK_VERSION_MINOR 2
+/// The third number of the version.
+#define REDLOCK_VERSION_PATCH 0
+/// The version as text.
+#define REDLOCK_VERSION_STRING "0.2.0"
 
 /// The number in `libredlock.so.0` and in the inline namespace `redlock::v0`. It increases with each release that
 /// breaks programs which are not compiled again.
