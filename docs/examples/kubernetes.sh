@@ -1,11 +1,6 @@
 # Runs the very command lines of kubernetes.yaml, without a cluster: processes stand for containers, a folder for volumes.
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
-finish() {
-    for process in $(jobs -pr); do kill "$process" && wait "$process" || true; done
-    rm -rf "$work"
-}
-trap finish EXIT
 cd "$work"
 mkdir bin lock secrets data{0,1,2}
 printf secret >secrets/password

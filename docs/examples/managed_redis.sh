@@ -3,11 +3,6 @@
 export REDLOCK_NODE_TIMEOUT=2s REDLOCK_MAX_TTL=1h  # a busy machine changes nothing: no server is slow, and all are new
 folder=${1%/1/socket}
 work=$(mktemp -d)
-finish() {
-    for process in $(jobs -pr); do kill "$process" && wait "$process" || true; done
-    rm -rf "$work"
-}
-trap finish EXIT
 cd "$work"
 printf '#!/bin/sh\necho done >>done\n' >report
 chmod +x report

@@ -4,11 +4,6 @@ unset REDLOCK_RESTART_GUARD  # strict, as everywhere
 export REDLOCK_NODE_TIMEOUT=1s REDLOCK_MAX_TTL=6s REDLOCK_TTL=6s  # new servers vote after 6 s, and not after a minute
 work=$(mktemp -d)
 declare -A server
-finish() {
-    for process in $(jobs -pr); do kill "$process" && wait "$process" || true; done
-    rm -rf "$work"
-}
-trap finish EXIT
 cd "$work"
 start() {
     mkdir -p "$1"

@@ -1,11 +1,6 @@
 # Five commands, with the wait and the ttl that suit each: docs/how-to/which-ttl.md. The commands are stand-ins.
 export REDLOCK_NODE_TIMEOUT=1s  # for a busy machine
 work=$(mktemp -d)
-finish() {
-    for process in $(jobs -pr); do kill "$process" && wait "$process" || true; done
-    rm -rf "$work"
-}
-trap finish EXIT
 cd "$work"
 for job in ship import report serve; do
     printf '#!/bin/sh\necho "$@" >>%s.done\n' $job >$job
