@@ -10,7 +10,6 @@
 #include <redlock/error.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <deque>
 #include <functional>
 #include <map>
@@ -90,9 +89,7 @@ public:
     node_reply carry_out(node_command const& c, bool tombstone, std::shared_ptr<client> const& from,
                          clock::time_point sent)
     {
-        by_ = from->id;
         auto r = apply(c, clock_now(), tombstone, from.get(), sent);
-        by_ = 0;
         if (c.what == node_command::kind::release)
             released_.emplace(c.value);
         else if (released_.contains(c.value))
@@ -152,12 +149,12 @@ private:
         world().after(world().random.between(0ms, 400ms), [this] { replicate(); });
     }
 
-    // Notifies each client that listens, and says which backend has made the change.
+    // Notifies each client that listens.
     void notify(std::string const& what)
     {
         for (auto const& c : clients()) {
             if (c->listens && !c->ended)
-                c->tell(fmt::format("{} {}", by_, notification(what)));
+                c->tell(notification(what));
         }
     }
 
@@ -167,7 +164,6 @@ private:
     stores::memory::lock_table standby_;                   ///< lags behind
     std::map<std::string, clock::time_point> rows_taken_;  ///< until when each row is locked
     std::set<std::string, std::less<>> released_;          ///< the values that were released
-    std::uint64_t by_ = 0;                                 ///< the backend that makes a change
 };
 
 /** A connection to a database, in place of src/stores/postgresql/session.cpp: libpq waits for sockets of its own, which
@@ -302,12 +298,7 @@ private:
         });
     }
 
-    void told(std::string const& what) override
-    {
-        std::int64_t by = 0;
-        auto const end = std::from_chars(what.data(), what.data() + what.size(), by).ptr;
-        owner_->notified({end + 1, static_cast<std::size_t>(what.data() + what.size() - end - 1)}, by);
-    }
+    void told(std::string const& what) override { owner_->notified(what); }
 
     void broken(std::string_view why, std::vector<std::function<void()>> lost) override
     {

@@ -10,8 +10,10 @@
 #include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,7 +30,7 @@ namespace {
 class scripted_session final : public stores::kit::session, public std::enable_shared_from_this<scripted_session> {
 public:
     scripted_session(asio::any_io_executor e, std::int64_t id, owner& o)
-        : executor_(std::move(e)), owner_(&o), server_{.backend = {id, ""}, .started = "once", .durable = true}
+        : owner_(&o), executor_(std::move(e)), server_{.backend = {id, ""}, .started = "once", .durable = true}
     {
     }
 
@@ -56,17 +58,23 @@ public:
     bool busy() const noexcept override { return up_; }
     stores::kit::introduction const& server() const noexcept override { return server_; }
     std::optional<clock::time_point> waiting_since() const override { return std::nullopt; }
-    void carry_out(node_command const&, bool, std::function<void(node_reply)>) override { ++carried_out; }
+    bool notifies() const noexcept override { return true; }
+    void carry_out(node_command const&, bool, std::function<void(node_reply)> done) override
+    {
+        ++carried_out;
+        answer = std::move(done);
+    }
     void end(stores::kit::backend const&, std::function<void(bool)> done) override { done(false); }
     void ask_durability(std::function<void(bool)>) override {}
     void clean() override {}
 
     bool is_away = false;
     std::size_t carried_out = 0;
+    std::function<void(node_reply)> answer;  ///< of the last command
+    owner* const owner_;
 
 private:
     asio::any_io_executor const executor_;
-    owner* const owner_;
     stores::kit::introduction const server_;
     bool up_ = false;
 };
@@ -74,6 +82,7 @@ private:
 struct two_connections {
     asio::io_context context;
     std::vector<std::shared_ptr<scripted_session>> sessions;
+    std::vector<std::string> changes;
     test::counted_operations connects;
     std::shared_ptr<redlock::node> const node = stores::kit::make_database_node(
         {.name = "table://a",
@@ -89,7 +98,8 @@ struct two_connections {
 
     two_connections()
     {
-        node->start(context.get_executor(), {.connected = [](auto&) {}, .changed = [](auto) {}});
+        node->start(context.get_executor(),
+                    {.connected = [](auto&) {}, .changed = [this](auto name) { changes.emplace_back(name); }});
         node->submit(connects.make({.what = node_command::kind::connect}, 0));
         context.poll();
     }
@@ -133,6 +143,22 @@ BOOST_FIXTURE_TEST_CASE(submit_without_a_connection_examines_each_a_few_times, t
     context.poll();
 
     BOOST_TEST(sessions.front()->carried_out == of.count);
+}
+
+// The answer to a release may arrive on another connection, and before the answer of an acquisition that the server
+// denied earlier. Then only the notification of the node's own release tells the waiter that the lock is free.
+BOOST_FIXTURE_TEST_CASE(denied_acquisition_hears_of_a_release_by_its_own_node, two_connections)
+{
+    test::counted_operations of;
+    node->submit(of.make({.what = node_command::kind::acquire, .watch = true}, 0));
+    context.poll();
+    auto const asked = std::ranges::find_if(sessions, [](auto& s) { return s->carried_out > 0; });
+    BOOST_TEST_REQUIRE((asked != sessions.end()));
+    (*asked)->answer({.vote = vote::denied, .remaining = std::chrono::seconds(60)});
+
+    sessions.front()->owner_->notified("1:6c6f636b3a30");
+
+    BOOST_TEST(changes == std::vector<std::string>{"lock:0"}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(answered_after_a_change_reports_the_change_once)

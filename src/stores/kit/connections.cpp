@@ -236,13 +236,7 @@ void connections::set_trouble(node_reply why)
     trouble_ = {.untouched = true, .error = why.error, .text = std::move(why.text)};
 }
 
-void connections::notified(std::string_view what, std::int64_t by)
-{
-    bool const is_own = std::any_of(places_.begin(), places_.end(),
-                                    [by](auto& p) { return p.link->up() && p.link->server().backend.id == by; });
-    if (!is_own)  // a manager needs no notification about its own changes
-        owner_.notified(what);
-}
+void connections::notified(std::string_view what) { owner_.notified(what); }
 
 // Back-off with jitter. After a connection that was up for a while, the first pause is short.
 clock::duration connections::pause(unsigned failures)

@@ -106,7 +106,7 @@ private:
     node_reply check_server(session&, introduction const&) override;
     void up(session&) override;
     void down(session&, bool was_up, node_reply why) override;
-    void notified(std::string_view what, std::int64_t by) override;
+    void notified(std::string_view what) override;
     void log(log_level, std::string const& what) const override;
 
     std::vector<std::shared_ptr<session>> links() const;

@@ -64,8 +64,9 @@ public:
         virtual void up(session&) = 0;
         /// The connection has ended, or (not @p was_up) could not be made. All commands have their replies.
         virtual void down(session&, bool was_up, node_reply why) = 0;
-        /// See @ref watches::heard. @param by id of the backend that made the change
-        virtual void notified(std::string_view what, std::int64_t by) = 0;
+        /// See @ref watches::heard. The change may be one of this client's own, made on another connection: its answer
+        /// may have arrived before the denial that it ends.
+        virtual void notified(std::string_view what) = 0;
         virtual void log(log_level, std::string const& what) const = 0;
 
     protected:

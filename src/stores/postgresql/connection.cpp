@@ -228,7 +228,7 @@ void connection::read()
         std::unique_ptr<PGnotify, void (*)(void*)> const n(PQnotifies(handle()), PQfreemem);
         if (!n)
             return flush();
-        owner_->notified(n->extra, n->be_pid);
+        owner_->notified(n->extra);
     }
 }
 

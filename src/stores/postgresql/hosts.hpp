@@ -63,7 +63,7 @@ private:
     node_reply check_server(kit::session&, kit::introduction const&) override { return {}; }
     void up(kit::session&) override {}
     void down(kit::session&, bool was_up, node_reply why) override;
-    void notified(std::string_view, std::int64_t) override {}
+    void notified(std::string_view) override {}
     void log(log_level, std::string const&) const override {}
 
     void probe(host&);

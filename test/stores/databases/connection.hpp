@@ -71,7 +71,7 @@ struct connection final : stores::kit::session::owner {
         is_over = true;
         was_up = was;
     }
-    void notified(std::string_view, std::int64_t) override {}
+    void notified(std::string_view) override {}
     void log(log_level, std::string const&) const override {}
 
     asio::io_context context;
