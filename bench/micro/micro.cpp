@@ -148,7 +148,7 @@ void make_token(State& state)
     std::uint64_t bits = 0;
     repeat(state, [&] {
         ++bits;
-        auto const token = core::make_token(bits, ~bits, "host:12345");
+        auto const token = core::make_token(bits, ~bits, {.owner = "host:12345", .since = 1'764'238'452'000});
         DoNotOptimize(token.data());
         return token.size() == 32 + 1 + 10;
     });

@@ -34,6 +34,26 @@ struct taken_key {
     friend bool operator==(taken_key const&, taken_key const&) = default;
 };
 
+/// The knowledge of a node about a lock besides its value: see `node_reply::details`.
+struct key_details {
+    /// A client that shares the lock.
+    struct reader {
+        std::string value{};                     ///< The value of the lock: `lock::token`.
+        std::chrono::milliseconds remaining{0};  ///< How long it shares the lock, unless it extends that time.
+    };
+    /// A client that was denied the lock lately.
+    struct waiting {
+        std::string contender{};  ///< See `node_command::contender`.
+        std::string note{};       ///< See `node_command::note`. Empty: there is none, or the node does not keep it.
+        bool shares = false;      ///< Whether it wants to share the lock.
+    };
+
+    std::vector<reader> readers{};   ///< Those of a shared lock, without those that have expired.
+    std::vector<waiting> waiters{};  ///< At most 64 of them.
+    bool knows_readers = false;      ///< Whether @ref readers is complete.
+    bool knows_waiters = false;      ///< Whether the node notes waiting clients at all.
+};
+
 /// The answer of a node to one operation.
 struct node_reply {
     /// The answer. An unknown vote counts neither for nor against the command.
@@ -53,7 +73,8 @@ struct node_reply {
     /// grant it. But the part of the node that has the key may have forgotten other holders. If the whole node is in
     /// quarantine, it grants instead, and its @ref server_identity tells the manager about the quarantine.
     error_code error{};
-    /// The server's own words, without secrets, for an unknown vote; the value of the key for a granted inspection.
+    /// The server's own words, without secrets, for an unknown vote; the value of the key for a granted inspection. A
+    /// node may also return the value of a key that is not in a set, for a denied acquisition that contends.
     std::string text{};
     /// The key's time to live (TTL), for a granted inspection, and for a denied acquisition that contends. Negative:
     /// the key never expires.
@@ -94,6 +115,9 @@ struct node_reply {
     ///   Then `remaining` is the longest time that they share the key, if nobody extends it.
     std::uint32_t ours = 0;
     std::uint32_t chosen = 0;  ///< The index of the key that was chosen; for a granted acquisition of any key.
+    /// The readers and waiting clients of the key, for an inspection; the keys, for a scan. Null: the node does not
+    /// tell.
+    std::shared_ptr<key_details const> details{};
 };
 
 /// The requirements and limits of a node.
@@ -224,6 +248,9 @@ struct node_command {
     /// does not change it: a grant answers with the counter. A shared raise sets the counter to this token if the
     /// counter is lower, and does not add one.
     std::uint64_t fence = 0;
+    /// The note of the acquisition, for a command that contends: see `acquire_options::note`. A node that keeps it may
+    /// return it as `key_details::waiting::note`.
+    std::string_view note{};
 
     /// The first key.
     std::string const& key() const noexcept { return keys.front(); }

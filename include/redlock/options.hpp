@@ -88,6 +88,15 @@ struct acquire_options {
     /// report. It must live until then, and must not be read before. It stays as it is if memory runs out, or if the
     /// execution context was destroyed.
     attempt_report* report = nullptr;
+
+    /** The purpose of the hold, for people who look at the lock: a job, a URL, a request id, such as "nightly report".
+        Valid UTF-8 without control characters, at most 200 bytes, which must live until completion. Empty: none.
+
+        The note is a part of the lock's value on the servers, so everybody who may read the keys can read it: it is no
+        place for secrets. `lock_manager::async_inspect` returns it, the command `redlock status` shows it, and so does
+        the message of an acquisition that waited in vain. A reader that joins a lock which the manager already shares
+        leaves no note. */
+    std::string_view note{};
 };
 
 }  // namespace redlock

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,29 @@ struct node_lock_info {
     redlock::mode mode = mode::exclusive;    ///< Exclusive or shared: see @ref lock_info::mode.
     std::string owner{};                     ///< The holder's label: see @ref lock_info::owner.
     std::chrono::milliseconds remaining{0};  ///< Time to live of the key. Negative: the key never expires.
+    std::string note{};                      ///< The purpose of the hold: see @ref lock_info::note.
+    /// The value of the key. Everybody who knows it can release the lock, so do not show it to everybody. A shared lock
+    /// has the value `:=shared`.
+    std::string value{};
+};
+
+/// A client that shares a lock: a part of @ref lock_info.
+struct reader_info {
+    std::string owner{};                     ///< The client's label: see @ref lock_info::owner.
+    std::string note{};                      ///< The purpose of the hold: see @ref lock_info::note.
+    std::chrono::milliseconds remaining{0};  ///< How long it still shares the lock, unless it extends that time.
+    std::size_t nodes = 0;                   ///< How many nodes list it.
+    /// The start of the hold, by the client's own wall clock. None: unknown.
+    std::optional<std::chrono::system_clock::time_point> since{};
+    std::string value{};  ///< Its value: see `node_lock_info::value`.
+};
+
+/// A client that waits for a lock, or has lately stopped to: a part of @ref lock_info.
+struct waiting_info {
+    std::string owner{};  ///< The client's label, cut to 238 bytes. Empty: the client leaves none.
+    std::string note{};   ///< The client's `acquire_options::note`. Empty: none, or no node has kept it.
+    bool shares = false;  ///< Whether it wants to share the lock.
+    std::string id{};     ///< Identifies the client: two managers never have the same.
 };
 
 /// The holder of a resource, from `lock_manager::async_inspect`. A snapshot, which may be outdated at once.
@@ -97,12 +121,23 @@ struct lock_info {
     std::string resource{};  ///< The name that was asked for.
     /// Whether a majority of the nodes names the same holder, or says that the lock is shared.
     bool locked = false;
-    /// Exclusive or shared. For a shared lock, neither the number nor the names of the readers are known.
+    /// Exclusive or shared. @ref readers lists those that share the lock.
     redlock::mode mode = mode::exclusive;
     /// The label of the holder, its `config::owner`. Empty: the client that wrote the key leaves no label.
     std::string owner{};
     std::chrono::milliseconds remaining{0};  ///< How long a majority will continue to name the holder.
     std::vector<node_lock_info> nodes{};     ///< The answer of each node, in the order of `config::nodes`.
+    /// The purpose of the hold: the holder's `acquire_options::note`. Empty: the holder leaves none.
+    std::string note{};
+    /// The start of the hold, by the holder's own wall clock, which may be wrong: for people only. None: unknown.
+    std::optional<std::chrono::system_clock::time_point> since{};
+    /// The clients that share the lock, at most 64. Empty also if no node lists them: see @ref knows_readers.
+    std::vector<reader_info> readers{};
+    /// The clients that some node has lately denied the lock, at most 64. A client that stopped to wait may be listed
+    /// for a while. Empty also if no node lists them: see @ref knows_waiters.
+    std::vector<waiting_info> waiters{};
+    bool knows_readers = false;  ///< Whether some node lists the readers.
+    bool knows_waiters = false;  ///< Whether some node lists waiting clients.
 };
 
 }  // namespace redlock

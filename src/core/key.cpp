@@ -1,12 +1,20 @@
 #include "core/key.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 namespace redlock::core {
 
 namespace {
 
 constexpr std::size_t random_digits = 32;
+
+constexpr char separator = '\x1f';
+constexpr std::string_view since_word = "\x1fsince=";
+constexpr std::size_t contender_max = 255;  // a column of MySQL
+
+constexpr bool is_continuation(char c) noexcept { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 constexpr bool is_digit(char c) noexcept { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
@@ -20,16 +28,22 @@ std::array<char, 16> in_hex(std::uint64_t bits) noexcept
     return digits;
 }
 
-std::string make_token(std::uint64_t high, std::uint64_t low, std::string_view owner)
+std::string make_token(std::uint64_t high, std::uint64_t low, holder const& by)
 {
+    std::array<char, 20> since;
+    auto const end = std::to_chars(since.data(), since.data() + since.size(), by.since).ptr;
     std::string token;
-    token.reserve(random_digits + 1 + owner.size());
+    token.reserve(random_digits + 1 + by.owner.size() + since_word.size() + since.size() + 1 + by.note.size());
     for (auto const bits : {high, low}) {
         auto const digits = in_hex(bits);
         token.append(digits.data(), digits.size());
     }
     token += ':';
-    token += owner;
+    token += by.owner;
+    token += since_word;
+    token.append(since.data(), end);
+    token += separator;
+    token += by.note;
     return token;
 }
 
@@ -40,9 +54,35 @@ bool is_token(std::string_view value) noexcept
            && std::all_of(digits.begin(), digits.end(), is_digit);
 }
 
-std::string_view owner_in(std::string_view token) noexcept
+holder holder_in(std::string_view token) noexcept
 {
-    return is_token(token) ? token.substr(random_digits + 1) : std::string_view{};
+    if (!is_token(token))
+        return {};
+    auto const text = token.substr(random_digits + 1);
+    auto const note = text.rfind(separator);
+    auto const since = note == text.npos || note == 0 ? text.npos : text.rfind(separator, note - 1);
+    if (since == text.npos || !text.substr(since).starts_with(since_word))
+        return {.owner = text};
+    holder by{.owner = text.substr(0, since), .note = text.substr(note + 1)};
+    auto const [end, ec] = std::from_chars(text.data() + since + since_word.size(), text.data() + note, by.since);
+    return ec == std::errc() && end == text.data() + note ? by : holder{.owner = text};
+}
+
+std::string_view owner_in(std::string_view token) noexcept { return holder_in(token).owner; }
+
+std::string make_contender(std::uint64_t id, std::string_view owner)
+{
+    auto const digits = in_hex(id);
+    auto size = std::min(owner.size(), contender_max - digits.size() - 1);
+    while (size < owner.size() && size > 0 && is_continuation(owner[size]))
+        --size;  // does not cut a character
+    return std::string(digits.data(), digits.size()).append(":").append(owner.substr(0, size));
+}
+
+std::string_view owner_of_contender(std::string_view contender) noexcept
+{
+    constexpr std::size_t digits = 16;
+    return contender.size() > digits && contender[digits] == ':' ? contender.substr(digits + 1) : std::string_view();
 }
 
 namespace {

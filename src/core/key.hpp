@@ -11,14 +11,36 @@ namespace redlock::core {
 /// All 16 digits.
 std::array<char, 16> in_hex(std::uint64_t bits) noexcept;
 
-/// A lock's value on the servers: 128 random bits, which make it unique, and a label for operators.
-std::string make_token(std::uint64_t high, std::uint64_t low, std::string_view owner);
+/// Who holds a lock, as its value on the servers tells.
+struct holder {
+    std::string_view owner{};  ///< the label of the manager
+    std::string_view note{};   ///< the purpose of the hold
+    std::uint64_t since = 0;   ///< by the holder's wall clock, in milliseconds since 1970; 0: unknown
+};
+
+/** A lock's value on the servers: 128 random bits, which make it unique, and a text for operators.
+
+    The text is the label, and behind two unit separators (the control character 0x1f) the time and the note:
+    `web-3:4121␟since=1764238452000␟nightly report`. Readers that do not know this form take all of it for the label. A
+    note has no control characters, so the last two separators are these two, whatever the label contains.
+*/
+std::string make_token(std::uint64_t high, std::uint64_t low, holder const&);
 
 /// Whether the text has the form of @ref make_token. If not, another kind of client wrote it.
 bool is_token(std::string_view) noexcept;
 
+/// The text in @p token. All empty if another kind of client wrote the token.
+holder holder_in(std::string_view token) noexcept;
+
 /// The label in @p token. Empty if another kind of client wrote the token.
 std::string_view owner_in(std::string_view token) noexcept;
+
+/// The name of a waiting client in the lists of the nodes: 16 random digits, and as much of its label as all stores
+/// can keep.
+std::string make_contender(std::uint64_t id, std::string_view owner);
+
+/// The label in the name of a waiting client. Empty if the client leaves no label.
+std::string_view owner_of_contender(std::string_view contender) noexcept;
 
 // A lock's other keys. Each begins with the lock's key, so an access list for the lock's key covers it, and is in the
 // same slot of a cluster. Each contains a mark that no lock's key contains, so it is never the key of another lock.

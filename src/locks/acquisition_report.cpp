@@ -23,6 +23,17 @@ std::string_view first_taken(acquire_request const& request, quorum::round const
                                      : request.name_of(b->command().keys[b->reply.taken.front().index]);
 }
 
+// Returns the value of the lock, if a node that denied it has told it. Without a majority, any of them helps people.
+std::string_view holder_seen(quorum::round const* asked)
+{
+    if (!asked)
+        return {};
+    auto const b = std::ranges::find_if(asked->ballots, [](auto& of) {
+        return of.answered && of.reply.vote == vote::denied && !of.reply.text.empty();
+    });
+    return b == asked->ballots.end() ? std::string_view() : std::string_view(b->reply.text);
+}
+
 // Returns how long others keep the lock, as far as this manager or the nodes know; 0: unknown.
 std::chrono::milliseconds remaining(acquire_request const& request, local_turn const& turn, quorum::round const* asked)
 {
@@ -55,7 +66,8 @@ attempt_report acquisition::report(error_code ec) const
     if (ec == errc::contended)
         r.remaining = remaining(request_, turn_, round_.get());
     auto const taken = ec == errc::contended ? first_taken(request_, round_.get()) : std::string_view();
-    r.message = ec ? explain(state_->settings, state_->quorum.nodes, request_.wanted, request_.options, r, taken)
+    r.message = ec ? explain(state_->settings, state_->quorum.nodes, request_.wanted, request_.options, r, taken,
+                             ec == errc::contended ? holder_seen(round_.get()) : std::string_view())
                    : "acquired";
     return r;
 }

@@ -3,6 +3,7 @@
 #include "core/fencing.hpp"
 #include "core/key.hpp"
 #include "core/quorum.hpp"
+#include "runtime/shown_name.hpp"
 
 #include <fmt/format.h>
 
@@ -29,7 +30,8 @@ constexpr std::size_t any_max = 64;  // up to 0.2 ms, if all are taken and the s
 constexpr std::size_t prefix_max = 256;
 constexpr std::size_t owner_max = 256;
 constexpr std::size_t group_max = 64;
-constexpr std::size_t token_max = 512;  // the library's own have at most 289 bytes
+constexpr std::size_t note_max = 200;
+constexpr std::size_t token_max = 512;  // the library's own have at most 510 bytes
 
 std::string check_between(std::string_view field, milliseconds value, milliseconds low, milliseconds high)
 {
@@ -149,6 +151,21 @@ std::string name_of(mode m)
     return std::to_string(static_cast<int>(m));
 }
 
+// Others parse the note as a part of the lock's value, and show it on their terminals.
+std::string check_note(std::string_view note)
+{
+    if (note.size() > note_max)
+        return fmt::format("note has {} bytes, but must have 0 to {}", note.size(), note_max);
+    for (std::size_t at = 0; at < note.size();) {
+        auto const size = runtime::printable_size(note.substr(at));
+        if (size == 0)
+            return fmt::format("note has the byte 0x{:02x} at index {}, but must be UTF-8 without control characters",
+                               static_cast<unsigned char>(note[at]), at);
+        at += size;
+    }
+    return {};
+}
+
 }  // namespace
 
 std::string check(detail::selection const& wanted, acquire_options const& o, config const& c)
@@ -180,6 +197,8 @@ std::string check(acquire_options const& o, config const& c)
         return fmt::format("renew is {}, but must be none or automatic", static_cast<int>(o.renew));
     if (o.group.size() > group_max)
         return fmt::format("group has {} bytes, but must have 0 to {}", o.group.size(), group_max);
+    if (auto wrong = check_note(o.note); !wrong.empty())
+        return wrong;
     if (o.max_hold == milliseconds(0))
         return {};
     auto wrong = check_duration("max_hold", o.max_hold, ttl_min);

@@ -1,17 +1,34 @@
 #include "locks/explain.hpp"
 
+#include "core/key.hpp"
 #include "locks/check.hpp"
 
 #include <boost/asio/error.hpp>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 
 namespace redlock::inline v0::locks {
 
 namespace {
 
 constexpr std::size_t nodes_shown = 9;
+constexpr std::time_t year_10000 = 253'402'300'800;
+
+// For example `web-3:4121 for "nightly report" since 2026-11-27T10:04:12Z`. Empty: the holder leaves no label.
+std::string in_words(core::holder const& by)
+{
+    if (by.owner.empty() && by.note.empty())
+        return {};
+    auto text = by.owner.empty() ? std::string("a client without a name") : runtime::in_one_line(by.owner);
+    if (!by.note.empty())
+        text += fmt::format(" for \"{}\"", runtime::in_one_line(by.note));
+    if (auto const since = static_cast<std::time_t>(by.since / 1000); by.since != 0 && since < year_10000)
+        text += fmt::format(" since {:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(since));
+    return text;
+}
 
 }  // namespace
 
@@ -21,7 +38,8 @@ std::string about(detail::selection const& selected, std::string_view what)
 }
 
 std::string explain(config const& settings, quorum::node_set const& nodes, detail::selection const& wanted,
-                    acquire_options const& options, attempt_report const& r, std::string_view taken)
+                    acquire_options const& options, attempt_report const& r, std::string_view taken,
+                    std::string_view holder)
 {
     std::string refused;
     if (r.outcome == errc::invalid_argument)
@@ -30,11 +48,11 @@ std::string explain(config const& settings, quorum::node_set const& nodes, detai
         refused = nodes.check_ttl(options.ttl);
     if (r.outcome == errc::unsupported)
         refused = nodes.lack(wanted, options.mode);
-    return explain(nodes, wanted, "cannot hold", refused, r, taken);
+    return explain(nodes, wanted, "cannot hold", refused, r, taken, holder);
 }
 
 std::string explain(quorum::node_set const& nodes, detail::selection const& wanted, std::string_view what,
-                    std::string_view refused, attempt_report const& r, std::string_view taken)
+                    std::string_view refused, attempt_report const& r, std::string_view taken, std::string_view holder)
 {
     auto text = about(wanted, what) + ": ";
     if (!refused.empty())
@@ -42,6 +60,8 @@ std::string explain(quorum::node_set const& nodes, detail::selection const& want
     text += r.outcome.message();
     if (!taken.empty())
         text += fmt::format(": \"{}\"", std::string_view(runtime::shown_name(taken)));
+    if (auto const by = in_words(core::holder_in(holder)); !by.empty())
+        text += ", held by " + by;
     if (r.quarantine.count() > 0)
         text += fmt::format("; a majority votes again in {} ms", r.quarantine.count());
     if (r.outcome == boost::asio::error::operation_aborted)

@@ -25,13 +25,15 @@ std::string about(detail::selection const&, std::string_view what);
 /// @param what what happened
 /// @param refused why nothing was sent; empty: something was
 /// @param taken see below
+/// @param holder the value of that resource, if a node has told it
 std::string explain(quorum::node_set const&, detail::selection const&, std::string_view what, std::string_view refused,
-                    attempt_report const&, std::string_view taken = {});
+                    attempt_report const&, std::string_view taken = {}, std::string_view holder = {});
 
 /// The message about an acquisition that ended with the report's `outcome`; the report's own message is not read.
 /// @param taken the resource that somebody else holds; empty: unknown
+/// @param holder the value of that resource, if a node has told it
 std::string explain(config const&, quorum::node_set const&, detail::selection const&, acquire_options const&,
-                    attempt_report const&, std::string_view taken = {});
+                    attempt_report const&, std::string_view taken = {}, std::string_view holder = {});
 
 /// Lists the nodes that did not vote and their errors, and counts the votes. Empty if no node failed.
 std::string missing_votes(std::vector<node_report> const&, std::size_t needed);

@@ -5,8 +5,11 @@
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,7 +19,64 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::size_t clients_max = 64;
+
 mode mode_of(std::string_view value) noexcept { return value == core::shared_word ? mode::shared : mode::exclusive; }
+
+std::optional<std::chrono::system_clock::time_point> time_of(core::holder const& by)
+{
+    // Another client may have written any number.
+    constexpr std::uint64_t year_9999 = 253'402'300'799'999;
+    if (by.since == 0 || by.since > year_9999)
+        return std::nullopt;
+    return std::chrono::system_clock::time_point(std::chrono::milliseconds(by.since));
+}
+
+/// The readers and waiting clients that the nodes list, each once.
+class clients {
+public:
+    void add(key_details const& of)
+    {
+        knows_readers_ = knows_readers_ || of.knows_readers;
+        knows_waiters_ = knows_waiters_ || of.knows_waiters;
+        for (auto const& r : of.readers) {
+            auto& known = readers_[r.value];
+            known.remaining = known.nodes++ == 0 ? r.remaining : std::max(known.remaining, r.remaining);
+        }
+        for (auto const& w : of.waiters) {
+            auto& known = waiters_[w.contender];
+            known.shares = w.shares;
+            if (known.note.empty())
+                known.note = w.note;
+        }
+    }
+
+    void move_to(lock_info& info)
+    {
+        info.knows_readers = knows_readers_;
+        info.knows_waiters = knows_waiters_;
+        for (auto& [value, r] : readers_) {
+            auto const by = core::holder_in(value);
+            r.owner = by.owner;
+            r.note = by.note;
+            r.since = time_of(by);
+            r.value = value;
+            if (info.readers.size() < clients_max)
+                info.readers.push_back(std::move(r));
+        }
+        for (auto& [contender, w] : waiters_) {
+            w.owner = core::owner_of_contender(contender);
+            w.id = contender;
+            if (info.waiters.size() < clients_max)
+                info.waiters.push_back(std::move(w));
+        }
+    }
+
+private:
+    bool knows_readers_ = false, knows_waiters_ = false;
+    std::map<std::string, reader_info> readers_;
+    std::map<std::string, waiting_info> waiters_;
+};
 
 /// One call of `lock_manager::async_inspect`.
 class inspection final : public waiting_operation<inspection> {
@@ -62,12 +122,22 @@ private:
     {
         info.resource = resource_;
         std::map<std::string, std::vector<std::chrono::milliseconds>> holders;
+        clients others;
         for (auto const& b : answers.ballots) {
             auto const& r = b.reply;
             bool const locked = r.vote == vote::granted;
-            info.nodes.push_back({state_->quorum.nodes[b.node].name(), r.error, locked, mode_of(r.text),
-                                  locked ? std::string(core::owner_in(r.text)) : std::string(),
-                                  locked ? r.remaining : 0ms});
+            auto& node = info.nodes.emplace_back(
+                node_lock_info{.name = state_->quorum.nodes[b.node].name(), .error = r.error, .locked = locked});
+            if (locked) {
+                auto const by = core::holder_in(r.text);
+                node.mode = mode_of(r.text);
+                node.owner = by.owner;
+                node.note = by.note;
+                node.remaining = r.remaining;
+                node.value = r.text;
+            }
+            if (r.details)
+                others.add(*r.details);
             if (locked)
                 holders[r.text].push_back(r.remaining.count() < 0 ? std::chrono::milliseconds::max() : r.remaining);
         }
@@ -79,9 +149,13 @@ private:
             std::sort(remaining.begin(), remaining.end(), std::greater<>());
             info.locked = true;
             info.mode = mode_of(value);
-            info.owner = core::owner_in(value);
+            auto const by = core::holder_in(value);
+            info.owner = by.owner;
+            info.note = by.note;
+            info.since = time_of(by);
             info.remaining = remaining[needed - 1];
         }
+        others.move_to(info);
     }
 
     std::string const resource_;

@@ -12,8 +12,8 @@ void leftovers::grow()
 {
     auto& manager = request_.manager;
     if (!growing_)
-        growing_ =
-            detail::make_recycled<quorum::grant>(request_.keys(), manager.make_token(), manager.quorum.nodes.size());
+        growing_ = detail::make_recycled<quorum::grant>(request_.keys(), manager.make_token(request_.options.note),
+                                                        manager.quorum.nodes.size());
 }
 
 void leftovers::round_was_lost(quorum::round& lost)

@@ -68,7 +68,7 @@ manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<run
       quorum{.runtime = runtime,
              .settings = settings,
              .count = count,
-             .contender = core::in_hex(runtime.random()[0]),
+             .contender = std::make_shared<std::string const>(core::make_contender(runtime.random()[0], owner)),
              .nodes = {std::move(nodes), settings, runtime, log, count}},
       cleaner(
           quorum, log, [this] { shutdown.proceed(); },
@@ -77,7 +77,7 @@ manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<run
                   waiters.deleted(node, std::string_view(key).substr(settings.prefix.size()));
           }),
       waiters(settings.max_handovers),
-      preferences({quorum.contender.begin(), quorum.contender.end()}),
+      preferences(*quorum.contender),
       held_locks(waiters, cleaner, log, [this] { shutdown.proceed(); }),
       operations(runtime.strand(), [this] { shutdown.proceed(); }),
       renewals(runtime, log),
@@ -87,10 +87,10 @@ manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<run
 
 manager_state::~manager_state() = default;
 
-std::string manager_state::make_token()
+std::string manager_state::make_token(std::string_view note)
 {
     auto const [high, low] = runtime.random();
-    return core::make_token(high, low, owner);
+    return core::make_token(high, low, {.owner = owner, .note = note, .since = runtime.wall_clock() / 1000});
 }
 
 stats manager_state::stats() const

@@ -53,7 +53,7 @@ public:
     redlock::stats stats() const;
 
     /// A value that no other acquisition of any client uses.
-    std::string make_token();
+    std::string make_token(std::string_view note);
 
     /// Begins the shutdown, or joins it. A lock stays held until its holder gives it back, or until its validity is
     /// over.

@@ -3,12 +3,13 @@
 #include "core/validity.hpp"
 #include "quorum/node_set.hpp"
 
-#include <array>
 #include <chrono>
+#include <memory>
+#include <string>
 
 namespace redlock::inline v0::quorum {
 
-using contender_name = std::array<char, 16>;
+using contender_name = std::shared_ptr<std::string const>;
 
 /// The state that the rounds of one manager share. On the strand.
 struct quorum_state {

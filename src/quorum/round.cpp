@@ -1,5 +1,6 @@
 #include "quorum/round.hpp"
 
+#include "core/key.hpp"
 #include "core/validity.hpp"
 
 #include <boost/asio/async_result.hpp>
@@ -79,7 +80,8 @@ void round::contend(bool more_follow)
 void round::name_contender()
 {
     contender_ = quorum.contender;
-    command.contender = {contender_.data(), contender_.size()};
+    command.contender = *contender_;
+    command.note = core::holder_in(command.value).note;
 }
 
 void round::grow()
@@ -366,7 +368,8 @@ std::vector<node_report> round::report() const
     std::vector<node_report> nodes;
     nodes.reserve(ballots.size());
     for (auto const& b : ballots) {
-        nodes.push_back({quorum.nodes[b.node].name(), b.cast(), b.reply.error, b.reply.text,
+        bool const is_value = b.reply.vote != vote::unknown;  // of the key, not words of the server
+        nodes.push_back({quorum.nodes[b.node].name(), b.cast(), b.reply.error, is_value ? std::string() : b.reply.text,
                          std::chrono::microseconds(b.round_trip_us)});
         // The round did not wait for this node, but the node is not ready and could not have answered.
         if (auto& n = nodes.back(); n.vote == vote::unknown && !n.error && !quorum.nodes[b.node].ready())

@@ -233,7 +233,7 @@ private:
     /// Set when one of several keys was won: the original grant, whose keys the command views.
     std::shared_ptr<redlock::quorum::grant> asked_for_;
     surplus_listener* surplus_ = nullptr;  ///< set by @ref settle
-    contender_name contender_{};           ///< a copy: a node may read the command when the manager no longer exists
+    contender_name contender_;             ///< shared: a node may read the command when the manager no longer exists
     runtime::suspended waiting_;           ///< the coroutine in @ref gather
     runtime::alarm deadline_;
     bool overslept_ = false;

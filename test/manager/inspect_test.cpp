@@ -1,5 +1,7 @@
 #include "support/manager_test.hpp"
 
+#include <fmt/format.h>
+
 using namespace redlock;
 using namespace redlock::test;
 
@@ -64,6 +66,70 @@ BOOST_FIXTURE_TEST_CASE(inspect_without_a_majority_returns_no_quorum_and_known_n
     BOOST_TEST((info.nodes[0].error == errc::node_timeout));
     BOOST_TEST(info.nodes[2].locked);
     BOOST_TEST((inspect(w, *locks, "").first == errc::invalid_argument));
+}
+
+BOOST_AUTO_TEST_CASE(inspect_reports_note_and_start_of_the_hold)
+{
+    lock_world w(3);
+    auto locks = w.manager({.owner = "web-1"});
+    auto won = w.acquire(*locks, "stock", {.ttl = 10s, .note = "nightly report"});
+
+    auto const [ec, info] = inspect(w, *locks, "stock");
+
+    BOOST_TEST(!ec);
+    BOOST_TEST(info.owner == "web-1");
+    BOOST_TEST(info.note == "nightly report");
+    BOOST_TEST(info.since.has_value());
+    BOOST_TEST(info.nodes[0].note == "nightly report");
+    BOOST_TEST(info.nodes[0].value == won.held.token());
+}
+
+BOOST_FIXTURE_TEST_CASE(inspect_of_a_foreign_value_shows_it_as_it_is, manager_of<1>)
+{
+    std::string const digits = std::string(32, 'a') + ':';
+    for (auto const& [value, owner] : {std::pair<std::string, std::string>{"some uuid", ""},
+                                       {"a:b", ""},
+                                       {digits + "web:3:x", "web:3:x"},
+                                       {digits + "a\x1fsince=yesterday\x1fb", "a\x1fsince=yesterday\x1f"
+                                                                              "b"},
+                                       {digits + "a\x1fsince=18446744073709551615\x1f", "a"}}) {
+        w[0].entries["lock:stock"] = {value, w.now + 1h};
+        auto const [ec, info] = inspect(w, *locks, "stock");
+        BOOST_TEST(info.locked);
+        BOOST_TEST(info.owner == owner);
+        BOOST_TEST(info.note == "");
+        BOOST_TEST(!info.since.has_value());
+        BOOST_TEST(info.nodes[0].value == value);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_with_a_bad_note_is_refused_before_anything_is_sent, manager_of<1>)
+{
+    auto const refusal = [&](std::string const& note) {
+        auto const o = w.acquire(*locks, "stock", {.note = note});
+        BOOST_TEST((o.ec == errc::invalid_argument));
+        return o.report.message;
+    };
+    BOOST_TEST(refusal(std::string(201, 'x')).ends_with("note has 201 bytes, but must have 0 to 200"));
+    for (int byte = 0; byte < 256; ++byte) {
+        auto const note = std::string("a") + static_cast<char>(byte);
+        if (byte >= 0x20 && byte < 0x7f)
+            continue;
+        BOOST_TEST(refusal(note).ends_with(fmt::format("note has the byte 0x{:02x} at index 1, but must be UTF-8 "
+                                                       "without control characters",
+                                                       byte)));
+    }
+    BOOST_TEST(w[0].entries.empty());
+
+    std::string printable;
+    for (char c = 0x20; c < 0x7f; ++c)
+        printable += c;
+    for (std::string const note : {printable, std::string(200, 'x'), std::string("\xc3\xa9 \xf0\x9f\x94\x92")}) {
+        auto won = w.acquire(*locks, "stock", {.note = note});
+        BOOST_TEST(!won.ec);
+        BOOST_TEST(inspect(w, *locks, "stock").second.note == note);
+        w.release(won.held);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

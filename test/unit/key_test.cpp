@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,16 +12,58 @@ using namespace redlock::core;
 
 BOOST_AUTO_TEST_SUITE(key)
 
-BOOST_AUTO_TEST_CASE(make_token_has_128_bits_and_the_owner)
+BOOST_AUTO_TEST_CASE(make_token_has_128_bits_owner_time_and_note)
 {
-    BOOST_TEST(make_token(0x0123456789abcdef, 0xf, "web:1") == "0123456789abcdef000000000000000f:web:1");
+    BOOST_TEST(make_token(0x0123456789abcdef, 0xf, {"web:1", "nightly report", 1'764'238'452'000})
+               == "0123456789abcdef000000000000000f:web:1\x1fsince=1764238452000\x1fnightly report");
+}
+
+BOOST_AUTO_TEST_CASE(holder_in_a_token_returns_what_it_was_made_of)
+{
+    for (std::string const owner : {"", "web-3:4121", "a\x1f",
+                                    "a\x1f"
+                                    "b",
+                                    "\x1fsince=1\x1f", "\x1fsince=1\x1fx", "\xff"}) {
+        for (std::string const note : {"", "since=1", "nightly report", "http://a/b?c=d:e", "\xf0\x9f\x94\x92"}) {
+            for (std::uint64_t const since : {std::uint64_t(0), std::uint64_t(1), ~std::uint64_t(0)}) {
+                auto const token = make_token(1, 2, {owner, note, since});
+                auto const by = holder_in(token);
+                BOOST_TEST(by.owner == owner);
+                BOOST_TEST(by.note == note);
+                BOOST_TEST(by.since == since);
+                BOOST_TEST(owner_in(token) == owner);
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(holder_in_a_value_without_a_note_has_all_of_the_label)
+{
+    std::string const digits = std::string(32, '0') + ':';
+    for (std::string const label :
+         {"", "web-3:4121", "a:b:c", " since=1 x", "\x1f", "\x1f\x1f", "a\x1fsince=\x1f", "a\x1fsince=1",
+          "a\x1fsince=x\x1f", "a\x1fsince=-1\x1f", "a\x1fsince=99999999999999999999\x1f"}) {
+        auto const by = holder_in(digits + label);
+        BOOST_TEST(by.owner == label);
+        BOOST_TEST(by.note == "");
+        BOOST_TEST(by.since == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(owner_of_contender_returns_the_label_up_to_255_bytes)
+{
+    BOOST_TEST(owner_of_contender(make_contender(1, "web-3:4121")) == "web-3:4121");
+    BOOST_TEST(owner_of_contender("0123456789abcdef") == "");
+    auto const longest = make_contender(1, std::string(237, 'a') + "\xe2\x82\xac" + "b");
+    BOOST_TEST(longest.size() == 254u);  // it does not cut a character
+    BOOST_TEST(make_contender(1, std::string(256, 'a')).size() == 255u);
 }
 
 BOOST_AUTO_TEST_CASE(owner_in_a_token_returns_the_owner)
 {
-    BOOST_TEST(owner_in(make_token(1, 2, "host:42")) == "host:42");
-    BOOST_TEST(owner_in(make_token(1, 2, "")) == "");
-    BOOST_TEST(is_token(make_token(1, 2, "")));
+    BOOST_TEST(owner_in(make_token(1, 2, {.owner = "host:42"})) == "host:42");
+    BOOST_TEST(owner_in(make_token(1, 2, {})) == "");
+    BOOST_TEST(is_token(make_token(1, 2, {})));
 }
 
 BOOST_AUTO_TEST_CASE(owner_in_a_foreign_value_is_empty)
