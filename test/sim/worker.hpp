@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/key.hpp"
 #include "sim/process.hpp"
 #include "sim/waits.hpp"
 #include "sim/world.hpp"
@@ -206,6 +207,8 @@ private:
             choose();
         resources_text_ = fmt::format("{}", fmt::join(resources_, any_ ? " or " : " and "));
         options_ = {.ttl = std::chrono::ceil<std::chrono::milliseconds>(random.spread(60ms, 3s))};
+        note_ = turn_ % 2 == 0 ? fmt::format("{}: turn {}", name_, turn_) : std::string();
+        options_.note = note_;
         if (random.chance(0.03))
             eager_ = 50;  // to ask at the very moment when somebody else's lock expires
         if (eager_ == 0 && random.chance(0.6))
@@ -415,6 +418,8 @@ private:
         }
         ++world_.result.acquired;
         process_.has(l.token());
+        if (auto const note = core::holder_in(l.token()).note; note != note_ && !shares())
+            world_.blame("{}: the lock has the note \"{}\" instead of \"{}\"", name_, note, note_);
         eager_ = 0;
         held_ = std::move(l);
         keep(held_.resources());
@@ -601,6 +606,7 @@ private:
     bool any_ = false;            ///< one of them is enough
     std::string resources_text_;  ///< for people
     acquire_options options_;
+    std::string note_;
     lock held_;
     bool idle_ = true;
     bool stopping_ = false;
