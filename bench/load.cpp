@@ -133,8 +133,8 @@ asio::awaitable<void> load::client(std::size_t number, work const& w)
     };
     auto due = begin_ + every(static_cast<double>(number));
     asio::steady_timer pause(context_);
-    acquire_options options{.ttl = w.ttl,
-                            .wait = w.one_key || w.slots > 0 ? wait_forever : std::chrono::milliseconds(0)};
+    acquire_options options{
+        .ttl = w.ttl, .wait = w.one_key || w.slots > 0 ? wait_forever : std::chrono::milliseconds(0), .note = w.note};
     std::bernoulli_distribution reads(w.readers);
     // Cycles scheduled after the end of the run are dropped.
     for (; std::max(steady::now(), due) < end_; due += every(static_cast<double>(w.clients))) {

@@ -93,6 +93,8 @@ options parse(std::vector<std::string> arguments)
     line.add_duration("--hold", hold, 0ms, 10s,
                       "time in the critical section of `contended` and, if given, of `uncontended`");
     line.add_duration("--rtt", o.rtt, 0ms, 1s, "of `distant`");
+    line.add_number("--note", o.note, 0, 200,
+                    "bytes of the notes that `uncontended` also measures, as a ratio; 0: without");
     line.add_number("--locks", o.locks, 1, 100'000, "of `renew`");
     line.add_duration("--ttl", o.ttl, 500ms, 1min, "of `renew`");
     o.workers = testbed::named_by("REDLOCK_PEERS");

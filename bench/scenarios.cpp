@@ -31,8 +31,12 @@ result measure_uncontended(laboratory& lab, std::string const& scenario, std::si
                              {.clients = clients, .duration = o.duration, .rate = o.rate, .hold = hold});
         },
         [&](round& r) {
-            r.library = lab.observe(
-                [&] { return l.run({.clients = clients, .duration = o.duration, .hold = hold, .rate = o.rate}); });
+            work w{.clients = clients, .duration = o.duration, .hold = hold, .rate = o.rate};
+            r.library = lab.observe([&] { return l.run(w); });
+            if (o.note == 0)
+                return;
+            w.note.assign(o.note, 'n');
+            r.more["note_to_none"] = l.run(w).rate() / r.library.rate();
         });
     auto const variant = o.rate > 0 ? fmt::format("{:g} cycles/s", o.rate) : std::string();
     return lab.conclude(rounds, scenario, variant, clients);

@@ -49,6 +49,8 @@ BOOST_AUTO_TEST_CASE(parse_reads_every_option)
                           "2ms",
                           "--locks",
                           "9",
+                          "--note",
+                          "40",
                           "--ttl",
                           "1min",
                           "--rounds",
@@ -72,6 +74,7 @@ BOOST_AUTO_TEST_CASE(parse_reads_every_option)
     BOOST_TEST(o.scenarios == (std::vector<std::string>{"contended", "renew"}), boost::test_tools::per_element());
     BOOST_TEST(o.nodes == (std::vector<std::string>{"redis://a", "redis://b"}), boost::test_tools::per_element());
     BOOST_TEST(o.clients == 7u);
+    BOOST_TEST(o.note == 40u);
     BOOST_TEST(o.rate == 2.5);
     BOOST_TEST((o.hold == 500us));
     BOOST_TEST((o.rtt == 2ms));
