@@ -32,6 +32,7 @@ namespace redlock::inline v0 {
 
 namespace detail {
 using inspect_handler = completion<void(error_code, lock_info)>;
+using break_handler = completion<void(error_code, break_info)>;
 }
 
 namespace locks {
@@ -42,6 +43,7 @@ REDLOCK_API std::shared_ptr<manager_state> make_manager_state(asio::any_io_execu
 REDLOCK_API void shut_down_in_background(std::shared_ptr<manager_state>) noexcept;
 REDLOCK_API stats stats_of(manager_state const&);
 REDLOCK_API void start_inspect(std::shared_ptr<manager_state>, std::string resource, detail::inspect_handler);
+REDLOCK_API void start_break(std::shared_ptr<manager_state>, lock_info seen, detail::break_handler);
 REDLOCK_API void start_resume(std::shared_ptr<manager_state>, lock_ticket, acquire_options, detail::acquire_handler,
                               bool explains);
 REDLOCK_API void start_release_by_ticket(std::shared_ptr<manager_state>, lock_ticket, detail::error_handler);
@@ -526,6 +528,51 @@ public:
         };
         return initiate<CompletionToken, detail::inspect_handler, error_code, lock_info>(start, token,
                                                                                          std::move(resource));
+    }
+
+    /** Takes a lock away from its holder, for operators. Only the values in @p seen are deleted. If another client has
+        acquired the lock since @ref async_inspect, it keeps the lock.
+
+        **The holder continues until it notices**: at its next renewal, about a third of its ttl later. Without renewal
+        it notices when its validity ends. Until then two clients may work at the same time. Only a resource that
+        refuses old fencing tokens is safe from the old holder.
+
+        The values that are deleted are those of the holder in @p seen and of its readers. If @p seen is not locked,
+        they are the values of all its nodes.
+
+        @par Completes
+        when all nodes have answered, or `config::node_timeout` (or a store's longer timeout) is over. The manager
+        asks nodes that have not answered again in the background.
+
+        @par Completion signature
+        `void(error_code, break_info)`
+
+        @par Errors
+        - @ref errc::not_held : no node had these values any more. The lock was released, has expired, or another
+          client has it. Inspect it again.
+        - @ref errc::no_quorum : too few nodes answered, so it is unknown whether the lock is free.
+          `break_info::nodes` has the answers that came.
+        - @ref errc::invalid_argument : @p seen has no value, or no name that @ref async_acquire accepts. Nothing was
+          sent.
+        - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped, or this process is a
+          fork of the one that made the manager. Values may have been deleted.
+
+        @par Cancellation
+        Terminal and partial: completes at once. Values may have been deleted. Total is ignored.
+
+        @par Lifetime
+        @p seen is copied.
+
+        @param seen The result of @ref async_inspect.
+        @param token Any completion token.
+    */
+    template <class CompletionToken = default_completion_token>
+    auto async_break(lock_info seen, CompletionToken&& token = default_completion_token())
+    {
+        auto start = [](auto const& state, lock_info what, detail::break_handler handler) {
+            locks::start_break(state, std::move(what), std::move(handler));
+        };
+        return initiate<CompletionToken, detail::break_handler, error_code, break_info>(start, token, std::move(seen));
     }
 
     /** Stops the manager.

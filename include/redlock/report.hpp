@@ -140,4 +140,19 @@ struct lock_info {
     bool knows_waiters = false;  ///< Whether some node lists waiting clients.
 };
 
+/// The result of `lock_manager::async_break` on one node: a part of @ref break_info.
+struct node_break_info {
+    std::string name{};    ///< The node's address, without user and password.
+    bool deleted = false;  ///< Whether the node had a value that was seen, and has deleted it.
+    /// Why the node did not answer. The manager asks it again in the background. None: it did.
+    error_code error{};
+};
+
+/// The result of `lock_manager::async_break`.
+struct break_info {
+    std::string resource{};                ///< The name of the lock.
+    std::size_t deleted = 0;               ///< How many nodes have deleted a value.
+    std::vector<node_break_info> nodes{};  ///< The result on each node, in the order of `config::nodes`.
+};
+
 }  // namespace redlock

@@ -203,7 +203,8 @@ public:
     core::tally votes;
     std::vector<ballot, detail::recycler<ballot>> ballots;
     answer_listener* listener = nullptr;
-    bool timed = false;  ///< measure the round trip of each node
+    bool timed = false;          ///< measure the round trip of each node
+    bool waits_for_all = false;  ///< for a release: a majority does not decide the round
 
 private:
     friend class ballot;
