@@ -2,6 +2,7 @@
 #include "core/key.hpp"
 #include "stores/memory/lock_table.hpp"
 #include "stores/redis/encoder.hpp"
+#include "stores/redis/reply.hpp"
 #include "stores/redis/scripts.hpp"
 #include "support/long_proof.hpp"
 #include "support/real_servers.hpp"
@@ -32,6 +33,48 @@ std::string eval(local_server& s, stores::redis::script const& script, std::vect
     std::vector<std::string> command{"EVAL", std::string(script.source), "1"};
     command.insert(command.end(), arguments.begin(), arguments.end());
     return s.ask(command);
+}
+
+std::vector<std::string> lines_of(std::string const& answer)
+{
+    std::vector<std::string> all(1);
+    for (char const c : answer) {
+        if (c == '\n')
+            all.emplace_back();
+        else
+            all.back() += c;
+    }
+    return all;
+}
+
+/// The reply to an inspection. No text in it has a line end.
+node_reply inspect(testbed::plain_client& client, std::string const& key)
+{
+    node_command const c{.what = node_command::kind::inspect, .keys = {&key, 1}};
+    stores::redis::encoder encoder;
+    auto command = take_commands(encoder.encode(c, {}).bytes()).front();
+    command[0] = "EVAL";
+    command[1] = stores::redis::inspect_script.source;
+    stores::redis::reply const answer{stores::redis::resp::type::array, {}, lines_of(client.ask(command))};
+    return stores::redis::interpret(c, {&answer, 1});
+}
+
+/// An inspection without its times.
+std::string in_words(node_reply const& r)
+{
+    BOOST_REQUIRE(r.details);
+    std::vector<std::string> clients;
+    for (auto const& w : r.details->waiters)
+        clients.push_back(fmt::format("{} waits to {} for {}", w.contender, w.shares ? "read" : "write", w.note));
+    for (auto const& reader : r.details->readers) {
+        clients.push_back(reader.value + " reads");
+        BOOST_TEST(reader.remaining.count() > 3'500'000);
+    }
+    std::sort(clients.begin(), clients.end());
+    auto words = r.vote == vote::granted ? "held by " + r.text : std::string("free");
+    for (auto const& c : clients)
+        words += "; " + c;
+    return words;
 }
 
 }  // namespace
@@ -182,14 +225,14 @@ BOOST_AUTO_TEST_CASE(scripts_in_random_order_behave_like_lock_table)
     testbed::plain_client client(s.port());
     for (auto const& script : stores::redis::all_scripts)
         client.ask({"SCRIPT", "LOAD", std::string(script.source)});
-    std::mt19937 random(20);
+    std::mt19937 random(20), random_of_notes(45);
     auto const below = [&](unsigned n) { return random() % n; };
     stores::redis::encoder encoder;
     stores::memory::lock_table table;
     auto const now = clock::now();  // nothing expires meanwhile
     std::string const names[] = {"lock:a", "lock:{b}c", "lock:d", "lock:e"}, values[] = {"v1", "v2", "v3"};
     std::size_t granted_sets = 0, grown = 0, shared = 0, behind = 0, upgraded = 0, together = 0, downgraded = 0,
-                chosen = 0, chosen_later = 0, all_taken = 0;
+                chosen = 0, chosen_later = 0, all_taken = 0, waiters = 0, readers_listed = 0;
     int const count = pick(3'000, 30'000);
     for (int i = 0; i < count; ++i) {
         step o;
@@ -222,6 +265,10 @@ BOOST_AUTO_TEST_CASE(scripts_in_random_order_behave_like_lock_table)
             o.fence = 0;
             o.what = o.what == node_command::kind::raise ? node_command::kind::extend : o.what;
         }
+        std::string note(o.contender.empty() ? 0 : random_of_notes() % 20, ' ');
+        std::generate(note.begin(), note.end(),
+                      [&] { return static_cast<char>(0x20 + random_of_notes() % (0x100 - 0x20)); });
+        o.note = note;
         o.passes = acquires && o.is_shared() && below(2) == 0;
         o.any = acquires && o.has_several_keys() && below(4) == 0;
         if (o.any)
@@ -258,6 +305,8 @@ BOOST_AUTO_TEST_CASE(scripts_in_random_order_behave_like_lock_table)
         BOOST_REQUIRE_MESSAGE(in_words(o, actual) == expected,
                               "step " << i << ", " << static_cast<int>(o.what) << (o.is_shared() ? " shared: " : ": ")
                                       << in_words(o, actual) << " instead of " << expected);
+        if (acquires && o.contends() && !o.has_several_keys() && reply.vote == vote::denied && !reply.behind_writer)
+            BOOST_REQUIRE(lines_of(actual).back() == reply.text);
         granted_sets += acquires && o.has_several_keys() && !o.any && reply.vote == vote::granted;
         chosen += o.any && reply.vote == vote::granted;
         chosen_later += o.any && reply.chosen > 0;
@@ -265,6 +314,10 @@ BOOST_AUTO_TEST_CASE(scripts_in_random_order_behave_like_lock_table)
         grown += o.grows && reply.vote == vote::denied && reply.ours > 0;
         encoder.forget();
         for (auto const& key : i % 10 == 0 ? std::span(names) : std::span<std::string const>()) {
+            auto const inspected = table.carry_out({.what = node_command::kind::inspect, .keys = {&key, 1}}, now);
+            BOOST_REQUIRE(in_words(inspect(client, key)) == in_words(inspected));
+            waiters += inspected.details->waiters.size();
+            readers_listed += inspected.details->readers.size();
             auto const* const e = table.find(key, now);
             BOOST_REQUIRE((client.ask({"GET", key}) == (e ? e->value : "(nil)")));
             auto const readers = e && e->value == core::shared_word ? table.readers[key].size() : 0;
@@ -285,6 +338,8 @@ BOOST_AUTO_TEST_CASE(scripts_in_random_order_behave_like_lock_table)
     BOOST_TEST(chosen > pick(30u, 300u));
     BOOST_TEST(chosen_later > pick(10u, 100u));
     BOOST_TEST(all_taken > pick(10u, 100u));
+    BOOST_TEST(waiters > pick(100u, 1000u));
+    BOOST_TEST(readers_listed > pick(30u, 300u));
 }
 
 BOOST_AUTO_TEST_CASE(acquire_all_and_contend_all_with_a_wrong_type_change_nothing)
@@ -307,8 +362,8 @@ BOOST_AUTO_TEST_CASE(acquire_all_and_contend_all_with_a_wrong_type_change_nothin
         BOOST_TEST(is_wrong_type(eval_all(stores::redis::acquire_all_script,
                                           {"4", "a", "c", "a:counter", "c:counter", "v", "10000", "2", "7"})));
     for (auto const* grows : {"0", "1"}) {
-        std::vector<std::string> command{"7",    "a", "b",     "wa", "wb",   "ta", "tb",
-                                         "gone", "v", "10000", "me", "1000", "2",  grows};
+        std::vector<std::string> command{"7", "a",     "b",  "wa",   "wb", "ta",  "tb", "gone",
+                                         "v", "10000", "me", "1000", "2",  grows, ""};
         BOOST_TEST(is_wrong_type(eval_all(stores::redis::contend_all_script, command)));
     }
     BOOST_TEST(s.ask({"EXISTS", "a", "c"}) == "0");
@@ -334,14 +389,15 @@ BOOST_AUTO_TEST_CASE(acquire_any_script_skips_keys_of_another_type)
         }
     };
     s.ask({"LPUSH", "a", "a list"});
-    BOOST_TEST(any({"a", "b"}, {"v", "10000", "2", "", "1000", "0"}) == "4");
+    BOOST_TEST(any({"a", "b"}, {"v", "10000", "2", "", "1000", "0", ""}) == "4");
     BOOST_TEST(s.ask({"GET", "b"}) == "v");
-    auto const denied = any({"a", "b"}, {"w", "10000", "2", "", "1000", "0"});
+    auto const denied = any({"a", "b"}, {"w", "10000", "2", "", "1000", "0", ""});
     BOOST_TEST(denied.find("-1\n-2\n") == 0u);
     BOOST_TEST(s.ask({"LLEN", "a"}) == "1");
     s.ask({"SET", "d:counter", "no counter"});
-    BOOST_TEST(any({"b", "d", "b:counter", "d:counter"}, {"w", "10000", "2", "", "1000", "0", "7"}).find("WRONGTYPE")
-               != std::string::npos);
+    BOOST_TEST(
+        any({"b", "d", "b:counter", "d:counter"}, {"w", "10000", "2", "", "1000", "0", "", "7"}).find("WRONGTYPE")
+        != std::string::npos);
     BOOST_TEST(s.ask({"EXISTS", "d", "b:counter"}) == "0");
 }
 
@@ -352,13 +408,13 @@ BOOST_AUTO_TEST_CASE(contend_script_keeps_foreign_strings_in_place_of_its_lists)
         s.ask({"SET", helper, "the lock of somebody else", "PX", "60000"});
     auto const contend = [&](char const* value, char const* turn) {
         return s.ask({"EVAL", std::string(stores::redis::contend_script.source), "3", "lock:{x}", "lock:{x}:wanted",
-                      "lock:{x}:turn", value, "30000", "me", "1000", turn});
+                      "lock:{x}:turn", value, "30000", "me", "1000", turn, "a note"});
     };
     for (auto const* turn : {"0", "1"}) {
         BOOST_TEST(contend("v", turn) == "1");
         auto const denied = contend("w", turn);
         BOOST_TEST(std::stol(denied) > 29'000);
-        BOOST_TEST(denied.substr(denied.find('\n')) == "\n-2");
+        BOOST_TEST(denied.substr(denied.find('\n')) == "\n-2\nv");
         BOOST_TEST(
             s.ask({"EVAL", std::string(stores::redis::release_script.source), "2", "lock:{x}", "lock:{x}:turn", "v"})
             == "1");
@@ -375,8 +431,8 @@ BOOST_AUTO_TEST_CASE(contend_script_limits_the_list_of_denied_clients)
     s.ask({"SET", "k", "v", "PX", "30000"});
     for (int i = 0; i < 300; ++i)
         s.ask({"EVAL", std::string(stores::redis::contend_script.source), "3", "k", "w", "t", "other", "30000",
-               std::to_string(i), "1000", "0"});
-    BOOST_TEST(s.ask({"HLEN", "w"}) == "100");
+               std::to_string(i), "1000", "0", ""});
+    BOOST_TEST(s.ask({"HLEN", "w"}) == "64");
     BOOST_TEST(std::stol(s.ask({"PTTL", "w"})) > std::stol(s.ask({"PTTL", "k"})));
 }
 
@@ -390,12 +446,85 @@ BOOST_AUTO_TEST_CASE(zadd_and_zincrby_are_exact_up_to_the_highest_token, *only_w
     BOOST_TEST(s.ask({"ZADD", "c", "GT", "CH", top, "token"}) == "0");
 }
 
-BOOST_AUTO_TEST_CASE(inspect_script_returns_value_and_ttl_or_null)
+BOOST_AUTO_TEST_CASE(inspect_script_returns_value_and_ttl_without_lists)
 {
     local_server s;
-    BOOST_TEST(eval(s, stores::redis::inspect_script, {"k"}) == "(nil)");
+    testbed::plain_client client(s.port());
+    BOOST_TEST(in_words(inspect(client, "k")) == "free");
     s.ask({"SET", "k", "mine"});
-    BOOST_TEST(eval(s, stores::redis::inspect_script, {"k"}) == "mine\n-1");
+    auto const held = inspect(client, "k");
+    BOOST_TEST(in_words(held) == "held by mine");
+    BOOST_TEST(held.remaining.count() == -1);
+    BOOST_TEST((held.details->knows_waiters && held.details->knows_readers));
+}
+
+BOOST_AUTO_TEST_CASE(inspect_script_lists_old_clients_that_wait_for_a_free_lock)
+{
+    local_server s;
+    testbed::plain_client client(s.port());
+    s.ask({"HSET", core::wanted_key("k"), "0123456789abcdef", "1", "fedcba9876543210", "r"});
+    BOOST_TEST(in_words(inspect(client, "k"))
+               == "free; 0123456789abcdef waits to write for ; fedcba9876543210 waits to read for ");
+}
+
+BOOST_AUTO_TEST_CASE(inspect_script_leaves_out_readers_that_have_expired)
+{
+    local_server s;
+    testbed::plain_client client(s.port());
+    auto const now = std::stoll(lines_of(s.ask({"TIME"})).front()) * 1000;
+    s.ask({"SET", "k", std::string(core::shared_word)});
+    s.ask({"ZADD", core::readers_key("k"), std::to_string(now - 1000), "gone", std::to_string(now + 3'600'000), "v"});
+    BOOST_TEST(in_words(inspect(client, "k")) == "held by :=shared; v reads");
+}
+
+BOOST_AUTO_TEST_CASE(inspect_script_limits_its_answer)
+{
+    local_server s;
+    testbed::plain_client client(s.port());
+    auto const later = std::stoll(lines_of(s.ask({"TIME"})).front()) * 1000 + 3'600'000;
+    s.ask({"SET", "k", std::string(core::shared_word)});
+    for (int i = 0; i < 100; ++i) {
+        s.ask({"ZADD", core::readers_key("k"), std::to_string(later), "v" + std::to_string(i)});
+        s.ask(
+            {"HSET", core::wanted_key("k"), std::string(5000, 'c') + std::to_string(i), "1" + std::string(5000, 'n')});
+    }
+    auto const all = inspect(client, "k");
+    BOOST_TEST(all.details->readers.size() == 64u);
+    BOOST_TEST(all.details->waiters.size() == 64u);
+    for (auto const& w : all.details->waiters)
+        BOOST_TEST((w.contender.size() == 512 && w.note.size() == 511));
+    s.ask({"SET", "k", std::string(3'000'000, 'x')});
+    BOOST_TEST(inspect(client, "k").text == std::string(512, 'x'));
+}
+
+BOOST_AUTO_TEST_CASE(inspect_script_of_a_user_who_may_not_read_the_lists_shows_the_holder)
+{
+    local_server s;
+    s.ask({"ACL", "SETUSER", "few", "on", ">secret", "~*", "-@all", "+eval", "+get", "+pttl"});
+    testbed::plain_client client(s.port());
+    client.ask({"AUTH", "few", "secret"});
+    s.ask({"SET", "k", "mine"});
+    BOOST_TEST(in_words(inspect(client, "k")) == "held by mine");
+    BOOST_TEST(s.ask({"ACL", "LOG"}).find("hgetall") == std::string::npos);
+    s.ask({"HSET", core::wanted_key("k"), "me", "1"});
+    auto const held = inspect(client, "k");
+    BOOST_TEST(in_words(held) == "held by mine");
+    BOOST_TEST((!held.details->knows_waiters && held.details->knows_readers));
+    s.ask({"SET", "k", std::string(core::shared_word)});
+    BOOST_TEST(in_words(inspect(client, "k")) == "held by :=shared");
+    BOOST_TEST(!inspect(client, "k").details->knows_readers);
+}
+
+BOOST_AUTO_TEST_CASE(inspect_script_does_not_know_what_lists_of_another_type_hold)
+{
+    local_server s;
+    testbed::plain_client client(s.port());
+    s.ask({"SET", "k", std::string(core::shared_word)});
+    s.ask({"SET", core::wanted_key("k"), "of somebody else"});
+    s.ask({"SET", core::readers_key("k"), "of somebody else"});
+    auto const held = inspect(client, "k");
+    BOOST_TEST(in_words(held) == "held by :=shared");
+    BOOST_TEST((!held.details->knows_waiters && !held.details->knows_readers));
 }
 
 // Rule 13 of docs/architecture.md.

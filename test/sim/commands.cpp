@@ -50,6 +50,8 @@ Integer integer(std::string_view digits)
 
 std::chrono::milliseconds time(std::string_view digits) { return std::chrono::milliseconds(integer(digits)); }
 
+constexpr std::size_t text_max = 512;  // of a text in the answer of a script
+
 std::string run_id_of(server const& s) { return fmt::format("{}-{}", s.name, s.life()); }
 
 /// One command of one client.
@@ -181,7 +183,8 @@ private:
                               .keys = keys(key),
                               .value = args[0],
                               .contender = args[2],
-                              .ttl = time(args[1])});
+                              .ttl = time(args[1]),
+                              .note = args[4]});
         if (r.ours && from_->tracks_next) {
             server_.watch(core::readers_key(key), from_);
             server_.watch(key, from_);
@@ -198,11 +201,13 @@ private:
                               .keys = keys(key),
                               .value = args[0],
                               .contender = args[2],
-                              .ttl = time(args[1])});
+                              .ttl = time(args[1]),
+                              .note = args[5]});
         if (r.vote == vote::granted)
             return number(r.wanted ? 2 : 1);
         std::vector<std::string> words;
         tell_of_taken(key, r.remaining, r.handed_on, words);
+        words.push_back(r.text.substr(0, text_max));
         return list(stores::redis::resp::type::array, std::move(words));
     }
 
@@ -220,6 +225,8 @@ private:
         std::vector<std::string> words;
         tell_of_taken(key, r.remaining, r.handed_on, words);
         words.push_back(r.behind_writer ? "1" : "0");
+        if (!r.behind_writer)
+            words.push_back(r.text.substr(0, text_max));
         if (from_->tracks_next && r.behind_writer)
             server_.watch(core::wanted_key(key), from_);
         return list(stores::redis::resp::type::array, std::move(words));
@@ -250,7 +257,8 @@ private:
                              .keys = all,
                              .value = args[0],
                              .contender = contends ? std::string_view(args[2]) : std::string_view(),
-                             .ttl = time(args[1])};
+                             .ttl = time(args[1]),
+                             .note = contends ? std::string_view(args[6]) : std::string_view()};
         auto const r = apply(c);
         if (r.vote == vote::granted) {
             bool raised = true;
@@ -278,11 +286,12 @@ private:
                              .keys = all,
                              .value = args[0],
                              .contender = args[3],
-                             .ttl = time(args[1])};
+                             .ttl = time(args[1]),
+                             .note = args[6]};
         auto const r = apply(c);
         if (r.vote == vote::granted) {
             auto const counters = k.subspan(all.size() * (c.contends() ? 3 : 1));
-            bool const raised = !counters.empty() && raise(counters[r.chosen], integer<std::uint64_t>(args[6]));
+            bool const raised = !counters.empty() && raise(counters[r.chosen], integer<std::uint64_t>(args[7]));
             return number(4 * r.chosen + r.wanted + (raised ? 2 : 0));
         }
         std::vector<std::string> words;
@@ -311,9 +320,15 @@ private:
     stores::redis::reply inspect(std::string const& key)
     {
         auto const r = apply({.what = kind::inspect, .keys = keys(key)});
-        return r.vote == vote::granted
-                   ? list(stores::redis::resp::type::array, {r.text, fmt::to_string(r.remaining.count())})
-                   : nothing();
+        auto const& known = *r.details;
+        std::vector<std::string> words{r.text.substr(0, text_max),
+                                       fmt::to_string(r.vote == vote::granted ? r.remaining.count() : -2),
+                                       fmt::to_string(known.waiters.size()), fmt::to_string(known.readers.size())};
+        for (auto const& w : known.waiters)
+            words.insert(words.end(), {w.contender, w.shares ? "r" : '1' + w.note});
+        for (auto const& reader : known.readers)
+            words.insert(words.end(), {reader.value, fmt::to_string(reader.remaining.count())});
+        return list(stores::redis::resp::type::array, std::move(words));
     }
 
     stores::redis::reply life(std::string_view word)

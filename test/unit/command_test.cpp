@@ -140,6 +140,7 @@ BOOST_AUTO_TEST_CASE(encode_of_each_operation_gives_its_command)
                              bool contends = false, bool turn = false) {
         test_command o(k, "key", "value", 5s);
         o.contender = contends ? "me" : "";
+        o.note = "a note";
         o.handed_on = !turn ? handovers::unsaid : k == kind::acquire ? handovers::follow : handovers::end;
         o.fence = fence;
         o.heal = heal;
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(encode_of_each_operation_gives_its_command)
                       + expected("ZADD", counter, "GT", "CH", "7", "token"));
     auto const contend_as = [&](char const* turn) {
         return expected("EVALSHA", stores::redis::contend_script.sha1, "3", "key", "key:=wanted:{key}",
-                        "key:=turn:{key}", "value", "5000", "me", "1000", turn);
+                        "key:=turn:{key}", "value", "5000", "me", "1000", turn, "a note");
     };
     auto const contend = contend_as("0");
     BOOST_TEST(encoded(kind::acquire, {}, 0, false, true, true) == contend_as("1"));
@@ -186,7 +187,9 @@ BOOST_AUTO_TEST_CASE(encode_of_each_operation_gives_its_command)
         BOOST_TEST(
             encoded(kind::release, {.by = by, .tombstone = true})
             == expected("EVALSHA", stores::redis::tombstone_script.sha1, "2", "key", tombstone, "value", "600000"));
-    BOOST_TEST(encoded(kind::inspect) == expected("EVALSHA", stores::redis::inspect_script.sha1, "1", "key"));
+    BOOST_TEST(encoded(kind::inspect)
+               == expected("EVALSHA", stores::redis::inspect_script.sha1, "3", "key", "key:=wanted:{key}",
+                           "key:=shared:{key}"));
 }
 
 BOOST_AUTO_TEST_CASE(encode_with_load_script_loads_the_script_first)
@@ -235,6 +238,25 @@ BOOST_AUTO_TEST_CASE(encode_acquire_of_several_keys_reads_the_tracked_keys_first
     }
 }
 
+BOOST_AUTO_TEST_CASE(encode_acquire_of_several_keys_sends_the_note_before_the_proposal)
+{
+    stores::redis::encoder e;
+    std::vector<std::string> const keys{"a", "b"};
+    node_command c{.what = kind::acquire,
+                   .keys = std::span(keys),
+                   .value = "value",
+                   .contender = "me",
+                   .ttl = std::chrono::seconds(5),
+                   .fence = 77,
+                   .note = "a note"};
+    for (bool const any : {false, true}) {
+        c.any = any;
+        e.forget();
+        auto const words = test::take_commands(e.encode(c, {}).bytes()).at(0);
+        BOOST_TEST((std::vector(words.end() - 2, words.end()) == std::vector<std::string>{"a note", "77"}));
+    }
+}
+
 // An access list checks all key names of a command, also the unused ones.
 BOOST_AUTO_TEST_CASE(encode_of_a_shared_lock_names_its_tombstone_only_if_needed)
 {
@@ -258,8 +280,9 @@ BOOST_AUTO_TEST_CASE(encode_of_upgrade_and_downgrade_calls_scripts)
     test_command upgrade(kind::upgrade, "key", "value", std::chrono::seconds(5)),
         downgrade(kind::downgrade, "key", "value");
     upgrade.mode = downgrade.mode = redlock::mode::shared;
+    upgrade.note = "a note";
     auto const plain = expected("EVALSHA", stores::redis::upgrade_script.sha1, "3", "key", "key:=shared:{key}",
-                                "key:=wanted:{key}", "value", "5000", "", "1000");
+                                "key:=wanted:{key}", "value", "5000", "", "1000", "a note");
     BOOST_TEST(e.encode(upgrade, {}).bytes() == plain);
     upgrade.fence = 7;
     e.forget();

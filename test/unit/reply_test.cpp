@@ -44,11 +44,45 @@ BOOST_AUTO_TEST_CASE(interpret_of_expected_replies_gives_a_vote)
         BOOST_TEST((answer(k, make(stores::redis::resp::type::number, "1")).vote == vote::granted));
         BOOST_TEST((answer(k, make(stores::redis::resp::type::number, "0")).vote == vote::denied));
     }
-    auto const r = answer(kind::inspect, make(stores::redis::resp::type::array, "", {"value", "1234"}));
+}
+
+BOOST_AUTO_TEST_CASE(interpret_of_inspect_gives_holder_waiters_and_readers)
+{
+    auto const inspected = [](std::vector<std::string> elements) {
+        return answer(kind::inspect, make(stores::redis::resp::type::array, "", std::move(elements)));
+    };
+    auto const r = inspected({":=shared", "1234", "3", "1", "a:web", "1nightly report", "b", "r", "c", "1", "v", "7"});
     BOOST_TEST((r.vote == vote::granted));
-    BOOST_TEST(r.text == "value");
+    BOOST_TEST(r.text == ":=shared");
     BOOST_TEST(r.remaining.count() == 1234);
-    BOOST_TEST((answer(kind::inspect, make(stores::redis::resp::type::null, "")).vote == vote::denied));
+    BOOST_TEST_REQUIRE(r.details);
+    auto const& waiters = r.details->waiters;
+    BOOST_TEST_REQUIRE(waiters.size() == 3u);
+    BOOST_TEST((waiters[0].contender == "a:web" && waiters[0].note == "nightly report" && !waiters[0].shares));
+    BOOST_TEST((waiters[1].contender == "b" && waiters[1].note == "" && waiters[1].shares));
+    BOOST_TEST((waiters[2].contender == "c" && waiters[2].note == "" && !waiters[2].shares));
+    BOOST_TEST_REQUIRE(r.details->readers.size() == 1u);
+    BOOST_TEST((r.details->readers[0].value == "v" && r.details->readers[0].remaining.count() == 7));
+    BOOST_TEST((r.details->knows_waiters && r.details->knows_readers));
+
+    auto const free = inspected({"", "-2", "1", "0", "a", "1"});
+    BOOST_TEST((free.vote == vote::denied));
+    BOOST_TEST(free.details->waiters.size() == 1u);
+    auto const forbidden = inspected({"value", "-1", "-1", "-1"});
+    BOOST_TEST((forbidden.vote == vote::granted));
+    BOOST_TEST(forbidden.remaining.count() == -1);
+    BOOST_TEST((!forbidden.details->knows_waiters && !forbidden.details->knows_readers));
+
+    for (auto const& odd : std::vector<std::vector<std::string>>{{"value", "1", "0"},
+                                                                 {"value", "soon", "0", "0"},
+                                                                 {"value", "1", "-2", "0"},
+                                                                 {"value", "1", "0", "many"},
+                                                                 {"value", "1", "1", "0"},
+                                                                 {"value", "1", "1", "0", "a"},
+                                                                 {"value", "1", "0", "0", "a", "1"},
+                                                                 {"value", "1", "9223372036854775807", "0", "a", "1"},
+                                                                 {"value", "1", "0", "1", "v", "soon"}})
+        BOOST_TEST((inspected(odd).error == errc::unexpected_reply));
 }
 
 // SET with GET returns the old value, so null means granted.
@@ -122,13 +156,37 @@ BOOST_AUTO_TEST_CASE(interpret_for_a_contender_gives_wanted_and_remaining)
         BOOST_TEST((denied.vote == vote::denied));
         BOOST_TEST(denied.handed_on == d.handed_on);
         BOOST_TEST(denied.remaining.count() == d.remaining);
+        BOOST_TEST(denied.text == "");
     }
+    BOOST_TEST(answered(make(stores::redis::resp::type::array, "", {"1", "-2", "value"})).text == "value");
     for (auto const& odd :
          {make(stores::redis::resp::type::number, "0"), make(stores::redis::resp::type::number, "3"),
           make(stores::redis::resp::type::simple_string, "OK"), make(stores::redis::resp::type::null, ""),
           make(stores::redis::resp::type::array, "", {"soon", "1"}), make(stores::redis::resp::type::array, "", {"1"}),
-          make(stores::redis::resp::type::array, "", {"1", "2", "3"})})
+          make(stores::redis::resp::type::array, "", {"soon", "1", "value"}),
+          make(stores::redis::resp::type::array, "", {"1", "2", "value", "4"})})
         BOOST_TEST((answered(odd).error == errc::unexpected_reply));
+}
+
+BOOST_AUTO_TEST_CASE(interpret_for_a_reader_gives_the_value_of_a_writer)
+{
+    auto q = question(kind::acquire);
+    q.mode = mode::shared;
+    auto const answered = [&](std::vector<std::string> elements) {
+        auto const r = make(stores::redis::resp::type::array, "", std::move(elements));
+        return stores::redis::interpret(q, {&r, 1});
+    };
+    BOOST_TEST(answered({"1", "-2", "0", "value"}).text == "");  // it does not contend
+    q.contender = "me";
+    auto const denied = answered({"1", "-2", "0", "value"});
+    BOOST_TEST((denied.vote == vote::denied));
+    BOOST_TEST(denied.text == "value");
+    BOOST_TEST(!denied.behind_writer);
+    auto const behind = answered({"1", "-2", "1"});
+    BOOST_TEST(behind.text == "");
+    BOOST_TEST(behind.behind_writer);
+    BOOST_TEST((answered({"1", "-2"}).error == errc::unexpected_reply));
+    BOOST_TEST((answered({"1", "-2", "0", "value", "5"}).error == errc::unexpected_reply));
 }
 
 BOOST_AUTO_TEST_CASE(interpret_for_any_key_gives_the_chosen_or_all_taken_keys)

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -16,7 +17,7 @@ namespace redlock::stores::memory {
 
 namespace {
 
-constexpr std::size_t wanted_max = 100;  // more are not needed: only "one or more" matters
+constexpr std::size_t wanted_max = 64, readers_max = 64;
 
 std::chrono::milliseconds remaining(lock_table::entry const& e, clock::time_point now)
 {
@@ -91,7 +92,7 @@ void lock_table::note_denied(std::string const& key, node_command const& c, cloc
     if (who.size() < wanted_max) {
         auto const* const e = find(key, now);
         bool const to_share = c.is_shared() && c.what == node_command::kind::acquire;
-        who[std::string(c.contender)] = to_share;
+        who[std::string(c.contender)] = {to_share, to_share ? std::string() : std::string(c.note)};
         auto const life =
             core::later(e && e->expires != clock::time_point::max() ? e->expires : now, core::wanted_life);
         if (!to_share || !other_writer_waits(c, now))  // a reader must not prolong a dead writer's wait
@@ -190,9 +191,7 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
                 tombstones.insert_or_assign({c.key(), std::string(c.value)}, now + core::tombstone_life);
             return c.is_shared() ? release_shared(c, now, who) : release(c, now, who);
         case node_command::kind::inspect:
-            if (auto const* const e = find(c.key(), now))
-                return {.vote = vote::granted, .text = e->value, .remaining = remaining(*e, now)};
-            return {.vote = vote::denied};
+            return inspect(c.key(), now);
         case node_command::kind::upgrade:
             return upgrade(c, now, who);
         case node_command::kind::downgrade:
@@ -247,8 +246,10 @@ node_reply lock_table::acquire(node_command const& c, clock::time_point now, voi
         for (auto const& k : std::span(r.taken).first(c.grows ? 1 : r.taken.size()))
             note_denied(c.keys[k.index], c, now);
     }
-    if (!several && c.contends() && !granted)
+    if (!several && c.contends() && !granted) {
         std::tie(r.remaining, r.handed_on) = std::pair(r.taken.front().remaining, r.taken.front().handed_on);
+        r.text = find(c.key(), now)->value;
+    }
     if (!several || !c.contends())
         r.taken.clear();
     return r;
@@ -311,6 +312,26 @@ node_reply lock_table::raise(node_command const& c)
     for (auto const& key : c.keys)
         counters[key] = highest + 1;
     return counted(highest + 1);
+}
+
+node_reply lock_table::inspect(std::string const& key, clock::time_point now)
+{
+    key_details known;
+    known.knows_waiters = known.knows_readers = true;
+    if (auto const list = wanted.find(key); list != wanted.end() && list->second.second > now) {
+        for (auto const& [who, wish] : list->second.first)
+            known.waiters.push_back({who, wish.note, wish.to_share});
+    }
+    auto const* const e = find(key, now);
+    if (e && e->value == core::shared_word)
+        known.readers = readers[key].last(readers_max, now);
+    node_reply r{.vote = e ? vote::granted : vote::denied};
+    r.details = std::make_shared<key_details const>(std::move(known));
+    if (e) {
+        r.text = e->value;
+        r.remaining = remaining(*e, now);
+    }
+    return r;
 }
 
 node_reply lock_table::extend(node_command const& c, clock::time_point now)

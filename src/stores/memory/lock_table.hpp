@@ -39,8 +39,13 @@ public:
     std::map<std::string, std::uint64_t, std::less<>> counters;                   ///< by the lock's key
     std::map<std::pair<std::string, std::string>, clock::time_point> tombstones;  ///< by key and value: its end
 
-    /// By key: the clients that were denied lately (true: as a reader), and the end of the list.
-    std::map<std::string, std::pair<std::map<std::string, bool>, clock::time_point>, std::less<>> wanted;
+    /// The wish of a client that was denied lately.
+    struct wish {
+        bool to_share = false;
+        std::string note;
+    };
+    /// By key: the wishes, by client, and the end of the list.
+    std::map<std::string, std::pair<std::map<std::string, wish>, clock::time_point>, std::less<>> wanted;
 
     /// By key: the readers of a lock. Valid only if the key's value is `core::shared_word`.
     std::map<std::string, memory::readers, std::less<>> readers;
@@ -64,6 +69,7 @@ private:
     node_reply acquire(node_command const&, clock::time_point now, void const* who);
     node_reply acquire_any(node_command const&, clock::time_point now, void const* who);
     node_reply raise(node_command const&);
+    node_reply inspect(std::string const& key, clock::time_point now);
     node_reply extend(node_command const&, clock::time_point now);
     node_reply release(node_command const&, clock::time_point now, void const* who);
     node_reply share(node_command const&, clock::time_point now, void const* who);

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <redlock/clock.hpp>
+#include <redlock/node.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <initializer_list>
 #include <map>
@@ -10,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace redlock::stores::memory {
 
@@ -59,6 +62,15 @@ public:
         auto const known = ends_.find(value);
         return known == ends_.end() ? clock::time_point::min() : known->second;
     }
+    /// Those that expire last, up to @p count of them, without those that have expired.
+    std::vector<key_details::reader> last(std::size_t count, clock::time_point now) const
+    {
+        std::vector<key_details::reader> all;
+        for (auto r = order_.rbegin(); r != order_.rend() && r->first > now && all.size() < count; ++r)
+            all.push_back({r->second, std::chrono::duration_cast<std::chrono::milliseconds>(r->first - now)});
+        return all;
+    }
+
     bool contains(std::string_view value) const { return ends_.contains(value); }
     std::size_t size() const noexcept { return ends_.size(); }
     bool empty() const noexcept { return ends_.empty(); }

@@ -29,7 +29,7 @@ bool lock_table::other_writer_waits(node_command const& c, clock::time_point now
     auto const known = wanted.find(c.key());
     return known != wanted.end() && known->second.second > now
            && std::any_of(known->second.first.begin(), known->second.first.end(),
-                          [&](auto& wanted) { return !wanted.second && wanted.first != c.contender; });
+                          [&](auto& wanted) { return !wanted.second.to_share && wanted.first != c.contender; });
 }
 
 // Adds or prolongs a reader. The key expires together with the last reader.
@@ -79,6 +79,8 @@ node_reply lock_table::share(node_command const& c, clock::time_point now, void 
         if (c.contends())
             note_denied(key, c, now);
         std::tie(r.remaining, r.handed_on) = std::pair(seen.remaining, seen.handed_on);
+        if (c.contends())
+            r.text = e->value;
     }
     return r;
 }

@@ -127,11 +127,11 @@ void encoder::call_to_acquire(node_command const& c)
     if (c.is_shared())
         call_.add(c.contender, core::wanted_life.count(), flag(c.passes));
     else if (!c.has_several_keys())
-        call_.add(c.contender, core::wanted_life.count(), follow);
+        call_.add(c.contender, core::wanted_life.count(), follow, c.note);
     else if (c.any)
-        call_.add(c.keys.size(), c.contender, core::wanted_life.count(), follow);
+        call_.add(c.keys.size(), c.contender, core::wanted_life.count(), follow, c.note);
     else if (c.contends())
-        call_.add(c.contender, core::wanted_life.count(), c.keys.size(), flag(c.grows));
+        call_.add(c.contender, core::wanted_life.count(), c.keys.size(), flag(c.grows), c.note);
     else
         call_.add(c.keys.size());
     if (counts)
@@ -177,12 +177,15 @@ void encoder::call(script const& s, node_command const& c, manner how)
         break;
     case kind::upgrade:
         add_keys(c, core::put_wanted_key, wanted_key_);
-        call_.add(c.value, c.ttl.count(), c.contender, core::wanted_life.count());
+        call_.add(c.value, c.ttl.count(), c.contender, core::wanted_life.count(), c.note);
         break;
     case kind::downgrade:
         call_.add(c.value);
         break;
     case kind::inspect:
+        add_keys(c, core::put_wanted_key, wanted_key_);
+        add_keys(c, core::put_readers_key, readers_key_);
+        break;
     case kind::connect:
     case kind::withdraw:
         break;

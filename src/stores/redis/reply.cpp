@@ -3,8 +3,11 @@
 #include "core/fencing.hpp"
 #include "net/secrets.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <locale>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -96,7 +99,12 @@ node_reply interpret_contention(reply const& r)
 {
     if (auto const n = number_in(r, 1, 2))
         return grant(*n == 2);
-    return is_array_of(r, 2) ? interpret_taken(r) : unexpected();
+    if (!is_array_of(r, 3))
+        return is_array_of(r, 2) ? interpret_taken(r) : unexpected();
+    auto result = interpret_taken(r);
+    if (result.vote == vote::denied)
+        result.text = r.elements[2];
+    return result;
 }
 
 node_reply interpret_counter(reply const& r, resp::type expected)
@@ -223,12 +231,17 @@ node_reply interpret_minimum(node_command const& c, reply const& r)
     return result;
 }
 
-node_reply interpret_share(reply const& r)
+node_reply interpret_share(node_command const& c, reply const& r)
 {
     if (auto const n = number_in(r, 1, 2))
         return grant(*n == 2);
-    auto result = is_array_of(r, 3) ? interpret_taken(r) : unexpected();
-    result.behind_writer = result.vote == vote::denied && r.elements[2] == "1";
+    bool const has_value = is_array_of(r, 4);
+    auto result = has_value || is_array_of(r, 3) ? interpret_taken(r) : unexpected();
+    if (result.vote != vote::denied)
+        return result;
+    result.behind_writer = r.elements[2] == "1";
+    if (has_value && c.contends())
+        result.text = r.elements[3];
     return result;
 }
 
@@ -250,14 +263,49 @@ node_reply interpret_upgrade(reply const& r)
     return result;
 }
 
+// Reads pairs of elements from the fifth on: first the waiting clients, then the readers. Null: the reply is something
+// else.
+std::shared_ptr<key_details const> read_details(reply const& r)
+{
+    constexpr std::size_t head = 4;
+    long long waiters = 0, readers = 0;
+    if (!read_number(r.elements[2], waiters) || !read_number(r.elements[3], readers) || waiters < -1 || readers < -1)
+        return nullptr;
+    auto const pairs = (r.elements.size() - head) / 2;
+    auto const first_reader = static_cast<std::size_t>(std::max(waiters, 0LL));
+    if (r.elements.size() % 2 != 0 || first_reader > pairs
+        || pairs - first_reader != static_cast<std::size_t>(std::max(readers, 0LL)))
+        return nullptr;
+    key_details all;
+    all.knows_waiters = waiters >= 0;
+    all.knows_readers = readers >= 0;
+    for (std::size_t i = 0; i < pairs; ++i) {
+        auto const& name = r.elements[head + 2 * i];
+        auto const& about = r.elements[head + 2 * i + 1];
+        long long remaining = 0;
+        if (i < first_reader)
+            all.waiters.push_back({name, about.starts_with('1') ? about.substr(1) : std::string(), about == "r"});
+        else if (read_number(about, remaining))
+            all.readers.push_back({name, std::chrono::milliseconds(remaining)});
+        else
+            return nullptr;
+    }
+    return std::make_shared<key_details const>(std::move(all));
+}
+
 node_reply interpret_inspection(reply const& r)
 {
+    constexpr long long is_free = -2;
     long long remaining = 0;
-    if (r.type == resp::type::null)
-        return decided(false);
-    if (!is_array_of(r, 2) || !read_number(r.elements[1], remaining))
+    if (r.type != resp::type::array || r.elements.size() < 4 || !read_number(r.elements[1], remaining))
         return unexpected();
-    auto result = decided(true);
+    auto details = read_details(r);
+    if (!details)
+        return unexpected();
+    auto result = decided(remaining != is_free);
+    result.details = std::move(details);
+    if (remaining == is_free)
+        return result;
     result.text = r.elements[0];
     result.remaining = std::chrono::milliseconds(remaining);
     return result;
@@ -301,7 +349,7 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
     switch (c.what) {
     case node_command::kind::acquire: {
         if (c.is_shared()) {
-            auto result = interpret_share(r);
+            auto result = interpret_share(c, r);
             return result.vote == vote::granted && c.fence != 0
                        ? interpret_reading(c, std::move(result), replies.back(), password)
                        : result;

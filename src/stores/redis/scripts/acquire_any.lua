@@ -3,7 +3,7 @@
 -- hand-overs of each lock; with fencing, the counter of each lock.
 -- Arguments: value; ttl in milliseconds; the number of locks; the client, or an empty text if it does not wait; for how
 -- many milliseconds the server remembers hand-overs, and denied clients after the end of the lock; 1 if more
--- acquisitions of the same process follow; with fencing, the proposal.
+-- acquisitions of the same process follow; the client's note; with fencing, the proposal.
 -- Answers: the script sets the first lock that is free, and answers four times its index from 0, plus 1 if other
 -- clients want it, plus 2 if its counter was raised. If all locks are taken, the answer is an array: for each lock, the
 -- times to live of the lock and of its hand-overs in milliseconds. A key that is not a string counts as taken.
@@ -15,7 +15,7 @@ for i = 1, n do
   left[i] = redis.call('PTTL', KEYS[i])
   if left[i] == -2 then
     local answer = 4 * (i - 1)
-    if #KEYS > counters and redis.call('ZADD', KEYS[counters + i], 'GT', 'CH', ARGV[7], 'token') == 1 then
+    if #KEYS > counters and redis.call('ZADD', KEYS[counters + i], 'GT', 'CH', ARGV[8], 'token') == 1 then
       answer = answer + 2
     end
     redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2])
@@ -35,7 +35,8 @@ for i = 1, n do
   local turn = -2
   if who ~= '' then
     local others = redis.pcall('HLEN', KEYS[n + i])
-    if type(others) == 'number' and others < 100 and type(redis.pcall('HSET', KEYS[n + i], who, '1')) == 'number' then
+    if type(others) == 'number' and others < 64
+        and type(redis.pcall('HSET', KEYS[n + i], who, '1' .. ARGV[7])) == 'number' then
       local life = tonumber(ARGV[5]) + math.max(left[i], 0)
       if redis.call('PTTL', KEYS[n + i]) < life then redis.pcall('PEXPIRE', KEYS[n + i], life) end
     end

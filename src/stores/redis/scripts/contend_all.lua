@@ -1,7 +1,8 @@
 -- Acquires several locks for a client that waits, and tells whether other clients want them.
 -- Keys: the locks; for each lock the list of denied clients; for each lock the hand-overs; for a set that grows, our
 -- tombstone; with fencing, the counter of each lock.
--- Arguments: the first four of contend.lua; the number of locks; 1 to grow; with fencing, the proposal.
+-- Arguments: the first four of contend.lua; the number of locks; 1 to grow; the client's note; with fencing, the
+-- proposal.
 -- Answers: if all locks are set, 1, plus 1 if other clients want one of them, plus 2 if all counters were raised.
 -- Otherwise an array: how many of the first locks are ours; then three numbers for each lock that is taken: its index
 -- from 0, and the times to live of the lock and of its hand-overs in milliseconds.
@@ -23,7 +24,7 @@ end
 if #taken == 0 then
   local answer, wanted = 3, 0
   for i = rest + 1, #KEYS do
-    if redis.call('ZADD', KEYS[i], 'GT', 'CH', ARGV[7], 'token') ~= 1 then answer = 1 end
+    if redis.call('ZADD', KEYS[i], 'GT', 'CH', ARGV[8], 'token') ~= 1 then answer = 1 end
   end
   for i = 1, n do
     keep(i)
@@ -49,8 +50,8 @@ for at, i in ipairs(taken) do
   local left = redis.call('PTTL', KEYS[i])
   if at == 1 or not grows then
     local others = redis.pcall('HLEN', KEYS[n + i])
-    if type(others) == 'number' and others < 100
-        and type(redis.pcall('HSET', KEYS[n + i], ARGV[3], '1')) == 'number' then
+    if type(others) == 'number' and others < 64
+        and type(redis.pcall('HSET', KEYS[n + i], ARGV[3], '1' .. ARGV[7])) == 'number' then
       local life = tonumber(ARGV[4]) + math.max(left, 0)
       if redis.call('PTTL', KEYS[n + i]) < life then redis.pcall('PEXPIRE', KEYS[n + i], life) end
     end

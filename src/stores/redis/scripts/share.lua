@@ -5,7 +5,7 @@
 -- the server remembers a denied client after the end of the lock; 1 to overtake waiting writers.
 -- Answers: 1 if we share the lock; 2 if we share it and a writer waits. If the lock is denied, three numbers: the time
 -- to live in milliseconds of the lock or of the writer's wait; the time to live of the hand-overs; 0 if a writer has
--- the lock, or 1 if a writer waits for it.
+-- the lock, or 1 if a writer waits for it. If a writer has the lock, then the first 512 bytes of its value.
 -- If only a waiting writer keeps the reader out, the script does not note the reader. While a writer waits, no reader
 -- prolongs the list. Otherwise a reader that asks again would prolong the wait of a dead writer, and keep itself out.
 local held, wishes, waits = redis.call('GET', KEYS[1]), redis.pcall('HGETALL', KEYS[3]), false
@@ -36,8 +36,8 @@ if shared then
   return {redis.call('PTTL', KEYS[3]), turn, 1}
 end
 local left = redis.call('PTTL', KEYS[1])
-if ARGV[3] ~= '' and #wishes < 200 and type(redis.pcall('HSET', KEYS[3], ARGV[3], 'r')) == 'number' then
+if ARGV[3] ~= '' and #wishes < 128 and type(redis.pcall('HSET', KEYS[3], ARGV[3], 'r')) == 'number' then
   local life = tonumber(ARGV[4]) + math.max(left, 0)
   if not waits and redis.call('PTTL', KEYS[3]) < life then redis.pcall('PEXPIRE', KEYS[3], life) end
 end
-return {left, turn, 0}
+return {left, turn, 0, string.sub(held, 1, 512)}

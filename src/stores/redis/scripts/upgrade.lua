@@ -1,7 +1,7 @@
 -- Turns a shared lock into an exclusive one, if there is only one reader.
 -- Keys: the lock; its readers; the list of denied clients.
 -- Arguments: value; ttl in milliseconds; the client, or an empty text if it does not wait; for how many milliseconds
--- the server remembers a denied client after the end of the lock.
+-- the server remembers a denied client after the end of the lock; the client's note.
 -- Answers: 1 if the lock is ours alone; 0 if it is not ours. If there are other readers, an array of one number: the
 -- longest time to live of a reader in milliseconds. The script never shortens the ttl.
 -- Loaded on demand.
@@ -25,7 +25,8 @@ if redis.call('ZCARD', KEYS[2]) == 1 then
 end
 local others = redis.pcall('HLEN', KEYS[3])
 if ARGV[3] ~= ''
-    and type(others) == 'number' and others < 100 and type(redis.pcall('HSET', KEYS[3], ARGV[3], '1')) == 'number' then
+    and type(others) == 'number' and others < 64
+    and type(redis.pcall('HSET', KEYS[3], ARGV[3], '1' .. ARGV[5])) == 'number' then
   local life = tonumber(ARGV[4]) + math.max(left, 0)
   if redis.call('PTTL', KEYS[3]) < life then redis.pcall('PEXPIRE', KEYS[3], life) end
 end
