@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -422,6 +423,36 @@ constexpr node_case all[] = {
          expect(!denied.handed_on, "handed_on is true without hand-overs");
          c.releases(key, "v");
      })},
+    {"a denied contender gets the holder's value or nothing", contention,
+     one_key([](client& c, std::string const& key) {
+         c.acquires(key, "v");
+         auto const denied = c.ask(contending("me"), key, "w");
+         expect(denied.text.empty() || denied.text == "v", "a denied contender gets a text that is not the value");
+         c.releases(key, "v");
+     })},
+    {"an inspection lists the clients that wait, or says that it does not", contention,
+     [](node_kind const& k) {
+         client c(k), other(k);
+         auto const key = new_key(k);
+         c.acquires(key, "v");
+         auto asks = contending("them");
+         asks.note = "a note";
+         other.ask(asks, key, "w");
+         auto const waiters = [&] {
+             auto const details = c.inspect(key).details;
+             return details && details->knows_waiters ? std::optional(details->waiters) : std::nullopt;
+         };
+         if (auto const while_held = waiters()) {
+             expect(while_held->size() == 1, "an inspection does not list the one client that waits");
+             auto const& w = while_held->front();
+             expect(w.contender == "them" && !w.shares, "an inspection lists another client than the one that waits");
+             expect(w.note.empty() || w.note == "a note", "an inspection lists another note than that of the client");
+         }
+         c.vote_of({.what = kind::withdraw, .contender = "them"}, key, {});
+         if (auto const then = waiters())
+             expect(then->empty(), "an inspection lists a client that has withdrawn");
+         c.releases(key, "v");
+     }},
     {"a granted contender gets whether others want the lock", contention,
      [](node_kind const& k) {
          client c(k), other(k);
@@ -827,6 +858,22 @@ constexpr node_case all[] = {
                 "a command of a reader that has released was granted");
          c.releases(key, "w");
      }},
+    {"an inspection lists the readers, or says that it does not", sharing,
+     one_key([](client& c, std::string const& key) {
+         c.vote_of(shared(kind::acquire), key, "r1");
+         c.vote_of(shared(kind::acquire), key, "r2");
+         if (auto const details = c.inspect(key).details; details && details->knows_readers) {
+             auto readers = details->readers;
+             std::sort(readers.begin(), readers.end(), [](auto& a, auto& b) { return a.value < b.value; });
+             expect(readers.size() == 2 && readers[0].value == "r1" && readers[1].value == "r2",
+                    "an inspection does not list the readers");
+             for (auto const& r : readers)
+                 expect(r.remaining.count() > 0 && r.remaining <= long_ttl,
+                        "an inspection does not return the remaining time of a reader");
+         }
+         c.vote_of(shared(kind::release), key, "r1");
+         c.vote_of(shared(kind::release), key, "r2");
+     })},
     {"each reader of a key has its own ttl", sharing,
      one_key([](client& c, std::string const& key) {
          expect(c.vote_of(shared(kind::acquire), key, "long"), "a shared acquisition was denied");
