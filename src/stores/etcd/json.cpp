@@ -76,10 +76,10 @@ std::string put_under(std::string_view key, std::string_view lease)
 
 std::string get(std::string_view key) { return fmt::format(R"({{"request_range":{{"key":"{}"}}}})", base64(key)); }
 
-std::string find_any(std::string_view begin, std::string_view end)
+std::string find_any(std::string_view begin, std::string_view end, std::size_t most)
 {
-    return fmt::format(R"({{"request_range":{{"key":"{}","range_end":"{}","limit":"1","keys_only":true}}}})",
-                       base64(begin), base64(end));
+    return fmt::format(R"({{"request_range":{{"key":"{}","range_end":"{}","limit":"{}","keys_only":true}}}})",
+                       base64(begin), base64(end), most);
 }
 
 std::string erase(std::string_view key)
@@ -141,9 +141,9 @@ json::object const& object(json::object const& o, std::string_view list, std::si
     return at && at->is_object() ? at->get_object() : nothing;
 }
 
-json::object const& found(json::object const& transaction, std::size_t i)
+json::object const& found(json::object const& transaction, std::size_t i, std::size_t nth)
 {
-    return object(object(object(transaction, "responses", i), "response_range"), "kvs", 0);
+    return object(object(object(transaction, "responses", i), "response_range"), "kvs", nth);
 }
 
 json::object const& inner(json::object const& transaction, std::size_t i)

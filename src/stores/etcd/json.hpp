@@ -30,8 +30,8 @@ std::string put_as_it_is(std::string_view key);
 /// Keeps the value, and moves the key to @p lease. The whole request fails if the key is missing.
 std::string put_under(std::string_view key, std::string_view lease);
 std::string get(std::string_view key);
-/// Finds one key from @p begin to before @p end, without its value.
-std::string find_any(std::string_view begin, std::string_view end);
+/// Finds up to @p most keys from @p begin to before @p end, without their values.
+std::string find_any(std::string_view begin, std::string_view end, std::size_t most = 1);
 std::string erase(std::string_view key);
 
 struct transaction_text {
@@ -56,8 +56,8 @@ json::object const& object(json::object const&, std::string_view name);  ///< em
 /// An element of a list. Empty: missing.
 json::object const& object(json::object const&, std::string_view list, std::size_t i);
 
-/// The key that step @p i has read. Empty: the key is missing.
-json::object const& found(json::object const& transaction, std::size_t i);
+/// A key that step @p i has read. Empty: the step has read no key, or fewer.
+json::object const& found(json::object const& transaction, std::size_t i, std::size_t nth = 0);
 
 /// The answer to step @p i, which is a transaction.
 json::object const& inner(json::object const& transaction, std::size_t i);

@@ -3,6 +3,7 @@
 #include "core/handovers.hpp"
 
 #include <algorithm>
+#include <memory>
 
 namespace redlock::stores::etcd {
 
@@ -26,8 +27,12 @@ std::string transaction::text(scope const& s) const
         return extend(s).step();
     case kind::release:
         return release(s).step();
-    case kind::inspect:
-        return transaction_text{{}, {get(s.layout.lock(c.key()))}, {}}.step();
+    case kind::inspect: {
+        auto const waiters = s.layout.all_wanted(c.key());
+        return transaction_text{
+            {}, {get(s.layout.lock(c.key())), find_any(waiters, end_of(waiters), kit::waiters_max)}, {}}
+            .step();
+    }
     case kind::withdraw: {
         transaction_text t;
         for (auto const& key : c.keys)
@@ -176,6 +181,7 @@ node_reply transaction::denied(json::object const& answer, scope const& s) const
             r.taken.push_back(taken_key_of(of_key(answer, i), i, s));
     }
     if (!c.has_several_keys() && !r.taken.empty()) {
+        r.text = to_content(bytes(found(answer, 0), "value")).value;
         r.remaining = r.taken.front().remaining;
         r.handed_on = r.taken.front().handed_on;
         r.taken.clear();
@@ -338,12 +344,17 @@ node_reply transaction::released(json::object const& answer) const
 
 node_reply transaction::inspected(json::object const& answer, scope const& s) const
 {
+    auto details = std::make_shared<key_details>();
+    details->knows_waiters = true;
+    auto const folder = s.layout.all_wanted(command().key()).size();
+    for (std::size_t i = 0; !found(answer, 1, i).empty(); ++i)
+        details->waiters.push_back({.contender = bytes(found(answer, 1, i), "key").substr(folder)});
     auto const& there = found(answer, 0);
     if (there.empty())
-        return {.vote = vote::denied};
+        return {.vote = vote::denied, .details = std::move(details)};
     auto what = to_content(bytes(there, "value"));
     auto const ttl = what.ttl.value_or(number(there, "lease") == 0 ? milliseconds(-1) : s.session);
-    return {.vote = vote::granted, .text = std::move(what.value), .remaining = ttl};
+    return {.vote = vote::granted, .text = std::move(what.value), .remaining = ttl, .details = std::move(details)};
 }
 
 }  // namespace redlock::stores::etcd

@@ -24,6 +24,9 @@ struct leased {
     auto operator<=>(leased const&) const = default;
 };
 
+/// How many waiting clients an inspection lists, at most.
+inline constexpr std::size_t waiters_max = 64;
+
 /// The expiry times of the keys under a node's lease.
 class expiries {
 public:

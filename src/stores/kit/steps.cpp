@@ -1,5 +1,7 @@
 #include "stores/kit/steps.hpp"
 
+#include "core/key.hpp"
+
 #include <redlock/error.hpp>
 
 #include <fmt/format.h>
@@ -8,6 +10,8 @@
 #include <charconv>
 #include <chrono>
 #include <iterator>
+#include <memory>
+#include <utility>
 
 namespace redlock::stores::kit {
 
@@ -211,6 +215,30 @@ node_reply interpret(command const& c, rows const& all, taken_keys (*taken)(cell
         reply.handed_on = reply.taken.front().handed_on;
         reply.taken.clear();
     }
+    return reply;
+}
+
+node_reply interpret_inspection(rows const& all)
+{
+    node_reply reply{.vote = vote::denied};
+    auto details = std::make_shared<key_details>();
+    details->knows_readers = details->knows_waiters = true;
+    for (auto const& row : all) {
+        auto const& bytes = cell(row, 0);
+        auto const number = to_integer(cell(row, 1));
+        if (auto const& what = cell(row, 2); what == "reader") {
+            details->readers.push_back({bytes, std::chrono::milliseconds(number)});
+        } else if (what == "waiter") {
+            details->waiters.push_back({.contender = bytes, .shares = number != 0});
+        } else {
+            reply.vote = vote::granted;
+            reply.text = bytes;
+            reply.remaining = std::chrono::milliseconds(number);
+        }
+    }
+    if (reply.text != core::shared_word)  // the tables may keep the readers of an earlier lock
+        details->readers.clear();
+    reply.details = std::move(details);
     return reply;
 }
 

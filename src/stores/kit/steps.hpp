@@ -52,4 +52,12 @@ std::int64_t integer(rows const&, std::size_t column);
 /// @param step the word for what has answered, such as "procedure"
 node_reply interpret(node_command const& command, rows const&, taken_keys (*taken)(cells const&), char const* step);
 
+/** Interprets what the tables say about a key. Each row has bytes, a number, and a word for what they are:
+
+    - no word: the value and the remaining time of the key; without such a row, the key is free.
+    - "reader": the value and the remaining time of a client. Such a row counts only if the key is shared.
+    - "waiter": a contender, and whether it wants to share the key.
+*/
+node_reply interpret_inspection(rows const&);
+
 }  // namespace redlock::stores::kit

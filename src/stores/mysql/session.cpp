@@ -275,8 +275,20 @@ void session::answered(answer a)
 
 void session::carry_out(node_command const& c, bool tombstone, std::function<void(node_reply)> done)
 {
+    if (c.what == node_command::kind::inspect && may_read_tables_)
+        return inspect(c, std::move(done));
     ask(put(c, tombstone, address_->options.table),
         [this, &c, done = std::move(done)](answer const& a) { deliver(done, interpret(c, a)); });
+}
+
+void session::inspect(node_command const& c, std::function<void(node_reply)> done)
+{
+    ask(put_inspection(c, address_->options.table), [this, &c, done = std::move(done)](answer const& a) {
+        if (a.error != no_right)
+            return deliver(done, interpret_inspection(a));
+        may_read_tables_ = false;
+        carry_out(c, false, done);
+    });
 }
 
 // Only an attempt to end a connection shows whether it still exists.

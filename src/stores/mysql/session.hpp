@@ -61,6 +61,7 @@ private:
     void refuse_with_grant(answer const&, std::string_view rights, std::string_view what = {});
     void request(std::string text, std::function<void(answer const&)> then);
     void ask(std::string text, std::function<void(answer const&)> tell);
+    void inspect(node_command const&, std::function<void(node_reply)> done);
     void send();
     void answered(answer);
     static settings read_settings(answer const&);
@@ -71,6 +72,7 @@ private:
     std::shared_ptr<client> client_;
     std::deque<question> questions_;
     std::optional<clock::time_point> sent_at_;  ///< when the first question was sent
+    bool may_read_tables_ = true;               ///< false: the server has denied it to this account
 };
 
 }  // namespace redlock::stores::mysql

@@ -81,6 +81,23 @@ node_reply interpret(node_command const& c, answer const& a)
     return a.error != 0 ? refusal(a) : kit::interpret(c, a.rows, read_taken, "procedure");
 }
 
+std::string put_inspection(node_command const& c, std::string_view table)
+{
+    constexpr auto remaining =
+        "IF(expires >= '9999-01-01', -1, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires) DIV 1000)";
+    return fmt::format("(SELECT value, {2}, '' FROM {0} WHERE lock_key = {1} AND expires > UTC_TIMESTAMP(6)) UNION ALL "
+                       "(SELECT value, {2}, 'reader' FROM {0}_reader WHERE lock_key = {1} AND expires > "
+                       "UTC_TIMESTAMP(6) LIMIT 64) UNION ALL "
+                       "(SELECT contender, to_share, 'waiter' FROM {0}_wish WHERE lock_key = {1} AND expires > "
+                       "UTC_TIMESTAMP(6) LIMIT 64)",
+                       table, literal(c.key()), remaining);
+}
+
+node_reply interpret_inspection(answer const& a)
+{
+    return a.error != 0 ? refusal(a) : kit::interpret_inspection(a.rows);
+}
+
 std::string put_meeting(std::string_view name, std::string_view table)
 {
     return fmt::format("CALL {}_meet({})", table, literal(name));
@@ -105,7 +122,7 @@ errc reason_of(unsigned error)
         {1226, errc::node_refuses_writes},
         {1053, errc::node_loading},  // the server is shutting down
         {1044, errc::permission_denied},
-        {1142, errc::permission_denied},
+        {no_right, errc::permission_denied},
         {1143, errc::permission_denied},
         {1227, errc::permission_denied},
         {1370, errc::permission_denied},

@@ -11,7 +11,7 @@
 namespace redlock::stores::mysql {
 
 // Errors that change what a session does next.
-inline constexpr unsigned no_such_thread = 1094, no_table = 1146, deadlock = 1213, no_procedure = 1305;
+inline constexpr unsigned no_such_thread = 1094, no_right = 1142, no_table = 1146, deadlock = 1213, no_procedure = 1305;
 
 /// @p keys as an argument of a procedure: each behind its length in four digits, sorted by their bytes.
 std::string joined(std::vector<std::string_view> keys);
@@ -19,11 +19,18 @@ std::string joined(std::vector<std::string_view> keys);
 /// The statement for @p command. @p tombstone: the release leaves a tombstone.
 std::string put(node_command const& command, bool tombstone, std::string_view table);
 
+/// The statement that reads all about a key from the tables, which needs the right SELECT. The procedure for the same
+/// command needs no rights to tables, but knows only the holder.
+std::string put_inspection(node_command const& command, std::string_view table);
+
 /// The statement with which a client meets the server @p name.
 std::string put_meeting(std::string_view name, std::string_view table);
 
 /// The reply that an answer to @ref put contains. Errors: see @ref refusal.
 node_reply interpret(node_command const&, answer const&);
+
+/// The reply that an answer to @ref put_inspection contains.
+node_reply interpret_inspection(answer const&);
 
 /// The reply to a statement that failed.
 node_reply refusal(answer const&);

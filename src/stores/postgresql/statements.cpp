@@ -24,8 +24,12 @@ constexpr statement steps[] = {
     {"raise", "SELECT redlock_raise($1, $2, $3)"},
     {"extend", "SELECT * FROM redlock_extend($1, $2, $3, $4)"},
     {"release", "SELECT redlock_release($1, $2, $3, $4)"},
-    {"inspect", "SELECT encode(value, 'hex'), redlock_milliseconds(expires, clock_timestamp()) FROM redlock"
-                " WHERE key = $1 AND expires > clock_timestamp()"},
+    {"inspect", "SELECT encode(value, 'hex'), redlock_milliseconds(expires, clock_timestamp()), '' FROM redlock"
+                " WHERE key = $1 AND expires > clock_timestamp()"
+                " UNION ALL (SELECT encode(value, 'hex'), redlock_milliseconds(expires, clock_timestamp()), 'reader'"
+                " FROM redlock_reader WHERE key = $1 AND expires > clock_timestamp() LIMIT 64)"
+                " UNION ALL (SELECT encode(contender, 'hex'), to_share::integer, 'waiter'"
+                " FROM redlock_wish WHERE key = $1 AND expires > clock_timestamp() LIMIT 64)"},
     {"withdraw", "SELECT redlock_withdraw($1, $2)"},
     {"share", "SELECT * FROM redlock_share($1, $2, $3, $4, $5, $6)"},
     {"extend_shared", "SELECT * FROM redlock_extend_shared($1, $2, $3, $4, $5)"},
@@ -164,10 +168,12 @@ node_reply interpret(node_command const& c, PGresult const& answer)
 {
     if (PQresultStatus(&answer) != PGRES_TUPLES_OK)
         return refusal(answer);
-    auto reply = kit::interpret(c, rows_of(answer), read_taken, "function");
-    if (c.what == node_command::kind::inspect)
-        reply.text = kit::from_hex(reply.text);
-    return reply;
+    auto rows = rows_of(answer);
+    if (c.what != node_command::kind::inspect)
+        return kit::interpret(c, rows, read_taken, "function");
+    for (auto& row : rows)
+        row.front() = kit::from_hex(row.front());
+    return kit::interpret_inspection(rows);
 }
 
 // PostgreSQL undoes a statement that fails. If the connection ends, it is unknown whether a commit in progress

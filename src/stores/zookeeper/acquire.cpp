@@ -123,6 +123,7 @@ asio::awaitable<node_reply> errand::denied(std::size_t refused)
     r.ours = c_.grows ? static_cast<std::uint32_t>(refused) : 0;
     r.watched = c_.watch;
     if (!c_.has_several_keys()) {
+        r.text = seen_.front().what.value;
         r.remaining = r.taken.front().remaining;
         r.handed_on = r.taken.front().handed_on;
         r.taken.clear();

@@ -7,6 +7,7 @@
 #include <redlock/error.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace redlock::stores::zookeeper {
@@ -18,6 +19,18 @@ using handovers = node_command::handovers;
 using std::chrono::milliseconds;
 
 constexpr std::size_t counters_max = 10'000;  // to remember
+
+// Null: unknown.
+std::shared_ptr<key_details const> waiters_in(answer const& folder)
+{
+    if (folder.code != ZOK && folder.code != ZNONODE)
+        return {};
+    auto details = std::make_shared<key_details>();
+    details->knows_waiters = true;
+    for (std::size_t i = 0; i < std::min(folder.names.size(), kit::waiters_max); ++i)
+        details->waiters.push_back({.contender = from_name(folder.names[i])});
+    return details;
+}
 
 }  // namespace
 
@@ -242,13 +255,16 @@ asio::awaitable<node_reply> errand::inspect()
 {
     auto const path = s_.layout.lock(c_.key());
     s_.server->sync(path);
-    auto const a = co_await answer_of(s_.server->get(path, false));
-    if (a.code == ZNONODE)
-        co_return node_reply{.vote = vote::denied};
-    if (a.code != ZOK)
+    auto const lock = s_.server->get(path, false), waiters = s_.server->children(s_.layout.all_wanted(c_.key()));
+    auto const a = co_await answer_of(lock);
+    auto const w = co_await answer_of(waiters);
+    if (a.code != ZOK && a.code != ZNONODE)
         co_return refusal(a.code);
+    node_reply r{.vote = a.code == ZOK ? vote::granted : vote::denied};
+    r.details = waiters_in(w);
+    if (a.code == ZNONODE)
+        co_return r;
     auto what = to_content(a.data);
-    node_reply r{.vote = vote::granted};
     r.text = std::move(what.value);
     r.remaining = what.ttl.value_or(s_.lasting);
     co_return r;

@@ -1,5 +1,7 @@
 #include "stores/zookeeper/layout.hpp"
 
+#include "net/url_text.hpp"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -23,6 +25,8 @@ std::string to_name(std::string_view bytes)
     }
     return name;
 }
+
+std::string from_name(std::string_view name) { return net::percent_decode(name).value_or(std::string(name)); }
 
 std::string layout::lock(std::string_view key) const { return locks() + "/" + to_name(key); }
 

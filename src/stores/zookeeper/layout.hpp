@@ -37,6 +37,9 @@ struct layout {
 /// @p bytes as a node's name.
 std::string to_name(std::string_view bytes);
 
+/// The bytes of which @p name is the name. A name by another program stays as it is.
+std::string from_name(std::string_view name);
+
 /// The data of a lock's node.
 struct content {
     std::string value{};
