@@ -14,6 +14,33 @@ using namespace redlock::test;
 
 BOOST_FIXTURE_TEST_SUITE(locks_in_mysql, event_loop, *only_with_server())
 
+BOOST_AUTO_TEST_CASE(inspect_without_the_right_to_select_knows_the_holder_only)
+{
+    auto const rest = fmt::format("127.0.0.1:{}/redlock?table=looked_at&timeout=10s", server().port());
+    lock_manager mine(r.context, on("mysql://redlock@" + rest, {.owner = "web-1"}));
+    auto held = hold(r, mine, "stock", {.ttl = 60s, .note = "nightly report"});
+    mariadb_client root(server());
+    BOOST_TEST(root.ask("CREATE USER looker@'127.0.0.1'; GRANT EXECUTE ON redlock.* TO looker@'127.0.0.1'") == "");
+    lock_manager looks(r.context, on("mysql://looker@" + rest));
+    auto const inspect = [&] {
+        return r.wait_for<lock_info>([&](auto done) { looks.async_inspect("stock", std::move(done)); }).second;
+    };
+    for (int i = 0; i < 3; ++i) {
+        auto const info = inspect();
+        BOOST_TEST(info.owner == "web-1");
+        BOOST_TEST(info.note == "nightly report");
+        BOOST_TEST(!info.knows_readers);
+        BOOST_TEST(!info.knows_waiters);
+    }
+
+    BOOST_TEST(root.ask("GRANT SELECT ON redlock.* TO looker@'127.0.0.1'") == "");
+    lock_manager again(r.context, on("mysql://looker@" + rest));
+    auto const [ec, info] = r.wait_for<lock_info>([&](auto done) { again.async_inspect("stock", std::move(done)); });
+    BOOST_TEST(info.owner == "web-1");
+    BOOST_TEST((info.knows_readers && info.knows_waiters));
+    BOOST_TEST(!r.release(held));
+}
+
 BOOST_AUTO_TEST_CASE(async_acquire_that_waits_polls_without_writing)
 {
     mariadb_client db(server());

@@ -1,10 +1,10 @@
-// What the inspection of a lock says about its holder, its readers and its waiting clients.
+// An inspection names the holder of a lock, its readers and its waiting clients.
 
-#include "core/key.hpp"
 #include "stores/store.hpp"
 #include "testing/node_client.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -121,14 +121,13 @@ BOOST_AUTO_TEST_CASE(inspect_lists_contenders_of_any_bytes_until_they_end)
 {
     auto const url = server().url(this_store::patient);
     testing::client asks({.make = [url] { return make_node(url, {.connect_timeout = 10s}); }});
-    std::string const key = "lock:any/bytes", yesterday = "0123456789abcdef",
-                      today = core::make_contender(0x0123456789abcdef, odd_label),
-                      longest = core::make_contender(~0ull, std::string(300, '\xff'));
+    std::string const key = "lock:any/bytes", yesterday = "0123456789abcdef", today = yesterday + ":" + odd_label,
+                      longest = "fedcba9876543210:" + std::string(238, '\xff');
     std::string every_byte;
     for (int b = 255; b >= 0; --b)
         every_byte += static_cast<char>(b);
-    auto const value = core::make_token(1, 2, {.owner = every_byte, .note = std::string(200, 'n'), .since = ~0ull});
-    BOOST_TEST(value.size() >= 510u);
+    auto const value = std::string(32, '0') + ":" + every_byte + "\x1fsince=1795765626793\x1f" + std::string(200, 'n');
+    BOOST_TEST(value.size() == 510u);
     auto const acquire = [&](std::string const& of, std::string const& who) {
         return asks.vote_of({.what = node_command::kind::acquire, .contender = who, .ttl = 60s}, key, of);
     };
@@ -163,7 +162,7 @@ BOOST_AUTO_TEST_CASE(inspect_with_a_hundred_waiters_lists_64)
     BOOST_TEST(asks.acquires("lock:crowded", "v"));
     std::vector<std::string> names;
     for (unsigned i = 0; i < 100; ++i)
-        names.push_back(core::make_contender(i, "waiter"));
+        names.push_back(fmt::format("{:016x}:waiter", i));
     for (auto const& who : names)
         asks.vote_of({.what = node_command::kind::acquire, .contender = who, .ttl = 60s}, "lock:crowded", "w");
 

@@ -1,6 +1,7 @@
 // The state of a node's connections to a database, with scripted sessions.
 
 #include "stores/kit/database_node.hpp"
+#include "stores/kit/steps.hpp"
 #include "stores/kit/watches.hpp"
 #include "support/counted_operation.hpp"
 
@@ -159,6 +160,31 @@ BOOST_FIXTURE_TEST_CASE(denied_acquisition_hears_of_a_release_by_its_own_node, t
     sessions.front()->owner_->notified("1:6c6f636b3a30");
 
     BOOST_TEST(changes == std::vector<std::string>{"lock:0"}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(interpret_inspection_ignores_readers_unless_the_key_is_shared)
+{
+    using stores::kit::interpret_inspection;
+    stores::kit::cells const waiter{"0123456789abcdef:a", "1", "waiter"}, reader{"v", "70", "reader"};
+
+    auto const free = interpret_inspection({reader, waiter});
+    BOOST_TEST((free.vote == vote::denied));
+    BOOST_TEST((free.details->knows_readers && free.details->knows_waiters));
+    BOOST_TEST(free.details->readers.empty());
+    BOOST_TEST_REQUIRE(free.details->waiters.size() == 1u);
+    BOOST_TEST(free.details->waiters[0].contender == waiter[0]);
+    BOOST_TEST(free.details->waiters[0].shares);
+
+    auto const held = interpret_inspection({reader, {"w", "-1", ""}});
+    BOOST_TEST((held.vote == vote::granted));
+    BOOST_TEST(held.text == "w");
+    BOOST_TEST(held.remaining.count() == -1);
+    BOOST_TEST(held.details->readers.empty());
+
+    auto const shared = interpret_inspection({{":=shared", "80", ""}, reader});
+    BOOST_TEST_REQUIRE(shared.details->readers.size() == 1u);
+    BOOST_TEST(shared.details->readers[0].value == "v");
+    BOOST_TEST(shared.details->readers[0].remaining.count() == 70);
 }
 
 BOOST_AUTO_TEST_CASE(answered_after_a_change_reports_the_change_once)

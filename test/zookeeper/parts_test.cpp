@@ -84,6 +84,10 @@ BOOST_AUTO_TEST_CASE(layout_escapes_names_without_collisions)
     BOOST_TEST(l.lock("a=v") != l.holder("a", "v"));
     BOOST_TEST(l.lock("..") == "/f/locks/%2e%2e");
     BOOST_TEST(l.lock("%2e") != l.lock("."));
+    BOOST_TEST(l.wanted("a", "0123456789abcdef:a/b\x1f") == "/f/wanted/a/0123456789abcdef:a%2fb%1f");
+    for (std::string const bytes : {"a/b\x1f\xff'%_\\", "%2f", "..", ""})
+        BOOST_TEST(from_name(to_name(bytes)) == bytes);
+    BOOST_TEST(from_name("by%hand") == "by%hand");
     BOOST_TEST(l.session(-1) == "/f/sessions/ffffffffffffffff");
 }
 
