@@ -35,7 +35,7 @@ Errors and reports
     errc error_category make_error_code
     lock_error
     attempt_report node_report vote retry_after
-    lock_info node_lock_info
+    lock_info node_lock_info reader_info waiting_info
 Settings
     config
     tls_options
@@ -71,7 +71,7 @@ Own nodes
     node
     node_command key_view
     node_operation
-    node_reply taken_key
+    node_reply taken_key key_details
     node_limits
     node_events
     server_identity
