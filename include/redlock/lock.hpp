@@ -102,9 +102,9 @@ public:
     /// back.
     redlock::mode mode() const noexcept;
 
-    /// The lock's secret value on the servers: 128 random bits in hexadecimal, ':', and the owner's label. An exclusive
-    /// lock's key holds it; the tokens of readers are in a list beside the key. Anybody who knows the token can release
-    /// the lock, so do not log it.
+    /// The lock's secret value on the servers: 128 random bits in hexadecimal, ':', the owner's label, the start of the
+    /// hold, and the note. It has at most 510 bytes. An exclusive lock's key holds it; the tokens of readers are in a
+    /// list beside the key. Anybody who knows the token can release the lock, so do not log it.
     std::string const& token() const noexcept;
 
     /** The fencing token: a number below 2^53 that increases with every acquisition of the resource by any client.

@@ -92,10 +92,10 @@ struct acquire_options {
     /** The purpose of the hold, for people who look at the lock: a job, a URL, a request id, such as "nightly report".
         Valid UTF-8 without control characters, at most 200 bytes, which must live until completion. Empty: none.
 
-        The note is a part of the lock's value on the servers, so everybody who may read the keys can read it: it is no
-        place for secrets. `lock_manager::async_inspect` returns it, the command `redlock status` shows it, and so does
-        the message of an acquisition that waited in vain. A reader that joins a lock which the manager already shares
-        leaves no note. */
+        The note is a part of the lock's value on the servers. Everybody who may read the keys can read it, so it must
+        not contain secrets. `lock_manager::async_inspect` returns it, and the command `redlock status` shows it. The
+        message of another client that waited in vain contains it, if a node has told it. A reader that joins a lock
+        which the manager already shares leaves no note. A resumed lock keeps the note with which it was acquired. */
     std::string_view note{};
 };
 

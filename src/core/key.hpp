@@ -11,7 +11,7 @@ namespace redlock::core {
 /// All 16 digits.
 std::array<char, 16> in_hex(std::uint64_t bits) noexcept;
 
-/// Who holds a lock, as its value on the servers tells.
+/// The holder of a lock, as its value on the servers tells.
 struct holder {
     std::string_view owner{};  ///< the label of the manager
     std::string_view note{};   ///< the purpose of the hold
@@ -35,8 +35,8 @@ holder holder_in(std::string_view token) noexcept;
 /// The label in @p token. Empty if another kind of client wrote the token.
 std::string_view owner_in(std::string_view token) noexcept;
 
-/// The name of a waiting client in the lists of the nodes: 16 random digits, and as much of its label as all stores
-/// can keep.
+/// The name of a waiting client in the lists of the nodes: 16 random digits and its label. The label is cut to the size
+/// that all stores can keep.
 std::string make_contender(std::uint64_t id, std::string_view owner);
 
 /// The label in the name of a waiting client. Empty if the client leaves no label.

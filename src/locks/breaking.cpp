@@ -73,8 +73,8 @@ public:
     detail::completion<void(error_code, break_info)> done;
 
 private:
-    // The holder may have a renewal under way that would set the key again, so the release leaves a tombstone, as if
-    // that renewal were a request of this manager on another connection.
+    // The holder may have a renewal under way, which would set the key again. So the release leaves a tombstone, as for
+    // an unanswered request of this manager on another connection.
     std::shared_ptr<quorum::round> release_of(mode how, std::string const& value)
     {
         auto& state = *state_;

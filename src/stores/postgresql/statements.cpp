@@ -18,6 +18,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Raise it when the text of a statement changes: a pooler may give us a connection on which a client of another version
+// has prepared its texts.
+constexpr int texts_version = 1;
+
 constexpr statement steps[] = {
     {"acquire", "SELECT * FROM redlock_acquire($1, $2, $3, $4, $5, $6, $7, $8)"},
     {"acquire_any", "SELECT * FROM redlock_acquire_any($1, $2, $3, $4, $5, $6, $7)"},
@@ -145,7 +149,7 @@ std::span<statement const> all_statements() noexcept { return steps; }
 
 std::string prepared_name(statement const& s, std::string_view table)
 {
-    return fmt::format("{}:{}:{}", table, schema_version, s.name);
+    return fmt::format("{}:{}.{}:{}", table, schema_version, texts_version, s.name);
 }
 
 std::pair<statement const*, parameters> put(node_command const& c, bool tombstone)
