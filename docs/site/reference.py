@@ -35,7 +35,7 @@ Errors and reports
     errc error_category make_error_code
     lock_error
     attempt_report node_report vote retry_after
-    lock_info node_lock_info reader_info waiting_info
+    lock_info node_lock_info reader_info waiting_info break_info node_break_info
 Settings
     config
     tls_options

@@ -104,6 +104,23 @@ BOOST_FIXTURE_TEST_CASE(break_of_the_majority_spares_a_client_that_acquires, man
     BOOST_TEST(w[2].entries.contains("lock:stock"));
 }
 
+BOOST_FIXTURE_TEST_CASE(break_of_a_shared_lock_deletes_the_readers_that_were_seen, manager_of<3>)
+{
+    auto other = w.manager();
+    auto one = w.acquire(*locks, "stock", {.ttl = 10s, .mode = mode::shared});
+    auto const before = seen(w, *other);
+    auto two = w.acquire(*other, "stock", {.ttl = 10s, .mode = mode::shared});
+
+    auto const [ec, info] = break_it(w, *other, before);
+
+    BOOST_TEST(!ec);
+    BOOST_TEST(info.deleted == 3u);
+    auto const after = seen(w, *other);
+    BOOST_TEST(after.locked);
+    BOOST_TEST_REQUIRE(after.readers.size() == 1u);
+    BOOST_TEST(after.readers[0].value == two.held.token());
+}
+
 BOOST_FIXTURE_TEST_CASE(break_without_a_majority_returns_no_quorum, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 10s});

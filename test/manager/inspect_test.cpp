@@ -86,6 +86,51 @@ BOOST_AUTO_TEST_CASE(inspect_reports_note_and_start_of_the_hold)
     BOOST_TEST(info.nodes[0].value == won.held.token());
 }
 
+BOOST_AUTO_TEST_CASE(inspect_lists_readers_and_clients_that_wait)
+{
+    lock_world w(3);
+    auto one = w.manager({.owner = "one"}), two = w.manager({.owner = "two"}), three = w.manager({.owner = "three"});
+    auto reads = w.acquire(*one, "stock", {.ttl = 10s, .mode = mode::shared, .note = "report"});
+    auto reads_too = w.acquire(*two, "stock", {.ttl = 10s, .mode = mode::shared});
+    std::optional<error_code> ended;
+    three->async_acquire("stock", {.wait = 5s, .note = "import"}, [&](error_code ec, lock) { ended = ec; });
+    w.run_for(1s);
+
+    auto const [ec, info] = inspect(w, *one, "stock");
+
+    BOOST_TEST(info.locked);
+    BOOST_TEST((info.mode == mode::shared));
+    BOOST_TEST(info.knows_readers);
+    BOOST_TEST_REQUIRE(info.readers.size() == 2u);
+    for (auto const& r : info.readers) {
+        BOOST_TEST(r.note == (r.owner == "one" ? "report" : ""));
+        BOOST_TEST(r.nodes == 3u);
+        BOOST_TEST((r.remaining > 8s && r.remaining <= 10s));
+    }
+    BOOST_TEST(info.knows_waiters);
+    BOOST_TEST_REQUIRE(info.waiters.size() == 1u);
+    BOOST_TEST(info.waiters[0].owner == "three");
+    BOOST_TEST(info.waiters[0].note == "import");
+    BOOST_TEST(!info.waiters[0].shares);
+    w.run_to([&] { return ended.has_value(); });
+}
+
+BOOST_AUTO_TEST_CASE(acquire_that_waited_in_vain_names_the_holder)
+{
+    lock_world w(3);
+    w.wall_clock = 1'764'238'452'123'456;
+    auto locks = w.manager({.owner = "web-1\n"}), other = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 10s, .note = "nightly report"});
+
+    auto const lost = w.acquire(*other, "stock", {.wait = 1s});
+
+    BOOST_TEST((lost.ec == errc::contended));
+    BOOST_TEST(lost.report.message.ends_with(", held by web-1? for \"nightly report\" since 2025-11-27T10:14:12Z"),
+               lost.report.message);
+    for (auto const& n : lost.report.nodes)
+        BOOST_TEST(n.message == "");  // the value is a secret
+}
+
 BOOST_FIXTURE_TEST_CASE(inspect_of_a_foreign_value_shows_it_as_it_is, manager_of<1>)
 {
     std::string const digits = std::string(32, 'a') + ':';

@@ -116,6 +116,25 @@ BOOST_AUTO_TEST_CASE(inspect_of_a_shared_lock_lists_its_readers)
     BOOST_TEST(!r.release(reader.held));
 }
 
+BOOST_AUTO_TEST_CASE(break_of_a_lock_frees_it_and_its_holder_loses_it)
+{
+    auto const url = server().url(this_store::patient);
+    lock_manager mine(r.context, on(url)), others(r.context, on(url));
+    auto held = hold(r, mine, "broken", {.ttl = 20s, .wait = 60s, .renew = renewal::automatic});
+    auto const seen = inspect(r, others, "broken");
+
+    auto const [ec, info] = r.wait_for<break_info>([&](auto done) { others.async_break(seen, std::move(done)); });
+
+    BOOST_TEST(!ec, ec.message());
+    BOOST_TEST(info.deleted == 1u);
+    auto next = hold(r, others, "broken", {.ttl = 20s, .wait = 60s, .renew = renewal::automatic});
+    BOOST_TEST(r.run_to([&] { return !held.held(); }, 60s));
+    BOOST_TEST(next.held());
+    auto const again = r.wait_for<break_info>([&](auto done) { others.async_break(seen, std::move(done)); });
+    BOOST_TEST((again.first == errc::not_held));
+    BOOST_TEST(!r.release(next));
+}
+
 // Clients of yesterday leave 16 digits; clients of today add a label of any bytes.
 BOOST_AUTO_TEST_CASE(inspect_lists_contenders_of_any_bytes_until_they_end)
 {

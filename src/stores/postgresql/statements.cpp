@@ -18,8 +18,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Raise it when the text of a statement changes: a pooler may give us a connection on which a client of another version
-// has prepared its texts.
+// Raise it when the text of a statement changes. Behind a pooler, a client of another version may have prepared its own
+// texts on our connection.
 constexpr int texts_version = 1;
 
 constexpr statement steps[] = {
