@@ -356,7 +356,7 @@ BOOST_AUTO_TEST_CASE(acquire_that_yields_follows_a_crashed_holder_after_its_ttl)
     auto locks = w.manager({.max_handovers = 1'000'000}), other = w.manager();
     w.acquire(*other, "warm-up");
     for (auto& s : w.servers)
-        s->wanted["lock:stock"] = {{{"somebody", false}}, w.now + 1h};
+        s->wanted["lock:stock"] = {{{"somebody", {}}}, w.now + 1h};
     auto held = w.acquire(*locks, "stock");
     auto second = w.start(*locks, "stock", {.wait = 1min});
     w.release(held.held);
