@@ -134,6 +134,52 @@ BOOST_AUTO_TEST_CASE(release_wakes_a_waiter_of_another_manager)
     r.shutdown(b);
 }
 
+// In a ZooKeeper name, most of these bytes become three. A server takes at most a megabyte.
+BOOST_AUTO_TEST_CASE(acquire_of_the_most_and_longest_names_and_texts_succeeds)
+{
+    config longest{.prefix = std::string(256, '\xfe'), .owner = std::string(256, '\xfd'), .fencing = true};
+    auto const url = server().url(this_store::apart + std::string("?timeout=10s&session=60s"));
+    lock_manager a(r.context, on(url, longest)), b(r.context, on(url, std::move(longest)));
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < this_store::most_resources; ++i)
+        names.push_back(std::string(509, '/') + std::to_string(100 + i));
+    std::string note;
+    while (note.size() < 200)
+        note += "\xc3\xa9";
+    attempt_report report;
+    acquire_options options{.ttl = 60s, .wait = 60s, .report = &report, .note = note};
+    auto [ec, held] = r.wait_for<lock>([&](auto done) { a.async_acquire(names, options, std::move(done)); });
+    BOOST_TEST_REQUIRE(!ec, report.message);
+    attempt_report waited;
+    options.report = &waited;
+    error_code waiter = errc::contended;
+    bool done = false;
+    lock next;
+    b.async_acquire(names, options, [&](error_code of, lock won) {
+        waiter = of;
+        next = std::move(won);
+        done = true;
+    });
+    lock_info info;
+    BOOST_TEST(r.run_to(
+        [&] {
+            info = r.wait_for<lock_info>([&](auto f) { b.async_inspect(names.back(), std::move(f)); }).second;
+            return !info.waiters.empty();
+        },
+        60s));
+    BOOST_TEST(info.owner == std::string(256, '\xfd'));
+    BOOST_TEST(info.note == note);
+    BOOST_TEST(info.since.has_value());
+    auto const extended = r.extend(held, 60s);
+    BOOST_TEST(!extended, extended.message());
+    BOOST_TEST(!r.release(held));
+    BOOST_TEST(r.run_to([&] { return done; }, 60s));
+    BOOST_TEST(!waiter, waited.message);
+    BOOST_TEST(!r.release(next));
+    r.shutdown(a);
+    r.shutdown(b);
+}
+
 BOOST_AUTO_TEST_CASE(acquire_shared_or_of_too_many_names_is_refused)
 {
     lock_manager locks(r.context, on(server().url(this_store::apart)));
