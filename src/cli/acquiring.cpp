@@ -2,8 +2,10 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/lasting_cause.hpp"
+#include "cli/lock_view.hpp"
 #include "cli/output.hpp"
 #include "cli/watched_input.hpp"
+#include "locks/check.hpp"
 #include "runtime/as_result.hpp"
 
 #include <boost/asio/deferred.hpp>
@@ -51,14 +53,16 @@ asio::awaitable<std::vector<lock_info>> look_at_holders(lock_manager& locks, std
     co_return held;
 }
 
-// "held by web-3:4121, ttl 7 s"
-std::string holder_of(lock_info const& held)
+// `held by web-3:4121 for "nightly report" since 10:04:12Z (3 min ago), ttl 7 s`
+std::string hold_of(lock_info const& held)
 {
     auto const end = held.remaining == milliseconds::max()
                          ? "without end"
                          : fmt::format("ttl {} s", std::chrono::ceil<std::chrono::seconds>(held.remaining).count());
-    auto const owner = held.owner.empty() ? "a client without a name" : printable(held.owner);
-    return fmt::format("{}, {}", held.mode == mode::shared ? "shared" : "held by " + owner, end);
+    if (held.mode == mode::shared)
+        return "shared, " + end;
+    auto const by = view_of(held);
+    return fmt::format("held by {}{}, {}", holder_of(lock_state::held, by.owner), purpose_of(by.about), end);
 }
 
 std::string name_of(std::string const& key, settings const& s) { return printable(s.locks.prefix + key); }
@@ -84,8 +88,7 @@ asio::awaitable<void> tell_holders(lock_manager& locks, how_to_acquire const& ho
         auto const all = co_await look_at_holders(locks, how.keys);
         auto const waited = std::chrono::duration_cast<std::chrono::seconds>(clock::now() - begun).count();
         for (auto const& held : all)
-            say(fmt::format("redlock: waiting for {} for {} s, {}", name_of(held.resource, s), waited,
-                            holder_of(held)));
+            say(fmt::format("redlock: waiting for {} for {} s, {}", name_of(held.resource, s), waited, hold_of(held)));
     }
 }
 
@@ -128,7 +131,7 @@ asio::awaitable<std::string> awaited_locks(lock_manager& locks, how_to_acquire c
     std::string text;
     if (auto* const all = std::get_if<0>(&found)) {
         for (auto const& held : *all)
-            text += fmt::format("{}{}, {}", text.empty() ? "" : "; ", name_of(held.resource, s), holder_of(held));
+            text += fmt::format("{}{}, {}", text.empty() ? "" : "; ", name_of(held.resource, s), hold_of(held));
     }
     co_return text.empty() ? names_of(how, s) : text;
 }
@@ -138,7 +141,7 @@ asio::awaitable<std::string> denied_locks(lock_manager& locks, how_to_acquire co
 {
     std::string text;
     for (auto const& held : co_await look_at_holders(locks, how.keys))
-        text += fmt::format("{}{} is {}", text.empty() ? "" : "; ", printable(held.resource), holder_of(held));
+        text += fmt::format("{}{} is {}", text.empty() ? "" : "; ", printable(held.resource), hold_of(held));
     co_return text;
 }
 
@@ -156,6 +159,8 @@ void how_to_acquire::add_to(command_line& line)
                       "the locks end after this time, even if they were renewed");
     line.add_flag("--shared,-s", shared, "share the lock with other holders that use --shared; one KEY only");
     line.add_flag("--fencing", fencing, "draw a fencing token");
+    line.add_text("--note", "TEXT", note,
+                  "what the lock is held for, up to 200 bytes: everybody who sees the holder sees this, too");
 }
 
 void how_to_acquire::add_to(config& c) const
@@ -174,7 +179,15 @@ acquire_options how_to_acquire::options(attempt_report& report) const
             .max_hold = max_hold,
             .mode = shared ? mode::shared : mode::exclusive,
             .passes_writers = passes_writers,
-            .report = &report};
+            .report = &report,
+            .note = note};
+}
+
+void how_to_acquire::check_note(command_line const& line, config const& c) const
+{
+    attempt_report unused;
+    if (auto const why = locks::check(options(unused), c); why.starts_with("note "))
+        line.refuse("--" + why);
 }
 
 asio::awaitable<void> wait_for_end(asio::signal_set& signals, int& number)

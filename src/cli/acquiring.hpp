@@ -30,11 +30,15 @@ struct how_to_acquire {
     bool shared = false;
     bool passes_writers = false;
     bool fencing = false;
+    std::string note{};  ///< `acquire_options::note`
     renewal renew = renewal::automatic;
     std::shared_ptr<quorum_watch> watch = std::make_shared<quorum_watch>();
 
     void add_to(command_line&);
     void add_to(config&) const;  ///< call it before the manager is created
+
+    /// @throws early_exit if the library would refuse the note
+    void check_note(command_line const&, config const&) const;
     acquire_options options(attempt_report&) const;
 };
 

@@ -65,6 +65,20 @@ std::vector<std::string> seen_in(lock_answer const& seen)
     return tokens;
 }
 
+// The table of `redlock status` escapes the control characters of a value, so a token may be given in that form.
+std::string meant_by(std::string const& token, lock_answer const& seen)
+{
+    std::string meant = token;
+    auto const compare = [&](std::string const& value) {
+        if (printable(value) == token)
+            meant = value;
+        return value == token;
+    };
+    bool const is_exact = std::ranges::any_of(seen.lock.nodes, compare, &node_view::value)
+                          || std::ranges::any_of(seen.readers, compare, &reader_view::value);
+    return is_exact ? token : meant;
+}
+
 // The script that releases a shared lock also releases an exclusive one. The tombstone stops the old holder from
 // setting the key again.
 questions to_delete(std::vector<std::string> const& tokens, std::string const& at)
@@ -212,7 +226,7 @@ asio::awaitable<int> look_and_break(servers& all, order const& o, settings const
         throw early_exit(no, "redlock break: nothing was deleted");
     if (o.token.empty() && !o.yes)
         co_await wake(all, s.locks.prefix + o.key);
-    auto const tokens = o.token.empty() ? seen_in(seen) : std::vector<std::string>(1, o.token);
+    auto const tokens = o.token.empty() ? seen_in(seen) : std::vector<std::string>(1, meant_by(o.token, seen));
     auto const deletions = co_await delete_seen(all, tokens, s.locks.prefix + o.key);
     tell(deletions, seen, s);
     co_return status_of(deletions);

@@ -82,6 +82,7 @@ int hold(arguments given)
     how.add_to(line);
     auto s = line.read(std::move(given));
     how.add_to(s.locks);
+    how.check_note(line, s.locks);
     return with_locks(s, [&](lock_manager& locks) { return hold_until_told(locks, how, s); });
 }
 

@@ -60,9 +60,9 @@ private:
     std::string rows(std::vector<lock_view> const& locks)
     {
         for (auto const& l : locks)
-            table_.add({printable(l.key), holder_of(l.has, l.owner), ttl_of(l.has, l.ttl),
+            table_.add({printable(l.key), holder_of(l.has, l.owner), since_of(l.about), ttl_of(l.has, l.ttl),
                         fmt::format("{}/{}", l.votes, l.nodes.size()), std::string(to_string(l.state)),
-                        tokens_ ? printable(l.value) : ""});
+                        printable(l.about.note), tokens_ ? printable(l.value) : ""});
         return table_.take_text(settings_.has_color(STDOUT_FILENO));
     }
 
@@ -84,7 +84,7 @@ private:
     settings const& settings_;
     bool const tokens_;
     std::string_view before_ = R"({"schema":1,"locks":[)";  // text before the next lock of the JSON document
-    table table_{{"KEY", "HOLDER", "TTL", "NODES", "STATE", tokens_ ? "TOKEN" : ""}};
+    table table_{{"KEY", "HOLDER", "SINCE", "TTL", "NODES", "STATE", "FOR", tokens_ ? "TOKEN" : ""}};
 };
 
 int status_of(lock_scan const& scan, servers const& all, settings const& s)
@@ -116,7 +116,8 @@ asio::awaitable<int> tell_all(servers& all, question const& q, settings const& s
 int list(arguments given)
 {
     command_line line("list",
-                      "List all locks, each once and in no order, with the holder, the ttl, and on how many nodes.",
+                      "List all locks, each once and in no order, with the holder, since when and for what, the ttl, "
+                      "and on how many nodes.",
                       "State: held; shared; foreign, by another kind of client; partial, on no majority of the nodes, "
                       "as it is being acquired or "
                       "released, or was left behind; unknown, as too few nodes answered. Locks that come or go "

@@ -33,7 +33,7 @@ std::string sentence_of(lock_view const& l, std::string const& prefix)
 {
     auto const name = printable(prefix + l.key);
     auto const on = fmt::format("on {} of {} nodes", l.votes, l.nodes.size());
-    auto const who = holder_of(l.has, l.owner);
+    auto const who = holder_of(l.has, l.owner) + purpose_of(l.about);
     auto const ttl = l.ttl ? "ttl " + in_words(*l.ttl) : std::string("without an end");
     switch (l.state) {
     case lock_state::free:
@@ -59,20 +59,25 @@ std::string text_of(lock_answer const& a, settings const& s, bool tokens)
     if (a.waiting)
         text += words_for(*a.waiting);
     bool const bold = s.has_color(STDOUT_FILENO);
-    table nodes({"NODE", "STATE", "HOLDER", "TTL", tokens ? "TOKEN" : ""});
+    table nodes({"NODE", "STATE", "HOLDER", "SINCE", "TTL", "FOR", tokens ? "TOKEN" : ""});
     for (auto const& n : a.lock.nodes) {
         bool const is_there = n.state > lock_state::free;
+        auto const by = words_in(n.value);
         nodes.add({printable(n.name),
                    is_there || n.error.empty() ? std::string(to_string(n.state)) : "unknown: " + printable(n.error),
-                   holder_of(n.state, n.owner), ttl_of(n.state, n.ttl), tokens ? printable(n.value) : ""});
+                   holder_of(n.state, n.owner), since_of(by), ttl_of(n.state, n.ttl), printable(by.note),
+                   tokens ? printable(n.value) : ""});
     }
     text += '\n' + nodes.text(bold);
     if (a.readers.empty())
         return text;
-    table readers({"READER", "TTL", "NODES", tokens ? "TOKEN" : ""});
-    for (auto const& r : a.readers)
-        readers.add({holder_of(lock_state::held, r.owner), ttl_of(r),
-                     fmt::format("{}/{}", r.votes, a.lock.nodes.size()), tokens ? printable(r.value) : ""});
+    table readers({"READER", "SINCE", "TTL", "NODES", "FOR", tokens ? "TOKEN" : ""});
+    for (auto const& r : a.readers) {
+        auto const by = words_in(r.value);
+        readers.add({holder_of(lock_state::held, r.owner), since_of(by), ttl_of(r),
+                     fmt::format("{}/{}", r.votes, a.lock.nodes.size()), printable(by.note),
+                     tokens ? printable(r.value) : ""});
+    }
     return text + '\n' + readers.text(bold);
 }
 
@@ -87,6 +92,7 @@ boost::json::object json_of(lock_answer const& a, bool tokens)
     for (auto const& r : a.readers) {
         boost::json::object reader{
             {"owner", valid_utf8(r.owner)}, {"ttl_ms", std::max<std::int64_t>(r.ttl.count(), 0)}, {"votes", r.votes}};
+        add_words(reader, words_in(r.value));
         if (tokens)
             reader["token"] = valid_utf8(r.value);
         readers.push_back(std::move(reader));

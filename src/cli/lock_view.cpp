@@ -5,8 +5,12 @@
 
 #include <boost/json/value.hpp>
 
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <functional>
 #include <map>
 #include <tuple>
@@ -25,11 +29,30 @@ boost::json::value json_of_ttl(std::optional<milliseconds> ttl)
     return ttl ? boost::json::value(ttl->count()) : boost::json::value(nullptr);
 }
 
-// An owner without a label is null.
-boost::json::value json_of_owner(std::string_view owner)
+lock_state state_of(std::string_view value)
 {
-    return owner.empty() ? boost::json::value(nullptr) : boost::json::value(valid_utf8(owner));
+    return value == core::shared_word ? lock_state::shared
+           : core::is_token(value)    ? lock_state::held
+                                      : lock_state::foreign;
 }
+
+// A label or note that the client does not leave is null.
+boost::json::value json_of_text(std::string_view text)
+{
+    return text.empty() ? boost::json::value(nullptr) : boost::json::value(valid_utf8(text));
+}
+
+milliseconds now()
+{
+    return std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+}
+
+// The age of a hold. Its begin is by the clock of another machine, which may be ahead.
+milliseconds age_of(milliseconds since) { return std::max(now() - since, milliseconds(0)); }
+
+std::tm in_utc(milliseconds t) { return fmt::gmtime(static_cast<std::time_t>(t.count() / 1000)); }
+
+std::string iso_8601(milliseconds t) { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", in_utc(t)); }
 
 }  // namespace
 
@@ -37,6 +60,16 @@ std::string_view to_string(lock_state s)
 {
     constexpr std::array<std::string_view, 6> names{"unknown", "free", "partial", "held", "shared", "foreign"};
     return names[static_cast<std::size_t>(s)];
+}
+
+hold_words words_in(std::string_view value)
+{
+    constexpr std::uint64_t year_10000 = 253'402'300'800'000;  // another client may have written any number
+    auto const by = core::holder_in(value);
+    hold_words words{.note = std::string(by.note)};
+    if (by.since != 0 && by.since < year_10000)
+        words.since = milliseconds(by.since);
+    return words;
 }
 
 node_view view_of(std::string name, reply const& value, reply const& ttl)
@@ -58,9 +91,7 @@ node_view view_of(std::string name, reply const& value, reply const& ttl)
     else
         n.value = value.text;
     n.owner = core::owner_in(n.value);
-    n.state = n.value == core::shared_word ? lock_state::shared
-              : core::is_token(n.value)    ? lock_state::held
-                                           : lock_state::foreign;
+    n.state = state_of(n.value);
     return n;
 }
 
@@ -81,6 +112,7 @@ lock_view lock_view_of(std::string key, std::vector<node_view> nodes)
         l.has = who.front()->state;
         l.owner = who.front()->owner;
         l.value = who.front()->value;
+        l.about = words_in(l.value);
         std::vector<milliseconds> ends;
         for (auto const* n : who)
             ends.push_back(n->ttl.value_or(no_end));
@@ -102,23 +134,18 @@ lock_view view_of(lock_info const& info)
 {
     std::vector<node_view> nodes;
     for (auto const& n : info.nodes) {
-        auto& view = nodes.emplace_back(
-            node_view{.name = n.name, .owner = n.owner, .error = n.error ? n.error.message() : std::string()});
-        if (!n.error)
-            view.state = !n.locked ? lock_state::free : n.mode == mode::shared ? lock_state::shared : lock_state::held;
-        if (n.locked && n.remaining.count() >= 0)
-            view.ttl = n.remaining;
-        // Inspection returns no values, so two values of one owner look equal here. The check of info.locked below
-        // corrects that.
-        view.value = n.owner;
+        auto& view = nodes.emplace_back(node_view{.name = n.name, .owner = n.owner, .value = n.value});
+        if (n.locked) {
+            view.state = state_of(n.value);
+            view.ttl = n.remaining.count() < 0 ? std::nullopt : std::optional(n.remaining);
+        } else if (!n.error) {
+            view.state = lock_state::free;
+        } else {
+            view.state = n.error == errc::wrong_type ? lock_state::foreign : lock_state::unknown;
+            view.error = n.error.message();
+        }
     }
-    auto l = lock_view_of(info.resource, std::move(nodes));
-    for (auto& n : l.nodes)
-        n.value.clear();
-    l.value.clear();
-    if (!info.locked && (l.state == lock_state::held || l.state == lock_state::shared))
-        l.state = lock_state::partial;
-    return l;
+    return lock_view_of(info.resource, std::move(nodes));
 }
 
 std::string holder_of(lock_state has, std::string_view owner)
@@ -128,27 +155,51 @@ std::string holder_of(lock_state has, std::string_view owner)
     return has == lock_state::shared ? "readers" : has == lock_state::foreign ? "another kind of client" : "";
 }
 
+std::string since_of(hold_words const& by)
+{
+    if (!by.since)
+        return {};
+    auto const then = in_utc(*by.since), today = in_utc(now());
+    bool const is_today = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
+    auto const age = age_of(*by.since);
+    return fmt::format("{} ({})", is_today ? fmt::format("{:%H:%M:%SZ}", then) : iso_8601(*by.since),
+                       age < std::chrono::seconds(1) ? "just now" : in_words(age) + " ago");
+}
+
+std::string purpose_of(hold_words const& by)
+{
+    return (by.note.empty() ? "" : fmt::format(" for \"{}\"", printable(by.note)))
+           + (by.since ? " since " + since_of(by) : "");
+}
+
 std::string ttl_of(lock_state has, std::optional<milliseconds> ttl)
 {
     return has <= lock_state::free ? "" : ttl ? in_words(*ttl) : "for ever";
 }
 
+void add_words(boost::json::object& to, hold_words const& by)
+{
+    to["note"] = json_of_text(by.note);
+    to["since"] = by.since ? boost::json::value(iso_8601(*by.since)) : boost::json::value(nullptr);
+    to["age_ms"] = by.since ? boost::json::value(age_of(*by.since).count()) : boost::json::value(nullptr);
+}
+
 boost::json::object json_of(lock_view const& l)
 {
-    return {{"key", valid_utf8(l.key)},
-            {"state", to_string(l.state)},
-            {"owner", json_of_owner(l.owner)},
-            {"ttl_ms", json_of_ttl(l.ttl)},
-            {"votes", l.votes},
-            {"of", l.nodes.size()}};
+    boost::json::object o{{"key", valid_utf8(l.key)}, {"state", to_string(l.state)}, {"owner", json_of_text(l.owner)}};
+    add_words(o, l.about);
+    o["ttl_ms"] = json_of_ttl(l.ttl);
+    o["votes"] = l.votes;
+    o["of"] = l.nodes.size();
+    return o;
 }
 
 boost::json::object json_of(node_view const& n)
 {
-    boost::json::object o{{"name", valid_utf8(n.name)},
-                          {"state", to_string(n.state)},
-                          {"owner", json_of_owner(n.owner)},
-                          {"ttl_ms", json_of_ttl(n.ttl)}};
+    boost::json::object o{
+        {"name", valid_utf8(n.name)}, {"state", to_string(n.state)}, {"owner", json_of_text(n.owner)}};
+    add_words(o, words_in(n.value));
+    o["ttl_ms"] = json_of_ttl(n.ttl);
     if (!n.error.empty())
         o["error"] = valid_utf8(n.error);
     return o;

@@ -30,6 +30,15 @@ enum class lock_state : std::uint8_t {
 /// "unknown", "free", …
 std::string_view to_string(lock_state);
 
+/// What the holder of a lock has left in its value for people.
+struct hold_words {
+    std::string note{};  ///< the purpose of the hold; empty: none
+    /// When the hold began, by the holder's wall clock, in time since 1970. Nothing: unknown.
+    std::optional<std::chrono::milliseconds> since{};
+};
+
+hold_words words_in(std::string_view value);
+
 /// The state of a lock's key on one node.
 struct node_view {
     std::string name{};
@@ -47,6 +56,7 @@ struct lock_view {
     lock_state has = lock_state::free;  ///< the most frequent state of the nodes: held, shared or foreign; else free
     std::string owner{};                ///< of the lock in that state; empty: it leaves no label
     std::string value{};
+    hold_words about{};     ///< in @ref value
     std::size_t votes = 0;  ///< how many nodes have that owner and value
     /// How long a majority will have it; if the state is partial, how long any node will. Nothing: for ever.
     std::optional<std::chrono::milliseconds> ttl{};
@@ -69,12 +79,21 @@ lock_view view_of(lock_info const&);
 /// The holder, for people: "web-3:4121", "a client without a name"; empty if @p has is free.
 std::string holder_of(lock_state has, std::string_view owner);
 
+/// ` for "nightly report" since 10:04:12Z (3 min ago)`, or the part of it that is known.
+std::string purpose_of(hold_words const&);
+
+/// "10:04:12Z (3 min ago)", with the date if it was another day; empty if it is unknown.
+std::string since_of(hold_words const&);
+
 /// "7.5 s", "for ever"; empty if @p has is free.
 std::string ttl_of(lock_state has, std::optional<std::chrono::milliseconds>);
 
-/// The fields key, state, owner, ttl_ms, votes, and of: the number of nodes.
+/// Adds the fields note, since and age_ms, which are null if they are unknown.
+void add_words(boost::json::object& to, hold_words const&);
+
+/// The fields key, state, owner, note, since, age_ms, ttl_ms, votes, and of: the number of nodes.
 boost::json::object json_of(lock_view const&);
-/// The fields name, state, owner, ttl_ms, error.
+/// The fields name, state, owner, note, since, age_ms, ttl_ms, error.
 boost::json::object json_of(node_view const&);
 
 }  // namespace redlock::cli

@@ -3,6 +3,7 @@
 #include "cli/acquiring.hpp"
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
+#include "cli/default_note.hpp"
 #include "cli/early_exit.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/node_urls.hpp"
@@ -13,6 +14,7 @@
 #include "cli/server_place.hpp"
 #include "cli/supervisor.hpp"
 #include "cli/with_locks.hpp"
+#include "core/key.hpp"
 #include "runtime/as_result.hpp"
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -29,6 +31,7 @@
 #include <fcntl.h>
 #include <functional>
 #include <map>
+#include <span>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -49,7 +52,7 @@ struct run_options {
     milliseconds grace{0}, at_least{0};
     int busy_status = busy;
     int status_fd = -1;
-    bool has_grace = false, skip_busy = false, no_renew = false, foreground = false;
+    bool has_grace = false, skip_busy = false, no_renew = false, foreground = false, no_note = false;
 };
 
 /// Variables that list the locks of this run and of outer runs, with the prefix, one in a line.
@@ -268,16 +271,12 @@ private:
                 fmt::format("{}={}", outer_runs_variable, lines_for_inner_runs(std::move(ours))),
                 "REDLOCK_FENCE=" + std::to_string(held.fencing_token()),
                 "REDLOCK_TOKEN=" + held.token(),
-                "REDLOCK_OWNER=" + owner_in(held.token()),
+                fmt::format("REDLOCK_OWNER={}", core::owner_in(held.token())),
                 "REDLOCK_TTL_MS=" + std::to_string(options_.how.ttl.count()),
                 "REDLOCK_DEADLINE=" + std::to_string(deadline_of(held)),
                 "REDLOCK_LOST_FD=" + std::to_string(lost_fd)};
     }
 
-    static std::string owner_in(std::string const& token)
-    {
-        return token.substr(std::min(token.find(':'), token.size() - 1) + 1);
-    }
     static std::string names(lock const& held) { return fmt::format("{}", fmt::join(held.resources(), ", ")); }
 
     on_lost policy() const
@@ -305,6 +304,9 @@ void add_options(command_line& line, run_options& o)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false);
     o.how.add_to(line);
+    auto* const note = line.get_option("--note");
+    note->description(note->get_description() + "; without it, the first 60 characters of the command");
+    line.add_flag("--no-note", o.no_note, "leave no note, also not the command")->excludes(note);
     line.add_number("--conflict-exit-code,-E", o.busy_status, 0, 255,
                     "the exit status if another client holds the lock");
     line.add_text("--command,-c", "TEXT", o.shell_command, "run this text by /bin/sh");
@@ -375,6 +377,9 @@ int run_with(command_line const& line, run_options& o, settings s)
     if (line.count("KEY") > 0)
         o.how.keys.push_back(o.key);
     check_words(line, o);
+    if (o.how.note.empty() && !o.no_note)
+        o.how.note = default_note(o.words.empty() ? std::span(&o.shell_command, 1) : std::span(o.words));
+    o.how.check_note(line, s.locks);
     if (o.words.empty())
         o.words = {"/bin/sh", "-c", o.shell_command};
     if (o.status_fd >= 0 && !is_writable(o.status_fd))

@@ -153,10 +153,12 @@ std::vector<screen_line> lines_of(snapshot const& s)
                    n.round_trip.count() > 0 ? fmt::format("{:.2f} ms", static_cast<double>(n.round_trip.count()) / 1000)
                                             : "-",
                    fmt::format("{}/{}", n.votes, s.with_majority()), rate(n.commands_per_second)});
-    table locks({"KEY", "WAITING", "STATE", "NODES", "TTL", "HOLDER"});  // HOLDER is last, because lines are cut off
+    table locks({"KEY", "WAITING", "STATE", "NODES", "TTL", "HOLDER", "FOR"});  // these are last, because lines are cut
+                                                                                // off
     for (auto const& l : s.first)
         locks.add({printable(l.key), std::to_string(l.waiting), std::string(to_string(l.state)),
-                   fmt::format("{}/{}", l.votes, l.nodes.size()), ttl_of(l.has, l.ttl), holder_of(l.has, l.owner)});
+                   fmt::format("{}/{}", l.votes, l.nodes.size()), ttl_of(l.has, l.ttl), holder_of(l.has, l.owner),
+                   printable(l.about.note)});
     auto const more = std::size_t(s.with_majority() + s.in(lock_state::partial) + s.in(lock_state::unknown))
                       - s.first.size();
 

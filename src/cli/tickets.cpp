@@ -143,6 +143,7 @@ int acquire(arguments given)
     how.add_to(line);
     auto s = line.read(std::move(given));
     how.add_to(s.locks);
+    how.check_note(line, s.locks);
     check_nodes("acquire", s);
     return with_locks(s, [&](lock_manager& locks) { return acquire_and_leave(locks, how, s); });
 }

@@ -134,7 +134,7 @@ BOOST_FIXTURE_TEST_CASE(list_as_json_prints_one_document, with_servers<2>)
     BOOST_TEST_REQUIRE(full.at("locks").as_array().size() == 2u);
     BOOST_TEST(full.at("locks").at(0).at("token").as_string() == token_of("web"));
     BOOST_TEST(full.at("nodes").at(0).at("complete") == true);
-    BOOST_TEST(t.run({"list", "none"}).out == "KEY  HOLDER  TTL  NODES  STATE\n");
+    BOOST_TEST(t.run({"list", "none"}).out == "KEY  HOLDER  SINCE  TTL  NODES  STATE  FOR\n");
 }
 
 BOOST_FIXTURE_TEST_CASE(list_of_a_hundred_thousand_locks_needs_little_memory, with_servers<3>)

@@ -18,7 +18,8 @@ BOOST_FIXTURE_TEST_CASE(status_of_a_held_lock_names_the_holder_and_the_ttl_of_ea
 
     BOOST_TEST(people.status == 0);
     BOOST_TEST(people.err == "");
-    BOOST_TEST(has(people.out, "lock:jobs/42 is held by web-3:4121 on 3 of 3 nodes, ttl "), people.out);
+    BOOST_TEST(has(people.out, "lock:jobs/42 is held by web-3:4121 since "), people.out);
+    BOOST_TEST(has(people.out, ") on 3 of 3 nodes, ttl "), people.out);
     BOOST_TEST(has(people.out, "nobody waits for it"), people.out);
     BOOST_TEST(programs.status == 0);
     auto const told = programs.json();
