@@ -5,6 +5,7 @@
 #include "cli/early_exit.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/lasting_cause.hpp"
+#include "cli/lock_question.hpp"
 #include "cli/lock_report.hpp"
 #include "cli/output.hpp"
 #include "core/fencing.hpp"

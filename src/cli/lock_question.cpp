@@ -85,7 +85,7 @@ asio::awaitable<lock_answer> ask_about(servers& all, std::string prefix, std::st
         answer.readers.push_back(std::move(reader));
     }
     for (auto const& [process, alone] : wants_alone)
-        ++(alone ? answer.waiting->alone : answer.waiting->shared);
+        answer.waiting->push_back({.owner = std::string(core::owner_of_contender(process)), .shares = !alone});
     co_return answer;
 }
 

@@ -15,14 +15,14 @@ namespace redlock::cli {
 
 namespace {
 
-std::string words_for(waiting_view const& w)
+std::string words_for(lock_answer const& a)
 {
-    auto const all = w.alone + w.shared;
+    auto const all = a.waiting->size(), shared = a.sharing();
     if (all == 0)
         return "nobody waits for it\n";
     auto const who = fmt::format("{} process{} wait{} for it", all, all == 1 ? "" : "es", all == 1 ? "s" : "");
-    return w.shared == 0 ? who + '\n'
-                         : fmt::format("{}: {} to have it alone, {} to share it\n", who, w.alone, w.shared);
+    return shared == 0 ? who + '\n'
+                       : fmt::format("{}: {} to have it alone, {} to share it\n", who, all - shared, shared);
 }
 
 std::string ttl_of(reader_view const& r) { return r.ttl.count() < 0 ? "over" : in_words(r.ttl); }
@@ -57,7 +57,7 @@ std::string text_of(lock_answer const& a, settings const& s, bool tokens)
 {
     auto text = sentence_of(a.lock, s.locks.prefix) + '\n';
     if (a.waiting)
-        text += words_for(*a.waiting);
+        text += words_for(a);
     bool const bold = s.has_color(STDOUT_FILENO);
     table nodes({"NODE", "STATE", "HOLDER", "SINCE", "TTL", "FOR", tokens ? "TOKEN" : ""});
     for (auto const& n : a.lock.nodes) {
@@ -69,8 +69,6 @@ std::string text_of(lock_answer const& a, settings const& s, bool tokens)
                    tokens ? printable(n.value) : ""});
     }
     text += '\n' + nodes.text(bold);
-    if (a.readers.empty())
-        return text;
     table readers({"READER", "SINCE", "TTL", "NODES", "FOR", tokens ? "TOKEN" : ""});
     for (auto const& r : a.readers) {
         auto const by = words_in(r.value);
@@ -78,7 +76,14 @@ std::string text_of(lock_answer const& a, settings const& s, bool tokens)
                      fmt::format("{}/{}", r.votes, a.lock.nodes.size()), printable(by.note),
                      tokens ? printable(r.value) : ""});
     }
-    return text + '\n' + readers.text(bold);
+    if (!a.readers.empty())
+        text += '\n' + readers.text(bold);
+    if (!a.waiting || a.waiting->empty())
+        return text;
+    table waiting({"WAITS", "WANTS IT", "FOR"});
+    for (auto const& w : *a.waiting)
+        waiting.add({holder_of(lock_state::held, w.owner), w.shares ? "shared" : "alone", printable(w.note)});
+    return text + '\n' + waiting.text(bold);
 }
 
 boost::json::object json_of(lock_answer const& a, bool tokens)
@@ -86,9 +91,15 @@ boost::json::object json_of(lock_answer const& a, bool tokens)
     auto document = json_of(a.lock);
     if (tokens)
         document["token"] = valid_utf8(a.lock.value);
-    document["waiting"] = a.waiting ? boost::json::value{{"alone", a.waiting->alone}, {"shared", a.waiting->shared}}
-                                    : boost::json::value(nullptr);
-    boost::json::array readers, nodes;
+    document["waiting"] = nullptr;
+    boost::json::array readers, nodes, waiters;
+    if (a.waiting) {
+        document["waiting"] = {{"alone", a.waiting->size() - a.sharing()}, {"shared", a.sharing()}};
+        for (auto const& w : *a.waiting)
+            waiters.push_back({{"owner", json_of_text(w.owner)},
+                               {"note", json_of_text(w.note)},
+                               {"mode", w.shares ? "shared" : "exclusive"}});
+    }
     for (auto const& r : a.readers) {
         boost::json::object reader{
             {"owner", valid_utf8(r.owner)}, {"ttl_ms", std::max<std::int64_t>(r.ttl.count(), 0)}, {"votes", r.votes}};
@@ -103,6 +114,7 @@ boost::json::object json_of(lock_answer const& a, bool tokens)
             node["token"] = valid_utf8(n.value);
         nodes.push_back(std::move(node));
     }
+    document["waiters"] = std::move(waiters);
     document["readers"] = std::move(readers);
     document["nodes"] = std::move(nodes);
     return document;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/lock_question.hpp"
+#include "cli/lock_answer.hpp"
 #include "cli/settings.hpp"
 
 #include <boost/json/object.hpp>
@@ -12,10 +12,10 @@ namespace redlock::cli {
 /// The state of a lock in a sentence: "lock:jobs is held by web-3:4121 on 3 of 3 nodes, ttl 7.5 s".
 std::string sentence_of(lock_view const&, std::string const& prefix);
 
-/// The sentence, the waiting processes, the readers, and a table of the nodes. @param tokens  also print the values
+/// The sentence, and tables of the nodes, the readers and the waiting processes. @param tokens  also print the values
 std::string text_of(lock_answer const&, settings const&, bool tokens);
 
-/// The fields of the lock, and the fields nodes, waiting, readers.
+/// The fields of the lock, and the fields nodes, readers, waiting and waiters.
 boost::json::object json_of(lock_answer const&, bool tokens);
 
 /// Whether a server refuses the password or a command. If so, the user must correct the configuration.

@@ -36,12 +36,6 @@ lock_state state_of(std::string_view value)
                                       : lock_state::foreign;
 }
 
-// A label or note that the client does not leave is null.
-boost::json::value json_of_text(std::string_view text)
-{
-    return text.empty() ? boost::json::value(nullptr) : boost::json::value(valid_utf8(text));
-}
-
 milliseconds now()
 {
     return std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
@@ -175,6 +169,11 @@ std::string purpose_of(hold_words const& by)
 std::string ttl_of(lock_state has, std::optional<milliseconds> ttl)
 {
     return has <= lock_state::free ? "" : ttl ? in_words(*ttl) : "for ever";
+}
+
+boost::json::value json_of_text(std::string_view text)
+{
+    return text.empty() ? boost::json::value(nullptr) : boost::json::value(valid_utf8(text));
 }
 
 void add_words(boost::json::object& to, hold_words const& by)

@@ -5,6 +5,7 @@
 #include <redlock/report.hpp>
 
 #include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -30,7 +31,7 @@ enum class lock_state : std::uint8_t {
 /// "unknown", "free", …
 std::string_view to_string(lock_state);
 
-/// What the holder of a lock has left in its value for people.
+/// The note of a lock's holder, and the begin of its hold: the parts of the lock's value for people.
 struct hold_words {
     std::string note{};  ///< the purpose of the hold; empty: none
     /// When the hold began, by the holder's wall clock, in time since 1970. Nothing: unknown.
@@ -87,6 +88,9 @@ std::string since_of(hold_words const&);
 
 /// "7.5 s", "for ever"; empty if @p has is free.
 std::string ttl_of(lock_state has, std::optional<std::chrono::milliseconds>);
+
+/// A label or a note; null if the client leaves none.
+boost::json::value json_of_text(std::string_view);
 
 /// Adds the fields note, since and age_ms, which are null if they are unknown.
 void add_words(boost::json::object& to, hold_words const&);
