@@ -109,7 +109,8 @@ struct this_store {
         return fmt::format("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {}", id);
     }
     static std::string locks_of(std::string const& table) { return "CALL " + table + "_locks()"; }
-    static constexpr auto owner_seen = "SELECT SUBSTRING_INDEX(value, ':', -1) FROM seen WHERE lock_key = 'lock:stock'";
+    static constexpr auto owner_seen =
+        "SELECT SUBSTRING_INDEX(SUBSTRING_INDEX(value, CHAR(31), 1), ':', -1) FROM seen WHERE lock_key = 'lock:stock'";
     static constexpr auto seen_for_30_s = "SELECT expires > UTC_TIMESTAMP(6) + INTERVAL 30 SECOND FROM seen "
                                           "WHERE lock_key = 'lock:stock'";
     static constexpr auto sets_of_tables = "SELECT COUNT(*) FROM redlock_server";

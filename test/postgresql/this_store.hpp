@@ -75,7 +75,7 @@ struct this_store {
     /// For the case with a name of any bytes.
     static bool shows_odd_name(server const& s)
     {
-        auto const shows = "key LIKE '%it''s%377%000nnn%' AND value LIKE '%:%375'";
+        auto const shows = "key LIKE '%it''s%377%000nnn%' AND value LIKE '%:%375%since=%'";
         return s.ask(std::string("SELECT bool_and(") + shows + ") FROM redlock_locks") == "t";
     }
 
@@ -85,7 +85,7 @@ struct this_store {
         return fmt::format("SELECT count(*) FROM pg_stat_activity WHERE pid = {}", id);
     }
     static std::string locks_of(std::string const& table) { return "SELECT key FROM " + table + "_locks"; }
-    static constexpr auto owner_seen = "SELECT split_part(value, ':', 2) FROM seen_locks";
+    static constexpr auto owner_seen = "SELECT split_part(split_part(value, chr(31), 1), ':', 2) FROM seen_locks";
     static constexpr auto seen_for_30_s = "SELECT count(*) FROM seen_locks WHERE remaining > interval '30 s'";
     static constexpr auto sets_of_tables = "SELECT count(*) FROM pg_class WHERE relname = 'redlock'";
     static constexpr auto flushes = "SHOW fsync", yes = "on";
