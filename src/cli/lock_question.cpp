@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <string_view>
 #include <utility>
 
 namespace redlock::cli {
@@ -47,6 +48,15 @@ void count_readers(std::map<std::string, reader_view>& readers, reply const& lis
     }
 }
 
+// Reads an entry of the list of denied clients: "r" for one that wants to share the lock, else "1" and its note. A
+// client that wants both on different nodes wants it alone.
+void add_wish(waiting_view& client, std::string_view entry)
+{
+    client.shares = client.shares && entry == "r";
+    if (entry.starts_with('1') && client.note.empty())
+        client.note = entry.substr(1);
+}
+
 }  // namespace
 
 asio::awaitable<lock_answer> ask_about(servers& all, std::string prefix, std::string key)
@@ -63,7 +73,7 @@ asio::awaitable<lock_answer> ask_about(servers& all, std::string prefix, std::st
     lock_answer answer;
     std::vector<node_view> nodes;
     std::map<std::string, reader_view> readers;
-    std::map<std::string, bool> wants_alone;  // by process; false: it wants to share the lock
+    std::map<std::string, waiting_view> waiting;  // by process
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto const& r = told[i].replies;
         nodes.push_back(view_of(all.name(i), r[0], r[1]));
@@ -75,8 +85,11 @@ asio::awaitable<lock_answer> ask_about(servers& all, std::string prefix, std::st
         if (r[2].failed())
             continue;
         answer.waiting.emplace();
-        for (std::size_t w = 0; w + 1 < r[2].elements.size(); w += 2)
-            wants_alone[r[2].elements[w].text] |= r[2].elements[w + 1].text != "r";
+        for (std::size_t w = 0; w + 1 < r[2].elements.size(); w += 2) {
+            auto const& process = r[2].elements[w].text;
+            auto& wish = waiting.try_emplace(process, waiting_view{.shares = true}).first->second;
+            add_wish(wish, r[2].elements[w + 1].text);
+        }
     }
     answer.lock = lock_view_of(std::move(key), std::move(nodes));
     for (auto& [value, reader] : readers) {
@@ -84,8 +97,10 @@ asio::awaitable<lock_answer> ask_about(servers& all, std::string prefix, std::st
         reader.value = value;
         answer.readers.push_back(std::move(reader));
     }
-    for (auto const& [process, alone] : wants_alone)
-        answer.waiting->push_back({.owner = std::string(core::owner_of_contender(process)), .shares = !alone});
+    for (auto& [process, wish] : waiting) {
+        wish.owner = core::owner_of_contender(process);
+        answer.waiting->push_back(std::move(wish));
+    }
     co_return answer;
 }
 

@@ -57,6 +57,14 @@ BOOST_FIXTURE_TEST_CASE(break_without_force_or_token_only_shows_the_holder, with
     BOOST_TEST(nodes_with(t, "lock:x") == 3u);
 }
 
+BOOST_FIXTURE_TEST_CASE(break_shows_the_waiting_processes, with_servers<1>)
+{
+    t.set("lock:x", token_of("web"));
+    t.ask({"HSET", "lock:x:=wanted:{lock:x}", "0123456789abcdef:writer", "1a job", "fedcba9876543210:reader", "r"});
+
+    must_say(t.run({"break", "x"}), 64, "writer  alone     a job\n", "reader  shared\n");
+}
+
 BOOST_FIXTURE_TEST_CASE(break_with_force_without_a_terminal_needs_yes, held_by_web<1>)
 {
     must_say(t.run({"break", "x", "--force"}), 64, "--yes");

@@ -6,6 +6,9 @@
 #include <boost/json/value.hpp>
 
 #include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
 
 using namespace redlock::test;
 
@@ -204,6 +207,19 @@ BOOST_FIXTURE_TEST_CASE(status_as_a_refused_user_ends_with_77, with_servers<1>)
     auto const o = t.run({"status", "x", "-u", "redis://nobody:wr0ng@127.0.0.1:" + std::to_string(t[0].port())});
 
     must_show(o, 77, "unknown: the server refused user or password");
+}
+
+BOOST_FIXTURE_TEST_CASE(status_with_the_permissions_of_a_client_names_holder, held_by_web<1>)
+{
+    std::vector<std::string> words;
+    std::istringstream line(t.run({"acl", "--user", "app"}).out);
+    for (std::string word; line >> word;)
+        words.push_back(word == ">PASSWORD" ? ">secret" : word);
+    t.ask(words);
+
+    auto const o = t.run({"status", "x", "-u", "redis://app:secret@127.0.0.1:" + std::to_string(t[0].port())});
+
+    must_show(o, 0, "lock:x is held by web on 1 of 1 nodes");
 }
 
 BOOST_FIXTURE_TEST_CASE(status_of_a_reader_without_an_expiry_prints_a_finite_ttl, with_servers<1>)
