@@ -1,6 +1,6 @@
 #include "cli/default_note.hpp"
 
-#include "runtime/shown_name.hpp"
+#include "cli/output.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -27,18 +27,20 @@ std::string default_note(std::span<std::string const> command)
              rest.remove_prefix(std::min(rest.find_first_not_of(blanks), rest.size()))) {
             auto const word = rest.substr(0, rest.find_first_of(blanks));
             all += all.empty() ? "" : " ";
-            all += may_have_a_password(word) ? "…" : runtime::in_one_line(word);
+            all += may_have_a_password(word) ? "…" : printable(word);
             rest.remove_prefix(word.size());
         }
     }
-    std::size_t size = 0;
-    for (std::size_t count = 0; size < all.size() && count < characters_max; ++count) {
-        auto const next = size + runtime::printable_size(std::string_view(all).substr(size));
-        if (next > bytes_max)
+    std::size_t end = 0;
+    for (std::size_t at = 0, characters = 0; at <= std::min(all.size(), bytes_max); ++at) {
+        bool const is_continuation = at < all.size() && (static_cast<unsigned char>(all[at]) & 0xc0) == 0x80;
+        if (is_continuation)
+            continue;
+        end = at;
+        if (characters++ == characters_max)
             break;
-        size = next;
     }
-    all.resize(size);
+    all.resize(end);
     return all;
 }
 

@@ -60,7 +60,7 @@ hold_words words_in(std::string_view value)
 {
     constexpr std::uint64_t year_10000 = 253'402'300'800'000;  // another client may have written any number
     auto const by = core::holder_in(value);
-    hold_words words{.note = std::string(by.note)};
+    hold_words words{.owner = std::string(by.owner), .note = std::string(by.note)};
     if (by.since != 0 && by.since < year_10000)
         words.since = milliseconds(by.since);
     return words;

@@ -31,9 +31,10 @@ enum class lock_state : std::uint8_t {
 /// "unknown", "free", …
 std::string_view to_string(lock_state);
 
-/// The note of a lock's holder, and the begin of its hold: the parts of the lock's value for people.
+/// The parts of a lock's value for people.
 struct hold_words {
-    std::string note{};  ///< the purpose of the hold; empty: none
+    std::string owner{};  ///< the label; empty: none
+    std::string note{};   ///< the purpose of the hold; empty: none
     /// When the hold began, by the holder's wall clock, in time since 1970. Nothing: unknown.
     std::optional<std::chrono::milliseconds> since{};
 };

@@ -6,6 +6,7 @@
 #include "cli/default_note.hpp"
 #include "cli/early_exit.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/lock_view.hpp"
 #include "cli/node_urls.hpp"
 #include "cli/outer_runs.hpp"
 #include "cli/output.hpp"
@@ -14,7 +15,6 @@
 #include "cli/server_place.hpp"
 #include "cli/supervisor.hpp"
 #include "cli/with_locks.hpp"
-#include "core/key.hpp"
 #include "runtime/as_result.hpp"
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -271,7 +271,7 @@ private:
                 fmt::format("{}={}", outer_runs_variable, lines_for_inner_runs(std::move(ours))),
                 "REDLOCK_FENCE=" + std::to_string(held.fencing_token()),
                 "REDLOCK_TOKEN=" + held.token(),
-                fmt::format("REDLOCK_OWNER={}", core::owner_in(held.token())),
+                "REDLOCK_OWNER=" + words_in(held.token()).owner,
                 "REDLOCK_TTL_MS=" + std::to_string(options_.how.ttl.count()),
                 "REDLOCK_DEADLINE=" + std::to_string(deadline_of(held)),
                 "REDLOCK_LOST_FD=" + std::to_string(lost_fd)};

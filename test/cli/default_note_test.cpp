@@ -1,5 +1,6 @@
+#include "cli/acquiring.hpp"
 #include "cli/default_note.hpp"
-#include "locks/check.hpp"
+#include "cli/early_exit.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -42,14 +43,17 @@ BOOST_AUTO_TEST_CASE(default_note_leaves_out_urls_with_passwords)
 
 BOOST_AUTO_TEST_CASE(default_note_of_any_bytes_is_never_refused)
 {
+    redlock::cli::command_line const line("run", "");
     for (int a = 0; a < 256; ++a) {
         for (int b = 0; b < 256; ++b) {
             std::string const two{static_cast<char>(a), static_cast<char>(b)};
             for (auto const& word : {two, std::string(59, 'x') + two, two + "\xbf\xbf"}) {
-                auto const note = note_of({word, word});
-                auto const why = redlock::locks::check(redlock::acquire_options{.note = note}, redlock::config());
-                if (!why.empty())
-                    BOOST_ERROR("the bytes " << a << ' ' << b << ": " << why);
+                redlock::cli::how_to_acquire const how{.note = note_of({word, word})};
+                try {
+                    how.check_note(line, redlock::config());
+                } catch (redlock::cli::early_exit const& e) {
+                    BOOST_ERROR("the bytes " << a << ' ' << b << ": " << e.what());
+                }
             }
         }
     }
