@@ -48,9 +48,9 @@ struct key_details {
         bool shares = false;      ///< Whether it wants to share the lock.
     };
 
-    std::vector<reader> readers{};   ///< Those of a shared lock, without those that have expired.
+    std::vector<reader> readers{};   ///< At most 64 of a shared lock: those that expire last.
     std::vector<waiting> waiters{};  ///< At most 64 of them.
-    bool knows_readers = false;      ///< Whether @ref readers is complete.
+    bool knows_readers = false;      ///< Whether the node lists readers.
     bool knows_waiters = false;      ///< Whether the node notes waiting clients at all.
 };
 

@@ -80,6 +80,8 @@ asio::awaitable<std::vector<answers>> servers::ask_all(questions what)
     return ask(std::vector<questions>(all_.size(), what));
 }
 
+bool are_servers(settings const& s) { return std::ranges::all_of(s.locks.nodes, is_server); }
+
 int with_servers(settings const& s, std::string_view command, std::function<asio::awaitable<int>(servers&)> const& body)
 {
     asio::io_context context(1);

@@ -60,6 +60,9 @@ private:
     std::vector<std::string> left_out_;  // the reason; empty: the server is not left out
 };
 
+/// Whether all nodes are Redis or Valkey servers.
+bool are_servers(settings const&);
+
 /// Runs @p body with the servers. @return its result
 /// @throws early_exit like the constructor of @ref servers
 /// @throws any exception of @p body

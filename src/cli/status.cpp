@@ -5,7 +5,7 @@
 #include "cli/early_exit.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/lasting_cause.hpp"
-#include "cli/lock_answer.hpp"
+#include "cli/lock_question.hpp"
 #include "cli/lock_report.hpp"
 #include "cli/output.hpp"
 #include "cli/with_locks.hpp"
@@ -50,6 +50,13 @@ asio::awaitable<int> inspect(lock_manager& locks, question const& q, settings co
     co_return tell(answer_of(info), q, s, std::ranges::any_of(info.nodes, is_refused));
 }
 
+// Redis and Valkey servers are only read. So this works with a user who must not write, and on a replica.
+asio::awaitable<int> ask(servers& all, question const& q, settings const& s)
+{
+    auto const answer = co_await ask_about(all, s.locks.prefix, q.key);
+    co_return tell(answer, q, s, is_refused(answer.lock));
+}
+
 // An inspection needs no votes, so it also asks servers that the settings would keep from voting. It leaves no life
 // marker. `config::node_timeout` is meant for a vote: the first question to a server also needs the time to connect.
 void prepare(config& c)
@@ -68,7 +75,7 @@ int status(arguments given)
         "status",
         "Show who holds a lock, since when and for what, its ttl, what each node says, who shares it, and who waits.",
         "The start of a hold is by the clock of the holder. Waiting processes are those that were denied the lock "
-        "lately.\n"
+        "lately. Redis and Valkey servers are only read.\n"
         "The answer may be outdated. Never start work because status says free: acquire the lock.\n"
         "Status: 0 the lock is held, exclusive or shared; 1 it is free, or on no majority; 69 too few nodes answered "
         "to tell; "
@@ -78,6 +85,8 @@ int status(arguments given)
     line.add_flag("--tokens", q.tokens,
                   "show the tokens of the holders. Everybody who knows a token can release the lock");
     auto s = line.read(std::move(given));
+    if (are_servers(s))
+        return with_servers(s, "status", [&](servers& all) { return ask(all, q, s); });
     prepare(s.locks);
     return with_locks(s, [&](lock_manager& locks) { return inspect(locks, q, s); });
 }

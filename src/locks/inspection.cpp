@@ -25,11 +25,12 @@ mode mode_of(std::string_view value) noexcept { return value == core::shared_wor
 
 std::optional<std::chrono::system_clock::time_point> time_of(core::holder const& by)
 {
+    using std::chrono::milliseconds, std::chrono::system_clock;
     // Another client may have written any number.
-    constexpr std::uint64_t year_9999 = 253'402'300'799'999;
-    if (by.since == 0 || by.since > year_9999)
+    constexpr auto latest = std::chrono::floor<milliseconds>(system_clock::duration::max()).count();
+    if (by.since == 0 || by.since > static_cast<std::uint64_t>(latest))
         return std::nullopt;
-    return std::chrono::system_clock::time_point(std::chrono::milliseconds(by.since));
+    return system_clock::time_point(milliseconds(by.since));
 }
 
 /// The readers and waiting clients that the nodes list, each once.

@@ -138,6 +138,7 @@ BOOST_FIXTURE_TEST_CASE(inspect_of_a_foreign_value_shows_it_as_it_is, manager_of
                                        {"a:b", ""},
                                        {digits + "web:3:x", "web:3:x"},
                                        {digits + "a\x1fsince=yesterday\x1fx", "a\x1fsince=yesterday\x1fx"},
+                                       {digits + "a\x1fsince=253402300799999\x1f", "a"},
                                        {digits + "a\x1fsince=18446744073709551615\x1f", "a"}}) {
         w[0].entries["lock:stock"] = {value, w.now + 1h};
         auto const [ec, info] = inspect(w, *locks, "stock");
