@@ -33,7 +33,7 @@ struct work {
     std::chrono::microseconds hold{0};  ///< between lock and release
     double rate = 0;                    ///< cycles per second of all clients, evenly spread; 0: as fast as possible
     std::chrono::milliseconds ttl{10'000};
-    std::string note{};  ///< of each lock
+    std::string note{};                  ///< of each lock
     std::atomic<int>* inside = nullptr;  ///< with one_key or slots: holders in all processes
     /// Each function is called at its time after the beginning, and again every millisecond while it returns true.
     std::vector<std::pair<std::chrono::milliseconds, std::function<bool()>>> events{};
