@@ -43,7 +43,8 @@ BOOST_AUTO_TEST_CASE(holder_in_a_value_without_a_note_has_all_of_the_label)
     for (std::string const label :
          {"", "web-3:4121", "a:b:c", " since=1 x", "\x1f", "\x1f\x1f", "a\x1fsince=\x1f", "a\x1fsince=1",
           "a\x1fsince=x\x1f", "a\x1fsince=-1\x1f", "a\x1fsince=99999999999999999999\x1f"}) {
-        auto const by = holder_in(digits + label);
+        auto const value = digits + label;
+        auto const by = holder_in(value);
         BOOST_TEST(by.owner == label);
         BOOST_TEST(by.note == "");
         BOOST_TEST(by.since == 0u);
