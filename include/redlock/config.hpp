@@ -143,6 +143,10 @@ struct config {
     /// The manual clock of the manager and of its nodes, for tests; all nodes must be `memory://` or objects. Null: the
     /// system's clock. See @ref testing::manual_clock.
     std::shared_ptr<testing::manual_clock> test_clock{};
+
+    /// Whether the manager only reads. It then inspects, lists and watches locks, and refuses all other calls with
+    /// `errc::unsupported`. It needs no right to write. It also reads replicas, and servers that could evict locks.
+    bool read_only = false;
 };
 
 }  // namespace redlock

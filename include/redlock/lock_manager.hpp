@@ -33,6 +33,7 @@ namespace redlock::inline v0 {
 namespace detail {
 using inspect_handler = completion<void(error_code, lock_info)>;
 using break_handler = completion<void(error_code, break_info)>;
+using list_handler = completion<void(error_code, lock_page)>;
 }
 
 namespace locks {
@@ -44,6 +45,9 @@ REDLOCK_API void shut_down_in_background(std::shared_ptr<manager_state>) noexcep
 REDLOCK_API stats stats_of(manager_state const&);
 REDLOCK_API void start_inspect(std::shared_ptr<manager_state>, std::string resource, detail::inspect_handler);
 REDLOCK_API void start_break(std::shared_ptr<manager_state>, lock_info seen, detail::break_handler);
+REDLOCK_API void start_list(std::shared_ptr<manager_state>, std::string pattern, list_options, detail::list_handler);
+REDLOCK_API void start_watch(std::shared_ptr<manager_state>, lock_info seen, detail::inspect_handler);
+REDLOCK_API void start_watch(std::shared_ptr<manager_state>, std::string resource, detail::inspect_handler);
 REDLOCK_API void start_resume(std::shared_ptr<manager_state>, lock_ticket, acquire_options, detail::acquire_handler,
                               bool explains);
 REDLOCK_API void start_release_by_ticket(std::shared_ptr<manager_state>, lock_ticket, detail::error_handler);
@@ -573,6 +577,137 @@ public:
             locks::start_break(state, std::move(what), std::move(handler));
         };
         return initiate<CompletionToken, detail::break_handler, error_code, break_info>(start, token, std::move(seen));
+    }
+
+    /** Lists the locks that match @p pattern, a page at a time, for people and dashboards.
+
+        @code
+        for (list_options from;;) {
+            lock_page const page = co_await locks.async_list("job-*", from);
+            for (lock_info const& l : page.locks)
+                show(l);
+            if (from.from = page.next; from.from.empty())
+                break;
+        }
+        @endcode
+
+        Each lock comes once, from the first node that has it, with the answers of all nodes as from @ref async_inspect.
+        So a lock may be listed that is on no majority of the nodes. The manager remembers nothing between pages, and
+        the memory for a page does not depend on the number of locks. Another manager of the same nodes can continue.
+
+        Locks that are acquired or released meanwhile may be missing. A lock may come twice if a server's table of keys
+        grows or shrinks meanwhile.
+
+        The costs: each node lists all keys with the prefix and the part of @p pattern before its first special
+        character. Each key is inspected on all nodes, and once more for each further node that lists it.
+
+        @par Completes
+        when a page is full, or after a thousand keys
+
+        @par Completion signature
+        `void(error_code, lock_page)`
+
+        @par Errors
+        - @ref errc::no_quorum : so many nodes could not list their locks that locks may be missing.
+          `lock_page::nodes` says which nodes. The page has the locks that the others have listed, and
+          `lock_page::next` is valid.
+        - @ref errc::invalid_argument : an option is out of range, `list_options::from` does not come from a page with
+          this pattern, or @p pattern has more than 512 bytes. Nothing was sent.
+        - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped, or this process is a
+          fork of the one that made the manager.
+
+        @par Cancellation
+        All types: completes at once.
+
+        @par Lifetime
+        The arguments are copied.
+
+        @param pattern The names to list. `*` stands for any bytes, `?` for one byte, `[a-z]` for one of some bytes and
+        `[^a-z]` for one of the others. A backslash takes the special meaning from the next character. 0 to 512 bytes;
+        "*" lists all locks.
+        @param options See @ref list_options.
+        @param token Any completion token.
+    */
+    template <class CompletionToken = default_completion_token>
+    auto async_list(std::string pattern, list_options options, CompletionToken&& token = default_completion_token())
+    {
+        auto start = [](auto const& state, std::string names, list_options how, detail::list_handler handler) {
+            locks::start_list(state, std::move(names), std::move(how), std::move(handler));
+        };
+        return initiate<CompletionToken, detail::list_handler, error_code, lock_page>(start, token, std::move(pattern),
+                                                                                      std::move(options));
+    }
+
+    /// Lists the locks with default options: the first hundred.
+    template <asio::completion_token_for<void(error_code, lock_page)> CompletionToken>
+    auto async_list(std::string pattern, CompletionToken&& token)
+    {
+        return async_list<CompletionToken>(std::move(pattern), list_options(), std::forward<CompletionToken>(token));
+    }
+
+    /// Lists the locks with default options and the default token.
+    auto async_list(std::string pattern) { return async_list(std::move(pattern), list_options()); }
+
+    /** Waits until the lock has another holder than in @p seen: until it was acquired, released or has expired.
+
+        @code
+        lock_info seen = co_await locks.async_inspect("nightly");
+        for (;;) {
+            show(seen);
+            seen = co_await locks.async_watch(std::move(seen));
+        }
+        @endcode
+
+        The holder is the client that a majority of the nodes names, or nobody. If the lock is shared, all readers
+        together are its holder, as far as the nodes list them. If the holder changes several times between two looks of
+        the manager, you see only the last change. For work that needs the lock, wait in @ref async_acquire : it is fair
+        and faster.
+
+        The manager looks again when a majority of the nodes notifies it of a change, and when the lock may have
+        expired. If fewer nodes notify, it looks once a second.
+
+        @par Completes
+        - with the new state of the lock;
+        - with an error and @p seen otherwise.
+
+        It does not complete while too few nodes answer.
+
+        @par Completion signature
+        `void(error_code, lock_info)`
+
+        @par Errors
+        - @ref errc::invalid_argument : `lock_info::resource` is not a name that @ref async_acquire accepts. Nothing was
+          sent.
+        - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped, or this process is a
+          fork of the one that made the manager.
+
+        @par Cancellation
+        All types: completes at once.
+
+        @par Lifetime
+        @p seen is copied.
+
+        @param seen The result of @ref async_inspect or of this function.
+        @param token Any completion token.
+    */
+    template <class CompletionToken = default_completion_token>
+    auto async_watch(lock_info seen, CompletionToken&& token = default_completion_token())
+    {
+        auto start = [](auto const& state, lock_info before, detail::inspect_handler handler) {
+            locks::start_watch(state, std::move(before), std::move(handler));
+        };
+        return initiate<CompletionToken, detail::inspect_handler, error_code, lock_info>(start, token, std::move(seen));
+    }
+
+    /// Waits until @p resource has another holder than at the first look, at the beginning of this call.
+    template <class CompletionToken = default_completion_token>
+    auto async_watch(std::string resource, CompletionToken&& token = default_completion_token())
+    {
+        auto start = [](auto const& state, std::string name, detail::inspect_handler handler) {
+            locks::start_watch(state, std::move(name), std::move(handler));
+        };
+        return initiate<CompletionToken, detail::inspect_handler, error_code, lock_info>(start, token,
+                                                                                         std::move(resource));
     }
 
     /** Stops the manager.

@@ -52,6 +52,8 @@ struct key_details {
     std::vector<waiting> waiters{};  ///< At most 64 of them.
     bool knows_readers = false;      ///< Whether the node lists readers.
     bool knows_waiters = false;      ///< Whether the node notes waiting clients at all.
+
+    std::vector<std::string> keys{};  ///< The keys that a scan has found: see `node_command::kind::scan`.
 };
 
 /// The answer of a node to one operation.
@@ -64,6 +66,7 @@ struct node_reply {
     /// | extend | extended | not ours any more |
     /// | release | deleted | does not exist, or is not ours |
     /// | inspect | locked | free |
+    /// | scan | listed | |
     ///
     /// With several keys, granted means all of them.
     redlock::vote vote = vote::unknown;
@@ -73,8 +76,9 @@ struct node_reply {
     /// grant it. But the part of the node that has the key may have forgotten other holders. If the whole node is in
     /// quarantine, it grants instead, and its @ref server_identity tells the manager about the quarantine.
     error_code error{};
-    /// The server's own words, without secrets, for an unknown vote; the value of the key for a granted inspection. A
-    /// node may also return the value of a key that is not in a set, for a denied acquisition that contends.
+    /// The server's own words, without secrets, for an unknown vote; the value of the key for a granted inspection. For
+    /// a scan: the place where the next scan begins, or empty if there are no more keys. A node may also return the
+    /// value of a key that is not in a set, for a denied acquisition that contends.
     std::string text{};
     /// The key's time to live (TTL), for a granted inspection, and for a denied acquisition that contends. Negative:
     /// the key never expires.
@@ -90,9 +94,10 @@ struct node_reply {
     /// - For a granted shared acquisition: the counter as it is. 0: there is none.
     /// - For a granted raise: the counter.
     std::uint64_t fence = 0;
-    bool healed = false;   ///< Whether the key did not exist, and the node has set it; for a denied extension.
-    bool watched = false;  ///< Whether the node will notify of the key's next change; for a denied acquisition that
-                           ///< watches.
+    bool healed = false;  ///< Whether the key did not exist, and the node has set it; for a denied extension.
+    /// Whether the node will notify of the key's next change; for a denied acquisition that watches, and for an
+    /// inspection that watches.
+    bool watched = false;
     /// Whether the manager that holds the lock hands it on to its own waiters; for a denied acquisition that contends.
     /// Then `remaining` and `watched` are about the end of these hand-overs, not about each change of the holder.
     bool handed_on = false;
@@ -202,6 +207,11 @@ struct node_command {
         /// The contender has stopped waiting for all of these keys: forget that it was denied. The manager does not
         /// wait for the answer. A node that remembers no contenders grants.
         withdraw,
+        /// List keys that begin with @ref key. The scan begins at the place @ref value, which an earlier answer of this
+        /// node named; empty: at the first key. The answer has about @ref limit keys, and may have fewer, or none. It
+        /// may also have other keys, which the manager ignores. If a key exists as long as the scans last, one of the
+        /// answers has it. A node that cannot list its keys answers `errc::unsupported`.
+        scan,
     };
 
     /// Whether the manager hands the lock on to its own waiters. Waiters of other managers are notified only when the
@@ -227,7 +237,8 @@ struct node_command {
     /// extends this reader's entry, but denies. If the key does not exist, @ref heal sets it with this value as the
     /// exclusive holder.
     bool alone = false;
-    /// Whether to notify of the next change of each taken key, if an acquisition contends and is denied.
+    /// Whether to notify of the next change of each taken key, if an acquisition contends and is denied. For an
+    /// inspection: whether to notify of the next change of the key.
     bool watch = false;
     /// Whether an acquisition of several keys keeps the keys that it gets; it contends. If there is a tombstone, the
     /// node does nothing, and denies. Otherwise the node goes through the keys, up to the first key that another holder
@@ -238,8 +249,9 @@ struct node_command {
     /// Whether an acquisition of several keys sets only the first key that does not exist, and this key's counter. It
     /// is denied if all keys exist.
     bool any = false;
-    key_view keys{};           ///< The keys: one for an inspection, none to connect, one or several for other commands.
-    std::string_view value{};  ///< The value of the lock: `lock::token`.
+    /// The keys: one for an inspection or a scan, none to connect, one or several for other commands.
+    key_view keys{};
+    std::string_view value{};  ///< The value of the lock: `lock::token`. For a scan: the place where it begins.
     /// The client that asks, for an acquisition, an upgrade or a withdrawal. All commands of one manager have the same
     /// contender. Empty: the command does not contend.
     std::string_view contender{};
@@ -251,6 +263,7 @@ struct node_command {
     /// The note of the acquisition, for a command that contends: see `acquire_options::note`. A node that keeps it may
     /// return it as `key_details::waiting::note`.
     std::string_view note{};
+    std::uint32_t limit = 0;  ///< For a scan: the number of keys to list.
 
     /// The first key.
     std::string const& key() const noexcept { return keys.front(); }

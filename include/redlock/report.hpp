@@ -95,6 +95,7 @@ struct node_lock_info {
     /// The value of the key. Everybody who knows it can release the lock, so do not show it to everybody. A shared lock
     /// has the value `:=shared`.
     std::string value{};
+    std::string message{};  ///< The server's own words for @ref error, without secrets; may be empty.
 };
 
 /// A client that shares a lock: a part of @ref lock_info.
@@ -146,6 +147,7 @@ struct node_break_info {
     bool deleted = false;  ///< Whether the node had a value that was seen, and has deleted it.
     /// Why the node did not answer. The manager asks it again in the background. None: it did.
     error_code error{};
+    std::string message{};  ///< The server's own words for @ref error, without secrets; may be empty.
 };
 
 /// The result of `lock_manager::async_break`.
@@ -153,6 +155,30 @@ struct break_info {
     std::string resource{};                ///< The name of the lock.
     std::size_t deleted = 0;               ///< How many nodes have deleted a value.
     std::vector<node_break_info> nodes{};  ///< The result on each node, in the order of `config::nodes`.
+};
+
+/// The options of `lock_manager::async_list`.
+struct list_options {
+    /// The page ends when it has this many locks: 1 to 1000. It may have a few more, because nodes return several keys
+    /// at once.
+    std::size_t page_size = 100;
+    std::string from{};  ///< The place where the page begins: `lock_page::next` of another page. Empty: the first page.
+};
+
+/// The progress of a listing on one node: a part of @ref lock_page.
+struct node_list_info {
+    std::string name{};     ///< The node's address, without user and password.
+    bool complete = true;   ///< Whether the node has listed its locks so far. If not, the listing goes on without it.
+    error_code error{};     ///< Why it did not, if that happened on this page.
+    std::string message{};  ///< The server's own words for @ref error, without secrets; may be empty.
+};
+
+/// Some of the locks, from `lock_manager::async_list`.
+struct lock_page {
+    std::vector<lock_info> locks{};  ///< In no order. It may be empty although more pages follow.
+    /// The place where the next page begins, for `list_options::from`: printable text. Empty: this is the last page.
+    std::string next{};
+    std::vector<node_list_info> nodes{};  ///< The progress on each node, in the order of `config::nodes`.
 };
 
 }  // namespace redlock

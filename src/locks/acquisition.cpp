@@ -223,6 +223,7 @@ void acquisition::hand_out(clock::time_point decided)
         held->held_as.may_be_upgraded(std::move(right_to_upgrade_));
     held->set_alarm();
     state_->held_locks.add(held);
+    state_->watchers.changed(held->resources);
     won_ = detail::access::make_handle(held->first_handle());
     leftovers_.are_won();
     if (turn_.place())

@@ -1,5 +1,6 @@
 #include "core/key.hpp"
 #include "locks/check.hpp"
+#include "locks/lock_summary.hpp"
 #include "locks/waiting_operation.hpp"
 
 #include <boost/asio/error.hpp>
@@ -16,17 +17,12 @@ namespace redlock::inline v0::locks {
 
 namespace {
 
-/// The mode and the value of a lock on some node.
-using seen_value = std::pair<mode, std::string>;
-
 // If a majority has one value, a minority may have that of a client which is acquiring the lock right now.
-std::set<seen_value> values_in(lock_info const& seen)
+std::set<hold> values_in(lock_info const& seen)
 {
-    std::set<seen_value> values;
+    auto values = exclusive_hold(seen);
     for (auto const& n : seen.nodes) {
-        auto const votes = std::ranges::count(seen.nodes, n.value, &node_lock_info::value);
-        bool const is_meant = !seen.locked || static_cast<std::size_t>(votes) >= core::majority(seen.nodes.size());
-        if (n.locked && is_meant && n.mode == mode::exclusive && !n.value.empty())
+        if (!seen.locked && n.locked && n.mode == mode::exclusive && !n.value.empty())
             values.emplace(mode::exclusive, n.value);
     }
     for (auto const& r : seen.readers)
@@ -51,6 +47,8 @@ public:
         auto const values = values_in(self->seen_);
         if (!check_resource(self->seen_.resource, state.settings.prefix).empty() || values.empty())
             co_return errc::invalid_argument;
+        if (state.settings.read_only)
+            co_return errc::unsupported;
 
         for (auto const& [how, value] : values) {
             auto const release = self->release_of(how, value);
@@ -96,8 +94,10 @@ private:
             auto& n = result_.nodes[b.node];
             n.name = state_->quorum.nodes[b.node].name();
             n.deleted = n.deleted || (b.answered && b.reply.vote == vote::granted);
-            if (!b.answered || b.reply.vote == vote::unknown)
+            if (!b.answered || b.reply.vote == vote::unknown) {
                 n.error = b.reply.error ? b.reply.error : make_error_code(errc::node_timeout);
+                n.message = b.reply.text;
+            }
         }
     }
 

@@ -54,6 +54,12 @@ std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor
                                                     settings.observer);
     settings.log = log->as_function();
     settings.nodes = named;
+    if (settings.read_only) {
+        settings.fencing = settings.life_marker = false;
+        settings.fence_quorum = 0;
+        settings.restart_guard = restart_guard::off;  // an inspection needs no votes
+        settings.allow_eviction = true;
+    }
     auto nodes = make_nodes(settings, runtime);
     for (auto& n : given) {
         if (std::any_of(nodes.begin(), nodes.end(),

@@ -73,8 +73,10 @@ manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<run
       cleaner(
           quorum, log, [this] { shutdown.proceed(); },
           [this](std::size_t node, std::string const& key) {
+              auto const resource = std::string_view(key).substr(settings.prefix.size());
               if (waiters.size() != 0)
-                  waiters.deleted(node, std::string_view(key).substr(settings.prefix.size()));
+                  waiters.deleted(node, resource);
+              watchers.changed(resource);
           }),
       waiters(settings.max_handovers),
       preferences(*quorum.contender),
@@ -109,12 +111,15 @@ stats manager_state::stats() const
 // A node notifies that a key has changed. An empty key: the node may have missed changes.
 void manager_state::changed(std::size_t node, std::string_view key)
 {
-    if (key.empty())
+    if (key.empty()) {
+        watchers.all_changed();
         return waiters.all_changed(node);
+    }
     auto const [of, lock] = core::what_changed(key);
     if (!lock.starts_with(settings.prefix))
         return;
     auto const resource = lock.substr(settings.prefix.size());
+    watchers.changed(resource);
     waiters.changed(of, node, resource);
     held_locks.changed(of, node, resource);
 }

@@ -5,6 +5,7 @@
 #include "locks/renewal_log.hpp"
 #include "locks/shutdown.hpp"
 #include "locks/counters.hpp"
+#include "locks/lock_watchers.hpp"
 #include "locks/waiters.hpp"
 #include "quorum/cleaner.hpp"
 #include "quorum/proposals.hpp"
@@ -79,6 +80,7 @@ public:
     quorum::quorum_state quorum;
     quorum::cleaner cleaner;
     locks::waiters waiters;
+    locks::lock_watchers watchers;
     locks::preferences preferences;
     locks::held_locks held_locks;
     runtime::operations operations;

@@ -232,6 +232,7 @@ runtime::task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> s
             co_return errc::no_quorum;
     }
     auto ec = self->by_->given_back() ? make_error_code(errc::not_held) : held.conclude_upgrade(*upgrade, token);
+    state.watchers.changed(held.resources);
     // The lock was given back or downgraded, but the nodes do not know that.
     if (ec == errc::not_held || ec == asio::error::operation_aborted) {
         held.held_as.change(held_lock::form::as_acquired, held_lock::form::downgraded);
@@ -290,6 +291,7 @@ runtime::task<error_code> mode_change::downgrade(std::shared_ptr<mode_change> se
         co_return ec;
     auto const question = self->ask(node_command::kind::downgrade);
     co_await self->gather(*question);
+    state.watchers.changed(held.resources);
     co_return held.conclude_downgrade(*question);
 }
 

@@ -134,6 +134,7 @@ void resumption::hand_out()
     held->may_live_for(state_->settings.max_ttl);  // the previous holder may have asked for that
     held->set_alarm();
     state_->held_locks.add(held);
+    state_->watchers.changed(held->resources);
     won_ = detail::access::make_handle(held->first_handle());
 }
 

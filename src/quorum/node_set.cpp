@@ -67,6 +67,8 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
     upgrade_lack_ = missing("upgrade locks that are shared",
                             {{.what = kind::upgrade, .mode = mode::shared, .keys = one, .fence = fence},
                              {.what = kind::downgrade, .mode = mode::shared, .keys = one}});
+    if (settings.read_only)
+        lack_ = "this manager only reads (config::read_only)";
 }
 
 std::string node_set::check_ttl(std::chrono::milliseconds ttl) const

@@ -309,7 +309,7 @@ void round::abandon()
 bool round::decided() const noexcept
 {
     using kind = node_command::kind;
-    if (command.what == kind::inspect || waits_for_all)  // an inspection waits for all nodes
+    if (command.what == kind::inspect || command.what == kind::scan || waits_for_all)  // these wait for all nodes
         return false;
     if (command.what == kind::connect && votes.verdict() == core::verdict::won && quorum.nodes.awaits_others())
         return false;

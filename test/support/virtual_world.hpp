@@ -397,7 +397,8 @@ private:
     {
         auto const& c = o->command();
         auto reply = server_.carry_out(c, o->leaves_tombstone(o->sent_on()), this);
-        if (c.watch && c.contends() && reply.vote == vote::denied && server_.notifies) {  // a plain SET cannot watch
+        bool const is_denied = c.contends() && reply.vote == vote::denied;  // a plain SET cannot watch
+        if (c.watch && (is_denied || c.what == node_command::kind::inspect) && server_.notifies) {
             reply.watched = true;
             server_.watch_taken(c, reply, this, [weak = weak_from_this()](auto const& key) {
                 if (auto const self = weak.lock(); self && !self->server_.mute)

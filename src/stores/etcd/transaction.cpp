@@ -42,6 +42,7 @@ std::string transaction::text(scope const& s) const
     case kind::connect:
     case kind::upgrade:
     case kind::downgrade:
+    case kind::scan:
         break;
     }
     return transaction_text().step();
@@ -76,6 +77,7 @@ std::optional<node_reply> transaction::hear(json::object const& answer, scope co
         return node_reply{.vote = vote::granted};
     case kind::upgrade:
     case kind::downgrade:
+    case kind::scan:
         break;  // `lease_node::can` refuses these
     }
     return node_reply{.untouched = true, .error = errc::unsupported};

@@ -121,6 +121,8 @@ private:
             return kept_.push_back(std::move(o));
         if (c.what == kind::connect)
             return o->complete({.vote = vote::granted});
+        if (c.what == kind::scan)
+            return o->complete({.untouched = true, .error = errc::unsupported});
         o->mark_sent(link->number);
         bool const watches = c.watch && notifies();
         if (watches)

@@ -134,7 +134,7 @@ void lock_table::watch_taken(node_command const& c, node_reply const& denied, vo
     };
     if (c.what == node_command::kind::upgrade && denied.ours == 0)
         return;
-    if (c.what == node_command::kind::upgrade)
+    if (c.what == node_command::kind::upgrade || c.what == node_command::kind::inspect)
         watch(core::readers_key(c.key()), who, changed);
     if (denied.behind_writer)
         watch(core::wanted_key(c.key()), who, changed);
@@ -192,6 +192,8 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
             return c.is_shared() ? release_shared(c, now, who) : release(c, now, who);
         case node_command::kind::inspect:
             return inspect(c.key(), now);
+        case node_command::kind::scan:
+            return scan(c, now);
         case node_command::kind::upgrade:
             return upgrade(c, now, who);
         case node_command::kind::downgrade:
@@ -331,6 +333,22 @@ node_reply lock_table::inspect(std::string const& key, clock::time_point now)
         r.text = e->value;
         r.remaining = remaining(*e, now);
     }
+    return r;
+}
+
+// The place where the next scan begins is the last key of this one.
+node_reply lock_table::scan(node_command const& c, clock::time_point now)
+{
+    auto listed = std::make_shared<key_details>();
+    node_reply r{.vote = vote::granted};
+    for (auto e = c.value.empty() ? entries.lower_bound(c.key()) : entries.upper_bound(c.value);
+         e != entries.end() && e->first.starts_with(c.key()) && r.text.empty(); ++e) {
+        if (e->second.expires > now)
+            listed->keys.push_back(e->first);
+        if (listed->keys.size() >= c.limit)
+            r.text = e->first;
+    }
+    r.details = std::move(listed);
     return r;
 }
 

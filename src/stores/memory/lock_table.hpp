@@ -58,7 +58,7 @@ public:
     void watch(std::string key, void const* who, std::function<void(std::string const&)> changed);
     void tell(std::string_view key, void const* except = nullptr);
 
-    /// Watches all keys that a denied acquisition waits for.
+    /// Watches all keys that a denied acquisition waits for, or the keys that an inspection reads.
     void watch_taken(node_command const&, node_reply const&, void const* who,
                      std::function<void(std::string const&)> changed);
     std::map<std::string, std::vector<std::pair<void const*, std::function<void(std::string const&)>>>, std::less<>>
@@ -70,6 +70,7 @@ private:
     node_reply acquire_any(node_command const&, clock::time_point now, void const* who);
     node_reply raise(node_command const&);
     node_reply inspect(std::string const& key, clock::time_point now);
+    node_reply scan(node_command const&, clock::time_point now);
     node_reply extend(node_command const&, clock::time_point now);
     node_reply release(node_command const&, clock::time_point now, void const* who);
     node_reply share(node_command const&, clock::time_point now, void const* who);

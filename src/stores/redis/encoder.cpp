@@ -5,6 +5,8 @@
 #include "core/key.hpp"
 #include "stores/redis/request.hpp"
 
+#include <algorithm>
+
 namespace redlock::stores::redis {
 
 namespace {
@@ -14,6 +16,20 @@ using kind = node_command::kind;
 using handovers = node_command::handovers;
 
 constexpr auto fence_member = "token"sv;  // the only member of the sorted set that is a fencing counter
+
+constexpr std::uint32_t scan_min = 10;  // as the server does by itself
+
+// A pattern for all texts that begin with @p prefix.
+std::string pattern_of(std::string_view prefix)
+{
+    std::string pattern;
+    for (char const c : prefix) {
+        if (std::string_view("*?[\\").find(c) != std::string_view::npos)
+            pattern += '\\';
+        pattern += c;
+    }
+    return pattern += '*';
+}
 
 constexpr std::string_view flag(bool set) { return set ? "1" : "0"; }
 
@@ -37,6 +53,8 @@ scripts_of_kind scripts_for(node_command::kind k)
         return {&release_script, &release_all_script, &release_shared_script};
     case kind::inspect:
         return {&inspect_script, nullptr, nullptr};
+    case kind::scan:
+        return {&scan_script, nullptr, nullptr};
     case kind::upgrade:
         return {nullptr, nullptr, &upgrade_script};
     case kind::downgrade:
@@ -141,7 +159,7 @@ void encoder::call_to_acquire(node_command const& c)
 void encoder::call(script const& s, node_command const& c, manner how)
 {
     call_.begin(s.sha1);
-    for (auto const& key : c.what == kind::raise ? key_view() : c.keys)
+    for (auto const& key : c.what == kind::raise || c.what == kind::scan ? key_view() : c.keys)
         call_.add_key(key);
     if (c.is_shared())
         add_keys(c, core::put_readers_key, readers_key_);
@@ -185,6 +203,9 @@ void encoder::call(script const& s, node_command const& c, manner how)
     case kind::inspect:
         add_keys(c, core::put_wanted_key, wanted_key_);
         add_keys(c, core::put_readers_key, readers_key_);
+        break;
+    case kind::scan:
+        call_.add(c.value.empty() ? "0"sv : c.value, pattern_of(c.key()), std::max(c.limit, scan_min));
         break;
     case kind::connect:
     case kind::withdraw:

@@ -87,13 +87,14 @@ greeting::greeting(net::url const& server, config const& c)
       fencing_(c.fencing),
       allow_eviction_(c.allow_eviction),
       life_marker_(c.life_marker),
+      read_only_(c.read_only),
       settings_(shared_settings(c))
 {
 }
 
 std::size_t greeting::scripts_at() const noexcept { return questions + (selects_database() ? 1 : 0); }
 
-std::size_t greeting::trial_at() const noexcept { return scripts_at() + greeted_scripts.size(); }
+std::size_t greeting::trial_at() const noexcept { return scripts_at() + (read_only_ ? 0 : greeted_scripts.size()); }
 
 void greeting::ask(redis::request& r, std::string_view life) const
 {
@@ -105,6 +106,8 @@ void greeting::ask(redis::request& r, std::string_view life) const
     r.push("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP");
     if (selects_database())
         r.push("SELECT", std::to_string(server_.database));
+    if (read_only_)
+        return;
     for (auto const& script : greeted_scripts)
         r.push("SCRIPT", "LOAD", script.source);
 
@@ -173,7 +176,7 @@ introduction greeting::read(std::span<reply const> replies) const
     // The history also records servers that are refused below: other clients may hold locks there.
     i.tells_of_itself = true;
     i.is_replica = value_of(welcome.elements, "role") != "master";
-    if (is_chosen())
+    if (is_chosen() && !read_only_)
         i.tenure.emplace();
     else if (wants_life()) {
         i.no_life = read_life(replies.back(), i.life);
@@ -196,6 +199,8 @@ introduction greeting::read(std::span<reply const> replies) const
     if (replies[tracking].is_error())
         i.no_tracking = shown(replies[tracking].text);
 
+    if (read_only_)
+        return i;
     i.refusal = unfit(replies);
     auto const trial =
         replies.subspan(trial_at(), replies.size() - trial_at() - (is_chosen() || wants_life() ? tenure_steps : 0));
@@ -290,9 +295,8 @@ bool greeting::answers_questions(std::span<reply const> replies) const
         good = good && is(info, resp::type::verbatim_string, resp::type::blob_string);
     good = good && is(log_policy, resp::type::map, resp::type::array) && is(native_commands, resp::type::array)
            && is(tracking, resp::type::simple_string);
-    for (std::size_t i = 0; i < greeted_scripts.size(); ++i)
-        good = good
-               && (replies[scripts_at() + i].is_error() || replies[scripts_at() + i].text == greeted_scripts[i].sha1);
+    for (std::size_t at = scripts_at(); at < trial_at(); ++at)
+        good = good && (replies[at].is_error() || replies[at].text == greeted_scripts[at - scripts_at()].sha1);
     return good && (!selects_database() || is(questions, resp::type::simple_string));
 }
 

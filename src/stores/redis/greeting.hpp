@@ -47,6 +47,7 @@ struct introduction {
 
     The trial shows the latter: the client acquires, extends, inspects and releases a lock that no other client uses,
     and raises a counter. A server on which the trial fails might grant locks that it can neither extend nor release.
+    A client that only reads makes no trial, and accepts any server.
 */
 class greeting {
 public:
@@ -97,6 +98,7 @@ private:
     bool const fencing_;
     bool const allow_eviction_;
     bool const life_marker_;
+    bool const read_only_;
     std::string const settings_;
 };
 

@@ -22,7 +22,9 @@ bool contains(std::vector<std::string> const& changed, std::string const& key)
     return std::any_of(changed.begin(), changed.end(), [&](auto& k) { return k.empty() || k == key; });
 }
 
-// The changed keys that the caller of a denied operation waits for.
+bool is_inspection(node_command const& c) { return c.what == node_command::kind::inspect; }
+
+// The changed keys that the caller of a denied operation, or of an inspection, waits for.
 std::vector<std::string> awaited_of(std::vector<std::string> const& changed, node_command const& c,
                                     node_reply const& denied)
 {
@@ -198,7 +200,7 @@ void outbox::answered(batch& b)
         auto r = interpret(c, {&b.replies[e.answer], replies}, password_, e.checks_type);
         if (r.untouched && try_again(e, r.error))
             continue;
-        r.watched = is_tracked(e, b) && r.vote == vote::denied;
+        r.watched = is_tracked(e, b) && (r.vote == vote::denied || (r.vote == vote::granted && is_inspection(c)));
         auto const changed = awaited_of(e.changed, c, r);
         e.operation->complete(std::move(r));
         for (auto const& key : changed) {

@@ -311,6 +311,19 @@ node_reply interpret_inspection(reply const& r)
     return result;
 }
 
+node_reply interpret_scan(reply const& r)
+{
+    if (r.type != resp::type::array || r.elements.empty())
+        return unexpected();
+    auto result = decided(true);
+    if (r.elements[0] != "0")
+        result.text = r.elements[0];
+    auto details = std::make_shared<key_details>();
+    details->keys.assign(r.elements.begin() + 1, r.elements.end());
+    result.details = std::move(details);
+    return result;
+}
+
 }  // namespace
 
 std::string_view value_of(std::span<std::string const> names_and_values, std::string_view name)
@@ -382,6 +395,8 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
     }
     case node_command::kind::inspect:
         return interpret_inspection(r);
+    case node_command::kind::scan:
+        return interpret_scan(r);
     case node_command::kind::connect:
     case node_command::kind::withdraw:
         break;
