@@ -57,7 +57,7 @@ public:
             return {.vote = vote::granted,
                     .text = row->second.value,
                     .remaining = std::chrono::ceil<std::chrono::milliseconds>(row->second.expires - now)};
-        default:  // `can` refuses these commands
+        default:  // a scan; `can` refuses the other commands
             return {.error = redlock::errc::unsupported};
         }
     }

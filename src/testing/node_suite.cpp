@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -452,6 +453,45 @@ constexpr node_case all[] = {
          if (auto const then = waiters())
              expect(then->empty(), "an inspection lists a client that has withdrawn");
          c.releases(key, "v");
+     }},
+    {"scans list each key once or more, or the node says that it cannot", always,
+     [](node_kind const& k) {
+         client c(k);
+         std::set<std::string> mine, found;
+         auto const prefix = new_key(k) + '-';
+         for (int i = 0; i < 10; ++i)
+             mine.insert(prefix + std::to_string(i));
+         for (auto const& key : mine)
+             c.acquires(key, "v");
+         std::string place;
+         for (int scans = 0; scans == 0 || !place.empty(); ++scans) {
+             auto const page = c.answer_of(c.put({.what = kind::scan, .limit = 3}, prefix, place));
+             if (scans == 0 && page.error == errc::unsupported)
+                 break;
+             expect(page.vote == vote::granted && page.details != nullptr, "a scan was not granted");
+             expect(scans < 10'000, "scans do not end");
+             for (auto const& key : page.details->keys)
+                 found.insert(key);
+             place = page.text;
+         }
+         if (!found.empty())
+             expect(std::ranges::includes(found, mine), "scans do not list all keys with their prefix");
+         for (auto const& key : mine)
+             c.releases(key, "v");
+     }},
+    {"an inspection that watches is notified of the next change", always,
+     [](node_kind const& k) {
+         client c(k), other(k);
+         auto const key = new_key(k);
+         auto const look = [&](char const* what, auto change) {
+             auto const seen = other.ask({.what = kind::inspect, .watch = true}, key, {});
+             change();
+             if (seen.watched)
+                 other.run_to([&] { return std::ranges::count(other.changes, key) > 0; }, what);
+             other.changes.clear();
+         };
+         look("the node does not notify of an acquisition", [&] { c.acquires(key, "v"); });
+         look("the node does not notify of a release", [&] { c.releases(key, "v"); });
      }},
     {"a granted contender gets whether others want the lock", contention,
      [](node_kind const& k) {
