@@ -90,7 +90,7 @@ bool call::has_node(std::string_view name) const
     return std::ranges::any_of(nodes, [=](auto const& n) { return n.name == name; });
 }
 
-std::string call::line() const
+std::string call::beginning() const
 {
     auto common = of_all;
     std::string line = "redlock";
@@ -101,7 +101,17 @@ std::string call::line() const
         if (!has_file && std::ranges::any_of(nodes, &node::has_password))
             set_option(common, password_option, std::string(some_file));
     }
-    return line + words_of(common) + " doctor" + words_of(own);
+    return line + words_of(common);
+}
+
+std::string call::line() const { return beginning() + " doctor" + words_of(own); }
+
+std::string call::line_of(std::string_view command, std::vector<std::string> const& words) const
+{
+    auto line = beginning().append(" ").append(command);
+    for (auto const& word : words)
+        line += ' ' + shell_word(word);
+    return line;
 }
 
 call read_call(command_line const& line, settings const& s)

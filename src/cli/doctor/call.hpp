@@ -48,6 +48,13 @@ struct call {
 
     /// "redlock -u redis://10.0.0.1 --prefix jobs: doctor --ttl 5s"
     std::string line() const;
+
+    /// The line of another command on the same nodes: "redlock -u redis://10.0.0.1 list --waits". The @p words are
+    /// quoted for a shell.
+    std::string line_of(std::string_view command, std::vector<std::string> const& words) const;
+
+private:
+    std::string beginning() const;
 };
 
 /// @param line  the command line, after command_line::read()

@@ -32,7 +32,7 @@ struct check {
 /// A check of all nodes together.
 struct check_of_all {
     std::string_view what;
-    findings (*run)(std::vector<node_facts> const&, demands const&);
+    findings (*run)(set_facts const&, demands const&);
 };
 
 // The checks of one node, in groups. Only reach_checks apply to a server that refuses the login or does not answer.
@@ -50,7 +50,7 @@ std::vector<std::string_view> names_of_checks();
 std::vector<std::string_view> checks_about(node_facts const&);
 
 /// Runs all checks. @param skipped  the names of checks to leave out
-findings diagnose(std::vector<node_facts> const&, demands const&, std::vector<std::string> const& skipped = {});
+findings diagnose(set_facts const&, demands const&, std::vector<std::string> const& skipped = {});
 
 /// Whether a line that fixes this node needs a user who may change settings and users.
 bool needs_administrator(node_facts const&, demands const&);

@@ -110,7 +110,7 @@ std::vector<std::string_view> checks_about(node_facts const& f)
     return names;
 }
 
-findings diagnose(std::vector<node_facts> const& nodes, demands const& d, std::vector<std::string> const& skipped)
+findings diagnose(set_facts const& nodes, demands const& d, std::vector<std::string> const& skipped)
 {
     findings all;
     for (auto const& f : nodes)

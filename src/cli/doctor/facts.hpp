@@ -5,6 +5,7 @@
 #include "cli/reply.hpp"
 #include "cli/server_certificate.hpp"
 #include "cli/server_place.hpp"
+#include "cli/waits.hpp"
 
 #include <redlock/error.hpp>
 #include <redlock/restart_guard.hpp>
@@ -62,6 +63,7 @@ struct key_facts {
     std::size_t found = 0;      ///< keys with the prefix
     named endless{};            ///< keys that wrongly have no expiry
     named foreign{};            ///< keys with another type than a lock has
+    std::size_t wanted = 0;     ///< lists of clients that were denied a lock lately
     std::size_t counters = 0;   ///< fencing token counters
     std::size_t measured = 0;   ///< counters whose memory is known
     std::uint64_t measured_bytes = 0;
@@ -114,6 +116,14 @@ struct node_facts {
 
     /// The number that CONFIG GET has for @p name; nothing if it is unknown.
     std::optional<std::int64_t> setting(std::string_view name) const;
+};
+
+/// The facts about all nodes.
+struct set_facts : std::vector<node_facts> {
+    using vector::vector;
+    set_facts(std::vector<node_facts> nodes) : vector(std::move(nodes)) {}
+
+    cli::waits waits{};  ///< which processes wait for which others
 };
 
 /// Whether a server keeps its locks over a restart, by the same rules as in managers.

@@ -239,9 +239,12 @@ asio::awaitable<node_facts> gather(std::string url, std::string password, redloc
     co_return f;
 }
 
+// The list of all locks costs a question for each, so it is read only if somebody may wait.
+bool may_have_waiters(node_facts const& f) { return !f.is_server || f.keys.wanted > 0 || !f.keys.is_all; }
+
 }  // namespace
 
-asio::awaitable<std::vector<node_facts>> gather_all(redlock::config c, demands d)
+asio::awaitable<set_facts> gather_all(redlock::config c, demands d)
 {
     auto const executor = co_await asio::this_coro::executor;
     auto const start = [&](std::size_t i) {
@@ -259,7 +262,10 @@ asio::awaitable<std::vector<node_facts>> gather_all(redlock::config c, demands d
     auto votes = co_await ask_for_votes(c, d);
     for (std::size_t i = 0; i < facts.size(); ++i)
         facts[i].vote = std::move(votes[i]);
-    co_return std::move(facts);
+    set_facts all(std::move(facts));
+    if (std::ranges::any_of(all, may_have_waiters))
+        all.waits = co_await ask_for_waits(c, d);
+    co_return all;
 }
 
 }  // namespace redlock::cli::doctor

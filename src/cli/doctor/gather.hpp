@@ -17,7 +17,7 @@ namespace redlock::cli::doctor {
     It writes a few keys that begin with the prefix and the name of the probe, and deletes them.
     @throws std::invalid_argument if a node's address or another setting is invalid
 */
-asio::awaitable<std::vector<node_facts>> gather_all(redlock::config, demands);
+asio::awaitable<set_facts> gather_all(redlock::config, demands);
 
 /// Locks on one node alone with the library: acquires, extends, waits, releases, and tests the features of
 /// `demands::used`.
@@ -28,6 +28,10 @@ asio::awaitable<probe_facts> probe(std::string url, redlock::config, demands);
 /// Like every manager, it leaves two keys on a server: the life marker and its settings.
 /// @throws std::invalid_argument if the settings are invalid
 asio::awaitable<std::vector<vote_facts>> ask_for_votes(redlock::config, demands);
+
+/// Reads which processes wait for locks, from up to `demands::keys_max` locks.
+/// @throws std::invalid_argument if the settings are invalid
+asio::awaitable<waits> ask_for_waits(redlock::config, demands);
 
 /// The commands that delete the fencing token counters of the probe: one for each key, because the keys may be in
 /// different slots. The list is empty unless the probe's name begins with "=doctor". With another name, the counter may

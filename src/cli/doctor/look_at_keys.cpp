@@ -30,6 +30,7 @@ void judge_key(key_facts& k, std::string const& key, std::string const& type, st
     auto const mark = core::mark_in(key);
     bool const is_counter = mark == ":=fence";
     ++k.found;
+    k.wanted += mark == ":=wanted" ? 1 : 0;
     if (type != type_of(mark))
         return k.foreign.add(key, type);
     if (is_counter) {

@@ -186,6 +186,17 @@ asio::awaitable<std::vector<vote_facts>> ask_for_votes(redlock::config c, demand
     co_return votes;
 }
 
+asio::awaitable<waits> ask_for_waits(redlock::config c, demands d)
+{
+    c.read_only = true;
+    c.node_timeout = std::max<std::chrono::milliseconds>(c.node_timeout, 1s);
+    c.max_ttl = std::max<std::chrono::milliseconds>(c.max_ttl, probe_ttl);
+    lock_manager all(co_await asio::this_coro::executor, c);
+    auto seen = co_await read_waits(all, "*", d.keys_max);
+    co_await all.async_shutdown(as_result);
+    co_return seen;
+}
+
 std::vector<std::vector<std::string>> delete_counters(demands const& d)
 {
     std::vector<std::vector<std::string>> commands;

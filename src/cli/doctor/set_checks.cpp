@@ -18,7 +18,7 @@ namespace redlock::cli::doctor {
 
 namespace {
 
-using nodes = std::vector<node_facts>;
+using nodes = set_facts;
 using sys_ms = std::chrono::sys_time<std::chrono::milliseconds>;
 
 // A placeholder: the reader replaces HOST.
@@ -279,10 +279,44 @@ findings guard(nodes const& all, demands const& d)
     return {std::move(found)};
 }
 
+// The cycle that is named first, and how many there are.
+std::string text_of_deadlocks(std::vector<std::vector<process_wait>> const& cycles)
+{
+    auto text = "processes wait for each other: " + text_of(cycles.front());
+    return cycles.size() == 1 ? text : text + fmt::format("; there are {} such cycles", cycles.size());
+}
+
+findings deadlock(nodes const& all, demands const& d)
+{
+    auto const& graph = all.waits.graph;
+    auto const cycles = graph.cycles();
+    finding found{.values = {{"waits", graph.waits().size()}, {"cycles", cycles.size()}}};
+    if (!cycles.empty()) {
+        auto const& w = cycles.front().front();
+        found.level = level::warning;
+        found.why = text_of_deadlocks(cycles);
+        found.mend = d.call.line_of("break", {w.resource, "--force"})
+                     + "  # or stop one of the processes; then let each acquire all its locks at once";
+    } else if (!all.waits.is_all) {
+        found.level = level::unknown;
+        found.why = "not all locks were read, so some process may wait in a cycle: "
+                    + (all.waits.error ? all.waits.error.message() : "there are more locks than --keys");
+        found.mend = d.call.line_of("list", {"--waits"});
+    } else {
+        found.why = graph.waits().empty() ? "no process waits for another one"
+                                          : fmt::format("no processes wait for each other in a cycle; there {} {} "
+                                                        "wait{} in all",
+                                                        graph.waits().size() == 1 ? "is" : "are", graph.waits().size(),
+                                                        graph.waits().size() == 1 ? "" : "s");
+    }
+    return {std::move(found)};
+}
+
 constexpr std::array checks{
     check_of_all{"nodes", number_of_nodes}, check_of_all{"same-server", same_server},
     check_of_all{"same-host", same_host},   check_of_all{"same-settings", same_settings},
     check_of_all{"restart-guard", guard},   check_of_all{"votes", votes},
+    check_of_all{"deadlock", deadlock},
 };
 
 }  // namespace

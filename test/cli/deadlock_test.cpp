@@ -1,0 +1,70 @@
+// Processes that wait for each other, on real servers.
+
+#include "cli/doctor_report.hpp"
+#include "support/real_servers.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(deadlocks)
+
+namespace {
+
+/// Two managers, which stand for two processes: each holds a lock and waits for that of the other one.
+struct two_in_a_cycle {
+    real_servers r{3};
+    lock_manager one{r.context, settings("one:1")}, two{r.context, settings("two:2")};
+    lock first = r.acquire(one, "first", {.ttl = 60s, .wait = 10s}).held;
+    lock second = r.acquire(two, "second", {.ttl = 60s, .wait = 10s}).held;
+    asio::cancellation_signal ends_one, ends_two;
+
+    two_in_a_cycle()
+    {
+        wait(one, "second", ends_one);
+        wait(two, "first", ends_two);
+        for (auto const* name : {"first", "second"}) {
+            std::optional<lock_info> seen;
+            do {
+                seen.reset();
+                one.async_inspect(name, [&](error_code, lock_info i) { seen = std::move(i); });
+                r.run_to([&] { return seen.has_value(); });
+            } while (seen->waiters.empty());
+        }
+    }
+
+    config settings(std::string owner)
+    {
+        return r.settings({.owner = std::move(owner), .restart_guard = restart_guard::off});
+    }
+
+    void wait(lock_manager& locks, std::string name, asio::cancellation_signal& ends)
+    {
+        locks.async_acquire(std::move(name), {.ttl = 60s, .wait = 1min},
+                            asio::bind_cancellation_slot(ends.slot(), [](error_code, lock) {}));
+    }
+
+    doctor_report doctor() { return run_doctor({r[0].url(), r[1].url(), r[2].url()}); }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(doctor_of_two_processes_in_a_cycle_names_both_and_a_way_out)
+{
+    two_in_a_cycle both;
+
+    auto const found = both.doctor().of("deadlock");
+
+    BOOST_TEST(found.level == "WARN");
+    BOOST_TEST(found.why
+               == R"(processes wait for each other: one:1 waits for "second", which two:2 holds; )"
+                  R"(two:2 waits for "first", which one:1 holds)");
+    BOOST_TEST(found.mend.find(" break second --force  #") != std::string::npos, found.mend);
+
+    both.ends_two.emit(asio::cancellation_type::terminal);
+    both.r.release(both.first);
+    BOOST_TEST(both.doctor().of("deadlock").level == "OK");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
