@@ -193,7 +193,7 @@ private:
                 auto const known = make_inspection(*self->state_, name);
                 self->ask_only(*known, earlier);
                 co_await self->answered(*known);
-                if (self->cancelled_ || known->ballots[earlier].reply.vote == vote::granted)
+                if (self->cancelled_ || is_there(known->ballots[earlier].reply))
                     continue;
             }
             auto const answers = make_inspection(*self->state_, name);
@@ -236,15 +236,17 @@ private:
         return i;
     }
 
-    // Whether no node that was scanned before has the lock. If the node that has listed it does not answer any more,
-    // the lock is listed, too.
+    static bool is_there(node_reply const& r) { return r.vote == vote::granted || r.error == errc::wrong_type; }
+
+    // Whether no node that was scanned before has the lock. If the nodes do not say where it is, the first node counts.
     bool is_first_with(lock_info const& info) const
     {
         for (std::size_t i = 0; i < info.nodes.size(); ++i) {
-            if (info.nodes[i].locked && !place_.failed.contains(i))
+            auto const& n = info.nodes[i];
+            if ((n.locked || n.error == errc::wrong_type) && !place_.failed.contains(i))
                 return i >= place_.node;
         }
-        return static_cast<bool>(info.nodes[place_.node].error);
+        return info.nodes[place_.node].error && place_.node == first_listed();
     }
 
     std::string const pattern_;
