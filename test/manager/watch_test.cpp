@@ -1,5 +1,8 @@
 #include "support/manager_test.hpp"
 
+#include <functional>
+#include <random>
+
 using namespace redlock;
 using namespace redlock::test;
 
@@ -140,6 +143,64 @@ BOOST_FIXTURE_TEST_CASE(watch_waits_while_too_few_nodes_know_the_holder, manager
     w.release(won.held);
     w.run_to([&] { return seen.ended(); });
     BOOST_TEST(!*seen.ec);
+}
+
+// The watcher looks at each change that it shows. After the last change, it must show the last state.
+BOOST_AUTO_TEST_CASE(watch_during_random_changes_ends_with_the_latest_holder)
+{
+    for (unsigned seed = 0; seed < 40; ++seed) {
+        std::minstd_rand random(seed + 1);
+        auto const below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+        lock_world w(3);
+        for (std::size_t i = 0; i < 3; ++i)
+            w[i].notifies = below(2) == 0;
+        auto one = w.manager({.owner = "one"}), two = w.manager({.owner = "two"}), eye = w.manager({.owner = "eye"});
+        lock_info shown = look(w, *eye);
+        std::function<void()> keep_watching = [&] {
+            eye->async_watch(shown, [&](error_code ec, lock_info i) {
+                if (ec)
+                    return;
+                BOOST_TEST(i.owner + (i.locked ? "+" : "-") + i.note
+                           != shown.owner + (shown.locked ? "+" : "-") + shown.note);
+                shown = std::move(i);
+                keep_watching();
+            });
+        };
+        keep_watching();
+
+        lock held;
+        for (int step = 0; step < 60; ++step) {
+            auto& by = below(2) == 0 ? *one : *two;
+            auto& server = w[below(3)];
+            switch (below(6)) {
+            case 0:
+            case 1:
+                if (auto won = w.acquire(by, "stock", {.ttl = 2s, .note = std::to_string(step)}); !won.ec)
+                    held = std::move(won.held);
+                break;
+            case 2:
+                held = {};
+                break;
+            case 3:
+                server.reachable = !server.reachable;
+                break;
+            case 4:
+                server.hung = !server.hung;
+                break;
+            default:
+                w.run_for(std::chrono::milliseconds(below(900)));
+            }
+        }
+        for (std::size_t i = 0; i < 3; ++i) {
+            w[i].reachable = true;
+            w[i].hung = false;
+        }
+        w.run_for(30s);
+        auto won = w.acquire(*one, "stock", {.ttl = 60s, .note = "last"});
+        BOOST_TEST(!won.ec);
+        w.run_for(11s);
+        BOOST_TEST(shown.note == "last", "seed " << seed);
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(watch_that_ends_early_completes_with_operation_aborted, manager_of<3>)
