@@ -36,6 +36,7 @@ Errors and reports
     lock_error
     attempt_report node_report vote retry_after
     lock_info node_lock_info reader_info waiting_info break_info node_break_info
+    list_options lock_page node_list_info
 Settings
     config
     tls_options

@@ -1,7 +1,6 @@
 #include "cli/wait_graph.hpp"
 
 #include "cli/output.hpp"
-#include "core/quorum.hpp"
 
 #include <fmt/format.h>
 
@@ -22,7 +21,7 @@ std::set<std::string_view> holders_of(lock_info const& l)
     if (l.locked && l.mode == mode::exclusive)
         holders.insert(l.owner);
     for (auto const& r : l.readers) {
-        if (l.locked && r.nodes >= core::majority(l.nodes.size()))
+        if (l.locked && r.nodes >= l.nodes.size() / 2 + 1)
             holders.insert(r.owner);
     }
     holders.erase(std::string_view());

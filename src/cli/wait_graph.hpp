@@ -18,8 +18,8 @@ struct process_wait {
 
 /** The wait-for graph: which process waits for which other one.
 
-    Processes without a label are left out, and so are processes that wait for locks of their own: they have several
-    tasks, and their own queue is no deadlock.
+    Processes without a label are left out. A process may have several tasks, so the graph also leaves out processes
+    that wait for locks of their own.
 */
 class wait_graph {
 public:

@@ -16,7 +16,7 @@ namespace redlock::inline v0::locks {
 /// A round that inspects @p resource on all nodes.
 std::shared_ptr<quorum::round> make_inspection(manager_state&, std::string_view resource);
 
-/// What the nodes have answered to such a round.
+/// The answers of the nodes to such a round.
 lock_info summary_of(quorum::round const& answers, std::string_view resource);
 
 /// Whether a majority of the nodes has answered.
