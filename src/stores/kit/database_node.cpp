@@ -121,8 +121,6 @@ private:
             return kept_.push_back(std::move(o));
         if (c.what == kind::connect)
             return o->complete({.vote = vote::granted});
-        if (c.what == kind::scan)
-            return o->complete({.untouched = true, .error = errc::unsupported});
         o->mark_sent(link->number);
         bool const watches = c.watch && notifies();
         if (watches)
@@ -135,7 +133,8 @@ private:
     {
         std::vector<std::string> changed;
         if (watches) {
-            reply.watched = reply.vote == vote::denied && notifies();
+            bool const is_inspection = o.command().what == node_command::kind::inspect;
+            reply.watched = (is_inspection ? reply.watched : reply.vote == vote::denied) && notifies();
             changed = watches_.answered(o.command(), reply, clock::now());
         }
         auto const self = shared_from_this();

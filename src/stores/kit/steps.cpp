@@ -114,6 +114,7 @@ constexpr step steps[] = {
      {granted, counter, others, remaining}},
     {command::kind::downgrade, always, "downgrade", {value}, {granted}},
     {command::kind::withdraw, always, "withdraw", {contender}, {}},
+    {command::kind::scan, always, "scan", {}, {}},
     {command::kind::inspect, always, "inspect", {}, {whose, remaining}},
 };
 
@@ -238,6 +239,30 @@ node_reply interpret_inspection(rows const& all)
     }
     if (reply.text != core::shared_word)  // the tables may keep the readers of an earlier lock
         details->readers.clear();
+    reply.details = std::move(details);
+    return reply;
+}
+
+key_range range_of(command const& c)
+{
+    key_range range{.first = c.key(), .end = c.key()};
+    if (c.value >= c.key() && !c.value.empty())
+        range.first = std::string(c.value) + '\0';  // no key is between the place and this
+    while (range.end.ends_with('\xff'))
+        range.end.pop_back();
+    if (!range.end.empty())
+        range.end.back() = static_cast<char>(range.end.back() + 1);
+    return range;
+}
+
+node_reply interpret_scan(command const& c, rows const& all)
+{
+    auto details = std::make_shared<key_details>();
+    for (auto const& row : all)
+        details->keys.push_back(cell(row, 0));
+    node_reply reply{.vote = vote::granted};
+    if (!details->keys.empty() && details->keys.size() >= c.limit)
+        reply.text = details->keys.back();
     reply.details = std::move(details);
     return reply;
 }

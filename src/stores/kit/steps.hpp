@@ -60,4 +60,16 @@ node_reply interpret(node_command const& command, rows const&, taken_keys (*take
 */
 node_reply interpret_inspection(rows const&);
 
+/// Some keys, in the order of their bytes.
+struct key_range {
+    std::string first{};  ///< No key before it.
+    std::string end{};    ///< No key from it on. Empty: all further keys.
+};
+
+/// The keys that a scan lists. The place where a scan begins is the last key of the scan before.
+key_range range_of(node_command const& scan);
+
+/// The reply to a scan whose rows are the first keys of its range, as many as it may list.
+node_reply interpret_scan(node_command const& scan, rows const&);
+
 }  // namespace redlock::stores::kit

@@ -13,6 +13,9 @@ namespace redlock::stores::kit {
 
 namespace {
 
+// Who watches a lock inspects it again earlier than that. The time of a lock that never expires is negative.
+constexpr std::chrono::milliseconds inspected_again = std::chrono::minutes(1);
+
 std::string name_of(std::int64_t kind, std::string const& key)
 {
     switch (kind) {
@@ -46,7 +49,10 @@ std::vector<std::string> watches::answered(node_command const& c, node_reply con
         auto const left = std::max(remaining, std::chrono::milliseconds(0));
         add(handed_on ? core::handovers_key(key) : key, left + 2 * core::wanted_life);
     };
-    if (r.vote == vote::denied) {
+    if (c.what == node_command::kind::inspect && r.vote == vote::granted) {
+        add_lock(c.key(), false, std::max(r.remaining, inspected_again));
+        add(core::readers_key(c.key()), std::max(r.remaining, inspected_again));
+    } else if (r.vote == vote::denied && c.what != node_command::kind::inspect) {
         for (auto const& k : r.taken)
             add_lock(c.keys[k.index], k.handed_on, k.remaining);
         if (!c.has_several_keys())

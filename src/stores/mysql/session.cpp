@@ -108,17 +108,22 @@ std::string session::for_our_table(std::string_view text) const
 
 // If a right is missing, the message contains the statement that grants it. Accounts may be valid for any host, so the
 // session asks the server for the name of its account.
+void session::name_right(node_reply why, std::string_view rights, std::function<void(node_reply)> then)
+{
+    ask("SELECT CURRENT_USER()", [this, why = std::move(why), rights, then = std::move(then)](answer const& account) {
+        auto mended = why;
+        mended.text += way_out(rights, address_->database, kit::cell(account.rows, 0));
+        then(std::move(mended));
+    });
+}
+
 void session::refuse_with_grant(answer const& a, std::string_view rights, std::string_view what)
 {
     auto why = why_not(a);
     why.text.insert(0, what);
     if (why.error != errc::permission_denied)
         return cut(std::move(why));
-    ask("SELECT CURRENT_USER()", [this, why = std::move(why), rights](answer const& account) {
-        auto mended = why;
-        mended.text += way_out(rights, address_->database, kit::cell(account.rows, 0));
-        cut(std::move(mended));
-    });
+    name_right(std::move(why), rights, [this](node_reply mended) { cut(std::move(mended)); });
 }
 
 // Ends the connection if the request fails.
@@ -277,6 +282,8 @@ void session::carry_out(node_command const& c, bool tombstone, std::function<voi
 {
     if (c.what == node_command::kind::inspect && may_read_tables_)
         return inspect(c, std::move(done));
+    if (c.what == node_command::kind::scan)
+        return scan(c, std::move(done));
     ask(put(c, tombstone, address_->options.table),
         [this, &c, done = std::move(done)](answer const& a) { deliver(done, interpret(c, a)); });
 }
@@ -288,6 +295,16 @@ void session::inspect(node_command const& c, std::function<void(node_reply)> don
             return deliver(done, interpret_inspection(a));
         may_read_tables_ = false;
         carry_out(c, false, done);
+    });
+}
+
+void session::scan(node_command const& c, std::function<void(node_reply)> done)
+{
+    ask(put_scan(c, address_->options.table), [this, &c, done = std::move(done)](answer const& a) {
+        auto reply = interpret_scan(c, a);
+        if (reply.error != errc::permission_denied)
+            return deliver(done, std::move(reply));
+        name_right(std::move(reply), rights_to_list, done);
     });
 }
 

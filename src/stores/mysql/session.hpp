@@ -58,10 +58,12 @@ private:
     void introduce(settings const&, answer const&);
     void make_tables(std::shared_ptr<std::vector<std::string> const> statements, std::size_t next,
                      std::function<void()> then);
+    void name_right(node_reply why, std::string_view rights, std::function<void(node_reply)> then);
     void refuse_with_grant(answer const&, std::string_view rights, std::string_view what = {});
     void request(std::string text, std::function<void(answer const&)> then);
     void ask(std::string text, std::function<void(answer const&)> tell);
     void inspect(node_command const&, std::function<void(node_reply)> done);
+    void scan(node_command const&, std::function<void(node_reply)> done);
     void send();
     void answered(answer);
     static settings read_settings(answer const&);

@@ -98,6 +98,20 @@ node_reply interpret_inspection(answer const& a)
     return a.error != 0 ? refusal(a) : kit::interpret_inspection(a.rows);
 }
 
+std::string put_scan(node_command const& c, std::string_view table)
+{
+    auto const range = kit::range_of(c);
+    auto const end = range.end.empty() ? std::string() : " AND lock_key < " + literal(range.end);
+    return fmt::format("SELECT lock_key FROM {} WHERE lock_key >= {}{} AND expires > UTC_TIMESTAMP(6) "
+                       "ORDER BY lock_key LIMIT {}",
+                       table, literal(range.first), end, c.limit);
+}
+
+node_reply interpret_scan(node_command const& c, answer const& a)
+{
+    return a.error != 0 ? refusal(a) : kit::interpret_scan(c, a.rows);
+}
+
 std::string put_meeting(std::string_view name, std::string_view table)
 {
     return fmt::format("CALL {}_meet({})", table, literal(name));

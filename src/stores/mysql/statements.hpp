@@ -23,6 +23,9 @@ std::string put(node_command const& command, bool tombstone, std::string_view ta
 /// command needs no rights to tables, but knows only the holder.
 std::string put_inspection(node_command const& command, std::string_view table);
 
+/// The statement that lists some keys, which needs the right SELECT.
+std::string put_scan(node_command const& command, std::string_view table);
+
 /// The statement with which a client meets the server @p name.
 std::string put_meeting(std::string_view name, std::string_view table);
 
@@ -32,13 +35,16 @@ node_reply interpret(node_command const&, answer const&);
 /// The reply that an answer to @ref put_inspection contains.
 node_reply interpret_inspection(answer const&);
 
+/// The reply that an answer to @ref put_scan contains.
+node_reply interpret_scan(node_command const&, answer const&);
+
 /// The reply to a statement that failed.
 node_reply refusal(answer const&);
 
 /// Whether this error ends the connection.
 bool ends_connection(unsigned error) noexcept;
 
-inline constexpr std::string_view rights_to_lock = "EXECUTE";
+inline constexpr std::string_view rights_to_lock = "EXECUTE", rights_to_list = "SELECT";
 
 /// The statement with which an administrator grants @p rights to @p account, such as app@%. Empty: unknown account.
 std::string way_out(std::string_view rights, std::string_view database, std::string_view account);

@@ -1,5 +1,6 @@
 #include "stores/postgresql/session.hpp"
 
+#include "core/key.hpp"
 #include "stores/kit/steps.hpp"
 #include "stores/postgresql/schema.hpp"
 
@@ -277,10 +278,31 @@ void session::introduce(kit::rows const& rows)
 
 void session::carry_out(node_command const& c, bool tombstone, std::function<void(node_reply)> done)
 {
+    auto const is_watched = c.what == node_command::kind::inspect && c.watch ? watch(c) : nullptr;
     auto const [s, values] = put(c, tombstone);
-    ask(*s, values, [this, &c, done = std::move(done)](PGresult const* r) {
-        deliver(done, r ? interpret(c, *r) : node_reply{.error = errc::connection_lost});
+    ask(*s, values, [this, &c, is_watched, done = std::move(done)](PGresult const* r) {
+        auto reply = r ? interpret(c, *r) : node_reply{.error = errc::connection_lost};
+        bool const may_get_readers = reply.text == core::shared_word;
+        reply.watched = reply.vote == vote::granted && is_watched && *is_watched && !may_get_readers;
+        deliver(done, std::move(reply));
     });
+}
+
+// The server carries out this statement before the inspection. So the client is notified of all changes that the
+// inspection does not show.
+std::shared_ptr<bool const> session::watch(node_command const& c)
+{
+    if (!may_watch_ || !address_->options.notify)
+        return nullptr;
+    auto const is_watched = std::make_shared<bool>(false);
+    auto const [s, values] = put_watch(c);
+    ask(*s, values, [this, is_watched](PGresult const* r) {
+        bool const is_answer = r && PQresultStatus(r) == PGRES_TUPLES_OK;
+        *is_watched = is_answer && kit::cell(rows_of(*r), 0) == "t";
+        auto const why = r && !is_answer ? refusal(*r).error : error_code();
+        may_watch_ = may_watch_ && why != errc::permission_denied && why != errc::node_read_only;
+    });
+    return is_watched;
 }
 
 void session::end(kit::backend const& b, std::function<void(bool)> done)

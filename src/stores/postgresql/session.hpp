@@ -49,12 +49,14 @@ private:
     void make_tables();
     void make_ready();
     bool is_pooled() const;
+    std::shared_ptr<bool const> watch(node_command const& inspection);
     void refuse_with_grant(node_reply why, std::string const& rights);
     void request(std::string const& text, std::string rights, std::function<void(kit::rows const&)> then);
 
     std::shared_ptr<hosts> const hosts_;
     hosts::report const tell_;  ///< only a probe has one
     bool const listens_;
+    bool may_watch_ = true;     ///< false: the server has denied this role to change its tables
     bool follows_ = false;      ///< the hosts report promotions to this session
     std::int64_t backend_ = 0;  ///< the process number of the server's backend
 };

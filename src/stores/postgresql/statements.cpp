@@ -34,6 +34,13 @@ constexpr statement steps[] = {
                 " FROM redlock_reader WHERE key = $1 AND expires > clock_timestamp() LIMIT 64)"
                 " UNION ALL (SELECT encode(contender, 'hex'), to_share::integer, 'waiter'"
                 " FROM redlock_wish WHERE key = $1 AND expires > clock_timestamp() LIMIT 64)"},
+    {"watch", "WITH lot AS (UPDATE redlock SET watched = watched | 9 FROM redlock_need_not_last() WHERE key ="
+              " (SELECT key FROM redlock WHERE key = $1 AND expires > clock_timestamp() AND watched & 9 <> 9"
+              " FOR UPDATE SKIP LOCKED) RETURNING key)"
+              " SELECT EXISTS (SELECT FROM lot) OR EXISTS (SELECT FROM redlock WHERE key = $1"
+              " AND expires > clock_timestamp() AND watched & 9 = 9)"},
+    {"scan", "SELECT encode(key, 'hex') FROM redlock WHERE key >= $1 AND key < $2 AND expires > clock_timestamp()"
+             " ORDER BY key LIMIT $3"},
     {"withdraw", "SELECT redlock_withdraw($1, $2)"},
     {"share", "SELECT * FROM redlock_share($1, $2, $3, $4, $5, $6)"},
     {"extend_shared", "SELECT * FROM redlock_extend_shared($1, $2, $3, $4, $5)"},
@@ -41,6 +48,10 @@ constexpr statement steps[] = {
     {"upgrade", "SELECT * FROM redlock_upgrade($1, $2, $3, $4, $5, $6)"},
     {"downgrade", "SELECT redlock_downgrade($1, $2)"},
 };
+
+constexpr std::size_t key_max = 2704;  // the longest entry of an index
+
+statement const* statement_named(std::string_view name) { return std::ranges::find(steps, name, &statement::name); }
 
 // Three arrays, for example {1,2}.
 kit::taken_keys read_taken(kit::cells const& columns)
@@ -152,10 +163,24 @@ std::string prepared_name(statement const& s, std::string_view table)
     return fmt::format("{}:{}.{}:{}", table, schema_version, texts_version, s.name);
 }
 
+std::pair<statement const*, parameters> put_watch(node_command const& c)
+{
+    parameters key;
+    key.add_bytes(c.key());
+    return {statement_named("watch"), std::move(key)};
+}
+
 std::pair<statement const*, parameters> put(node_command const& c, bool tombstone)
 {
     using form = kit::parameter::form;
     parameters all;
+    if (c.what == node_command::kind::scan) {
+        auto range = kit::range_of(c);
+        all.add_bytes(std::move(range.first));
+        all.add_bytes(range.end.empty() ? std::string(key_max + 1, '\xff') : std::move(range.end));
+        all.add_text(std::to_string(c.limit));
+        return {statement_named("scan"), std::move(all)};
+    }
     all.add_bytes(keys_of(c));
     for (auto const& p : kit::parameters_of(c, tombstone)) {
         if (p.is == form::null)
@@ -165,7 +190,7 @@ std::pair<statement const*, parameters> put(node_command const& c, bool tombston
         else
             all.add_text(p.is == form::number ? std::to_string(p.number) : p.number != 0 ? "t" : "f");
     }
-    return {std::ranges::find(steps, kit::step_of(c), &statement::name), std::move(all)};
+    return {statement_named(kit::step_of(c)), std::move(all)};
 }
 
 node_reply interpret(node_command const& c, PGresult const& answer)
@@ -173,11 +198,12 @@ node_reply interpret(node_command const& c, PGresult const& answer)
     if (PQresultStatus(&answer) != PGRES_TUPLES_OK)
         return refusal(answer);
     auto rows = rows_of(answer);
-    if (c.what != node_command::kind::inspect)
+    bool const is_scan = c.what == node_command::kind::scan;
+    if (!is_scan && c.what != node_command::kind::inspect)
         return kit::interpret(c, rows, read_taken, "function");
     for (auto& row : rows)
         row.front() = kit::from_hex(row.front());
-    return kit::interpret_inspection(rows);
+    return is_scan ? kit::interpret_scan(c, rows) : kit::interpret_inspection(rows);
 }
 
 // PostgreSQL undoes a statement that fails. If the connection ends, it is unknown whether a commit in progress

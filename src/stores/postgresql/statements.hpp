@@ -56,6 +56,11 @@ std::span<statement const> all_statements() noexcept;
 /// The statement for @p command. @p tombstone: the release leaves a tombstone.
 std::pair<statement const*, parameters> put(node_command const& command, bool tombstone);
 
+/// The statement that asks the server to notify of the end of a hold, and of each reader that leaves. It never waits
+/// for another client, and answers whether there is a hold, and the server will notify. Nobody is notified of a further
+/// reader.
+std::pair<statement const*, parameters> put_watch(node_command const& inspection);
+
 /// The reply that an answer to @ref put contains. Errors: see @ref refusal.
 node_reply interpret(node_command const&, PGresult const&);
 
