@@ -41,6 +41,32 @@ BOOST_AUTO_TEST_CASE(inspect_without_the_right_to_select_knows_the_holder_only)
     BOOST_TEST(!r.release(held));
 }
 
+BOOST_AUTO_TEST_CASE(list_without_the_right_to_select_names_the_grant)
+{
+    auto const rest = fmt::format("127.0.0.1:{}/redlock?table=listed&timeout=10s", server().port());
+    lock_manager mine(r.context, on("mysql://redlock@" + rest));
+    auto held = hold(r, mine, "stock", {.ttl = 60s});
+    mariadb_client root(server());
+    BOOST_TEST(root.ask("CREATE USER lister@'127.0.0.1'; GRANT EXECUTE ON redlock.* TO lister@'127.0.0.1'") == "");
+    auto const list = [&] {
+        lock_manager looks(r.context, on("mysql://lister@" + rest, {.read_only = true}));
+        return r.wait_for<lock_page>([&](auto done) { looks.async_list("*", std::move(done)); });
+    };
+    auto const [ec, page] = list();
+    BOOST_TEST((ec == errc::no_quorum));
+    BOOST_TEST((page.nodes.at(0).error == errc::permission_denied));
+    auto const& message = page.nodes[0].message;
+    auto const at = message.find("GRANT ");
+    BOOST_TEST_REQUIRE(at != message.npos, message);
+
+    BOOST_TEST(root.ask(message.substr(at)) == "");
+    auto const [none, granted] = list();
+    BOOST_TEST(!none, none.message());
+    BOOST_TEST_REQUIRE(granted.locks.size() == 1u);
+    BOOST_TEST(granted.locks[0].resource == "stock");
+    BOOST_TEST(!r.release(held));
+}
+
 BOOST_AUTO_TEST_CASE(async_acquire_that_waits_polls_without_writing)
 {
     mariadb_client db(server());

@@ -35,6 +35,20 @@ BOOST_AUTO_TEST_CASE(put_writes_hexadecimal_digits_and_sorted_keys_with_lengths)
         == "CALL locks_acquire_any(x'303030326100303030326227', x'303030326227303030326100', x'76', 7, 0, x'63', 0)");
 }
 
+BOOST_AUTO_TEST_CASE(put_scan_limits_the_keys_to_those_behind_the_place)
+{
+    auto const scan = [](std::string const& prefix, std::string_view place) {
+        std::vector<std::string> const keys{prefix};
+        return stores::mysql::put_scan({.what = kind::scan, .keys = keys, .value = place, .limit = 3}, "locks");
+    };
+    constexpr auto end = " AND expires > UTC_TIMESTAMP(6) ORDER BY lock_key LIMIT 3";
+    std::string const begin = "SELECT lock_key FROM locks WHERE lock_key >= ";
+    BOOST_TEST(scan("a\x7f\xff\xff", "") == begin + "x'617fffff' AND lock_key < x'6180'" + end);
+    BOOST_TEST(scan("a", "ab'") == begin + "x'61622700' AND lock_key < x'62'" + end);
+    BOOST_TEST(scan("\xff", "") == begin + "x'ff'" + end);
+    BOOST_TEST(scan("", "") == begin + "x''" + end);
+}
+
 BOOST_AUTO_TEST_CASE(refusal_before_a_result_is_untouched_and_after_it_is_not)
 {
     auto const reply = [](unsigned error, bool begun) {

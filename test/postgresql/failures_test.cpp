@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -129,6 +130,27 @@ BOOST_AUTO_TEST_CASE(acquire_without_rights_names_the_grant_that_is_enough)
     BOOST_TEST(!r.attempt(on(s.url("?table=theirs"))).ec);  // created by another role
     for (auto const* const table : {"theirs", "ours", "own.ours"})
         check_grants(r, s, address_of(s, "app", std::string("?table=") + table));
+}
+
+BOOST_AUTO_TEST_CASE(list_and_watch_by_a_role_that_may_only_read_succeed)
+{
+    postgres_server s({"fsync=off"});
+    lock_manager locks(r.context, on(s.url(), {.owner = "web-1"}));
+    auto held = hold(r, locks, "stock", {.ttl = 60s});
+    BOOST_TEST(s.ask("CREATE ROLE app LOGIN; GRANT SELECT ON redlock, redlock_reader, redlock_wish, redlock_tombstone, "
+                     "redlock_timeline TO app")
+               == "");
+    lock_manager looks(r.context, on(address_of(s, "app"), {.read_only = true}));
+    auto const [ec, page] = r.wait_for<lock_page>([&](auto done) { looks.async_list("*", std::move(done)); });
+    BOOST_TEST(!ec, ec.message());
+    BOOST_TEST_REQUIRE(page.locks.size() == 1u);
+    BOOST_TEST(page.locks[0].owner == "web-1");
+
+    std::optional<lock_info> now;
+    looks.async_watch(page.locks[0], [&](error_code, lock_info i) { now = std::move(i); });
+    BOOST_TEST(!r.release(held));
+    BOOST_TEST(r.run_to([&] { return now.has_value(); }));
+    BOOST_TEST(!now->locked);
 }
 
 BOOST_AUTO_TEST_CASE(acquire_by_a_role_without_synchronous_commit_outlasts_a_crash)

@@ -1,11 +1,15 @@
 // The manager's locks in a real database.
 
+#include "core/key.hpp"
 #include "stores/store.hpp"
 #include "support/virtual_clock.hpp"
+#include "testing/node_client.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
 #include <string>
 
 using namespace redlock;
@@ -36,6 +40,67 @@ BOOST_AUTO_TEST_CASE(async_acquire_that_waits_is_notified_and_asks_rarely)
         BOOST_TEST(waiter.report.rounds <= (told ? 5u : 40u));
         BOOST_TEST(!r.release(waiter.held));
     }
+}
+
+BOOST_AUTO_TEST_CASE(inspect_that_watches_is_notified_of_the_end_of_each_hold)
+{
+    auto const node_at = [](std::string const& rest) {
+        return testing::client({.make = [rest] { return make_node(server().url(rest), {.connect_timeout = 10s}); }});
+    };
+    auto asks = node_at("?table=watched"), acts = node_at("?table=watched");
+    using kind = node_command::kind;
+    std::string const key = "lock:a", readers = core::readers_key(key);
+    auto const watched = [&] { return asks.ask({.what = kind::inspect, .watch = true}, key, {}).watched; };
+    auto const told_of = [&](std::string const& name) {
+        asks.run_to([&] { return std::ranges::find(asks.changes, name) != asks.changes.end(); }, "no notification");
+        asks.changes.clear();
+    };
+    auto const share = [&](std::string const& value) {
+        return acts.vote_of({.what = kind::acquire, .mode = mode::shared, .ttl = 60s}, key, value);
+    };
+    auto const leave = [&](std::string const& value) {
+        return acts.vote_of({.what = kind::release, .mode = mode::shared}, key, value);
+    };
+
+    BOOST_TEST(!watched());  // nobody is notified when a free lock is acquired
+    BOOST_TEST(acts.acquires(key, "v"));
+    BOOST_TEST(!asks.inspect(key).watched);
+    BOOST_TEST(watched());
+    BOOST_TEST(watched());
+    BOOST_TEST(acts.extends(key, "v"));
+    BOOST_TEST(asks.changes.empty());
+    BOOST_TEST(acts.releases(key, "v"));
+    told_of(key);
+
+    BOOST_TEST(acts.acquires(key, "w"));
+    BOOST_TEST(watched());
+    BOOST_TEST(acts.vote_of({.what = kind::downgrade, .mode = mode::shared}, key, "w"));
+    told_of(key);
+    BOOST_TEST(!watched());  // nobody is notified of a further reader
+    BOOST_TEST(share("x"));
+    BOOST_TEST(leave("w"));
+    told_of(readers);
+    BOOST_TEST(!watched());
+    BOOST_TEST(leave("x"));
+    told_of(key);
+}
+
+BOOST_AUTO_TEST_CASE(inspect_that_watches_does_not_wait_for_a_transaction)
+{
+    auto asks = testing::client({.make = [] {
+        return make_node(server().url("?table=busy&connections=1&timeout=60s"), {.connect_timeout = 10s});
+    }});
+    BOOST_TEST(asks.acquires("lock:a", "v"));
+    auto const text = "host=127.0.0.1 user=redlock dbname=postgres port=" + std::to_string(server().port());
+    std::unique_ptr<PGconn, void (*)(PGconn*)> const other(PQconnectdb(text.c_str()), PQfinish);
+    stores::postgresql::result const locked(
+        PQexec(other.get(), "BEGIN; SELECT FROM busy WHERE key = 'lock:a' FOR SHARE"), PQclear);
+    BOOST_TEST(std::string(PQresultErrorMessage(locked.get())) == "");
+
+    auto const seen = asks.ask({.what = node_command::kind::inspect, .watch = true}, "lock:a", {});
+
+    BOOST_TEST((seen.vote == vote::granted));
+    BOOST_TEST(!seen.watched);
 }
 
 BOOST_AUTO_TEST_CASE(owns_in_a_transaction_fails_without_the_lock)
