@@ -1,4 +1,5 @@
--- Lists some keys. Loaded on demand.
+-- Lists some keys.
+-- Loaded on demand.
 -- Arguments: the cursor; the pattern; how many keys.
 -- Answers: the next cursor, or 0 at the end; and the keys.
 local page = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', ARGV[3])
