@@ -67,6 +67,29 @@ BOOST_AUTO_TEST_CASE(list_without_the_right_to_select_names_the_grant)
     BOOST_TEST(!r.release(held));
 }
 
+BOOST_AUTO_TEST_CASE(list_and_inspect_at_a_read_only_server_succeed)
+{
+    mariadb_server s;
+    lock_manager mine(r.context, on(s.url("?timeout=10s"), {.owner = "web-1", .restart_guard = restart_guard::off}));
+    auto held = hold(r, mine, "stock", {.ttl = 60s});
+    mariadb_client root(s);
+    BOOST_TEST(root.ask("CREATE USER app@'127.0.0.1'; GRANT SELECT ON redlock.* TO app@'127.0.0.1'; "
+                        "GRANT EXECUTE ON PROCEDURE redlock.redlock_version TO app@'127.0.0.1'; "
+                        "SET GLOBAL read_only = 1")
+               == "");
+    lock_manager looks(r.context,
+                       on(fmt::format("mysql://app@127.0.0.1:{}/redlock?timeout=10s", s.port()), {.read_only = true}));
+    auto const [ec, page] = r.wait_for<lock_page>([&](auto done) { looks.async_list("*", std::move(done)); });
+    BOOST_TEST(!ec, ec.message());
+    BOOST_TEST_REQUIRE(page.locks.size() == 1u);
+    BOOST_TEST(page.locks[0].owner == "web-1");
+    auto const [none, info] = r.wait_for<lock_info>([&](auto done) { looks.async_inspect("stock", std::move(done)); });
+    BOOST_TEST(info.owner == "web-1");
+    BOOST_TEST((info.knows_readers && info.knows_waiters));
+    BOOST_TEST(root.ask("SET GLOBAL read_only = 0") == "");
+    BOOST_TEST(!r.release(held));
+}
+
 BOOST_AUTO_TEST_CASE(async_acquire_that_waits_polls_without_writing)
 {
     mariadb_client db(server());

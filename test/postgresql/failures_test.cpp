@@ -137,14 +137,42 @@ BOOST_AUTO_TEST_CASE(list_and_watch_by_a_role_that_may_only_read_succeed)
     postgres_server s({"fsync=off"});
     lock_manager locks(r.context, on(s.url(), {.owner = "web-1"}));
     auto held = hold(r, locks, "stock", {.ttl = 60s});
-    BOOST_TEST(s.ask("CREATE ROLE app LOGIN; GRANT SELECT ON redlock, redlock_reader, redlock_wish, redlock_tombstone, "
-                     "redlock_timeline TO app")
-               == "");
-    lock_manager looks(r.context, on(address_of(s, "app"), {.read_only = true}));
-    auto const [ec, page] = r.wait_for<lock_page>([&](auto done) { looks.async_list("*", std::move(done)); });
+    BOOST_TEST(s.ask("CREATE ROLE app LOGIN") == "");
+    auto const list = [&](lock_manager& looks) {
+        return r.wait_for<lock_page>([&](auto done) { looks.async_list("*", std::move(done)); });
+    };
+    config const reads{.read_only = true};
+    lock_manager denied(r.context, on(address_of(s, "app"), reads)), looks(r.context, on(address_of(s, "app"), reads));
+    auto const refused = list(denied).second.nodes.at(0);
+    BOOST_TEST((refused.error == errc::permission_denied));
+    auto const at = refused.message.find("GRANT ");
+    BOOST_TEST_REQUIRE(at != std::string::npos, refused.message);
+    BOOST_TEST(s.ask(refused.message.substr(at)) == "");
+    auto const [ec, page] = list(looks);
     BOOST_TEST(!ec, ec.message());
     BOOST_TEST_REQUIRE(page.locks.size() == 1u);
     BOOST_TEST(page.locks[0].owner == "web-1");
+    BOOST_TEST((r.acquire(looks, "other").ec == errc::unsupported));
+
+    std::optional<lock_info> now;
+    looks.async_watch(page.locks[0], [&](error_code, lock_info i) { now = std::move(i); });
+    BOOST_TEST(!r.release(held));
+    BOOST_TEST(r.run_to([&] { return now.has_value(); }));
+    BOOST_TEST(!now->locked);
+}
+
+BOOST_AUTO_TEST_CASE(list_and_watch_at_a_standby_succeed)
+{
+    postgres_server primary({"fsync=off"});
+    lock_manager locks(r.context, on(primary.url(), {.owner = "web-1"}));
+    auto held = hold(r, locks, "stock", {.ttl = 60s});
+    postgres_server standby(primary);
+    lock_manager looks(r.context, on(standby.url(), {.read_only = true}));
+    auto const [ec, page] = r.wait_for<lock_page>([&](auto done) { looks.async_list("*", std::move(done)); });
+    BOOST_TEST(!ec, page.nodes.at(0).message);
+    BOOST_TEST_REQUIRE(page.locks.size() == 1u);
+    BOOST_TEST(page.locks[0].owner == "web-1");
+    BOOST_TEST((page.locks[0].knows_readers && !page.locks[0].knows_waiters));
 
     std::optional<lock_info> now;
     looks.async_watch(page.locks[0], [&](error_code, lock_info i) { now = std::move(i); });

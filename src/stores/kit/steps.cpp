@@ -219,11 +219,12 @@ node_reply interpret(command const& c, rows const& all, taken_keys (*taken)(cell
     return reply;
 }
 
-node_reply interpret_inspection(rows const& all)
+node_reply interpret_inspection(rows const& all, bool knows_waiters)
 {
     node_reply reply{.vote = vote::denied};
     auto details = std::make_shared<key_details>();
-    details->knows_readers = details->knows_waiters = true;
+    details->knows_readers = true;
+    details->knows_waiters = knows_waiters;
     for (auto const& row : all) {
         auto const& bytes = cell(row, 0);
         auto const number = to_integer(cell(row, 1));

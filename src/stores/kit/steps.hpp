@@ -57,8 +57,10 @@ node_reply interpret(node_command const& command, rows const&, taken_keys (*take
     - no word: the value and the remaining time of the key; without such a row, the key is free.
     - "reader": the value and the remaining time of a client. Such a row counts only if the key is shared.
     - "waiter": a contender, and whether it wants to share the key.
+
+    @param knows_waiters whether there is a row for each waiter
 */
-node_reply interpret_inspection(rows const&);
+node_reply interpret_inspection(rows const&, bool knows_waiters = true);
 
 /// Some keys, in the order of their bytes.
 struct key_range {

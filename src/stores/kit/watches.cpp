@@ -13,7 +13,7 @@ namespace redlock::stores::kit {
 
 namespace {
 
-// Who watches a lock inspects it again earlier than that. The time of a lock that never expires is negative.
+// Watchers inspect a lock again earlier than that. The remaining time of a lock that never expires is negative.
 constexpr std::chrono::milliseconds inspected_again = std::chrono::minutes(1);
 
 std::string name_of(std::int64_t kind, std::string const& key)

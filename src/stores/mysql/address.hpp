@@ -19,6 +19,7 @@ struct address {
     security tls = security::off;
     std::string ssl_ca{}, ssl_cert{}, ssl_key{};
     mysql_options options{};
+    bool read_only = false;  ///< as in `config`
 };
 
 /// @throws std::invalid_argument if @p url is not valid; the message contains no secrets

@@ -22,7 +22,9 @@ store mysql(mysql_options options)
     stores::kit::check_defaults(options, &stores::mysql::check, "mysql_options");
     auto make = [options = std::move(options)](std::string_view url, config const& settings,
                                                store_context const& context) {
-        auto const where = std::make_shared<stores::mysql::address const>(stores::mysql::parse_address(url, options));
+        auto parsed = stores::mysql::parse_address(url, options);
+        parsed.read_only = settings.read_only;
+        auto const where = std::make_shared<stores::mysql::address const>(std::move(parsed));
         auto make_session = [where, timeout = settings.connect_timeout](asio::any_io_executor e, std::size_t,
                                                                         stores::kit::session::owner& o) {
             return std::make_shared<stores::mysql::session>(std::move(e), where, timeout, o);

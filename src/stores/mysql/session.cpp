@@ -144,7 +144,7 @@ void session::greet()
     request(isolate, [](answer const&) {});
     request(settings_text, [this](answer const& a) {
         auto const s = read_settings(a);
-        if (!s.writable)
+        if (!s.writable && !address_->read_only)
             return refuse(errc::node_read_only, "it is read-only, as replicas are; name the primary");
         if (s.shares_decisions)
             return refuse(errc::unsupported_server,
@@ -161,9 +161,12 @@ void session::prepare_tables(settings const& s)
 {
     ask(for_our_table("CALL redlock_version()"), [this, s](answer const& a) {
         auto go_on = [this, s] {
+            if (address_->read_only)
+                return introduce(s, {.rows = {{"", "", "", s.name}}});
             request(put_meeting(s.name, address_->options.table), [this, s](answer const& met) { introduce(s, met); });
         };
-        if ((a.error == no_procedure || a.error == no_table) && address_->options.create_table)
+        bool const may_make_tables = address_->options.create_table && !address_->read_only;
+        if ((a.error == no_procedure || a.error == no_table) && may_make_tables)
             return make_tables(std::make_shared<std::vector<std::string> const>(statements_of(for_our_table(schema()))),
                                0, go_on);
         if (a.error != 0)
@@ -232,8 +235,11 @@ session::settings session::read_settings(answer const& a)
     return s;
 }
 
+// A manager that only reads gives no promise that depends on the answer.
 void session::ask_durability(std::function<void(bool)> done)
 {
+    if (address_->read_only)
+        return;
     ask(settings_text, [this, done = std::move(done)](answer const& a) {
         if (a.error != 0)
             return;
@@ -317,7 +323,8 @@ void session::end(kit::backend const& b, std::function<void(bool)> done)
 
 void session::clean()
 {
-    ask(for_our_table("CALL redlock_clean()"), [](answer const&) {});
+    if (!address_->read_only)
+        ask(for_our_table("CALL redlock_clean()"), [](answer const&) {});
 }
 
 // The end.

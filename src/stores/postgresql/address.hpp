@@ -16,6 +16,7 @@ struct address {
     std::string name;                                          ///< for people: without user, password and parameters
     std::map<std::string, std::string, std::less<>> settings;  ///< parameters of libpq
     postgresql_options options;
+    bool read_only = false;  ///< as in `config`
 
     std::string get(std::string_view setting) const;
     std::vector<std::string> list(std::string_view setting) const;  ///< the parts between commas

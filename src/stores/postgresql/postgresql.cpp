@@ -41,8 +41,9 @@ store postgresql(postgresql_options options)
     stores::kit::check_defaults(options, &stores::postgresql::check, "postgresql_options");
     auto make = [options = std::move(options)](std::string_view url, config const& settings,
                                                store_context const& context) {
-        auto const where =
-            std::make_shared<stores::postgresql::address const>(stores::postgresql::parse_address(url, options));
+        auto parsed = stores::postgresql::parse_address(url, options);
+        parsed.read_only = settings.read_only;
+        auto const where = std::make_shared<stores::postgresql::address const>(std::move(parsed));
         // Made by the first session, because the node knows its executor only then.
         auto const all = std::make_shared<std::shared_ptr<stores::postgresql::hosts>>();
         auto make_session = [where, timeout = settings.connect_timeout, all](asio::any_io_executor e, std::size_t i,

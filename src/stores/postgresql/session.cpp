@@ -30,23 +30,27 @@ constexpr auto renew = "drop its tables and functions while nobody holds a lock;
 constexpr std::chrono::seconds ask_again_after{1};
 constexpr auto table_rights =
     "SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline";
+constexpr auto rights_to_read = "SELECT ON redlock, redlock_reader, redlock_wish";
 constexpr auto all_there =
     "num_nonnulls(to_regprocedure('redlock_version()'), to_regclass('redlock'), to_regclass('redlock_reader'), "
     "to_regclass('redlock_wish'), to_regclass('redlock_tombstone'), to_regclass('redlock_timeline')) = 6";
 constexpr auto version_there =
     "(SELECT substring(prosrc FROM '[0-9]+') FROM pg_proc WHERE oid = to_regprocedure('redlock_version()'))";
-constexpr auto standing_text =
-    "SELECT system_identifier, CASE WHEN pg_is_in_recovery() THEN 0 ELSE {} END FROM pg_control_system()";
 constexpr auto introduction_text =
     "SELECT pg_backend_pid(), "
     "(SELECT extract(epoch FROM backend_start) FROM pg_stat_activity WHERE pid = pg_backend_pid()), "
-    "(SELECT system_identifier FROM pg_control_system()), {0}, extract(epoch FROM pg_postmaster_start_time()), "
-    "(extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000)::bigint, "
-    "{1}, extract(epoch FROM since), age, forgot{2} FROM redlock_meet({0})";
+    "(SELECT system_identifier FROM pg_control_system()), {}, extract(epoch FROM pg_postmaster_start_time()), "
+    "(extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000)::bigint, {}";
+constexpr auto meeting_text = ", extract(epoch FROM since), age, forgot{1} FROM redlock_meet({0})";
+// The server checks the rights, although there are no rows to read.
+constexpr auto reading_text = ", (SELECT 0 FROM redlock, redlock_reader{} WHERE false)";
 
 constexpr statement end_backend{"", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                                     "WHERE pid = $1 AND extract(epoch FROM backend_start)::text = $2"};
 constexpr statement clean_up{"", "SELECT redlock_clean()"};
+
+// A standby cannot tell its timeline.
+std::string timeline_or_zero() { return fmt::format("CASE WHEN pg_is_in_recovery() THEN 0 ELSE {} END", timeline); }
 
 std::string schema_of(std::string const& table)
 {
@@ -165,7 +169,8 @@ void session::greet()
     auto const text = fmt::format("SELECT pg_is_in_recovery(), {}, {}, pg_backend_pid()", all_there, version_there);
     request(for_our_table(text), "USAGE ON SCHEMA " + schema_of(address_->options.table), [this](auto const& rows) {
         auto const& o = address_->options;
-        if (cell(rows, 0) == "t")
+        is_standby_ = cell(rows, 0) == "t";
+        if (is_standby_ && !address_->read_only)
             return refuse(errc::node_read_only,
                           "it is a standby; name the primary, or all of them: postgresql://host,host/database");
         backend_ = integer(rows, 3);
@@ -181,20 +186,21 @@ void session::greet()
                                       version == with_same_tables ? run_again : renew));
         if (cell(rows, 1) == "t")
             return make_ready();
-        if (!o.create_table)
-            return refuse(
-                errc::unsupported_server,
-                "the tables of " + o.table
-                    + " are incomplete; create them with schema.sql, see docs/stores.md, or set create_table");
+        if (!o.create_table || address_->read_only)
+            return refuse(errc::unsupported_server,
+                          fmt::format("the tables of {} are incomplete; create them with schema.sql, see "
+                                      "docs/stores.md, or {}",
+                                      o.table,
+                                      address_->read_only ? "start a manager that locks" : "set create_table"));
         make_tables();
     });
 }
 
-// A standby cannot tell its timeline, and the hosts do not need it.
 void session::ask_for_standing()
 {
     set_limit(connect_timeout_);
-    request(fmt::format(standing_text, timeline), {}, [this](auto const& rows) {
+    auto const text = fmt::format("SELECT system_identifier, {} FROM pg_control_system()", timeline_or_zero());
+    request(text, {}, [this](auto const& rows) {
         after(ask_again_after, [this] { ask_for_standing(); });
         tell_({cell(rows, 0), integer(rows, 1)});
     });
@@ -240,11 +246,14 @@ void session::make_ready()
         text = fmt::format("SELECT set_config('default_transaction_isolation', 'read committed', false), "
                            "set_config('lock_timeout', '{}', false), set_config('statement_timeout', '{}', false);",
                            timeout_ms, 2 * timeout_ms);
-    if (listens_)
+    if (notifies())
         text += "LISTEN \"" + address_->options.table + "\";";
     auto const mark = address_->options.prepare ? ", set_config('redlock.mark', encode(mark, 'escape'), false)" : "";
-    text += for_our_table(fmt::format(introduction_text, timeline, is_durable, mark));
-    request(text, for_our_table(table_rights), [this](auto const& rows) { introduce(rows); });
+    text += for_our_table(fmt::format(introduction_text, timeline_or_zero(), is_durable));
+    text += for_our_table(address_->read_only ? fmt::format(reading_text, is_standby_ ? "" : ", redlock_wish")
+                                              : fmt::format(meeting_text, timeline, mark));
+    request(text, for_our_table(address_->read_only ? rights_to_read : table_rights),
+            [this](auto const& rows) { introduce(rows); });
 }
 
 void session::introduce(kit::rows const& rows)
@@ -279,9 +288,9 @@ void session::introduce(kit::rows const& rows)
 void session::carry_out(node_command const& c, bool tombstone, std::function<void(node_reply)> done)
 {
     auto const is_watched = c.what == node_command::kind::inspect && c.watch ? watch(c) : nullptr;
-    auto const [s, values] = put(c, tombstone);
+    auto const [s, values] = put(c, tombstone, is_standby_);
     ask(*s, values, [this, &c, is_watched, done = std::move(done)](PGresult const* r) {
-        auto reply = r ? interpret(c, *r) : node_reply{.error = errc::connection_lost};
+        auto reply = r ? interpret(c, *r, is_standby_) : node_reply{.error = errc::connection_lost};
         bool const may_get_readers = reply.text == core::shared_word;
         reply.watched = reply.vote == vote::granted && is_watched && *is_watched && !may_get_readers;
         deliver(done, std::move(reply));
@@ -292,7 +301,7 @@ void session::carry_out(node_command const& c, bool tombstone, std::function<voi
 // inspection does not show.
 std::shared_ptr<bool const> session::watch(node_command const& c)
 {
-    if (!may_watch_ || !address_->options.notify)
+    if (!may_watch_ || is_standby_ || !address_->options.notify)
         return nullptr;
     auto const is_watched = std::make_shared<bool>(false);
     auto const [s, values] = put_watch(c);
@@ -317,8 +326,11 @@ void session::end(kit::backend const& b, std::function<void(bool)> done)
     });
 }
 
+// A manager that only reads gives no promise that depends on the answer.
 void session::ask_durability(std::function<void(bool)> done)
 {
+    if (address_->read_only)
+        return;
     auto const text = fmt::format("SELECT {0}, redlock_remembers({1}) AND EXISTS (SELECT FROM redlock_timeline WHERE "
                                   "id = {1} AND extract(epoch FROM since)::text = '{2}'), pg_backend_pid()",
                                   is_durable, server().timeline, server().since);
@@ -336,7 +348,8 @@ void session::ask_durability(std::function<void(bool)> done)
 
 void session::clean()
 {
-    ask(clean_up, {}, [](PGresult const*) {});
+    if (!address_->read_only)
+        ask(clean_up, {}, [](PGresult const*) {});
 }
 
 }  // namespace redlock::stores::postgresql

@@ -30,7 +30,7 @@ public:
 
     void close() override;
     void abandon() override;
-    bool notifies() const noexcept override { return listens_; }
+    bool notifies() const noexcept override { return listens_ && !is_standby_; }
 
     void carry_out(node_command const&, bool tombstone, std::function<void(node_reply)> done) override;
     void end(kit::backend const&, std::function<void(bool)> done) override;
@@ -58,6 +58,7 @@ private:
     bool const listens_;
     bool may_watch_ = true;     ///< false: the server has denied this role to change its tables
     bool follows_ = false;      ///< the hosts report promotions to this session
+    bool is_standby_ = false;   ///< only a manager that only reads stays connected to one
     std::int64_t backend_ = 0;  ///< the process number of the server's backend
 };
 

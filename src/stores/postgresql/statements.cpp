@@ -34,6 +34,10 @@ constexpr statement steps[] = {
                 " FROM redlock_reader WHERE key = $1 AND expires > clock_timestamp() LIMIT 64)"
                 " UNION ALL (SELECT encode(contender, 'hex'), to_share::integer, 'waiter'"
                 " FROM redlock_wish WHERE key = $1 AND expires > clock_timestamp() LIMIT 64)"},
+    {"inspect_standby", "SELECT encode(value, 'hex'), redlock_milliseconds(expires, clock_timestamp()), '' FROM redlock"
+                        " WHERE key = $1 AND expires > clock_timestamp() UNION ALL"
+                        " (SELECT encode(value, 'hex'), redlock_milliseconds(expires, clock_timestamp()), 'reader'"
+                        " FROM redlock_reader WHERE key = $1 AND expires > clock_timestamp() LIMIT 64)"},
     {"watch", "WITH lot AS (UPDATE redlock SET watched = watched | 9 FROM redlock_need_not_last() WHERE key ="
               " (SELECT key FROM redlock WHERE key = $1 AND expires > clock_timestamp() AND watched & 9 <> 9"
               " FOR UPDATE SKIP LOCKED) RETURNING key)"
@@ -170,7 +174,7 @@ std::pair<statement const*, parameters> put_watch(node_command const& c)
     return {statement_named("watch"), std::move(key)};
 }
 
-std::pair<statement const*, parameters> put(node_command const& c, bool tombstone)
+std::pair<statement const*, parameters> put(node_command const& c, bool tombstone, bool is_standby)
 {
     using form = kit::parameter::form;
     parameters all;
@@ -190,10 +194,11 @@ std::pair<statement const*, parameters> put(node_command const& c, bool tombston
         else
             all.add_text(p.is == form::number ? std::to_string(p.number) : p.number != 0 ? "t" : "f");
     }
-    return {statement_named(kit::step_of(c)), std::move(all)};
+    bool const is_part = is_standby && c.what == node_command::kind::inspect;
+    return {statement_named(is_part ? "inspect_standby" : kit::step_of(c)), std::move(all)};
 }
 
-node_reply interpret(node_command const& c, PGresult const& answer)
+node_reply interpret(node_command const& c, PGresult const& answer, bool is_standby)
 {
     if (PQresultStatus(&answer) != PGRES_TUPLES_OK)
         return refusal(answer);
@@ -203,7 +208,7 @@ node_reply interpret(node_command const& c, PGresult const& answer)
         return kit::interpret(c, rows, read_taken, "function");
     for (auto& row : rows)
         row.front() = kit::from_hex(row.front());
-    return is_scan ? kit::interpret_scan(c, rows) : kit::interpret_inspection(rows);
+    return is_scan ? kit::interpret_scan(c, rows) : kit::interpret_inspection(rows, !is_standby);
 }
 
 // PostgreSQL undoes a statement that fails. If the connection ends, it is unknown whether a commit in progress

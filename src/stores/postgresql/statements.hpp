@@ -53,8 +53,10 @@ std::string prepared_name(statement const& s, std::string_view table);
 /// All statements to prepare.
 std::span<statement const> all_statements() noexcept;
 
-/// The statement for @p command. @p tombstone: the release leaves a tombstone.
-std::pair<statement const*, parameters> put(node_command const& command, bool tombstone);
+/// The statement for @p command.
+/// @param tombstone a release leaves a tombstone
+/// @param is_standby the server is a standby, which has no unlogged tables: it does not know who waits
+std::pair<statement const*, parameters> put(node_command const& command, bool tombstone, bool is_standby);
 
 /// The statement that asks the server to notify of the end of a hold, and of each reader that leaves. It never waits
 /// for another client, and answers whether there is a hold, and the server will notify. Nobody is notified of a further
@@ -62,7 +64,7 @@ std::pair<statement const*, parameters> put(node_command const& command, bool to
 std::pair<statement const*, parameters> put_watch(node_command const& inspection);
 
 /// The reply that an answer to @ref put contains. Errors: see @ref refusal.
-node_reply interpret(node_command const&, PGresult const&);
+node_reply interpret(node_command const&, PGresult const&, bool is_standby);
 
 /// The reply to a statement that failed.
 node_reply refusal(PGresult const&);
