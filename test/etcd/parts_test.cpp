@@ -19,6 +19,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace redlock;
 using namespace std::chrono_literals;
@@ -101,7 +102,7 @@ BOOST_AUTO_TEST_CASE(take_due_returns_each_expired_key_once_until_extended)
     BOOST_TEST((all.next() == clock::time_point::max()));
 }
 
-BOOST_AUTO_TEST_CASE(deleted_after_a_denial_returns_the_key_once)
+BOOST_AUTO_TEST_CASE(touched_after_a_denial_returns_the_key_once)
 {
     watches all("prefix/");
     std::vector<std::string> const keys{"lock:a"};
@@ -115,17 +116,42 @@ BOOST_AUTO_TEST_CASE(deleted_after_a_denial_returns_the_key_once)
     BOOST_TEST(number(created, "start_revision") == 11);
     auto const id = static_cast<std::uint64_t>(number(created, "watch_id"));
 
-    BOOST_TEST(all.deleted(id, 12) == "lock:a");
-    BOOST_TEST(all.deleted(id, 14) == "");             // the manager has not asked again
+    BOOST_TEST(all.touched(id, 12) == "lock:a");
+    BOOST_TEST(all.touched(id, 14) == "");             // the manager has not asked again
     auto const late = all.denied(c, denied, 13, now);  // an answer that is older than this deletion
     BOOST_TEST(late.messages.empty());
     BOOST_TEST((late.changed == std::vector<std::string>{"lock:a"}));
     BOOST_TEST(all.denied(c, denied, 15, now).changed.empty());
-    BOOST_TEST(all.tidy(now + 60s).empty());
-    BOOST_TEST(all.deleted(id, 16) == "lock:a");
-    BOOST_TEST(all.tidy(now + 60s).size() == 1u);
-    BOOST_TEST(all.deleted(id, 18) == "");
+    BOOST_TEST(all.tidy(now + 60s).messages.empty());
+    BOOST_TEST(all.touched(id, 16) == "lock:a");
+    BOOST_TEST(all.tidy(now + 60s).messages.size() == 1u);
+    BOOST_TEST(all.touched(id, 18) == "");
     BOOST_TEST(all.denied(c, denied, 20, now).messages.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(tidy_ends_the_watch_of_an_inspection_with_a_notification)
+{
+    watches all("prefix/");
+    auto const now = clock::now();
+    auto const first = all.inspected("lock:a", 10, now);
+    BOOST_TEST_REQUIRE(first.messages.size() == 1u);
+    BOOST_TEST(first.messages[0].find("NOPUT") == std::string::npos);
+    BOOST_TEST(all.inspected("lock:a", 11, now + 50s).messages.empty());
+    BOOST_TEST(all.tidy(now + 100s).messages.empty());
+
+    auto const ended = all.tidy(now + 110s);
+
+    BOOST_TEST(ended.messages.size() == 1u);
+    BOOST_TEST((ended.changed == std::vector<std::string>{"lock:a"}));
+    BOOST_TEST(all.touched(1, 12) == "");
+}
+
+BOOST_AUTO_TEST_CASE(end_of_is_behind_all_keys_that_begin_with_the_prefix)
+{
+    BOOST_TEST(end_of("lock:") == "lock;");
+    BOOST_TEST(end_of("a\xff\xff") == "b");
+    BOOST_TEST(end_of("") == std::string(1, '\0'));
+    BOOST_TEST(end_of("\xff") == std::string(1, '\0'));
 }
 
 namespace {

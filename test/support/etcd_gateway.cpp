@@ -210,7 +210,9 @@ etcd_gateway::object etcd_gateway::range(object const& asked, values const& in) 
 {
     auto const first = stores::etcd::bytes(asked, "key"), last = stores::etcd::bytes(asked, "range_end");
     auto const begin = in.lower_bound(first);
-    auto const end = last.empty() ? in.upper_bound(first) : in.lower_bound(last);
+    auto const end = last.empty()                   ? in.upper_bound(first)
+                     : last == std::string(1, '\0') ? in.end()
+                                                    : in.lower_bound(last);
     json::array found;
     for (auto at = begin;
          at != end
@@ -226,8 +228,11 @@ etcd_gateway::object etcd_gateway::range(object const& asked, values const& in) 
         found.push_back(std::move(one));
     }
     object answer{{"header", header()}, {"kvs", std::move(found)}};
-    if (begin != end)
-        answer["count"] = fmt::to_string(std::distance(begin, end));
+    auto const all = std::distance(begin, end), listed = std::ssize(answer["kvs"].as_array());
+    if (all > 0)
+        answer["count"] = fmt::to_string(all);
+    if (all > listed)
+        answer["more"] = true;
     return answer;
 }
 
@@ -239,19 +244,28 @@ void etcd_gateway::erase(std::string const& key)
     commit(std::move(after));
 }
 
-// Replaces the values, and notifies the watches of deleted keys.
+// Replaces the values, and notifies the watches.
 void etcd_gateway::commit(values after)
 {
     auto const before = std::exchange(values_, std::move(after));
     changed(before);
+    auto const known = changes_.size();
+    note_changes(before);
+    for (auto const& c : std::vector(changes_.begin() + static_cast<std::ptrdiff_t>(known), changes_.end())) {
+        for (auto const& w : std::vector(watches_))
+            tell_of(c, w);
+    }
+}
+
+void etcd_gateway::note_changes(values const& before)
+{
     for (auto const& [key, v] : before) {
-        if (values_.contains(key))
-            continue;
-        deleted_.emplace_back(key, revision_);
-        for (auto const& w : std::vector(watches_)) {
-            if (w.key == key)
-                tell_of(key, revision_, w);
-        }
+        if (!values_.contains(key))
+            changes_.push_back({key, revision_, false});
+    }
+    for (auto const& [key, v] : values_) {
+        if (auto const there = before.find(key); there == before.end() || there->second != v)
+            changes_.push_back({key, revision_, true});
     }
 }
 
@@ -261,15 +275,17 @@ void etcd_gateway::hear(std::weak_ptr<void const> const& from, std::string const
 {
     auto const said = json::parse(message).as_object();
     if (auto const& asked = stores::etcd::object(said, "create_request"); !asked.empty()) {
-        watches_.push_back({from, stores::etcd::number(asked, "watch_id"), stores::etcd::bytes(asked, "key"), tell});
+        watches_.push_back({from, stores::etcd::number(asked, "watch_id"), stores::etcd::bytes(asked, "key"),
+                            list(asked, "filters").empty(), tell});
         tell(json::serialize(object{{"result",
                                      {{"header", header()},
                                       {"watch_id", fmt::to_string(stores::etcd::number(asked, "watch_id"))},
                                       {"created", true}}}}));
         auto const since = stores::etcd::number(asked, "start_revision");
-        for (auto const& [key, revision] : deleted_) {
-            if (since > 0 && revision >= since && key == watches_.back().key)
-                tell_of(key, revision, watches_.back());
+        auto const created = watches_.back();
+        for (auto const& c : changes_) {
+            if (since > 0 && c.revision >= since)
+                tell_of(c, created);
         }
     } else if (auto const& ended = stores::etcd::object(said, "cancel_request"); !ended.empty()) {
         std::erase_if(watches_, [&](auto& w) {
@@ -281,10 +297,13 @@ void etcd_gateway::hear(std::weak_ptr<void const> const& from, std::string const
     }
 }
 
-void etcd_gateway::tell_of(std::string const& key, std::int64_t revision, watch const& w) const
+void etcd_gateway::tell_of(change const& c, watch const& w) const
 {
-    object const event{{"type", "DELETE"},
-                       {"kv", {{"key", stores::etcd::base64(key)}, {"mod_revision", fmt::to_string(revision)}}}};
+    if (c.key != w.key || (c.is_put && !w.hears_puts))
+        return;
+    object event{{"kv", {{"key", stores::etcd::base64(c.key)}, {"mod_revision", fmt::to_string(c.revision)}}}};
+    if (!c.is_put)
+        event["type"] = "DELETE";
     w.tell(json::serialize(object{
         {"result", {{"header", header()}, {"watch_id", fmt::to_string(w.id)}, {"events", json::array{event}}}}}));
 }

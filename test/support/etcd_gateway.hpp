@@ -70,6 +70,7 @@ private:
         std::weak_ptr<void const> from;
         std::int64_t id;
         std::string key;
+        bool hears_puts;
         told tell;
     };
 
@@ -83,7 +84,13 @@ private:
     object range(object const& asked, values const& in) const;
     void put(object const& asked, values& after);
     void commit(values after);
-    void tell_of(std::string const& key, std::int64_t revision, watch const&) const;
+    struct change {
+        std::string key;
+        std::int64_t revision;
+        bool is_put;
+    };
+    void note_changes(values const& before);
+    void tell_of(change const&, watch const&) const;
 
     std::string const id_;
     values values_;
@@ -92,7 +99,7 @@ private:
     std::map<std::string, lease> leases_;
     std::int64_t last_lease_ = 0;
     std::vector<watch> watches_;
-    std::vector<std::pair<std::string, std::int64_t>> deleted_;  ///< deleted keys, and the revisions of their deletion
+    std::vector<change> changes_;
 };
 
 }  // namespace redlock::test

@@ -57,8 +57,11 @@ public:
 
     void tidy() override
     {
-        for (auto const& message : watches_.tidy(clock::now()))
+        auto const ended = watches_.tidy(clock::now());
+        for (auto const& message : ended.messages)
             link_->watch(message);
+        for (auto const& name : ended.changed)
+            node_.tell(name);
     }
 
     void disconnected(node_reply const& why) override
@@ -197,18 +200,20 @@ private:
         node_.note(c, r, outbox_.sent());
         if (granted && (c.what == kind::acquire || c.what == kind::extend))
             r.good_for = std::chrono::floor<std::chrono::milliseconds>(session_->good_until() - outbox_.sent());
-        if (c.what != kind::acquire || granted || !c.watch)
+        bool const inspects = c.what == kind::inspect;
+        if (!c.watch || (!inspects && (c.what != kind::acquire || granted)))
             return;
-        auto asked = watches_.denied(c, r, revision, clock::now());
+        auto asked = inspects ? watches_.inspected(c.key(), revision, clock::now())
+                              : watches_.denied(c, r, revision, clock::now());
         for (auto& message : asked.messages)
             link_->watch(std::move(message));
         changed.insert(changed.end(), asked.changed.begin(), asked.changed.end());
         r.watched = true;
     }
 
-    void deleted(std::uint64_t watch, std::int64_t revision) override
+    void touched(std::uint64_t watch, std::int64_t revision) override
     {
-        if (auto const name = revision == 0 ? watches_.ended(watch) : watches_.deleted(watch, revision); !name.empty())
+        if (auto const name = revision == 0 ? watches_.ended(watch) : watches_.touched(watch, revision); !name.empty())
             node_.tell(name);
     }
 

@@ -97,6 +97,10 @@ std::string transaction_text::step() const { return R"({"request_txn":)" + reque
 
 std::string end_of(std::string prefix)
 {
+    while (prefix.ends_with('\xff'))
+        prefix.pop_back();
+    if (prefix.empty())
+        return {'\0'};  // etcd's word for "to the last key"
     prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
     return prefix;
 }

@@ -41,7 +41,7 @@ struct transaction_text {
     std::string step() const;  ///< as a step of another transaction
 };
 
-/// The end of the range of keys that begin with @p prefix. The last byte of @p prefix must be below 255.
+/// The end of the range of keys that begin with @p prefix.
 std::string end_of(std::string prefix);
 
 // Parts of answers.

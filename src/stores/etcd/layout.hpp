@@ -22,6 +22,8 @@ struct layout {
     std::string prefix{};
 
     std::string lock(std::string_view key) const;
+    /// The key whose name in etcd is @p name.
+    std::string key_of(std::string_view name) const { return std::string(name.substr(prefix.size())); }
     std::string counter(std::string_view key) const;
     std::string all_wanted(std::string_view key) const;  ///< the prefix of all wanted keys
     std::string wanted(std::string_view key, std::string_view contender) const;

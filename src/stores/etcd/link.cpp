@@ -261,14 +261,14 @@ void link::read(json::object const& result)
 {
     auto const watch = static_cast<std::uint64_t>(number(result, "watch_id"));
     if (is_true(result, "canceled"))
-        return owner_->deleted(watch, 0);
+        return owner_->touched(watch, 0);
     for (std::size_t i = 0; owner_; ++i) {
         auto const& event = object(result, "events", i);
         if (event.empty())
             return;
         if (watch == session_watch)
             return lose();
-        owner_->deleted(watch, number(object(event, "kv"), "mod_revision"));
+        owner_->touched(watch, number(object(event, "kv"), "mod_revision"));
     }
 }
 

@@ -34,8 +34,8 @@ public:
         virtual void answered(answer) = 0;
         /// The session has ended, with the latest lease and all its keys. The link ends.
         virtual void lost() = 0;
-        /// A watched key was deleted. @p revision zero: the server has ended the watch.
-        virtual void deleted(std::uint64_t watch, std::int64_t revision) = 0;
+        /// A watched key was deleted, or changed. @p revision zero: the server has ended the watch.
+        virtual void touched(std::uint64_t watch, std::int64_t revision) = 0;
 
     protected:
         ~owner() = default;

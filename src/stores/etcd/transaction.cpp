@@ -39,10 +39,11 @@ std::string transaction::text(scope const& s) const
             t.then.push_back(erase(s.layout.wanted(key, c.contender)));
         return t.step();
     }
+    case kind::scan:
+        return scan(s).step();
     case kind::connect:
     case kind::upgrade:
     case kind::downgrade:
-    case kind::scan:
         break;
     }
     return transaction_text().step();
@@ -75,9 +76,10 @@ std::optional<node_reply> transaction::hear(json::object const& answer, scope co
     case kind::withdraw:
     case kind::connect:
         return node_reply{.vote = vote::granted};
+    case kind::scan:
+        return scanned(answer, s);
     case kind::upgrade:
     case kind::downgrade:
-    case kind::scan:
         break;  // `lease_node::can` refuses these
     }
     return node_reply{.untouched = true, .error = errc::unsupported};
@@ -357,6 +359,28 @@ node_reply transaction::inspected(json::object const& answer, scope const& s) co
     auto what = to_content(bytes(there, "value"));
     auto const ttl = what.ttl.value_or(number(there, "lease") == 0 ? milliseconds(-1) : s.session);
     return {.vote = vote::granted, .text = std::move(what.value), .remaining = ttl, .details = std::move(details)};
+}
+
+// The place of a scan is the last key of the scan before it.
+transaction_text transaction::scan(scope const& s) const
+{
+    auto const& c = command();
+    auto const all = s.layout.lock(c.key());
+    auto const after_last = s.layout.lock(c.value) + '\0';
+    auto const begin = c.value.empty() && !all.empty() ? all : after_last;
+    return {{}, {find_any(begin, end_of(all), std::max<std::uint32_t>(c.limit, 1))}, {}};
+}
+
+node_reply transaction::scanned(json::object const& answer, scope const& s) const
+{
+    auto listed = std::make_shared<key_details>();
+    for (std::size_t i = 0; !found(answer, 0, i).empty(); ++i)
+        listed->keys.push_back(s.layout.key_of(bytes(found(answer, 0, i), "key")));
+    node_reply r{.vote = vote::granted};
+    if (is_true(object(object(answer, "responses", 0), "response_range"), "more") && !listed->keys.empty())
+        r.text = listed->keys.back();
+    r.details = std::move(listed);
+    return r;
 }
 
 }  // namespace redlock::stores::etcd

@@ -81,6 +81,8 @@ private:
     std::optional<node_reply> raised(json::object const& answer);
     node_reply released(json::object const& answer) const;
     node_reply inspected(json::object const& answer, scope const&) const;
+    transaction_text scan(scope const&) const;
+    node_reply scanned(json::object const& answer, scope const&) const;
 
     std::vector<seen> seen_;  ///< each key, if the transaction has read them
 };

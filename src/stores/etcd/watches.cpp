@@ -16,14 +16,14 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto idle_max = 10s;
+constexpr auto asked_max = 60s;
 
 }  // namespace
 
-std::string watch_message(std::string_view key, std::uint64_t id, std::int64_t revision)
+std::string watch_message(std::string_view key, std::uint64_t id, std::int64_t revision, watch_for what)
 {
-    return fmt::format(
-        R"({{"create_request":{{"key":"{}","start_revision":"{}","watch_id":"{}","filters":["NOPUT"]}}}})", base64(key),
-        revision + 1, id);
+    return fmt::format(R"({{"create_request":{{"key":"{}","start_revision":"{}","watch_id":"{}","filters":[{}]}}}})",
+                       base64(key), revision + 1, id, what == watch_for::deletions ? R"("NOPUT")" : "");
 }
 
 watches::asked watches::denied(node_command const& c, node_reply const& r, std::int64_t revision, clock::time_point now)
@@ -31,19 +31,27 @@ watches::asked watches::denied(node_command const& c, node_reply const& r, std::
     asked to;
     auto const name = [](std::string const& key, bool handed_on) { return handed_on ? core::handovers_key(key) : key; };
     if (!c.has_several_keys())
-        ask(name(c.key(), r.handed_on), revision, now, to);
+        ask({name(c.key(), r.handed_on), watch_for::deletions}, revision, now, to);
     for (auto const& k : r.taken)
-        ask(name(c.keys[k.index], k.handed_on), revision, now, to);
+        ask({name(c.keys[k.index], k.handed_on), watch_for::deletions}, revision, now, to);
     return to;
 }
 
-void watches::ask(std::string const& name, std::int64_t revision, clock::time_point now, asked& to)
+watches::asked watches::inspected(std::string const& key, std::int64_t revision, clock::time_point now)
 {
-    auto const known = known_.find(name);
+    asked to;
+    ask({key, watch_for::all_changes}, revision, now, to);
+    return to;
+}
+
+void watches::ask(topic const& t, std::int64_t revision, clock::time_point now, asked& to)
+{
+    auto const& [name, what] = t;
+    auto const known = known_.find(t);
     if (known == known_.end()) {
-        known_[name] = {.id = ++last_, .used = now};
-        names_[last_] = name;
-        return to.messages.push_back(watch_message(prefix_ + name, last_, revision));
+        known_[t] = {.id = ++last_, .used = now};
+        topics_[last_] = t;
+        return to.messages.push_back(watch_message(prefix_ + name, last_, revision, what));
     }
     auto& w = known->second;
     w.used = now;
@@ -52,45 +60,49 @@ void watches::ask(std::string const& name, std::int64_t revision, clock::time_po
         to.changed.push_back(name);
 }
 
-std::string watches::deleted(std::uint64_t id, std::int64_t revision)
+std::string watches::touched(std::uint64_t id, std::int64_t revision)
 {
-    auto const named = names_.find(id);
-    if (named == names_.end())
+    auto const named = topics_.find(id);
+    if (named == topics_.end())
         return {};
     auto& w = known_.find(named->second)->second;
     w.changed = std::max(w.changed, revision);
-    return std::exchange(w.asked, false) ? named->second : std::string();
+    return std::exchange(w.asked, false) ? named->second.first : std::string();
 }
 
 std::string watches::ended(std::uint64_t id)
 {
-    auto const named = names_.extract(id);
+    auto const named = topics_.extract(id);
     if (named.empty())
         return {};
     auto const w = known_.extract(named.mapped());
-    return w.mapped().asked ? w.key() : std::string();
+    return w.mapped().asked ? w.key().first : std::string();
 }
 
-std::vector<std::string> watches::tidy(clock::time_point now)
+watches::asked watches::tidy(clock::time_point now)
 {
-    std::vector<std::string> messages;
+    asked to;
     for (auto it = known_.begin(); it != known_.end();) {
+        auto const& [name, what] = it->first;
         auto const& w = it->second;
-        if (w.asked || now - w.used < idle_max) {
+        bool const may_be_endless = what == watch_for::all_changes;
+        if (w.asked ? !may_be_endless || now - w.used < asked_max : now - w.used < idle_max) {
             ++it;
             continue;
         }
-        messages.push_back(fmt::format(R"({{"cancel_request":{{"watch_id":"{}"}}}})", w.id));
-        names_.erase(w.id);
+        if (w.asked)
+            to.changed.push_back(name);
+        to.messages.push_back(fmt::format(R"({{"cancel_request":{{"watch_id":"{}"}}}})", w.id));
+        topics_.erase(w.id);
         it = known_.erase(it);
     }
-    return messages;
+    return to;
 }
 
 void watches::clear()
 {
     known_.clear();
-    names_.clear();
+    topics_.clear();
 }
 
 }  // namespace redlock::stores::etcd
