@@ -84,7 +84,7 @@ class client : public std::enable_shared_from_this<client> {
 public:
     class owner {
     public:
-        /// A node that was read with @p watch has been changed or deleted.
+        /// A watched node has been created, changed or deleted.
         virtual void touched(std::string const& path) = 0;
 
     protected:
@@ -119,6 +119,8 @@ public:
     std::shared_ptr<pending> set(std::string const& path, std::string const& data);
     std::shared_ptr<pending> remove(std::string const& path);
     std::shared_ptr<pending> get(std::string const& path, bool watch);
+    /// Watches the node, which may be missing, for its creation, changes and deletion.
+    std::shared_ptr<pending> watch(std::string const& path);
     std::shared_ptr<pending> children(std::string const& path);
     std::shared_ptr<pending> sync(std::string const& path);  ///< later reads are no older than this call
 

@@ -66,9 +66,11 @@ asio::awaitable<outcome> errand::run()
     case kind::connect:
         r = {.vote = vote::granted};
         break;
+    case kind::scan:
+        r = co_await scan();
+        break;
     case kind::upgrade:
     case kind::downgrade:
-    case kind::scan:
         break;  // `lease_node::can` refuses these
     }
     co_return outcome{std::move(r), std::move(changed_)};
@@ -256,6 +258,9 @@ asio::awaitable<node_reply> errand::inspect()
 {
     auto const path = s_.layout.lock(c_.key());
     s_.server->sync(path);
+    auto const watched = c_.watch ? s_.server->watch(path) : nullptr;
+    if (watched)
+        s_.known->looks[path] = c_.key();
     auto const lock = s_.server->get(path, false), waiters = s_.server->children(s_.layout.all_wanted(c_.key()));
     auto const a = co_await answer_of(lock);
     auto const w = co_await answer_of(waiters);
@@ -263,11 +268,39 @@ asio::awaitable<node_reply> errand::inspect()
         co_return refusal(a.code);
     node_reply r{.vote = a.code == ZOK ? vote::granted : vote::denied};
     r.details = waiters_in(w);
+    if (watched) {
+        auto const set = co_await answer_of(watched);
+        r.watched = set.code == ZOK || set.code == ZNONODE;
+    }
     if (a.code == ZNONODE)
         co_return r;
     auto what = to_content(a.data);
     r.text = std::move(what.value);
     r.remaining = what.ttl.value_or(s_.lasting);
+    co_return r;
+}
+
+// ZooKeeper lists all nodes of a folder at once. The place of a scan is the last key of the scan before it.
+asio::awaitable<node_reply> errand::scan()
+{
+    s_.server->sync(s_.layout.locks());
+    auto const a = co_await answer_of(s_.server->children(s_.layout.locks()));
+    if (a.code != ZOK && a.code != ZNONODE)
+        co_return refusal(a.code);
+    auto listed = std::make_shared<key_details>();
+    auto& keys = listed->keys;
+    for (auto const& name : a.names) {
+        if (auto key = key_of(name); key && key->starts_with(c_.key()) && (c_.value.empty() || *key > c_.value))
+            keys.push_back(std::move(*key));
+    }
+    node_reply r{.vote = vote::granted};
+    auto const end = keys.begin()
+                     + static_cast<std::ptrdiff_t>(std::min<std::size_t>(std::max(c_.limit, 1u), keys.size()));
+    std::partial_sort(keys.begin(), end, keys.end());
+    if (end != keys.end())
+        r.text = *(end - 1);
+    keys.erase(end, keys.end());
+    r.details = std::move(listed);
     co_return r;
 }
 

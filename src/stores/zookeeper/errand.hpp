@@ -36,6 +36,8 @@ struct knowledge {
     /// Keys that this manager may hand over. On the server there are no turns of this session that are missing here.
     std::set<std::string, std::less<>> turns{};
     std::map<std::string, std::string> interests{};  ///< the key to report, by the watched path
+    /// Like `interests`, for inspections. Waiters for the same key need not hear of all its changes.
+    std::map<std::string, std::string> looks{};
 };
 
 /// The state that all errands of a node share.
@@ -122,6 +124,7 @@ private:
     asio::awaitable<node_reply> extend();
     asio::awaitable<node_reply> release();
     asio::awaitable<node_reply> inspect();
+    asio::awaitable<node_reply> scan();
     node_reply withdraw();
     void end_handovers(std::string const& key);
 

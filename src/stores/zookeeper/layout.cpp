@@ -28,6 +28,11 @@ std::string to_name(std::string_view bytes)
 
 std::string from_name(std::string_view name) { return net::percent_decode(name).value_or(std::string(name)); }
 
+std::optional<std::string> key_of(std::string_view name)
+{
+    return name.find('=') == name.npos ? std::optional(from_name(name)) : std::nullopt;
+}
+
 std::string layout::lock(std::string_view key) const { return locks() + "/" + to_name(key); }
 
 std::string layout::holder(std::string_view key, std::string_view value) const

@@ -40,6 +40,9 @@ std::string to_name(std::string_view bytes);
 /// The bytes of which @p name is the name. A name by another program stays as it is.
 std::string from_name(std::string_view name);
 
+/// The key of the lock whose node has @p name in the folder of the locks. Nothing: the node only repeats its value.
+std::optional<std::string> key_of(std::string_view name);
+
 /// The data of a lock's node.
 struct content {
     std::string value{};

@@ -154,6 +154,12 @@ std::shared_ptr<pending> client::get(std::string const& path, bool watch)
     });
 }
 
+std::shared_ptr<pending> client::watch(std::string const& path)
+{
+    return ask(std::make_shared<pending>(executor_),
+               [&](ticket const* t) { return zoo_awexists(handle_, path.c_str(), on_event, this, on_stat, t); });
+}
+
 std::shared_ptr<pending> client::children(std::string const& path)
 {
     return ask(std::make_shared<pending>(executor_),

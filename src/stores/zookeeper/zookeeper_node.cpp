@@ -60,6 +60,7 @@ public:
     void disconnected(node_reply const&) override
     {
         scope_.known->interests.clear();
+        scope_.known->looks.clear();
         told_later_.clear();
     }
 
@@ -116,13 +117,17 @@ private:
     // before this change, so the notification waits for the end of the operation.
     void touched(std::string const& path) override
     {
-        auto const known = scope_.known->interests.extract(path);
-        if (known.empty())
-            return;
-        if (waiting_.is_busy(core::what_changed(known.mapped()).second))
-            told_later_.insert(known.mapped());
-        else
-            node_.tell(known.mapped());
+        std::set<std::string> names;
+        for (auto* const all : {&scope_.known->interests, &scope_.known->looks}) {
+            if (auto const known = all->extract(path); !known.empty())
+                names.insert(known.mapped());
+        }
+        for (auto const& name : names) {
+            if (waiting_.is_busy(core::what_changed(name).second))
+                told_later_.insert(name);
+            else
+                node_.tell(name);
+        }
     }
 
     // Sending.
