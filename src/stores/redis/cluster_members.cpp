@@ -106,7 +106,6 @@ try {
     return nullptr;
 }
 
-// All masters that own slots. If the prefix has a hash tag, all locks are in one slot, and only its master is needed.
 std::vector<net::place> cluster_members::wanted() const
 {
     auto const& p = settings_.prefix;

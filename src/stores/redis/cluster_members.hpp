@@ -77,6 +77,10 @@ public:
     member* at(net::place const&);
     node_reply const& trouble() const noexcept { return trouble_; }
 
+    /// All masters that own slots. If the prefix has a hash tag, all locks are in one slot, and only its master is
+    /// needed.
+    std::vector<net::place> wanted() const;
+
     /// Takes a new map from a member. Closes members that are not needed any more, which completes their unsent
     /// operations, and makes missing members.
     void follow(cluster_map told);
@@ -95,7 +99,6 @@ public:
 private:
     bool guards() const noexcept { return settings_.restart_guard != restart_guard::off; }
     clock::duration quarantine() const;
-    std::vector<net::place> wanted() const;
     member* of_number(std::uint32_t);
     member* of_place(net::place const&);
     void tend();

@@ -3,6 +3,7 @@
 #include "stores/redis/cluster_map.hpp"
 #include "stores/redis/cluster_members.hpp"
 #include "stores/redis/cluster_operation.hpp"
+#include "stores/redis/cluster_scan.hpp"
 
 #include <fmt/format.h>
 
@@ -38,6 +39,9 @@ struct gathering {
 };
 
 bool votes(node_command const& c) { return c.what == kind::acquire || c.what == kind::raise || c.prolongs(); }
+
+// Whether the master of the keys carries the command out.
+bool is_about_keys(node_command const& c) { return c.what != kind::connect && c.what != kind::scan; }
 
 bool are_in_one_slot(key_view keys)
 {
@@ -80,7 +84,7 @@ public:
 
     void submit(std::shared_ptr<node_operation> o) override
     {
-        bool const at_once = mapped_ && queue_.empty() && o->command().what != kind::connect;
+        bool const at_once = mapped_ && queue_.empty() && is_about_keys(o->command());
         if (auto* const to = at_once ? member_for(o->command().keys) : nullptr)
             return send(wrapped(std::move(o)), *to);
         queue_.push_back(std::move(o));
@@ -225,7 +229,7 @@ private:
                 members_.redirected(o->member, *to);
             }
         }
-        bool const elsewhere = r.untouched && (read_redirection(r.text) || !by);
+        bool const elsewhere = r.untouched && is_about_keys(o->command()) && (read_redirection(r.text) || !by);
         if (auto* const to = elsewhere && o->attempts < attempts_max ? member_for(o->command().keys) : nullptr)
             return send(std::move(o), *to);
         if (r.vote == vote::granted && votes(o->command())) {
@@ -264,17 +268,36 @@ private:
             return o->complete(trouble_);
         if (c.what == kind::connect)
             return connect(std::move(o));
+        if (c.what == kind::scan)
+            return scan(std::move(o));
         if (auto* const to = member_for(c.keys))
             return send(wrapped(std::move(o)), *to);
         o->complete(trouble_for(c.keys));
+    }
+
+    static node_reply no_master()
+    {
+        return {.untouched = true, .error = errc::wrong_cluster_node, .text = "no master has the slot of its locks"};
+    }
+
+    void scan(std::shared_ptr<node_operation> o)
+    {
+        auto const masters = members_.wanted();
+        if (masters.empty())
+            return o->complete(no_master());
+        auto next = next_scan(o, masters);
+        if (!next)
+            return o->complete({.vote = vote::granted, .details = std::make_shared<key_details>()});
+        if (auto* const to = members_.at(next->where))
+            return send(wrapped(std::move(next->operation)), *to);
+        o->complete(members_.trouble());
     }
 
     void connect(std::shared_ptr<node_operation> o)
     {
         auto const members = members_.all();
         if (members.empty())
-            return o->complete(
-                {.untouched = true, .error = errc::wrong_cluster_node, .text = "no master has the slot of its locks"});
+            return o->complete(no_master());
         auto const all = std::make_shared<gathering>(gathering{o, members.size()});
         for (auto const& m : members)
             m.node->submit(std::make_shared<cluster_operation>(
