@@ -76,6 +76,41 @@ BOOST_AUTO_TEST_CASE(acquire_without_user_or_right_names_the_way_out)
     BOOST_TEST(says(forbidden, "etcdctl role grant-permission ROLE --prefix=true readwrite"));
 }
 
+BOOST_AUTO_TEST_CASE(list_by_a_manager_that_only_reads_needs_the_right_to_read)
+{
+    etcd_server s;
+    s.ask({"user", "add", "root:geheim"});
+    s.ask({"user", "add", "app:geheim"});
+    s.ask({"role", "add", "looks"});
+    s.ask({"role", "grant-permission", "looks", "--prefix=true", "read", "lock:"});
+    s.ask({"user", "grant-role", "app", "looks"});
+    s.ask({"user", "grant-role", "root", "root"});
+    BOOST_REQUIRE(s.ask({"auth", "enable"}).starts_with("Authentication Enabled"));
+    auto const as = [&](std::string const& user) {
+        return "etcd://" + user + ":geheim@127.0.0.1:" + std::to_string(s.port());
+    };
+    lock_manager writer(r.context, on(as("root")));
+    auto held = hold(r, writer, "stock", {.ttl = 60s, .wait = 60s});
+    auto const list = [&](std::string const& prefix) {
+        lock_manager reader(r.context, on(as("app"), {.prefix = prefix, .read_only = true}));
+        auto listed = r.wait_for<lock_page>([&](auto done) { reader.async_list("*", std::move(done)); });
+        r.shutdown(reader);
+        return listed;
+    };
+
+    auto const [ec, page] = list("lock:");
+
+    BOOST_TEST(!ec, ec.message());
+    BOOST_TEST_REQUIRE(page.locks.size() == 1u);
+    BOOST_TEST(page.locks[0].nodes[0].value == held.token());
+    auto const [why, nothing] = list("others:");
+    BOOST_TEST((why == errc::no_quorum));
+    BOOST_TEST((nothing.nodes[0].error == errc::permission_denied));
+    BOOST_TEST(nothing.nodes[0].message.find("permission denied") != std::string::npos);
+    BOOST_TEST(!r.release(held));
+    r.shutdown(writer);
+}
+
 // When users change, all authentication tokens become invalid. The server reports it, and a new connection gets a new
 // token.
 BOOST_AUTO_TEST_CASE(acquire_with_an_invalid_auth_token_authenticates_again)

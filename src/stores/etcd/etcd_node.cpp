@@ -32,7 +32,7 @@ public:
           address_(std::move(a)),
           outside_(std::move(outside)),
           servers_(servers_of(*address_, c)),
-          session_(std::make_shared<session>(address_->options.prefix + c.prefix, c.drift_factor)),
+          session_(std::make_shared<session>(address_->options.prefix + c.prefix, c.drift_factor, c.read_only)),
           watches_(address_->options.prefix),
           scope_{.layout = {address_->options.prefix}, .session = address_->options.session, .ours = n.expiries().get()}
     {
@@ -132,7 +132,8 @@ private:
         std::string request;
         if (!move_ || std::exchange(others_next_, false)) {
             kit::finished over;
-            request = outbox_.next(session_->key(), node_.connection(), scope_, over);
+            request = outbox_.next(session_->reads_only() ? std::string() : session_->key(), node_.connection(), scope_,
+                                   over);
             kit::complete(std::move(over));
         }
         if (!request.empty() || !move_)

@@ -60,7 +60,8 @@ asio::awaitable<node_reply> link::run()
         auto const e = co_await asio::this_coro::executor;
         if (session_->moves())  // the previous connection ended during the move
             session_->stay(clock::now());
-        asio::co_spawn(e, keep_lease_alive(self), asio::detached);
+        if (!session_->reads_only())
+            asio::co_spawn(e, keep_lease_alive(self), asio::detached);
         asio::co_spawn(e, hear(self), asio::detached);
         asio::co_spawn(e, talk(self), asio::detached);
     }
@@ -101,6 +102,10 @@ asio::awaitable<node_reply> link::authenticate()
 asio::awaitable<answer> link::open_session()
 {
     auto const timeout = server_->connect_timeout + address_->options.timeout;
+    if (session_->reads_only()) {
+        auto const look = transaction_text{{}, {get(session_->key())}, {}}.request();
+        co_return co_await commands_->ask("/v3/kv/txn", look, token_, timeout);
+    }
     for (;;) {
         if (!session_->open()) {
             auto const sent = clock::now();
@@ -122,7 +127,9 @@ asio::awaitable<answer> link::open_session()
 
 asio::awaitable<node_reply> link::open_others()
 {
-    auto why = co_await keeper_->open();
+    node_reply why;
+    if (!session_->reads_only())
+        why = co_await keeper_->open();
     if (!why.error && owner_)
         why = co_await watcher_->open();
     if (why.error || !owner_)

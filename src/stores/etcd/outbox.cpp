@@ -21,7 +21,9 @@ std::string outbox::next(std::string const& session, std::uint32_t connection, s
     choose(sent_, over);
     if (under_way_.empty())
         return {};
-    transaction_text all{{is_equal(session, to_text(connection))}, {}, {}};
+    transaction_text all;
+    if (!session.empty())
+        all.conditions.push_back(is_equal(session, to_text(connection)));
     for (auto& t : under_way_) {
         t.operation->mark_sent(connection);
         all.then.push_back(t.text(s));

@@ -28,7 +28,7 @@ public:
     bool idle() const noexcept { return under_way_.empty(); }
 
     /// The next transaction, on connection number @p connection. etcd carries it out only if the key @p session still
-    /// holds that number. Empty: nothing is pending.
+    /// holds that number. An empty @p session is no condition. Empty: nothing is pending.
     std::string next(std::string const& session, std::uint32_t connection, scope const&, finished& over);
 
     /// When the latest transaction was sent.

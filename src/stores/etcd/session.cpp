@@ -7,6 +7,14 @@
 
 namespace redlock::stores::etcd {
 
+session::session(std::string prefix, double drift_factor, bool reads_only)
+    : prefix_(std::move(prefix)),
+      drift_factor_(drift_factor),
+      reads_only_(reads_only),
+      key_(reads_only ? core::session_key(prefix_, "reader") : "")
+{
+}
+
 void session::begin(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent)
 {
     key_ = core::session_key(prefix_, lease);

@@ -22,9 +22,11 @@ namespace redlock::stores::etcd {
 */
 class session {
 public:
-    /// @p drift_factor: see config. @p prefix: of the key's name.
-    session(std::string prefix, double drift_factor) : prefix_(std::move(prefix)), drift_factor_(drift_factor) {}
+    /// @p drift_factor: see config. @p prefix: of the key's name. A node that only reads has no lease, and its key does
+    /// not exist.
+    session(std::string prefix, double drift_factor, bool reads_only);
 
+    bool reads_only() const noexcept { return reads_only_; }
     bool open() const noexcept { return !lease_.empty(); }
     std::string const& lease() const noexcept { return lease_; }
     std::string const& key() const noexcept { return key_; }
@@ -52,6 +54,7 @@ public:
 private:
     std::string const prefix_;
     double const drift_factor_;
+    bool const reads_only_;
     std::string lease_;  ///< the latest
     std::string key_;
     std::chrono::milliseconds ttl_{};

@@ -12,7 +12,7 @@
 
 namespace redlock::stores::etcd {
 
-/// What a watch tells of.
+/// The events of a watch.
 enum class watch_for : std::uint8_t { deletions, all_changes };
 
 /** The keys whose changes the manager wants to know, and the watches of the server on one connection.

@@ -55,10 +55,29 @@ node_reply no_folder(layout const& l)
             .text = fmt::format("there is no {0}: make it first (zkCli.sh create {0})", chroot)};
 }
 
+// Changes nothing.
+asio::awaitable<greeting> look(std::shared_ptr<client> server, layout const& l)
+{
+    server->sync(l.locks());
+    auto const locks = server->get(l.locks(), false), there = server->get(l.id(), false);
+    auto const folder = co_await answer_of(locks), id = co_await answer_of(there);
+    greeting g{.id = id.data, .zxid = folder.zxid};
+    auto const code = folder.code != ZOK ? folder.code : id.code;
+    if (code == ZNONODE)
+        g.why = {.untouched = true,
+                 .error = errc::server_error,
+                 .text = fmt::format("there is no {} with locks: the first client that may write makes it", l.folder)};
+    else if (code != ZOK)
+        g.why = refusal(code, server->words());
+    co_return g;
+}
+
 }  // namespace
 
 asio::awaitable<greeting> greet(std::shared_ptr<client> server, layout l, std::string fresh_id)
 {
+    if (fresh_id.empty())
+        co_return co_await look(server, l);
     greeting g;
     auto const taken = co_await take_over(server, l, fresh_id);
     g.zxid = taken.zxid;

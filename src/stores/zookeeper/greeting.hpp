@@ -23,7 +23,7 @@ struct greeting {
 
 /// Makes this connection the one that counts: the ensemble ignores late requests of earlier connections. Creates
 /// missing nodes.
-/// @p fresh_id: the id of an ensemble that has none
+/// @p fresh_id: the id of an ensemble that has none. Empty: the connection only reads, and changes nothing.
 asio::awaitable<greeting> greet(std::shared_ptr<client>, layout, std::string fresh_id);
 
 }  // namespace redlock::stores::zookeeper

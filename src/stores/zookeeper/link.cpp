@@ -110,7 +110,8 @@ asio::awaitable<node_reply> link::live(member const& where, asio::ip::tcp::endpo
     session_ = server->session();
     timeout_ = server->timeout();
     uses_.begin(asked);
-    auto const g = co_await greet(server, layout_, random_id());
+    auto const fresh_id = settings_.reads_only ? std::string() : random_id();
+    auto const g = co_await greet(server, layout_, fresh_id);
     auto why = g.why;
     if (owner_ && !why.error)
         why = owner_->check_server(g);

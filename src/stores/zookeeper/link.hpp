@@ -25,6 +25,7 @@ namespace redlock::stores::zookeeper {
 struct link_settings {
     std::chrono::milliseconds connect_timeout;
     double drift_factor;
+    bool reads_only;
     std::function<void(log_level, std::string_view)> log;  ///< never empty
 };
 

@@ -185,7 +185,7 @@ std::shared_ptr<node> make_zookeeper_node(address a, config const& c, store_cont
                                  .log = kit::logger(c, a.name)};
     auto const first = static_cast<std::ptrdiff_t>(settings.seed % a.members.size());  // differs between clients
     std::rotate(a.members.begin(), a.members.begin() + first, a.members.end());
-    link_settings const of_link{c.connect_timeout, c.drift_factor, settings.log};
+    link_settings const of_link{c.connect_timeout, c.drift_factor, c.read_only, settings.log};
     return std::make_shared<kit::lease_node>(std::move(settings), [&](kit::lease_node& n) {
         return std::make_unique<zookeeper_driver>(n, std::move(a), of_link);
     });

@@ -224,4 +224,24 @@ BOOST_AUTO_TEST_CASE(watch_completes_when_another_manager_acquires_and_releases)
     }
 }
 
+BOOST_AUTO_TEST_CASE(list_and_watch_by_a_manager_that_only_reads_begin_no_session)
+{
+    this_store::server s(this_store::durable);
+    ending_manager writer(r, on(s.url("?session=600s&timeout=10s")));
+    auto held = hold(r, writer, "stock", {.ttl = 60s, .wait = 60s});
+    ending_manager reader(r, on(s.url(this_store::patient), {.read_only = true}));
+
+    auto const page = list(r, reader, "*", {});
+
+    BOOST_TEST_REQUIRE(page.locks.size() == 1u);
+    BOOST_TEST((page.locks[0].resource == "stock" && page.locks[0].locked));
+    BOOST_TEST((r.acquire(reader, "other", {.ttl = 60s}).ec == errc::unsupported));
+    watch_of released(reader, page.locks[0]);
+    BOOST_TEST(!r.release(held));
+    BOOST_TEST_REQUIRE(r.run_to([&] { return released.ec.has_value(); }));
+    BOOST_TEST(!*released.ec);
+    BOOST_TEST(!released.info.locked);
+    BOOST_TEST(this_store::sessions(s) == 1u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
