@@ -81,6 +81,36 @@ BOOST_AUTO_TEST_CASE(acquire_as_another_user_reports_permission_denied)
     }
 }
 
+BOOST_AUTO_TEST_CASE(list_by_a_manager_that_only_reads_needs_the_same_user_and_a_folder)
+{
+    plain_zookeeper operators(server().port());
+    BOOST_REQUIRE(operators.create("/read") == ZOK);
+    auto const list = [&](std::string const& user) {
+        lock_manager reader(r.context, on(at(server(), user, "/read"), {.read_only = true}));
+        auto listed = r.wait_for<lock_page>([&](auto done) { reader.async_list("*", std::move(done)); });
+        r.shutdown(reader);
+        return listed;
+    };
+    auto const [early, none] = list("app:geheim");
+    BOOST_TEST((early == errc::no_quorum));
+    BOOST_TEST(none.nodes[0].message.find("there is no /read/redlock with locks") != std::string::npos);
+    BOOST_TEST(operators.exists("/read/redlock") == ZNONODE);
+
+    lock_manager writer(r.context, on(at(server(), "app:geheim", "/read")));
+    auto held = hold(r, writer, "stock", {.ttl = 60s, .wait = 60s});
+
+    auto const [ec, page] = list("app:geheim");
+    BOOST_TEST(!ec, ec.message());
+    BOOST_TEST_REQUIRE(page.locks.size() == 1u);
+    BOOST_TEST(page.locks[0].nodes[0].value == held.token());
+    auto const [why, nothing] = list("app:geheims");
+    BOOST_TEST((why == errc::no_quorum));
+    BOOST_TEST((nothing.nodes[0].error == errc::permission_denied));
+    BOOST_TEST(nothing.nodes[0].message.find("not for this user") != std::string::npos);
+    BOOST_TEST(!r.release(held));
+    r.shutdown(writer);
+}
+
 BOOST_AUTO_TEST_CASE(acquire_in_another_chroot_of_a_taken_name_succeeds)
 {
     plain_zookeeper operators(server().port());
