@@ -46,6 +46,19 @@ BOOST_AUTO_TEST_CASE(interpret_of_expected_replies_gives_a_vote)
     }
 }
 
+BOOST_AUTO_TEST_CASE(interpret_of_scan_gives_keys_and_the_next_cursor)
+{
+    auto const scanned = [](std::vector<std::string> elements) {
+        return answer(kind::scan, make(stores::redis::resp::type::array, "", std::move(elements)));
+    };
+    auto const some = scanned({"17", "2", "lock:a", "lock:b"}), last = scanned({"0", "0"});
+    BOOST_TEST((some.vote == vote::granted && some.text == "17"));
+    BOOST_TEST(some.details->keys == (std::vector<std::string>{"lock:a", "lock:b"}), boost::test_tools::per_element());
+    BOOST_TEST((last.vote == vote::granted && last.text == "" && last.details->keys.empty()));
+    BOOST_TEST((scanned({"17", "3", "lock:a", "lock:b"}).error == errc::unexpected_reply));  // one was not kept
+    BOOST_TEST((scanned({"17", "soon", "lock:a"}).error == errc::unexpected_reply));
+}
+
 BOOST_AUTO_TEST_CASE(interpret_of_inspect_gives_holder_waiters_and_readers)
 {
     auto const inspected = [](std::vector<std::string> elements) {
@@ -331,8 +344,8 @@ BOOST_AUTO_TEST_CASE(interpret_of_an_unexpected_reply_is_unknown)
                                         make(stores::redis::resp::type::map, "", {"a", "b"}),
                                         make(stores::redis::resp::type::array, "", {"value", "soon"})};
     for (auto const& o : odd) {
-        for (auto k :
-             {kind::acquire, kind::raise, kind::extend, kind::release, kind::inspect, kind::upgrade, kind::downgrade}) {
+        for (auto k : {kind::acquire, kind::raise, kind::extend, kind::release, kind::inspect, kind::upgrade,
+                       kind::downgrade, kind::scan}) {
             auto const r = answer(k, o);
             BOOST_TEST((r.vote == vote::unknown));
             BOOST_TEST((r.error == errc::unexpected_reply));

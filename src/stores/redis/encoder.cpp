@@ -17,7 +17,9 @@ using handovers = node_command::handovers;
 
 constexpr auto fence_member = "token"sv;  // the only member of the sorted set that is a fencing counter
 
-constexpr std::uint32_t scan_min = 10;  // as the server does by itself
+// As many as the server lists by itself, and fewer than a reply may have: the server may list more than it is asked
+// for.
+constexpr std::uint32_t scan_min = 10, scan_max = 500;
 
 // A pattern for all texts that begin with @p prefix.
 std::string pattern_of(std::string_view prefix)
@@ -205,7 +207,7 @@ void encoder::call(script const& s, node_command const& c, manner how)
         add_keys(c, core::put_readers_key, readers_key_);
         break;
     case kind::scan:
-        call_.add(c.value.empty() ? "0"sv : c.value, pattern_of(c.key()), std::max(c.limit, scan_min));
+        call_.add(c.value.empty() ? "0"sv : c.value, pattern_of(c.key()), std::clamp(c.limit, scan_min, scan_max));
         break;
     case kind::connect:
     case kind::withdraw:

@@ -313,13 +313,15 @@ node_reply interpret_inspection(reply const& r)
 
 node_reply interpret_scan(reply const& r)
 {
-    if (r.type != resp::type::array || r.elements.empty())
+    long long keys = 0;
+    if (r.type != resp::type::array || r.elements.size() < 2 || !read_number(r.elements[1], keys)
+        || r.elements.size() != static_cast<std::size_t>(keys) + 2)  // a connection keeps only some of many elements
         return unexpected();
     auto result = decided(true);
     if (r.elements[0] != "0")
         result.text = r.elements[0];
     auto details = std::make_shared<key_details>();
-    details->keys.assign(r.elements.begin() + 1, r.elements.end());
+    details->keys.assign(r.elements.begin() + 2, r.elements.end());
     result.details = std::move(details);
     return result;
 }

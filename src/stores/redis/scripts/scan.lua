@@ -1,7 +1,6 @@
 -- Lists some keys.
 -- Loaded on demand.
--- Arguments: the cursor; the pattern; how many keys.
--- Answers: the next cursor, or 0 at the end; and the keys.
+-- Arguments: the cursor; the pattern; about how many keys.
+-- Answers: the next cursor, or 0 at the end; the number of keys; and the keys.
 local page = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', ARGV[3])
-table.insert(page[2], 1, page[1])
-return page[2]
+return {page[1], #page[2], unpack(page[2])}
