@@ -62,7 +62,7 @@ std::string hold_of(lock_info const& held)
     if (held.mode == mode::shared)
         return "shared, " + end;
     auto const by = view_of(held);
-    return fmt::format("held by {}{}, {}", holder_of(lock_state::held, by.owner), purpose_of(by.about), end);
+    return fmt::format("held by {}{}, {}", holder_of(lock_state::held, by.about.owner), purpose_of(by.about), end);
 }
 
 std::string name_of(std::string const& key, settings const& s) { return printable(s.locks.prefix + key); }

@@ -4,23 +4,22 @@
 #include "cli/commands.hpp"
 #include "cli/early_exit.hpp"
 #include "cli/exit_status.hpp"
-#include "cli/lasting_cause.hpp"
-#include "cli/lock_question.hpp"
 #include "cli/lock_report.hpp"
+#include "cli/looking.hpp"
 #include "cli/output.hpp"
-#include "core/fencing.hpp"
-#include "core/key.hpp"
-#include "stores/redis/scripts.hpp"
+#include "cli/with_locks.hpp"
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
+#include <cstddef>
 #include <iostream>
-#include <span>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -29,6 +28,10 @@ namespace redlock::cli {
 
 namespace {
 
+constexpr std::size_t readers_max = 64;  // that an inspection lists
+constexpr std::size_t turns_max = 1000;  // more readers may come all the time
+constexpr std::size_t value_max = 512;   // bytes of a value that an inspection tells
+
 struct order {
     std::string key{};
     std::string token{};
@@ -36,96 +39,52 @@ struct order {
     bool yes = false;
 };
 
-// The answer of PTTL for a missing key. The access list of a client permits PTTL, but not EXISTS.
-constexpr std::int64_t no_key = -2;
-
-/// The result on one node.
-struct deletion {
-    std::string name{};
-    bool answered = false;
-    bool deleted = false;
-    std::string error{};
-};
-
-// The values that the operator has seen. Only they are deleted, because another client may hold the lock by now.
-std::vector<std::string> seen_in(lock_answer const& seen)
-{
-    std::vector<std::string> tokens;
-    for (auto const& n : seen.lock.nodes) {
-        bool const is_meant = seen.lock.state == lock_state::partial || seen.lock.state == lock_state::unknown
-                              || n.value == seen.lock.value;
-        if ((n.state == lock_state::held || n.state == lock_state::foreign) && n.error.empty() && is_meant)
-            tokens.push_back(n.value);
-    }
-    for (auto const& r : seen.readers)
-        tokens.push_back(r.value);
-    if (tokens.empty())
-        tokens.emplace_back();  // a shared lock without readers: the empty token deletes it
-    std::ranges::sort(tokens);
-    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
-    return tokens;
-}
-
 // The table of `redlock status` escapes the control characters of a value, so a token may be given in that form.
-std::string meant_by(std::string const& token, lock_answer const& seen)
+bool is_named_by(std::string const& token, std::string const& value)
 {
-    std::string meant = token;
-    auto const compare = [&](std::string const& value) {
-        if (printable(value) == token)
-            meant = value;
-        return value == token;
-    };
-    bool const is_exact = std::ranges::any_of(seen.lock.nodes, compare, &node_view::value)
-                          || std::ranges::any_of(seen.readers, compare, &reader_view::value);
-    return is_exact ? token : meant;
+    return value == token || printable(value) == token;
 }
 
-// The script that releases a shared lock also releases an exclusive one. The tombstone stops the old holder from
-// setting the key again.
-questions to_delete(std::vector<std::string> const& tokens, std::string const& at)
+// The part of @p seen that the order is about.
+lock_info meant_by(order const& o, lock_info seen)
 {
-    auto const& script = stores::redis::release_shared_script;
-    questions all;
-    all.push_back({"SCRIPT", "LOAD", std::string(script.source)});
-    all.push_back({"PTTL", at});
-    for (auto const& token : tokens) {
-        auto& words = all.emplace_back();
-        if (core::is_token(token))
-            words = {"EVALSHA",
-                     std::string(script.sha1),
-                     "3",
-                     at,
-                     core::readers_key(at),
-                     core::tombstone_key(at, token),
-                     token,
-                     std::to_string(core::tombstone_life.count())};
-        else
-            words = {"EVALSHA", std::string(script.sha1), "2", at, core::readers_key(at), token};
-    }
-    all.push_back({"PTTL", at});
-    return all;
+    if (o.token.empty())
+        return seen;
+    seen.locked = false;  // the holder with that token need not have a majority
+    for (auto& n : seen.nodes)
+        n.locked = n.locked && is_named_by(o.token, n.value);
+    std::erase_if(seen.readers, [&](auto const& r) { return !is_named_by(o.token, r.value); });
+    return seen;
 }
 
-asio::awaitable<std::vector<deletion>> delete_seen(servers& all, std::vector<std::string> tokens, std::string at)
+bool is_shared(lock_info const& seen)
 {
-    auto const told = co_await all.ask_all(to_delete(tokens, at));
-    bool const was_nobodys = tokens.front().empty();
-    std::vector<deletion> deletions;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        auto& d = deletions.emplace_back(deletion{.name = all.name(i), .answered = true});
-        auto const replies = std::span(told[i].replies).subspan(1);  // without the reply of SCRIPT LOAD
-        d.deleted = was_nobodys && replies.front().number().value_or(no_key) != no_key
-                    && replies.back().number() == no_key;
-        for (auto const& reply : replies.subspan(1, replies.size() - 2)) {
-            d.deleted = d.deleted || reply.number() == 1;
-            if (!reply.number()) {
-                d.answered = false;
-                d.error = reply.text;
-            }
-        }
-    }
-    co_return deletions;
+    return std::ranges::any_of(seen.nodes, [](auto const& n) { return n.locked && n.mode == mode::shared; });
 }
+
+/// The result on all nodes.
+struct deletions {
+    std::vector<node_break_info> nodes{};
+
+    void add(std::vector<node_break_info> more)
+    {
+        for (std::size_t i = 0; i < nodes.size(); ++i)
+            more[i].deleted = more[i].deleted || nodes[i].deleted;
+        nodes = std::move(more);
+    }
+
+    std::size_t deleted() const
+    {
+        return static_cast<std::size_t>(std::ranges::count(nodes, true, &node_break_info::deleted));
+    }
+
+    /// Whether a majority has answered.
+    bool is_known() const
+    {
+        return static_cast<std::size_t>(std::ranges::count(nodes, error_code(), &node_break_info::error))
+               >= nodes.size() / 2 + 1;
+    }
+};
 
 // Whether the command may delete: --token or --force --yes permits it, and with --force alone the operator decides.
 // @throws early_exit without these options, or if there is no terminal to ask on
@@ -145,92 +104,110 @@ bool may_break(order const& o)
     return answer == "y" || answer == "yes";
 }
 
-// Whether a majority has answered.
-bool is_known(std::vector<deletion> const& deletions)
+void tell(deletions const& d, lock_view const& seen, settings const& s)
 {
-    return static_cast<std::size_t>(std::ranges::count(deletions, true, &deletion::answered))
-           >= deletions.size() / 2 + 1;
-}
-
-void tell(std::vector<deletion> const& deletions, lock_answer const& seen, settings const& s)
-{
-    auto const deleted = std::ranges::count(deletions, true, &deletion::deleted);
-    auto const& name = s.locks.prefix + seen.lock.key;
     if (s.output == format::table) {
-        print(fmt::format("{}: deleted on {} of {} nodes\n", printable(name), deleted, deletions.size()));
+        print(fmt::format("{}: deleted on {} of {} nodes\n", printable(s.locks.prefix + seen.info.resource),
+                          d.deleted(), d.nodes.size()));
     } else {
-        auto document = json_of(seen.lock);
+        auto document = json_of(seen);
         boost::json::array nodes;
-        for (auto const& d : deletions) {
-            boost::json::object node{{"name", d.name},
-                                     {"result", d.deleted    ? "deleted"
-                                                : d.answered ? "not_there"
-                                                             : "unknown"}};
-            if (!d.error.empty())
-                node["error"] = valid_utf8(d.error);
+        for (auto const& n : d.nodes) {
+            boost::json::object node{{"name", n.name},
+                                     {"result", n.deleted  ? "deleted"
+                                                : !n.error ? "not_there"
+                                                           : "unknown"}};
+            if (n.error)
+                node["error"] = valid_utf8(trouble_of(n));
             nodes.push_back(std::move(node));
         }
-        document["deleted"] = deleted;
+        document["deleted"] = d.deleted();
         document["nodes"] = std::move(nodes);
         print_json(document);
     }
     if (s.quiet)
         return;
-    for (auto const& d : deletions) {
-        if (!d.error.empty())
-            remark(fmt::format("redlock break: {}: {}\n", printable(d.name), printable(d.error)));
+    for (auto const& n : d.nodes) {
+        if (n.error)
+            remark(fmt::format("redlock break: {}: {}\n", printable(n.name), printable(trouble_of(n))));
     }
-    if (deleted > 0)
+    if (d.deleted() > 0)
         remark(
             "redlock break: the old holder continues until it notices: at its next renewal, about a third of its ttl "
             "from now; without renewal, never.\n"
             "Until then two clients may work at the same time. Only a resource that refuses old fencing tokens is "
             "safe from the old holder.\n");
-    else if (is_known(deletions))
+    else if (d.is_known())
         remark("redlock break: the lock has expired or was released, or another client holds it now\n");
 }
 
-int status_of(std::vector<deletion> const& deletions)
+int status_of(deletions const& d)
 {
-    if (!is_known(deletions))
-        return std::ranges::any_of(deletions, [](auto const& d) { return is_refused(d.error); }) ? no_permission
-                                                                                                 : no_quorum;
-    return std::ranges::any_of(deletions, &deletion::deleted) ? done : no;
+    if (!d.is_known())
+        return std::ranges::any_of(d.nodes, [](auto const& n) { return is_refused(n.error); }) ? no_permission
+                                                                                               : no_quorum;
+    return d.deleted() > 0 ? done : no;
 }
 
-// Connects again. While the operator thought about the answer, servers may have closed their connections, and the first
-// question on a closed connection fails.
-asio::awaitable<void> wake(servers& all, std::string at)
+// @throws early_exit if the order deletes nothing of what was seen
+void check(order const& o, lock_view const& seen)
 {
-    questions ttl;
-    ttl.push_back({"PTTL", std::move(at)});
-    co_await all.ask_all(std::move(ttl));
-}
-
-asio::awaitable<int> look_and_break(servers& all, order const& o, settings const& s)
-{
-    auto const seen = co_await ask_about(all, s.locks.prefix, o.key);
-    if (!s.quiet)
-        remark(text_of(seen, s, false));
-    if (!seen.lock.is_there())
-        co_return seen.lock.state == lock_state::free ? no : is_refused(seen.lock) ? no_permission : no_quorum;
-    if (std::ranges::none_of(seen.lock.nodes,
-                             [](auto const& n) { return n.state > lock_state::free && n.error.empty(); }))
-        throw early_exit(
-            no,
-            "redlock break: the key is not a string, so it is not a lock. If you know what it is, delete it with DEL");
-    if (o.token.empty() && !seen.readers_hidden.empty())
-        throw early_exit(is_refused(seen.readers_hidden) ? no_permission : no_quorum,
-                         "redlock break: nothing was deleted, because a node does not list the readers: "
-                             + printable(seen.readers_hidden));
+    auto const& info = seen.info;
+    auto const refuse = [](exit_status status, std::string_view why) {
+        throw early_exit(status, fmt::format("redlock break: nothing was deleted{}", why));
+    };
+    if (std::ranges::none_of(info.nodes, &node_lock_info::locked))
+        refuse(no,
+               ", because the key is not a string, so it is not a lock. If you know what it is, delete it with DEL");
+    if (std::ranges::any_of(info.nodes, [](auto const& n) { return n.value.size() >= value_max; }))
+        refuse(no, ", because the value is too long for a lock of this library. If you know what it is, delete it with "
+                   "DEL");
+    if (o.token.empty() && is_shared(info) && !info.knows_readers)
+        refuse(no_permission,
+               ", because no node lists the readers. An access list must allow it: \"redlock acl --shared\"");
     if (!may_break(o))
-        throw early_exit(no, "redlock break: nothing was deleted");
-    if (o.token.empty() && !o.yes)
-        co_await wake(all, s.locks.prefix + o.key);
-    auto const tokens = o.token.empty() ? seen_in(seen) : std::vector<std::string>(1, meant_by(o.token, seen));
-    auto const deletions = co_await delete_seen(all, tokens, s.locks.prefix + o.key);
-    tell(deletions, seen, s);
-    co_return status_of(deletions);
+        refuse(no, "");
+    auto const meant = meant_by(o, info);
+    if (!o.token.empty() && meant.readers.empty() && std::ranges::none_of(meant.nodes, &node_lock_info::locked))
+        refuse(no, ", because no holder with this token was found");
+}
+
+// Without a reader, the deletion of one without a name deletes the lock, but the answers do not tell it.
+asio::awaitable<void> delete_nobodys(lock_manager& locks, lock_info seen, deletions& all)
+{
+    seen.readers.emplace_back();
+    auto [ec, told] = co_await locks.async_break(seen, asio::as_tuple(asio::use_awaitable));
+    auto const now = co_await look_at(locks, seen.resource, "break");
+    for (std::size_t i = 0; i < told.nodes.size(); ++i)
+        told.nodes[i].deleted = told.nodes[i].deleted
+                                || (seen.nodes[i].locked && state_of(now.info.nodes[i]) == lock_state::free);
+    all.add(std::move(told.nodes));
+}
+
+asio::awaitable<int> delete_seen(lock_manager& locks, order const& o, lock_view const& seen, settings const& s)
+{
+    auto meant = meant_by(o, seen.info);
+    deletions all;
+    if (o.token.empty() && is_shared(meant) && meant.readers.empty()) {
+        co_await delete_nobodys(locks, std::move(meant), all);
+    } else {
+        for (std::size_t turn = 0; turn < turns_max; ++turn) {
+            bool const may_be_more = o.token.empty() && meant.readers.size() >= readers_max;
+            auto [ec, told] = co_await locks.async_break(std::move(meant), asio::as_tuple(asio::use_awaitable));
+            bool const goes_on = may_be_more && !ec;
+            all.add(std::move(told.nodes));
+            if (!goes_on)
+                break;
+            if (!s.quiet)
+                remark(fmt::format("redlock break: {} readers are deleted; there may be more\n",
+                                   (turn + 1) * readers_max));
+            meant = (co_await look_at(locks, seen.info.resource, "break")).info;
+            if (meant.readers.empty())
+                break;
+        }
+    }
+    tell(all, seen, s);
+    co_return status_of(all);
 }
 
 }  // namespace
@@ -253,8 +230,19 @@ int break_lock(arguments given)
                   "delete only the value with this token: of the holder, or of one reader");
     line.add_flag("--force", o.force, "delete the value that is there, or all readers; asks on a terminal");
     line.add_flag("--yes,-y", o.yes, "do not ask");
-    auto const s = line.read(std::move(given));
-    return with_servers(s, "break", [&](servers& all) { return look_and_break(all, o, s); });
+    auto s = for_looking(line.read(std::move(given)));
+    lock_view seen;
+    with_locks(s, [&](lock_manager& locks) -> asio::awaitable<int> {
+        seen = co_await look_at(locks, o.key, "break");
+        co_return done;
+    });
+    if (!s.quiet)
+        remark(text_of(seen, s, false));
+    if (!seen.is_there())
+        return seen.state == lock_state::free ? no : is_refused(seen.info) ? no_permission : no_quorum;
+    check(o, seen);
+    s.locks.read_only = false;  // another manager, because the operator may have thought about it for long
+    return with_locks(s, [&](lock_manager& locks) { return delete_seen(locks, o, seen, s); });
 }
 
 }  // namespace redlock::cli

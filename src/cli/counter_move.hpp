@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/lock_scan.hpp"
+#include "cli/key_scan.hpp"
 #include "cli/servers.hpp"
 
 #include <boost/asio/awaitable.hpp>

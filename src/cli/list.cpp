@@ -3,16 +3,17 @@
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
-#include "cli/lasting_cause.hpp"
-#include "cli/lock_report.hpp"
-#include "cli/lock_scan.hpp"
+#include "cli/looking.hpp"
 #include "cli/output.hpp"
+#include "cli/with_locks.hpp"
+#include "core/quorum.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unistd.h>
 #include <utility>
 
@@ -36,17 +37,17 @@ public:
     }
 
     /// Call it after the last lock.
-    void end(lock_scan const& scan, servers const& all)
+    void end(std::vector<node_list_info> const& all)
     {
         if (settings_.output == format::table)
             print(rows({}));  // prints the header if there was no lock
         if (settings_.output != format::json)
             return;
         boost::json::array nodes;
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            boost::json::object node{{"name", all.name(i)}, {"complete", scan.trouble(i).empty()}};
-            if (!scan.trouble(i).empty())
-                node["error"] = valid_utf8(scan.trouble(i));
+        for (auto const& n : all) {
+            boost::json::object node{{"name", n.name}, {"complete", n.complete}};
+            if (!n.complete)
+                node["error"] = valid_utf8(trouble_of(n));
             nodes.push_back(std::move(node));
         }
         print(fmt::format("{}],\"nodes\":{}}}\n", before_ == separator ? "" : before_,
@@ -60,9 +61,9 @@ private:
     std::string rows(std::vector<lock_view> const& locks)
     {
         for (auto const& l : locks)
-            table_.add({printable(l.key), holder_of(l.has, l.owner), since_of(l.about), ttl_of(l.has, l.ttl),
-                        fmt::format("{}/{}", l.votes, l.nodes.size()), std::string(to_string(l.state)),
-                        printable(l.about.note), tokens_ ? printable(l.value) : ""});
+            table_.add({printable(l.info.resource), holder_of(l.has, l.about.owner), since_of(l.about),
+                        ttl_of(l.has, l.ttl), fmt::format("{}/{}", l.votes, l.info.nodes.size()),
+                        std::string(to_string(l.state)), printable(l.about.note), tokens_ ? printable(l.value) : ""});
         return table_.take_text(settings_.has_color(STDOUT_FILENO));
     }
 
@@ -87,28 +88,29 @@ private:
     table table_{{"KEY", "HOLDER", "SINCE", "TTL", "NODES", "STATE", "FOR", tokens_ ? "TOKEN" : ""}};
 };
 
-int status_of(lock_scan const& scan, servers const& all, settings const& s)
+// Each lock with a majority is on one of a majority of the nodes.
+int status_of(std::vector<node_list_info> const& nodes)
 {
-    bool refused = false;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        refused = refused || is_refused(scan.trouble(i));
-        if (!scan.trouble(i).empty() && !s.quiet)
-            remark(fmt::format("redlock list: {} has not told of all its locks: {}\n", printable(all.name(i)),
-                               printable(scan.trouble(i))));
-    }
-    if (scan.complete() >= all.size() / 2 + 1)  // each lock with a majority is on one of these servers
+    auto const complete = static_cast<std::size_t>(std::ranges::count(nodes, true, &node_list_info::complete));
+    auto const is_any = [&](auto is) { return std::ranges::any_of(nodes, is, &node_list_info::error); };
+    if (complete >= core::majority(nodes.size()))
         return done;
-    return refused ? no_permission : no_quorum;
+    if (is_any([](error_code ec) { return is_refused(ec); }))
+        return no_permission;
+    return is_any([](error_code ec) { return ec == errc::unsupported; }) ? wrong_configuration : no_quorum;
 }
 
-asio::awaitable<int> tell_all(servers& all, question const& q, settings const& s)
+asio::awaitable<int> tell_all(lock_manager& locks, question const& q, settings const& s)
 {
-    lock_scan scan(all, s.locks.prefix, q.glob);
     listing out(s, q.tokens);
-    for (auto locks = co_await scan.next(); !locks.empty(); locks = co_await scan.next())
-        out.add(locks);
-    out.end(scan, all);
-    co_return status_of(scan, all, s);
+    auto const nodes = co_await list_all(locks, q.glob, "list", [&](auto const& some) { out.add(some); });
+    out.end(nodes);
+    for (auto const& n : nodes) {
+        if (!n.complete && !s.quiet)
+            remark(fmt::format("redlock list: {} has not told of all its locks: {}\n", printable(n.name),
+                               printable(trouble_of(n))));
+    }
+    co_return status_of(nodes);
 }
 
 }  // namespace
@@ -123,13 +125,13 @@ int list(arguments given)
                       "released, or was left behind; unknown, as too few nodes answered. Locks that come or go "
                       "meanwhile may be listed or not.\n"
                       "Status: 0 a majority of the nodes has listed all its locks; 69 too few have; 77 too few, "
-                      "because they refuse.");
+                      "because they refuse; 78 too few, because their stores cannot list locks.");
     question q;
     line.add_option("GLOB", q.glob, "a pattern of names, as of KEYS and SCAN: jobs/*");
     line.add_flag("--tokens", q.tokens,
                   "show the tokens of the holders. Everybody who knows a token can release the lock");
-    auto const s = line.read(std::move(given));
-    return with_servers(s, "list", [&](servers& all) { return tell_all(all, q, s); });
+    auto const s = for_looking(line.read(std::move(given)));
+    return with_locks(s, [&](lock_manager& locks) { return tell_all(locks, q, s); });
 }
 
 }  // namespace redlock::cli

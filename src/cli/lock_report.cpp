@@ -7,17 +7,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <unistd.h>
 
 namespace redlock::cli {
 
 namespace {
 
-std::string words_for(lock_answer const& a)
+std::size_t sharing(lock_info const& info)
 {
-    auto const all = a.waiting->size(), shared = a.sharing();
+    return static_cast<std::size_t>(std::ranges::count(info.waiters, true, &waiting_info::shares));
+}
+
+std::string words_for(lock_info const& info)
+{
+    auto const all = info.waiters.size(), shared = sharing(info);
     if (all == 0)
         return "nobody waits for it\n";
     auto const who = fmt::format("{} process{} wait{} for it", all, all == 1 ? "" : "es", all == 1 ? "s" : "");
@@ -25,15 +28,13 @@ std::string words_for(lock_answer const& a)
                        : fmt::format("{}: {} to have it alone, {} to share it\n", who, all - shared, shared);
 }
 
-std::string ttl_of(reader_view const& r) { return r.ttl.count() < 0 ? "over" : in_words(r.ttl); }
-
 }  // namespace
 
 std::string sentence_of(lock_view const& l, std::string const& prefix)
 {
-    auto const name = printable(prefix + l.key);
-    auto const on = fmt::format("on {} of {} nodes", l.votes, l.nodes.size());
-    auto const who = holder_of(l.has, l.owner) + purpose_of(l.about);
+    auto const name = printable(prefix + l.info.resource);
+    auto const on = fmt::format("on {} of {} nodes", l.votes, l.info.nodes.size());
+    auto const who = holder_of(l.has, l.about.owner) + purpose_of(l.about);
     auto const ttl = l.ttl ? "ttl " + in_words(*l.ttl) : std::string("without an end");
     switch (l.state) {
     case lock_state::free:
@@ -53,62 +54,60 @@ std::string sentence_of(lock_view const& l, std::string const& prefix)
     return {};
 }
 
-std::string text_of(lock_answer const& a, settings const& s, bool tokens)
+std::string text_of(lock_view const& l, settings const& s, bool tokens)
 {
-    auto text = sentence_of(a.lock, s.locks.prefix) + '\n';
-    if (a.waiting)
-        text += words_for(a);
+    auto const& info = l.info;
+    auto text = sentence_of(l, s.locks.prefix) + '\n';
+    if (info.knows_waiters)
+        text += words_for(info);
     bool const bold = s.has_color(STDOUT_FILENO);
     table nodes({"NODE", "STATE", "HOLDER", "SINCE", "TTL", "FOR", tokens ? "TOKEN" : ""});
-    for (auto const& n : a.lock.nodes) {
-        bool const is_there = n.state > lock_state::free;
-        auto const by = words_in(n.value);
-        nodes.add({printable(n.name),
-                   is_there || n.error.empty() ? std::string(to_string(n.state)) : "unknown: " + printable(n.error),
-                   holder_of(n.state, n.owner), since_of(by), ttl_of(n.state, n.ttl), printable(by.note),
-                   tokens ? printable(n.value) : ""});
+    for (auto const& n : info.nodes) {
+        auto const state = state_of(n);
+        nodes.add(
+            {printable(n.name),
+             state != lock_state::unknown ? std::string(to_string(state)) : "unknown: " + printable(trouble_of(n)),
+             holder_of(state, n.owner), since_of(words_in(n.value)), ttl_of(state, ttl_of(n)), printable(n.note),
+             tokens ? printable(n.value) : ""});
     }
     text += '\n' + nodes.text(bold);
     table readers({"READER", "SINCE", "TTL", "NODES", "FOR", tokens ? "TOKEN" : ""});
-    for (auto const& r : a.readers) {
-        auto const by = words_in(r.value);
-        readers.add({holder_of(lock_state::held, r.owner), since_of(by), ttl_of(r),
-                     fmt::format("{}/{}", r.votes, a.lock.nodes.size()), printable(by.note),
+    for (auto const& r : info.readers)
+        readers.add({holder_of(lock_state::held, r.owner), since_of(words_in(r.value)), in_words(r.remaining),
+                     fmt::format("{}/{}", r.nodes, info.nodes.size()), printable(r.note),
                      tokens ? printable(r.value) : ""});
-    }
-    if (!a.readers.empty())
+    if (!info.readers.empty())
         text += '\n' + readers.text(bold);
-    if (!a.waiting || a.waiting->empty())
-        return text;
     table waiting({"WAITS", "WANTS IT", "FOR"});
-    for (auto const& w : *a.waiting)
+    for (auto const& w : info.waiters)
         waiting.add({holder_of(lock_state::held, w.owner), w.shares ? "shared" : "alone", printable(w.note)});
-    return text + '\n' + waiting.text(bold);
+    return info.waiters.empty() ? text : text + '\n' + waiting.text(bold);
 }
 
-boost::json::object json_of(lock_answer const& a, bool tokens)
+boost::json::object json_of(lock_view const& l, bool tokens)
 {
-    auto document = json_of(a.lock);
+    auto const& info = l.info;
+    auto document = json_of(l);
     if (tokens)
-        document["token"] = valid_utf8(a.lock.value);
+        document["token"] = valid_utf8(l.value);
     document["waiting"] = nullptr;
+    if (info.knows_waiters)
+        document["waiting"] = {{"alone", info.waiters.size() - sharing(info)}, {"shared", sharing(info)}};
     boost::json::array readers, nodes, waiters;
-    if (a.waiting) {
-        document["waiting"] = {{"alone", a.waiting->size() - a.sharing()}, {"shared", a.sharing()}};
-        for (auto const& w : *a.waiting)
-            waiters.push_back({{"owner", json_of_text(w.owner)},
-                               {"note", json_of_text(w.note)},
-                               {"mode", w.shares ? "shared" : "exclusive"}});
-    }
-    for (auto const& r : a.readers) {
-        boost::json::object reader{
-            {"owner", valid_utf8(r.owner)}, {"ttl_ms", std::max<std::int64_t>(r.ttl.count(), 0)}, {"votes", r.votes}};
+    for (auto const& w : info.waiters)
+        waiters.push_back({{"owner", json_of_text(w.owner)},
+                           {"note", json_of_text(w.note)},
+                           {"mode", w.shares ? "shared" : "exclusive"}});
+    for (auto const& r : info.readers) {
+        boost::json::object reader{{"owner", valid_utf8(r.owner)},
+                                   {"ttl_ms", std::max<std::int64_t>(r.remaining.count(), 0)},
+                                   {"votes", r.nodes}};
         add_words(reader, words_in(r.value));
         if (tokens)
             reader["token"] = valid_utf8(r.value);
         readers.push_back(std::move(reader));
     }
-    for (auto const& n : a.lock.nodes) {
+    for (auto const& n : info.nodes) {
         auto node = json_of(n);
         if (tokens)
             node["token"] = valid_utf8(n.value);
@@ -118,18 +117,6 @@ boost::json::object json_of(lock_answer const& a, bool tokens)
     document["readers"] = std::move(readers);
     document["nodes"] = std::move(nodes);
     return document;
-}
-
-bool is_refused(std::string_view error)
-{
-    constexpr std::array refusals{"NOPERM", "NOAUTH", "WRONGPASS", "ERR AUTH", "ERR invalid password"};
-    return std::ranges::any_of(refusals, [&](auto const* r) { return error.starts_with(r); });
-}
-
-bool is_refused(lock_view const& l)
-{
-    return std::ranges::any_of(l.nodes,
-                               [](auto const& n) { return n.state == lock_state::unknown && is_refused(n.error); });
 }
 
 }  // namespace redlock::cli

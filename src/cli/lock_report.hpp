@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/lock_answer.hpp"
+#include "cli/lock_view.hpp"
 #include "cli/settings.hpp"
 
 #include <boost/json/object.hpp>
@@ -13,13 +13,9 @@ namespace redlock::cli {
 std::string sentence_of(lock_view const&, std::string const& prefix);
 
 /// The sentence, and tables of the nodes, the readers and the waiting processes. @param tokens  also print the values
-std::string text_of(lock_answer const&, settings const&, bool tokens);
+std::string text_of(lock_view const&, settings const&, bool tokens);
 
 /// The fields of the lock, and the fields nodes, readers, waiting and waiters.
-boost::json::object json_of(lock_answer const&, bool tokens);
-
-/// Whether a server refuses the password or a command. If so, the user must correct the configuration.
-bool is_refused(std::string_view error);
-bool is_refused(lock_view const&);
+boost::json::object json_of(lock_view const&, bool tokens);
 
 }  // namespace redlock::cli

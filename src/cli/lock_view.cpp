@@ -66,53 +66,40 @@ hold_words words_in(std::string_view value)
     return words;
 }
 
-node_view view_of(std::string name, reply const& value, reply const& ttl)
+lock_state state_of(node_lock_info const& n)
 {
-    node_view n{.name = std::move(name)};
-    bool const is_no_string = value.what == reply::kind::error && value.text.starts_with("WRONGTYPE");
-    auto const left = ttl.number();
-    if ((value.failed() && !is_no_string) || !left) {
-        n.error = value.failed() ? value.text : ttl.text;
-        return n;
-    }
-    if (value.what == reply::kind::nothing || *left == -2) {
-        n.state = lock_state::free;
-        return n;
-    }
-    n.ttl = *left < 0 ? std::nullopt : std::optional<milliseconds>(*left);
-    if (is_no_string)
-        n.error = value.text;
-    else
-        n.value = value.text;
-    n.owner = core::owner_in(n.value);
-    n.state = state_of(n.value);
-    return n;
+    if (n.locked)
+        return state_of(n.value);
+    return !n.error ? lock_state::free : n.error == errc::wrong_type ? lock_state::foreign : lock_state::unknown;
 }
 
-lock_view lock_view_of(std::string key, std::vector<node_view> nodes)
+std::optional<milliseconds> ttl_of(node_lock_info const& n)
 {
-    lock_view l{.key = std::move(key), .nodes = std::move(nodes)};
-    std::map<std::tuple<lock_state, std::string_view, bool>, std::vector<node_view const*>> values;
-    for (auto const& n : l.nodes) {
-        if (n.state > lock_state::free)
-            values[{n.state, n.value, n.error.empty()}].push_back(&n);
+    return n.locked && n.remaining.count() >= 0 ? std::optional(n.remaining) : std::nullopt;
+}
+
+lock_view view_of(lock_info info)
+{
+    lock_view l{.info = std::move(info)};
+    std::map<std::tuple<lock_state, std::string_view, bool>, std::vector<milliseconds>> ends;  // of the nodes by value
+    std::size_t unknown = 0;
+    for (auto const& n : l.info.nodes) {
+        auto const state = state_of(n);
+        unknown += state == lock_state::unknown;
+        if (state > lock_state::free)
+            ends[{state, n.value, !n.error}].push_back(ttl_of(n).value_or(no_end));
     }
-    auto const majority = l.nodes.size() / 2 + 1;
-    auto const unknown = static_cast<std::size_t>(std::ranges::count(l.nodes, lock_state::unknown, &node_view::state));
-    auto const most = std::ranges::max_element(values, {}, [](auto const& v) { return v.second.size(); });
-    if (most != values.end()) {
-        auto const& who = most->second;
-        l.votes = who.size();
-        l.has = who.front()->state;
-        l.owner = who.front()->owner;
-        l.value = who.front()->value;
+    auto const majority = l.info.nodes.size() / 2 + 1;
+    auto const most = std::ranges::max_element(ends, {}, [](auto const& e) { return e.second.size(); });
+    if (most != ends.end()) {
+        auto& [who, left] = *most;
+        l.votes = left.size();
+        l.has = std::get<lock_state>(who);
+        l.value = std::get<std::string_view>(who);
         l.about = words_in(l.value);
-        std::vector<milliseconds> ends;
-        for (auto const* n : who)
-            ends.push_back(n->ttl.value_or(no_end));
-        std::ranges::sort(ends, std::greater());
+        std::ranges::sort(left, std::greater());
         // The lock has a majority until fewer than a majority of the keys are left.
-        auto const last = l.votes >= majority ? ends[majority - 1] : ends.front();
+        auto const last = l.votes >= majority ? left[majority - 1] : left.front();
         l.ttl = last == no_end ? std::nullopt : std::optional(last);
     }
     if (l.votes >= majority)
@@ -124,22 +111,11 @@ lock_view lock_view_of(std::string key, std::vector<node_view> nodes)
     return l;
 }
 
-lock_view view_of(lock_info const& info)
+bool is_refused(error_code ec) { return ec == errc::authentication_failed || ec == errc::permission_denied; }
+
+bool is_refused(lock_info const& info)
 {
-    std::vector<node_view> nodes;
-    for (auto const& n : info.nodes) {
-        auto& view = nodes.emplace_back(node_view{.name = n.name, .owner = n.owner, .value = n.value});
-        if (n.locked) {
-            view.state = state_of(n.value);
-            view.ttl = n.remaining.count() < 0 ? std::nullopt : std::optional(n.remaining);
-        } else if (!n.error) {
-            view.state = lock_state::free;
-        } else {
-            view.state = n.error == errc::wrong_type ? lock_state::foreign : lock_state::unknown;
-            view.error = n.error.message();
-        }
-    }
-    return lock_view_of(info.resource, std::move(nodes));
+    return std::ranges::any_of(info.nodes, [](auto const& n) { return is_refused(n.error); });
 }
 
 std::string holder_of(lock_state has, std::string_view owner)
@@ -185,22 +161,23 @@ void add_words(boost::json::object& to, hold_words const& by)
 
 boost::json::object json_of(lock_view const& l)
 {
-    boost::json::object o{{"key", valid_utf8(l.key)}, {"state", to_string(l.state)}, {"owner", json_of_text(l.owner)}};
+    boost::json::object o{
+        {"key", valid_utf8(l.info.resource)}, {"state", to_string(l.state)}, {"owner", json_of_text(l.about.owner)}};
     add_words(o, l.about);
     o["ttl_ms"] = json_of_ttl(l.ttl);
     o["votes"] = l.votes;
-    o["of"] = l.nodes.size();
+    o["of"] = l.info.nodes.size();
     return o;
 }
 
-boost::json::object json_of(node_view const& n)
+boost::json::object json_of(node_lock_info const& n)
 {
     boost::json::object o{
-        {"name", valid_utf8(n.name)}, {"state", to_string(n.state)}, {"owner", json_of_text(n.owner)}};
+        {"name", valid_utf8(n.name)}, {"state", to_string(state_of(n))}, {"owner", json_of_text(n.owner)}};
     add_words(o, words_in(n.value));
-    o["ttl_ms"] = json_of_ttl(n.ttl);
-    if (!n.error.empty())
-        o["error"] = valid_utf8(n.error);
+    o["ttl_ms"] = json_of_ttl(ttl_of(n));
+    if (n.error)
+        o["error"] = valid_utf8(trouble_of(n));
     return o;
 }
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "cli/server.hpp"
-
 #include <redlock/report.hpp>
 
 #include <boost/json/object.hpp>
@@ -41,42 +39,40 @@ struct hold_words {
 
 hold_words words_in(std::string_view value);
 
-/// The state of a lock's key on one node.
-struct node_view {
-    std::string name{};
-    lock_state state = lock_state::unknown;
-    std::string owner{};
-    std::string value{};                             ///< perhaps cut off: GETRANGE asks for a part
-    std::optional<std::chrono::milliseconds> ttl{};  ///< nothing: the key does not expire
-    std::string error{};  ///< unknown: why; foreign: why there is no value, if the key is no string
-};
-
-/// A lock according to all nodes. It may be outdated as soon as it is made.
+/// What the nodes have answered about a lock. It may be outdated as soon as it is made.
 struct lock_view {
-    std::string key{};
+    lock_info info{};
     lock_state state = lock_state::unknown;
     lock_state has = lock_state::free;  ///< the most frequent state of the nodes: held, shared or foreign; else free
-    std::string owner{};                ///< of the lock in that state; empty: it leaves no label
-    std::string value{};
-    hold_words about{};     ///< in @ref value
-    std::size_t votes = 0;  ///< how many nodes have that owner and value
+    std::string value{};                ///< of the lock in that state, perhaps cut off
+    hold_words about{};                 ///< in @ref value
+    std::size_t votes = 0;              ///< how many nodes have that value
     /// How long a majority will have it; if the state is partial, how long any node will. Nothing: for ever.
     std::optional<std::chrono::milliseconds> ttl{};
-    std::vector<node_view> nodes{};
-    std::size_t waiting = 0;  ///< processes that wait for the lock, if the servers were asked for it
 
     bool is_there() const noexcept { return votes > 0; }
 };
 
-/// @param value  the server's answer to GET or GETRANGE
-/// @param ttl    the server's answer to PTTL
-node_view view_of(std::string name, reply const& value, reply const& ttl);
+/// Combines the answers of all nodes: the result of `lock_manager::async_inspect`.
+lock_view view_of(lock_info);
 
-/// Combines the answers of all nodes.
-lock_view lock_view_of(std::string key, std::vector<node_view> nodes);
+lock_state state_of(node_lock_info const&);
 
-/// Converts the result of `lock_manager::async_inspect`.
-lock_view view_of(lock_info const&);
+/// Nothing: the key does not expire.
+std::optional<std::chrono::milliseconds> ttl_of(node_lock_info const&);
+
+/// Whether a server refuses the password or a command. If so, the user must correct the configuration.
+bool is_refused(error_code);
+
+/// Whether a node whose state is unknown refuses.
+bool is_refused(lock_info const&);
+
+/// The error of a node, in the server's own words if it has said any. Empty: there is no error.
+template <class Node>
+std::string trouble_of(Node const& n)
+{
+    return n.error && n.message.empty() ? n.error.message() : n.message;
+}
 
 /// The holder, for people: "web-3:4121", "a client without a name"; empty if @p has is free.
 std::string holder_of(lock_state has, std::string_view owner);
@@ -99,6 +95,6 @@ void add_words(boost::json::object& to, hold_words const&);
 /// The fields key, state, owner, note, since, age_ms, ttl_ms, votes, and of: the number of nodes.
 boost::json::object json_of(lock_view const&);
 /// The fields name, state, owner, note, since, age_ms, ttl_ms, error.
-boost::json::object json_of(node_view const&);
+boost::json::object json_of(node_lock_info const&);
 
 }  // namespace redlock::cli

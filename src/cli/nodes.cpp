@@ -6,9 +6,9 @@
 #include "cli/early_exit.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/lasting_cause.hpp"
-#include "cli/lock_report.hpp"
 #include "cli/output.hpp"
 #include "cli/server_place.hpp"
+#include "cli/servers.hpp"
 
 #include <boost/json/array.hpp>
 

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <future>
 #include <stdexcept>
@@ -80,7 +81,11 @@ asio::awaitable<std::vector<answers>> servers::ask_all(questions what)
     return ask(std::vector<questions>(all_.size(), what));
 }
 
-bool are_servers(settings const& s) { return std::ranges::all_of(s.locks.nodes, is_server); }
+bool is_refused(std::string_view error)
+{
+    constexpr std::array refusals{"NOPERM", "NOAUTH", "WRONGPASS", "ERR AUTH", "ERR invalid password"};
+    return std::ranges::any_of(refusals, [&](auto const* r) { return error.starts_with(r); });
+}
 
 int with_servers(settings const& s, std::string_view command, std::function<asio::awaitable<int>(servers&)> const& body)
 {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::cli {
@@ -60,8 +61,8 @@ private:
     std::vector<std::string> left_out_;  // the reason; empty: the server is not left out
 };
 
-/// Whether all nodes are Redis or Valkey servers.
-bool are_servers(settings const&);
+/// Whether a server refuses the password or a command. If so, the user must correct the configuration.
+bool is_refused(std::string_view error);
 
 /// Runs @p body with the servers. @return its result
 /// @throws early_exit like the constructor of @ref servers

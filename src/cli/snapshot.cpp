@@ -1,7 +1,11 @@
 #include "cli/snapshot.hpp"
 
+#include "cli/looking.hpp"
 #include "cli/output.hpp"
+#include "cli/with_locks.hpp"
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 
@@ -24,50 +28,58 @@ std::optional<double> per_second(double count, steady_clock::duration passed)
     return seconds > 0 ? std::optional(count / seconds) : std::nullopt;
 }
 
+asio::awaitable<std::vector<command_count>> count_commands(servers& all)
+{
+    std::vector<command_count> counts(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i)
+        counts[i].ours = all.commands(i);  // INFO does not count itself
+    questions statistics;
+    statistics.push_back({"INFO", "stats"});
+    auto const told = co_await all.ask_all(std::move(statistics));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto const count = told[i].replies.front().field("total_commands_processed");
+        counts[i].all = reply{reply::kind::text, count, {}}.number();
+    }
+    co_return counts;
+}
+
 // The first question connects, so the second one measures the round trip. It is PTTL because the access list of a user
 // of locks does not permit PING.
 asio::awaitable<std::vector<node_sample>> ask_nodes(servers& all, std::string prefix)
 {
-    questions ttl, statistics;
+    questions ttl;
     ttl.push_back({"PTTL", std::move(prefix)});
-    statistics.push_back({"INFO", "stats"});
     co_await all.ask_all(ttl);
     auto const timed = co_await all.ask_all(ttl);
+    auto const counts = co_await count_commands(all);
     std::vector<node_sample> nodes;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        auto& n = nodes.emplace_back(node_sample{.name = all.name(i), .round_trip = timed[i].took});
-        n.own_commands = all.commands(i);  // INFO does not count itself
-        if (timed[i].replies.front().failed())
-            n.trouble = timed[i].replies.front().text;
-    }
-    auto const told = co_await all.ask_all(statistics);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        auto const count = told[i].replies.front().field("total_commands_processed");
-        nodes[i].commands = reply{reply::kind::text, count, {}}.number();
-    }
+    for (std::size_t i = 0; i < all.size(); ++i)
+        nodes.push_back({.name = all.name(i), .round_trip = timed[i].took, .at_begin = counts[i]});
     co_return nodes;
 }
+
+std::size_t waiting_for(lock_view const& l) { return l.info.waiters.size(); }
 
 void keep_first(std::vector<lock_view>& locks, std::size_t rows)
 {
     std::ranges::sort(locks, {}, [](auto const& l) {
-        return std::tuple(-static_cast<std::ptrdiff_t>(l.waiting), std::string_view(l.key));
+        return std::tuple(-static_cast<std::ptrdiff_t>(waiting_for(l)), std::string_view(l.info.resource));
     });
     if (locks.size() > rows)
         locks.resize(rows);
 }
 
-std::uint64_t hold_of(lock_view const& l) { return fingerprint_of(l.key + '\0' + l.value); }
+std::uint64_t hold_of(lock_view const& l) { return fingerprint_of(l.info.resource + '\0' + l.value); }
 
 void count(snapshot& s, lock_view const& l)
 {
     ++s.locks[static_cast<std::size_t>(l.state)];
-    s.waiting += l.waiting;
+    s.waiting += waiting_for(l);
     if (l.state < lock_state::held)
         return;
     s.holds.insert(hold_of(l));
     for (std::size_t i = 0; i < s.nodes.size(); ++i)
-        s.nodes[i].votes += l.nodes[i].state == l.has && l.nodes[i].value == l.value;
+        s.nodes[i].votes += state_of(l.info.nodes[i]) == l.has && l.info.nodes[i].value == l.value;
 }
 
 void compare(snapshot& now, snapshot const& before, std::size_t still_there)
@@ -76,12 +88,11 @@ void compare(snapshot& now, snapshot const& before, std::size_t still_there)
     now.new_per_second = per_second(static_cast<double>(now.holds.size() - still_there), passed);
     now.gone_per_second = per_second(static_cast<double>(before.holds.size() - still_there), passed);
     for (std::size_t i = 0; i < now.nodes.size(); ++i) {
-        auto const &n = now.nodes[i].commands, &b = before.nodes[i].commands;
-        if (!n || !b || *n < *b)  // a server that has restarted counts from 0
+        auto const &n = now.nodes[i].at_begin, &b = before.nodes[i].at_end;
+        if (!n.all || !b.all || *n.all < *b.all)  // a server that has restarted counts from 0
             continue;
-        auto const ours = now.nodes[i].own_commands - before.nodes[i].own_commands;
-        auto const others = std::max<std::int64_t>(*n - *b - ours, 0);
-        now.nodes[i].commands_per_second = per_second(static_cast<double>(others), passed);
+        auto const others = std::max<std::int64_t>(*n.all - *b.all - (n.ours - b.ours), 0);
+        now.nodes[i].commands_per_second = per_second(static_cast<double>(others), now.taken - before.ended);
     }
 }
 
@@ -94,24 +105,30 @@ boost::json::value json_of_rate(std::optional<double> r)
 
 }  // namespace
 
-asio::awaitable<snapshot> take_snapshot(servers& all, view_range what, snapshot const* before)
+// A manager sends commands of its own now and then. So each snapshot has another one, and commands of other clients are
+// counted between two snapshots only.
+asio::awaitable<snapshot> take_snapshot(servers& all, settings const& how, view_range what, snapshot const* before)
 {
     snapshot s{.taken = steady_clock::now()};
     all.include_all();
-    s.nodes = co_await ask_nodes(all, what.prefix);
-    lock_scan scan(all, what.prefix, what.glob, lock_scan::tells::waiting);
+    s.nodes = co_await ask_nodes(all, how.locks.prefix);
+    auto locks = manager_of(co_await asio::this_coro::executor, how);
     std::size_t still_there = 0;
-    for (auto locks = co_await scan.next(); !locks.empty(); locks = co_await scan.next()) {
-        for (auto& l : locks) {
+    auto const told = co_await list_all(locks, what.glob, "top", [&](std::vector<lock_view> some) {
+        for (auto& l : some) {
             count(s, l);
             still_there += l.state >= lock_state::held && before && before->holds.contains(hold_of(l));
             s.first.push_back(std::move(l));
         }
         keep_first(s.first, what.rows);
-    }
+    });
+    co_await locks.async_shutdown(asio::as_tuple(asio::use_awaitable));
+    auto const counts = co_await count_commands(all);
+    s.ended = steady_clock::now();
     for (std::size_t i = 0; i < all.size(); ++i) {
-        if (s.nodes[i].trouble.empty())
-            s.nodes[i].trouble = scan.trouble(i);
+        s.nodes[i].error = told[i].error;
+        s.nodes[i].trouble = trouble_of(told[i]);
+        s.nodes[i].at_end = counts[i];
     }
     if (before)
         compare(s, *before, still_there);
@@ -130,7 +147,7 @@ boost::json::object json_of(snapshot const& s)
     }
     for (auto const& l : s.first) {
         auto lock = json_of(l);
-        lock["waiting"] = l.waiting;
+        lock["waiting"] = waiting_for(l);
         first.push_back(std::move(lock));
     }
     boost::json::object locks;
@@ -156,9 +173,9 @@ std::vector<screen_line> lines_of(snapshot const& s)
     table locks({"KEY", "WAITING", "STATE", "NODES", "TTL", "HOLDER", "FOR"});  // these are last, because lines are cut
                                                                                 // off
     for (auto const& l : s.first)
-        locks.add({printable(l.key), std::to_string(l.waiting), std::string(to_string(l.state)),
-                   fmt::format("{}/{}", l.votes, l.nodes.size()), ttl_of(l.has, l.ttl), holder_of(l.has, l.owner),
-                   printable(l.about.note)});
+        locks.add({printable(l.info.resource), std::to_string(waiting_for(l)), std::string(to_string(l.state)),
+                   fmt::format("{}/{}", l.votes, l.info.nodes.size()), ttl_of(l.has, l.ttl),
+                   holder_of(l.has, l.about.owner), printable(l.about.note)});
     auto const more = std::size_t(s.with_majority() + s.in(lock_state::partial) + s.in(lock_state::unknown))
                       - s.first.size();
 

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "cli/lock_scan.hpp"
+#include "cli/key_scan.hpp"
+#include "cli/lock_view.hpp"
 #include "cli/servers.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -16,20 +17,26 @@
 
 namespace redlock::cli {
 
+/// How many commands a server has executed.
+struct command_count {
+    std::optional<std::int64_t> all{};  ///< since the server started; nothing: unknown
+    std::int64_t ours = 0;              ///< of these, the commands of this process on its connection for statistics
+};
+
 /// The state of one server in a snapshot.
 struct node_sample {
     std::string name{};
-    std::string trouble{};  ///< why it has not answered; empty: it has
+    error_code error{};     ///< why it has not listed all its locks; none: it has
+    std::string trouble{};  ///< @ref error in words
     std::chrono::microseconds round_trip{0};
     std::size_t votes = 0;                        ///< how many of the locks with a majority it has
-    std::optional<std::int64_t> commands{};       ///< executed since the server started; nothing: unknown
-    std::int64_t own_commands = 0;                ///< of these, the commands of this process
-    std::optional<double> commands_per_second{};  ///< of other clients, since the previous snapshot
+    command_count at_begin{}, at_end{};           ///< of the snapshot
+    std::optional<double> commands_per_second{};  ///< of other clients, between the previous snapshot and this one
 };
 
 /// The state of all locks. They are read one after the other, so it is not exactly the state at one time.
 struct snapshot {
-    std::chrono::steady_clock::time_point taken{};
+    std::chrono::steady_clock::time_point taken{}, ended{};
     std::vector<node_sample> nodes{};
     std::array<std::size_t, 6> locks{};       ///< number of locks by @ref lock_state
     std::size_t waiting = 0;                  ///< waiting processes, summed over all locks
@@ -47,13 +54,13 @@ struct snapshot {
 
 /// The locks that a snapshot reads, and the number of rows that it keeps.
 struct view_range {
-    std::string prefix{};
     std::string glob = "*";
     std::size_t rows = 50;  ///< size of @ref snapshot::first
 };
 
-/// @param before  the previous snapshot, to compute the rates, or null
-asio::awaitable<snapshot> take_snapshot(servers&, view_range, snapshot const* before);
+/// @param servers  for their statistics
+/// @param before   the previous snapshot, to compute the rates, or null
+asio::awaitable<snapshot> take_snapshot(servers&, settings const&, view_range, snapshot const* before);
 
 /// The fields nodes, locks, waiting, rates and first.
 boost::json::object json_of(snapshot const&);

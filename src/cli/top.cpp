@@ -3,7 +3,7 @@
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
-#include "cli/lock_report.hpp"
+#include "cli/looking.hpp"
 #include "cli/output.hpp"
 #include "cli/screen.hpp"
 #include "cli/snapshot.hpp"
@@ -70,12 +70,12 @@ asio::awaitable<int> signal_to_end(screen& shown)
 
 // Ends only by cancellation. The pause is at least as long as a snapshot takes, so that the scan of many keys does not
 // keep the servers busy all the time.
-asio::awaitable<void> keep_looking(servers& all, display const& q, screen& shown)
+asio::awaitable<void> keep_looking(servers& all, display const& q, settings const& s, screen& shown)
 {
     asio::steady_timer timer(co_await asio::this_coro::executor);
     std::optional<snapshot> last;
     for (;;) {
-        auto now = co_await take_snapshot(all, q.range, last ? &*last : nullptr);
+        auto now = co_await take_snapshot(all, s, q.range, last ? &*last : nullptr);
         shown.show(lines_of(now));
         timer.expires_after(
             std::max<std::chrono::steady_clock::duration>(q.interval, std::chrono::steady_clock::now() - now.taken));
@@ -87,14 +87,14 @@ asio::awaitable<void> keep_looking(servers& all, display const& q, screen& shown
 asio::awaitable<int> watch(servers& all, display const& q, settings const& s)
 {
     screen shown(s.has_color(STDOUT_FILENO));
-    auto const end = co_await (signal_to_end(shown) || key_q() || keep_looking(all, q, shown));
+    auto const end = co_await (signal_to_end(shown) || key_q() || keep_looking(all, q, s, shown));
     auto const signal = end.index() == 0 ? std::get<0>(end) : 0;
     co_return signal == 0 || signal == SIGINT ? int(done) : by_signal + signal;
 }
 
 asio::awaitable<int> look_once(servers& all, display const& q, settings const& s)
 {
-    auto const seen = co_await take_snapshot(all, q.range, nullptr);
+    auto const seen = co_await take_snapshot(all, s, q.range, nullptr);
     if (s.output == format::table) {
         std::string text;
         for (auto const& l : lines_of(seen))
@@ -103,12 +103,11 @@ asio::awaitable<int> look_once(servers& all, display const& q, settings const& s
     } else {
         print_json(json_of(seen));
     }
-    auto const up =
-        static_cast<std::size_t>(std::ranges::count_if(seen.nodes, [](auto const& n) { return n.trouble.empty(); }));
+    auto const up = static_cast<std::size_t>(std::ranges::count(seen.nodes, error_code(), &node_sample::error));
     if (up >= seen.nodes.size() / 2 + 1)
         co_return done;
-    co_return std::ranges::any_of(seen.nodes, [](auto const& n) { return is_refused(n.trouble); }) ? no_permission
-                                                                                                   : no_quorum;
+    co_return std::ranges::any_of(seen.nodes, [](auto const& n) { return is_refused(n.error); }) ? no_permission
+                                                                                                 : no_quorum;
 }
 
 }  // namespace
@@ -129,8 +128,7 @@ int top(arguments given)
                       "the pause between two looks; at least as long as a look takes");
     line.add_number("--rows", q.range.rows, 0, rows_max, "show this many locks");
     line.add_flag("--once", q.once, "look once");
-    auto const s = line.read(std::move(given));
-    q.range.prefix = s.locks.prefix;
+    auto const s = for_looking(line.read(std::move(given)));
     bool const once = q.once || s.output != format::table || !::isatty(STDOUT_FILENO);
     return with_servers(s, "top", [&](servers& all) { return once ? look_once(all, q, s) : watch(all, q, s); });
 }

@@ -10,9 +10,9 @@
 #include <boost/asio/use_future.hpp>
 
 #include <exception>
-#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace redlock::cli {
 
@@ -35,16 +35,20 @@ asio::awaitable<int> run_and_stop(lock_manager& locks, std::function<asio::await
 
 }  // namespace
 
-int with_locks(settings const& s, std::function<asio::awaitable<int>(lock_manager&)> const& body)
+lock_manager manager_of(asio::any_io_executor executor, settings const& s)
 {
-    asio::io_context context(1);
-    std::optional<lock_manager> locks;
     try {
-        locks.emplace(context, s.locks);
+        return lock_manager(std::move(executor), s.locks);
     } catch (std::invalid_argument const& e) {
         throw early_exit(wrong_configuration, std::string("redlock: ") + e.what());
     }
-    auto status = asio::co_spawn(context, run_and_stop(*locks, body), asio::use_future);
+}
+
+int with_locks(settings const& s, std::function<asio::awaitable<int>(lock_manager&)> const& body)
+{
+    asio::io_context context(1);
+    auto locks = manager_of(context.get_executor(), s);
+    auto status = asio::co_spawn(context, run_and_stop(locks, body), asio::use_future);
     context.run();
     return status.get();
 }

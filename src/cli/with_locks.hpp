@@ -4,11 +4,15 @@
 
 #include <redlock/lock_manager.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
 #include <functional>
 
 namespace redlock::cli {
+
+/// @throws early_exit if the settings are invalid
+lock_manager manager_of(asio::any_io_executor, settings const&);
 
 /** Creates a lock manager, runs @p body with it, and then stops it.
 

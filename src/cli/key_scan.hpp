@@ -1,6 +1,5 @@
 #pragma once
 
-#include "cli/lock_view.hpp"
 #include "cli/servers.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -52,40 +51,5 @@ asio::awaitable<std::vector<std::string>> scan_on(servers& all, std::vector<Node
 
 /// Removes keys from @p found and returns them: at most as many as one question may name.
 std::vector<std::string> take_some(std::vector<std::string>& found);
-
-/** Finds all locks on the servers, a few at a time. Each lock comes once; the order is arbitrary.
-
-    All nodes are scanned at the same time. If one node has a lock, all nodes are asked about it, so each
-    @ref lock_view is complete. SCAN may miss locks that are set or deleted during the scan.
-*/
-class lock_scan {
-public:
-    enum class tells : std::uint8_t { holders, waiting };
-
-    /// @param glob  a pattern of SCAN for the names without the prefix: "jobs/*"
-    /// @param what  `waiting`: also count the processes that wait for each lock
-    lock_scan(servers&, std::string prefix, std::string_view glob, tells what = tells::holders);
-
-    /// @return some locks; none: the scan is complete
-    asio::awaitable<std::vector<lock_view>> next();
-
-    /// Why the scan of a server failed; empty if it did not.
-    std::string const& trouble(std::size_t server) const { return nodes_[server].trouble; }
-
-    /// How many servers were scanned completely.
-    std::size_t complete() const;
-
-private:
-    asio::awaitable<std::vector<lock_view>> read_locks(std::vector<std::string> keys);
-    lock_view view_of(std::string const& key, std::vector<answers> const& told, std::size_t at);
-    bool is_lock(std::string_view key) const;
-
-    servers& servers_;
-    std::string const prefix_, pattern_;
-    tells const what_;
-    std::vector<scan_place> nodes_;
-    std::vector<std::string> found_;  // keys that no question has named yet
-    fingerprints seen_;
-};
 
 }  // namespace redlock::cli

@@ -1,0 +1,84 @@
+#include "cli/looking.hpp"
+
+#include "cli/early_exit.hpp"
+#include "cli/exit_status.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto as_result_of_call = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t locks_at_once = 500;
+// The key with which a manager tests a server and its own permissions while it connects. It is no lock.
+constexpr std::string_view trial = "=trial";
+
+void must_be_answered(error_code ec, std::string_view command)
+{
+    if (ec && ec != errc::no_quorum)
+        throw early_exit(status_of(ec), fmt::format("redlock {}: {}", command, ec.message()));
+}
+
+std::vector<lock_view> views_of(std::vector<lock_info> locks)
+{
+    std::vector<lock_view> views;
+    for (auto& l : locks) {
+        auto view = view_of(std::move(l));
+        if (view.has != lock_state::foreign || !view.info.resource.starts_with(trial))
+            views.push_back(std::move(view));
+    }
+    return views;
+}
+
+}  // namespace
+
+// config::node_timeout is meant for a vote. The first question to a server also needs the time to connect.
+settings for_looking(settings s)
+{
+    auto& c = s.locks;
+    c.read_only = true;
+    c.restart_guard = restart_guard::off;
+    c.allow_eviction = true;
+    c.life_marker = false;
+    c.node_timeout = std::max(c.node_timeout, std::min(1000ms, c.max_ttl - 1ms));
+    return s;
+}
+
+asio::awaitable<lock_view> look_at(lock_manager& locks, std::string key, std::string_view command)
+{
+    auto [ec, info] = co_await locks.async_inspect(std::move(key), as_result_of_call);
+    must_be_answered(ec, command);
+    co_return view_of(std::move(info));
+}
+
+asio::awaitable<std::vector<node_list_info>> list_all(lock_manager& locks, std::string glob, std::string_view command,
+                                                      std::function<void(std::vector<lock_view>)> each)
+{
+    std::vector<node_list_info> nodes;
+    list_options options{.page_size = locks_at_once};
+    do {
+        auto [ec, page] = co_await locks.async_list(glob, options, as_result_of_call);
+        must_be_answered(ec, command);
+        nodes.resize(page.nodes.size());
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            if (!nodes[i].error)  // a page tells only the errors of its own
+                nodes[i] = std::move(page.nodes[i]);
+        }
+        each(views_of(std::move(page.locks)));
+        options.from = std::move(page.next);
+    } while (!options.from.empty());
+    co_return nodes;
+}
+
+}  // namespace redlock::cli
