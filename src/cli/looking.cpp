@@ -24,10 +24,11 @@ constexpr std::size_t locks_at_once = 500;
 // The key with which a manager tests a server and its own permissions while it connects. It is no lock.
 constexpr std::string_view trial = "=trial";
 
-void must_be_answered(error_code ec, std::string_view command)
+// @throws early_exit  unless @p ec is about the answers of the nodes
+void must_be_answered(error_code ec, std::string_view command, std::string_view why = {})
 {
     if (ec && ec != errc::no_quorum)
-        throw early_exit(status_of(ec), fmt::format("redlock {}: {}", command, ec.message()));
+        throw early_exit(status_of(ec), fmt::format("redlock {}: {}{}", command, ec.message(), why));
 }
 
 std::vector<lock_view> views_of(std::vector<lock_info> locks)
@@ -69,7 +70,7 @@ asio::awaitable<std::vector<node_list_info>> list_all(lock_manager& locks, std::
     list_options options{.page_size = locks_at_once};
     do {
         auto [ec, page] = co_await locks.async_list(glob, options, as_result_of_call);
-        must_be_answered(ec, command);
+        must_be_answered(ec, command, ec == errc::invalid_argument ? ": a pattern has at most 512 bytes" : "");
         nodes.resize(page.nodes.size());
         for (std::size_t i = 0; i < nodes.size(); ++i) {
             if (!nodes[i].error)  // a page tells only the errors of its own

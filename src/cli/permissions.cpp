@@ -14,24 +14,26 @@ namespace redlock::cli {
 namespace {
 
 constexpr bool always(uses const&) { return true; }
+constexpr bool locks(uses const& u) { return !u.look; }
 constexpr bool fencing(uses const& u) { return u.fencing; }
 constexpr bool waiting(uses const& u) { return u.waiting; }
 constexpr bool shared(uses const& u) { return u.shared; }
 constexpr bool counts(uses const& u) { return u.fencing || u.shared || u.move; }
 constexpr bool scores(uses const& u) { return u.shared || u.move; }
-constexpr bool scans(uses const& u) { return u.doctor || u.move; }
-constexpr bool queues(uses const& u) { return u.shared && u.waiting; }
+constexpr bool scans(uses const& u) { return u.doctor || u.move || u.look; }
+constexpr bool names(uses const& u) { return u.shared || u.waiting || u.look; }
+constexpr bool readers(uses const& u) { return u.shared || u.look; }
 constexpr bool database(uses const& u) { return u.database; }
 constexpr bool doctor(uses const& u) { return u.doctor; }
-constexpr bool times(uses const& u) { return u.shared || u.doctor; }
+constexpr bool times(uses const& u) { return u.shared || u.doctor || u.look; }
 
 // In the order of the tests: SET sets the key to a string, so the later commands change no other key. All versions
 // since Redis 6 have these commands, except COMMAND LIST, which needs Redis 7.
 constexpr std::array all{
     permission{"hello", always, true, "no connection is opened", ""},
-    permission{"set", always, true, "nothing is acquired", "SET KEY trial NX PX 1000"},
+    permission{"set", locks, true, "nothing is acquired", "SET KEY trial NX PX 1000"},
     permission{"get", always, true, "nothing is extended or released", "GET KEY"},
-    permission{"pexpire", always, true, "nothing is extended", "PEXPIRE KEY 1000"},
+    permission{"pexpire", locks, true, "nothing is extended", "PEXPIRE KEY 1000"},
     permission{"pttl", always, true, "nothing is extended", "PTTL KEY"},
     permission{"script|load", always, true, "no server knows the scripts that extend and release",
                "SCRIPT LOAD return"},
@@ -39,9 +41,9 @@ constexpr std::array all{
                "EVALSHA 63143b6f8007b98c53ca2149822777b3566f9241 0"},
     permission{"info", always, false, "servers that restart, that are named twice or that evict are not noticed",
                "INFO server"},
-    permission{"config|get", always, false, "a server with a durable log is not known to have one",
+    permission{"config|get", locks, false, "a server with a durable log is not known to have one",
                "CONFIG GET appendfsync"},
-    permission{"command|list", always, false,
+    permission{"command|list", locks, false,
                "a script deletes keys where a command could, and each connection leaves a line in ACL LOG",
                "COMMAND LIST FILTERBY PATTERN del*"},
     permission{"zadd", counts, true, "no fencing token is drawn, and nothing is shared", "ZADD KEY 1 token"},
@@ -52,7 +54,8 @@ constexpr std::array all{
     permission{"zcard", shared, true, "nothing is shared", "ZCARD KEY"},
     permission{"zremrangebyscore", shared, true, "nothing is shared", "ZREMRANGEBYSCORE KEY 0 0"},
     permission{"time", times, true, "nothing is shared", "TIME"},
-    permission{"hgetall", queues, false, "readers pass writers that wait", "HGETALL KEY"},
+    permission{"hgetall", names, false, "nobody sees who waits, and readers pass writers that wait", "HGETALL KEY"},
+    permission{"zrange", readers, false, "nobody sees the readers of a shared lock", "ZRANGE KEY 0 0"},
     permission{"client|tracking", waiting, false, "waiters poll instead of being notified", "CLIENT TRACKING OFF"},
     permission{"client|caching", waiting, false, "waiters poll instead of being notified", "CLIENT CACHING YES"},
     permission{"hset", waiting, false, "the order of waiting processes is random", "HSET KEY trial 1"},
@@ -67,7 +70,7 @@ constexpr std::array all{
     permission{"memory|usage", doctor, true, "the memory of counters is not known", ""},
     permission{"slowlog|get", doctor, true, "slow commands are not seen", ""},
     permission{"pubsub|numsub", doctor, true, "Sentinels are not seen", ""},
-    permission{"del", always, true, "nothing is released", "DEL KEY"},
+    permission{"del", locks, true, "nothing is released", "DEL KEY"},
 };
 
 }  // namespace

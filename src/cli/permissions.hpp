@@ -18,6 +18,7 @@ struct uses {
     bool database = false;  ///< a database other than 0
     bool doctor = false;    ///< `redlock doctor`
     bool move = false;      ///< `redlock nodes move`
+    bool look = false;      ///< only `redlock status`, `list` and `top`; then no other feature
 
     /// Adds an option for each feature, such as "--fencing".
     void add_to(option_parser&);

@@ -154,6 +154,31 @@ BOOST_AUTO_TEST_CASE(acl_with_doctor_permits_all_commands_of_the_doctor)
     BOOST_TEST(run_doctor({make_user(s, line_for({}))}).of("keys").level == "UNKNOWN");
 }
 
+BOOST_FIXTURE_TEST_CASE(acl_for_reading_permits_to_look_and_no_lock, with_server)
+{
+    auto const as_user = make_user(s, line_for({"--read-only"}));
+    s.ask({"SET", "lock:x", std::string(32, 'a') + ":web", "PX", "3600000"});
+    s.ask({"SET", "lock:y", ":=shared", "PX", "3600000"});
+    s.ask({"ZADD", "lock:y:=shared:{lock:y}", "9e13", std::string(32, 'b') + ":reader"});
+    auto const run = [&](words arguments) {
+        arguments.insert(arguments.begin(), {"-u", as_user});
+        return run_tool(arguments);
+    };
+
+    for (auto const& [looks, shows] : {std::pair(words{"status", "x"}, "is held by web"),
+                                       {words{"status", "y"}, "reader"},
+                                       {words{"list"}, "web"},
+                                       {words{"top", "--once"}, "1 held, 1 shared"}}) {
+        auto const seen = run(looks);
+        BOOST_TEST(seen.status == 0, seen.err);
+        BOOST_TEST(seen.out.find(shows) != seen.out.npos, seen.out);
+    }
+    BOOST_TEST(run({"run", "-n", "z", "true"}).status == 77);
+    BOOST_TEST(run({"break", "x", "--force", "--yes"}).status == 77);
+    BOOST_TEST(s.ask({"EXISTS", "lock:x", "lock:z"}) == "1");
+    BOOST_TEST(run_tool({"acl", "--read-only", "--shared"}).status == 64);
+}
+
 BOOST_FIXTURE_TEST_CASE(acl_for_another_database_permits_select, with_server)
 {
     auto const address = "redis://127.0.0.1:" + std::to_string(s.port()) + "/3";

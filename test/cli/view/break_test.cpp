@@ -237,7 +237,6 @@ BOOST_FIXTURE_TEST_CASE(break_with_the_permissions_of_a_sharing_client_succeeds,
     std::vector<std::string> words;
     for (std::istringstream all(line); all >> line;)
         words.push_back(line == ">PASSWORD" ? ">secret" : line);
-    words.emplace_back("+zrange");
     t.ask(words);
 
     auto const o =
@@ -248,10 +247,52 @@ BOOST_FIXTURE_TEST_CASE(break_with_the_permissions_of_a_sharing_client_succeeds,
 
 BOOST_FIXTURE_TEST_CASE(break_of_a_value_of_another_client_deletes_it, with_servers<3>)
 {
-    t.ask({"SET", "lock:x", std::string(2000, 'v')});
+    t.ask({"SET", "lock:x", std::string(500, 'v')});
 
     BOOST_TEST(t.run({"break", "x", "--force", "--yes"}).status == 0);
     BOOST_TEST(nodes_with(t, "lock:x") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(break_of_a_value_too_long_to_compare_deletes_nothing, with_servers<1>)
+{
+    t.ask({"SET", "lock:x", std::string(2000, 'v')});
+
+    must_say(t.run({"break", "x", "--force", "--yes"}), 1, "nothing was deleted, because the value is too long", "DEL");
+    BOOST_TEST(nodes_with(t, "lock:x") == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(break_of_more_readers_than_are_listed_deletes_all, with_servers<1>)
+{
+    constexpr int count = 150;
+    t.set("lock:x", ":=shared");
+    t.ask({"EVAL",
+           "for i = 1, ARGV[1] do redis.call('ZADD', KEYS[1], 9e13, string.rep('a', 32) .. ':' .. i) end return 1", "1",
+           "lock:x:=shared:{lock:x}", std::to_string(count)});
+
+    auto const o = t.run({"break", "x", "--force", "--yes"});
+
+    must_print(o, 0, "lock:x: deleted on 1 of 1 nodes\n");
+    BOOST_TEST(has(o.err, "64 readers are deleted; there may be more"), o.err);
+    BOOST_TEST(nodes_with(t, "lock:x") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(break_of_a_lock_on_two_stores_takes_its_token, with_servers<1>)
+{
+    t.set("lock:x", token_of("web"));
+
+    must_say(t.run({"break", "x", "--token", token_of("web"), "-u", t.urls, "-u", "memory://a"}), 0, "web");
+    BOOST_TEST(nodes_with(t, "lock:x") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(break_of_a_shared_lock_whose_readers_are_hidden_refuses, with_servers<1>)
+{
+    auto const reader = t.hold({"x", "--shared"});
+    t.ask({"ACL", "SETUSER", "app", "on", ">secret", "~lock:*", "+@all", "-zrange"});
+
+    must_say(
+        t.run({"break", "x", "--force", "--yes", "-u", "redis://app:secret@127.0.0.1:" + std::to_string(t[0].port())}),
+        77, "no node lists the readers", "redlock acl --shared");
+    BOOST_TEST(nodes_with(t, "lock:x") == 1u);
 }
 
 BOOST_FIXTURE_TEST_CASE(break_of_a_key_that_is_no_string_deletes_nothing, with_servers<1>)
@@ -280,7 +321,7 @@ BOOST_FIXTURE_TEST_CASE(break_without_the_answers_of_a_majority_ends_with_69, he
     BOOST_TEST(none.status == 69);
 }
 
-BOOST_FIXTURE_TEST_CASE(break_with_a_hanging_node_asks_it_once, held_by_web<3>)
+BOOST_FIXTURE_TEST_CASE(break_with_a_hanging_node_names_it, held_by_web<3>)
 {
     t[2].pause();
 
@@ -288,8 +329,7 @@ BOOST_FIXTURE_TEST_CASE(break_with_a_hanging_node_asks_it_once, held_by_web<3>)
     t[2].resume();
 
     must_print(o, 0, "lock:x: deleted on 2 of 3 nodes\n");
-    BOOST_TEST(has(o.err, "redlock break: " + t[2].url() + ": it has not answered within 1.0 s"), o.err);
-    BOOST_TEST(has(t[2].ask({"INFO", "commandstats"}), "cmdstat_hello:calls=1,"), "it was asked again");
+    BOOST_TEST(has(o.err, "redlock break: " + t[2].url() + ": "), o.err);
 }
 
 BOOST_FIXTURE_TEST_CASE(break_without_permission_ends_with_77, held_by_web<1>)

@@ -167,7 +167,7 @@ BOOST_FIXTURE_TEST_CASE(status_with_a_hanging_node_leaves_it_out_and_names_it, h
     t[2].resume();
 
     must_show(o, 0, "lock:x is held by web on 2 of 3 nodes");
-    BOOST_TEST(has(o.out, t[2].url() + "  unknown: it has not answered within 1.0 s"), o.out);
+    BOOST_TEST(has(o.out, t[2].url() + "  unknown: "), o.out);
 }
 
 BOOST_FIXTURE_TEST_CASE(status_with_a_possible_majority_down_says_unknown, with_servers<3>)
