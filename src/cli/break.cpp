@@ -184,6 +184,22 @@ asio::awaitable<void> delete_nobodys(lock_manager& locks, lock_info seen, deleti
     all.add(std::move(told.nodes));
 }
 
+// A deletion waits for a connection, and so does not tell that the server refuses this client. A look tells it.
+asio::awaitable<void> explain(lock_manager& locks, std::string const& key, deletions& all)
+{
+    auto const is_away = [](auto const& n) { return n.error == errc::node_unreachable; };
+    if (std::ranges::none_of(all.nodes, is_away))
+        co_return;
+    auto const now = co_await look_at(locks, key, "break");
+    for (std::size_t i = 0; i < all.nodes.size(); ++i) {
+        auto const& n = now.info.nodes[i];
+        if (is_away(all.nodes[i]) && n.error) {
+            all.nodes[i].error = n.error;
+            all.nodes[i].message = n.message;
+        }
+    }
+}
+
 asio::awaitable<int> delete_seen(lock_manager& locks, order const& o, lock_view const& seen, settings const& s)
 {
     auto meant = meant_by(o, seen.info);
@@ -206,6 +222,7 @@ asio::awaitable<int> delete_seen(lock_manager& locks, order const& o, lock_view 
                 break;
         }
     }
+    co_await explain(locks, seen.info.resource, all);
     tell(all, seen, s);
     co_return status_of(all);
 }
