@@ -39,7 +39,7 @@ struct hold_words {
 
 hold_words words_in(std::string_view value);
 
-/// What the nodes have answered about a lock. It may be outdated as soon as it is made.
+/// A lock according to all nodes. It may be outdated as soon as it is made.
 struct lock_view {
     lock_info info{};
     lock_state state = lock_state::unknown;

@@ -222,6 +222,14 @@ BOOST_FIXTURE_TEST_CASE(status_with_the_permissions_of_a_client_names_holder, he
     must_show(o, 0, "lock:x is held by web on 1 of 1 nodes");
 }
 
+BOOST_FIXTURE_TEST_CASE(status_and_list_of_a_replica_show_the_lock, held_by_web<1>)
+{
+    local_server const replica({"--replicaof", "127.0.0.1 " + std::to_string(t[0].port())});
+
+    BOOST_TEST(comes_true([&] { return t.run({"status", "x", "-u", replica.url()}).status == 0; }));
+    must_show(t.run({"list", "-u", replica.url()}), 0, "web");
+}
+
 BOOST_FIXTURE_TEST_CASE(status_of_a_reader_without_an_expiry_prints_a_finite_ttl, with_servers<1>)
 {
     t.set("lock:x", ":=shared");
