@@ -5,6 +5,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/looking.hpp"
 #include "cli/output.hpp"
+#include "cli/waits_report.hpp"
 #include "cli/with_locks.hpp"
 #include "core/quorum.hpp"
 
@@ -23,7 +24,7 @@ namespace {
 
 struct question {
     std::string glob = "*";
-    bool tokens = false;
+    bool tokens = false, waits = false;
 };
 
 /// Prints locks while the scan finds them, as a table or as JSON.
@@ -43,15 +44,8 @@ public:
             print(rows({}));  // prints the header if there was no lock
         if (settings_.output != format::json)
             return;
-        boost::json::array nodes;
-        for (auto const& n : all) {
-            boost::json::object node{{"name", n.name}, {"complete", n.complete}};
-            if (!n.complete)
-                node["error"] = valid_utf8(trouble_of(n));
-            nodes.push_back(std::move(node));
-        }
         print(fmt::format("{}],\"nodes\":{}}}\n", before_ == separator ? "" : before_,
-                          valid_utf8(boost::json::serialize(nodes))));
+                          valid_utf8(boost::json::serialize(json_of(all)))));
     }
 
 private:
@@ -100,17 +94,34 @@ int status_of(std::vector<node_list_info> const& nodes)
     return is_any([](error_code ec) { return ec == errc::unsupported; }) ? wrong_configuration : no_quorum;
 }
 
-asio::awaitable<int> tell_all(lock_manager& locks, question const& q, settings const& s)
+int judge(std::vector<node_list_info> const& nodes, settings const& s)
 {
-    listing out(s, q.tokens);
-    auto const nodes = co_await list_all(locks, q.glob, "list", [&](auto const& some) { out.add(some); });
-    out.end(nodes);
     for (auto const& n : nodes) {
         if (!n.complete && !s.quiet)
             remark(fmt::format("redlock list: {} has not told of all its locks: {}\n", printable(n.name),
                                printable(trouble_of(n))));
     }
-    co_return status_of(nodes);
+    return status_of(nodes);
+}
+
+asio::awaitable<int> tell_all(lock_manager& locks, question const& q, settings const& s)
+{
+    listing out(s, q.tokens);
+    auto const nodes = co_await list_all(locks, q.glob, "list", [&](auto const& some) { out.add(some); });
+    out.end(nodes);
+    co_return judge(nodes, s);
+}
+
+asio::awaitable<int> tell_waits(lock_manager& locks, question const& q, settings const& s)
+{
+    waits seen;
+    seen.nodes = co_await list_all(locks, q.glob, "list", [&](auto const& some) {
+        for (auto const& l : some)
+            seen.graph.add(l.info);
+    });
+    print(text_of(seen, s));
+    auto const status = judge(seen.nodes, s);
+    co_return status == done && !seen.graph.cycles().empty() ? no : status;
 }
 
 }  // namespace
@@ -124,14 +135,18 @@ int list(arguments given)
                       "as it is being acquired or "
                       "released, or was left behind; unknown, as too few nodes answered. Locks that come or go "
                       "meanwhile may be listed or not.\n"
-                      "Status: 0 a majority of the nodes has listed all its locks; 69 too few have; 77 too few, "
+                      "Status: 0 a majority of the nodes has listed all its locks; 1 --waits has found a deadlock; 69 "
+                      "too few nodes have listed them; 77 too few, "
                       "because they refuse; 78 too few, because their stores cannot list locks.");
     question q;
     line.add_option("GLOB", q.glob, "a pattern of names, as of KEYS and SCAN: jobs/*");
     line.add_flag("--tokens", q.tokens,
                   "show the tokens of the holders. Everybody who knows a token can release the lock");
+    line.add_flag("--waits", q.waits,
+                  "show which processes wait for which others instead, and those that wait for each other");
     auto const s = for_looking(line.read(std::move(given)));
-    return with_locks(s, [&](lock_manager& locks) { return tell_all(locks, q, s); });
+    return with_locks(s,
+                      [&](lock_manager& locks) { return q.waits ? tell_waits(locks, q, s) : tell_all(locks, q, s); });
 }
 
 }  // namespace redlock::cli

@@ -2,9 +2,11 @@
 
 #include "cli/early_exit.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/output.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/json/object.hpp>
 
 #include <fmt/format.h>
 
@@ -80,6 +82,18 @@ asio::awaitable<std::vector<node_list_info>> list_all(lock_manager& locks, std::
         options.from = std::move(page.next);
     } while (!options.from.empty());
     co_return nodes;
+}
+
+boost::json::array json_of(std::vector<node_list_info> const& all)
+{
+    boost::json::array nodes;
+    for (auto const& n : all) {
+        boost::json::object node{{"name", n.name}, {"complete", n.complete}};
+        if (!n.complete)
+            node["error"] = valid_utf8(trouble_of(n));
+        nodes.push_back(std::move(node));
+    }
+    return nodes;
 }
 
 }  // namespace redlock::cli

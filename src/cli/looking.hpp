@@ -6,6 +6,7 @@
 #include <redlock/lock_manager.hpp>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/json/array.hpp>
 
 #include <functional>
 #include <string>
@@ -27,5 +28,8 @@ asio::awaitable<lock_view> look_at(lock_manager&, std::string key, std::string_v
 /// @throws early_exit if the pattern is refused
 asio::awaitable<std::vector<node_list_info>> list_all(lock_manager&, std::string glob, std::string_view command,
                                                       std::function<void(std::vector<lock_view>)> each);
+
+/// The fields name, complete and error of each node.
+boost::json::array json_of(std::vector<node_list_info> const&);
 
 }  // namespace redlock::cli

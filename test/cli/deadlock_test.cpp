@@ -45,6 +45,13 @@ struct two_in_a_cycle {
                             asio::bind_cancellation_slot(ends.slot(), [](error_code, lock) {}));
     }
 
+    std::vector<std::string> list_of_waits(std::vector<std::string> options = {})
+    {
+        std::vector<std::string> arguments{"-u", r[0].url(), "-u", r[1].url(), "-u", r[2].url(), "list", "--waits"};
+        arguments.insert(arguments.end(), options.begin(), options.end());
+        return arguments;
+    }
+
     doctor_report doctor() { return run_doctor({r[0].url(), r[1].url(), r[2].url()}); }
 };
 
@@ -65,6 +72,30 @@ BOOST_AUTO_TEST_CASE(doctor_of_two_processes_in_a_cycle_names_both_and_a_way_out
     both.ends_two.emit(asio::cancellation_type::terminal);
     both.r.release(both.first);
     BOOST_TEST(both.doctor().of("deadlock").level == "OK");
+}
+
+BOOST_AUTO_TEST_CASE(list_with_waits_names_the_processes_and_their_cycle)
+{
+    two_in_a_cycle both;
+
+    auto const table = run_tool(both.list_of_waits());
+    BOOST_TEST(table.status == 1, table.err);
+    BOOST_TEST(has(table.out, "PROCESS  WAITS FOR  WANTS IT  HELD BY"), table.out);
+    BOOST_TEST(has(table.out, "\ndeadlock: one:1 waits for \"second\", which two:2 holds; two:2 waits for"), table.out);
+
+    auto const lines = run_tool(both.list_of_waits({"-o", "jsonl"})).documents();
+    BOOST_TEST_REQUIRE(lines.size() == 3u);
+    BOOST_TEST(lines[0].at("process").as_string() == "two:2");
+    BOOST_TEST(lines[0].at("key").as_string() == "first");
+    BOOST_TEST(lines[0].at("holder").as_string() == "one:1");
+    BOOST_TEST(lines[2].at("cycle").as_array().size() == 2u);
+
+    auto const one_lock = run_tool(both.list_of_waits({"first", "-o", "json"}));
+    BOOST_TEST(one_lock.status == 0);
+    auto const document = one_lock.documents().at(0);
+    BOOST_TEST(document.at("waits").as_array().size() == 1u);
+    BOOST_TEST(document.at("cycles").as_array().empty());
+    BOOST_TEST(document.at("nodes").as_array().size() == 3u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
