@@ -57,9 +57,9 @@ lock_info meant_by(order const& o, lock_info seen)
     return seen;
 }
 
-bool is_shared(lock_info const& seen)
+bool is_on_a_node(lock_info const& seen, mode how)
 {
-    return std::ranges::any_of(seen.nodes, [](auto const& n) { return n.locked && n.mode == mode::shared; });
+    return std::ranges::any_of(seen.nodes, [&](auto const& n) { return n.locked && n.mode == how; });
 }
 
 /// The result on all nodes.
@@ -68,6 +68,8 @@ struct deletions {
 
     void add(std::vector<node_break_info> more)
     {
+        if (more.size() < nodes.size())  // the call has asked no node
+            return;
         for (std::size_t i = 0; i < nodes.size(); ++i)
             more[i].deleted = more[i].deleted || nodes[i].deleted;
         nodes = std::move(more);
@@ -162,13 +164,13 @@ void check(order const& o, lock_view const& seen)
     if (std::ranges::any_of(info.nodes, [](auto const& n) { return n.value.size() >= value_max; }))
         refuse(no, ", because the value is too long for a lock of this library. If you know what it is, delete it with "
                    "DEL");
-    if (o.token.empty() && is_shared(info) && !info.knows_readers)
+    if (o.token.empty() && is_on_a_node(info, mode::shared) && !info.knows_readers)
         refuse(no_permission,
                ", because no node lists the readers. An access list must allow it: \"redlock acl --shared\"");
     if (!may_break(o))
         refuse(no, "");
     auto const meant = meant_by(o, info);
-    if (!o.token.empty() && meant.readers.empty() && std::ranges::none_of(meant.nodes, &node_lock_info::locked))
+    if (!o.token.empty() && meant.readers.empty() && !is_on_a_node(meant, mode::exclusive))
         refuse(no, ", because no holder with this token was found");
 }
 
@@ -204,12 +206,12 @@ asio::awaitable<int> delete_seen(lock_manager& locks, order const& o, lock_view 
 {
     auto meant = meant_by(o, seen.info);
     deletions all;
-    if (o.token.empty() && is_shared(meant) && meant.readers.empty()) {
+    if (o.token.empty() && is_on_a_node(meant, mode::shared) && meant.readers.empty()) {
         co_await delete_nobodys(locks, std::move(meant), all);
     } else {
         for (std::size_t turn = 0; turn < turns_max; ++turn) {
             bool const may_be_more = o.token.empty() && meant.readers.size() >= readers_max;
-            auto [ec, told] = co_await locks.async_break(std::move(meant), asio::as_tuple(asio::use_awaitable));
+            auto [ec, told] = co_await locks.async_break(meant, asio::as_tuple(asio::use_awaitable));
             bool const goes_on = may_be_more && !ec;
             all.add(std::move(told.nodes));
             if (!goes_on)
@@ -217,7 +219,7 @@ asio::awaitable<int> delete_seen(lock_manager& locks, order const& o, lock_view 
             if (!s.quiet)
                 remark(fmt::format("redlock break: {} readers are deleted; there may be more\n",
                                    (turn + 1) * readers_max));
-            meant = (co_await look_at(locks, seen.info.resource, "break")).info;
+            meant.readers = std::move((co_await look_at(locks, seen.info.resource, "break")).info.readers);
             if (meant.readers.empty())
                 break;
         }
