@@ -17,6 +17,8 @@ constexpr bool always(uses const&) { return true; }
 constexpr bool locks(uses const& u) { return !u.look; }
 constexpr bool fencing(uses const& u) { return u.fencing; }
 constexpr bool waiting(uses const& u) { return u.waiting; }
+constexpr bool looks(uses const& u) { return u.look; }
+constexpr bool notified(uses const& u) { return u.waiting || u.look; }
 constexpr bool shared(uses const& u) { return u.shared; }
 constexpr bool counts(uses const& u) { return u.fencing || u.shared || u.move; }
 constexpr bool scores(uses const& u) { return u.shared || u.move; }
@@ -39,6 +41,7 @@ constexpr std::array all{
                "SCRIPT LOAD return"},
     permission{"evalsha", always, true, "nothing is extended or released",
                "EVALSHA 63143b6f8007b98c53ca2149822777b3566f9241 0"},
+    permission{"ping", looks, false, "each heartbeat leaves a line in ACL LOG", "PING"},
     permission{"info", always, false, "servers that restart, that are named twice or that evict are not noticed",
                "INFO server"},
     permission{"config|get", locks, false, "a server with a durable log is not known to have one",
@@ -56,8 +59,8 @@ constexpr std::array all{
     permission{"time", times, true, "nothing is shared", "TIME"},
     permission{"hgetall", names, false, "nobody sees who waits, and readers pass writers that wait", "HGETALL KEY"},
     permission{"zrange", readers, false, "nobody sees the readers of a shared lock", "ZRANGE KEY 0 0"},
-    permission{"client|tracking", waiting, false, "waiters poll instead of being notified", "CLIENT TRACKING OFF"},
-    permission{"client|caching", waiting, false, "waiters poll instead of being notified", "CLIENT CACHING YES"},
+    permission{"client|tracking", notified, false, "waiters poll instead of being notified", "CLIENT TRACKING OFF"},
+    permission{"client|caching", notified, false, "waiters poll instead of being notified", "CLIENT CACHING YES"},
     permission{"hset", waiting, false, "the order of waiting processes is random", "HSET KEY trial 1"},
     permission{"hdel", waiting, false, "the order of waiting processes is random", "HDEL KEY trial"},
     permission{"hlen", waiting, false, "the order of waiting processes is random", "HLEN KEY"},

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace redlock::inline v0::locks {
@@ -97,6 +98,8 @@ private:
             if (!b.answered || b.reply.vote == vote::unknown) {
                 n.error = b.reply.error ? b.reply.error : make_error_code(errc::node_timeout);
                 n.message = b.reply.text;
+                if (!state_->quorum.nodes[b.node].ready())  // then the release waits for a connection
+                    std::tie(n.error, n.message) = state_->quorum.nodes.latest_error(b.node);
             }
         }
     }

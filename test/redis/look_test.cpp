@@ -34,9 +34,27 @@ struct three_servers {
     }
 };
 
-std::vector<std::string> const looking{"ACL",     "SETUSER",       "viewer", "on",       ">secret",  "resetkeys",
-                                       "~lock:*", "resetchannels", "-@all",  "+hello",   "+evalsha", "+script|load",
-                                       "+get",    "+pttl",         "+scan",  "+hgetall", "+zrange",  "+time"};
+std::vector<std::string> const looking{"ACL",
+                                       "SETUSER",
+                                       "viewer",
+                                       "on",
+                                       ">secret",
+                                       "resetkeys",
+                                       "~lock:*",
+                                       "resetchannels",
+                                       "-@all",
+                                       "+hello",
+                                       "+evalsha",
+                                       "+script|load",
+                                       "+get",
+                                       "+pttl",
+                                       "+scan",
+                                       "+hgetall",
+                                       "+zrange",
+                                       "+time",
+                                       "+ping",
+                                       "+client|tracking",
+                                       "+client|caching"};
 
 }  // namespace
 
@@ -123,6 +141,13 @@ BOOST_FIXTURE_TEST_CASE(read_only_manager_needs_no_right_to_write_and_leaves_no_
     BOOST_TEST((broken.first == errc::unsupported));
     BOOST_TEST(held.held());
     BOOST_TEST(r[0].ask({"DBSIZE"}) == keys);
+    std::optional<lock_info> next;
+    viewer.async_watch(info, [&](error_code, lock_info i) { next = std::move(i); });
+    r.run_to([] { return false; }, 2100ms);  // heartbeats
+    r.release(held);
+    BOOST_TEST(r.run_to([&] { return next.has_value(); }));
+    for (auto& s : r.servers)
+        BOOST_TEST(s->ask({"ACL", "LOG"}) == "");
 }
 
 BOOST_FIXTURE_TEST_CASE(read_only_manager_reads_a_replica_and_reports_refusals, three_servers)

@@ -94,11 +94,13 @@ greeting::greeting(net::url const& server, config const& c)
 
 std::size_t greeting::scripts_at() const noexcept { return questions + (selects_database() ? 1 : 0); }
 
-std::size_t greeting::trial_at() const noexcept { return scripts_at() + (read_only_ ? 0 : greeted_scripts.size()); }
+std::size_t greeting::trial_at() const noexcept { return scripts_at() + greeted_scripts.size(); }
 
 void greeting::ask(redis::request& r, std::string_view life) const
 {
     say_hello(r, server_);
+    if (read_only_)
+        return ask_to_read(r);
     r.push("INFO", "server");
     r.push("INFO", "memory");
     ask_for_log(r);
@@ -106,8 +108,6 @@ void greeting::ask(redis::request& r, std::string_view life) const
     r.push("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP");
     if (selects_database())
         r.push("SELECT", std::to_string(server_.database));
-    if (read_only_)
-        return;
     for (auto const& script : greeted_scripts)
         r.push("SCRIPT", "LOAD", script.source);
 
@@ -137,6 +137,32 @@ void greeting::ask(redis::request& r, std::string_view life) const
     }
 }
 
+// Asks for nothing that a user who only reads need not do, because each refusal leaves a line in the server's ACL LOG.
+void greeting::ask_to_read(redis::request& r) const
+{
+    r.push("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP");
+    if (selects_database())
+        r.push("SELECT", std::to_string(server_.database));
+}
+
+introduction greeting::read_to_read(std::span<reply const> replies) const
+{
+    introduction i;
+    for (auto const& r : replies) {
+        if (!r.is_error())
+            continue;
+        auto refusal = interpret_error(r.text, {server_.password});
+        bool const is_optional = &r == &replies[1] && !is_temporary(refusal.error);
+        if (!is_optional)
+            i.refusal = std::move(refusal);
+        else
+            i.no_tracking = shown(r.text);
+    }
+    i.tells_of_itself = !i.refusal.error;
+    i.is_replica = value_of(replies[hello].elements, "role") != "master";
+    return i;
+}
+
 void greeting::ask_for_log(redis::request& r)
 {
     r.push("INFO", "persistence");
@@ -161,6 +187,8 @@ introduction greeting::read(std::span<reply const> replies) const
     i.refusal = refusal_of_welcome(welcome);
     if (i.refusal.error)
         return i;
+    if (read_only_ && welcome.type == resp::type::map && replies.size() > 1)
+        return read_to_read(replies);
     if (!answers_questions(replies)) {
         i.refusal = {.error = errc::unexpected_reply, .text = "its replies do not match the greeting"};
         return i;
@@ -176,7 +204,7 @@ introduction greeting::read(std::span<reply const> replies) const
     // The history also records servers that are refused below: other clients may hold locks there.
     i.tells_of_itself = true;
     i.is_replica = value_of(welcome.elements, "role") != "master";
-    if (is_chosen() && !read_only_)
+    if (is_chosen())
         i.tenure.emplace();
     else if (wants_life()) {
         i.no_life = read_life(replies.back(), i.life);
@@ -199,8 +227,6 @@ introduction greeting::read(std::span<reply const> replies) const
     if (replies[tracking].is_error())
         i.no_tracking = shown(replies[tracking].text);
 
-    if (read_only_)
-        return i;
     i.refusal = unfit(replies);
     auto const trial =
         replies.subspan(trial_at(), replies.size() - trial_at() - (is_chosen() || wants_life() ? tenure_steps : 0));
@@ -295,8 +321,9 @@ bool greeting::answers_questions(std::span<reply const> replies) const
         good = good && is(info, resp::type::verbatim_string, resp::type::blob_string);
     good = good && is(log_policy, resp::type::map, resp::type::array) && is(native_commands, resp::type::array)
            && is(tracking, resp::type::simple_string);
-    for (std::size_t at = scripts_at(); at < trial_at(); ++at)
-        good = good && (replies[at].is_error() || replies[at].text == greeted_scripts[at - scripts_at()].sha1);
+    for (std::size_t i = 0; i < greeted_scripts.size(); ++i)
+        good = good
+               && (replies[scripts_at() + i].is_error() || replies[scripts_at() + i].text == greeted_scripts[i].sha1);
     return good && (!selects_database() || is(questions, resp::type::simple_string));
 }
 

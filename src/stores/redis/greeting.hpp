@@ -81,6 +81,8 @@ public:
     static std::vector<std::string> read_settings(reply const&);
 
 private:
+    void ask_to_read(redis::request&) const;
+    introduction read_to_read(std::span<reply const> replies) const;
     node_reply refusal_of_welcome(reply const& welcome) const;
     bool answers_questions(std::span<reply const> replies) const;
     node_reply not_now(std::span<reply const> replies) const;
