@@ -595,8 +595,8 @@ public:
         So a lock may be listed that is on no majority of the nodes. The manager remembers nothing between pages, and
         the memory for a page does not depend on the number of locks. Another manager of the same nodes can continue.
 
-        Locks that are acquired or released meanwhile may be missing. A lock may come twice if a server's table of keys
-        grows or shrinks meanwhile.
+        Locks that are acquired or released meanwhile may be missing. A lock may come twice if a node fails meanwhile,
+        or if a server's table of keys grows or shrinks.
 
         The costs: each node lists all keys with the prefix and the part of @p pattern before its first special
         character. Each key is inspected on all nodes, and once more for each further node that lists it.
