@@ -1,5 +1,6 @@
 // The state of a node's connections to a database, with scripted sessions.
 
+#include "core/key.hpp"
 #include "stores/kit/database_node.hpp"
 #include "stores/kit/steps.hpp"
 #include "stores/kit/watches.hpp"
@@ -205,6 +206,48 @@ BOOST_AUTO_TEST_CASE(answered_after_a_change_reports_the_change_once)
     BOOST_TEST(w.heard("1:6c6f636b3a31").empty());  // this waiter was notified already
     BOOST_TEST(w.heard("1:6c6f636b3a32") == "lock:2");
     BOOST_TEST(w.heard("1:6c6f636b3a32").empty());
+}
+
+BOOST_AUTO_TEST_CASE(answered_to_an_inspection_wants_changes_of_a_hold_and_its_readers)
+{
+    test::counted_operations of;
+    auto const one = of.make({.what = node_command::kind::inspect}, 1),
+               free = of.make({.what = node_command::kind::inspect}, 2);
+    stores::kit::watches w;
+    w.sent(one->command());
+    w.sent(free->command());
+    node_reply const held{.vote = vote::granted, .remaining = std::chrono::milliseconds(-1)};  // it never expires
+    BOOST_TEST(w.answered(one->command(), held, clock::now()).empty());
+    BOOST_TEST(w.answered(free->command(), {.vote = vote::denied}, clock::now()).empty());
+
+    BOOST_TEST(w.heard("1:6c6f636b3a31") == "lock:1");
+    BOOST_TEST(w.heard("8:6c6f636b3a31") == core::readers_key("lock:1"));
+    BOOST_TEST(w.heard("1:6c6f636b3a32").empty());
+}
+
+BOOST_AUTO_TEST_CASE(range_of_a_scan_begins_behind_the_place_and_ends_with_the_prefix)
+{
+    using namespace std::string_literals;
+    auto const range = [](std::string const& prefix, std::string_view place) {
+        std::vector<std::string> const keys{prefix};
+        auto r = stores::kit::range_of({.what = node_command::kind::scan, .keys = keys, .value = place});
+        return std::pair(std::move(r.first), std::move(r.end));
+    };
+    BOOST_TEST((range("lock:", "") == std::pair("lock:"s, "lock;"s)));
+    BOOST_TEST((range("lock:", "lock:a") == std::pair("lock:a\0"s, "lock;"s)));
+    BOOST_TEST((range("lock:", "lock") == std::pair("lock:"s, "lock;"s)));
+    BOOST_TEST((range("a\x7f\xff\xff", "") == std::pair("a\x7f\xff\xff"s, "a\x80"s)));
+    BOOST_TEST((range("\xff\xff", "") == std::pair("\xff\xff"s, ""s)));
+    BOOST_TEST((range("", "\xff") == std::pair("\xff\0"s, ""s)));
+}
+
+BOOST_AUTO_TEST_CASE(interpret_scan_of_a_full_page_names_the_last_key)
+{
+    auto const place = [](std::uint32_t limit) {
+        return stores::kit::interpret_scan({.what = node_command::kind::scan, .limit = limit}, {{"a"}, {"b"}}).text;
+    };
+    BOOST_TEST(place(2) == "b");
+    BOOST_TEST(place(3) == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
