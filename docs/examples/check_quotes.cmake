@@ -8,7 +8,8 @@
 cmake_minimum_required(VERSION 3.23)
 
 get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
-set(pages README.md docs/tutorial.md docs/guarantees.md docs/fencing.md docs/http.md docs/later.md docs/metrics.md docs/nodes.md docs/architecture.md)
+set(pages README.md docs/tutorial.md docs/guarantees.md docs/fencing.md docs/http.md docs/later.md docs/metrics.md docs/nodes.md docs/architecture.md
+    docs/serve.md)
 file(GLOB how_tos RELATIVE "${root}" "${root}/docs/how-to/*.md")
 list(APPEND pages ${how_tos})
 set(quotes 0)

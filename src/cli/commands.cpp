@@ -19,6 +19,7 @@ constexpr std::array all{
     command{"nodes", "move", "raise the counters of fencing tokens for a new set of nodes", nodes},
     command{"doctor", "", "check the servers and print the command that fixes each problem", doctor_command},
     command{"acl", "", "print the access list of a user of locks", acl},
+    command{"serve", "", "grant locks over HTTP to programs in any language", serve},
     command{"demo", "[ARG…]", "run a flash sale on servers that fail, without and with the lock", demo},
     command{"bench", "[ARG…]", "measure the library on this machine", bench},
     command{"completion", "bash|zsh|fish", "print completions for a shell", completion},

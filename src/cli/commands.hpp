@@ -32,6 +32,7 @@ int top(arguments);
 int nodes(arguments);
 int doctor_command(arguments);
 int acl(arguments);
+int serve(arguments);
 int demo(arguments);
 int bench(arguments);
 int completion(arguments);

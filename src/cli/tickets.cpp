@@ -45,19 +45,6 @@ void print_held(lock const& held, milliseconds ttl, settings const& s)
                       held.fencing_token(), ttl.count(), deadline));
 }
 
-// Refuses nodes that end a lock with the session of its process, because another process cannot use such a lock. It is
-// called before anything is acquired or printed.
-void check_nodes(std::string const& command, settings const& s)
-{
-    for (auto const& n : named_nodes(s.locks)) {
-        if (n.ends_with_session)
-            throw early_exit(wrong_configuration,
-                             fmt::format("redlock {}: {} ends its locks with the session of the process that "
-                                         "acquired them; use redlock run or redlock hold",
-                                         command, n.name));
-    }
-}
-
 // The token is printed before the lock is detached. If printing fails, the lock is released.
 asio::awaitable<int> acquire_and_leave(lock_manager& locks, how_to_acquire const& how, settings const& s)
 {
@@ -144,7 +131,7 @@ int acquire(arguments given)
     auto s = line.read(std::move(given));
     how.add_to(s.locks);
     how.check_note(line, s.locks);
-    check_nodes("acquire", s);
+    must_outlive_processes(s, "acquire");
     return with_locks(s, [&](lock_manager& locks) { return acquire_and_leave(locks, how, s); });
 }
 
@@ -157,7 +144,7 @@ int renew(arguments given)
     line.add_ttl(ttl, "how long the servers keep the locks from now on");
     auto const s = line.read(std::move(given));
     auto const ticket = what.ticket(line);
-    check_nodes("renew", s);
+    must_outlive_processes(s, "renew");
     return with_locks(s, [&](lock_manager& locks) { return resume_and_leave(locks, ticket, ttl, s); });
 }
 
@@ -168,7 +155,7 @@ int release(arguments given)
     what.add_to(line);
     auto const s = line.read(std::move(given));
     auto const ticket = what.ticket(line);
-    check_nodes("release", s);
+    must_outlive_processes(s, "release");
     return with_locks(s, [&](lock_manager& locks) { return give_back(locks, ticket, s); });
 }
 

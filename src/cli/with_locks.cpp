@@ -2,12 +2,15 @@
 
 #include "cli/early_exit.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/server_place.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
+
+#include <fmt/format.h>
 
 #include <exception>
 #include <stdexcept>
@@ -41,6 +44,17 @@ lock_manager manager_of(asio::any_io_executor executor, settings const& s)
         return lock_manager(std::move(executor), s.locks);
     } catch (std::invalid_argument const& e) {
         throw early_exit(wrong_configuration, std::string("redlock: ") + e.what());
+    }
+}
+
+void must_outlive_processes(settings const& s, std::string_view command)
+{
+    for (auto const& n : named_nodes(s.locks)) {
+        if (n.ends_with_session)
+            throw early_exit(wrong_configuration,
+                             fmt::format("redlock {}: {} ends its locks with the session of the process that "
+                                         "acquired them; use redlock run or redlock hold",
+                                         command, n.name));
     }
 }
 

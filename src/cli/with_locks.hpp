@@ -8,11 +8,17 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <functional>
+#include <string_view>
 
 namespace redlock::cli {
 
 /// @throws early_exit if the settings are invalid
 lock_manager manager_of(asio::any_io_executor, settings const&);
+
+/// Refuses nodes that end a lock with the session of its process, because another process cannot use such a lock. Call
+/// it before anything is acquired or printed.
+/// @throws early_exit
+void must_outlive_processes(settings const&, std::string_view command);
 
 /** Creates a lock manager, runs @p body with it, and then stops it.
 

@@ -40,7 +40,7 @@ open(my $found, '-|', 'find', qw(src test bench docs/examples include -name *.[c
 chomp(@files = <$found>);
 close $found or die "find has failed\n";
 my %ours = map { s/\.in$//r => 1 } grep { m{^src/} } @files;
-my %outer = map { $_ => 1 } qw(cli demo testbed);  # they stand over include/, and are no part of the library
+my %outer = map { $_ => 1 } qw(cli demo serve testbed);  # they stand over include/, and are no part of the library
 sub room_of { my ($path) = @_; return $path =~ m{^src/(stores/\w+|\w+)/} ? $1 : 'src' }
 my $std = qr{^<[a-z_0-9]+>$};
 my $plain = qr{^<redlock/(clock|restart_guard|server_identity)\.hpp>$};  # they include the standard library only

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::serve {
+
+/// The rights of a client of the service, on the locks whose names begin with a prefix.
+struct grant {
+    std::string token{};   ///< the bearer token; empty: every client has this grant
+    std::string prefix{};  ///< of names; empty: all locks
+    bool locks = false;    ///< acquire, extend, release
+    bool reads = false;    ///< inspect, list
+    bool breaks = false;   ///< take a lock away from its holder
+};
+
+/// The bearer tokens of a service.
+class access {
+public:
+    /// Every client may do everything.
+    access();
+
+    /** Reads a file of tokens. Each line has a token, a prefix of names, and rights with commas between them: `lock`,
+        `read`, `break`. The prefix `*` stands for all names. A token may have several lines. Lines that begin with `#`
+        are comments.
+
+        @throws std::invalid_argument with the number of the line, but without its token
+    */
+    static access read(std::string_view text);
+
+    bool needs_tokens() const noexcept { return needs_tokens_; }
+
+    /// Whether the bearer token is known. @p authorization is the header field: "Bearer …".
+    bool knows(std::string_view authorization) const;
+
+    /// Whether the client may use its right @p what on @p name, or on all names that begin with it.
+    bool permits(std::string_view authorization, bool grant::*what, std::string_view name) const;
+
+private:
+    std::vector<grant> grants_;
+    bool needs_tokens_ = false;
+};
+
+}  // namespace redlock::serve

@@ -1,0 +1,95 @@
+#include "serve/fields.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace redlock::serve {
+
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::int64_t day_ms = 24 * 60 * 60 * 1000;
+
+[[noreturn]] void refuse(std::string_view name, json::value const& value, std::string_view must_be)
+{
+    throw wrong_field(std::string(name) + " is " + json::serialize(value).substr(0, 100) + ", but must be "
+                      + std::string(must_be));
+}
+
+std::string as_text(std::string_view name, json::value const& value)
+{
+    if (!value.is_string())
+        refuse(name, value, "a text");
+    return std::string(value.get_string());
+}
+
+}  // namespace
+
+fields::fields(std::string_view text, std::initializer_list<std::string_view> known)
+{
+    if (text.empty())
+        return;
+    boost::system::error_code ec;
+    auto document = json::parse(text, ec);
+    if (ec || !document.is_object())
+        throw wrong_field("the body must be a JSON object");
+    all_ = std::move(document.get_object());
+    for (auto const& member : all_) {
+        if (std::ranges::find(known, std::string_view(member.key())) == known.end()) {
+            std::string names;
+            for (auto const name : known)
+                names.append(names.empty() ? "" : ", ").append(name);
+            throw wrong_field("there is no field \"" + std::string(member.key()).substr(0, 100) + "\"; there are "
+                              + names);
+        }
+    }
+}
+
+std::chrono::milliseconds fields::milliseconds(std::string_view name, std::chrono::milliseconds otherwise) const
+{
+    auto const* const value = all_.if_contains(name);
+    if (!value)
+        return otherwise;
+    boost::system::error_code ec;
+    auto const n = value->to_number<std::int64_t>(ec);
+    if (!value->is_number() || ec || n < 0 || n > day_ms)
+        refuse(name, *value, "a number of milliseconds, 0 to 86400000");
+    return std::chrono::milliseconds(n);
+}
+
+std::string fields::text(std::string_view name) const
+{
+    auto const* const value = all_.if_contains(name);
+    return value ? as_text(name, *value) : std::string();
+}
+
+bool fields::flag(std::string_view name) const
+{
+    auto const* const value = all_.if_contains(name);
+    if (value && !value->is_bool())
+        refuse(name, *value, "true or false");
+    return value && value->get_bool();
+}
+
+std::vector<std::string> fields::texts(std::string_view name) const
+{
+    auto const* const value = all_.if_contains(name);
+    if (!value)
+        throw wrong_field(std::string(name) + " is missing");
+    std::vector<std::string> texts;
+    if (value->is_array()) {
+        for (auto const& v : value->get_array())
+            texts.push_back(as_text(name, v));
+    } else {
+        texts.push_back(as_text(name, *value));
+    }
+    if (texts.empty())
+        refuse(name, *value, "one text at least");
+    return texts;
+}
+
+}  // namespace redlock::serve

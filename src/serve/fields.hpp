@@ -1,0 +1,37 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <chrono>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::serve {
+
+/// A field of a request that is wrong: its name, its value and the limit.
+struct wrong_field : std::invalid_argument {
+    using std::invalid_argument::invalid_argument;
+};
+
+/// The fields of a JSON document in a request. All functions throw @ref wrong_field.
+class fields {
+public:
+    /// @param known the names that the document may have
+    fields(std::string_view text, std::initializer_list<std::string_view> known);
+
+    std::chrono::milliseconds milliseconds(std::string_view name, std::chrono::milliseconds otherwise) const;
+    std::string text(std::string_view name) const;  ///< empty if there is none
+    bool flag(std::string_view name) const;         ///< false if there is none
+
+    /// One text or an array of texts. There must be one at least.
+    std::vector<std::string> texts(std::string_view name) const;
+
+private:
+    boost::json::object all_;
+};
+
+}  // namespace redlock::serve

@@ -1,0 +1,109 @@
+#include "serve/lock_id.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace redlock::serve {
+
+namespace {
+
+constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+constexpr std::size_t etag_digits = 16;
+
+// Base64 for URLs (RFC 4648, section 5), without padding.
+std::string base64url(std::string_view bytes)
+{
+    std::string text;
+    std::uint32_t bits = 0;
+    int count = 0;
+    for (unsigned char const c : bytes) {
+        bits = bits << 8 | c;
+        for (count += 8; count >= 6; count -= 6)
+            text += digits[bits >> (count - 6) & 63];
+    }
+    if (count > 0)
+        text += digits[bits << (6 - count) & 63];
+    return text;
+}
+
+std::optional<std::string> from_base64url(std::string_view text)
+{
+    std::string bytes;
+    std::uint32_t bits = 0;
+    int count = 0;
+    for (char const c : text) {
+        auto const value = digits.find(c);
+        if (value == digits.npos)
+            return std::nullopt;
+        bits = bits << 6 | static_cast<std::uint32_t>(value);
+        if ((count += 6) >= 8) {
+            count -= 8;
+            bytes += static_cast<char>(bits >> count & 255);
+        }
+    }
+    return bytes;
+}
+
+// A number, a colon, and as many bytes.
+void put(std::string& to, std::string_view part) { to.append(std::to_string(part.size())).append(":").append(part); }
+
+std::optional<std::string> take(std::string_view& from)
+{
+    std::size_t size = 0;
+    auto const [end, ec] = std::from_chars(from.data(), from.data() + from.size(), size);
+    auto const read = static_cast<std::size_t>(end - from.data());
+    if (ec != std::errc() || read == from.size() || *end != ':' || size > from.size() - read - 1)
+        return std::nullopt;
+    std::string part(from.substr(read + 1, size));
+    from.remove_prefix(read + 1 + size);
+    return part;
+}
+
+}  // namespace
+
+std::string id_of(lock_ticket const& t)
+{
+    std::string bytes;
+    put(bytes, t.mode == mode::shared ? "s" : "x");
+    put(bytes, std::to_string(t.fencing_token));
+    put(bytes, t.token);
+    for (auto const& name : t.resources)
+        put(bytes, name);
+    return base64url(bytes);
+}
+
+std::optional<lock_ticket> ticket_of(std::string_view id)
+{
+    auto const bytes = from_base64url(id);
+    if (!bytes)
+        return std::nullopt;
+    std::string_view rest = *bytes;
+    auto const how = take(rest), fence = take(rest), token = take(rest);
+    if (!token || (*how != "s" && *how != "x"))
+        return std::nullopt;
+    lock_ticket t{.token = *token, .mode = *how == "s" ? mode::shared : mode::exclusive};
+    auto const* const end = fence->data() + fence->size();
+    if (auto const read = std::from_chars(fence->data(), end, t.fencing_token);
+        read.ec != std::errc() || read.ptr != end)
+        return std::nullopt;
+    std::vector<std::string> names;
+    while (!rest.empty()) {
+        auto name = take(rest);
+        if (!name)
+            return std::nullopt;
+        names.push_back(std::move(*name));
+    }
+    if (names.empty())
+        return std::nullopt;
+    t.resources = resource_set(std::move(names));
+    return t;
+}
+
+// Half of the random digits of the token: without the other half, nobody can release the lock.
+std::string etag_of(lock_ticket const& t) { return '"' + t.token.substr(0, etag_digits) + '"'; }
+
+}  // namespace redlock::serve

@@ -1,0 +1,368 @@
+// redlock serve: two instances on the same servers, asked over real connections.
+
+#include "cli/doctor_report.hpp"
+#include "serve/access.hpp"
+#include "serve/lock_id.hpp"
+#include "serve/target.hpp"
+#include "support/real_servers.hpp"
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <set>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(serves)
+
+namespace {
+
+namespace http = boost::beast::http;
+namespace json = boost::json;
+using verb = http::verb;
+using headers = std::vector<std::pair<std::string, std::string>>;
+
+/// The answer of the service.
+struct http_answer {
+    unsigned status = 0;
+    std::string body{}, etag{}, retry_after{};
+
+    json::object json() const { return json::parse(body).as_object(); }
+    std::string text(char const* name) const { return std::string(json().at(name).as_string()); }
+    std::int64_t number(char const* name) const { return json().at(name).to_number<std::int64_t>(); }
+};
+
+/// A connection to the service.
+class http_connection {
+public:
+    explicit http_connection(asio::generic::stream_protocol::endpoint const& to) : socket_(context_)
+    {
+        socket_.connect(to);
+    }
+
+    void send(verb method, std::string const& target, std::string body = {}, headers const& more = {})
+    {
+        http::request<http::string_body> r(method, target, 11);
+        r.set(http::field::host, "localhost");
+        for (auto const& [name, value] : more)
+            r.set(name, value);
+        r.body() = std::move(body);
+        r.prepare_payload();
+        http::write(socket_, r);
+    }
+
+    void send_bytes(std::string const& bytes)
+    {
+        boost::system::error_code ignored;  // the service may have closed the connection already
+        asio::write(socket_, asio::buffer(bytes), ignored);
+    }
+
+    http_answer receive()
+    {
+        http::response<http::string_body> r;
+        http::read(socket_, input_, r);
+        return {r.result_int(), r.body(), std::string(r[http::field::etag]), std::string(r[http::field::retry_after])};
+    }
+
+    http_answer ask(verb method, std::string const& target, std::string body = {}, headers const& more = {})
+    {
+        send(method, target, std::move(body), more);
+        return receive();
+    }
+
+    bool is_closed()
+    {
+        char byte = 0;
+        boost::system::error_code ec;
+        socket_.read_some(asio::buffer(&byte, 1), ec);
+        return ec.failed();
+    }
+
+private:
+    asio::io_context context_;
+    asio::generic::stream_protocol::socket socket_;
+    boost::beast::flat_buffer input_;
+};
+
+/// A running service.
+class service {
+public:
+    service(real_servers& r, std::vector<std::string> const& options = {}, std::string const& address = "127.0.0.1:0")
+        : tool_(words(r, options, address), without_nodes())
+    {
+        BOOST_TEST_REQUIRE(tool_.complains("redlock serve: "), tool_.err());
+        BOOST_TEST_REQUIRE(comes_true([&] { return tool_.err().ends_with('\n'); }));
+        auto const told = tool_.err();
+        if (auto const at = told.find("unix:"); at != told.npos) {
+            to_ = asio::local::stream_protocol::endpoint(told.substr(at + 5, told.size() - at - 6));
+        } else {
+            auto const port = std::stoi(told.substr(told.rfind(':') + 1));
+            to_ = asio::ip::tcp::endpoint(asio::ip::make_address("127.0.0.1"), static_cast<unsigned short>(port));
+        }
+    }
+
+    http_connection connect() const { return http_connection(to_); }
+
+    http_answer ask(verb method, std::string const& target, std::string body = {}, headers const& more = {}) const
+    {
+        return connect().ask(method, target, std::move(body), more);
+    }
+
+    http_answer acquire(std::string const& body, headers const& more = {}) const
+    {
+        return ask(verb::post, "/v1/locks", body, more);
+    }
+
+    started_tool& tool() { return tool_; }
+
+private:
+    static std::vector<std::string> words(real_servers& r, std::vector<std::string> const& options,
+                                          std::string const& address)
+    {
+        std::vector<std::string> all;
+        for (auto const& s : r.servers)
+            all.insert(all.end(), {"-u", s->url()});
+        all.insert(all.end(), {"--node-timeout", "3s", "serve", "--listen", address});
+        all.insert(all.end(), options.begin(), options.end());
+        return all;
+    }
+
+    started_tool tool_;
+    asio::generic::stream_protocol::endpoint to_;
+};
+
+struct two_services {
+    real_servers r{3};
+    service one{r, {"--fencing"}}, two{r, {"--fencing"}};
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(serve_lets_each_instance_extend_inspect_and_release_a_lock, two_services)
+{
+    auto const won = one.acquire(R"({"resources":["orders/7"],"ttl_ms":60000,"wait_ms":9000,"note":"order 7"})");
+    BOOST_TEST_REQUIRE(won.status == 201u, won.body);
+    BOOST_TEST(won.number("valid_for_ms") > 30'000);
+    BOOST_TEST(won.number("fencing_token") > 0);
+    BOOST_TEST(won.json().at("resources").as_array().at(0).as_string() == "orders/7");
+
+    auto const seen = two.ask(verb::get, "/v1/locks/orders%2F7");
+    BOOST_TEST_REQUIRE(seen.status == 200u, seen.body);
+    BOOST_TEST(seen.json().at("locked").as_bool());
+    BOOST_TEST(seen.text("note") == "order 7");
+    BOOST_TEST(!has(seen.body, won.text("id")));
+
+    auto const path = "/v1/locks/" + won.text("id");
+    auto const extended = two.ask(verb::patch, path, R"({"ttl_ms":50000})", {{"If-Match", won.etag}});
+    BOOST_TEST(extended.status == 200u, extended.body);
+    BOOST_TEST(extended.text("id") == won.text("id"));
+    BOOST_TEST(extended.etag == won.etag);
+    BOOST_TEST(one.acquire(R"({"resources":"orders/7"})").status == 409u);
+
+    BOOST_TEST(two.ask(verb::delete_, path).status == 204u);
+    BOOST_TEST(one.ask(verb::delete_, path).status == 404u);
+    BOOST_TEST(one.ask(verb::patch, path).status == 404u);
+    auto const next = two.acquire(R"({"resources":["orders/7"],"wait_ms":9000})");
+    BOOST_TEST(next.number("fencing_token") > won.number("fencing_token"));
+}
+
+BOOST_FIXTURE_TEST_CASE(serve_waits_until_a_lock_is_released_or_the_time_is_over, two_services)
+{
+    auto const won = one.acquire(R"({"resources":["a","b"],"ttl_ms":60000,"wait_ms":9000})");
+    BOOST_TEST_REQUIRE(won.status == 201u, won.body);
+
+    auto const late = two.acquire(R"({"resources":["b"],"wait_ms":300})");
+    BOOST_TEST(late.status == 503u);
+    BOOST_TEST(late.text("type") == "urn:redlock:busy");
+    BOOST_TEST(!late.retry_after.empty());
+
+    auto waits = two.connect();
+    waits.send(verb::post, "/v1/locks", R"({"resources":["b"],"wait_ms":60000})");
+    BOOST_TEST(comes_true([&] { return !one.ask(verb::get, "/v1/locks/b").json().at("waiters").as_array().empty(); }));
+    BOOST_TEST(one.ask(verb::delete_, "/v1/locks/" + won.text("id")).status == 204u);
+    BOOST_TEST(waits.receive().status == 201u);
+}
+
+BOOST_FIXTURE_TEST_CASE(serve_gives_no_lock_to_a_client_that_has_gone, two_services)
+{
+    auto const won = one.acquire(R"({"resources":["a"],"ttl_ms":60000,"wait_ms":9000})");
+    {
+        auto goes = two.connect();
+        goes.send(verb::post, "/v1/locks", R"({"resources":["a"],"ttl_ms":60000,"wait_ms":60000})");
+        BOOST_TEST(
+            comes_true([&] { return !one.ask(verb::get, "/v1/locks/a").json().at("waiters").as_array().empty(); }));
+    }
+    BOOST_TEST(comes_true([&] { return has(two.ask(verb::get, "/metrics").body, "redlock_waiters 0\n"); }));
+    BOOST_TEST(one.ask(verb::delete_, "/v1/locks/" + won.text("id")).status == 204u);
+    BOOST_TEST(one.acquire(R"({"resources":["a"],"wait_ms":5000})").status == 201u);
+}
+
+BOOST_FIXTURE_TEST_CASE(serve_answers_a_repeated_request_with_the_same_lock, two_services)
+{
+    std::string const body = R"({"resources":["a"],"ttl_ms":60000,"wait_ms":9000})";
+    headers const key{{"Idempotency-Key", "7"}};
+    auto const first = one.acquire(body, key), again = one.acquire(body, key);
+    BOOST_TEST(first.status == 201u);
+    BOOST_TEST(again.status == 201u);
+    BOOST_TEST(again.text("id") == first.text("id"));
+    BOOST_TEST(one.acquire(R"({"resources":["b"]})", key).status == 422u);
+    BOOST_TEST(one.acquire(body, {{"Idempotency-Key", "8"}}).status == 503u);  // it waits for the same lock
+}
+
+BOOST_FIXTURE_TEST_CASE(serve_lists_locks_in_pages_and_breaks_what_was_seen, two_services)
+{
+    for (int i = 0; i < 5; ++i)
+        one.acquire(fmt::format(R"({{"resources":["job-{}"],"ttl_ms":60000,"wait_ms":9000}})", i));
+    std::set<std::string> names;
+    std::string from;
+    do {
+        auto const page = two.ask(verb::get, "/v1/locks?prefix=job-&limit=2&from=" + from);
+        BOOST_TEST_REQUIRE(page.status == 200u, page.body);
+        auto const document = page.json();
+        for (auto const& l : document.at("locks").as_array())
+            names.emplace(l.at("resource").as_string());
+        auto const& next = document.at("next");
+        from = next.is_string() ? std::string(next.as_string()) : "";
+    } while (!from.empty());
+    BOOST_TEST(names.size() == 5u);
+
+    BOOST_TEST(two.ask(verb::post, "/v1/locks/job-1/break").status == 428u);
+    BOOST_TEST(two.ask(verb::post, "/v1/locks/job-1/break", "", {{"If-Match", "\"other\""}}).status == 412u);
+    auto const etag = one.ask(verb::get, "/v1/locks/job-1").etag;
+    BOOST_TEST(two.ask(verb::post, "/v1/locks/job-1/break", "", {{"If-Match", etag}}).status == 200u);
+    BOOST_TEST(one.acquire(R"({"resources":["job-1"],"wait_ms":9000})").status == 201u);
+}
+
+BOOST_FIXTURE_TEST_CASE(serve_refuses_wrong_requests_by_name, two_services)
+{
+    auto const wrong = [&](std::string const& body, std::string const& why) {
+        auto const a = one.acquire(body);
+        BOOST_TEST(a.status == 400u, body);
+        BOOST_TEST(has(a.text("detail"), why), a.body);
+    };
+    wrong("{", "the body must be a JSON object");
+    wrong(R"({"resource":"a"})", R"(there is no field "resource"; there are resources, ttl_ms)");
+    wrong(R"({"ttl_ms":5})", "resources is missing");
+    wrong(R"({"resources":[]})", "resources is []");
+    wrong(R"({"resources":["a"],"ttl_ms":"x"})", R"(ttl_ms is "x", but must be a number of milliseconds)");
+    wrong(R"({"resources":["a"],"ttl_ms":5})", "ttl is 5 ms, but must be 20 ms");
+    wrong(R"({"resources":["a"],"wait_ms":86400000})", "wait_ms is 86400000, but must be at most 600000");
+    wrong(R"({"resources":["a"],"mode":"both"})", R"(mode is "both", but must be exclusive or shared)");
+    wrong(R"({"resources":["a:=fence"]})", ":=fence");
+    BOOST_TEST(one.ask(verb::get, "/v1/locks?limit=0").status == 400u);
+    BOOST_TEST(one.ask(verb::get, "/v1/locks/%zz").status == 400u);
+    BOOST_TEST(one.ask(verb::get, "/v2/locks").status == 404u);
+    BOOST_TEST(one.ask(verb::delete_, "/v1/locks/abc").status == 404u);
+    BOOST_TEST(one.acquire(std::string(300'000, ' ')).status == 413u);
+    auto raw = one.connect();
+    raw.send_bytes("no request\r\n\r\n");
+    BOOST_TEST(raw.receive().status == 400u);
+    BOOST_TEST(raw.is_closed());
+    auto long_header = one.connect();
+    long_header.send_bytes("GET / HTTP/1.1\r\nA: " + std::string(20'000, 'a'));
+    BOOST_TEST(long_header.receive().status == 431u);
+}
+
+BOOST_AUTO_TEST_CASE(serve_with_tokens_permits_what_each_token_permits)
+{
+    real_servers r(1);
+    testbed::temporary_folder folder;
+    auto const file = folder.path + "/tokens";
+    std::ofstream(file) << "# tokens\njobs-token-0123456789 jobs/ lock,read\nadmin-token-0123456789 * read,break\n";
+    service const s(r, {"--token-file", file});
+    headers const jobs{{"Authorization", "Bearer jobs-token-0123456789"}};
+    headers const admin{{"Authorization", "Bearer admin-token-0123456789"}};
+
+    BOOST_TEST(s.acquire(R"({"resources":["jobs/1"]})").status == 401u);
+    BOOST_TEST(s.acquire(R"({"resources":["jobs/1"]})", {{"Authorization", "Bearer jobs-token"}}).status == 401u);
+    BOOST_TEST(s.acquire(R"({"resources":["jobs/1","other"]})", jobs).status == 403u);
+    BOOST_TEST(s.acquire(R"({"resources":["jobs/1"]})", admin).status == 403u);
+    auto const won = s.acquire(R"({"resources":["jobs/1"],"wait_ms":9000,"ttl_ms":60000})", jobs);
+    BOOST_TEST_REQUIRE(won.status == 201u, won.body);
+    BOOST_TEST(s.ask(verb::get, "/v1/locks?prefix=jobs/", "", jobs).status == 200u);
+    BOOST_TEST(s.ask(verb::get, "/v1/locks?prefix=job", "", jobs).status == 403u);
+    BOOST_TEST(s.ask(verb::get, "/v1/locks", "", admin).status == 200u);
+    BOOST_TEST(s.ask(verb::post, "/v1/locks/jobs%2F1/break", "", jobs).status == 403u);
+    BOOST_TEST(s.ask(verb::delete_, "/v1/locks/" + won.text("id"), "", admin).status == 403u);
+    BOOST_TEST(s.ask(verb::get, "/healthz").status == 200u);
+    BOOST_TEST(s.ask(verb::delete_, "/v1/locks/" + won.text("id"), "", jobs).status == 204u);
+}
+
+BOOST_AUTO_TEST_CASE(serve_ends_by_sigterm_with_503_for_those_that_wait)
+{
+    real_servers r(3);
+    testbed::temporary_folder folder;
+    service s(r, {}, "unix:" + folder.path + "/socket");
+    auto const won = s.acquire(R"({"resources":["a"],"ttl_ms":60000,"wait_ms":9000})");
+    auto waits = s.connect(), idle = s.connect();
+    waits.send(verb::post, "/v1/locks", R"({"resources":["a"],"wait_ms":60000})");
+    BOOST_TEST(comes_true([&] { return has(s.ask(verb::get, "/metrics").body, "redlock_waiters 1\n"); }));
+
+    s.tool().process().signal(SIGTERM);
+    auto const told = waits.receive();
+    BOOST_TEST(told.status == 503u);
+    BOOST_TEST(told.text("type") == "urn:redlock:stopping");
+    BOOST_TEST(!told.retry_after.empty());
+    BOOST_TEST(idle.is_closed());
+    BOOST_TEST(s.tool().wait().status == 0);
+    BOOST_TEST(r[0].ask({"EXISTS", "lock:a"}) == "1");  // the lock stays until its time to live is over
+    BOOST_TEST(::access((folder.path + "/socket").c_str(), F_OK) != 0);
+
+    service const next(r);
+    BOOST_TEST(next.ask(verb::delete_, "/v1/locks/" + won.text("id")).status == 204u);
+}
+
+BOOST_AUTO_TEST_CASE(serve_refuses_addresses_that_other_hosts_reach)
+{
+    must_say(run_tool({"-u", "memory://a", "serve", "--listen", "0.0.0.0:0"}), 64, "--insecure");
+    must_say(run_tool({"-u", "memory://a", "serve", "--listen", "localhost"}), 64, "has no port");
+    must_say(run_tool({"-u", "memory://a", "serve", "--token-file", "/nowhere"}), 64, "cannot be read");
+}
+
+BOOST_AUTO_TEST_CASE(ticket_of_an_id_is_the_ticket_that_it_was_made_of)
+{
+    using namespace redlock::serve;
+    for (auto const& bytes : {std::string("a"), std::string("\0\xff:1", 4), std::string(512, 'x')}) {
+        lock_ticket const t{.resources = std::vector<std::string>{bytes, bytes + 'b'},
+                            .token = bytes,
+                            .mode = mode::shared,
+                            .fencing_token = 9'007'199'254'740'991};
+        auto const back = ticket_of(id_of(t));
+        BOOST_TEST_REQUIRE(back.has_value());
+        BOOST_TEST((*back == t));
+        auto id = id_of(t);
+        for (auto const* const bad : {"", "*", "AAAA", "MTp4"})
+            BOOST_TEST(!ticket_of(bad));
+        for (std::size_t cut = 1; cut < id.size(); cut += 7)
+            ticket_of(id.substr(0, cut));  // it may be a shorter list of names, but must not crash
+    }
+}
+
+BOOST_AUTO_TEST_CASE(read_of_a_file_of_tokens_names_the_wrong_line)
+{
+    using redlock::serve::access;
+    auto const why = [](std::string const& text) {
+        try {
+            access::read(text);
+            return std::string();
+        } catch (std::invalid_argument const& e) {
+            return std::string(e.what());
+        }
+    };
+    BOOST_TEST(why("") == "it has no token");
+    BOOST_TEST(has(why("# a\nshort * read"), "line 2: the token has 5 bytes"));
+    BOOST_TEST(has(why("0123456789abcdef * write"), "line 1: there is no right \"write\""));
+    BOOST_TEST(has(why("0123456789abcdef *"), "line 1: it must have a token"));
+    BOOST_TEST(why("0123456789abcdef * read") == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
