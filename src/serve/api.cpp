@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <utility>
 
 namespace redlock::serve {
@@ -251,8 +252,9 @@ asio::awaitable<answer> api::acquire(request const& r)
         co_return co_await acquire_new(r, client);
 
     auto const named = client + '\n' + key;
+    auto const body = std::hash<std::string>()(r.body());
     if (auto const* const known = repeats_.find(named, clock::now())) {
-        if (known->body != r.body())
+        if (known->body != body)
             co_return answer{problem(r, http::status::unprocessable_entity, "key-reused", "The key was used before",
                                      "Another request had the same Idempotency-Key.")};
         if (!known->ticket)
@@ -263,12 +265,13 @@ asio::awaitable<answer> api::acquire(request const& r)
     if (repeats_.is_full())
         co_return answer{problem(r, http::status::service_unavailable, "too-many-keys", "Too many keys are remembered",
                                  "The service remembers no further Idempotency-Key until locks have expired.")};
-    repeats_.add(named, {.body = r.body(), .valid_until = clock::time_point::max()});
+    repeats_.add(named, {.body = body, .valid_until = clock::time_point::max()});
     key_under_way key_of_this(repeats_, named);
     auto result = co_await acquire_new(r, client);
     key_of_this.is_kept = result.acquired.has_value();
-    if (result.acquired)
-        repeats_.add(named, {.body = r.body(), .ticket = result.acquired, .valid_until = result.valid_until});
+    if (result.acquired)  // if this answer is lost, the repeated request gets the lock
+        repeats_.add(named,
+                     {.body = body, .ticket = std::exchange(result.acquired, {}), .valid_until = result.valid_until});
     co_return result;
 }
 
@@ -335,6 +338,7 @@ asio::awaitable<response> api::release(request const& r, std::string_view id)
         co_return forbidden(r, "lock", name);
     if (!matches(r, etag_of(*ticket)))
         co_return not_matching(r);
+    repeats_.forget(*ticket);
     auto [ec] = co_await locks_.async_release(*ticket, as_result);
     if (ec == errc::not_held || ec == errc::lost || ec == errc::invalid_argument)
         co_return unknown_lock(r);

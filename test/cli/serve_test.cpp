@@ -215,6 +215,17 @@ BOOST_FIXTURE_TEST_CASE(serve_answers_a_repeated_request_with_the_same_lock, two
     BOOST_TEST(again.status == 201u);
     BOOST_TEST(again.text("id") == first.text("id"));
     BOOST_TEST(one.acquire(R"({"resources":["b"]})", key).status == 422u);
+    {
+        auto goes = one.connect();
+        goes.send(verb::post, "/v1/locks", R"({"resources":["c"],"ttl_ms":60000})", {{"Idempotency-Key", "9"}});
+        BOOST_TEST(comes_true([&] { return one.ask(verb::get, "/v1/locks/c").json().at("locked").as_bool(); }));
+    }
+    http_answer later;
+    BOOST_TEST(comes_true([&] {  // not while the first request is still under way
+        later = one.acquire(R"({"resources":["c"],"ttl_ms":60000})", {{"Idempotency-Key", "9"}});
+        return later.status == 201;
+    }));
+    BOOST_TEST(one.ask(verb::delete_, "/v1/locks/" + later.text("id")).status == 204u);
     BOOST_TEST(one.acquire(body, {{"Idempotency-Key", "8"}}).status == 503u);  // it waits for the same lock
 }
 
