@@ -308,12 +308,8 @@ asio::awaitable<answer> api::acquire_new(request const& r, std::string const& cl
 asio::awaitable<response> api::extend(request const& r, std::string_view id)
 {
     auto const ticket = ticket_of(id);
-    if (!ticket)
-        co_return bad_id(r);
-    if (auto const name = unpermitted(r, *ticket); !name.empty())
-        co_return forbidden(r, "lock", name);
-    if (!matches(r, etag_of(*ticket)))
-        co_return not_matching(r);
+    if (auto refusal = refusal_of(r, ticket))
+        co_return std::move(*refusal);
     fields const body(r.body(), {"ttl_ms"});
     attempt_report report;
     acquire_options const how{.ttl = body.milliseconds("ttl_ms", default_ttl), .report = &report};
@@ -332,12 +328,8 @@ asio::awaitable<response> api::extend(request const& r, std::string_view id)
 asio::awaitable<response> api::release(request const& r, std::string_view id)
 {
     auto const ticket = ticket_of(id);
-    if (!ticket)
-        co_return bad_id(r);
-    if (auto const name = unpermitted(r, *ticket); !name.empty())
-        co_return forbidden(r, "lock", name);
-    if (!matches(r, etag_of(*ticket)))
-        co_return not_matching(r);
+    if (auto refusal = refusal_of(r, ticket))
+        co_return std::move(*refusal);
     repeats_.forget(*ticket);
     auto [ec] = co_await locks_.async_release(*ticket, as_result);
     if (ec == errc::not_held || ec == errc::lost || ec == errc::invalid_argument)
@@ -345,13 +337,15 @@ asio::awaitable<response> api::release(request const& r, std::string_view id)
     co_return ec ? problem_response(r, ec) : document(r, http::status::no_content);
 }
 
-std::string api::unpermitted(request const& r, lock_ticket const& t) const
+std::optional<response> api::refusal_of(request const& r, std::optional<lock_ticket> const& ticket) const
 {
-    for (auto const& name : t.resources) {
+    if (!ticket)
+        return bad_id(r);
+    for (auto const& name : ticket->resources) {
         if (!access_.permits(client_of(r), &grant::locks, name))
-            return name;
+            return forbidden(r, "lock", name);
     }
-    return {};
+    return matches(r, etag_of(*ticket)) ? std::nullopt : std::optional(not_matching(r));
 }
 
 asio::awaitable<void> api::give_back(lock_ticket t) { co_await locks_.async_release(std::move(t), as_result); }

@@ -61,7 +61,7 @@ private:
     asio::awaitable<response> inspect(request const&, std::string name);
     asio::awaitable<response> list(request const&, target const&);
     asio::awaitable<response> take_away(request const&, std::string name);
-    std::string unpermitted(request const&, lock_ticket const&) const;
+    std::optional<response> refusal_of(request const&, std::optional<lock_ticket> const&) const;
     response health(request const&, bool wants_ready) const;
 
     lock_manager& locks_;
