@@ -558,6 +558,7 @@ public:
           `break_info::nodes` has the answers that came.
         - @ref errc::invalid_argument : @p seen has no value, or no name that @ref async_acquire accepts. Nothing was
           sent.
+        - @ref errc::unsupported : the manager only reads (`config::read_only`). Nothing was sent.
         - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped, or this process is a
           fork of the one that made the manager. Values may have been deleted.
 
@@ -663,8 +664,8 @@ public:
         the manager, you see only the last change. For work that needs the lock, wait in @ref async_acquire : it is fair
         and faster.
 
-        The manager looks again when a majority of the nodes notifies it of a change, and when the lock may have
-        expired. If fewer nodes notify, it looks once a second.
+        The manager looks again when a node notifies it of a change, when the lock may have expired, and at least every
+        ten seconds. If less than a majority of the nodes notify, it looks once a second.
 
         @par Completes
         - with the new state of the lock;

@@ -107,18 +107,17 @@ int judge(std::vector<node_list_info> const& nodes, settings const& s)
 asio::awaitable<int> tell_all(lock_manager& locks, question const& q, settings const& s)
 {
     listing out(s, q.tokens);
-    auto const nodes = co_await list_all(locks, q.glob, "list", [&](auto const& some) { out.add(some); });
+    auto const nodes = co_await list_all(locks, q.glob, "list", [&](auto const& some) {
+        out.add(some);
+        return true;
+    });
     out.end(nodes);
     co_return judge(nodes, s);
 }
 
 asio::awaitable<int> tell_waits(lock_manager& locks, question const& q, settings const& s)
 {
-    waits seen;
-    seen.nodes = co_await list_all(locks, q.glob, "list", [&](auto const& some) {
-        for (auto const& l : some)
-            seen.graph.add(l.info);
-    });
+    auto const seen = co_await read_waits(locks, q.glob, "list");
     print(text_of(seen, s));
     auto const status = judge(seen.nodes, s);
     co_return status == done && !seen.graph.cycles().empty() ? no : status;

@@ -66,7 +66,7 @@ asio::awaitable<lock_view> look_at(lock_manager& locks, std::string key, std::st
 }
 
 asio::awaitable<std::vector<node_list_info>> list_all(lock_manager& locks, std::string glob, std::string_view command,
-                                                      std::function<void(std::vector<lock_view>)> each)
+                                                      std::function<bool(std::vector<lock_view>)> each)
 {
     std::vector<node_list_info> nodes;
     list_options options{.page_size = locks_at_once};
@@ -78,8 +78,9 @@ asio::awaitable<std::vector<node_list_info>> list_all(lock_manager& locks, std::
             if (!nodes[i].error)  // a page tells only the errors of its own
                 nodes[i] = std::move(page.nodes[i]);
         }
-        each(views_of(std::move(page.locks)));
         options.from = std::move(page.next);
+        if (!each(views_of(std::move(page.locks))))
+            break;
     } while (!options.from.empty());
     co_return nodes;
 }

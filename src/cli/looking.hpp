@@ -22,12 +22,12 @@ settings for_looking(settings);
 /// @throws early_exit if the name is refused
 asio::awaitable<lock_view> look_at(lock_manager&, std::string key, std::string_view command);
 
-/// Lists all locks whose names match @p glob, and passes them on while pages arrive. The memory does not depend on the
-/// number of locks.
+/// Lists all locks whose names match @p glob, and passes them on while pages arrive, until @p each returns false. The
+/// memory does not depend on the number of locks.
 /// @return all nodes, with the error of those that have not listed all their locks
 /// @throws early_exit if the pattern is refused
 asio::awaitable<std::vector<node_list_info>> list_all(lock_manager&, std::string glob, std::string_view command,
-                                                      std::function<void(std::vector<lock_view>)> each);
+                                                      std::function<bool(std::vector<lock_view>)> each);
 
 /// The fields name, complete and error of each node.
 boost::json::array json_of(std::vector<node_list_info> const&);

@@ -121,6 +121,7 @@ asio::awaitable<snapshot> take_snapshot(servers& all, settings const& how, view_
             s.first.push_back(std::move(l));
         }
         keep_first(s.first, what.rows);
+        return true;
     });
     co_await locks.async_shutdown(asio::as_tuple(asio::use_awaitable));
     auto const counts = co_await count_commands(all);

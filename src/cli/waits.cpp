@@ -1,36 +1,25 @@
 #include "cli/waits.hpp"
 
-#include "runtime/as_result.hpp"
+#include "cli/looking.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace redlock::cli {
 
-namespace {
-
-constexpr std::size_t waits_page = 500;
-
-}  // namespace
-
-asio::awaitable<waits> read_waits(lock_manager& locks, std::string pattern, std::size_t locks_max)
+asio::awaitable<waits> read_waits(lock_manager& locks, std::string glob, std::string_view command,
+                                  std::size_t locks_max)
 {
     waits seen;
     std::size_t read = 0;
-    list_options options{.page_size = waits_page};
-    do {
-        auto [ec, page] = co_await locks.async_list(pattern, options, as_result);
-        for (auto const& l : page.locks)
-            seen.graph.add(l);
-        seen.nodes.resize(page.nodes.size());
-        for (std::size_t i = 0; i < page.nodes.size(); ++i) {
-            if (seen.nodes[i].complete)  // a later page does not repeat the error
-                seen.nodes[i] = std::move(page.nodes[i]);
-        }
-        seen.error = ec;
-        read += page.locks.size();
-        options.from = page.next;
-    } while (!options.from.empty() && read < locks_max);
-    seen.is_all = options.from.empty() && !seen.error && seen.graph.is_complete();
+    seen.nodes = co_await list_all(locks, std::move(glob), command, [&](auto const& some) {
+        for (auto const& l : some)
+            seen.graph.add(l.info);
+        read += some.size();
+        return read < locks_max;
+    });
+    auto const complete = static_cast<std::size_t>(std::ranges::count(seen.nodes, true, &node_list_info::complete));
+    seen.is_all = read < locks_max && seen.graph.is_complete() && complete >= seen.nodes.size() / 2 + 1;
     co_return seen;
 }
 

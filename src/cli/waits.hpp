@@ -2,14 +2,15 @@
 
 #include "cli/wait_graph.hpp"
 
-#include <redlock/error.hpp>
 #include <redlock/lock_manager.hpp>
 #include <redlock/report.hpp>
 
 #include <boost/asio/awaitable.hpp>
 
 #include <cstddef>
+#include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::cli {
@@ -18,11 +19,14 @@ namespace redlock::cli {
 struct waits {
     wait_graph graph{};
     bool is_all = true;  ///< false: locks may be missing
-    error_code error{};  ///< of the list of locks
     std::vector<node_list_info> nodes{};
 };
 
-/// Reads which processes wait for locks whose names match @p pattern. @param locks_max  how many locks to read
-asio::awaitable<waits> read_waits(lock_manager&, std::string pattern, std::size_t locks_max);
+/// Reads which processes wait for locks whose names match @p glob.
+/// @param command  the name of the command, for its messages
+/// @param locks_max  how many locks to read
+/// @throws early_exit if the pattern is refused
+asio::awaitable<waits> read_waits(lock_manager&, std::string glob, std::string_view command,
+                                  std::size_t locks_max = std::numeric_limits<std::size_t>::max());
 
 }  // namespace redlock::cli

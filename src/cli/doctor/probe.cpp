@@ -192,7 +192,7 @@ asio::awaitable<waits> ask_for_waits(redlock::config c, demands d)
     c.node_timeout = std::max<std::chrono::milliseconds>(c.node_timeout, 1s);
     c.max_ttl = std::max<std::chrono::milliseconds>(c.max_ttl, probe_ttl);
     lock_manager all(co_await asio::this_coro::executor, c);
-    auto seen = co_await read_waits(all, "*", d.keys_max);
+    auto seen = co_await read_waits(all, "*", "doctor", d.keys_max);
     co_await all.async_shutdown(as_result);
     co_return seen;
 }

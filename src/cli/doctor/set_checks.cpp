@@ -2,6 +2,7 @@
 
 #include "cli/doctor/checks.hpp"
 
+#include "cli/lock_view.hpp"
 #include "cli/output.hpp"
 #include "core/quarantine.hpp"
 #include "stores/redis/shared_settings.hpp"
@@ -299,8 +300,11 @@ findings deadlock(nodes const& all, demands const& d)
                      + "  # or stop one of the processes; then let each acquire all its locks at once";
     } else if (!all.waits.is_all) {
         found.level = level::unknown;
-        found.why = "not all locks were read, so some process may wait in a cycle: "
-                    + (all.waits.error ? all.waits.error.message() : "there are more locks than --keys");
+        auto const missing = std::ranges::find(all.waits.nodes, false, &node_list_info::complete);
+        found.why = "not all locks were read, so some processes may wait in a cycle: "
+                    + (missing == all.waits.nodes.end()
+                           ? std::string("there are more locks than --keys")
+                           : printable(missing->name) + ": " + printable(trouble_of(*missing)));
         found.mend = d.call.line_of("list", {"--waits"});
     } else {
         found.why = graph.waits().empty() ? "no process waits for another one"
