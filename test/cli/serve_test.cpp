@@ -1,17 +1,11 @@
 // redlock serve: two instances on the same servers, asked over real connections.
 
-#include "cli/doctor_report.hpp"
+#include "cli/running_service.hpp"
 #include "serve/access.hpp"
 #include "serve/lock_id.hpp"
 #include "serve/target.hpp"
-#include "support/real_servers.hpp"
+#include "testbed/local_server.hpp"
 
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <fmt/format.h>
@@ -26,119 +20,7 @@ BOOST_AUTO_TEST_SUITE(serves)
 
 namespace {
 
-namespace http = boost::beast::http;
-namespace json = boost::json;
-using verb = http::verb;
-using headers = std::vector<std::pair<std::string, std::string>>;
-
-/// The answer of the service.
-struct http_answer {
-    unsigned status = 0;
-    std::string body{}, etag{}, retry_after{};
-
-    json::object json() const { return json::parse(body).as_object(); }
-    std::string text(char const* name) const { return std::string(json().at(name).as_string()); }
-    std::int64_t number(char const* name) const { return json().at(name).to_number<std::int64_t>(); }
-};
-
-/// A connection to the service.
-class http_connection {
-public:
-    explicit http_connection(asio::generic::stream_protocol::endpoint const& to) : socket_(context_)
-    {
-        socket_.connect(to);
-    }
-
-    void send(verb method, std::string const& target, std::string body = {}, headers const& more = {})
-    {
-        http::request<http::string_body> r(method, target, 11);
-        r.set(http::field::host, "localhost");
-        for (auto const& [name, value] : more)
-            r.set(name, value);
-        r.body() = std::move(body);
-        r.prepare_payload();
-        http::write(socket_, r);
-    }
-
-    void send_bytes(std::string const& bytes)
-    {
-        boost::system::error_code ignored;  // the service may have closed the connection already
-        asio::write(socket_, asio::buffer(bytes), ignored);
-    }
-
-    http_answer receive()
-    {
-        http::response<http::string_body> r;
-        http::read(socket_, input_, r);
-        return {r.result_int(), r.body(), std::string(r[http::field::etag]), std::string(r[http::field::retry_after])};
-    }
-
-    http_answer ask(verb method, std::string const& target, std::string body = {}, headers const& more = {})
-    {
-        send(method, target, std::move(body), more);
-        return receive();
-    }
-
-    bool is_closed()
-    {
-        char byte = 0;
-        boost::system::error_code ec;
-        socket_.read_some(asio::buffer(&byte, 1), ec);
-        return ec.failed();
-    }
-
-private:
-    asio::io_context context_;
-    asio::generic::stream_protocol::socket socket_;
-    boost::beast::flat_buffer input_;
-};
-
-/// A running service.
-class service {
-public:
-    service(real_servers& r, std::vector<std::string> const& options = {}, std::string const& address = "127.0.0.1:0")
-        : tool_(words(r, options, address), without_nodes())
-    {
-        BOOST_TEST_REQUIRE(tool_.complains("redlock serve: "), tool_.err());
-        BOOST_TEST_REQUIRE(comes_true([&] { return tool_.err().ends_with('\n'); }));
-        auto const told = tool_.err();
-        if (auto const at = told.find("unix:"); at != told.npos) {
-            to_ = asio::local::stream_protocol::endpoint(told.substr(at + 5, told.size() - at - 6));
-        } else {
-            auto const port = std::stoi(told.substr(told.rfind(':') + 1));
-            to_ = asio::ip::tcp::endpoint(asio::ip::make_address("127.0.0.1"), static_cast<unsigned short>(port));
-        }
-    }
-
-    http_connection connect() const { return http_connection(to_); }
-
-    http_answer ask(verb method, std::string const& target, std::string body = {}, headers const& more = {}) const
-    {
-        return connect().ask(method, target, std::move(body), more);
-    }
-
-    http_answer acquire(std::string const& body, headers const& more = {}) const
-    {
-        return ask(verb::post, "/v1/locks", body, more);
-    }
-
-    started_tool& tool() { return tool_; }
-
-private:
-    static std::vector<std::string> words(real_servers& r, std::vector<std::string> const& options,
-                                          std::string const& address)
-    {
-        std::vector<std::string> all;
-        for (auto const& s : r.servers)
-            all.insert(all.end(), {"-u", s->url()});
-        all.insert(all.end(), {"--node-timeout", "3s", "serve", "--listen", address});
-        all.insert(all.end(), options.begin(), options.end());
-        return all;
-    }
-
-    started_tool tool_;
-    asio::generic::stream_protocol::endpoint to_;
-};
+using headers = http_headers;
 
 struct two_services {
     real_servers r{3};
