@@ -10,11 +10,14 @@
 #include "serve/access.hpp"
 #include "serve/api.hpp"
 #include "serve/http_server.hpp"
+#include "serve/instance.hpp"
 #include "serve/listen_address.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_future.hpp>
 
@@ -27,6 +30,8 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace redlock::cli {
 
@@ -38,9 +43,10 @@ using std::chrono::milliseconds;
 struct how_to_serve {
     std::string address = "127.0.0.1:8642";
     std::string token_file{};
+    std::vector<std::string> tls{};
     milliseconds drain{10'000};
     serve::limits limits{};
-    std::size_t connections = 1000;
+    std::size_t connections = 1000, threads = 1;
     bool fencing = false, insecure = false;
 };
 
@@ -67,13 +73,64 @@ serve::listen_address address_of(command_line const& line, how_to_serve const& h
     } catch (std::invalid_argument const& e) {
         line.refuse(std::string("--listen is ") + e.what());
     }
-    if (!a.is_private && !how.insecure)
+    if (!a.is_private && !how.insecure && (how.tls.empty() || how.token_file.empty()))
         line.refuse(
-            fmt::format("--listen is \"{}\", which other hosts reach, and they could read tokens and ids. Put a "
-                        "proxy with TLS on this host in front of a loopback address, or say --insecure",
+            fmt::format("--listen is \"{}\", which other hosts reach. Add --tls and --token-file, because they could "
+                        "read ids and tokens, or use all locks; or say --insecure",
                         how.address));
     return a;
 }
+
+std::shared_ptr<asio::ssl::context> tls_of(command_line const& line, how_to_serve const& how)
+{
+    if (how.tls.empty())
+        return nullptr;
+    auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+    tls->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1
+                     | asio::ssl::context::no_tlsv1_1);
+    auto const must_load = [&](std::string const& file, boost::system::error_code ec) {
+        if (ec)
+            line.refuse(fmt::format("--tls: \"{}\" cannot be used: {}", file, ec.message()));
+    };
+    boost::system::error_code ec;
+    must_load(how.tls[0], tls->use_certificate_chain_file(how.tls[0], ec));
+    must_load(how.tls[1], tls->use_private_key_file(how.tls[1], asio::ssl::context::pem, ec));
+    return tls;
+}
+
+/// Threads for connections, each with an event loop of its own.
+class connection_threads {
+public:
+    explicit connection_threads(std::size_t number)
+    {
+        for (std::size_t i = 0; i < number; ++i) {
+            auto& loop = *loops_.emplace_back(std::make_unique<asio::io_context>(1));
+            work_.push_back(asio::make_work_guard(loop));
+            threads_.emplace_back([&loop] { loop.run(); });
+        }
+    }
+    ~connection_threads()
+    {
+        work_.clear();
+        for (auto& t : threads_)
+            t.join();
+    }
+    connection_threads(connection_threads const&) = delete;
+    connection_threads& operator=(connection_threads const&) = delete;
+
+    std::vector<asio::any_io_executor> executors() const
+    {
+        std::vector<asio::any_io_executor> all;
+        for (auto const& loop : loops_)
+            all.push_back(loop->get_executor());
+        return all;
+    }
+
+private:
+    std::vector<std::unique_ptr<asio::io_context>> loops_;
+    std::vector<asio::executor_work_guard<asio::io_context::executor_type>> work_;
+    std::vector<std::thread> threads_;
+};
 
 // Requests that wait for a lock are answered with 503. Locks that clients have stay until their time to live is over.
 asio::awaitable<void> stop(lock_manager& locks, serve::api& api, serve::http_server& server, milliseconds drain)
@@ -92,12 +149,18 @@ asio::awaitable<void> stop(lock_manager& locks, serve::api& api, serve::http_ser
 }
 
 asio::awaitable<int> run(settings const& s, how_to_serve const& how, serve::access who,
-                         serve::listen_address const& where)
+                         serve::listen_address const& where, std::shared_ptr<asio::ssl::context> tls)
 {
     auto const executor = co_await asio::this_coro::executor;
     auto locks = manager_of(executor, s);
-    serve::api api(locks, std::move(who), how.limits);
-    auto const server = std::make_shared<serve::http_server>(executor, api, how.connections);
+    serve::instance all(executor, locks, std::move(who), how.limits);
+    serve::api api(all);
+    connection_threads const threads(how.threads > 1 ? how.threads : 0);
+    auto of_connections = threads.executors();
+    if (of_connections.empty())
+        of_connections.push_back(executor);
+    auto const server =
+        std::make_shared<serve::http_server>(executor, api, std::move(of_connections), std::move(tls), how.connections);
     try {
         server->listen(where);
     } catch (boost::system::system_error const& e) {
@@ -126,19 +189,28 @@ int serve(arguments given)
     line.add_text(
         "--token-file", "FILE", how.token_file,
         "bearer tokens, one for each line: TOKEN PREFIX lock,read,break. Without it, every client may do all");
+    line.add_option("--tls", how.tls, "files in PEM format: the certificate with its chain, and its key")
+        ->type_name("CERT KEY")
+        ->expected(2);
     line.add_flag("--fencing", how.fencing, "locks have fencing tokens");
     line.add_duration("--max-wait", how.limits.wait, 1ms, 24h, "the longest wait of a request");
     line.add_number("--max-waiting", how.limits.waiting, 1, 1'000'000, "requests of one client that wait at a time");
+    line.add_number("--max-bytes", how.limits.bytes, 1, 1 << 30, "bytes of these requests");
+    line.add_number("--max-locks", how.limits.locks, 1, 10'000'000, "locks of one client");
+    line.add_number("--max-sessions", how.limits.sessions, 1, 1'000'000, "sessions of one client");
+    line.add_number("--threads", how.threads, 1, 256,
+                    "threads for connections; one thread more than that serves the locks, unless it is 1");
     line.add_number("--max-connections", how.connections, 1, 1'000'000, "further clients wait until one leaves");
     line.add_duration("--drain", how.drain, 0ms, 1h, "after a signal: how long answers that are under way may take");
-    line.add_flag("--insecure", how.insecure, "listen on an address that other hosts reach, without TLS");
+    line.add_flag("--insecure", how.insecure, "listen on an address that other hosts reach, without TLS or tokens");
     auto s = line.read(std::move(given));
     s.locks.fencing = how.fencing;
     must_outlive_processes(s, "serve");
     auto const who = access_of(line, how);
     auto const where = address_of(line, how);
+    auto const tls = tls_of(line, how);
     asio::io_context context(1);
-    auto status = asio::co_spawn(context, run(s, how, who, where), asio::use_future);
+    auto status = asio::co_spawn(context, run(s, how, who, where, tls), asio::use_future);
     context.run();
     return status.get();
 }

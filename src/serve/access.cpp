@@ -83,12 +83,16 @@ bool access::knows(std::string_view authorization) const
     return !needs_tokens_ || std::ranges::count_if(grants_, [&](auto& g) { return is_same(g.token, token); }) > 0;
 }
 
-bool access::permits(std::string_view authorization, bool grant::*what, std::string_view name) const
+std::string access::client_of(std::string_view authorization) const
 {
-    auto const token = bearer(authorization);
+    return needs_tokens_ ? std::string(bearer(authorization)) : std::string();
+}
+
+bool access::permits(std::string_view client, bool grant::*what, std::string_view name) const
+{
     return std::ranges::count_if(grants_,
                                  [&](grant const& g) {
-                                     bool const is_ours = !needs_tokens_ || is_same(g.token, token);
+                                     bool const is_ours = !needs_tokens_ || is_same(g.token, client);
                                      return is_ours && g.*what && name.starts_with(g.prefix);
                                  })
            > 0;

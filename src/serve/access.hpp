@@ -34,8 +34,11 @@ public:
     /// Whether the bearer token is known. @p authorization is the header field: "Bearer …".
     bool knows(std::string_view authorization) const;
 
+    /// The bearer token. Empty if clients need none: then all clients are one.
+    std::string client_of(std::string_view authorization) const;
+
     /// Whether the client may use its right @p what on @p name, or on all names that begin with it.
-    bool permits(std::string_view authorization, bool grant::*what, std::string_view name) const;
+    bool permits(std::string_view client, bool grant::*what, std::string_view name) const;
 
 private:
     std::vector<grant> grants_;

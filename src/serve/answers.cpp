@@ -71,6 +71,12 @@ response problem(request const& to, http::status status, std::string_view name, 
     return r;
 }
 
+json::object json_of(waiting_info const& w)
+{
+    return {
+        {"owner", text_or_null(w.owner)}, {"note", text_or_null(w.note)}, {"mode", w.shares ? "shared" : "exclusive"}};
+}
+
 json::object json_of(lock_info const& l)
 {
     json::array readers, waiters, nodes;
@@ -80,9 +86,7 @@ json::object json_of(lock_info const& l)
                            {"since_ms", since_ms(r.since)},
                            {"remaining_ms", r.remaining.count()}});
     for (auto const& w : l.waiters)
-        waiters.push_back({{"owner", text_or_null(w.owner)},
-                           {"note", text_or_null(w.note)},
-                           {"mode", w.shares ? "shared" : "exclusive"}});
+        waiters.push_back(json_of(w));
     for (auto const& n : l.nodes) {
         json::object node{{"name", shown(n.name)}, {"locked", n.locked}};
         if (n.error)

@@ -21,6 +21,9 @@ response document(request const& to, boost::beast::http::status, boost::json::ob
 response problem(request const& to, boost::beast::http::status, std::string_view name, std::string_view title,
                  std::string_view detail);
 
+/// A client that waits for a lock.
+boost::json::object json_of(waiting_info const&);
+
 /// The state of a lock, without the values that would release it.
 boost::json::object json_of(lock_info const&);
 

@@ -1,75 +1,50 @@
 #pragma once
 
-#include "serve/access.hpp"
-#include "serve/answers.hpp"
-#include "serve/repeats.hpp"
-#include "serve/target.hpp"
-
-#include <redlock/clock.hpp>
-#include <redlock/lock_manager.hpp>
-#include <redlock/lock_ticket.hpp>
+#include "serve/answer.hpp"
+#include "serve/instance.hpp"
+#include "serve/lock_requests.hpp"
+#include "serve/session_requests.hpp"
 
 #include <boost/asio/awaitable.hpp>
-
-#include <chrono>
-#include <cstddef>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
 
 namespace redlock::serve {
 
 namespace asio = boost::asio;
 
-/// The answer to a request.
-struct answer {
-    serve::response response{};
-    std::optional<lock_ticket> acquired{};  ///< what nobody knows of if the answer cannot be sent
-    clock::time_point valid_until{};        ///< of @ref acquired
-};
-
-/// The limits of a service.
-struct limits {
-    std::chrono::milliseconds wait{std::chrono::minutes(10)};  ///< of one request
-    std::size_t waiting = 1000;                                ///< requests of one client at a time
-};
-
-/** The requests of the service, over any connection. docs/serve.md describes them.
-
-    A lock is acquired, and detached at once. Its id is its ticket, so the service keeps no lock, and a restart loses
-    none.
-*/
+/// The requests of the service, over any connection: finds who answers a request. Everything runs on the executor of
+/// the instance.
 class api {
 public:
-    api(lock_manager&, access, limits);
+    explicit api(instance& i) : all_(i), locks_(i), sessions_(i) {}
 
     asio::awaitable<answer> handle(request const&);
 
     /// Releases a lock whose id was not delivered.
-    asio::awaitable<void> give_back(lock_ticket);
+    asio::awaitable<void> give_back(lock_ticket t) { return locks_.give_back(std::move(t)); }
 
-    /// The service is not ready for new clients any more.
-    void stop() noexcept { stopping_ = true; }
+    /// The service is not ready for new clients any more. Clients with sessions are told.
+    void stop();
 
 private:
-    asio::awaitable<answer> route(request const&, target const&);
-    asio::awaitable<answer> acquire(request const&);
-    asio::awaitable<answer> acquire_new(request const&, std::string const& client);
-    asio::awaitable<response> extend(request const&, std::string_view id);
-    asio::awaitable<response> release(request const&, std::string_view id);
-    asio::awaitable<response> inspect(request const&, std::string name);
-    asio::awaitable<response> list(request const&, target const&);
-    asio::awaitable<response> take_away(request const&, std::string name);
-    std::optional<response> refusal_of(request const&, std::optional<lock_ticket> const&) const;
-    response health(request const&, bool wants_ready) const;
+    struct route;
+    static route const routes[];
 
-    lock_manager& locks_;
-    access const access_;
-    limits const limits_;
-    repeats repeats_;
-    std::map<std::string, std::size_t> waiting_;  ///< by client: its requests that acquire
-    bool stopping_ = false;
+    asio::awaitable<answer> find_route(request const&, target const&);
+    asio::awaitable<answer> health(call const&);
+    asio::awaitable<answer> metrics(call const&);
+    asio::awaitable<answer> acquire(call const& c) { return locks_.acquire(c); }
+    asio::awaitable<answer> extend(call const& c) { return locks_.extend(c); }
+    asio::awaitable<answer> release(call const& c) { return locks_.release(c); }
+    asio::awaitable<answer> inspect(call const& c) { return locks_.inspect(c); }
+    asio::awaitable<answer> list(call const& c) { return locks_.list(c); }
+    asio::awaitable<answer> take_away(call const& c) { return locks_.take_away(c); }
+    asio::awaitable<answer> open_session(call const& c) { return sessions_.open(c); }
+    asio::awaitable<answer> show_session(call const& c) { return sessions_.show(c); }
+    asio::awaitable<answer> end_session(call const& c) { return sessions_.end(c); }
+
+    instance& all_;
+    lock_requests locks_;
+    session_requests sessions_;
 };
 
 }  // namespace redlock::serve

@@ -2,22 +2,16 @@
 
 #include "serve/as_result.hpp"
 
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/error.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/write.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
-#include <optional>
-#include <tuple>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <utility>
 
@@ -25,74 +19,29 @@ namespace redlock::serve {
 
 namespace {
 
-namespace beast = boost::beast;
-namespace http = boost::beast::http;
-using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 
-constexpr auto idle_time = 60s, transfer_time = 10s;
-constexpr std::size_t header_max = 16 * 1024, body_max = 256 * 1024;
-constexpr std::size_t early_input_max = 64 * 1024;  // while a request is under way
+// How long TCP waits for the confirmation of what was sent. Events are sent every few seconds, so a host that has
+// vanished ends its session after about this time.
+constexpr unsigned unconfirmed_ms = 10'000;
 
-// Ends when the client has gone. It keeps what the client sends early.
-asio::awaitable<void> until_gone(http_server::socket& s, beast::flat_buffer& input)
+void set_options(http_connection::socket& s)
 {
-    while (input.size() < early_input_max) {
-        auto [ec, size] = co_await s.async_read_some(input.prepare(2048), as_result);
-        if (ec)
-            co_return;
-        input.commit(size);
-    }
-    asio::steady_timer never(s.get_executor(), asio::steady_timer::time_point::max());
-    co_await never.async_wait(as_result);
-}
-
-// @return whether it has ended in time
-template <class T>
-asio::awaitable<std::optional<T>> within(asio::any_io_executor e, std::chrono::seconds limit, asio::awaitable<T> what)
-{
-    asio::steady_timer timer(e, limit);
-    auto ended = co_await (std::move(what) || timer.async_wait(asio::use_awaitable));
-    co_return ended.index() == 0 ? std::optional<T>(std::get<0>(std::move(ended))) : std::nullopt;
-}
-
-asio::awaitable<boost::system::error_code> read_header(http_server::socket& s, beast::flat_buffer& input,
-                                                       http::request_parser<http::string_body>& parser)
-{
-    auto [ec, size] = co_await http::async_read_header(s, input, parser, as_result);
-    co_return ec;
-}
-
-asio::awaitable<boost::system::error_code> read_rest(http_server::socket& s, beast::flat_buffer& input,
-                                                     http::request_parser<http::string_body>& parser)
-{
-    auto [ec, size] = co_await http::async_read(s, input, parser, as_result);
-    co_return ec;
-}
-
-asio::awaitable<boost::system::error_code> write(http_server::socket& s, response& r)
-{
-    auto [ec, size] = co_await http::async_write(s, r, as_result);
-    co_return ec;
-}
-
-// The answer to what is no request, or too large. Empty: there is nobody to answer.
-std::optional<response> refusal_of(request const& r, boost::system::error_code ec)
-{
-    if (ec == http::error::end_of_stream || ec.category() != make_error_code(http::error::end_of_stream).category())
-        return std::nullopt;
-    auto const status = ec == http::error::body_limit     ? http::status::payload_too_large
-                        : ec == http::error::header_limit ? http::status::request_header_fields_too_large
-                                                          : http::status::bad_request;
-    auto answer = problem(r, status, "bad-request", "The request is wrong", ec.message());
-    answer.keep_alive(false);
-    return answer;
+    int const on = 1;
+    ::setsockopt(s.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // fails on Unix sockets
+    ::setsockopt(s.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &unconfirmed_ms, sizeof unconfirmed_ms);
 }
 
 }  // namespace
 
-http_server::http_server(asio::any_io_executor e, api& a, std::size_t connections_max)
-    : executor_(e), api_(a), connections_max_(connections_max), acceptor_(e)
+http_server::http_server(asio::any_io_executor of_api, api& a, std::vector<asio::any_io_executor> of_connections,
+                         std::shared_ptr<asio::ssl::context> tls, std::size_t connections_max)
+    : executor_(of_api),
+      api_(a),
+      of_connections_(std::move(of_connections)),
+      tls_(std::move(tls)),
+      connections_max_(connections_max),
+      acceptor_(of_api)
 {
 }
 
@@ -105,6 +54,8 @@ void http_server::listen(listen_address const& a)
     socket_path_ = a.socket;
     acceptor_.listen();
     url_ = url_of(a, acceptor_.local_endpoint());
+    if (tls_ && a.socket.empty())
+        url_.insert(4, "s");  // https://
     asio::co_spawn(
         executor_, [self = shared_from_this()] { return self->accept(); }, asio::detached);
 }
@@ -116,17 +67,14 @@ void http_server::stop()
     acceptor_.close(ignored);
     if (!socket_path_.empty())
         ::unlink(socket_path_.c_str());
-    for (auto& c : connections_) {
-        if (c.is_idle)
-            c.stream.close(ignored);
-    }
+    for (auto const& c : connections_)
+        c->stop();
 }
 
 void http_server::close()
 {
-    boost::system::error_code ignored;
-    for (auto& c : connections_)
-        c.stream.close(ignored);
+    for (auto const& c : connections_)
+        c->close();
 }
 
 asio::awaitable<void> http_server::accept()
@@ -138,7 +86,8 @@ asio::awaitable<void> http_server::accept()
             co_await pause.async_wait(as_result);
             continue;
         }
-        auto [ec, s] = co_await acceptor_.async_accept(as_result);
+        auto const& thread = of_connections_[accepted_++ % of_connections_.size()];
+        auto [ec, s] = co_await acceptor_.async_accept(thread, as_result);
         if (stopping_)
             co_return;
         if (ec) {  // such as too many open files
@@ -146,65 +95,19 @@ asio::awaitable<void> http_server::accept()
             co_await pause.async_wait(as_result);
             continue;
         }
-        connections_.push_back({std::move(s)});
-        auto const at = std::prev(connections_.end());
-        asio::co_spawn(
-            executor_, [self = shared_from_this(), at] { return self->serve(at); }, asio::detached);
+        start(std::move(s));
     }
 }
 
-asio::awaitable<void> http_server::serve(place at)
+void http_server::start(http_connection::socket s)
 {
-    auto const self = shared_from_this();
-    beast::flat_buffer input(header_max + body_max);
-    try {
-        while (co_await serve_one(*at, input) && !stopping_) {
-        }
-    } catch (std::exception const&) {  // the connection is over
-    }
-    boost::system::error_code ignored;
-    at->stream.shutdown(asio::socket_base::shutdown_both, ignored);
-    connections_.erase(at);
-}
-
-asio::awaitable<void> http_server::handle(request const& asked, answer& result)
-{
-    result = co_await api_.handle(asked);
-}
-
-// @return whether the connection stays open
-asio::awaitable<bool> http_server::serve_one(connection& c, beast::flat_buffer& input)
-{
-    auto& s = c.stream;
-    http::request_parser<http::string_body> parser;
-    parser.header_limit(header_max);
-    parser.body_limit(body_max);
-    c.is_idle = true;
-    auto read = co_await within(executor_, idle_time, read_header(s, input, parser));
-    c.is_idle = false;
-    if (read && !*read)
-        read = co_await within(executor_, transfer_time, read_rest(s, input, parser));
-    if (!read)
-        co_return false;
-    auto const asked = parser.release();
-    if (*read) {
-        if (auto refusal = refusal_of(asked, *read))
-            co_await within(executor_, transfer_time, write(s, *refusal));
-        co_return false;
-    }
-
-    answer result;  // there may be one although the client has gone
-    auto const ended = co_await (handle(asked, result) || until_gone(s, input));
-    bool const stays = ended.index() == 0 && result.response.keep_alive() && !stopping_;
-    bool is_sent = false;
-    if (ended.index() == 0) {
-        result.response.keep_alive(stays);
-        auto const written = co_await within(executor_, transfer_time, write(s, result.response));
-        is_sent = written && !*written;
-    }
-    if (!is_sent && result.acquired)
-        co_await api_.give_back(*result.acquired);
-    co_return is_sent&& stays;
+    set_options(s);
+    auto const thread = s.get_executor();
+    auto const c = std::make_shared<http_connection>(std::move(s), api_, executor_, tls_.get());
+    connections_.insert(c);
+    auto ended = [self = shared_from_this(), c](std::exception_ptr) { self->connections_.erase(c); };
+    asio::co_spawn(
+        thread, [c] { return c->run(); }, asio::bind_executor(executor_, std::move(ended)));
 }
 
 }  // namespace redlock::serve

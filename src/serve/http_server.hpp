@@ -1,37 +1,33 @@
 #pragma once
 
-#include "serve/answers.hpp"
 #include "serve/api.hpp"
+#include "serve/http_connection.hpp"
 #include "serve/listen_address.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/asio/ssl/context.hpp>
 
 #include <cstddef>
-#include <list>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace redlock::serve {
 
-/** Accepts connections and passes their requests to the @ref api, one after the other on each connection.
-
-    - A request that waits for a lock ends when its client goes. If the client goes before it gets a new lock, the lock
-      is released.
-    - A client that sends or reads too slowly is disconnected, and so is an idle one. A header has at most 16 KiB, and a
-      body at most 256 KiB.
-
-    Everything runs on one thread.
-*/
+/// Accepts connections, and spreads them over threads.
 class http_server : public std::enable_shared_from_this<http_server> {
 public:
     using protocol = asio::generic::stream_protocol;
-    using socket = protocol::socket;
 
-    http_server(asio::any_io_executor, api&, std::size_t connections_max);
+    /// @param of_api the executor on which this object and the api run
+    /// @param of_connections the executors of the connections, each with one thread
+    /// @param tls null: without TLS
+    http_server(asio::any_io_executor of_api, api&, std::vector<asio::any_io_executor> of_connections,
+                std::shared_ptr<asio::ssl::context> tls, std::size_t connections_max);
 
     /// @throws boost::system::system_error if the address cannot be used
     void listen(listen_address const&);
@@ -47,22 +43,17 @@ public:
     bool is_idle() const noexcept { return connections_.empty(); }
 
 private:
-    struct connection {
-        socket stream;
-        bool is_idle = true;
-    };
-    using place = std::list<connection>::iterator;
-
     asio::awaitable<void> accept();
-    asio::awaitable<void> serve(place);
-    asio::awaitable<void> handle(request const&, answer&);
-    asio::awaitable<bool> serve_one(connection&, boost::beast::flat_buffer&);
+    void start(http_connection::socket);
 
     asio::any_io_executor const executor_;
     api& api_;
+    std::vector<asio::any_io_executor> const of_connections_;
+    std::shared_ptr<asio::ssl::context> const tls_;
     std::size_t const connections_max_;
     asio::basic_socket_acceptor<protocol> acceptor_;
-    std::list<connection> connections_;
+    std::set<std::shared_ptr<http_connection>> connections_;
+    std::size_t accepted_ = 0;
     std::string url_, socket_path_;
     bool stopping_ = false;
 };

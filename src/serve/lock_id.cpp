@@ -1,5 +1,7 @@
 #include "serve/lock_id.hpp"
 
+#include <boost/json/array.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -105,5 +107,16 @@ std::optional<lock_ticket> ticket_of(std::string_view id)
 
 // Half of the random digits of the token: without the other half, nobody can release the lock.
 std::string etag_of(lock_ticket const& t) { return '"' + t.token.substr(0, etag_digits) + '"'; }
+
+boost::json::object json_of(lock_ticket const& t)
+{
+    boost::json::array names;
+    for (auto const& name : t.resources)
+        names.push_back(boost::json::value(name));
+    return {{"id", id_of(t)},
+            {"resources", std::move(names)},
+            {"mode", t.mode == mode::shared ? "shared" : "exclusive"},
+            {"fencing_token", t.fencing_token}};
+}
 
 }  // namespace redlock::serve

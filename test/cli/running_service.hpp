@@ -6,6 +6,7 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
@@ -71,6 +72,31 @@ public:
         return receive();
     }
 
+    /// Reads up to and with @p end, or up to the end of the connection.
+    std::string read_until(std::string const& end)
+    {
+        boost::system::error_code ec;
+        for (;;) {
+            std::string text(static_cast<char const*>(input_.data().data()), input_.size());
+            if (auto const at = text.find(end); at != text.npos) {
+                input_.consume(at + end.size());
+                return text.substr(0, at + end.size());
+            }
+            BOOST_TEST_REQUIRE(!ec, '"' << text << "\": " << ec.message());
+            input_.commit(socket_.read_some(input_.prepare(4096), ec));
+        }
+    }
+
+    /// Reads up to the end of the connection.
+    std::string read_all()
+    {
+        boost::system::error_code ec;
+        asio::read(socket_, input_, ec);
+        std::string text(static_cast<char const*>(input_.data().data()), input_.size());
+        input_.consume(input_.size());
+        return text;
+    }
+
     bool is_closed()
     {
         char byte = 0;
@@ -99,13 +125,15 @@ public:
             to_ = asio::local::stream_protocol::endpoint(url_.substr(5));
         } else {
             auto const port = std::stoi(told.substr(told.rfind(':') + 1));
-            url_ = "http://127.0.0.1:" + std::to_string(port);
+            url_ = (has(told, "https://") ? "https://127.0.0.1:" : "http://127.0.0.1:") + std::to_string(port);
             to_ = asio::ip::tcp::endpoint(asio::ip::make_address("127.0.0.1"), static_cast<unsigned short>(port));
         }
     }
 
-    /// "http://127.0.0.1:PORT" or "unix:PATH"
+    /// "http://127.0.0.1:PORT", "https://127.0.0.1:PORT" or "unix:PATH"
     std::string const& url() const { return url_; }
+
+    asio::generic::stream_protocol::endpoint const& endpoint() const { return to_; }
 
     http_connection connect() const { return http_connection(to_); }
 

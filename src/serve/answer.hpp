@@ -1,0 +1,26 @@
+#pragma once
+
+#include "serve/answers.hpp"
+#include "serve/event_stream.hpp"
+
+#include <redlock/clock.hpp>
+#include <redlock/lock_ticket.hpp>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace redlock::serve {
+
+/// The answer to a request.
+struct answer {
+    answer() = default;
+    answer(serve::response r) : response(std::move(r)) {}
+
+    serve::response response{};
+    std::optional<lock_ticket> acquired{};   ///< what nobody knows of if the answer cannot be sent
+    clock::time_point valid_until{};         ///< of @ref acquired
+    std::shared_ptr<event_stream> events{};  ///< follows the header of the response; null: nothing does
+};
+
+}  // namespace redlock::serve

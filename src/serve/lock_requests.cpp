@@ -1,0 +1,366 @@
+#include "serve/lock_requests.hpp"
+
+#include "serve/as_result.hpp"
+#include "serve/fields.hpp"
+#include "serve/lock_id.hpp"
+#include "serve/problems.hpp"
+#include "serve/query.hpp"
+
+#include <redlock/beast.hpp>
+
+#include <boost/json/array.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace redlock::serve {
+
+namespace {
+
+namespace http = boost::beast::http;
+namespace json = boost::json;
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+constexpr auto default_ttl = 10s;
+// Readers with a longest hold do not join a lock that the manager holds already. Each one has a lock of its own then,
+// with an id of its own.
+constexpr milliseconds hold_of_one_reader = std::chrono::hours(24 * 365 * 10);
+
+response held(request const& r, http::status status, lock_ticket const& t, clock::time_point valid_until)
+{
+    auto body = json_of(t);
+    body["valid_for_ms"] = left_until(valid_until).count();
+    auto answer = document(r, status, body);
+    answer.set(http::field::etag, etag_of(t));
+    answer.set(http::field::location, "/v1/locks/" + std::string(body.at("id").as_string()));
+    return answer;
+}
+
+mode mode_in(fields const& body)
+{
+    auto const name = body.text("mode");
+    if (name.empty() || name == "exclusive")
+        return mode::exclusive;
+    if (name == "shared")
+        return mode::shared;
+    throw wrong_field("mode is \"" + name.substr(0, 100) + "\", but must be exclusive or shared");
+}
+
+std::string escaped(std::string_view prefix)
+{
+    std::string pattern;
+    for (char const c : prefix) {
+        if (std::string_view("*?[\\").find(c) != std::string_view::npos)
+            pattern += '\\';
+        pattern += c;
+    }
+    return pattern;
+}
+
+response page_of(request const& r, lock_page const& page)
+{
+    json::array all;
+    for (auto const& l : page.locks)
+        all.push_back(json_of(l));
+    return document(r, http::status::ok,
+                    {{"locks", std::move(all)}, {"next", page.next.empty() ? json::value() : json::value(page.next)}});
+}
+
+response broken(request const& r, break_info const& info)
+{
+    return document(r, http::status::ok,
+                    {{"resource", json::value(info.resource)}, {"deleted", info.deleted}, {"of", info.nodes.size()}});
+}
+
+lock_ticket ticket_of(lock const& l)
+{
+    return {.resources = std::vector<std::string>(l.resources().begin(), l.resources().end()),
+            .token = l.token(),
+            .mode = l.mode(),
+            .fencing_token = l.fencing_token()};
+}
+
+/// Forgets an Idempotency-Key, unless its request has acquired a lock.
+struct key_under_way {
+    key_under_way(repeats& a, std::string n) : all(a), name(std::move(n)) {}
+    ~key_under_way()
+    {
+        if (!is_kept)
+            all.forget(name);
+    }
+    key_under_way(key_under_way const&) = delete;
+    key_under_way& operator=(key_under_way const&) = delete;
+
+    repeats& all;
+    std::string const name;
+    bool is_kept = false;
+};
+
+}  // namespace
+
+asio::awaitable<answer> lock_requests::acquire(call const& c)
+{
+    if (auto refusal = over_limit(c))
+        co_return std::move(*refusal);
+    client_loads::place const place(all_.loads, c.client, c.r.body().size());
+    auto const key = std::string(c.r["Idempotency-Key"]);
+    if (key.empty())
+        co_return co_await acquire_new(c);
+
+    auto const named = c.client + '\n' + key;
+    auto const body = std::hash<std::string>()(c.r.body());
+    if (auto const* const known = all_.repeated.find(named, clock::now())) {
+        if (known->body != body)
+            co_return problem(c.r, http::status::unprocessable_entity, "key-reused", "The key was used before",
+                              "Another request had the same Idempotency-Key.");
+        if (!known->ticket)
+            co_return problem(c.r, http::status::conflict, "in-progress", "The first request is under way",
+                              "The request with this Idempotency-Key has not ended yet.");
+        co_return held(c.r, http::status::created, *known->ticket, known->valid_until);
+    }
+    if (all_.repeated.is_full())
+        co_return problem(c.r, http::status::service_unavailable, "too-many-keys", "Too many keys are remembered",
+                          "The service remembers no further Idempotency-Key until locks have expired.");
+    all_.repeated.add(named, {.body = body, .valid_until = clock::time_point::max()});
+    key_under_way key_of_this(all_.repeated, named);
+    auto result = co_await acquire_new(c);
+    key_of_this.is_kept = result.acquired.has_value();
+    if (result.acquired)  // if this answer is lost, the repeated request gets the lock
+        all_.repeated.add(
+            named, {.body = body, .ticket = std::exchange(result.acquired, {}), .valid_until = result.valid_until});
+    co_return result;
+}
+
+std::optional<response> lock_requests::over_limit(call const& c)
+{
+    auto const& most = all_.limits;
+    if (locks_of(c) >= most.locks)
+        all_.loads.forget_ended(clock::now());
+    auto const& now = all_.loads.of(c.client);
+    if (now.requests >= most.waiting)
+        return limit_reached(c.r, "too-many-waiting", "requests that wait for a lock", most.waiting, "--max-waiting");
+    if (now.bytes + c.r.body().size() > most.bytes)
+        return limit_reached(c.r, "too-many-bytes", "bytes of requests that wait for a lock", most.bytes,
+                             "--max-bytes");
+    if (locks_of(c) >= most.locks)
+        return limit_reached(c.r, "too-many-locks", "locks", most.locks, "--max-locks");
+    return std::nullopt;
+}
+
+// Requests under way count, too.
+std::size_t lock_requests::locks_of(call const& c) const
+{
+    auto const& now = all_.loads.of(c.client);
+    return now.requests + now.locks.size() + all_.open_sessions.locks_of(c.client);
+}
+
+asio::awaitable<answer> lock_requests::acquire_new(call const& c)
+{
+    fields const body(c.r.body(), {"resources", "ttl_ms", "wait_ms", "mode", "note", "session"});
+    auto names = body.texts("resources");
+    for (auto const& name : names) {
+        if (!all_.who.permits(c.client, &grant::locks, name))
+            co_return forbidden(c.r, "lock", name);
+    }
+    auto const session_id = body.text("session");
+    auto const owner = all_.open_sessions.find(session_id, c.client);
+    if (!owner && !session_id.empty())
+        co_return unknown_session(c.r);
+    attempt_report report;
+    auto const note = body.text("note");
+    auto const mode = mode_in(body);
+    acquire_options const how{.ttl = body.milliseconds("ttl_ms", default_ttl),
+                              .wait = body.milliseconds("wait_ms", 0ms),
+                              .renew = owner ? renewal::automatic : renewal::none,
+                              .max_hold = mode == mode::shared ? hold_of_one_reader : 0ms,
+                              .mode = mode,
+                              .report = &report,
+                              .note = note};
+    if (how.wait > all_.limits.wait)
+        throw wrong_field("wait_ms is " + std::to_string(how.wait.count()) + ", but must be at most "
+                          + std::to_string(all_.limits.wait.count()));
+    waiting_requests::place const waits(all_.waiting, names, note, mode);
+    auto [ec, l] = co_await all_.locks.async_acquire(resource_set(std::move(names)), how, as_result);
+    if (ec == errc::invalid_argument || ec == errc::unsupported)
+        throw wrong_field(report.message);
+    if (ec)
+        co_return problem_response(c.r, ec, how);
+    answer result;
+    result.valid_until = l.valid_until();
+    auto ticket = ticket_of(l);
+    result.response = held(c.r, http::status::created, ticket, result.valid_until);
+    result.acquired = ticket;
+    if (owner) {
+        if (owner->is_over())
+            co_return unknown_session(c.r);  // the lock is released
+        auto kept = std::make_shared<session_lock>();
+        kept->handle = std::move(l);
+        kept->ticket = std::move(ticket);
+        kept->ttl = how.ttl;
+        all_.open_sessions.add(*owner, std::move(kept));
+        co_return result;
+    }
+    l.detach(ec);
+    if (ec)
+        co_return problem_response(c.r, ec, how);
+    all_.loads.add_lock(c.client, ticket.token, result.valid_until);
+    co_return result;
+}
+
+asio::awaitable<answer> lock_requests::extend(call const& c)
+{
+    auto const ticket = serve::ticket_of(c.name());
+    if (auto refusal = refusal_of(c, ticket))
+        co_return std::move(*refusal);
+    fields const body(c.r.body(), {"ttl_ms", "session"});
+    auto const ttl = body.milliseconds("ttl_ms", default_ttl);
+    auto const session_id = body.text("session");
+    auto const owner = all_.open_sessions.find(session_id, c.client);
+    if (!owner && !session_id.empty())
+        co_return unknown_session(c.r);
+    auto const holder = all_.open_sessions.holder_of(ticket->token);
+    if (holder) {
+        auto kept = holder->find(ticket->token);
+        if (owner && owner != holder) {
+            all_.open_sessions.take(ticket->token);
+            all_.open_sessions.add(*owner, kept);
+        }
+        co_return co_await extend_here(c, std::move(kept), ttl);
+    }
+    if (owner && locks_of(c) >= all_.limits.locks)
+        co_return limit_reached(c.r, "too-many-locks", "locks", all_.limits.locks, "--max-locks");
+
+    attempt_report report;
+    acquire_options const how{.ttl = ttl, .renew = owner ? renewal::automatic : renewal::none, .report = &report};
+    auto [ec, l] = co_await all_.locks.async_resume(*ticket, how, as_result);
+    if (ec == errc::invalid_argument || ec == errc::unsupported)
+        throw wrong_field(report.message);
+    if (ec == errc::lost || ec == errc::not_held || ec == errc::contended)
+        co_return unknown_lock(c.r);
+    if (ec)
+        co_return problem_response(c.r, ec, how);
+    auto const until = l.valid_until();
+    if (owner && !owner->is_over()) {
+        auto kept = std::make_shared<session_lock>();
+        kept->handle = std::move(l);
+        kept->ticket = *ticket;
+        kept->ttl = ttl;
+        all_.loads.remove_lock(ticket->token);
+        all_.open_sessions.add(*owner, std::move(kept));
+        co_return held(c.r, http::status::ok, *ticket, until);
+    }
+    l.detach(ec);
+    if (ec)
+        co_return unknown_lock(c.r);
+    all_.loads.extend_lock(ticket->token, until);
+    if (owner)
+        co_return unknown_session(c.r);  // it has ended meanwhile: the lock stays until its time to live is over
+    co_return held(c.r, http::status::ok, *ticket, until);
+}
+
+asio::awaitable<answer> lock_requests::extend_here(call const& c, std::shared_ptr<session_lock> l, milliseconds ttl)
+{
+    auto const [ec] = co_await l->handle.async_extend(ttl, as_result);
+    if (ec == errc::invalid_argument)
+        throw wrong_field("ttl_ms is " + std::to_string(ttl.count())
+                          + ", but must be at least 20, and more than the time to wait for a node");
+    if (ec == errc::lost || ec == errc::not_held)
+        co_return unknown_lock(c.r);
+    if (ec)
+        co_return problem_response(c.r, ec);
+    l->ttl = ttl;
+    co_return held(c.r, http::status::ok, l->ticket, l->handle.valid_until());
+}
+
+asio::awaitable<answer> lock_requests::release(call const& c)
+{
+    auto const ticket = serve::ticket_of(c.name());
+    if (auto refusal = refusal_of(c, ticket))
+        co_return std::move(*refusal);
+    all_.repeated.forget(*ticket);
+    auto const ec = co_await end_of(*ticket);
+    if (ec == errc::not_held || ec == errc::lost || ec == errc::invalid_argument)
+        co_return unknown_lock(c.r);
+    if (ec)
+        co_return problem_response(c.r, ec);
+    co_return document(c.r, http::status::no_content);
+}
+
+asio::awaitable<error_code> lock_requests::end_of(lock_ticket const& t)
+{
+    if (auto const kept = all_.open_sessions.take(t.token)) {
+        auto const [failed] = co_await kept->handle.async_release(as_result);
+        co_return failed;
+    }
+    all_.loads.remove_lock(t.token);
+    auto const [ec] = co_await all_.locks.async_release(t, as_result);
+    co_return ec;
+}
+
+std::optional<response> lock_requests::refusal_of(call const& c, std::optional<lock_ticket> const& ticket) const
+{
+    if (!ticket)
+        return bad_id(c.r);
+    for (auto const& name : ticket->resources) {
+        if (!all_.who.permits(c.client, &grant::locks, name))
+            return forbidden(c.r, "lock", name);
+    }
+    return matches(c.r, etag_of(*ticket)) ? std::nullopt : std::optional(not_matching(c.r));
+}
+
+asio::awaitable<void> lock_requests::give_back(lock_ticket t) { co_await end_of(t); }
+
+asio::awaitable<answer> lock_requests::inspect(call const& c)
+{
+    if (!all_.who.permits(c.client, &grant::reads, c.name()))
+        co_return forbidden(c.r, "read", c.name());
+    auto [ec, info] = co_await all_.locks.async_inspect(c.name(), as_result);
+    if (ec == errc::invalid_argument)
+        throw wrong_field("the name of the lock must have 1 to 512 bytes, and no mark of another key");
+    if (ec)
+        co_return problem_response(c.r, ec);
+    auto seen = document(c.r, http::status::ok, json_of(info));
+    seen.set(http::field::etag, etag_of(info));
+    co_return seen;
+}
+
+asio::awaitable<answer> lock_requests::list(call const& c)
+{
+    auto const& query = c.target.query;
+    auto const given = query.find("prefix"), from = query.find("from");
+    auto const prefix = given == query.end() ? std::string() : given->second;
+    if (!all_.who.permits(c.client, &grant::reads, prefix))
+        co_return forbidden(c.r, "read", prefix);
+    list_options const how{.page_size = number_in(c.target, "limit", list_options().page_size),
+                           .from = from == query.end() ? std::string() : from->second};
+    auto [ec, page] = co_await all_.locks.async_list(escaped(prefix) + '*', how, as_result);
+    if (ec == errc::invalid_argument)
+        throw wrong_field("limit must be 1 to 1000, and from the text \"next\" of an earlier page");
+    if (ec)
+        co_return problem_response(c.r, ec);
+    co_return page_of(c.r, page);
+}
+
+asio::awaitable<answer> lock_requests::take_away(call const& c)
+{
+    if (!all_.who.permits(c.client, &grant::breaks, c.name()))
+        co_return forbidden(c.r, "break", c.name());
+    if (c.r[http::field::if_match].empty())
+        co_return problem(c.r, http::status::precondition_required, "no-condition", "If-Match is missing",
+                          "Inspect the lock, and send its entity tag in If-Match, to break only what you have seen.");
+    auto [failed, seen] = co_await all_.locks.async_inspect(c.name(), as_result);
+    if (failed)
+        co_return problem_response(c.r, failed);
+    if (!matches(c.r, etag_of(seen)))
+        co_return not_matching(c.r);
+    auto [ec, info] = co_await all_.locks.async_break(std::move(seen), as_result);
+    if (ec == errc::not_held || ec == errc::invalid_argument)
+        co_return unknown_lock(c.r);
+    if (ec)
+        co_return problem_response(c.r, ec);
+    co_return broken(c.r, info);
+}
+
+}  // namespace redlock::serve

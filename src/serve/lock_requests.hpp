@@ -1,0 +1,46 @@
+#pragma once
+
+#include "serve/answer.hpp"
+#include "serve/instance.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace redlock::serve {
+
+/** The requests about locks. docs/serve.md describes them.
+
+    A lock without a session is acquired, and detached at once. Its id is its ticket, so the service keeps no lock, and
+    a restart loses none.
+*/
+class lock_requests {
+public:
+    explicit lock_requests(instance& i) : all_(i) {}
+
+    asio::awaitable<answer> acquire(call const&);
+    asio::awaitable<answer> extend(call const&);
+    asio::awaitable<answer> release(call const&);
+    asio::awaitable<answer> inspect(call const&);
+    asio::awaitable<answer> list(call const&);
+    asio::awaitable<answer> take_away(call const&);
+
+    /// Releases a lock whose id was not delivered.
+    asio::awaitable<void> give_back(lock_ticket);
+
+private:
+    asio::awaitable<answer> acquire_new(call const&);
+    asio::awaitable<answer> extend_here(call const&, std::shared_ptr<session_lock>, std::chrono::milliseconds ttl);
+    asio::awaitable<error_code> end_of(lock_ticket const&);
+    std::optional<response> over_limit(call const&);
+    std::size_t locks_of(call const&) const;
+    std::optional<response> refusal_of(call const&, std::optional<lock_ticket> const&) const;
+
+    instance& all_;
+};
+
+}  // namespace redlock::serve

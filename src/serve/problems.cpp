@@ -1,0 +1,90 @@
+#include "serve/problems.hpp"
+
+#include <boost/beast/http/field.hpp>
+
+#include <string>
+
+namespace redlock::serve {
+
+namespace {
+
+namespace http = boost::beast::http;
+
+}  // namespace
+
+response forbidden(request const& r, std::string_view what, std::string_view name)
+{
+    return problem(r, http::status::forbidden, "forbidden", "The token does not permit this",
+                   "The bearer token does not permit to " + std::string(what) + " \"" + std::string(name) + "\".");
+}
+
+response unknown_lock(request const& r)
+{
+    return problem(r, http::status::not_found, "not-held", "The lock is not held",
+                   "It was released, has expired, or was lost. Acquire it again.");
+}
+
+response bad_id(request const& r)
+{
+    return problem(r, http::status::not_found, "unknown-lock", "There is no such lock",
+                   "The id is not one that the service has returned.");
+}
+
+response not_matching(request const& r)
+{
+    return problem(r, http::status::precondition_failed, "changed", "The lock has changed",
+                   "Its entity tag is not the one of If-Match. Inspect it again.");
+}
+
+response unauthorized(request const& r)
+{
+    auto a = problem(r, http::status::unauthorized, "unauthorized", "A bearer token is needed",
+                     "The header field Authorization has no token that the service knows.");
+    a.set(http::field::www_authenticate, "Bearer");
+    return a;
+}
+
+response unknown_session(request const& r)
+{
+    return problem(r, http::status::not_found, "unknown-session", "There is no such session",
+                   "It has ended, or belongs to another instance or another client. Open a session, and acquire its "
+                   "locks again, or move them by PATCH.");
+}
+
+response unknown_path(request const& r)
+{
+    return problem(r, http::status::not_found, "unknown-path", "There is no such path",
+                   "/openapi.json lists the paths and their methods.");
+}
+
+response stopping(request const& r)
+{
+    auto a = problem(r, http::status::service_unavailable, "stopping", "The service ends",
+                     "It opens no sessions any more. Try another instance, or this one after its restart.");
+    a.set(http::field::retry_after, "1");
+    return a;
+}
+
+response wrong_method(request const& r, std::string_view allowed)
+{
+    auto a = problem(r, http::status::method_not_allowed, "wrong-method", "The path has no such method",
+                     "The path has the methods " + std::string(allowed) + ".");
+    a.set(http::field::allow, allowed);
+    return a;
+}
+
+response limit_reached(request const& r, std::string_view name, std::string_view what, std::size_t limit,
+                       std::string_view option)
+{
+    return problem(r, http::status::too_many_requests, name, "A limit of the client is reached",
+                   "This client may have " + std::to_string(limit) + ' ' + std::string(what)
+                       + " at a time on this instance. Let some of them end, or raise " + std::string(option) + ".");
+}
+
+bool matches(request const& r, std::string_view etag)
+{
+    auto const wanted = r[http::field::if_match];
+    return wanted.empty() || wanted == "*" || wanted == etag;
+}
+
+}  // namespace redlock::serve

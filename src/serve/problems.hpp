@@ -1,0 +1,31 @@
+#pragma once
+
+#include "serve/answers.hpp"
+
+#include <cstddef>
+#include <string_view>
+
+namespace redlock::serve {
+
+/// The bearer token does not permit to @p what the lock @p name.
+response forbidden(request const&, std::string_view what, std::string_view name);
+
+response unknown_lock(request const&);     ///< the lock is not held
+response bad_id(request const&);           ///< the text is not the id of a lock
+response not_matching(request const&);     ///< the condition If-Match is not met
+response unauthorized(request const&);     ///< there is no such bearer token
+response unknown_session(request const&);  ///< there is no such session here
+response unknown_path(request const&);
+response stopping(request const&);  ///< the service ends, and opens no sessions
+
+/// The path has other methods. @param allowed their names, with commas between
+response wrong_method(request const&, std::string_view allowed);
+
+/// The client has reached a limit of this instance. @param name "too-many-locks" @param what "locks"
+response limit_reached(request const&, std::string_view name, std::string_view what, std::size_t limit,
+                       std::string_view option);
+
+/// Whether the condition If-Match of the request is met. Without a condition, it is.
+bool matches(request const&, std::string_view etag);
+
+}  // namespace redlock::serve

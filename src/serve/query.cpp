@@ -1,0 +1,32 @@
+#include "serve/query.hpp"
+
+#include "serve/fields.hpp"
+
+#include <charconv>
+
+namespace redlock::serve {
+
+std::size_t number_in(target const& t, std::string const& name, std::size_t otherwise)
+{
+    auto const given = t.query.find(name);
+    if (given == t.query.end())
+        return otherwise;
+    std::size_t n = 0;
+    auto const& text = given->second;
+    auto const read = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (read.ec != std::errc() || read.ptr != text.data() + text.size())
+        throw wrong_field(name + " is \"" + text.substr(0, 100) + "\", but must be a number");
+    return n;
+}
+
+bool flag_in(target const& t, std::string const& name)
+{
+    auto const given = t.query.find(name);
+    if (given == t.query.end())
+        return false;
+    if (given->second != "true" && given->second != "false")
+        throw wrong_field(name + " is \"" + given->second.substr(0, 100) + "\", but must be true or false");
+    return given->second == "true";
+}
+
+}  // namespace redlock::serve

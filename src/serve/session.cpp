@@ -1,0 +1,160 @@
+#include "serve/session.hpp"
+
+#include "serve/answers.hpp"
+#include "serve/as_result.hpp"
+#include "serve/lock_id.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <utility>
+#include <vector>
+
+namespace redlock::serve {
+
+namespace {
+
+using namespace asio::experimental::awaitable_operators;
+using namespace std::chrono_literals;
+
+constexpr auto look_time = 1s;
+
+}  // namespace
+
+session::session(asio::any_io_executor e, lock_manager& m, waiting_requests const& w, std::string id,
+                 std::string client, options how, std::function<void(std::string const&)> lost)
+    : executor_(e),
+      manager_(m),
+      waiting_(w),
+      id_(std::move(id)),
+      client_(std::move(client)),
+      how_(how),
+      lost_(std::move(lost)),
+      events_(e, id_, how.grace > 0ms),
+      grace_timer_(e),
+      look_timer_(e)
+{
+    events_.add("session", {{"session", id_}, {"grace_ms", how_.grace.count()}});
+}
+
+void session::add(std::shared_ptr<session_lock> l)
+{
+    locks_.insert_or_assign(l->ticket.token, l);
+    asio::co_spawn(
+        executor_, [self = shared_from_this(), l] { return self->watch(l); }, asio::detached);
+    if (how_.wanted && !std::exchange(looks_, true))
+        asio::co_spawn(
+            executor_, [self = shared_from_this()] { return self->look_for_waiters(); }, asio::detached);
+}
+
+std::shared_ptr<session_lock> session::find(std::string const& token) const
+{
+    auto const known = locks_.find(token);
+    return known == locks_.end() ? nullptr : known->second;
+}
+
+std::shared_ptr<session_lock> session::take(std::string const& token)
+{
+    auto l = find(token);
+    locks_.erase(token);
+    return l;
+}
+
+bool session::holds(session_lock const& l) const { return find(l.ticket.token).get() == &l; }
+
+// A renewal takes place at a third of the ttl. So it has failed if half of the ttl is over.
+asio::awaitable<void> session::watch(std::shared_ptr<session_lock> l)
+{
+    asio::steady_timer timer(executor_);
+    while (holds(*l)) {
+        auto const until = l->handle.valid_until();
+        timer.expires_after(until - l->ttl / 2 - clock::now());
+        auto ended = co_await (l->handle.async_wait_lost(as_result) || timer.async_wait(as_result));
+        if (ended.index() == 1 && holds(*l) && l->handle.valid_until() == until) {
+            events_.add("expiring", json_of(l->ticket), until);
+            ended = co_await (l->handle.async_wait_lost(as_result) || timer.async_wait(as_result));
+        }
+        auto const* const lost = std::get_if<0>(&ended);
+        if (lost && std::get<0>(*lost) == errc::lost && holds(*l)) {
+            take(l->ticket.token);
+            events_.add("lost", json_of(l->ticket), l->handle.valid_until());
+            lost_(l->ticket.token);
+        }
+        if (lost)
+            co_return;
+    }
+}
+
+asio::awaitable<void> session::look_for_waiters()
+{
+    while (!over_ && !locks_.empty()) {
+        look_timer_.expires_after(look_time);
+        co_await look_timer_.async_wait(as_result);
+        auto const all = locks_;
+        for (auto const& [token, l] : all)
+            co_await look_for_waiters_of(*l);
+    }
+    looks_ = false;
+}
+
+asio::awaitable<void> session::look_for_waiters_of(session_lock& l)
+{
+    boost::json::array waiters;
+    for (auto const& name : l.ticket.resources) {
+        if (!holds(l))
+            co_return;
+        auto [ec, info] = co_await manager_.async_inspect(name, as_result);
+        if (ec)
+            co_return;
+        auto const [first, last] = waiting_.all().equal_range(name);
+        for (auto w = first; w != last; ++w)
+            waiters.push_back(json_of({.note = w->second.note, .shares = w->second.mode == mode::shared}));
+        auto const seen = json_of(info);
+        for (auto const& w : seen.at("waiters").get_array())
+            waiters.push_back(w);
+    }
+    auto const text = boost::json::serialize(waiters);
+    if (text != std::exchange(l.waiters, text) && !waiters.empty() && holds(l)) {
+        auto data = json_of(l.ticket);
+        data["waiters"] = std::move(waiters);
+        events_.add("wanted", std::move(data));
+    }
+}
+
+void session::wait_for_reconnection(std::function<void()> ends)
+{
+    grace_timer_.expires_after(how_.grace);
+    grace_timer_.async_wait([ends = std::move(ends)](boost::system::error_code ec) {
+        if (!ec)
+            ends();
+    });
+}
+
+void session::end()
+{
+    over_ = true;
+    grace_timer_.cancel();
+    look_timer_.cancel();
+    for (auto const& [token, l] : std::exchange(locks_, {}))
+        l->handle = lock();
+    events_.close();
+}
+
+void session::stop()
+{
+    for (auto const& [token, l] : std::exchange(locks_, {})) {
+        boost::system::error_code ec;
+        auto const until = l->handle.valid_until();
+        l->handle.detach(ec);
+        if (ec)
+            events_.add("lost", json_of(l->ticket), until);
+        l->handle = lock();
+    }
+    events_.add("stopping", {});
+    end();
+}
+
+}  // namespace redlock::serve

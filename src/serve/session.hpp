@@ -1,0 +1,89 @@
+#pragma once
+
+#include "serve/event_queue.hpp"
+#include "serve/waiting_requests.hpp"
+
+#include <redlock/lock_manager.hpp>
+#include <redlock/lock_ticket.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/json/object.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace redlock::serve {
+
+/// A lock that a session holds.
+struct session_lock {
+    lock handle{};
+    lock_ticket ticket{};
+    std::chrono::milliseconds ttl{};
+    std::string waiters{};  ///< the clients about which the session has sent the event `wanted`
+};
+
+/** The locks of a client that reads a stream of events. The manager renews them until the session ends. A session
+    without a stream ends when its grace is over.
+*/
+class session : public std::enable_shared_from_this<session> {
+public:
+    struct options {
+        std::chrono::milliseconds grace{0};  ///< how long the session waits for a reconnection
+        bool wanted = false;                 ///< whether it tells about clients that wait for its locks
+    };
+
+    /// @param lost is called with the token of each lock that the session loses
+    session(asio::any_io_executor, lock_manager&, waiting_requests const&, std::string id, std::string client, options,
+            std::function<void(std::string const&)> lost);
+
+    std::string const& id() const noexcept { return id_; }
+    std::string const& client() const noexcept { return client_; }
+    std::chrono::milliseconds grace() const noexcept { return how_.grace; }
+    bool is_over() const noexcept { return over_; }
+    std::map<std::string, std::shared_ptr<session_lock>> const& locks() const noexcept { return locks_; }
+
+    void add(std::shared_ptr<session_lock>);
+
+    /// The lock with this token. Null: there is none.
+    std::shared_ptr<session_lock> find(std::string const& token) const;
+
+    /// The session no longer holds the lock. Null: it did not.
+    std::shared_ptr<session_lock> take(std::string const& token);
+
+    event_queue& events() noexcept { return events_; }
+    void attach() { grace_timer_.cancel(); }
+
+    /// Calls @p ends when the grace is over, unless the client reconnects.
+    void wait_for_reconnection(std::function<void()> ends);
+
+    /// Releases all locks in the background, and ends the stream.
+    void end();
+
+    /// Tells the client that the service ends. The locks stay on the nodes until their time to live is over.
+    void stop();
+
+private:
+    asio::awaitable<void> watch(std::shared_ptr<session_lock>);
+    asio::awaitable<void> look_for_waiters();
+    asio::awaitable<void> look_for_waiters_of(session_lock&);
+    bool holds(session_lock const&) const;
+
+    asio::any_io_executor const executor_;
+    lock_manager& manager_;
+    waiting_requests const& waiting_;
+    std::string const id_, client_;
+    options const how_;
+    std::function<void(std::string const&)> const lost_;
+    event_queue events_;
+    asio::steady_timer grace_timer_, look_timer_;
+    std::map<std::string, std::shared_ptr<session_lock>> locks_;  ///< by token
+    bool over_ = false, looks_ = false;
+};
+
+}  // namespace redlock::serve

@@ -1,0 +1,110 @@
+#include "serve/sessions.hpp"
+
+#include "serve/random_id.hpp"
+
+#include <utility>
+
+namespace redlock::serve {
+
+class sessions::stream : public event_stream {
+public:
+    stream(sessions& all, std::shared_ptr<session> s, std::uint64_t last_seen)
+        : all_(all), session_(std::move(s)), number_(session_->events().attach(last_seen))
+    {
+        session_->attach();
+    }
+    ~stream() override
+    {
+        if (session_->is_over() || !session_->events().is_current(number_))
+            return;
+        if (session_->grace().count() == 0)
+            all_.end(*session_);
+        else
+            session_->wait_for_reconnection([&all = all_, s = session_] { all.end(*s); });
+    }
+    stream(stream const&) = delete;
+    stream& operator=(stream const&) = delete;
+
+    asio::awaitable<std::optional<std::string>> next() override { return session_->events().next(number_); }
+
+private:
+    sessions& all_;
+    std::shared_ptr<session> const session_;
+    std::uint64_t const number_;
+};
+
+std::shared_ptr<session> sessions::open(std::string const& client, session::options how)
+{
+    auto s = std::make_shared<session>(executor_, manager_, waiting_, random_id(), client, how,
+                                       [this](std::string const& token) { holders_.erase(token); });
+    all_.emplace(s->id(), s);
+    of_clients_[client].emplace(s->id(), s.get());
+    return s;
+}
+
+std::shared_ptr<session> sessions::find(std::string_view id, std::string const& client) const
+{
+    auto const known = all_.find(id);
+    return known == all_.end() || known->second->client() != client ? nullptr : known->second;
+}
+
+std::shared_ptr<event_stream> sessions::stream_of(std::shared_ptr<session> s, std::uint64_t last_seen)
+{
+    return std::make_shared<stream>(*this, std::move(s), last_seen);
+}
+
+void sessions::add(session& s, std::shared_ptr<session_lock> l)
+{
+    holders_.insert_or_assign(l->ticket.token, &s);
+    s.add(std::move(l));
+}
+
+std::shared_ptr<session> sessions::holder_of(std::string const& token) const
+{
+    auto const known = holders_.find(token);
+    return known == holders_.end() ? nullptr : known->second->shared_from_this();
+}
+
+std::shared_ptr<session_lock> sessions::take(std::string const& token)
+{
+    auto const holder = holder_of(token);
+    holders_.erase(token);
+    return holder ? holder->take(token) : nullptr;
+}
+
+void sessions::end(session& s)
+{
+    for (auto const& [token, l] : s.locks())
+        holders_.erase(token);
+    s.end();
+    auto const client = of_clients_.find(s.client());
+    if (client != of_clients_.end() && client->second.erase(s.id()) > 0 && client->second.empty())
+        of_clients_.erase(client);
+    all_.erase(s.id());
+}
+
+void sessions::stop()
+{
+    holders_.clear();
+    of_clients_.clear();
+    for (auto const& [id, s] : std::exchange(all_, {}))
+        s->stop();
+}
+
+std::size_t sessions::sessions_of(std::string const& client) const
+{
+    auto const known = of_clients_.find(client);
+    return known == of_clients_.end() ? 0 : known->second.size();
+}
+
+std::size_t sessions::locks_of(std::string const& client) const
+{
+    std::size_t n = 0;
+    if (auto const known = of_clients_.find(client); known != of_clients_.end()) {
+        for (auto const& [id, s] : known->second)
+            n += s->locks().size();
+    }
+    return n;
+}
+
+}  // namespace redlock::serve

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "serve/event_stream.hpp"
+#include "serve/session.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace redlock::serve {
+
+/// All sessions of one instance of the service.
+class sessions {
+public:
+    sessions(asio::any_io_executor e, lock_manager& m, waiting_requests const& w)
+        : executor_(std::move(e)), manager_(m), waiting_(w)
+    {
+    }
+
+    std::shared_ptr<session> open(std::string const& client, session::options);
+
+    /// The session with this id. Null: there is none, or it belongs to another client.
+    std::shared_ptr<session> find(std::string_view id, std::string const& client) const;
+
+    /// The stream of the events of a session, which ends the stream before. When it is destroyed, the session waits for
+    /// a reconnection, or ends. @param last_seen the last event that the client has; 0: none
+    std::shared_ptr<event_stream> stream_of(std::shared_ptr<session>, std::uint64_t last_seen);
+
+    /// The session holds the lock from now on.
+    void add(session&, std::shared_ptr<session_lock>);
+
+    /// The session that holds the lock with this token. Null: no session does.
+    std::shared_ptr<session> holder_of(std::string const& token) const;
+
+    /// Removes the lock from the session that holds it. Null: no session does.
+    std::shared_ptr<session_lock> take(std::string const& token);
+
+    void end(session&);
+
+    /// Tells all clients that the service ends.
+    void stop();
+
+    std::size_t sessions_of(std::string const& client) const;
+    std::size_t locks_of(std::string const& client) const;
+
+private:
+    class stream;
+
+    asio::any_io_executor const executor_;
+    lock_manager& manager_;
+    waiting_requests const& waiting_;
+    std::map<std::string, std::shared_ptr<session>, std::less<>> all_;     ///< by id
+    std::map<std::string, std::map<std::string, session*>> of_clients_{};  ///< by client and id
+    std::map<std::string, session*> holders_{};                            ///< by token
+};
+
+}  // namespace redlock::serve

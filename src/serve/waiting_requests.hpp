@@ -1,0 +1,50 @@
+#pragma once
+
+#include <redlock/mode.hpp>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::serve {
+
+/// The requests of this instance that wait for locks. The nodes do not know those that wait for a lock which this
+/// instance holds.
+class waiting_requests {
+public:
+    struct request {
+        std::string note{};
+        redlock::mode mode{};
+    };
+    using by_name = std::multimap<std::string, request>;
+
+    by_name const& all() const noexcept { return all_; }
+
+    /// Notes a request as long as it waits.
+    class place {
+    public:
+        place(waiting_requests& w, std::vector<std::string> const& names, std::string const& note, mode m)
+            : all_(w.all_)
+        {
+            for (auto const& name : names)
+                places_.push_back(all_.emplace(name, request{.note = note, .mode = m}));
+        }
+        ~place()
+        {
+            for (auto const at : places_)
+                all_.erase(at);
+        }
+        place(place const&) = delete;
+        place& operator=(place const&) = delete;
+
+    private:
+        by_name& all_;
+        std::vector<by_name::iterator> places_;
+    };
+
+private:
+    by_name all_;
+};
+
+}  // namespace redlock::serve

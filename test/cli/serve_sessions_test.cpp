@@ -1,0 +1,335 @@
+// redlock serve: sessions, whose locks are renewed while a stream of events is open.
+
+#include "cli/running_service.hpp"
+#include "support/certificates.hpp"
+
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(serve_sessions)
+
+namespace {
+
+/// An open stream of events.
+class event_reader {
+public:
+    explicit event_reader(service const& s, std::string const& query = {}, http_headers const& more = {})
+        : connection_(std::make_unique<http_connection>(s.endpoint()))
+    {
+        connection_->send(verb::get, "/v1/sessions" + query, {}, more);
+        head_ = connection_->read_until("\r\n\r\n");
+    }
+
+    std::string const& head() const { return head_; }
+
+    /// Reads up to the next event with this name. @return its data
+    boost::json::object next(std::string const& name)
+    {
+        for (;;) {
+            auto const text = connection_->read_until("\n\n");
+            if (auto const at = text.find("id: "); at != text.npos)
+                last_id = text.substr(at + 4, text.find('\n', at) - at - 4);
+            if (!has(text, "event: " + name + "\n"))
+                continue;
+            auto const at = text.find("data: ") + 6;
+            return boost::json::parse(text.substr(at, text.find('\n', at) - at)).as_object();
+        }
+    }
+
+    std::string session() { return std::string(next("session").at("session").as_string()); }
+
+    std::string rest() { return connection_->read_all(); }
+
+    std::string last_id{};
+
+private:
+    std::unique_ptr<http_connection> connection_;
+    std::string head_;
+};
+
+struct two_services {
+    real_servers r{3};
+    service one{r, {"--fencing"}}, two{r, {"--fencing"}};
+
+    http_answer take(std::string const& name, std::string const& session, int ttl_ms = 60'000)
+    {
+        auto won = one.acquire(
+            fmt::format(R"({{"resources":["{}"],"ttl_ms":{},"wait_ms":9000,"session":"{}"}})", name, ttl_ms, session));
+        BOOST_TEST_REQUIRE(won.status == 201u, won.body);
+        return won;
+    }
+    bool is_locked(std::string const& name) const
+    {
+        return two.ask(verb::get, "/v1/locks/" + name).json().at("locked").as_bool();
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(session_renews_its_locks_until_its_stream_ends, two_services)
+{
+    auto stream = std::make_unique<event_reader>(one);
+    BOOST_TEST(has(stream->head(), "Content-Type: text/event-stream"));
+    auto const session = stream->session();
+    auto const renewed = take("a", session, 4'000), kept = take("b", session);
+    BOOST_TEST(comes_true(
+        [&] { return has(one.ask(verb::get, "/metrics").body, "redlock_renewals_total{outcome=\"extended\"} 2"); }));
+
+    auto const shown = one.ask(verb::get, "/v1/sessions/" + session).json().at("locks").as_array();
+    BOOST_TEST_REQUIRE(shown.size() == 2u);
+    for (auto const& l : shown)
+        BOOST_TEST(l.at("valid_for_ms").to_number<int>() > 0);
+    BOOST_TEST(two.ask(verb::get, "/v1/sessions/" + session).status == 404u);
+
+    stream.reset();
+    BOOST_TEST(two.acquire(R"({"resources":["a","b"],"wait_ms":9000})").status == 201u);
+    BOOST_TEST(one.ask(verb::get, "/v1/sessions/" + session).status == 404u);
+    BOOST_TEST(one.acquire(fmt::format(R"({{"resources":"c","session":"{}"}})", session)).status == 404u);
+}
+
+BOOST_FIXTURE_TEST_CASE(session_locks_are_extended_and_released_by_their_ids, two_services)
+{
+    event_reader stream(one);
+    auto const session = stream.session();
+    auto const won = take("a", session);
+    auto const path = "/v1/locks/" + won.text("id");
+    BOOST_TEST(one.ask(verb::patch, path, R"({"ttl_ms":50000})").status == 200u);
+    BOOST_TEST(one.ask(verb::patch, path, R"({"ttl_ms":1})").status == 400u);
+    BOOST_TEST(one.ask(verb::delete_, path).status == 204u);
+    BOOST_TEST(one.ask(verb::delete_, path).status == 404u);
+    BOOST_TEST(one.ask(verb::get, "/v1/sessions/" + session).json().at("locks").as_array().empty());
+
+    auto const next = take("a", session);
+    BOOST_TEST(next.number("fencing_token") > won.number("fencing_token"));
+    BOOST_TEST(one.ask(verb::delete_, "/v1/sessions/" + session).status == 204u);
+    BOOST_TEST(two.acquire(R"({"resources":["a"],"wait_ms":9000})").status == 201u);
+    BOOST_TEST(!has(stream.rest(), "event: lost"));
+}
+
+BOOST_FIXTURE_TEST_CASE(session_tells_that_a_lock_is_lost_before_its_validity_ends, two_services)
+{
+    event_reader stream(one);
+    auto const session = stream.session();
+    take("other", session);
+    auto const won = take("a", session, 4'000);
+    for (std::size_t i = 0; i < 3; ++i)
+        r[i].ask({"DEL", "lock:a"});
+    auto const lost = stream.next("lost");
+    BOOST_TEST(lost.at("id").as_string() == won.text("id"));
+    BOOST_TEST(lost.at("resources").as_array().at(0).as_string() == "a");
+    BOOST_TEST(lost.at("valid_for_ms").to_number<int>() >= 0);
+    BOOST_TEST(one.ask(verb::get, "/v1/sessions/" + session).json().at("locks").as_array().size() == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(session_tells_that_a_lock_expires_while_the_servers_stand_still, two_services)
+{
+    event_reader stream(one);
+    auto const won = take("a", stream.session(), 8'000);
+    for (std::size_t i = 0; i < 3; ++i)
+        r[i].pause();
+    auto const expiring = stream.next("expiring");
+    BOOST_TEST(expiring.at("id").as_string() == won.text("id"));
+    BOOST_TEST(stream.next("lost").at("id").as_string() == won.text("id"));
+    for (std::size_t i = 0; i < 3; ++i)
+        r[i].resume();
+}
+
+BOOST_FIXTURE_TEST_CASE(session_tells_about_clients_that_wait_for_its_locks, two_services)
+{
+    event_reader stream(one, "?wanted=true");
+    auto const won = take("a", stream.session());
+    for (auto const* const s : {&two, &one}) {
+        auto waits = s->connect();
+        waits.send(verb::post, "/v1/locks", R"({"resources":["a"],"wait_ms":60000,"note":"me"})");
+        auto const wanted = stream.next("wanted");
+        BOOST_TEST(wanted.at("id").as_string() == won.text("id"));
+        BOOST_TEST(!wanted.at("waiters").as_array().empty());
+        if (s == &one)
+            break;
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(session_continues_after_a_reconnection_within_its_grace, two_services)
+{
+    auto stream = std::make_unique<event_reader>(one, "?grace_ms=60000");
+    auto const session = stream->session();
+    auto const last = stream->last_id;
+    auto const won = take("a", session);
+    stream.reset();
+    for (std::size_t i = 0; i < 3; ++i)
+        r[i].ask({"DEL", "lock:a"});
+    BOOST_TEST(one.ask(verb::patch, "/v1/locks/" + won.text("id")).status == 404u);
+    event_reader again(one, "", {{"Last-Event-ID", last}});
+    BOOST_TEST(again.next("lost").at("id").as_string() == won.text("id"));
+
+    event_reader unknown(one, "", {{"Last-Event-ID", "0123.4"}});
+    BOOST_TEST(has(unknown.head(), " 404 "));
+    take("b", session);
+    event_reader newest(one, "", {{"Last-Event-ID", again.last_id}});
+    BOOST_TEST(again.rest() == "");  // the new stream has ended the old one, but not the session
+    BOOST_TEST(is_locked("b"));
+    BOOST_TEST(one.ask(verb::delete_, "/v1/sessions/" + session).status == 204u);
+    BOOST_TEST(newest.rest() == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(session_takes_over_a_lock_of_another_instance, two_services)
+{
+    auto const won = two.acquire(R"({"resources":["a"],"ttl_ms":9000,"wait_ms":9000})");
+    auto const path = "/v1/locks/" + won.text("id");
+    auto first = std::make_unique<event_reader>(one);
+    auto const session = first->session();
+    auto const body = fmt::format(R"({{"ttl_ms":60000,"session":"{}"}})", session);
+    BOOST_TEST(one.ask(verb::patch, path, body).status == 200u);
+    event_reader second(one);
+    auto const moved = fmt::format(R"({{"ttl_ms":60000,"session":"{}"}})", second.session());
+    BOOST_TEST(one.ask(verb::patch, path, moved).status == 200u);
+    BOOST_TEST(one.ask(verb::get, "/v1/sessions/" + session).json().at("locks").as_array().empty());
+    BOOST_TEST(one.ask(verb::delete_, "/v1/sessions/" + session).status == 204u);
+    BOOST_TEST(is_locked("a"));
+    BOOST_TEST(one.ask(verb::patch, path, R"({"session":"0123"})").status == 404u);
+}
+
+BOOST_AUTO_TEST_CASE(session_is_told_that_the_service_ends_and_its_locks_stay)
+{
+    real_servers r(3);
+    service one(r), two(r);
+    event_reader stream(one, "?grace_ms=5000");
+    auto const won = one.acquire(
+        fmt::format(R"({{"resources":["a"],"ttl_ms":60000,"wait_ms":9000,"session":"{}"}})", stream.session()));
+    BOOST_TEST_REQUIRE(won.status == 201u, won.body);
+    one.tool().process().signal(SIGTERM);
+    stream.next("stopping");
+    BOOST_TEST(stream.rest() == "");
+    BOOST_TEST(one.tool().wait().status == 0);
+    event_reader next(two);
+    auto const body = fmt::format(R"({{"ttl_ms":60000,"session":"{}"}})", next.session());
+    BOOST_TEST(two.ask(verb::patch, "/v1/locks/" + won.text("id"), body).status == 200u);
+}
+
+BOOST_AUTO_TEST_CASE(session_belongs_to_its_bearer_token)
+{
+    real_servers r(1);
+    testbed::temporary_folder folder;
+    auto const file = folder.path + "/tokens";
+    std::ofstream(file) << "first-token-0123456789 a/ lock,read\nother-token-0123456789 * lock\n";
+    service const s(r, {"--token-file", file, "--max-sessions", "1", "--max-locks", "2"});
+    http_headers const first{{"Authorization", "Bearer first-token-0123456789"}};
+    http_headers const other{{"Authorization", "Bearer other-token-0123456789"}};
+    BOOST_TEST(s.ask(verb::get, "/v1/sessions").status == 401u);
+    event_reader stream(s, "", first);
+    auto const session = stream.session();
+    auto const named = [&](std::string const& name) {
+        return fmt::format(R"({{"resources":["{}"],"wait_ms":9000,"ttl_ms":60000,"session":"{}"}})", name, session);
+    };
+    BOOST_TEST(s.acquire(named("a/1"), first).status == 201u);
+    BOOST_TEST(s.acquire(named("b"), first).status == 403u);
+    BOOST_TEST(s.acquire(named("a/2"), other).text("type") == "urn:redlock:unknown-session");
+    BOOST_TEST(s.ask(verb::get, "/v1/sessions/" + session, "", other).status == 404u);
+    BOOST_TEST(s.ask(verb::delete_, "/v1/sessions/" + session, "", other).status == 404u);
+    BOOST_TEST(s.ask(verb::get, "/v1/sessions", "", first).text("type") == "urn:redlock:too-many-sessions");
+    BOOST_TEST(s.acquire(R"({"resources":["a/3"],"ttl_ms":60000})", first).status == 201u);
+    auto const refused = s.acquire(R"({"resources":["a/4"]})", first);
+    BOOST_TEST(refused.status == 429u);
+    BOOST_TEST(refused.text("type") == "urn:redlock:too-many-locks");
+    BOOST_TEST(s.acquire(R"({"resources":["a/4"],"ttl_ms":60000})", other).status == 201u);
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_shared_by_several_waiters_gives_each_its_own_lock, two_services)
+{
+    auto const writer = one.acquire(R"({"resources":["a"],"ttl_ms":60000,"wait_ms":9000})");
+    std::list<http_connection> readers;
+    for (int i = 0; i < 4; ++i) {
+        readers.emplace_back(one.endpoint());
+        readers.back().send(verb::post, "/v1/locks",
+                            R"({"resources":["a"],"ttl_ms":60000,"wait_ms":60000,"mode":"shared"})");
+    }
+    BOOST_TEST(comes_true([&] { return has(one.ask(verb::get, "/metrics").body, "redlock_waiters 4\n"); }));
+    BOOST_TEST(one.ask(verb::delete_, "/v1/locks/" + writer.text("id")).status == 204u);
+    std::vector<std::string> ids;
+    for (auto& reader : readers) {
+        auto const won = reader.receive();
+        BOOST_TEST_REQUIRE(won.status == 201u, won.body);
+        ids.push_back(won.text("id"));
+    }
+    for (auto const& id : ids)
+        BOOST_TEST(two.ask(verb::delete_, "/v1/locks/" + id).status == 204u);
+    BOOST_TEST(two.acquire(R"({"resources":["a"],"wait_ms":9000})").status == 201u);
+}
+
+BOOST_AUTO_TEST_CASE(serve_with_tls_and_several_threads_serves_all_requests)
+{
+    namespace ssl = asio::ssl;
+    certificates const own;
+    real_servers r(3);
+    service const s(r, {"--threads", "2", "--tls", own.file("server.pem"), own.file("server.key")});
+    BOOST_TEST(s.url().starts_with("https://"));
+    ssl::context trust(ssl::context::tls_client);
+    trust.load_verify_file(own.file("ca.pem"));
+    trust.set_verify_mode(ssl::verify_peer);
+    asio::io_context context;
+    ssl::stream<asio::generic::stream_protocol::socket> stream(context, trust);
+    stream.next_layer().connect(s.endpoint());
+    stream.handshake(ssl::stream_base::client);
+    boost::beast::flat_buffer input;
+    for (int i = 0; i < 3; ++i) {
+        http::request<http::string_body> asked(verb::post, "/v1/locks", 11);
+        asked.body() = fmt::format(R"({{"resources":["a{}"],"wait_ms":9000}})", i);
+        asked.prepare_payload();
+        http::write(stream, asked);
+        http::response<http::string_body> answer;
+        http::read(stream, input, answer);
+        BOOST_TEST(answer.result_int() == 201u, answer.body());
+    }
+    http::write(stream, http::request<http::empty_body>(verb::get, "/v1/sessions", 11));
+    std::string text;
+    while (!has(text, "event: session")) {
+        char bytes[512];
+        text.append(bytes, stream.read_some(asio::buffer(bytes)));
+    }
+    auto plain = s.connect();
+    plain.send_bytes("GET / HTTP/1.1\r\n\r\n");
+    BOOST_TEST(plain.is_closed());
+}
+
+BOOST_AUTO_TEST_CASE(serve_with_threads_ends_waits_of_clients_that_have_gone)
+{
+    real_servers r(3);
+    service s(r, {"--threads", "2"});
+    auto const won = s.acquire(R"({"resources":["a"],"ttl_ms":60000,"wait_ms":9000})");
+    for (int i = 0; i < 10; ++i) {
+        auto goes = s.connect(), also = s.connect();
+        for (auto* const c : {&goes, &also})
+            c->send(verb::post, "/v1/locks", R"({"resources":["a"],"ttl_ms":60000,"wait_ms":60000})");
+        event_reader const stream(s);
+    }
+    BOOST_TEST(comes_true([&] { return has(s.ask(verb::get, "/metrics").body, "redlock_waiters 0\n"); }));
+    BOOST_TEST(s.ask(verb::delete_, "/v1/locks/" + won.text("id")).status == 204u);
+    BOOST_TEST(s.acquire(R"({"resources":["a"],"wait_ms":9000})").status == 201u);
+    auto waits = s.connect();
+    waits.send(verb::post, "/v1/locks", R"({"resources":["a"],"wait_ms":60000})");
+    BOOST_TEST(comes_true([&] { return has(s.ask(verb::get, "/metrics").body, "redlock_waiters 1\n"); }));
+    s.tool().process().signal(SIGTERM);
+    BOOST_TEST(waits.receive().status == 503u);
+    BOOST_TEST(s.tool().wait().status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(serve_refuses_certificates_that_it_cannot_read)
+{
+    must_say(run_tool({"-u", "memory://a", "serve", "--tls", "/nowhere.pem", "/nowhere.key"}), 64, "/nowhere.pem");
+    must_say(run_tool({"-u", "memory://a", "serve", "--tls", "/nowhere.pem"}), 64, "--tls");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
