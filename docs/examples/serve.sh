@@ -29,5 +29,20 @@ curl -sf -H "Authorization: Bearer $TOKEN" -X PATCH "$url/v1/locks/$id" -d '{"tt
 curl -sf -H "Authorization: Bearer $TOKEN" -X DELETE "$url/v1/locks/$id"
 #]
 curl -sf -H "Authorization: Bearer $TOKEN" "$url/v1/locks/jobs%2F7" | grep -q '"locked":false'
+
+#[session
+curl -sN -H "Authorization: Bearer $TOKEN" "$url/v1/sessions?grace_ms=2000" >events &
+#]
+stream=$!
+until grep -q '"session":' events; do kill -0 $stream; sleep 0.1; done
+session=$(sed -n 's/.*"session":"\([^"]*\)".*/\1/p' events)
+
+#[hold
+curl -sf -H "Authorization: Bearer $TOKEN" "$url/v1/locks" \
+    -d '{"resources":["jobs/8"],"ttl_ms":10000,"session":"'"$session"'"}'
+#]
+curl -sf -H "Authorization: Bearer $TOKEN" "$url/v1/sessions/$session" | grep -q '"resources":\["jobs/8"\]'
+kill $stream
+curl -sf -H "Authorization: Bearer $TOKEN" "$url/v1/locks" -d '{"resources":["jobs/8"],"wait_ms":30000}'
 kill $service
 wait $service

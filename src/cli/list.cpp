@@ -83,7 +83,7 @@ private:
 };
 
 // Each lock with a majority is on one of a majority of the nodes.
-int status_of(std::vector<node_list_info> const& nodes)
+int status_of_all(std::vector<node_list_info> const& nodes)
 {
     auto const complete = static_cast<std::size_t>(std::ranges::count(nodes, true, &node_list_info::complete));
     auto const is_any = [&](auto is) { return std::ranges::any_of(nodes, is, &node_list_info::error); };
@@ -101,7 +101,7 @@ int judge(std::vector<node_list_info> const& nodes, settings const& s)
             remark(fmt::format("redlock list: {} has not told of all its locks: {}\n", printable(n.name),
                                printable(trouble_of(n))));
     }
-    return status_of(nodes);
+    return status_of_all(nodes);
 }
 
 asio::awaitable<int> tell_all(lock_manager& locks, question const& q, settings const& s)

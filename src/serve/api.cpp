@@ -2,6 +2,7 @@
 
 #include "serve/as_result.hpp"
 #include "serve/fields.hpp"
+#include "serve/openapi.hpp"
 #include "serve/problems.hpp"
 
 #include <redlock/prometheus.hpp>
@@ -44,6 +45,7 @@ struct api::route {
 api::route const api::routes[] = {
     {verb::get, "/healthz", &api::health, true},
     {verb::get, "/readyz", &api::health, true},
+    {verb::get, "/openapi.json", &api::openapi, true},
     {verb::get, "/metrics", &api::metrics},
     {verb::post, "/v1/locks", &api::acquire},
     {verb::get, "/v1/locks", &api::list},
@@ -97,6 +99,15 @@ asio::awaitable<answer> api::find_route(request const& r, target const& t)
         co_return wrong_method(r, methods);
     call const c{.r = r, .target = t, .client = all_.who.client_of(authorization)};
     co_return co_await (this->*found->function)(c);
+}
+
+asio::awaitable<answer> api::openapi(call const& c)
+{
+    auto text = document(c.r, http::status::ok);
+    text.set(http::field::content_type, "application/json");
+    text.body() = openapi_document();
+    text.prepare_payload();
+    co_return text;
 }
 
 asio::awaitable<answer> api::metrics(call const& c)

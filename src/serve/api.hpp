@@ -31,6 +31,7 @@ private:
 
     asio::awaitable<answer> find_route(request const&, target const&);
     asio::awaitable<answer> health(call const&);
+    asio::awaitable<answer> openapi(call const&);
     asio::awaitable<answer> metrics(call const&);
     asio::awaitable<answer> acquire(call const& c) { return locks_.acquire(c); }
     asio::awaitable<answer> extend(call const& c) { return locks_.extend(c); }

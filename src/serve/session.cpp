@@ -65,7 +65,7 @@ std::shared_ptr<session_lock> session::take(std::string const& token)
 
 bool session::holds(session_lock const& l) const { return find(l.ticket.token).get() == &l; }
 
-// A renewal takes place at a third of the ttl. So it has failed if half of the ttl is over.
+// The manager renews at a third of the ttl. If half of the ttl is over, the renewal has failed.
 asio::awaitable<void> session::watch(std::shared_ptr<session_lock> l)
 {
     asio::steady_timer timer(executor_);
