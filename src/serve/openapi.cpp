@@ -28,7 +28,7 @@ std::string_view openapi_document() noexcept
       "summary": "Acquire a lock, or several at once.",
       "description": "With `wait_ms`, the answer comes when the lock is acquired, or the wait is over. If the client closes the connection, it does not wait any more.",
       "parameters": [
-        {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}, "description": "A fresh text for each lock. A repeated request with this key to the same instance gets the same lock."}
+        {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}, "example": "7c6d9f3e", "description": "A fresh text for each lock. A repeated request with this key to the same instance gets the same lock."}
       ],
       "requestBody": {
         "required": true,
@@ -59,8 +59,8 @@ std::string_view openapi_document() noexcept
       "operationId": "listLocks",
       "summary": "List locks in pages.",
       "parameters": [
-        {"name": "prefix", "in": "query", "schema": {"type": "string", "maxLength": 512}, "description": "The names of the locks begin with it."},
-        {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}, "description": "The page ends when it has this many locks. It may have a few more."},
+        {"name": "prefix", "in": "query", "schema": {"type": "string", "maxLength": 512}, "example": "jobs/", "description": "The names of the locks begin with it."},
+        {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}, "example": 20, "description": "The page ends when it has this many locks. It may have a few more."},
         {"name": "from", "in": "query", "schema": {"type": "string"}, "description": "The field `next` of the page before."}
       ],
       "responses": {
@@ -118,6 +118,7 @@ std::string_view openapi_document() noexcept
         "403": {"$ref": "#/components/responses/forbidden"},
         "404": {"$ref": "#/components/responses/not_held"},
         "412": {"$ref": "#/components/responses/changed"},
+        "429": {"$ref": "#/components/responses/too_many"},
         "503": {"$ref": "#/components/responses/unavailable"},
         "default": {"$ref": "#/components/responses/other"}
       }
@@ -172,8 +173,8 @@ std::string_view openapi_document() noexcept
       "summary": "Open a session, or continue one.",
       "description": "The answer is a stream of server-sent events. The service renews the locks of the session as long as the stream lives, and releases them when it ends. A comment comes every 5 s: a stream without a byte for 15 s is dead. The session belongs to this instance and to this bearer token.",
       "parameters": [
-        {"name": "grace_ms", "in": "query", "schema": {"type": "integer", "minimum": 0, "maximum": 60000, "default": 0}, "description": "How long the session keeps its locks without a stream, so that the client can connect again."},
-        {"name": "wanted", "in": "query", "schema": {"type": "boolean", "default": false}, "description": "Whether to send the events `wanted`."},
+        {"name": "grace_ms", "in": "query", "schema": {"type": "integer", "minimum": 0, "maximum": 60000, "default": 0}, "example": 20000, "description": "How long the session keeps its locks without a stream, so that the client can connect again."},
+        {"name": "wanted", "in": "query", "schema": {"type": "boolean", "default": false}, "example": true, "description": "Whether to send the events `wanted`."},
         {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string"}, "description": "The `id` of the last event that was received. It continues the session of the event, and missed events are repeated."}
       ],
       "responses": {
@@ -233,7 +234,7 @@ std::string_view openapi_document() noexcept
       "responses": {
         "200": {"$ref": "#/components/responses/healthy"},
         "503": {"$ref": "#/components/responses/unhealthy"},
-        "default": {"$ref": "#/components/responses/other"}
+        "4XX": {"$ref": "#/components/responses/other"}
       }
     }
   },
@@ -246,7 +247,7 @@ std::string_view openapi_document() noexcept
       "responses": {
         "200": {"$ref": "#/components/responses/healthy"},
         "503": {"$ref": "#/components/responses/unhealthy"},
-        "default": {"$ref": "#/components/responses/other"}
+        "4XX": {"$ref": "#/components/responses/other"}
       }
     }
   },
@@ -270,7 +271,7 @@ std::string_view openapi_document() noexcept
       "security": [],
       "responses": {
         "200": {"description": "An OpenAPI 3.1 document.", "content": {"application/json": {"schema": {"type": "object"}}}},
-        "default": {"$ref": "#/components/responses/other"}
+        "4XX": {"$ref": "#/components/responses/other"}
       }
     }
   }
@@ -286,16 +287,18 @@ std::string_view openapi_document() noexcept
     "condition": {"name": "If-Match", "in": "header", "schema": {"type": "string"}, "description": "The request works only on the lock with this `ETag`."}
   },
   "headers": {
-    "ETag": {"schema": {"type": "string", "pattern": "^\"[^\"]+\"$"}, "description": "It is the same as long as the lock has the same holders. `If-Match` takes it."},
-    "Location": {"schema": {"type": "string", "format": "uri-reference"}, "description": "The path of the lock."},
+    "ETag": {"required": true, "schema": {"type": "string", "pattern": "^\"[^\"]+\"$"}, "description": "It is the same as long as the lock has the same holders. `If-Match` takes it."},
+    "Location": {"required": true, "schema": {"type": "string", "format": "uri-reference"}, "description": "The path of the lock."},
+    "Allow": {"schema": {"type": "string"}, "description": "The methods of the path."},
     "Retry-After": {"schema": {"type": "integer", "minimum": 0}, "description": "The seconds after which to try again."},
-    "WWW-Authenticate": {"schema": {"type": "string"}, "description": "The scheme `Bearer`."}
+    "WWW-Authenticate": {"required": true, "schema": {"type": "string"}, "description": "The scheme `Bearer`."}
   },
   "schemas": {
     "name": {"type": "string", "minLength": 1, "maxLength": 512, "description": "The name of a lock: at most 512 bytes."},
-    "mode": {"type": "string", "enum": ["exclusive", "shared"], "description": "Whether one client holds the lock, or readers share it."},
+    "mode": {"type": "string", "enum": ["exclusive", "shared"], "description": "Whether one client holds the lock, or readers share it. Requests without it are exclusive."},
     "ttl": {"type": "integer", "format": "int64", "minimum": 20, "maximum": 86400000, "default": 10000, "description": "The time to live in milliseconds: more than `--node-timeout`, and at most `--max-ttl`, one minute by default."},
-    "session_id": {"type": "string", "description": "The session that holds the lock: the service renews it as long as the stream of the session lives."},
+    "wait": {"type": "integer", "format": "int64", "minimum": 0, "maximum": 86400000, "default": 0, "description": "How long to wait for the lock in milliseconds: at most `--max-wait`, ten minutes by default."},
+    "session_id": {"type": "string", "minLength": 1, "description": "The session that holds the lock: the service renews it as long as the stream of the session lives."},
     "acquisition": {
       "type": "object",
       "required": ["resources"],
@@ -309,8 +312,8 @@ std::string_view openapi_document() noexcept
           "description": "The names of the locks. The service acquires all or none. Readers share one lock only."
         },
         "ttl_ms": {"$ref": "#/components/schemas/ttl"},
-        "wait_ms": {"type": "integer", "format": "int64", "minimum": 0, "maximum": 86400000, "default": 0, "description": "How long to wait for the lock in milliseconds: at most `--max-wait`, ten minutes by default."},
-        "mode": {"$ref": "#/components/schemas/mode", "default": "exclusive"},
+        "wait_ms": {"$ref": "#/components/schemas/wait"},
+        "mode": {"$ref": "#/components/schemas/mode"},
         "note": {"type": "string", "maxLength": 200, "description": "The purpose of the lock, for people: at most 200 bytes without control characters. Everybody who may read the lock can read it."},
         "session": {"$ref": "#/components/schemas/session_id"}
       }
@@ -327,13 +330,15 @@ std::string_view openapi_document() noexcept
       "type": "object",
       "required": ["id", "resources", "mode", "valid_for_ms", "fencing_token"],
       "properties": {
-        "id": {"type": "string", "description": "The ticket of the lock. Everybody who knows it can release the lock."},
+        "id": {"$ref": "#/components/schemas/lock_id"},
         "resources": {"type": "array", "items": {"type": "string"}},
         "mode": {"$ref": "#/components/schemas/mode"},
         "valid_for_ms": {"$ref": "#/components/schemas/validity"},
-        "fencing_token": {"type": "integer", "format": "int64", "minimum": 0, "maximum": 9007199254740991, "description": "It increases with each acquisition. 0: the service runs without `--fencing`."}
+        "fencing_token": {"$ref": "#/components/schemas/fencing_token"}
       }
     },
+    "lock_id": {"type": "string", "description": "The ticket of the lock. Everybody who knows it can release the lock."},
+    "fencing_token": {"type": "integer", "format": "int64", "minimum": 0, "maximum": 9007199254740991, "description": "It increases with each acquisition. 0: the service runs without `--fencing`."},
     "validity": {"type": "integer", "format": "int64", "minimum": 0, "description": "For how long the lock is valid, in milliseconds. Count it from when you sent the request."},
     "lock_state": {
       "type": "object",
@@ -441,7 +446,7 @@ std::string_view openapi_document() noexcept
       "properties": {
         "id": {"$ref": "#/components/schemas/event_id"},
         "event": {"type": "string", "enum": ["expiring"]},
-        "data": {"$ref": "#/components/schemas/lock_event"}
+        "data": {"$ref": "#/components/schemas/lock"}
       }
     },
     "lost_event": {
@@ -451,7 +456,7 @@ std::string_view openapi_document() noexcept
       "properties": {
         "id": {"$ref": "#/components/schemas/event_id"},
         "event": {"type": "string", "enum": ["lost"]},
-        "data": {"$ref": "#/components/schemas/lock_event"}
+        "data": {"$ref": "#/components/schemas/lock"}
       }
     },
     "wanted_event": {
@@ -463,10 +468,12 @@ std::string_view openapi_document() noexcept
         "event": {"type": "string", "enum": ["wanted"]},
         "data": {
           "type": "object",
-          "required": ["id", "resources", "waiters"],
+          "required": ["id", "resources", "mode", "fencing_token", "waiters"],
           "properties": {
-            "id": {"type": "string"},
+            "id": {"$ref": "#/components/schemas/lock_id"},
             "resources": {"type": "array", "items": {"type": "string"}},
+            "mode": {"$ref": "#/components/schemas/mode"},
+            "fencing_token": {"$ref": "#/components/schemas/fencing_token"},
             "waiters": {"type": "array", "items": {"$ref": "#/components/schemas/waiter"}}
           }
         }
@@ -483,15 +490,6 @@ std::string_view openapi_document() noexcept
       }
     },
     "event_id": {"type": "string", "description": "The place of the event, for the header field `Last-Event-ID`."},
-    "lock_event": {
-      "type": "object",
-      "required": ["id", "resources", "valid_for_ms"],
-      "properties": {
-        "id": {"type": "string"},
-        "resources": {"type": "array", "items": {"type": "string"}},
-        "valid_for_ms": {"type": "integer", "format": "int64", "minimum": 0, "description": "For how long the lock was valid when the event was sent."}
-      }
-    },
     "health": {
       "type": "object",
       "required": ["nodes", "connected", "stopping"],
@@ -538,13 +536,13 @@ std::string_view openapi_document() noexcept
       "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/problem"}, "examples": {
         "not-held": {"value": {"type": "urn:redlock:not-held", "title": "The lock is not held", "status": 404, "detail": "It was released, has expired, or was lost. Acquire it again."}},
         "unknown-lock": {"value": {"type": "urn:redlock:unknown-lock", "title": "There is no such lock", "status": 404, "detail": "The id is not one that the service has returned."}},
-        "unknown-session": {"value": {"type": "urn:redlock:unknown-session", "title": "There is no such session", "status": 404, "detail": "It has ended, or belongs to another instance or token. Open a session."}}
+        "unknown-session": {"value": {"type": "urn:redlock:unknown-session", "title": "There is no such session", "status": 404, "detail": "It has ended, or belongs to another instance or another client. Open a session, and acquire its locks again, or move them by PATCH."}}
       }}}
     },
     "unknown_session": {
       "description": "There is no such session on this instance.",
       "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/problem"}, "examples": {
-        "unknown-session": {"value": {"type": "urn:redlock:unknown-session", "title": "There is no such session", "status": 404, "detail": "It has ended, or belongs to another instance or token. Open a session."}}
+        "unknown-session": {"value": {"type": "urn:redlock:unknown-session", "title": "There is no such session", "status": 404, "detail": "It has ended, or belongs to another instance or another client. Open a session, and acquire its locks again, or move them by PATCH."}}
       }}}
     },
     "conflict": {
@@ -575,7 +573,10 @@ std::string_view openapi_document() noexcept
     "too_many": {
       "description": "This client has reached a limit of the service.",
       "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/problem"}, "examples": {
-        "too-many-waiting": {"value": {"type": "urn:redlock:too-many-waiting", "title": "Too many requests wait", "status": 429, "detail": "This client has 1000 requests that wait for a lock. Let some of them end."}}
+        "too-many-waiting": {"value": {"type": "urn:redlock:too-many-waiting", "title": "A limit of the client is reached", "status": 429, "detail": "This client may have 1000 requests that wait for a lock at a time on this instance. Let some of them end, or raise --max-waiting."}},
+        "too-many-bytes": {"value": {"type": "urn:redlock:too-many-bytes", "title": "A limit of the client is reached", "status": 429, "detail": "This client may have 16777216 bytes of requests that wait for a lock at a time on this instance. Let some of them end, or raise --max-bytes."}},
+        "too-many-locks": {"value": {"type": "urn:redlock:too-many-locks", "title": "A limit of the client is reached", "status": 429, "detail": "This client may have 10000 locks at a time on this instance. Let some of them end, or raise --max-locks."}},
+        "too-many-sessions": {"value": {"type": "urn:redlock:too-many-sessions", "title": "A limit of the client is reached", "status": 429, "detail": "This client may have 1000 sessions at a time on this instance. Let some of them end, or raise --max-sessions."}}
       }}}
     },
     "unavailable": {
@@ -599,9 +600,11 @@ std::string_view openapi_document() noexcept
     },
     "other": {
       "description": "400: this is no HTTP request. 404: there is no such path. 405: the path has other methods. 413: the body is too long. 431: the header is too long. 500: the service is at fault.",
+      "headers": {"Allow": {"$ref": "#/components/headers/Allow"}},
       "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/problem"}, "examples": {
         "bad-request": {"value": {"type": "urn:redlock:bad-request", "title": "The request is wrong", "status": 413, "detail": "body limit exceeded"}},
-        "unknown-path": {"value": {"type": "urn:redlock:unknown-path", "title": "There is no such path", "status": 404, "detail": "docs/serve.md lists the paths and their methods."}},
+        "unknown-path": {"value": {"type": "urn:redlock:unknown-path", "title": "There is no such path", "status": 404, "detail": "/openapi.json lists the paths and their methods."}},
+        "wrong-method": {"value": {"type": "urn:redlock:wrong-method", "title": "The path has no such method", "status": 405, "detail": "The path has the methods GET, POST."}},
         "fault": {"value": {"type": "urn:redlock:fault", "title": "The server is at fault", "status": 500, "detail": "The work could not be begun."}}
       }}}
     }
