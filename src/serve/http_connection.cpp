@@ -1,22 +1,27 @@
 #include "serve/http_connection.hpp"
 
-#include "serve/as_result.hpp"
-#include "serve/call_on.hpp"
-
-#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/beast/core/buffers_range.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/write.hpp>
+#include <boost/beast/http/serializer.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <optional>
+#include <string>
+#include <type_traits>
 #include <utility>
 
 namespace redlock::serve {
@@ -26,91 +31,17 @@ namespace {
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using boost::system::error_code;
-using namespace asio::experimental::awaitable_operators;
+using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto idle_time = 60s, transfer_time = 10s;
-constexpr std::size_t header_max = 16 * 1024, body_max = 256 * 1024;
+constexpr auto idle_time = 60s, transfer_time = 10s, goodbye_time = 1s;
+constexpr auto check_time = 5s;  // how late a client is disconnected at most
+constexpr std::size_t header_max = 16 * 1024, body_max = 256 * 1024, piece = 1024;
 constexpr std::size_t early_input_max = 64 * 1024;  // while a request is under way
 
-// Ends when the client has gone. It keeps what the client sends early.
-template <class Stream>
-asio::awaitable<void> until_gone(Stream& s, beast::flat_buffer& input)
+// The answer to what is no request, or too large.
+response refusal_of(request const& r, error_code ec)
 {
-    while (input.size() < early_input_max) {
-        auto [ec, size] = co_await s.async_read_some(input.prepare(512), as_result);
-        if (ec)
-            co_return;
-        input.commit(size);
-    }
-    asio::steady_timer never(s.get_executor(), asio::steady_timer::time_point::max());
-    co_await never.async_wait(as_result);
-}
-
-// @return whether it has ended in time
-template <class T>
-asio::awaitable<std::optional<T>> within(std::chrono::seconds limit, asio::awaitable<T> what)
-{
-    asio::steady_timer timer(co_await asio::this_coro::executor, limit);
-    auto ended = co_await (std::move(what) || timer.async_wait(asio::use_awaitable));
-    co_return ended.index() == 0 ? std::optional<T>(std::get<0>(std::move(ended))) : std::nullopt;
-}
-
-using parser_type = http::request_parser<http::string_body>;
-
-template <class Stream>
-asio::awaitable<error_code> read_header(Stream& s, beast::flat_buffer& input, parser_type& parser)
-{
-    auto [ec, size] = co_await http::async_read_header(s, input, parser, as_result);
-    co_return ec;
-}
-
-template <class Stream>
-asio::awaitable<error_code> read_rest(Stream& s, beast::flat_buffer& input, parser_type& parser)
-{
-    auto [ec, size] = co_await http::async_read(s, input, parser, as_result);
-    co_return ec;
-}
-
-template <class Stream>
-asio::awaitable<error_code> write(Stream& s, response& r)
-{
-    auto [ec, size] = co_await http::async_write(s, r, as_result);
-    co_return ec;
-}
-
-template <class Stream>
-asio::awaitable<error_code> write_header(Stream& s, response& r)
-{
-    http::response_serializer<http::string_body> serializer(r);
-    auto [ec, size] = co_await http::async_write_header(s, serializer, as_result);
-    co_return ec;
-}
-
-template <class Stream>
-asio::awaitable<error_code> write_text(Stream& s, std::string const& text)
-{
-    auto [ec, size] = co_await asio::async_write(s, asio::buffer(text), as_result);
-    co_return ec;
-}
-
-asio::awaitable<error_code> shake_hands(asio::ssl::stream<http_connection::socket&>& s)
-{
-    auto [ec] = co_await s.async_handshake(asio::ssl::stream_base::server, as_result);
-    co_return ec;
-}
-
-asio::awaitable<error_code> say_goodbye(asio::ssl::stream<http_connection::socket&>& s)
-{
-    auto [ec] = co_await s.async_shutdown(as_result);
-    co_return ec;
-}
-
-// The answer to what is no request, or too large. Empty: there is nobody to answer.
-std::optional<response> refusal_of(request const& r, error_code ec)
-{
-    if (ec == http::error::end_of_stream || ec.category() != make_error_code(http::error::end_of_stream).category())
-        return std::nullopt;
     auto const status = ec == http::error::body_limit     ? http::status::payload_too_large
                         : ec == http::error::header_limit ? http::status::request_header_fields_too_large
                                                           : http::status::bad_request;
@@ -119,136 +50,364 @@ std::optional<response> refusal_of(request const& r, error_code ec)
     return answer;
 }
 
+std::string text_of(response& r)
+{
+    std::string text;
+    http::response_serializer<http::string_body> serializer(r);
+    error_code ec;
+    while (!serializer.is_done() && !ec) {
+        serializer.next(ec, [&](error_code&, auto const& buffers) {
+            for (auto const b : beast::buffers_range_ref(buffers))
+                text.append(static_cast<char const*>(b.data()), b.size());
+            serializer.consume(beast::buffer_bytes(buffers));
+        });
+    }
+    return text;
+}
+
+/** A state machine, because coroutines for each part of each request would double the time of a request.
+
+    A read is always pending while a request is under way, so that the end of the connection is noticed.
+*/
+template <class Stream>
+class connection_on final : public http_connection, public std::enable_shared_from_this<connection_on<Stream>> {
+public:
+    template <class... More>
+    connection_on(socket s, api& a, asio::any_io_executor of_api, More&... more)
+        : api_(a), of_api_(std::move(of_api)), stream_(std::move(s), more...), timer_(stream_.get_executor())
+    {
+    }
+
+    void start(std::function<void()> ended) override
+    {
+        on_thread([this, ended = std::move(ended)]() mutable {
+            ended_ = std::move(ended);
+            set_deadline(transfer_time);
+            watch_deadline();
+            if constexpr (is_tls) {
+                ++pending_;
+                stream_.async_handshake(asio::ssl::stream_base::server,
+                                        [self = this->shared_from_this()](error_code ec) {
+                                            --self->pending_;
+                                            ec ? self->end() : self->begin_request();
+                                            self->finish();
+                                        });
+            } else {
+                begin_request();
+            }
+        });
+    }
+
+    void stop() override
+    {
+        on_thread([this] {
+            stopping_ = true;
+            if (now_ == state::waiting)
+                end();
+        });
+    }
+
+    void close() override
+    {
+        on_thread([this] { end(); });
+    }
+
+private:
+    enum class state { waiting, reading, handling, sending, streaming, draining, ended };
+    static constexpr bool is_tls = !std::is_same_v<Stream, socket>;
+
+    /// The signal of a coroutine on the executor of the api.
+    struct call_under_way {
+        asio::cancellation_signal signal{};
+    };
+
+    template <class F>
+    void on_thread(F f)
+    {
+        asio::dispatch(stream_.get_executor(), [self = this->shared_from_this(), f = std::move(f)]() mutable {
+            f();
+            self->finish();
+        });
+    }
+
+    void set_deadline(steady_clock::duration d) { deadline_ = steady_clock::now() + d; }
+    void set_no_deadline() { deadline_ = steady_clock::time_point::max(); }
+
+    // The deadline changes with each part of each request. A timer that is set each time would cost more.
+    void watch_deadline()
+    {
+        timer_.expires_after(check_time);
+        timer_.async_wait([self = this->shared_from_this()](error_code ec) {
+            if (ec || self->now_ == state::ended)
+                return;
+            if (steady_clock::now() >= self->deadline_) {
+                self->end();
+                self->finish();
+            } else {
+                self->watch_deadline();
+            }
+        });
+    }
+
+    void begin_request()
+    {
+        now_ = state::waiting;
+        parser_.emplace();
+        parser_->header_limit(header_max);
+        parser_->body_limit(body_max);
+        parser_->eager(true);
+        set_deadline(idle_time);
+        parse();
+    }
+
+    void parse()
+    {
+        error_code ec;
+        while (input_.size() > 0 && !parser_->is_done() && !ec)
+            input_.consume(parser_->put(input_.data(), ec));
+        if (ec && ec != http::error::need_more)
+            return refuse(ec);
+        if (parser_->is_done())
+            return handle();
+        if (gone_)
+            return end();
+        if (now_ == state::waiting && parser_->is_header_done()) {
+            now_ = state::reading;
+            set_deadline(transfer_time);
+        }
+        read();
+    }
+
+    void read()
+    {
+        if (reads_ || gone_ || input_.size() >= input_.max_size() - piece)
+            return;
+        reads_ = true;
+        ++pending_;
+        stream_.async_read_some(input_.prepare(piece), [self = this->shared_from_this()](error_code ec, std::size_t n) {
+            self->reads_ = false;
+            --self->pending_;
+            self->input_.commit(n);
+            self->gone_ = self->gone_ || ec;
+            self->after_read();
+            self->finish();
+        });
+    }
+
+    void after_read()
+    {
+        if (now_ == state::ended)
+            return say_goodbye();
+        if (now_ == state::waiting || now_ == state::reading)
+            return parse();
+        if (gone_ && now_ != state::sending)
+            return end();
+        if (now_ == state::draining)
+            input_.clear();
+        if (input_.size() < early_input_max)
+            read();
+    }
+
+    void refuse(error_code ec)
+    {
+        auto const asked = parser_->release();
+        is_refused_ = true;
+        send(refusal_of(asked, ec));
+    }
+
+    void handle()
+    {
+        now_ = state::handling;
+        asked_ = parser_->release();
+        set_no_deadline();
+        read();
+        call<answer>(api_.handle(asked_), [this](std::exception_ptr failure, answer a) {
+            if (now_ == state::ended || failure)
+                give_back(a), end();
+            else
+                send(std::move(a));
+        });
+    }
+
+    // Runs a coroutine on the executor of the api, and @p then on ours.
+    template <class T, class Then>
+    void call(asio::awaitable<T> what, Then then)
+    {
+        ++pending_;
+        call_ = std::make_shared<call_under_way>();
+        auto ended = [self = this->shared_from_this(), call = call_, then](std::exception_ptr failure, T result) {
+            asio::dispatch(self->stream_.get_executor(), [self, then, failure, result = std::move(result)]() mutable {
+                --self->pending_;
+                self->call_.reset();
+                then(failure, std::move(result));
+                self->finish();
+            });
+        };
+        asio::co_spawn(of_api_, std::move(what), asio::bind_cancellation_slot(call_->signal.slot(), std::move(ended)));
+    }
+
+    void send(answer a)
+    {
+        now_ = state::sending;
+        answer_ = std::move(a);
+        stays_ = answer_.response.keep_alive() && !stopping_ && !answer_.events;
+        answer_.response.keep_alive(stays_);
+        write(text_of(answer_.response), [this](error_code ec) {
+            if (ec)
+                give_back(answer_);
+            if (ec || now_ == state::ended)
+                end();
+            else if (answer_.events)
+                begin_stream();
+            else if (stays_ && !gone_)
+                begin_request();
+            else if (is_refused_)
+                drain();
+            else
+                end();
+        });
+    }
+
+    template <class Then>
+    void write(std::string text, Then then)
+    {
+        output_ = std::move(text);
+        set_deadline(transfer_time);
+        ++pending_;
+        asio::async_write(stream_, asio::buffer(output_),
+                          [self = this->shared_from_this(), then](error_code ec, std::size_t) {
+                              --self->pending_;
+                              then(ec);
+                              self->finish();
+                          });
+    }
+
+    // A client that is still sending would lose the answer if the connection were closed now.
+    void drain()
+    {
+        now_ = state::draining;
+        set_deadline(goodbye_time);
+        error_code ec;
+        stream_.lowest_layer().shutdown(asio::socket_base::shutdown_send, ec);
+        input_.clear();
+        if (gone_ || ec)
+            return end();
+        read();
+    }
+
+    void begin_stream()
+    {
+        now_ = state::streaming;
+        if (gone_)
+            return end();
+        read();
+        next_event();
+    }
+
+    void next_event()
+    {
+        set_no_deadline();
+        call<std::optional<std::string>>(answer_.events->next(), [this](std::exception_ptr failure, auto text) {
+            if (now_ == state::ended || failure || !text)
+                return end();
+            if (text->empty())
+                return next_event();
+            write(std::move(*text), [this](error_code ec) { ec || now_ == state::ended ? end() : next_event(); });
+        });
+    }
+
+    void give_back(answer& a)
+    {
+        if (auto const lost = std::exchange(a.acquired, std::nullopt)) {
+            ++pending_;
+            asio::co_spawn(of_api_, api_.give_back(*lost), [self = this->shared_from_this()](std::exception_ptr) {
+                asio::dispatch(self->stream_.get_executor(), [self] {
+                    --self->pending_;
+                    self->finish();
+                });
+            });
+        }
+    }
+
+    void end()
+    {
+        if (now_ == state::ended)
+            return;
+        bool const is_polite = is_tls && !gone_ && (now_ == state::sending || now_ == state::streaming);
+        now_ = state::ended;
+        timer_.cancel();
+        if (call_)
+            asio::dispatch(of_api_, [call = call_] { call->signal.emit(asio::cancellation_type::terminal); });
+        error_code ignored;
+        if (!is_polite) {
+            stream_.lowest_layer().close(ignored);
+        } else {
+            says_goodbye_ = true;
+            reads_ ? static_cast<void>(stream_.lowest_layer().cancel(ignored)) : say_goodbye();
+        }
+    }
+
+    // Ends TLS, so that the client knows that nothing is missing. A pending read must have ended before.
+    void say_goodbye()
+    {
+        if constexpr (is_tls) {
+            if (!std::exchange(says_goodbye_, false))
+                return;
+            timer_.expires_after(goodbye_time);
+            timer_.async_wait([self = this->shared_from_this()](error_code ec) {
+                error_code ignored;
+                if (!ec)
+                    self->stream_.lowest_layer().close(ignored);
+            });
+            ++pending_;
+            stream_.async_shutdown([self = this->shared_from_this()](error_code) {
+                --self->pending_;
+                self->timer_.cancel();
+                error_code ignored;
+                self->stream_.lowest_layer().close(ignored);
+                self->finish();
+            });
+        }
+    }
+
+    void finish()
+    {
+        if (now_ != state::ended || pending_ > 0 || !ended_)
+            return;
+        error_code ignored;
+        stream_.lowest_layer().close(ignored);
+        // The stream of a session ends on the executor of the api.
+        asio::post(of_api_, [ended = std::exchange(ended_, {}), events = std::move(answer_.events)]() mutable {
+            events.reset();
+            ended();
+        });
+    }
+
+    api& api_;
+    asio::any_io_executor const of_api_;
+    Stream stream_;
+    asio::steady_timer timer_;
+    steady_clock::time_point deadline_{};
+    std::function<void()> ended_;
+    beast::flat_buffer input_{header_max + body_max};
+    std::optional<http::request_parser<http::string_body>> parser_;
+    request asked_;
+    answer answer_;
+    std::string output_;
+    std::shared_ptr<call_under_way> call_;
+    std::size_t pending_ = 0;  ///< operations that call back
+    state now_ = state::waiting;
+    bool reads_ = false, gone_ = false, stopping_ = false, stays_ = false, says_goodbye_ = false, is_refused_ = false;
+};
+
 }  // namespace
 
-http_connection::http_connection(socket s, api& a, asio::any_io_executor of_api, asio::ssl::context* tls)
-    : socket_(std::move(s)), api_(a), of_api_(std::move(of_api)), tls_(tls)
+std::shared_ptr<http_connection> http_connection::make(socket s, api& a, asio::any_io_executor of_api,
+                                                       asio::ssl::context* tls)
 {
-}
-
-void http_connection::stop()
-{
-    asio::post(socket_.get_executor(), [self = shared_from_this()] {
-        self->stopping_ = true;
-        error_code ignored;
-        if (self->is_idle_)
-            self->socket_.close(ignored);
-    });
-}
-
-void http_connection::close()
-{
-    asio::post(socket_.get_executor(), [self = shared_from_this()] {
-        error_code ignored;
-        self->socket_.close(ignored);
-    });
-}
-
-asio::awaitable<void> http_connection::run()
-{
-    auto const self = shared_from_this();
-    try {
-        if (tls_) {
-            asio::ssl::stream<socket&> s(socket_, *tls_);
-            auto const ready = co_await within(transfer_time, shake_hands(s));
-            if (ready && !*ready) {
-                co_await answer_all(s);
-                co_await within(1s, say_goodbye(s));
-            }
-        } else {
-            co_await answer_all(socket_);
-        }
-    } catch (std::exception const&) {  // the connection is over
-    }
-    error_code ignored;
-    socket_.shutdown(asio::socket_base::shutdown_both, ignored);
-    socket_.close(ignored);
-}
-
-template <class Stream>
-asio::awaitable<void> http_connection::answer_all(Stream& s)
-{
-    beast::flat_buffer input(header_max + body_max);
-    while (co_await answer_one(s, input) && !stopping_) {
-    }
-}
-
-// @return whether the connection stays open
-template <class Stream, class Buffer>
-asio::awaitable<bool> http_connection::answer_one(Stream& s, Buffer& input)
-{
-    parser_type parser;
-    parser.header_limit(header_max);
-    parser.body_limit(body_max);
-    is_idle_ = true;
-    auto read = co_await within(idle_time, read_header(s, input, parser));
-    is_idle_ = false;
-    if (read && !*read)
-        read = co_await within(transfer_time, read_rest(s, input, parser));
-    if (!read)
-        co_return false;
-    auto const asked = parser.release();
-    if (*read) {
-        if (auto refusal = refusal_of(asked, *read))
-            co_await within(transfer_time, write(s, *refusal));
-        co_return false;
-    }
-
-    answer result;  // there may be one although the client has gone
-    auto const ended = co_await (handle(asked, result) || until_gone(s, input));
-    bool is_sent = false;
-    if (ended.index() == 0) {
-        bool const stays = result.response.keep_alive() && !stopping_;
-        result.response.keep_alive(stays);
-        is_sent = co_await send(s, result);
-        if (is_sent && result.events)
-            co_await (send_events(s, *result.events) || until_gone(s, input));
-    }
-    if (result.events)  // the session must learn of its end on its own executor
-        asio::post(of_api_, [stream = std::move(result.events)] {});
-    if (!is_sent && result.acquired)
-        co_await give_back(*result.acquired);
-    co_return is_sent&& result.response.keep_alive();
-}
-
-template <class Stream>
-asio::awaitable<bool> http_connection::send(Stream& s, answer& a)
-{
-    std::optional<error_code> written;
-    if (a.events)
-        written = co_await within(transfer_time, write_header(s, a.response));
-    else
-        written = co_await within(transfer_time, write(s, a.response));
-    co_return written && !*written;
-}
-
-template <class Stream>
-asio::awaitable<void> http_connection::send_events(Stream& s, event_stream& events)
-{
-    for (;;) {
-        std::optional<std::string> text;
-        auto const start = [&]() -> asio::awaitable<void> { text = co_await events.next(); };
-        co_await call_on(of_api_, start);
-        if (!text)
-            co_return;
-        if (text->empty())
-            continue;
-        auto const written = co_await within(transfer_time, write_text(s, *text));
-        if (!written || *written)
-            co_return;
-    }
-}
-
-asio::awaitable<void> http_connection::handle(request const& asked, answer& result)
-{
-    auto const start = [&]() -> asio::awaitable<void> { result = co_await api_.handle(asked); };
-    co_await call_on(of_api_, start);
-}
-
-asio::awaitable<void> http_connection::give_back(lock_ticket t)
-{
-    auto const start = [&]() -> asio::awaitable<void> { co_await api_.give_back(std::move(t)); };
-    co_await call_on(of_api_, start);
+    if (tls)
+        return std::make_shared<connection_on<asio::ssl::stream<socket>>>(std::move(s), a, std::move(of_api), *tls);
+    return std::make_shared<connection_on<socket>>(std::move(s), a, std::move(of_api));
 }
 
 }  // namespace redlock::serve

@@ -2,13 +2,11 @@
 
 #include "serve/as_result.hpp"
 
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
-#include <exception>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -102,12 +100,9 @@ asio::awaitable<void> http_server::accept()
 void http_server::start(http_connection::socket s)
 {
     set_options(s);
-    auto const thread = s.get_executor();
-    auto const c = std::make_shared<http_connection>(std::move(s), api_, executor_, tls_.get());
+    auto const c = http_connection::make(std::move(s), api_, executor_, tls_.get());
     connections_.insert(c);
-    auto ended = [self = shared_from_this(), c](std::exception_ptr) { self->connections_.erase(c); };
-    asio::co_spawn(
-        thread, [c] { return c->run(); }, asio::bind_executor(executor_, std::move(ended)));
+    c->start([self = shared_from_this(), c] { self->connections_.erase(c); });
 }
 
 }  // namespace redlock::serve
