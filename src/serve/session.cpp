@@ -75,6 +75,7 @@ asio::awaitable<void> session::watch(std::shared_ptr<session_lock> l)
         auto ended = co_await (l->handle.async_wait_lost(as_result) || timer.async_wait(as_result));
         if (ended.index() == 1 && holds(*l) && l->handle.valid_until() == until) {
             events_.add("expiring", json_of(l->ticket), until);
+            timer.expires_after(until - clock::now());
             ended = co_await (l->handle.async_wait_lost(as_result) || timer.async_wait(as_result));
         }
         auto const* const lost = std::get_if<0>(&ended);
