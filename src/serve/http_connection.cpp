@@ -34,7 +34,9 @@ using boost::system::error_code;
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto idle_time = 60s, transfer_time = 10s, goodbye_time = 1s;
+constexpr auto idle_time = 60s;      // between two requests
+constexpr auto transfer_time = 10s;  // for one request, or one answer
+constexpr auto goodbye_time = 1s;
 constexpr auto check_time = 5s;  // how late a client is disconnected at most
 constexpr std::size_t header_max = 16 * 1024, body_max = 256 * 1024, piece = 1024;
 constexpr std::size_t early_input_max = 64 * 1024;  // while a request is under way
@@ -156,13 +158,14 @@ private:
         parser_->header_limit(header_max);
         parser_->body_limit(body_max);
         parser_->eager(true);
-        set_deadline(idle_time);
+        set_deadline(std::exchange(had_request_, true) ? idle_time : transfer_time);
         parse();
     }
 
     void parse()
     {
         error_code ec;
+        bool const has_begun = input_.size() > 0;
         while (input_.size() > 0 && !parser_->is_done() && !ec)
             input_.consume(parser_->put(input_.data(), ec));
         if (ec && ec != http::error::need_more)
@@ -171,7 +174,7 @@ private:
             return handle();
         if (gone_)
             return end();
-        if (now_ == state::waiting && parser_->is_header_done()) {
+        if (now_ == state::waiting && has_begun) {
             now_ = state::reading;
             set_deadline(transfer_time);
         }
@@ -397,7 +400,8 @@ private:
     std::shared_ptr<call_under_way> call_;
     std::size_t pending_ = 0;  ///< operations that call back
     state now_ = state::waiting;
-    bool reads_ = false, gone_ = false, stopping_ = false, stays_ = false, says_goodbye_ = false, is_refused_ = false;
+    bool reads_ = false, gone_ = false, stopping_ = false, stays_ = false, says_goodbye_ = false, had_request_ = false,
+         is_refused_ = false;
 };
 
 }  // namespace

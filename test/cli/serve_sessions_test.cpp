@@ -272,6 +272,20 @@ BOOST_FIXTURE_TEST_CASE(acquire_shared_by_several_waiters_gives_each_its_own_loc
     BOOST_TEST(two.acquire(R"({"resources":["a"],"wait_ms":9000})").status == 201u);
 }
 
+BOOST_FIXTURE_TEST_CASE(acquire_of_several_locks_after_a_wait_succeeds_without_a_node, two_services)
+{
+    auto const other = one.acquire(R"({"resources":["b"],"ttl_ms":60000,"wait_ms":9000})");
+    auto waits = two.connect();
+    waits.send(verb::post, "/v1/locks", R"({"resources":["a","b","c"],"ttl_ms":60000,"wait_ms":60000})");
+    BOOST_TEST(comes_true([&] { return has(two.ask(verb::get, "/metrics").body, "redlock_waiters 1\n"); }));
+    r[2].pause();
+    BOOST_TEST(one.ask(verb::delete_, "/v1/locks/" + other.text("id")).status == 204u);
+    auto const won = waits.receive();
+    BOOST_TEST_REQUIRE(won.status == 201u, won.body);
+    BOOST_TEST(one.ask(verb::delete_, "/v1/locks/" + won.text("id")).status == 204u);
+    r[2].resume();
+}
+
 BOOST_AUTO_TEST_CASE(serve_with_tls_and_several_threads_serves_all_requests)
 {
     namespace ssl = asio::ssl;
