@@ -4,6 +4,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
@@ -30,6 +31,16 @@ void set_options(http_connection::socket& s)
     ::setsockopt(s.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &unconfirmed_ms, sizeof unconfirmed_ms);
 }
 
+// Whether the file of a Unix socket was left behind by a process that was killed.
+bool is_abandoned(listen_address const& a)
+{
+    asio::io_context context;
+    http_connection::socket probe(context, a.endpoint.protocol());
+    boost::system::error_code ec;
+    probe.connect(a.endpoint, ec);
+    return ec == asio::error::connection_refused;
+}
+
 }  // namespace
 
 http_server::http_server(asio::any_io_executor of_api, api& a, std::vector<asio::any_io_executor> of_connections,
@@ -48,7 +59,7 @@ void http_server::listen(listen_address const& a)
     acceptor_.open(a.endpoint.protocol());
     if (a.socket.empty())
         acceptor_.set_option(asio::socket_base::reuse_address(true));
-    acceptor_.bind(a.endpoint);
+    bind(a);
     socket_path_ = a.socket;
     acceptor_.listen();
     url_ = url_of(a, acceptor_.local_endpoint());
@@ -56,6 +67,19 @@ void http_server::listen(listen_address const& a)
         url_.insert(4, "s");  // https://
     asio::co_spawn(
         executor_, [self = shared_from_this()] { return self->accept(); }, asio::detached);
+}
+
+void http_server::bind(listen_address const& a)
+{
+    boost::system::error_code ec;
+    acceptor_.bind(a.endpoint, ec);
+    if (ec == asio::error::address_in_use && !a.socket.empty() && is_abandoned(a)) {
+        ::unlink(a.socket.c_str());
+        ec.clear();
+        acceptor_.bind(a.endpoint, ec);
+    }
+    if (ec)
+        throw boost::system::system_error(ec);
 }
 
 void http_server::stop()

@@ -43,6 +43,7 @@ public:
     bool is_idle() const noexcept { return connections_.empty(); }
 
 private:
+    void bind(listen_address const&);
     asio::awaitable<void> accept();
     void start(http_connection::socket);
 

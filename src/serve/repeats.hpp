@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -24,24 +25,46 @@ public:
     /// The lock of an earlier request with this key. Null: there is none.
     entry const* find(std::string const& key, clock::time_point now)
     {
-        std::erase_if(all_, [&](auto const& e) { return e.second.valid_until < now; });
+        while (!ends_.empty() && ends_.begin()->first < now)
+            forget(std::string(ends_.begin()->second));
         auto const known = all_.find(key);
         return known == all_.end() ? nullptr : &known->second;
     }
 
     bool is_full() const noexcept { return all_.size() >= most; }
-    void add(std::string const& key, entry e) { all_.insert_or_assign(key, std::move(e)); }
-    void forget(std::string const& key) { all_.erase(key); }
+
+    void add(std::string const& key, entry e)
+    {
+        forget(key);
+        if (e.ticket)
+            keys_.emplace(e.ticket->token, key);
+        ends_.emplace(e.valid_until, key);
+        all_.emplace(key, std::move(e));
+    }
+
+    void forget(std::string const& key)
+    {
+        auto const known = all_.find(key);
+        if (known == all_.end())
+            return;
+        if (known->second.ticket)
+            keys_.erase(known->second.ticket->token);
+        ends_.erase({known->second.valid_until, key});
+        all_.erase(known);
+    }
 
     void forget(lock_ticket const& released)
     {
-        std::erase_if(all_, [&](auto const& e) { return e.second.ticket && e.second.ticket->token == released.token; });
+        if (auto const known = keys_.find(released.token); known != keys_.end())
+            forget(std::string(known->second));
     }
 
 private:
     static constexpr std::size_t most = 10'000;
 
     std::map<std::string, entry> all_;
+    std::map<std::string, std::string> keys_;                     ///< by token of the lock
+    std::set<std::pair<clock::time_point, std::string>> ends_{};  ///< when the entries end
 };
 
 }  // namespace redlock::serve

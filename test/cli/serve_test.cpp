@@ -214,6 +214,22 @@ BOOST_AUTO_TEST_CASE(serve_ends_by_sigterm_with_503_for_those_that_wait)
     BOOST_TEST(next.ask(verb::delete_, "/v1/locks/" + won.text("id")).status == 204u);
 }
 
+BOOST_AUTO_TEST_CASE(serve_takes_over_the_unix_socket_of_a_killed_service)
+{
+    real_servers r(1);
+    testbed::temporary_folder folder;
+    auto const address = "unix:" + folder.path + "/socket";
+    {
+        service killed(r, {}, address);
+        must_say(run_tool({"-u", "memory://a", "serve", "--listen", address}), 125, "in use");
+        killed.tool().process().signal(SIGKILL);
+        killed.tool().wait();
+    }
+    BOOST_TEST(::access((folder.path + "/socket").c_str(), F_OK) == 0);
+    service const next(r, {}, address);
+    BOOST_TEST(next.ask(verb::get, "/healthz").status == 200u);
+}
+
 BOOST_AUTO_TEST_CASE(serve_refuses_addresses_that_other_hosts_reach)
 {
     must_say(run_tool({"-u", "memory://a", "serve", "--listen", "0.0.0.0:0"}), 64, "--insecure");
