@@ -2,12 +2,12 @@
 
 #include "interrupt.hpp"
 #include "laboratory.hpp"
+#include "programs.hpp"
 #include "testbed/process.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <filesystem>
 #include <stdexcept>
 #include <string>
 
@@ -17,18 +17,6 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 using words = std::vector<std::string>;
-
-// The installed tool is in the folder of this program, a built one in src/cli.
-std::string tool()
-{
-    auto const here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-    for (auto const* where : {"redlock", "../src/cli/redlock"}) {
-        if (std::filesystem::exists(here / where))
-            return (here / where).lexically_normal();
-    }
-    throw std::runtime_error(
-        "the scenario \"command\" needs the program redlock, which is neither beside redlock_bench nor built");
-}
 
 void run(words const& what, std::vector<std::string> const& environment)
 {
@@ -63,7 +51,9 @@ std::vector<result> command_under_lock(options const& o, progress const& p)
     std::vector<words> pings;
     for (std::size_t i = 0; i < lab.servers().size(); ++i)
         pings.push_back({"redis-cli", "-p", std::to_string(lab.servers().own(i)->port()), "PING"});
-    std::vector<words> const command{{tool(), "run", "--restart-guard", "automatic", "bench:command", "true"}};
+    std::vector<words> const command{
+        {program_of_ours("redlock", "src/cli", "build the target redlock_tool, or install it"), "run",
+         "--restart-guard", "automatic", "bench:command", "true"}};
     auto const nodes = std::vector{fmt::format("REDLOCK_URLS={}", fmt::join(lab.servers().urls(), ","))};
     auto const rounds = lab.rounds(
         "command", [&] { return run_again_and_again(o.duration, pings, {}); },

@@ -52,6 +52,7 @@ Scenarios (default: uncontended and stalled; "all": each of them but versus):
                a key each while one node is stopped, and with the round trip time --rtt  (1 client)
   command      "redlock run" with a command that does nothing; its floor is a redis-cli PING to each node, one after the
                other
+  serve        "redlock serve", whose clients lock and unlock a key each over HTTP; its floor is the library  (64 clients)
   orders       redlock_shop, whose orders hold a lock for their item; its floor has none  (64 clients, and 1)
   scale        1 to 9 nodes, 1 to 10000 clients)";
 

@@ -2,6 +2,7 @@
 
 #include "interrupt.hpp"
 #include "laboratory.hpp"
+#include "programs.hpp"
 #include "testbed/service.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -14,8 +15,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <filesystem>
-#include <stdexcept>
 
 namespace redlock::bench {
 
@@ -24,17 +23,6 @@ namespace {
 namespace http = boost::beast::http;
 using tcp = asio::ip::tcp;
 using steady = std::chrono::steady_clock;
-
-// The installed shop is in the folder of this program; a built one has its own folder.
-std::string shop_program()
-{
-    auto const here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-    for (auto const& path : {here / "redlock_shop", here.parent_path() / "docs/examples/shop/redlock_shop"}) {
-        if (std::filesystem::exists(path))
-            return path.string();
-    }
-    throw std::runtime_error("orders: redlock_shop is not found; install libsqlite3-dev and build it");
-}
 
 // A buyer sends one order after the other on one connection.
 asio::awaitable<void> buy(std::uint16_t port, std::size_t number, steady::time_point end, sample& s)
@@ -70,7 +58,8 @@ sample sell(laboratory& lab, std::size_t clients, std::vector<std::string> const
     std::vector<std::string> options{"--port", "0", "--stock", "1000000", "--threads", "1", "--timeout", "60000"};
     options.insert(options.end(), more.begin(), more.end());
     // The URLs may contain passwords, so they are in the environment, not in the arguments.
-    testbed::service shop(shop_program(), options, {"REDLOCK_NODES=" + nodes});
+    testbed::service shop(program_of_ours("redlock_shop", "docs/examples/shop", "install libsqlite3-dev and build it"),
+                          options, {"REDLOCK_NODES=" + nodes});
     lab.count_in(shop.pid());
     sample s;
     asio::io_context context(1);

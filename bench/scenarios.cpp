@@ -250,6 +250,7 @@ constexpr scenario scenarios[] = {
     {"slots", slots_of_a_semaphore},
     {"stores", stores},
     {"command", command_under_lock},
+    {"serve", locks_over_http},
     {"versus", versus},
     {"scale", scale},
 };

@@ -34,6 +34,10 @@ std::vector<result> killed(options const&, progress const&);
 /// Measures the order service of docs/examples/shop, whose orders hold a lock. The floor is the service without locks.
 std::vector<result> orders(options const&, progress const&);
 
+/// In serve.cpp: measures `redlock serve` with clients on persistent connections. The floor is the library in a
+/// process.
+std::vector<result> locks_over_http(options const&, progress const&);
+
 /// Measures the cost of several resources at once, and the wait for a set while others lock its resources.
 std::vector<result> sets(options const&, progress const&);
 

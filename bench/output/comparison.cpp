@@ -12,18 +12,12 @@ namespace {
 
 using rows = std::vector<std::vector<std::string>>;
 
-std::string entry(run const& r, std::string const& name)
-{
-    auto const found = r.machine.find(name);
-    return found == r.machine.end() ? "unknown" : found->second;
-}
-
 std::string machine_warning(run const& before, run const& after)
 {
     std::string text;
     for (std::string const name : {"processor", "cores", "kernel", "server"}) {
-        auto const was = entry(before, name);
-        auto const is = entry(after, name);
+        auto const was = machine_entry(before, name);
+        auto const is = machine_entry(after, name);
         if (was != is)
             text += fmt::format("  {}: {} → {}\n", name, was, is);
     }

@@ -216,16 +216,10 @@ lines_of_data lines_of(run const& r, run const* before)
     return all;
 }
 
-// A property of the machine.
-std::string entry(run const& r, std::string const& name)
-{
-    auto const found = r.machine.find(name);
-    return found == r.machine.end() ? "unknown " + name : found->second;
-}
-
 std::string where_and_when(run const& r)
 {
-    return fmt::format("{}, {}, {}", entry(r, "date"), entry(r, "processor"), entry(r, "server"));
+    return fmt::format("{}, {}, {}", machine_entry(r, "date"), machine_entry(r, "processor"),
+                       machine_entry(r, "server"));
 }
 
 }  // namespace
@@ -235,7 +229,7 @@ std::string to_plot(run const& r, run const* before)
     auto const data = lines_of(r, before);
     auto const left = 2 * margin + static_cast<double>(data.columns) * character;
     auto const all_width = left + 2 * (panel + gap) + text_column + (before ? panel + text_column : 0);
-    auto title = wrapped(entry(r, "command"), static_cast<std::size_t>((all_width - 2 * margin) / character));
+    auto title = wrapped(machine_entry(r, "command"), static_cast<std::size_t>((all_width - 2 * margin) / character));
     title.push_back(where_and_when(r));
     if (before)
         title.push_back("Compared with " + where_and_when(*before));

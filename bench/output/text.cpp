@@ -121,6 +121,12 @@ std::optional<double> times_floor(double us, std::optional<double> floor_us)
     return floor_us && *floor_us > 0 ? std::optional(us / *floor_us) : std::nullopt;
 }
 
+std::string machine_entry(run const& r, std::string const& name)
+{
+    auto const found = r.machine.find(name);
+    return found == r.machine.end() ? "unknown " + name : found->second;
+}
+
 std::uint64_t failure_count(result const& r)
 {
     std::uint64_t sum = 0;

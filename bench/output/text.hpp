@@ -2,6 +2,7 @@
 
 #include "result.hpp"
 
+#include <string>
 #include <string_view>
 
 // Formats figures and names for people. The table, the comparison and the plot use these functions.
@@ -43,6 +44,9 @@ bool measured(percentiles const& p);
 
 /// The ratio to the floor; absent without a floor.
 std::optional<double> times_floor(double us, std::optional<double> floor_us);
+
+/// A property of the machine: "processor". If the run has none, "unknown processor".
+std::string machine_entry(run const& r, std::string const& name);
 
 std::uint64_t failure_count(result const& r);
 

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "sample.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace redlock::bench {
+
+/** Clients of a running `redlock serve`. Each has a connection and a lock of its own, which it acquires and releases.
+
+    They share the processors with the service, so they do little: their requests are prepared, and of an answer they
+    read the status, the length and the id.
+*/
+class http_load {
+public:
+    /// Connects to @p address as the service prints it: "http://127.0.0.1:PORT" or "unix:PATH".
+    /// @throws std::system_error
+    http_load(std::string const& address, std::size_t clients);
+    ~http_load();
+
+    /// A cycle is the request that acquires and the one that releases. The sample has the processor time of the
+    /// clients.
+    /// @throws std::runtime_error if the service closes a connection, or does not answer for five seconds
+    sample run(std::chrono::milliseconds duration);
+
+private:
+    class client;
+    std::unique_ptr<client[]> clients_;
+    std::size_t const count_;
+    int const epoll_;
+};
+
+}  // namespace redlock::bench

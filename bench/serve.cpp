@@ -1,0 +1,99 @@
+#include "http_load.hpp"
+#include "interrupt.hpp"
+#include "laboratory.hpp"
+#include "processor.hpp"
+#include "programs.hpp"
+#include "scenarios.hpp"
+#include "testbed/process.hpp"
+#include "testbed/server_process.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <stdexcept>
+#include <utility>
+
+namespace redlock::bench {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A running `redlock serve`.
+class running_service {
+public:
+    running_service(laboratory& lab, std::string const& listen, std::size_t clients)
+        : process_(words(listen, clients),
+                   {.environment = {fmt::format("REDLOCK_URLS={}", fmt::join(lab.servers().urls(), ","))},
+                    .piped = true,
+                    .is_over = was_interrupted})
+    {
+        constexpr std::string_view greeting = "redlock serve: ";
+        auto const said = process_.read('\n');
+        throw_if_interrupted();
+        if (!said.starts_with(greeting))
+            throw std::runtime_error(fmt::format("redlock serve does not start; it said \"{}\"", said));
+        address_ = said.substr(greeting.size());
+        lab.count_in(process_.pid());
+    }
+
+    std::string const& address() const { return address_; }
+    double cpu_seconds() const { return cpu_seconds_of(process_.pid()); }
+
+private:
+    // The shell sends the address to standard output. The URLs may contain passwords, so they are in the environment.
+    static std::vector<std::string> words(std::string const& listen, std::size_t clients)
+    {
+        return {"/bin/sh",
+                "-c",
+                "exec \"$@\" 2>&1",
+                "sh",
+                program_of_ours("redlock", "src/cli", "build the target redlock_tool, or install it"),
+                "--node-timeout",
+                fmt::format("{}ms", node_timeout(clients).count()),
+                "--restart-guard",
+                "off",
+                "serve",
+                "--listen",
+                listen,
+                "--max-connections",
+                std::to_string(clients + 16)};
+    }
+
+    testbed::process process_;
+    std::string address_;
+};
+
+result measure_service(laboratory& lab, std::string const& listen, std::string const& variant)
+{
+    auto const& o = lab.settings();
+    auto const clients = o.clients > 0 ? o.clients : 64;
+    load own(lab.servers().urls(), node_timeout(clients));
+    running_service const service(lab, listen, clients);
+    http_load over_http(service.address(), clients);
+    own.run({.clients = clients, .duration = 200ms});
+    over_http.run(200ms);
+    auto const rounds = lab.rounds(
+        fmt::format("serve, {}, {} clients", variant, clients),
+        [&] { return own.run({.clients = clients, .duration = o.duration}); },
+        [&](round& r) {
+            auto const before = service.cpu_seconds();
+            r.library = lab.observe([&] { return over_http.run(o.duration); });
+            auto const of_service = service.cpu_seconds() - before;
+            r.more["http_clients_cpu_us_per_cycle"] =
+                r.library.each(1e6 * std::exchange(r.library.client_cpu_seconds, of_service));
+        });
+    return lab.conclude(rounds, "serve", variant, clients);
+}
+
+}  // namespace
+
+std::vector<result> locks_over_http(options const& o, progress const& p)
+{
+    laboratory lab(o, p, o.count);
+    testbed::temporary_folder const folder;
+    return {measure_service(lab, "127.0.0.1:0", "TCP"),
+            measure_service(lab, "unix:" + folder.path + "/socket", "Unix socket")};
+}
+
+}  // namespace redlock::bench
