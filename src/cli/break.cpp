@@ -143,7 +143,7 @@ void tell(deletions const& d, lock_view const& seen, settings const& s)
         remark("redlock break: the lock has expired or was released, or another client holds it now\n");
 }
 
-int status_of(deletions const& d)
+int status_of_deletions(deletions const& d)
 {
     if (!d.is_known())
         return std::ranges::any_of(d.nodes, [](auto const& n) { return is_refused(n.error); }) ? no_permission
@@ -226,7 +226,7 @@ asio::awaitable<int> delete_seen(lock_manager& locks, order const& o, lock_view 
     }
     co_await explain(locks, seen.info.resource, all);
     tell(all, seen, s);
-    co_return status_of(all);
+    co_return status_of_deletions(all);
 }
 
 }  // namespace

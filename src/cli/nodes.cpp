@@ -171,7 +171,7 @@ void advise(counter_move const& m, move_order const& o)
                        "again when the last has left\n");
 }
 
-int status_of(counter_move const& m, move_order const& o)
+int status_of_move(counter_move const& m, move_order const& o)
 {
     if (m.has_failed())
         return std::ranges::any_of(m.nodes(), [](auto const& n) { return is_refused(n.trouble); }) ? no_permission
@@ -204,7 +204,7 @@ asio::awaitable<int> move_counters(servers& all, std::vector<moving_node> nodes,
         tell_of_trouble(m, all);
     if (!s.quiet && !m.has_failed())
         advise(m, o);
-    co_return status_of(m, o);
+    co_return status_of_move(m, o);
 }
 
 }  // namespace
