@@ -1,0 +1,601 @@
+// /openapi.json: requests made from the document, and the answers of a running service.
+
+#include "cli/running_service.hpp"
+#include "serve/openapi.hpp"
+#include "support/json_schema.hpp"
+
+#include <redlock/detail/http.hpp>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <regex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(openapi)
+
+namespace {
+
+namespace json = boost::json;
+
+json::value const& document()
+{
+    static json::value const parsed = json::parse(serve::openapi_document());
+    return parsed;
+}
+
+json_schema const& schemas()
+{
+    static json_schema const of_document(document());
+    return of_document;
+}
+
+std::string text_in(json::object const& o, std::string_view name) { return std::string(o.at(name).as_string()); }
+
+/// A method of a path in the document.
+struct operation {
+    std::string path{}, name{};
+    verb method = verb::get;
+    json::object what{};
+
+    bool needs_token() const { return !what.contains("security"); }
+
+    /// The schema of the body of its requests. Null: they have none.
+    json::value const* body_schema() const
+    {
+        auto const* const body = what.if_contains("requestBody");
+        return body ? &body->at_pointer("/content/application~1json/schema") : nullptr;
+    }
+
+    json::object example() const
+    {
+        return what.at("requestBody").at_pointer("/content/application~1json/example").as_object();
+    }
+
+    std::string title() const { return std::string(http::to_string(method)) + ' ' + path; }
+};
+
+std::vector<operation> operations()
+{
+    std::vector<operation> all;
+    for (auto const& [path, methods] : document().at("paths").as_object()) {
+        for (auto const& [method, what] : methods.as_object()) {
+            std::string upper;
+            for (char const c : method)
+                upper += static_cast<char>(std::toupper(c));
+            all.push_back({.path = path,
+                           .name = text_in(what.as_object(), "operationId"),
+                           .method = http::string_to_verb(upper),
+                           .what = what.as_object()});
+        }
+    }
+    return all;
+}
+
+/// A parameter, and the name that distinguishes it from others with the same `name`.
+struct parameter {
+    std::string key{};
+    json::object what{};
+
+    std::string name() const { return text_in(what, "name"); }
+    std::string place() const { return text_in(what, "in"); }
+    bool is_required() const { return what.contains("required"); }
+};
+
+std::vector<parameter> parameters_of(operation const& o)
+{
+    std::vector<parameter> all;
+    if (auto const* const given = o.what.if_contains("parameters")) {
+        for (auto const& p : given->as_array()) {
+            auto const* const ref = p.as_object().if_contains("$ref");
+            auto const& what = schemas().resolved(p);
+            auto const key = ref ? std::string(ref->as_string()) : text_in(what, "name");
+            all.push_back({.key = key.substr(key.rfind('/') + 1), .what = what});
+        }
+    }
+    return all;
+}
+
+std::string encoded(std::string_view text)
+{
+    std::string all;
+    for (unsigned char const c : text)
+        all += std::isalnum(c) ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
+    return all;
+}
+
+std::string as_text(json::value const& v) { return v.is_string() ? std::string(v.get_string()) : json::serialize(v); }
+
+/// A connection for one request. Of a stream of events, it reads as much as is asked for.
+class one_request {
+public:
+    one_request(service const& s, verb method, std::string const& target, std::string body, http_headers const& headers)
+        : socket_(context_)
+    {
+        socket_.connect(s.endpoint());
+        http::request<http::string_body> r(method, target, 11);
+        r.set(http::field::host, "localhost");
+        for (auto const& [name, value] : headers)
+            r.set(name, value);
+        r.body() = std::move(body);
+        r.prepare_payload();
+        http::write(socket_, r);
+        http::read_header(socket_, input_, answer_);
+        if (!is_stream())
+            http::read(socket_, input_, answer_);
+    }
+
+    unsigned status() const { return answer_.get().result_int(); }
+    std::string const& body() const { return answer_.get().body(); }
+    json::object json() const { return json::parse(body()).as_object(); }
+    http::fields const& headers() const { return answer_.get(); }
+
+    std::string content_type() const
+    {
+        std::string const type(headers()[http::field::content_type]);
+        return type.substr(0, type.find(';'));
+    }
+
+    bool is_stream() const { return content_type() == "text/event-stream"; }
+
+    /// The next event: its fields, and `data` as JSON.
+    json::object next_event()
+    {
+        for (;;) {
+            auto& text = answer_.get().body();
+            auto const end = text.find("\n\n");
+            if (end == text.npos) {
+                http::read_some(socket_, input_, answer_);
+                continue;
+            }
+            std::istringstream lines(text.substr(0, end));
+            text.erase(0, end + 2);
+            json::object event;
+            for (std::string line; std::getline(lines, line);) {
+                auto const colon = line.find(": ");
+                if (colon == 0 || colon == line.npos)  // a comment
+                    continue;
+                auto const name = line.substr(0, colon), value = line.substr(colon + 2);
+                event[name] = name == "data" ? json::parse(value) : json::value(value);
+            }
+            if (!event.empty())
+                return event;
+        }
+    }
+
+private:
+    asio::io_context context_;
+    asio::generic::stream_protocol::socket socket_;
+    boost::beast::flat_buffer input_;
+    http::response_parser<http::string_body> answer_;
+};
+
+// The response of the operation with this status.
+json::object const& response_of(operation const& o, unsigned status)
+{
+    auto const* const known = o.what.at("responses").as_object().if_contains(std::to_string(status));
+    BOOST_TEST_REQUIRE(known, o.title() << " has no response " << status);
+    return schemas().resolved(*known);
+}
+
+std::set<std::string> types_of(json::object const& media)
+{
+    std::set<std::string> all;
+    for (auto const& [name, example] : media.at("examples").as_object())
+        all.insert(text_in(example.at("value").as_object(), "type"));
+    return all;
+}
+
+// Tests that the document describes the answer: its status, its header and its body.
+void must_be_described(operation const& o, one_request const& a)
+{
+    BOOST_TEST_CONTEXT(o.title() << ": " << a.status() << ' ' << (a.is_stream() ? "" : a.body())) {
+        auto const& known = response_of(o, a.status());
+        if (auto const* const headers = known.if_contains("headers")) {
+            for (auto const& [name, reference] : headers->as_object()) {
+                auto const& header = schemas().resolved(reference);
+                auto const field = a.headers().find(name);
+                BOOST_TEST((field != a.headers().end() || !header.contains("required")), name);
+                if (field == a.headers().end())
+                    continue;
+                auto const text = std::string(field->value());
+                bool const is_number = header.at("schema").at("type") == "integer";
+                auto const value = is_number ? json::parse(text) : json::value(text);
+                BOOST_TEST(schemas().fault_of(value, header.at("schema"), std::string(name)) == "");
+            }
+        }
+        auto const* const content = known.if_contains("content");
+        if (!content) {
+            BOOST_TEST(a.body() == "");
+            return;
+        }
+        auto const* const media = content->as_object().if_contains(a.content_type());
+        BOOST_TEST_REQUIRE(media, a.content_type());
+        if (a.content_type().ends_with("json"))
+            BOOST_TEST(schemas().fault_of(json::parse(a.body()), media->at("schema")) == "");
+        if (a.content_type() == "application/problem+json") {
+            BOOST_TEST(types_of(media->as_object()).contains(text_in(a.json(), "type")));
+            BOOST_TEST(a.json().at("status").to_number<unsigned>() == a.status());
+        }
+    }
+}
+
+/// A service with tokens, and what its requests need: a lock, a session.
+class described_service {
+public:
+    described_service()
+    {
+        std::ofstream(folder_.path + "/tokens") << all_ << " * lock,read,break\n"
+                                                << other_ << " other/ lock,read,break\n";
+        running_.emplace(servers_, std::vector<std::string>{"--token-file", folder_.path + "/tokens"});
+    }
+
+    http_headers with_token() const { return {{"Authorization", "Bearer " + all_}}; }
+    http_headers with_other_token() const { return {{"Authorization", "Bearer " + other_}}; }
+
+    one_request ask(verb method, std::string const& target, std::string body = {}) const
+    {
+        return one_request(*running_, method, target, std::move(body), with_token());
+    }
+
+    /// Makes what the next requests are about: another lock.
+    void renew()
+    {
+        name_ = fmt::format("jobs/of/test/{}", ++number_);
+        auto const won = ask(verb::post, "/v1/locks",
+                             fmt::format(R"({{"resources":["{}"],"ttl_ms":60000,"wait_ms":60000}})", name_));
+        BOOST_TEST_REQUIRE(won.status() == 201u, won.body());
+        id_ = text_in(won.json(), "id");
+        etag_ = std::string(won.headers()[http::field::etag]);
+        stream_.reset();
+    }
+
+    std::string session()
+    {
+        if (!stream_) {
+            stream_.emplace(*running_, verb::get, "/v1/sessions?grace_ms=60000", "", with_token());
+            session_ = text_in(stream_->next_event().at("data").as_object(), "session");
+        }
+        return session_;
+    }
+
+    /// A valid value of a parameter. Empty: the document has to know one.
+    std::optional<std::string> value_of(parameter const& p)
+    {
+        if (p.key == "name")
+            return name_;
+        if (p.key == "id")
+            return id_;
+        if (p.key == "condition")
+            return etag_;
+        if (p.key == "session")
+            return session();
+        if (p.key == "Last-Event-ID")
+            return session() + ".1";
+        if (p.key == "If-Match")
+            return std::string(ask(verb::get, "/v1/locks/" + encoded(name_)).headers()[http::field::etag]);
+        if (p.key == "Idempotency-Key")
+            return fmt::format("key {}", ++number_);
+        if (auto const* const example = p.what.if_contains("example"))
+            return as_text(*example);
+        return std::nullopt;
+    }
+
+    /// Sends a request. @param given values in place of valid ones, by the key of the parameter
+    one_request send(operation const& o, bool with_optional, std::optional<std::string> body, http_headers headers,
+                     std::map<std::string, std::string> const& given = {})
+    {
+        auto target = o.path;
+        std::string query;
+        for (auto const& p : parameters_of(o)) {
+            auto const wrong = given.find(p.key);
+            if (wrong == given.end() && !p.is_required() && !with_optional)
+                continue;
+            auto const value = wrong == given.end() ? value_of(p) : std::optional(wrong->second);
+            if (!value)
+                continue;
+            if (p.place() == "path")
+                target.replace(target.find('{' + p.name() + '}'), p.name().size() + 2, encoded(*value));
+            else if (p.place() == "query")
+                query += (query.empty() ? "?" : "&") + p.name() + '=' + encoded(*value);
+            else
+                headers.emplace_back(p.name(), *value);
+        }
+        if (!body && o.body_schema())
+            body = json::serialize(body_of(o, with_optional));
+        return one_request(*running_, o.method, target + query, body.value_or(""), headers);
+    }
+
+    /// A valid body: the example of the document, or only what a request must have.
+    json::object body_of(operation const& o, bool with_optional)
+    {
+        auto body = o.example();
+        auto const& schema = schemas().resolved(*o.body_schema());
+        if (with_optional && schema.at("properties").as_object().contains("session"))
+            body["session"] = session();
+        if (with_optional)
+            return body;
+        json::object least;
+        if (auto const* const required = schema.if_contains("required")) {
+            for (auto const& name : required->as_array())
+                least[name.as_string()] = body.at(name.as_string());
+        }
+        return least;
+    }
+
+    service& running() { return *running_; }
+
+private:
+    std::string const all_ = "token-of-test-0123456789", other_ = "token-of-other-0123456789";
+    real_servers servers_{3};
+    testbed::temporary_folder folder_;
+    std::optional<service> running_;
+    std::optional<one_request> stream_;
+    std::string name_{}, id_{}, etag_{}, session_{};
+    int number_ = 0;
+};
+
+// Tests that the service refuses the request, and that its reason contains @p name.
+void must_be_refused(operation const& o, one_request const& a, std::string const& name, std::string const& why)
+{
+    BOOST_TEST_CONTEXT(o.title() << ", " << why) {
+        BOOST_TEST_REQUIRE(!a.is_stream());
+        BOOST_TEST(a.status() == 400u, a.body());
+        if (a.status() != 400)
+            return;
+        must_be_described(o, a);
+        BOOST_TEST(has(text_in(a.json(), "detail"), name), a.body());
+    }
+}
+
+std::set<std::string> matches_in(std::string const& text, std::string const& pattern)
+{
+    std::set<std::string> all;
+    std::regex const r(pattern);
+    for (std::sregex_iterator m(text.begin(), text.end(), r), end; m != end; ++m)
+        all.insert((*m)[1]);
+    return all;
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(serve_answers_valid_requests_like_the_document, described_service)
+{
+    for (bool const with_optional : {false, true}) {
+        for (auto const& o : operations()) {
+            renew();
+            auto a = send(o, with_optional, {}, with_token());
+            BOOST_TEST(a.status() / 100 == 2u, o.title() << ": " << a.body());
+            must_be_described(o, a);
+            if (a.is_stream() && !with_optional)  // one that is continued has no events yet
+                BOOST_TEST(schemas().fault_of(a.next_event(), document().at_pointer("/components/schemas/event"))
+                           == "");
+            if (o.name == "acquireLock") {
+                auto const id = text_in(a.json(), "id");
+                BOOST_TEST(ask(verb::delete_, "/v1/locks/" + id).status() == 204u);
+            }
+        }
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(serve_refuses_wrong_fields_of_bodies_by_name, described_service)
+{
+    renew();
+    for (auto const& o : operations()) {
+        if (!o.body_schema())
+            continue;
+        auto const& schema = schemas().resolved(*o.body_schema());
+        auto const refused = [&](json::object const& body, std::string const& name) {
+            auto const text = json::serialize(body);
+            must_be_refused(o, send(o, false, text, with_token()), name, text.substr(0, 200));
+        };
+        for (auto const& [name, rules] : schema.at("properties").as_object()) {
+            for (auto const& wrong : schemas().wrong_values(rules)) {
+                auto body = body_of(o, true);
+                body[name] = wrong;
+                refused(body, name);
+            }
+        }
+        auto more = body_of(o, true);
+        more["further"] = 1;
+        refused(more, "further");
+        if (auto const* const required = schema.if_contains("required")) {
+            for (auto const& name : required->as_array()) {
+                auto less = body_of(o, true);
+                less.erase(name.as_string());
+                refused(less, std::string(name.as_string()));
+            }
+        }
+        for (auto const* const text : {"[]", "5", "null", "{\"", "{} {}", "\xff"})
+            must_be_refused(o, send(o, false, text, with_token()), "JSON object", text);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(serve_refuses_wrong_parameters_by_name, described_service)
+{
+    renew();
+    for (auto const& o : operations()) {
+        for (auto const& p : parameters_of(o)) {
+            auto const& schema = p.what.at("schema");
+            auto const type = text_in(schema.as_object(), "type");
+            for (auto const& value : schemas().wrong_values(schema)) {
+                auto const text = as_text(value);
+                bool const is_text_of_number = type != "string" && value.is_string();
+                if (type == "string" && !value.is_string())
+                    continue;  // each value is a text in a request
+                if (p.place() == "path" && text.empty())
+                    continue;  // another path
+                if (is_text_of_number && !text.empty() && text != "text")
+                    continue;
+                must_be_refused(o, send(o, true, {}, with_token(), {{p.key, text}}), p.name(), p.name() + '=' + text);
+            }
+        }
+    }
+    must_be_refused(operations().at(1), ask(verb::get, "/v1/locks?from=1"), "from", "from=1");
+}
+
+BOOST_FIXTURE_TEST_CASE(serve_answers_unknown_locks_and_sessions_with_404, described_service)
+{
+    renew();
+    BOOST_TEST(ask(verb::delete_, "/v1/sessions/" + session()).status() == 204u);
+    for (auto const& o : operations()) {
+        for (auto const& p : parameters_of(o)) {
+            if (p.key != "id" && p.key != "session" && p.key != "Last-Event-ID")
+                continue;
+            for (std::string const text : {"unknown", "unknown.1", "a b", "%"}) {
+                auto const a = send(o, false, {}, with_token(), {{p.key, text}});
+                BOOST_TEST(a.status() == 404u, o.title() << ' ' << text);
+                must_be_described(o, a);
+            }
+        }
+        if (o.body_schema()) {
+            auto const a = send(o, true, {}, with_token());  // its session has ended
+            BOOST_TEST(a.status() == 404u, o.title() << ' ' << a.body());
+            must_be_described(o, a);
+        }
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(serve_answers_other_methods_with_those_of_the_path, described_service)
+{
+    renew();
+    std::map<std::string, std::set<std::string>> methods;
+    for (auto const& o : operations())
+        methods[o.path].insert(std::string(http::to_string(o.method)));
+    for (auto o : operations()) {
+        for (auto const other : {verb::get, verb::post, verb::put, verb::patch, verb::delete_, verb::options}) {
+            if (methods[o.path].contains(std::string(http::to_string(other))))
+                continue;
+            o.method = other;
+            auto const a = send(o, false, {}, with_token());
+            BOOST_TEST(a.status() == 405u, o.title() << ' ' << a.body());
+            auto const allowed = matches_in(std::string(a.headers()[http::field::allow]), "([A-Z]+)");
+            BOOST_TEST((allowed == methods[o.path]), o.title());
+            auto const& media = document().at_pointer("/components/responses/other/content/application~1problem+json");
+            BOOST_TEST(schemas().fault_of(a.json(), media.at("schema")) == "");
+            BOOST_TEST(types_of(media.as_object()).contains(text_in(a.json(), "type")));
+        }
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(serve_asks_for_tokens_where_the_document_does, described_service)
+{
+    renew();
+    for (auto const& o : operations()) {
+        auto const nobody = send(o, false, {}, {});
+        BOOST_TEST((nobody.status() == 401u) == o.needs_token(), o.title() << ' ' << nobody.body());
+        must_be_described(o, nobody);
+        if (o.what.at("responses").as_object().contains("403")) {
+            auto const other = send(o, false, {}, with_other_token());
+            BOOST_TEST(other.status() == 403u, o.title() << ' ' << other.body());
+            must_be_described(o, other);
+        }
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(serve_sends_the_document_itself, described_service)
+{
+    auto const a = ask(verb::get, "/openapi.json");
+    BOOST_TEST(a.status() == 200u);
+    BOOST_TEST((json::parse(a.body()) == document()));
+}
+
+BOOST_AUTO_TEST_CASE(openapi_document_has_the_paths_of_the_table_in_docs_serve_md)
+{
+    std::set<std::string> told, known;
+    std::ifstream page(REDLOCK_SOURCE "/docs/serve.md");
+    for (std::string line; std::getline(page, line);) {
+        std::smatch row;
+        if (!std::regex_search(line, row, std::regex("^\\| `([A-Z]+) /[^|]*")))
+            continue;
+        for (auto path : matches_in(row.str(), "(/[^`? ]*)"))
+            told.insert(row.str(1) + ' ' + std::regex_replace(path, std::regex("[A-Z]+"), "{}"));
+    }
+    for (auto const& o : operations())
+        known.insert(std::regex_replace(o.title(), std::regex("\\{[a-z]+\\}"), "{}"));
+    BOOST_TEST(told == known, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(openapi_document_has_each_problem_of_the_service)
+{
+    std::set<std::string> made, known;
+    for (auto const& file : std::filesystem::directory_iterator(REDLOCK_SOURCE "/src/serve"))
+        made.merge(matches_in(text_of(file.path()),
+                              "\\b(?:problem|limit_reached)\\([^\"();{]*(?:\\([^()]*\\))?[^\"();{]*\"([a-z-]+)\""));
+    for (int e = 1; !make_error_code(static_cast<errc>(e)).message().empty() && e < 50; ++e)
+        made.insert(detail::problem_for(static_cast<errc>(e), {}).name);
+    made.insert(detail::problem_for(asio::error::operation_aborted, {}).name);
+    for (auto const& [name, response] : document().at_pointer("/components/responses").as_object()) {
+        auto const* const media = response.at("content").as_object().if_contains("application/problem+json");
+        if (!media)
+            continue;
+        for (auto const& type : types_of(media->as_object()))
+            known.insert(type.substr(type.rfind(':') + 1));
+    }
+    BOOST_TEST(made == known, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(openapi_document_has_examples_that_match_its_schemas)
+{
+    for (auto const& o : operations()) {
+        if (o.body_schema())
+            BOOST_TEST(schemas().fault_of(o.example(), *o.body_schema()) == "", o.title());
+        for (auto const& p : parameters_of(o)) {
+            if (auto const* const example = p.what.if_contains("example"))
+                BOOST_TEST(schemas().fault_of(*example, p.what.at("schema")) == "", p.name());
+        }
+        for (auto const& [status, reference] : o.what.at("responses").as_object()) {
+            auto const* const content = schemas().resolved(reference).if_contains("content");
+            auto const* const media = content ? content->as_object().if_contains("application/problem+json") : nullptr;
+            if (!media)
+                continue;
+            for (auto const& [name, example] : media->at("examples").as_object()) {
+                auto const& problem = example.at("value");
+                BOOST_TEST(schemas().fault_of(problem, media->at("schema")) == "", name);
+                BOOST_TEST((status == "default" || status == "4XX" || status == json::serialize(problem.at("status"))));
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(fault_of_a_value_names_its_place)
+{
+    auto const all = json::parse(R"({"text":{"type":["string","null"],"maxLength":2},
+        "list":{"type":"array","minItems":1,"items":{"$ref":"#/text"}},
+        "one":{"oneOf":[{"$ref":"#/text"},{"type":"integer","minimum":3}]},
+        "all":{"type":"object","required":["a"],"properties":{"a":{"$ref":"#/list"}}}})");
+    json_schema const s(all);
+    auto const fault = [&](char const* schema, char const* value) {
+        return s.fault_of(json::parse(value), all.at(schema));
+    };
+    BOOST_TEST(fault("text", "null") == "");
+    BOOST_TEST(fault("text", R"("äö")") == "");
+    BOOST_TEST(has(fault("text", R"("abc")"), "maxLength"));
+    BOOST_TEST(has(fault("text", "1"), "type"));
+    BOOST_TEST(has(fault("list", "[]"), "minItems"));
+    BOOST_TEST(has(fault("list", R"(["a",1])"), "/1 is 1"));
+    BOOST_TEST(fault("one", "3") == "");
+    BOOST_TEST(fault("one", "3.0") == "");
+    BOOST_TEST(has(fault("one", "2"), "oneOf"));
+    BOOST_TEST(has(fault("all", "{}"), "required"));
+    BOOST_TEST(has(fault("all", R"({"a":["b"],"c":1})"), "/c is not listed"));
+    BOOST_TEST(has(fault("all", R"({"a":[7]})"), "/a/0 is 7"));
+    BOOST_CHECK_THROW(s.fault_of(1, json::parse(R"({"multipleOf":2})")), std::invalid_argument);
+    for (auto const& wrong : s.wrong_values(all.at("one")))
+        BOOST_TEST(!s.fault_of(wrong, all.at("one")).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
