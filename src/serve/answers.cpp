@@ -56,6 +56,8 @@ response document(request const& to, http::status status, json::object const& bo
         r.body() = json::serialize(body) + '\n';
     }
     r.prepare_payload();
+    if (to.method() == http::verb::head)
+        r.body().clear();  // the client would take it for the next answer
     return r;
 }
 

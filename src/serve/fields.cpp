@@ -4,6 +4,7 @@
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace redlock::serve {
@@ -13,6 +14,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::int64_t day_ms = 24 * 60 * 60 * 1000;
+constexpr std::size_t names_max = 256, name_max = 512;  // of a lock_manager
 
 [[noreturn]] void refuse(std::string_view name, json::value const& value, std::string_view must_be)
 {
@@ -81,14 +83,17 @@ std::vector<std::string> fields::texts(std::string_view name) const
     if (!value)
         throw wrong_field(std::string(name) + " is missing");
     std::vector<std::string> texts;
-    if (value->is_array()) {
-        for (auto const& v : value->get_array())
-            texts.push_back(as_text(name, v));
-    } else {
-        texts.push_back(as_text(name, *value));
-    }
-    if (texts.empty())
-        refuse(name, *value, "one text at least");
+    auto const add = [&](json::value const& v) {
+        texts.push_back(as_text(name, v));
+        if (texts.back().empty() || texts.back().size() > name_max)
+            refuse(name, v, "a text of 1 to " + std::to_string(name_max) + " bytes");
+    };
+    if (value->is_array())
+        std::ranges::for_each(value->get_array(), add);
+    else
+        add(*value);
+    if (texts.empty() || texts.size() > names_max)
+        refuse(name, *value, "1 to " + std::to_string(names_max) + " texts");
     return texts;
 }
 

@@ -27,7 +27,7 @@ public:
     std::string text(std::string_view name) const;  ///< empty if there is none
     bool flag(std::string_view name) const;         ///< false if there is none
 
-    /// One text or an array of texts. There must be one at least.
+    /// The names of locks: one text or an array of 1 to 256 texts, each of 1 to 512 bytes.
     std::vector<std::string> texts(std::string_view name) const;
 
 private:
