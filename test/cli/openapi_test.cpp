@@ -10,7 +10,10 @@
 #include <boost/json/serialize.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +21,7 @@
 #include <optional>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -119,7 +123,7 @@ std::string encoded(std::string_view text)
 
 std::string as_text(json::value const& v) { return v.is_string() ? std::string(v.get_string()) : json::serialize(v); }
 
-/// A connection for one request. Of a stream of events, it reads as much as is asked for.
+/// A connection for one request. It reads a stream of events one by one.
 class one_request {
 public:
     one_request(service const& s, verb method, std::string const& target, std::string body, http_headers const& headers)
@@ -404,9 +408,11 @@ BOOST_FIXTURE_TEST_CASE(serve_refuses_wrong_fields_of_bodies_by_name, described_
         };
         for (auto const& [name, rules] : schema.at("properties").as_object()) {
             for (auto const& wrong : schemas().wrong_values(rules)) {
+                if (wrong == "" && name != "resources")
+                    continue;  // like a field that is missing
                 auto body = body_of(o, true);
                 body[name] = wrong;
-                refused(body, name);
+                refused(body, std::string(name, 0, name.find("_ms")));
             }
         }
         auto more = body_of(o, true);
@@ -436,15 +442,15 @@ BOOST_FIXTURE_TEST_CASE(serve_refuses_wrong_parameters_by_name, described_servic
                 bool const is_text_of_number = type != "string" && value.is_string();
                 if (type == "string" && !value.is_string())
                     continue;  // each value is a text in a request
-                if (p.place() == "path" && text.empty())
+                if (p.place() == "path" && (text.empty() || o.name == "breakLock"))
                     continue;  // another path
                 if (is_text_of_number && !text.empty() && text != "text")
                     continue;
-                must_be_refused(o, send(o, true, {}, with_token(), {{p.key, text}}), p.name(), p.name() + '=' + text);
+                must_be_refused(o, send(o, false, {}, with_token(), {{p.key, text}}), p.name(), p.name() + '=' + text);
             }
         }
     }
-    must_be_refused(operations().at(1), ask(verb::get, "/v1/locks?from=1"), "from", "from=1");
+    must_be_refused(operations().at(1), ask(verb::get, "/v1/locks?from=x"), "from", "from=x");
 }
 
 BOOST_FIXTURE_TEST_CASE(serve_answers_unknown_locks_and_sessions_with_404, described_service)
@@ -488,6 +494,16 @@ BOOST_FIXTURE_TEST_CASE(serve_answers_other_methods_with_those_of_the_path, desc
             BOOST_TEST(schemas().fault_of(a.json(), media.at("schema")) == "");
             BOOST_TEST(types_of(media.as_object()).contains(text_in(a.json(), "type")));
         }
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(serve_answers_head_without_a_body, described_service)
+{
+    auto connection = running().connect();
+    for (std::string const target : {"/v1/locks", "/nowhere"}) {
+        connection.send(verb::head, target, {}, with_token());
+        BOOST_TEST(has(connection.read_until("\r\n\r\n"), "HTTP/1.1 40"));
+        BOOST_TEST(connection.ask(verb::get, "/readyz").status == 200u);
     }
 }
 
