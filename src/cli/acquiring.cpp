@@ -8,6 +8,7 @@
 #include "locks/check.hpp"
 #include "runtime/as_result.hpp"
 
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
@@ -30,25 +31,19 @@ using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-asio::awaitable<acquired> ask(lock_manager& locks, how_to_acquire const& how)
-{
-    attempt_report report;
-    auto [ec, held] = co_await locks.async_acquire(resource_set(how.keys), how.options(report), as_result);
-    co_return acquired{std::move(held), status_of(report), report.message + ways_out(report.nodes)};
-}
-
 // Returns those of @p keys that are held. It takes one round trip, at most `config::node_timeout`.
-asio::awaitable<std::vector<lock_info>> look_at_holders(lock_manager& locks, std::vector<std::string> const& keys)
+asio::awaitable<std::vector<lock_info>> look_at_holders(lock_source& locks, std::vector<std::string> const& keys)
 {
-    std::vector<decltype(locks.async_inspect(keys.front(), asio::deferred))> asked;
+    auto const executor = co_await asio::this_coro::executor;
+    std::vector<decltype(asio::co_spawn(executor, locks.look_at(keys.front()), asio::deferred))> asked;
     for (auto const& key : keys)
-        asked.push_back(locks.async_inspect(key, asio::deferred));
+        asked.push_back(asio::co_spawn(executor, locks.look_at(key), asio::deferred));
     auto [order, failures, found] = co_await asio::experimental::make_parallel_group(std::move(asked))
                                         .async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
     std::vector<lock_info> held;
     for (std::size_t i = 0; i < found.size(); ++i) {
-        if (!failures[i] && found[i].locked)
-            held.push_back(std::move(found[i]));
+        if (!failures[i] && found[i].info.locked)
+            held.push_back(std::move(found[i].info));
     }
     co_return held;
 }
@@ -76,7 +71,7 @@ std::string names_of(how_to_acquire const& how, settings const& s)
 }
 
 // Prints the holders of the locks regularly, if standard error is a terminal. Ends only by cancellation.
-asio::awaitable<void> tell_holders(lock_manager& locks, how_to_acquire const& how, settings const& s)
+asio::awaitable<void> tell_holders(lock_source& locks, how_to_acquire const& how, settings const& s)
 {
     if (s.quiet || !::isatty(STDERR_FILENO))
         co_return co_await wait_for_ever();
@@ -121,7 +116,7 @@ asio::awaitable<void> watch_quorum(how_to_acquire const& how, settings const& s,
 }
 
 // Names the awaited locks and the reason why they were not acquired. A second signal skips the question for holders.
-asio::awaitable<std::string> awaited_locks(lock_manager& locks, how_to_acquire const& how, settings const& s,
+asio::awaitable<std::string> awaited_locks(lock_source& locks, how_to_acquire const& how, settings const& s,
                                            asio::signal_set& signals)
 {
     if (how.watch->lacks_quorum())
@@ -137,7 +132,7 @@ asio::awaitable<std::string> awaited_locks(lock_manager& locks, how_to_acquire c
 }
 
 // Names the holders of denied locks: "x is held by web-3:4121, ttl 7 s". Empty if no lock is held any more.
-asio::awaitable<std::string> denied_locks(lock_manager& locks, how_to_acquire const& how)
+asio::awaitable<std::string> denied_locks(lock_source& locks, how_to_acquire const& how)
 {
     std::string text;
     for (auto const& held : co_await look_at_holders(locks, how.keys))
@@ -208,9 +203,9 @@ int refuse(int status, std::string const& why, settings const& s)
     return status;
 }
 
-std::int64_t deadline_of(lock const& held)
+std::int64_t deadline_of(held_locks const& held)
 {
-    auto const left = std::chrono::duration_cast<milliseconds>(held.remaining());
+    auto const left = std::chrono::duration_cast<milliseconds>(held.valid_until() - clock::now());
     auto const end = std::chrono::system_clock::now() + left;
     return std::chrono::duration_cast<milliseconds>(end.time_since_epoch()).count();
 }
@@ -223,12 +218,12 @@ boost::json::array json_of(std::span<std::string const> keys)
     return all;
 }
 
-asio::awaitable<acquired> acquire(lock_manager& locks, how_to_acquire const& how, settings const& s,
+asio::awaitable<acquired> acquire(lock_source& locks, how_to_acquire const& how, settings const& s,
                                   asio::signal_set& signals, std::string_view command)
 {
     int number = 0;  // a signal counts even if the lock was acquired at the same time
     auto const begun = clock::now();
-    auto outcome = co_await (ask(locks, how) || wait_for_end(signals, number) || tell_holders(locks, how, s)
+    auto outcome = co_await (locks.ask(how) || wait_for_end(signals, number) || tell_holders(locks, how, s)
                              || watch_quorum(how, s, command));
     auto* const asked = std::get_if<0>(&outcome);
     auto result = asked && number == 0 ? std::move(*asked) : acquired();

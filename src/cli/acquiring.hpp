@@ -1,9 +1,10 @@
 #pragma once
 
 #include "cli/command_line.hpp"
+#include "cli/lock_source.hpp"
 #include "cli/quorum_watch.hpp"
 
-#include <redlock/lock_manager.hpp>
+#include <redlock/options.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -42,14 +43,6 @@ struct how_to_acquire {
     acquire_options options(attempt_report&) const;
 };
 
-/// The result of an acquisition.
-struct acquired {
-    lock held{};  ///< empty: the acquisition failed
-    int status = 0;
-    std::string message{};  ///< for people, if the acquisition failed: one line that begins with "redlock"
-    std::chrono::milliseconds waited{0};
-};
-
 /// Waits for the next of @p signals that ends a program: SIGHUP, SIGINT, SIGQUIT or SIGTERM. Ignores the others.
 /// @param number  0 until such a signal arrives, and then its number
 asio::awaitable<void> wait_for_end(asio::signal_set& signals, int& number);
@@ -58,7 +51,7 @@ asio::awaitable<void> wait_for_end(asio::signal_set& signals, int& number);
 int refuse(int status, std::string const& why, settings const&);
 
 /// When the lock expires without a renewal, in milliseconds since 1970.
-std::int64_t deadline_of(lock const&);
+std::int64_t deadline_of(held_locks const&);
 
 /// The names of locks as a JSON array.
 boost::json::array json_of(std::span<std::string const> keys);
@@ -73,7 +66,7 @@ boost::json::array json_of(std::span<std::string const> keys);
 
     @param command  for the messages, such as "run"
 */
-asio::awaitable<acquired> acquire(lock_manager&, how_to_acquire const& how, settings const&, asio::signal_set& signals,
+asio::awaitable<acquired> acquire(lock_source&, how_to_acquire const& how, settings const&, asio::signal_set& signals,
                                   std::string_view command);
 
 }  // namespace redlock::cli

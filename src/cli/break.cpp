@@ -7,10 +7,8 @@
 #include "cli/lock_report.hpp"
 #include "cli/looking.hpp"
 #include "cli/output.hpp"
-#include "cli/with_locks.hpp"
+#include "cli/with_source.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 
 #include <fmt/format.h>
@@ -174,25 +172,13 @@ void check(order const& o, lock_view const& seen)
         refuse(no, ", because no holder with this token was found");
 }
 
-// Without a reader, the deletion of one without a name deletes the lock, but the answers do not tell it.
-asio::awaitable<void> delete_nobodys(lock_manager& locks, lock_info seen, deletions& all)
-{
-    seen.readers.emplace_back();
-    auto [ec, told] = co_await locks.async_break(seen, asio::as_tuple(asio::use_awaitable));
-    auto const now = co_await look_at(locks, seen.resource, "break");
-    for (std::size_t i = 0; i < told.nodes.size(); ++i)
-        told.nodes[i].deleted = told.nodes[i].deleted
-                                || (seen.nodes[i].locked && state_of(now.info.nodes[i]) == lock_state::free);
-    all.add(std::move(told.nodes));
-}
-
 // A deletion waits for a connection, and so does not tell that the server refuses this client. A look tells it.
-asio::awaitable<void> explain(lock_manager& locks, std::string const& key, deletions& all)
+asio::awaitable<void> explain(lock_source& locks, std::string const& key, deletions& all)
 {
     auto const is_away = [](auto const& n) { return n.error == errc::node_unreachable; };
     if (std::ranges::none_of(all.nodes, is_away))
         co_return;
-    auto const now = co_await look_at(locks, key, "break");
+    auto const now = co_await locks.look_at(key);
     for (std::size_t i = 0; i < all.nodes.size(); ++i) {
         auto const& n = now.info.nodes[i];
         if (is_away(all.nodes[i]) && n.error) {
@@ -202,27 +188,24 @@ asio::awaitable<void> explain(lock_manager& locks, std::string const& key, delet
     }
 }
 
-asio::awaitable<int> delete_seen(lock_manager& locks, order const& o, lock_view const& seen, settings const& s)
+asio::awaitable<int> delete_seen(lock_source& locks, order const& o, lock_view const& seen, settings const& s)
 {
+    auto latest = seen;
     auto meant = meant_by(o, seen.info);
     deletions all;
-    if (o.token.empty() && is_on_a_node(meant, mode::shared) && meant.readers.empty()) {
-        co_await delete_nobodys(locks, std::move(meant), all);
-    } else {
-        for (std::size_t turn = 0; turn < turns_max; ++turn) {
-            bool const may_be_more = o.token.empty() && meant.readers.size() >= readers_max;
-            auto [ec, told] = co_await locks.async_break(meant, asio::as_tuple(asio::use_awaitable));
-            bool const goes_on = may_be_more && !ec;
-            all.add(std::move(told.nodes));
-            if (!goes_on)
-                break;
-            if (!s.quiet)
-                remark(fmt::format("redlock break: {} readers are deleted; there may be more\n",
-                                   (turn + 1) * readers_max));
-            meant.readers = std::move((co_await look_at(locks, seen.info.resource, "break")).info.readers);
-            if (meant.readers.empty())
-                break;
-        }
+    for (std::size_t turn = 0; turn < turns_max; ++turn) {
+        bool const may_be_more = o.token.empty() && meant.readers.size() >= readers_max;
+        auto told = co_await locks.take_away(latest, meant);
+        bool const goes_on = may_be_more && !told.error;
+        all.add(std::move(told.nodes));
+        if (!goes_on)
+            break;
+        if (!s.quiet)
+            remark(fmt::format("redlock break: {} readers are deleted; there may be more\n", (turn + 1) * readers_max));
+        latest = co_await locks.look_at(seen.info.resource);
+        meant.readers = latest.info.readers;
+        if (meant.readers.empty())
+            break;
     }
     co_await explain(locks, seen.info.resource, all);
     tell(all, seen, s);
@@ -249,10 +232,13 @@ int break_lock(arguments given)
                   "delete only the value with this token: of the holder, or of one reader");
     line.add_flag("--force", o.force, "delete the value that is there, or all readers; asks on a terminal");
     line.add_flag("--yes,-y", o.yes, "do not ask");
+    line.may_use_services();
     auto s = for_looking(line.read(std::move(given)));
+    if (!o.token.empty())
+        must_have_nodes(line, s, "--token");
     lock_view seen;
-    with_locks(s, [&](lock_manager& locks) -> asio::awaitable<int> {
-        seen = co_await look_at(locks, o.key, "break");
+    with_source(s, "break", [&](lock_source& locks) -> asio::awaitable<int> {
+        seen = co_await locks.look_at(o.key);
         co_return done;
     });
     if (!s.quiet)
@@ -261,7 +247,7 @@ int break_lock(arguments given)
         return seen.state == lock_state::free ? no : is_refused(seen.info) ? no_permission : no_quorum;
     check(o, seen);
     s.locks.read_only = false;  // another manager, because the operator may have thought about it for long
-    return with_locks(s, [&](lock_manager& locks) { return delete_seen(locks, o, seen, s); });
+    return with_source(s, "break", [&](lock_source& locks) { return delete_seen(locks, o, seen, s); });
 }
 
 }  // namespace redlock::cli

@@ -5,6 +5,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/node_urls.hpp"
 #include "cli/output.hpp"
+#include "cli/server_place.hpp"
 #include "cli/stores.hpp"
 #include "core/key.hpp"
 
@@ -102,7 +103,8 @@ command_line::command_line(std::string const& command, std::string about, std::s
     require_units();
     option_defaults()->group(global_group);
     add_option("--url,-u", urls_,
-               "a lock server, once for each: redis://[user:password@]host[:port], rediss:// with TLS, and others. "
+               "a lock server, once for each: redis://[user:password@]host[:port], rediss:// with TLS, and others; or "
+               "an instance of \"redlock serve\": http://[:token@]host[:port], https://, or unix:path. "
                "$REDLOCK_URLS takes "
                "several, with commas between them. All users of a machine can read the arguments of a process, so put "
                "passwords into the "
@@ -167,6 +169,8 @@ void command_line::may_print_for_prometheus()
 
 void command_line::may_do_without_nodes() { needs_nodes_ = false; }
 
+void command_line::may_use_services() { may_use_services_ = true; }
+
 void command_line::is_about_ourselves() { needs_settings_ = false; }
 
 void command_line::add_key(std::string& into)
@@ -193,9 +197,9 @@ settings command_line::read(std::vector<std::string> arguments)
     settings_.locks.restart_guard = restart_guard_ == "strict"      ? restart_guard::strict
                                     : restart_guard_ == "automatic" ? restart_guard::automatic
                                                                     : restart_guard::off;
-    check_ttl();
     if (needs_settings_)
         choose_nodes();
+    check_ttl();
     settings_.locks.stores = known_stores();
     if (settings_.verbose)
         settings_.locks.log = [](log_level level, std::string_view line) {
@@ -234,7 +238,7 @@ void command_line::check_ttl()
     auto const longest = settings_.locks.max_ttl;
     if (ttl_ && count("--ttl") == 0)
         *ttl_ = std::min(*ttl_, longest);
-    if (ttl_ && *ttl_ > longest)
+    if (ttl_ && *ttl_ > longest && settings_.services.empty())
         refuse(fmt::format("--ttl is {}, but must be at most --max-ttl, {}. A restarted node does not vote for as long "
                            "as --max-ttl, so all "
                            "clients must have the same: raise it for all of them, or take a shorter --ttl and renew",
@@ -343,20 +347,52 @@ void command_line::choose_nodes()
         if (nodes.empty() && needs_nodes_)
             refuse_configuration("no lock server is named: -u redis://HOST, or $REDLOCK_URLS, or \"url = "
                                  "redis://HOST\" in a file that $REDLOCK_CONFIG names");
+        auto const password = password_file_.empty() ? std::string() : first_line_of(password_file_);
+        if (std::ranges::any_of(nodes, service_url::is_one))
+            return choose_services(password);
         if (password_file_.empty())
             return;
-        auto const password = first_line_of(password_file_);
         for (auto& url : nodes)
             url = with_password(url, password);
         for (auto* const set : other_sets_) {
             for (auto& url : *set)
                 url = with_password(url, password);
         }
+    } catch (std::invalid_argument const& e) {
+        refuse_configuration(e.what());
     } catch (std::runtime_error const& e) {
         if (dynamic_cast<early_exit const*>(&e))
             throw;
         refuse_configuration(e.what());
     }
+}
+
+// @throws std::invalid_argument if an address is wrong
+void command_line::choose_services(std::string const& password)
+{
+    auto& c = settings_.locks;
+    auto const is_service = [](auto const& url) { return service_url::is_one(url); };
+    auto const node = std::ranges::find_if_not(c.nodes, is_service);
+    auto const service = service_url::read(*std::ranges::find_if(c.nodes, is_service)).name();
+    if (!may_use_services_)
+        refuse_configuration(
+            fmt::format("{} is a service, and only run, hold, status, list and break use one. Name the lock servers "
+                        "themselves: -u redis://HOST",
+                        service));
+    if (node != c.nodes.end())
+        refuse_configuration(fmt::format(
+            "{} is a service, and {} is a lock server: name instances of one service only, or lock servers only",
+            service, without_password(*node)));
+    if (count("--prefix") > 0)
+        refuse_configuration(
+            fmt::format("--prefix is \"{}\", but {} is a service, which has its own: leave it out", c.prefix, service));
+    for (auto const& url : c.nodes) {
+        settings_.services.push_back(service_url::read(url));
+        auto& token = settings_.services.back().token;
+        token = token.empty() ? password : token;
+    }
+    c.nodes.clear();
+    c.prefix.clear();  // commands show the names that the service knows
 }
 
 void command_line::refuse_configuration(std::string const& why) const

@@ -41,6 +41,9 @@ public:
     /// The command works without nodes. Without this call, @ref read throws if no node is given.
     void may_do_without_nodes();
 
+    /// The command works with a service, too: see @ref settings::services.
+    void may_use_services();
+
     /// The command asks no server. The environment and the configuration file are not read, so they cannot be invalid.
     void is_about_ourselves();
 
@@ -64,9 +67,10 @@ private:
     void check_ttl();
     [[noreturn]] void refuse_configuration(std::string const& why) const;
     void choose_nodes();
+    void choose_services(std::string const& password);
 
     settings settings_;
-    bool needs_nodes_ = true, needs_settings_ = true;
+    bool needs_nodes_ = true, needs_settings_ = true, may_use_services_ = false;
     std::vector<std::string> urls_, urls_in_file_, named_;
     std::vector<std::vector<std::string>*> other_sets_;
     std::string output_ = "table", color_ = "auto", path_, password_file_;

@@ -6,7 +6,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/output.hpp"
 #include "cli/watched_input.hpp"
-#include "cli/with_locks.hpp"
+#include "cli/with_source.hpp"
 #include "runtime/as_result.hpp"
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -52,7 +52,7 @@ asio::awaitable<void> end_of_input()
     co_await wait_for_ever();
 }
 
-asio::awaitable<int> hold_until_told(lock_manager& locks, how_to_acquire const& how, settings const& s)
+asio::awaitable<int> hold_until_told(lock_source& locks, how_to_acquire const& how, settings const& s)
 {
     asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM);
     if (!inheritance::ours().ignores(SIGHUP))  // nohup(1) ignores it
@@ -60,11 +60,11 @@ asio::awaitable<int> hold_until_told(lock_manager& locks, how_to_acquire const& 
     auto got = co_await acquire(locks, how, s, ends, "hold");
     if (!got.held)
         co_return refuse(got.status, got.message, s);
-    print(fmt::format("{}\n", fmt::join(got.held.resources(), " ")));
-    auto const end = co_await (got.held.async_wait_lost(as_result) || ends.async_wait(as_result) || end_of_input());
+    print(fmt::format("{}\n", fmt::join(got.held->resources(), " ")));
+    auto const end = co_await (got.held->wait_lost() || ends.async_wait(as_result) || end_of_input());
     if (end.index() == 0)
-        co_return refuse(lock_lost, fmt::format("redlock hold: {} is lost", fmt::join(got.held.resources(), ", ")), s);
-    auto [ec] = co_await got.held.async_release(as_result);
+        co_return refuse(lock_lost, fmt::format("redlock hold: {} is lost", fmt::join(got.held->resources(), ", ")), s);
+    auto const ec = co_await got.held->release();
     co_return ec == errc::not_held ? lock_lost : done;
 }
 
@@ -80,10 +80,12 @@ int hold(arguments given)
     how_to_acquire how;
     line.add_keys(how.keys);
     how.add_to(line);
+    line.may_use_services();
     auto s = line.read(std::move(given));
     how.add_to(s.locks);
+    must_suit_service(line, s);
     how.check_note(line, s.locks);
-    return with_locks(s, [&](lock_manager& locks) { return hold_until_told(locks, how, s); });
+    return with_source(s, "hold", [&](lock_source& locks) { return hold_until_told(locks, how, s); });
 }
 
 }  // namespace redlock::cli

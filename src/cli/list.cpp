@@ -7,6 +7,7 @@
 #include "cli/output.hpp"
 #include "cli/waits_report.hpp"
 #include "cli/with_locks.hpp"
+#include "cli/with_source.hpp"
 #include "core/quorum.hpp"
 
 #include <boost/json/array.hpp>
@@ -104,10 +105,10 @@ int judge(std::vector<node_list_info> const& nodes, settings const& s)
     return status_of_all(nodes);
 }
 
-asio::awaitable<int> tell_all(lock_manager& locks, question const& q, settings const& s)
+asio::awaitable<int> tell_all(lock_source& locks, question const& q, settings const& s)
 {
     listing out(s, q.tokens);
-    auto const nodes = co_await list_all(locks, q.glob, "list", [&](auto const& some) {
+    auto const nodes = co_await locks.list_all(q.glob, [&](auto const& some) {
         out.add(some);
         return true;
     });
@@ -143,9 +144,14 @@ int list(arguments given)
                   "show the tokens of the holders. Everybody who knows a token can release the lock");
     line.add_flag("--waits", q.waits,
                   "show which processes wait for which others instead, and those that wait for each other");
+    line.may_use_services();
     auto const s = for_looking(line.read(std::move(given)));
-    return with_locks(s,
-                      [&](lock_manager& locks) { return q.waits ? tell_waits(locks, q, s) : tell_all(locks, q, s); });
+    if (q.tokens)
+        must_have_nodes(line, s, "--tokens");
+    if (!q.waits)
+        return with_source(s, "list", [&](lock_source& locks) { return tell_all(locks, q, s); });
+    must_have_nodes(line, s, "--waits");
+    return with_locks(s, [&](lock_manager& locks) { return tell_waits(locks, q, s); });
 }
 
 }  // namespace redlock::cli

@@ -49,6 +49,7 @@ struct lock_view {
     std::size_t votes = 0;              ///< how many nodes have that value
     /// How long a majority will have it; if the state is partial, how long any node will. Nothing: for ever.
     std::optional<std::chrono::milliseconds> ttl{};
+    std::string etag{};  ///< of the holders, if a service has told of them
 
     bool is_there() const noexcept { return votes > 0; }
 };

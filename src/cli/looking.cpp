@@ -30,18 +30,7 @@ constexpr std::string_view trial = "=trial";
 void must_be_answered(error_code ec, std::string_view command, std::string_view why = {})
 {
     if (ec && ec != errc::no_quorum)
-        throw early_exit(status_of(ec), fmt::format("redlock {}: {}{}", command, ec.message(), why));
-}
-
-std::vector<lock_view> views_of(std::vector<lock_info> locks)
-{
-    std::vector<lock_view> views;
-    for (auto& l : locks) {
-        auto view = view_of(std::move(l));
-        if (view.has != lock_state::foreign || !view.info.resource.starts_with(trial))
-            views.push_back(std::move(view));
-    }
-    return views;
+        throw early_exit(cli::status_of(ec), fmt::format("redlock {}: {}{}", command, ec.message(), why));
 }
 
 }  // namespace
@@ -73,16 +62,32 @@ asio::awaitable<std::vector<node_list_info>> list_all(lock_manager& locks, std::
     do {
         auto [ec, page] = co_await locks.async_list(glob, options, as_result_of_call);
         must_be_answered(ec, command, ec == errc::invalid_argument ? ": a pattern has at most 512 bytes" : "");
-        nodes.resize(page.nodes.size());
-        for (std::size_t i = 0; i < nodes.size(); ++i) {
-            if (!nodes[i].error)  // a page tells only the errors of its own
-                nodes[i] = std::move(page.nodes[i]);
-        }
+        add_errors(nodes, std::move(page.nodes));
         options.from = std::move(page.next);
         if (!each(views_of(std::move(page.locks))))
             break;
     } while (!options.from.empty());
     co_return nodes;
+}
+
+std::vector<lock_view> views_of(std::vector<lock_info> locks)
+{
+    std::vector<lock_view> views;
+    for (auto& l : locks) {
+        auto view = view_of(std::move(l));
+        if (view.has != lock_state::foreign || !view.info.resource.starts_with(trial))
+            views.push_back(std::move(view));
+    }
+    return views;
+}
+
+void add_errors(std::vector<node_list_info>& to, std::vector<node_list_info> page)
+{
+    to.resize(page.size());
+    for (std::size_t i = 0; i < to.size(); ++i) {
+        if (!to[i].error)  // a page tells only the errors of its own
+            to[i] = std::move(page[i]);
+    }
 }
 
 boost::json::array json_of(std::vector<node_list_info> const& all)

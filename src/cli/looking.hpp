@@ -18,16 +18,18 @@ namespace redlock::cli {
 /// voting, and writes nothing.
 settings for_looking(settings);
 
-/// Asks all nodes about one lock.
-/// @throws early_exit if the name is refused
+/// See @ref lock_source::look_at.
 asio::awaitable<lock_view> look_at(lock_manager&, std::string key, std::string_view command);
 
-/// Lists all locks whose names match @p glob, and passes them on while pages arrive, until @p each returns false. The
-/// memory does not depend on the number of locks.
-/// @return all nodes, with the error of those that have not listed all their locks
-/// @throws early_exit if the pattern is refused
+/// See @ref lock_source::list_all.
 asio::awaitable<std::vector<node_list_info>> list_all(lock_manager&, std::string glob, std::string_view command,
                                                       std::function<bool(std::vector<lock_view>)> each);
+
+/// The states of locks in a list, without keys that are no locks.
+std::vector<lock_view> views_of(std::vector<lock_info>);
+
+/// Adds what the nodes have told on the next page of a list.
+void add_errors(std::vector<node_list_info>& to, std::vector<node_list_info> page);
 
 /// The fields name, complete and error of each node.
 boost::json::array json_of(std::vector<node_list_info> const&);

@@ -12,7 +12,8 @@ namespace redlock::cli {
 namespace {
 
 constexpr std::string_view blanks = " \t\r";
-constexpr std::array<std::string_view, 6> single{"redis", "rediss", "valkey", "valkeys", "unix", "memory"};
+constexpr std::array<std::string_view, 8> single{"redis", "rediss", "valkey", "valkeys",
+                                                 "unix",  "memory", "http",   "https"};
 
 // Whether the URL may have several hosts, separated by commas: redis-sentinel://one,two/name.
 bool may_have_several_hosts(std::string_view url)

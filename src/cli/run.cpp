@@ -14,7 +14,7 @@
 #include "cli/run_words.hpp"
 #include "cli/server_place.hpp"
 #include "cli/supervisor.hpp"
-#include "cli/with_locks.hpp"
+#include "cli/with_source.hpp"
 #include "runtime/as_result.hpp"
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -62,6 +62,8 @@ constexpr auto shared_keys = "REDLOCK_SHARED_KEYS";  // only the shared locks
 std::vector<std::string> node_names(settings const& s)
 {
     std::vector<std::string> names;
+    for (auto const& instance : s.services)
+        names.push_back(instance.name());
     for (auto const& n : named_nodes(s.locks))
         names.push_back(n.database == 0 ? n.name : fmt::format("{}/{}", n.name, n.database));
     return names;
@@ -110,7 +112,7 @@ public:
     {
     }
 
-    asio::awaitable<int> run(lock_manager& locks)
+    asio::awaitable<int> run(lock_source& locks)
     {
         auto const e = co_await end_of(locks);
         if (!e.message.empty())
@@ -130,7 +132,7 @@ public:
     }
 
 private:
-    asio::awaitable<ending> end_of(lock_manager& locks)
+    asio::awaitable<ending> end_of(lock_source& locks)
     {
         asio::signal_set signals(co_await asio::this_coro::executor, SIGCHLD);
         for (int const s : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT}) {
@@ -145,7 +147,7 @@ private:
         if (!given_.ignores(SIGTSTP))
             signals.add(SIGTSTP);  // before there is a command, SIGTSTP stops this process
         if (settings_.verbose)
-            say(fmt::format("{} acquired after {}", names(got.held), in_words(got.waited)));
+            say(fmt::format("{} acquired after {}", names(*got.held), in_words(got.waited)));
         auto const begun = clock::now();
         auto e = co_await end_of_command(got.held, signals);
         e.waited = got.waited;
@@ -165,7 +167,7 @@ private:
         return e;
     }
 
-    asio::awaitable<ending> end_of_command(lock& held, asio::signal_set& signals)
+    asio::awaitable<ending> end_of_command(std::shared_ptr<held_locks> held, asio::signal_set& signals)
     {
         auto const begun = clock::now();
         given_.keep_files_ours();
@@ -177,7 +179,7 @@ private:
         ending e;
         try {
             child command({.words = options_.words,
-                           .environment = environment(held, lost_for_it),
+                           .environment = environment(*held, lost_for_it),
                            .gives = lost[0],
                            .as = lost_for_it,
                            .in_our_group = options_.foreground},
@@ -200,8 +202,8 @@ private:
         }
         if (lost[1] >= 0)
             close_lost();
-        bool const has_stayed = e.reason != "exited" || co_await stay(held, begun + options_.at_least, signals);
-        co_await give_back(held, e, has_stayed);
+        bool const has_stayed = e.reason != "exited" || co_await stay(*held, begun + options_.at_least, signals);
+        co_await give_back(*held, e, has_stayed);
         co_return e;
     }
 
@@ -219,27 +221,26 @@ private:
 
     // Keeps the lock for --at-least, so that a schedule of a machine whose clock is a little late finds the lock held.
     // Returns false if the lock was held when the command ended, but is lost before --at-least ends.
-    asio::awaitable<bool> stay(lock& held, clock::time_point until, asio::signal_set& signals)
+    asio::awaitable<bool> stay(held_locks& held, clock::time_point until, asio::signal_set& signals)
     {
         if (until <= clock::now())
             co_return true;
         // An extension asks the servers whether somebody has deleted the keys while the command ran.
         if (options_.how.renew == renewal::automatic) {
-            auto const [ec] = co_await held.async_extend(options_.how.ttl, as_result);
+            auto const ec = co_await held.extend(options_.how.ttl);
             if (ec == errc::not_held || ec == errc::lost)
                 co_return true;
         }
         int number = 0;
         asio::steady_timer timer(co_await asio::this_coro::executor, until - clock::now());
-        auto const first =
-            co_await (timer.async_wait(as_result) || held.async_wait_lost(as_result) || wait_for_end(signals, number));
+        auto const first = co_await (timer.async_wait(as_result) || held.wait_lost() || wait_for_end(signals, number));
         co_return first.index() != 1;
     }
 
-    asio::awaitable<void> give_back(lock& held, ending& e, bool has_stayed)
+    asio::awaitable<void> give_back(held_locks& held, ending& e, bool has_stayed)
     {
         auto const what = names(held);
-        auto const [ec] = co_await held.async_release(as_result);
+        auto const ec = co_await held.release();
         if (!has_stayed) {
             e.message = fmt::format("redlock run: {} could not be kept for --at-least {}: another client may hold it "
                                     "now",
@@ -253,7 +254,7 @@ private:
         }
     }
 
-    std::vector<std::string> environment(lock const& held, int lost_fd) const
+    std::vector<std::string> environment(held_locks const& held, int lost_fd) const
     {
         run_locks ours{.nodes = node_names(settings_), .is_shared = options_.how.shared};
         for (auto const& name : held.resources())
@@ -271,13 +272,13 @@ private:
                 fmt::format("{}={}", outer_runs_variable, lines_for_inner_runs(std::move(ours))),
                 "REDLOCK_FENCE=" + std::to_string(held.fencing_token()),
                 "REDLOCK_TOKEN=" + held.token(),
-                "REDLOCK_OWNER=" + words_in(held.token()).owner,
+                "REDLOCK_OWNER=" + held.owner(),
                 "REDLOCK_TTL_MS=" + std::to_string(options_.how.ttl.count()),
                 "REDLOCK_DEADLINE=" + std::to_string(deadline_of(held)),
                 "REDLOCK_LOST_FD=" + std::to_string(lost_fd)};
     }
 
-    static std::string names(lock const& held) { return fmt::format("{}", fmt::join(held.resources(), ", ")); }
+    static std::string names(held_locks const& held) { return fmt::format("{}", fmt::join(held.resources(), ", ")); }
 
     on_lost policy() const
     {
@@ -362,6 +363,13 @@ void check_nesting(run_options& o, settings const& s)
                                          "wait for itself{}",
                                          key, outer.is_alone ? "alone" : "shared",
                                          outer.is_alone ? "" : "; with --shared it is allowed"));
+        if (!s.services.empty())
+            throw early_exit(
+                wrong_usage,
+                fmt::format(
+                    "redlock run: {} is shared by a \"redlock run\" around this one, and through {}, a service, "
+                    "this one cannot pass writers that wait for the outer one: name the lock servers",
+                    key, s.services.front().name()));
         o.how.passes_writers = true;
     }
 }
@@ -386,11 +394,12 @@ int run_with(command_line const& line, run_options& o, settings s)
         line.refuse(fmt::format("--status-fd is {}, but must be open for writing", o.status_fd));
     if (o.status_fd > STDERR_FILENO)  // the command always gets the standard files
         ::fcntl(o.status_fd, F_SETFD, FD_CLOEXEC);
+    must_suit_service(line, s);
     check_nesting(o, s);
     o.how.renew = o.no_renew ? renewal::none : renewal::automatic;
     o.how.add_to(s.locks);
     run_command command(o, s, inheritance::ours());
-    auto const status = with_locks(s, [&](lock_manager& locks) { return command.run(locks); });
+    auto const status = with_source(s, "run", [&](lock_source& locks) { return command.run(locks); });
     command.end_by_interrupt();
     return status;
 }
@@ -410,6 +419,7 @@ int run(arguments given)
                       "stopped; 126, 127 the "
                       "command cannot be run.");
     line.set_operands("KEY [--] CMD…");
+    line.may_use_services();
     run_options o;
     add_options(line, o);
     auto split = split_words(std::move(given), line);

@@ -1,9 +1,12 @@
 #pragma once
 
+#include "cli/service_url.hpp"
+
 #include <redlock/config.hpp>
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace redlock::cli {
 
@@ -15,6 +18,8 @@ enum class when : std::uint8_t { automatically, always, never };
 /// The values of the options that every command has.
 struct settings {
     redlock::config locks;  ///< contains passwords
+    /// The instances of a service that acquires locks instead of this process. If there are any, there are no nodes.
+    std::vector<service_url> services{};
     format output = format::table;
     when color = when::automatically;
     bool verbose = false;

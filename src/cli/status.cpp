@@ -6,7 +6,7 @@
 #include "cli/lock_report.hpp"
 #include "cli/looking.hpp"
 #include "cli/output.hpp"
-#include "cli/with_locks.hpp"
+#include "cli/with_source.hpp"
 
 #include <utility>
 
@@ -19,9 +19,9 @@ struct question {
     bool tokens = false;
 };
 
-asio::awaitable<int> inspect(lock_manager& locks, question const& q, settings const& s)
+asio::awaitable<int> inspect(lock_source& locks, question const& q, settings const& s)
 {
-    auto const seen = co_await look_at(locks, q.key, "status");
+    auto const seen = co_await locks.look_at(q.key);
     if (s.output == format::table)
         print(text_of(seen, s, q.tokens));
     else
@@ -48,8 +48,11 @@ int status(arguments given)
     line.add_key(q.key);
     line.add_flag("--tokens", q.tokens,
                   "show the tokens of the holders. Everybody who knows a token can release the lock");
+    line.may_use_services();
     auto const s = for_looking(line.read(std::move(given)));
-    return with_locks(s, [&](lock_manager& locks) { return inspect(locks, q, s); });
+    if (q.tokens)
+        must_have_nodes(line, s, "--tokens");
+    return with_source(s, "status", [&](lock_source& locks) { return inspect(locks, q, s); });
 }
 
 }  // namespace redlock::cli

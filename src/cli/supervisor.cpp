@@ -3,7 +3,8 @@
 #include "cli/output.hpp"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <fmt/format.h>
@@ -22,11 +23,6 @@ using namespace std::chrono_literals;
 // their parent has ended.
 constexpr auto look_every = 500ms, look_often = 20ms;
 
-std::chrono::milliseconds margin_of(std::chrono::milliseconds ttl)
-{
-    return std::min(std::max(ttl / 20, 50ms), ttl / 5);
-}
-
 }  // namespace
 
 std::chrono::milliseconds default_grace(std::chrono::milliseconds ttl)
@@ -34,8 +30,8 @@ std::chrono::milliseconds default_grace(std::chrono::milliseconds ttl)
     return std::min<std::chrono::milliseconds>(5s, ttl / 5);
 }
 
-supervisor::supervisor(asio::signal_set& signals, lock& l, supervised& c, options o)
-    : held_(l),
+supervisor::supervisor(asio::signal_set& signals, std::shared_ptr<held_locks> l, supervised& c, options o)
+    : held_(std::move(l)),
       child_(c),
       options_(std::move(o)),
       time_to_work_(options_.max_hold > 0ms ? std::min(options_.ttl, options_.max_hold) : options_.ttl),
@@ -94,14 +90,15 @@ void supervisor::listen()
     });
 }
 
-void supervisor::watch()
+void supervisor::watch() { asio::co_spawn(wake_.get_executor(), note_loss(shared_from_this()), asio::detached); }
+
+asio::awaitable<void> supervisor::note_loss(std::shared_ptr<supervisor> self)
 {
-    held_.async_wait_lost(asio::bind_executor(wake_.get_executor(), [self = shared_from_this()](error_code ec) {
-        if (ec != errc::lost || self->is_over_)
-            return;
-        self->lost_ = true;
-        self->wake_.cancel();
-    }));
+    bool const lost = co_await self->held_->wait_lost();
+    if (!lost || self->is_over_)
+        co_return;
+    self->lost_ = true;
+    self->wake_.cancel();
 }
 
 void supervisor::forward_signals()
@@ -119,7 +116,7 @@ void supervisor::act()
     if (child_.was_stopped()) {
         child_.suspend_with_command();
         // The lock was not renewed while this process was stopped. If the lock is lost, the command must not continue.
-        if (held_.held() || options_.then == on_lost::warn)
+        if (held_->held() || options_.then == on_lost::warn)
             child_.resume();
         else
             kill("was lost while the command was stopped");
@@ -144,10 +141,14 @@ void supervisor::act()
 void supervisor::renew(clock::time_point at)
 {
     wait_until_ = std::min(std::max(soft_end(), at + renewal_timeout_), hard_end());
-    held_.async_extend(options_.ttl, asio::bind_executor(wake_.get_executor(), [self = shared_from_this()](error_code) {
-                           self->wait_until_ = {};
-                           self->wake_.cancel();
-                       }));
+    asio::co_spawn(wake_.get_executor(), extend(shared_from_this()), asio::detached);
+}
+
+asio::awaitable<void> supervisor::extend(std::shared_ptr<supervisor> self)
+{
+    co_await self->held_->extend(self->options_.ttl);
+    self->wait_until_ = {};
+    self->wake_.cancel();
 }
 
 void supervisor::tell_loss()
@@ -167,7 +168,7 @@ void supervisor::stop_softly(std::string const& why)
         child_.signal(SIGCONT);  // a stopped process handles SIGTERM only after it is continued
     }
     tell_loss();
-    options_.say(fmt::format("{} {}; {}", fmt::join(held_.resources(), ", "), why,
+    options_.say(fmt::format("{} {}; {}", fmt::join(held_->resources(), ", "), why,
                              stops ? "the command is asked to stop" : "the command goes on"));
 }
 
@@ -179,12 +180,12 @@ void supervisor::kill(std::string const& why)
     if (std::exchange(is_killed_, true))
         return;  // SIGKILL was sent again, because a process may have forked a child since the last time
     tell_loss();
-    options_.say(fmt::format("{} {}; the command is killed", fmt::join(held_.resources(), ", "), why));
+    options_.say(fmt::format("{} {}; the command is killed", fmt::join(held_->resources(), ", "), why));
 }
 
 clock::time_point supervisor::now() const { return options_.test_clock ? options_.test_clock->now() : clock::now(); }
 
-clock::time_point supervisor::hard_end() const { return held_.valid_until() - margin_; }
+clock::time_point supervisor::hard_end() const { return held_->valid_until() - margin_; }
 
 bool supervisor::renews() const { return renewal_timeout_ > 0ms && !is_told_; }
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "cli/held_locks.hpp"
 #include "cli/supervised.hpp"
 
-#include <redlock/lock.hpp>
 #include <redlock/testing.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -31,7 +31,7 @@ std::chrono::milliseconds default_grace(std::chrono::milliseconds ttl);
 /** Waits until the process group of a command has ended. Forwards signals to it, and stops it before the lock is lost.
 
     - The supervisor kills the command a margin before the validity ends: min(max(t/20, 50 ms), t/5), where t is the
-      smaller of ttl and max_hold. The lock counts as lost at that time; see lock::async_wait_lost.
+      smaller of ttl and max_hold. The lock counts as lost at that time; see held_locks::wait_lost.
     - The supervisor sends SIGTERM @ref options::grace before that. The grace is at most half of t without the margin,
       so that there is time to work and to repeat a failed renewal.
     - Before SIGTERM, the supervisor renews the lock once more, even if this process was paused and wakes late.
@@ -52,7 +52,7 @@ public:
     };
 
     /// @param signals  the signals to forward, and SIGCHLD
-    supervisor(asio::signal_set& signals, lock&, supervised&, options);
+    supervisor(asio::signal_set& signals, std::shared_ptr<held_locks>, supervised&, options);
 
     /// @return whether the lock was kept until the command's process group had ended
     asio::awaitable<bool> run();
@@ -64,6 +64,8 @@ private:
     void act();
     asio::awaitable<void> sleep(clock::duration);  ///< ends early if wake_ is cancelled
     void renew(clock::time_point at);
+    static asio::awaitable<void> note_loss(std::shared_ptr<supervisor>);
+    static asio::awaitable<void> extend(std::shared_ptr<supervisor>);
     void stop_softly(std::string const& why);
     void kill(std::string const& why);
     void tell_loss();
@@ -74,7 +76,7 @@ private:
     clock::time_point last_renewal() const;  ///< when the last renewal begins; it ends before the command is stopped
     clock::time_point next_step() const;
 
-    lock& held_;
+    std::shared_ptr<held_locks> const held_;
     supervised& child_;
     options const options_;
     std::chrono::milliseconds const time_to_work_;  ///< the smaller of ttl and max_hold

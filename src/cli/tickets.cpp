@@ -5,6 +5,7 @@
 #include "cli/early_exit.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/lasting_cause.hpp"
+#include "cli/node_source.hpp"
 #include "cli/node_urls.hpp"
 #include "cli/output.hpp"
 #include "cli/permissions.hpp"
@@ -29,7 +30,7 @@ using std::chrono::milliseconds;
 constexpr auto ttl_of_scripts = 60s;  // long, because these locks are not renewed automatically
 
 // Prints what the caller needs to renew and release: lines for eval, or JSON.
-void print_held(lock const& held, milliseconds ttl, settings const& s)
+void print_held(held_locks const& held, milliseconds ttl, settings const& s)
 {
     auto const deadline = deadline_of(held);
     if (s.output != format::table) {
@@ -49,12 +50,13 @@ void print_held(lock const& held, milliseconds ttl, settings const& s)
 asio::awaitable<int> acquire_and_leave(lock_manager& locks, how_to_acquire const& how, settings const& s)
 {
     asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
-    auto got = co_await acquire(locks, how, s, ends, "acquire");
+    node_source nodes(locks, "acquire");
+    auto got = co_await acquire(nodes, how, s, ends, "acquire");
     if (!got.held)
         co_return refuse(got.status, got.message, s);
-    print_held(got.held, how.ttl, s);
+    print_held(*got.held, how.ttl, s);
     error_code ec;
-    got.held.detach(ec);
+    std::static_pointer_cast<node_locks>(got.held)->get().detach(ec);
     co_return ec ? refuse(status_of(ec), "redlock acquire: " + ec.message(), s) : static_cast<int>(done);
 }
 
@@ -62,11 +64,12 @@ asio::awaitable<int> resume_and_leave(lock_manager& locks, lock_ticket const& ti
                                       settings const& s)
 {
     attempt_report report;
-    auto [ec, held] = co_await locks.async_resume(ticket, {.ttl = ttl, .report = &report}, as_result);
+    auto [ec, resumed] = co_await locks.async_resume(ticket, {.ttl = ttl, .report = &report}, as_result);
     if (ec)
         co_return refuse(ec == errc::lost ? static_cast<int>(no) : status_of(report), report.message, s);
+    node_locks held(std::move(resumed));
     print_held(held, ttl, s);
-    held.detach(ec);
+    held.get().detach(ec);
     co_return status_of(ec);
 }
 

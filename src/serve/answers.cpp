@@ -44,6 +44,58 @@ json::value since_ms(std::optional<std::chrono::system_clock::time_point> t)
              : json::value();
 }
 
+// FNV-1a: every instance of the service must compute the same.
+std::string hash_of(std::string_view text)
+{
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (unsigned char const c : text)
+        hash = (hash ^ c) * 0x100000001b3;
+    std::string digits;
+    for (int shift = 60; shift >= 0; shift -= 4)
+        digits += "0123456789abcdef"[hash >> shift & 15];
+    return digits;
+}
+
+// Whether a client of this library has written the value of a key: 32 hexadecimal digits and a colon.
+bool is_ours(std::string_view value)
+{
+    return value.size() > 32 && value[32] == ':'
+           && value.substr(0, 32).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::string_view state_of(node_lock_info const& n)
+{
+    if (!n.locked)
+        return !n.error ? "free" : n.error == errc::wrong_type ? "foreign" : "unknown";
+    return n.mode == mode::shared ? "shared" : is_ours(n.value) ? "held" : "foreign";
+}
+
+template <class Node>
+void add_error(json::object& to, Node const& n)
+{
+    if (!n.error)
+        return;
+    auto const& ec = n.error;
+    to["error"] = shown(n.message.empty() ? ec.message() : n.message);
+    to["code"] = ec == errc::permission_denied || ec == errc::authentication_failed ? "refused"
+                 : ec == errc::unsupported                                          ? "unsupported"
+                 : ec == errc::wrong_type                                           ? "wrong-type"
+                                                                                    : "unavailable";
+}
+
+json::object node_of(node_lock_info const& n)
+{
+    json::object node{{"name", shown(n.name)}, {"locked", n.locked}, {"state", state_of(n)}};
+    if (n.locked) {
+        node["owner"] = text_or_null(n.owner);
+        node["note"] = text_or_null(n.note);
+        node["remaining_ms"] = n.remaining.count() < 0 ? json::value() : json::value(n.remaining.count());
+        node["holder"] = hash_of(n.value);
+    }
+    add_error(node, n);
+    return node;
+}
+
 }  // namespace
 
 response document(request const& to, http::status status, json::object const& body)
@@ -86,15 +138,12 @@ json::object json_of(lock_info const& l)
         readers.push_back({{"owner", text_or_null(r.owner)},
                            {"note", text_or_null(r.note)},
                            {"since_ms", since_ms(r.since)},
-                           {"remaining_ms", r.remaining.count()}});
+                           {"remaining_ms", r.remaining.count()},
+                           {"votes", r.nodes}});
     for (auto const& w : l.waiters)
         waiters.push_back(json_of(w));
-    for (auto const& n : l.nodes) {
-        json::object node{{"name", shown(n.name)}, {"locked", n.locked}};
-        if (n.error)
-            node["error"] = shown(n.message.empty() ? n.error.message() : n.message);
-        nodes.push_back(std::move(node));
-    }
+    for (auto const& n : l.nodes)
+        nodes.push_back(node_of(n));
     bool const ends = l.locked && l.remaining != std::chrono::milliseconds::max();
     return {{"resource", shown(l.resource)},
             {"locked", l.locked},
@@ -104,11 +153,41 @@ json::object json_of(lock_info const& l)
             {"since_ms", since_ms(l.since)},
             {"remaining_ms", ends ? json::value(l.remaining.count()) : json::value()},
             {"readers", std::move(readers)},
+            {"knows_readers", l.knows_readers},
             {"waiters", std::move(waiters)},
+            {"knows_waiters", l.knows_waiters},
             {"nodes", std::move(nodes)}};
 }
 
-// FNV-1a: every instance of the service must compute the same tag.
+json::object json_of(lock_page const& page)
+{
+    json::array locks, nodes;
+    for (auto const& l : page.locks)
+        locks.push_back(json_of(l));
+    for (auto const& n : page.nodes) {
+        json::object node{{"name", shown(n.name)}, {"complete", n.complete}};
+        add_error(node, n);
+        nodes.push_back(std::move(node));
+    }
+    return {{"locks", std::move(locks)},
+            {"next", page.next.empty() ? json::value() : json::value(page.next)},
+            {"nodes", std::move(nodes)}};
+}
+
+json::object json_of(break_info const& info)
+{
+    json::array nodes;
+    for (auto const& n : info.nodes) {
+        json::object node{{"name", shown(n.name)}, {"deleted", n.deleted}};
+        add_error(node, n);
+        nodes.push_back(std::move(node));
+    }
+    return {{"resource", shown(info.resource)},
+            {"deleted", info.deleted},
+            {"of", info.nodes.size()},
+            {"nodes", std::move(nodes)}};
+}
+
 std::string etag_of(lock_info const& l)
 {
     std::set<std::string> values;
@@ -116,15 +195,10 @@ std::string etag_of(lock_info const& l)
         values.insert(n.value);
     for (auto const& r : l.readers)
         values.insert(r.value);
-    std::uint64_t hash = 0xcbf29ce484222325;
-    for (auto const& v : values) {
-        for (unsigned char const c : v + '\n')
-            hash = (hash ^ c) * 0x100000001b3;
-    }
-    std::string tag = "\"";
-    for (int shift = 60; shift >= 0; shift -= 4)
-        tag += "0123456789abcdef"[hash >> shift & 15];
-    return tag += '"';
+    std::string all;
+    for (auto const& v : values)
+        all += v + '\n';
+    return '"' + hash_of(all) + '"';
 }
 
 }  // namespace redlock::serve

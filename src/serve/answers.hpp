@@ -27,6 +27,12 @@ boost::json::object json_of(waiting_info const&);
 /// The state of a lock, without the values that would release it.
 boost::json::object json_of(lock_info const&);
 
+/// A page of a list: its locks, the place of the next page, and which nodes have listed all their locks.
+boost::json::object json_of(lock_page const&);
+
+/// The result of a break on each node.
+boost::json::object json_of(break_info const&);
+
 /// The entity tag of the holders of a lock: another one if somebody else holds it. It has quotation marks.
 std::string etag_of(lock_info const&);
 

@@ -1,5 +1,6 @@
 // The supervisor of "redlock run" stops a command whose lock cannot be kept: in virtual time, with a fake command.
 
+#include "cli/node_source.hpp"
 #include "cli/supervisor.hpp"
 
 #include <redlock.hpp>
@@ -109,7 +110,7 @@ struct fixture {
         o.renewal_timeout = h.acquire.renew == renewal::automatic ? node_timeout : 0ms;
         o.lost = [this] { ++losses; };
         o.say = [this](std::string const& text) { said.push_back(text); };
-        watcher = std::make_shared<cli::supervisor>(signals, held, command, std::move(o));
+        watcher = std::make_shared<cli::supervisor>(signals, ours, command, std::move(o));
     }
 
     void start()
@@ -208,7 +209,8 @@ struct fixture {
     config const settings{
         .nodes = {"memory://a", "memory://b", "memory://c"}, .node_timeout = node_timeout, .test_clock = clock};
     lock_manager locks{context, settings};
-    lock held;
+    std::shared_ptr<cli::node_locks> const ours = std::make_shared<cli::node_locks>(lock());
+    lock& held = ours->get();
     clock::time_point begun;
     asio::signal_set signals{context};
     scripted_command command{*clock};

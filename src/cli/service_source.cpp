@@ -1,0 +1,244 @@
+#include "cli/service_source.hpp"
+
+#include "cli/acquiring.hpp"
+#include "cli/early_exit.hpp"
+#include "cli/looking.hpp"
+#include "cli/output.hpp"
+#include "cli/server_place.hpp"
+#include "cli/service_json.hpp"
+#include "cli/service_locks.hpp"
+#include "core/glob.hpp"
+#include "runtime/as_result.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/json/array.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+using boost::beast::http::verb;
+using std::chrono::milliseconds;
+
+constexpr auto longest_wait = 60'000ms;  // of one request
+constexpr auto answer_time = 10'000ms;   // beyond the wait
+constexpr auto patience = 15s;           // until a service that has ended must be there again
+constexpr std::size_t locks_at_once = 500;
+
+service_request acquisition(how_to_acquire const& how, milliseconds wait)
+{
+    boost::json::array names;
+    for (auto const& key : how.keys)
+        names.emplace_back(key);
+    service_request r;
+    r.method = verb::post;
+    r.target = "/v1/locks";
+    r.body["resources"] = std::move(names);
+    r.body["ttl_ms"] = how.ttl.count();
+    r.body["wait_ms"] = wait.count();
+    r.body["mode"] = how.shared ? "shared" : "exclusive";
+    r.body["note"] = how.note;
+    r.limit = wait + answer_time;
+    return r;
+}
+
+std::string path_of(std::string_view lock) { return "/v1/locks/" + percent_encoded(lock); }
+
+bool refuses_wait(service_answer const& a)
+{
+    auto const* const detail = a.status == 400 ? a.body.if_contains("detail") : nullptr;
+    return detail && detail->is_string() && std::string_view(detail->get_string()).starts_with("wait_ms is ");
+}
+
+std::string_view way_out_of(exit_status status)
+{
+    return status == no_permission ? "; correct the token in the URL, or --password-file" : "";
+}
+
+}  // namespace
+
+service_source::service_source(asio::any_io_executor executor, settings const& s, std::string command)
+    : client_(std::make_shared<service_client>(std::move(executor), s, command)),
+      command_(std::move(command)),
+      drift_factor_(s.locks.drift_factor),
+      is_quiet_(s.quiet)
+{
+}
+
+asio::awaitable<acquired> service_source::ask(how_to_acquire const& how)
+{
+    if (std::ranges::any_of(how.keys, [](auto const& key) { return valid_utf8(key) != key; }))
+        throw early_exit(wrong_usage, fmt::format("redlock {}: the names of locks must be valid UTF-8, because a "
+                                                  "service gets them as JSON",
+                                                  command_));
+    auto const begun = clock::now();
+    auto const end = how.at_once ? begun : how.is_limited ? begun + how.wait : clock::time_point::max();
+    auto slice = longest_wait;
+    auto last_heard = clock::time_point::max();  // none: no instance was ever reached
+    bool is_told = false;
+    asio::steady_timer timer(client_->executor());
+    for (;;) {
+        auto const left = std::max<clock::duration>(end - clock::now(), 0ns);
+        auto const wait = left < slice ? std::chrono::ceil<milliseconds>(left) : slice;
+        auto const answer = co_await client_->ask(acquisition(how, wait));
+        if (refuses_wait(answer) && slice > 1s) {
+            slice /= 2;
+            continue;
+        }
+        acquired result;
+        if (answer.is_good())
+            result = co_await take(answer, how);
+        else
+            result.status = status_of(answer);
+        auto const now = clock::now();
+        if (answer.trouble.empty())
+            last_heard = now;
+        else if (answer.is_reached)
+            last_heard = std::min(last_heard, now);
+        bool const may_help = result.status == busy || result.status == no_quorum;
+        bool const is_silent = answer.is_of_no_use() && (last_heard > now || now - last_heard > patience);
+        if (result.held || !may_help || is_silent || now >= end) {
+            if (result.message.empty())
+                result.message = fmt::format("redlock {}: {}: {}{}", command_, fmt::join(how.keys, ", "),
+                                             answer.words(), way_out_of(status_of(answer)));
+            co_return result;
+        }
+        if (answer.is("urn:redlock:busy"))
+            continue;
+        if (!is_quiet_ && !std::exchange(is_told, true))
+            say(fmt::format("redlock {}: waiting: {}", command_, answer.words()));
+        timer.expires_after(answer.status == 429 ? 1s : 500ms);
+        co_await timer.async_wait(as_result);
+    }
+}
+
+// The validity counts from when the request was sent. After a wait, little of it or nothing is left, so the locks are
+// renewed at once.
+asio::awaitable<acquired> service_source::take(service_answer const& first, how_to_acquire const& how) const
+{
+    acquired result;
+    auto answer = first;
+    try {
+        auto const id = text_of(first.body, "id");
+        if (clock::now() - first.sent > how.ttl / 6) {
+            service_request renewal;
+            renewal.method = verb::patch;
+            renewal.target = "/v1/locks/" + id;
+            renewal.body["ttl_ms"] = how.ttl.count();
+            renewal.limit = std::max<milliseconds>(how.ttl / 2, 10ms);
+            answer = co_await client_->ask(renewal);
+        }
+        if (!answer.is_good()) {
+            result.status = answer.status == 404 ? static_cast<int>(busy) : static_cast<int>(status_of(answer));
+            result.message = fmt::format("redlock {}: {}", command_, answer.words());
+            co_return result;
+        }
+        auto const held = std::make_shared<service_locks>(
+            client_,
+            service_locks::options{.id = id,
+                                   .resources = texts_of(answer.body, "resources"),
+                                   .fencing_token = static_cast<std::uint64_t>(number_of(answer.body, "fencing_token")),
+                                   .ttl = how.ttl,
+                                   .max_hold = how.max_hold,
+                                   .sent = answer.sent,
+                                   .valid_for = milliseconds(number_of(answer.body, "valid_for_ms")),
+                                   .drift_factor = drift_factor_,
+                                   .renews = how.renew == renewal::automatic});
+        if (!how.fencing || held->fencing_token() != 0) {
+            result.held = held;
+            co_return result;
+        }
+        result.status = wrong_configuration;
+        result.message = fmt::format("redlock {}: {} draws no fencing tokens: start the service with --fencing",
+                                     command_, answer.from);
+    } catch (wrong_document const& e) {
+        result.status = wrong_configuration;
+        result.message = fmt::format("redlock {}: {}: {}", command_, answer.from, e.what());
+    }
+    co_return result;
+}
+
+asio::awaitable<lock_view> service_source::look_at(std::string key)
+{
+    service_request r;
+    r.target = path_of(key);
+    auto const answer = co_await answer_to(std::move(r));
+    try {
+        auto view = view_of(lock_in(answer.body));
+        view.etag = answer.etag;
+        co_return view;
+    } catch (wrong_document const& e) {
+        throw early_exit(wrong_configuration, fmt::format("redlock {}: {}: {}", command_, answer.from, e.what()));
+    }
+}
+
+asio::awaitable<std::vector<node_list_info>> service_source::list_all(std::string glob,
+                                                                      std::function<bool(std::vector<lock_view>)> each)
+{
+    std::vector<node_list_info> nodes;
+    std::string from;
+    do {
+        service_request r;
+        r.target = fmt::format("/v1/locks?prefix={}&limit={}&from={}", percent_encoded(core::literal_head(glob)),
+                               locks_at_once, percent_encoded(from));
+        auto const answer = co_await answer_to(std::move(r));
+        try {
+            auto page = page_in(answer.body, answer.from);
+            from = std::move(page.next);
+            std::erase_if(page.locks, [&](auto const& l) { return !core::matches(glob, l.resource); });
+            add_errors(nodes, std::move(page.nodes));
+            if (!each(views_of(std::move(page.locks))))
+                break;
+        } catch (wrong_document const& e) {
+            throw early_exit(wrong_configuration, fmt::format("redlock {}: {}: {}", command_, answer.from, e.what()));
+        }
+    } while (!from.empty());
+    co_return nodes;
+}
+
+asio::awaitable<deletion> service_source::take_away(lock_view const& seen, lock_info meant)
+{
+    deletion result;
+    service_request r;
+    r.method = verb::post;
+    r.target = path_of(meant.resource) + "/break";
+    r.if_match = seen.etag;
+    auto const answer = co_await client_->ask(r);
+    if (answer.status == 404 || answer.status == 412) {
+        result.error = errc::not_held;
+        for (auto const& n : meant.nodes)
+            result.nodes.push_back({.name = n.name});
+        co_return result;
+    }
+    if (!answer.is_good())
+        refuse(answer);
+    try {
+        result.nodes = breaks_in(answer.body, meant);
+    } catch (wrong_document const& e) {
+        throw early_exit(wrong_configuration, fmt::format("redlock {}: {}: {}", command_, answer.from, e.what()));
+    }
+    co_return result;
+}
+
+asio::awaitable<service_answer> service_source::answer_to(service_request r) const
+{
+    auto answer = co_await client_->ask(r);
+    if (!answer.is_good())
+        refuse(answer);
+    co_return answer;
+}
+
+void service_source::refuse(service_answer const& a) const
+{
+    auto const status = status_of(a);
+    throw early_exit(status, fmt::format("redlock {}: {}{}", command_, a.words(), way_out_of(status)));
+}
+
+}  // namespace redlock::cli
