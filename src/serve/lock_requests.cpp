@@ -8,8 +8,6 @@
 
 #include <redlock/beast.hpp>
 
-#include <boost/json/array.hpp>
-
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -19,7 +17,6 @@ namespace redlock::serve {
 namespace {
 
 namespace http = boost::beast::http;
-namespace json = boost::json;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
@@ -57,21 +54,6 @@ std::string escaped(std::string_view prefix)
         pattern += c;
     }
     return pattern;
-}
-
-response page_of(request const& r, lock_page const& page)
-{
-    json::array all;
-    for (auto const& l : page.locks)
-        all.push_back(json_of(l));
-    return document(r, http::status::ok,
-                    {{"locks", std::move(all)}, {"next", page.next.empty() ? json::value() : json::value(page.next)}});
-}
-
-response broken(request const& r, break_info const& info)
-{
-    return document(r, http::status::ok,
-                    {{"resource", json::value(info.resource)}, {"deleted", info.deleted}, {"of", info.nodes.size()}});
 }
 
 lock_ticket ticket_of(lock const& l)
@@ -340,7 +322,7 @@ asio::awaitable<answer> lock_requests::list(call const& c)
         throw wrong_field("limit must be 1 to 1000, and from the text \"next\" of an earlier page");
     if (ec)
         co_return problem_response(c.r, ec);
-    co_return page_of(c.r, page);
+    co_return document(c.r, http::status::ok, json_of(page));
 }
 
 asio::awaitable<answer> lock_requests::take_away(call const& c)
@@ -360,7 +342,7 @@ asio::awaitable<answer> lock_requests::take_away(call const& c)
         co_return unknown_lock(c.r);
     if (ec)
         co_return problem_response(c.r, ec);
-    co_return broken(c.r, info);
+    co_return document(c.r, http::status::ok, json_of(info));
 }
 
 }  // namespace redlock::serve

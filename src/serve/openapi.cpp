@@ -342,7 +342,7 @@ std::string_view openapi_document() noexcept
     "validity": {"type": "integer", "format": "int64", "minimum": 0, "description": "For how long the lock is valid, in milliseconds. Count it from when you sent the request."},
     "lock_state": {
       "type": "object",
-      "required": ["resource", "locked", "mode", "owner", "note", "since_ms", "remaining_ms", "readers", "waiters", "nodes"],
+      "required": ["resource", "locked", "mode", "owner", "note", "since_ms", "remaining_ms", "readers", "knows_readers", "waiters", "knows_waiters", "nodes"],
       "properties": {
         "resource": {"type": "string", "description": "The name of the lock."},
         "locked": {"type": "boolean", "description": "Whether a majority of the nodes names the same holder, or says that the lock is shared."},
@@ -352,7 +352,9 @@ std::string_view openapi_document() noexcept
         "since_ms": {"$ref": "#/components/schemas/since"},
         "remaining_ms": {"type": ["integer", "null"], "format": "int64", "description": "How long a majority will continue to name the holder. Null: the lock is free, or never expires."},
         "readers": {"type": "array", "items": {"$ref": "#/components/schemas/reader"}},
+        "knows_readers": {"type": "boolean", "description": "Whether some node lists the readers."},
         "waiters": {"type": "array", "items": {"$ref": "#/components/schemas/waiter"}},
+        "knows_waiters": {"type": "boolean", "description": "Whether some node lists waiting clients."},
         "nodes": {"type": "array", "items": {"$ref": "#/components/schemas/node"}}
       }
     },
@@ -361,12 +363,13 @@ std::string_view openapi_document() noexcept
     "since": {"type": ["integer", "null"], "format": "int64", "description": "The start of the hold in milliseconds since 1970, by the clock of the holder, which may be wrong."},
     "reader": {
       "type": "object",
-      "required": ["owner", "note", "since_ms", "remaining_ms"],
+      "required": ["owner", "note", "since_ms", "remaining_ms", "votes"],
       "properties": {
         "owner": {"$ref": "#/components/schemas/owner"},
         "note": {"$ref": "#/components/schemas/note"},
         "since_ms": {"$ref": "#/components/schemas/since"},
-        "remaining_ms": {"type": "integer", "format": "int64", "description": "How long it still shares the lock."}
+        "remaining_ms": {"type": "integer", "format": "int64", "description": "How long it still shares the lock."},
+        "votes": {"type": "integer", "minimum": 0, "description": "How many nodes name this reader."}
       }
     },
     "waiter": {
@@ -380,28 +383,57 @@ std::string_view openapi_document() noexcept
     },
     "node": {
       "type": "object",
-      "required": ["name", "locked"],
+      "required": ["name", "locked", "state"],
       "properties": {
-        "name": {"type": "string", "description": "The address of the node, without user and password."},
+        "name": {"$ref": "#/components/schemas/node_name"},
         "locked": {"type": "boolean"},
-        "error": {"type": "string", "description": "The reason why the node did not answer."}
+        "state": {"enum": ["free", "held", "shared", "foreign", "unknown"], "description": "What the node has. Foreign: a key that no lock client has written."},
+        "owner": {"$ref": "#/components/schemas/owner"},
+        "note": {"$ref": "#/components/schemas/note"},
+        "remaining_ms": {"type": ["integer", "null"], "format": "int64", "description": "How long the node keeps the key. Null: it never expires."},
+        "holder": {"type": "string", "pattern": "^[0-9a-f]{16}$", "description": "The same for all nodes that name the same holder."},
+        "error": {"$ref": "#/components/schemas/node_error"},
+        "code": {"$ref": "#/components/schemas/node_code"}
       }
     },
+    "node_name": {"type": "string", "description": "The address of the node, without user and password."},
+    "node_error": {"type": "string", "description": "The reason why the node did not answer."},
+    "node_code": {"enum": ["refused", "unsupported", "wrong-type", "unavailable"], "description": "The kind of the error."},
     "page": {
       "type": "object",
-      "required": ["locks", "next"],
+      "required": ["locks", "next", "nodes"],
       "properties": {
         "locks": {"type": "array", "items": {"$ref": "#/components/schemas/lock_state"}},
-        "next": {"type": ["string", "null"], "description": "The parameter `from` of the next page. Null: this is the last page."}
+        "next": {"type": ["string", "null"], "description": "The parameter `from` of the next page. Null: this is the last page."},
+        "nodes": {"type": "array", "items": {
+          "type": "object",
+          "required": ["name", "complete"],
+          "properties": {
+            "name": {"$ref": "#/components/schemas/node_name"},
+            "complete": {"type": "boolean", "description": "Whether the node has listed its locks so far."},
+            "error": {"$ref": "#/components/schemas/node_error"},
+            "code": {"$ref": "#/components/schemas/node_code"}
+          }
+        }}
       }
     },
     "broken": {
       "type": "object",
-      "required": ["resource", "deleted", "of"],
+      "required": ["resource", "deleted", "of", "nodes"],
       "properties": {
         "resource": {"type": "string"},
         "deleted": {"type": "integer", "minimum": 0, "description": "How many nodes have deleted the lock."},
-        "of": {"type": "integer", "minimum": 1, "description": "How many nodes there are."}
+        "of": {"type": "integer", "minimum": 1, "description": "How many nodes there are."},
+        "nodes": {"type": "array", "items": {
+          "type": "object",
+          "required": ["name", "deleted"],
+          "properties": {
+            "name": {"$ref": "#/components/schemas/node_name"},
+            "deleted": {"type": "boolean"},
+            "error": {"$ref": "#/components/schemas/node_error"},
+            "code": {"$ref": "#/components/schemas/node_code"}
+          }
+        }}
       }
     },
     "session_state": {
