@@ -63,8 +63,14 @@ asio::awaitable<answer> api::handle(request const& r)
     auto const where = target::read(r.target());
     std::string wrong;
     try {
-        if (where)
-            co_return co_await find_route(r, *where);
+        if (where) {
+            call const c{.r = r, .target = *where, .client = all_.who.client_of(r[http::field::authorization])};
+            answer refusal;
+            auto const* const found = find_route(c, refusal);
+            if (!found)
+                co_return refusal;
+            co_return co_await (this->*found->function)(c);
+        }
         wrong = "the target is not a path that is encoded correctly";
     } catch (wrong_field const& e) {
         wrong = e.what();
@@ -78,27 +84,27 @@ void api::stop()
     all_.open_sessions.stop();
 }
 
-asio::awaitable<answer> api::find_route(request const& r, target const& t)
+api::route const* api::find_route(call const& c, answer& refusal) const
 {
     route const* found = nullptr;
     std::string methods;
     for (auto const& one : routes) {
-        if (!is_path(t, one.path))
+        if (!is_path(c.target, one.path))
             continue;
         auto const name = http::to_string(one.method);
         methods.append(methods.empty() ? "" : ", ").append(name.data(), name.size());
-        if (one.method == r.method())
+        if (one.method == c.r.method())
             found = &one;
     }
-    auto const authorization = r[http::field::authorization];
-    if (!(found && found->is_open) && !all_.who.knows(authorization))
-        co_return unauthorized(r);
-    if (methods.empty())
-        co_return unknown_path(r);
-    if (!found)
-        co_return wrong_method(r, methods);
-    call const c{.r = r, .target = t, .client = all_.who.client_of(authorization)};
-    co_return co_await (this->*found->function)(c);
+    if (!(found && found->is_open) && !all_.who.knows(c.r[http::field::authorization]))
+        refusal = unauthorized(c.r);
+    else if (methods.empty())
+        refusal = unknown_path(c.r);
+    else if (!found)
+        refusal = wrong_method(c.r, methods);
+    else
+        return found;
+    return nullptr;
 }
 
 asio::awaitable<answer> api::openapi(call const& c)

@@ -29,7 +29,8 @@ private:
     struct route;
     static route const routes[];
 
-    asio::awaitable<answer> find_route(request const&, target const&);
+    /// The function that answers the request. Null: @p refusal answers it.
+    route const* find_route(call const&, answer& refusal) const;
     asio::awaitable<answer> health(call const&);
     asio::awaitable<answer> openapi(call const&);
     asio::awaitable<answer> metrics(call const&);

@@ -82,15 +82,15 @@ struct key_under_way {
 
 }  // namespace
 
+// No coroutine: each frame costs an allocation.
 asio::awaitable<answer> lock_requests::acquire(call const& c)
 {
-    if (auto refusal = over_limit(c))
-        co_return std::move(*refusal);
-    client_loads::place const place(all_.loads, c.client, c.r.body().size());
-    auto const key = std::string(c.r["Idempotency-Key"]);
-    if (key.empty())
-        co_return co_await acquire_new(c);
+    return c.r["Idempotency-Key"].empty() ? acquire_new(c) : acquire_once(c);
+}
 
+asio::awaitable<answer> lock_requests::acquire_once(call const& c)
+{
+    auto const key = std::string(c.r["Idempotency-Key"]);
     auto const named = c.client + '\n' + key;
     auto const body = std::hash<std::string>()(c.r.body());
     if (auto const* const known = all_.repeated.find(named, clock::now())) {
@@ -140,6 +140,9 @@ std::size_t lock_requests::locks_of(call const& c) const
 
 asio::awaitable<answer> lock_requests::acquire_new(call const& c)
 {
+    if (auto refusal = over_limit(c))
+        co_return std::move(*refusal);
+    client_loads::place const place(all_.loads, c.client, c.r.body().size());
     fields const body(c.r.body(), {"resources", "ttl_ms", "wait_ms", "mode", "note", "session"});
     auto names = body.texts("resources");
     for (auto const& name : names) {

@@ -33,6 +33,7 @@ public:
     asio::awaitable<void> give_back(lock_ticket);
 
 private:
+    asio::awaitable<answer> acquire_once(call const&);
     asio::awaitable<answer> acquire_new(call const&);
     asio::awaitable<answer> extend_here(call const&, std::shared_ptr<session_lock>, std::chrono::milliseconds ttl);
     asio::awaitable<error_code> end_of(lock_ticket const&);
