@@ -55,6 +55,8 @@ struct run_options {
     bool has_grace = false, skip_busy = false, no_renew = false, foreground = false, no_note = false;
 };
 
+constexpr milliseconds service_timeout = 1s;  // of the last renewal, over a service
+
 /// Variables that list the locks of this run and of outer runs, with the prefix, one in a line.
 constexpr auto held_keys = "REDLOCK_KEYS";
 constexpr auto shared_keys = "REDLOCK_SHARED_KEYS";  // only the shared locks
@@ -210,10 +212,11 @@ private:
     supervisor::options supervision(std::function<void()> lost) const
     {
         auto const& how = options_.how;
+        auto const renewal_timeout = settings_.services.empty() ? settings_.locks.node_timeout : service_timeout;
         return {.ttl = how.ttl,
                 .max_hold = how.max_hold,
                 .grace = options_.has_grace ? options_.grace : default_grace(how.ttl),
-                .renewal_timeout = options_.no_renew ? 0ms : settings_.locks.node_timeout,
+                .renewal_timeout = options_.no_renew ? 0ms : renewal_timeout,
                 .then = policy(),
                 .lost = std::move(lost),
                 .say = [this](std::string const& text) { say(text); }};

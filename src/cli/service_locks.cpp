@@ -30,7 +30,7 @@ struct service_locks::state {
         : client(std::move(c)),
           about(std::move(o)),
           margin(margin_of(about.max_hold > 0ms ? std::min(about.ttl, about.max_hold) : about.ttl)),
-          end(about.max_hold > 0ms ? about.sent + about.max_hold : clock::time_point::max())
+          end(about.max_hold > 0ms ? clock::now() + about.max_hold : clock::time_point::max())
     {
         note(about.sent, about.valid_for);
     }

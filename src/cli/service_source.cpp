@@ -88,7 +88,7 @@ asio::awaitable<acquired> service_source::ask(how_to_acquire const& how)
         auto const left = std::max<clock::duration>(end - clock::now(), 0ns);
         auto const wait = left < slice ? std::chrono::ceil<milliseconds>(left) : slice;
         auto const answer = co_await client_->ask(acquisition(how, wait));
-        if (refuses_wait(answer) && slice > 1s) {
+        if (refuses_wait(answer) && slice > 100ms) {
             slice /= 2;
             continue;
         }
@@ -110,7 +110,7 @@ asio::awaitable<acquired> service_source::ask(how_to_acquire const& how)
                                              answer.words(), way_out_of(status_of(answer)));
             co_return result;
         }
-        if (answer.is("urn:redlock:busy"))
+        if (answer.is_good() || answer.is("urn:redlock:busy"))
             continue;
         if (!is_quiet_ && !std::exchange(is_told, true))
             say(fmt::format("redlock {}: waiting: {}", command_, answer.words()));
@@ -121,46 +121,39 @@ asio::awaitable<acquired> service_source::ask(how_to_acquire const& how)
 
 // The validity counts from when the request was sent. After a wait, little of it or nothing is left, so the locks are
 // renewed at once.
-asio::awaitable<acquired> service_source::take(service_answer const& first, how_to_acquire const& how) const
+asio::awaitable<acquired> service_source::take(service_answer const& answer, how_to_acquire const& how) const
 {
     acquired result;
-    auto answer = first;
     try {
-        auto const id = text_of(first.body, "id");
-        if (clock::now() - first.sent > how.ttl / 6) {
-            service_request renewal;
-            renewal.method = verb::patch;
-            renewal.target = "/v1/locks/" + id;
-            renewal.body["ttl_ms"] = how.ttl.count();
-            renewal.limit = std::max<milliseconds>(how.ttl / 2, 10ms);
-            answer = co_await client_->ask(renewal);
-        }
-        if (!answer.is_good()) {
-            result.status = answer.status == 404 ? static_cast<int>(busy) : static_cast<int>(status_of(answer));
-            result.message = fmt::format("redlock {}: {}", command_, answer.words());
-            co_return result;
-        }
-        auto const held = std::make_shared<service_locks>(
-            client_,
-            service_locks::options{.id = id,
-                                   .resources = texts_of(answer.body, "resources"),
-                                   .fencing_token = static_cast<std::uint64_t>(number_of(answer.body, "fencing_token")),
-                                   .ttl = how.ttl,
-                                   .max_hold = how.max_hold,
-                                   .sent = answer.sent,
-                                   .valid_for = milliseconds(number_of(answer.body, "valid_for_ms")),
-                                   .drift_factor = drift_factor_,
-                                   .renews = how.renew == renewal::automatic});
-        if (!how.fencing || held->fencing_token() != 0) {
-            result.held = held;
-            co_return result;
-        }
-        result.status = wrong_configuration;
-        result.message = fmt::format("redlock {}: {} draws no fencing tokens: start the service with --fencing",
-                                     command_, answer.from);
+        service_locks::options about;
+        about.id = text_of(answer.body, "id");
+        about.resources = texts_of(answer.body, "resources");
+        about.fencing_token = static_cast<std::uint64_t>(number_of(answer.body, "fencing_token"));
+        about.ttl = how.ttl;
+        about.max_hold = how.max_hold;
+        about.sent = answer.sent;
+        about.valid_for = milliseconds(number_of(answer.body, "valid_for_ms"));
+        about.drift_factor = drift_factor_;
+        about.renews = how.renew == renewal::automatic;
+        result.held = std::make_shared<service_locks>(client_, std::move(about));
     } catch (wrong_document const& e) {
         result.status = wrong_configuration;
         result.message = fmt::format("redlock {}: {}: {}", command_, answer.from, e.what());
+        co_return result;
+    }
+    if (how.fencing && result.held->fencing_token() == 0) {
+        result.held.reset();
+        result.status = wrong_configuration;
+        result.message = fmt::format("redlock {}: {} draws no fencing tokens: start the service with --fencing",
+                                     command_, answer.from);
+    } else if (clock::now() - answer.sent > how.ttl / 6) {
+        error_code const ec = co_await result.held->extend(how.ttl);
+        if (ec) {
+            result.held.reset();
+            result.status = ec == errc::lost ? busy : no_quorum;
+            result.message = fmt::format("redlock {}: {}: the lock was acquired, but could not be kept", command_,
+                                         fmt::join(how.keys, ", "));
+        }
     }
     co_return result;
 }
