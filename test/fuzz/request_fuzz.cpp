@@ -89,7 +89,7 @@ void check_id(std::string_view text)
     auto const t = ticket_of(text);
     if (!t)
         return;
-    must(!t->resources.empty(), "an id without a name was accepted");
+    must(t->resources.begin() != t->resources.end(), "an id without a name was accepted");
     must(ticket_of(id_of(*t)) == t, "the id of a ticket is another ticket");
     etag_of(*t);
 }
