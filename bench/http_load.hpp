@@ -11,8 +11,8 @@ namespace redlock::bench {
 
 /** Clients of a running `redlock serve`. Each has a connection and a lock of its own, which it acquires and releases.
 
-    They share the processors with the service, so they do little: their requests are prepared, and of an answer they
-    read the status, the length and the id.
+    They share the processors with the service, so they do little. Their requests are prepared. They read only the
+    status, the length and the id of an answer.
 */
 class http_load {
 public:
