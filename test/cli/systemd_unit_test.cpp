@@ -40,7 +40,7 @@ std::vector<std::string> arguments(std::string const& credentials, std::vector<s
     words >> word;
     BOOST_TEST(word == "redlock");
     while (words >> word) {
-        if (word == "$SERVE_OPTIONS")
+        if (word == "$OPTIONS")
             all.insert(all.end(), options.begin(), options.end());
         else
             all.push_back(std::regex_replace(word, std::regex("\\$\\{CREDENTIALS_DIRECTORY\\}"), credentials));
