@@ -130,8 +130,9 @@ void check_access(request const& r)
     auto const given = r[http::field::authorization];
     bool const is_known = given == "Bearer 0123456789abcdef";
     must(tokens.knows(given) == is_known, "a wrong token was accepted, or the right one was not");
-    must(tokens.permits(given, &grant::locks, "jobs/7") == is_known, "a token does not permit what it should");
-    must(!tokens.permits(given, &grant::locks, "other") && !tokens.permits(given, &grant::breaks, "jobs/7"),
+    auto const client = tokens.client_of(given);
+    must(tokens.permits(client, &grant::locks, "jobs/7") == is_known, "a token does not permit what it should");
+    must(!tokens.permits(client, &grant::locks, "other") && !tokens.permits(client, &grant::breaks, "jobs/7"),
          "a token permits what it should not");
     try {
         access::read(r.body());
