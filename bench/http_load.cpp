@@ -37,24 +37,6 @@ int connected(Address const& to, int family)
     return s;
 }
 
-int connected_to(std::string const& address)
-{
-    constexpr std::string_view unix_scheme = "unix:";
-    if (address.starts_with(unix_scheme)) {
-        sockaddr_un to{};
-        to.sun_family = AF_UNIX;
-        address.copy(to.sun_path, sizeof to.sun_path - 1, unix_scheme.size());
-        return connected(to, AF_UNIX);
-    }
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1))));
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int const s = connected(to, AF_INET), on = 1;
-    ::setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    return s;
-}
-
 // The text after @p before, up to the next @p last.
 std::string_view part_of(std::string_view text, std::string_view before, char last)
 {
@@ -85,6 +67,24 @@ std::optional<http_answer> answer_in(std::string_view bytes)
 
 }  // namespace
 
+int connect_to_service(std::string const& address)
+{
+    constexpr std::string_view unix_scheme = "unix:";
+    if (address.starts_with(unix_scheme)) {
+        sockaddr_un to{};
+        to.sun_family = AF_UNIX;
+        address.copy(to.sun_path, sizeof to.sun_path - 1, unix_scheme.size());
+        return connected(to, AF_UNIX);
+    }
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1))));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int const s = connected(to, AF_INET), on = 1;
+    ::setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return s;
+}
+
 class http_load::client {
 public:
     client() = default;
@@ -100,7 +100,7 @@ public:
         auto const body = fmt::format(R"({{"resources":["bench:{}"]}})", number);
         post_ = fmt::format("POST /v1/locks HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{}", body.size(),
                             body);
-        return socket_ = connected_to(address);
+        return socket_ = connect_to_service(address);
     }
 
     void start()

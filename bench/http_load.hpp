@@ -9,6 +9,10 @@
 
 namespace redlock::bench {
 
+/// Opens a blocking connection to @p address as the service prints it: "http://127.0.0.1:PORT" or "unix:PATH".
+/// @throws std::system_error
+int connect_to_service(std::string const& address);
+
 /** Clients of a running `redlock serve`. Each has a connection and a lock of its own, which it acquires and releases.
 
     They share the processors with the service, so they do little. Their requests are prepared. They read only the
@@ -16,7 +20,7 @@ namespace redlock::bench {
 */
 class http_load {
 public:
-    /// Connects to @p address as the service prints it: "http://127.0.0.1:PORT" or "unix:PATH".
+    /// @param address as the service prints it
     /// @throws std::system_error
     http_load(std::string const& address, std::size_t clients);
     ~http_load();

@@ -53,6 +53,7 @@ Scenarios (default: uncontended and stalled; "all": each of them but versus):
   command      "redlock run" with a command that does nothing; its floor is a redis-cli PING to each node, one after the
                other
   serve        "redlock serve", whose clients lock and unlock a key each over HTTP; its floor is the library  (64 clients)
+               the same beside --sessions idle sessions
   orders       redlock_shop, whose orders hold a lock for their item; its floor has none  (64 clients, and 1)
   scale        1 to 9 nodes, 1 to 10000 clients)";
 
@@ -97,6 +98,7 @@ options parse(std::vector<std::string> arguments)
     line.add_number("--note", o.note, 0, 200,
                     "bytes of the notes that `uncontended` also measures, as a ratio; 0: without");
     line.add_number("--locks", o.locks, 1, 100'000, "of `renew`");
+    line.add_number("--sessions", o.sessions, 0, 100'000, "idle ones, of `serve`; 0: without");
     line.add_duration("--ttl", o.ttl, 500ms, 1min, "of `renew`");
     o.workers = testbed::named_by("REDLOCK_PEERS");
     line.add_text("--peers", "FOLDER", o.workers,

@@ -77,6 +77,16 @@ double cpu_seconds_of_the_dead()
     return seconds(u.ru_utime) + seconds(u.ru_stime);
 }
 
+double anonymous_bytes_of(pid_t pid)
+{
+    std::ifstream status(fmt::format("/proc/{}/status", pid));
+    double kib = 0;
+    for (std::string word; status >> word && word != "RssAnon:";) {
+    }
+    status >> kib;
+    return kib * 1024;
+}
+
 double busy_seconds(std::vector<int> const& processors)
 {
     std::ifstream file("/proc/stat");

@@ -20,6 +20,9 @@ double cpu_seconds_of(pid_t pid);
 double cpu_seconds_of_family(pid_t pid);  ///< including its children
 double cpu_seconds_of_the_dead();         ///< children of this process that have ended
 
+/// Memory of process @p pid that belongs to no file, in bytes: heap and stacks. 0 if it has ended.
+double anonymous_bytes_of(pid_t pid);
+
 /// Busy time of @p processors since the machine started, of all processes, including time that its host has stolen.
 double busy_seconds(std::vector<int> const& processors);
 

@@ -1,4 +1,5 @@
 #include "http_load.hpp"
+#include "idle_sessions.hpp"
 #include "interrupt.hpp"
 #include "laboratory.hpp"
 #include "processor.hpp"
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
 #include <stdexcept>
 #include <utility>
 
@@ -23,7 +25,7 @@ using namespace std::chrono_literals;
 class running_service {
 public:
     running_service(laboratory& lab, std::string const& listen, std::size_t clients)
-        : process_(words(listen, clients),
+        : process_(words(listen, clients, lab.settings().sessions),
                    {.environment = {fmt::format("REDLOCK_URLS={}", fmt::join(lab.servers().urls(), ","))},
                     .piped = true,
                     .is_over = was_interrupted})
@@ -39,10 +41,11 @@ public:
 
     std::string const& address() const { return address_; }
     double cpu_seconds() const { return cpu_seconds_of(process_.pid()); }
+    double heap_bytes() const { return anonymous_bytes_of(process_.pid()); }
 
 private:
     // The shell sends the address to standard output. The URLs may contain passwords, so they are in the environment.
-    static std::vector<std::string> words(std::string const& listen, std::size_t clients)
+    static std::vector<std::string> words(std::string const& listen, std::size_t clients, std::size_t sessions)
     {
         return {"/bin/sh",
                 "-c",
@@ -57,14 +60,16 @@ private:
                 "--listen",
                 listen,
                 "--max-connections",
-                std::to_string(clients + 16)};
+                std::to_string(clients + sessions + 16),
+                "--max-sessions",
+                std::to_string(sessions + 1)};
     }
 
     testbed::process process_;
     std::string address_;
 };
 
-result measure_service(laboratory& lab, std::string const& listen, std::string const& variant)
+result measure_service(laboratory& lab, std::string const& listen, std::string const& variant, std::size_t sessions = 0)
 {
     auto const& o = lab.settings();
     auto const clients = o.clients > 0 ? o.clients : 64;
@@ -73,6 +78,9 @@ result measure_service(laboratory& lab, std::string const& listen, std::string c
     http_load over_http(service.address(), clients);
     own.run({.clients = clients, .duration = 200ms});
     over_http.run(200ms);
+    auto const heap = service.heap_bytes();
+    idle_sessions const idle(service.address(), sessions);
+    auto const heap_of_sessions = service.heap_bytes() - heap;
     auto const rounds = lab.rounds(
         fmt::format("serve, {}, {} clients", variant, clients),
         [&] { return own.run({.clients = clients, .duration = o.duration}); },
@@ -83,17 +91,28 @@ result measure_service(laboratory& lab, std::string const& listen, std::string c
             r.more["http_clients_cpu_us_per_cycle"] =
                 r.library.each(1e6 * std::exchange(r.library.client_cpu_seconds, of_service));
         });
-    return lab.conclude(rounds, "serve", variant, clients);
+    auto r = lab.conclude(rounds, "serve", variant, clients);
+    if (sessions > 0)
+        r.more["bytes_per_idle_session"] = heap_of_sessions / static_cast<double>(sessions);
+    return r;
 }
 
 }  // namespace
 
 std::vector<result> locks_over_http(options const& o, progress const& p)
 {
+    need_open_files(o.sessions + o.clients + 256);
     laboratory lab(o, p, o.count);
     testbed::temporary_folder const folder;
-    return {measure_service(lab, "127.0.0.1:0", "TCP"),
-            measure_service(lab, "unix:" + folder.path + "/socket", "Unix socket")};
+    auto const socket = "unix:" + folder.path + "/socket";
+    std::vector<result> results{measure_service(lab, "127.0.0.1:0", "TCP")};
+    results.push_back(measure_service(lab, socket, "Unix socket"));
+    if (o.sessions > 0) {
+        std::filesystem::remove(folder.path + "/socket");  // the service was killed
+        results.push_back(
+            measure_service(lab, socket, fmt::format("Unix socket, {} idle sessions", o.sessions), o.sessions));
+    }
+    return results;
 }
 
 }  // namespace redlock::bench

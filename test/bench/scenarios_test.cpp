@@ -32,6 +32,7 @@ options brief()
     o.rounds = 1;
     o.duration = 300ms;
     o.locks = 50;
+    o.sessions = 50;
     o.ttl = 1500ms;
     return o;
 }
@@ -210,6 +211,22 @@ BOOST_AUTO_TEST_CASE(distant_nodes_take_two_round_trips_a_cycle)
         BOOST_TEST(r.cycle_us.p50 >= 10'000);
         BOOST_TEST(r.floor_cycle_us->p50 >= 10'000);
     }
+}
+
+BOOST_AUTO_TEST_CASE(serve_is_compared_with_the_library_over_each_kind_of_connection)
+{
+    auto const results = run_briefly("serve");
+
+    BOOST_REQUIRE(results.size() == 3u);
+    for (auto const& r : results) {
+        check_common(r);
+        BOOST_TEST(r.failures.empty());
+        BOOST_TEST(r.more.at("http_clients_cpu_us_per_cycle") > 0);
+    }
+    BOOST_TEST(results[0].variant == "TCP");
+    BOOST_TEST(results[1].variant == "Unix socket");
+    BOOST_TEST(results[2].variant == "Unix socket, 50 idle sessions");
+    BOOST_TEST(results[2].more.contains("bytes_per_idle_session"));
 }
 
 BOOST_AUTO_TEST_CASE(run_scenario_on_existing_servers_leaves_no_keys)
