@@ -8,6 +8,7 @@
 #include <redlock/prometheus.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -86,25 +87,28 @@ void api::stop()
 
 api::route const* api::find_route(call const& c, answer& refusal) const
 {
-    route const* found = nullptr;
+    auto const is_this = [&](route const& one) { return one.method == c.r.method() && is_path(c.target, one.path); };
+    auto const* const found = std::ranges::find_if(routes, is_this);
+    bool const is_known = found != std::end(routes);
+    if (!(is_known && found->is_open) && !all_.who.knows(c.r[http::field::authorization]))
+        refusal = unauthorized(c.r);
+    else if (is_known)
+        return found;
+    else
+        refusal = wrong_path_or_method(c);
+    return nullptr;
+}
+
+response api::wrong_path_or_method(call const& c)
+{
     std::string methods;
     for (auto const& one : routes) {
         if (!is_path(c.target, one.path))
             continue;
         auto const name = http::to_string(one.method);
         methods.append(methods.empty() ? "" : ", ").append(name.data(), name.size());
-        if (one.method == c.r.method())
-            found = &one;
     }
-    if (!(found && found->is_open) && !all_.who.knows(c.r[http::field::authorization]))
-        refusal = unauthorized(c.r);
-    else if (methods.empty())
-        refusal = unknown_path(c.r);
-    else if (!found)
-        refusal = wrong_method(c.r, methods);
-    else
-        return found;
-    return nullptr;
+    return methods.empty() ? unknown_path(c.r) : wrong_method(c.r, methods);
 }
 
 asio::awaitable<answer> api::openapi(call const& c)

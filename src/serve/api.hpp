@@ -31,6 +31,7 @@ private:
 
     /// The function that answers the request. Null: @p refusal answers it.
     route const* find_route(call const&, answer& refusal) const;
+    static response wrong_path_or_method(call const&);
     asio::awaitable<answer> health(call const&);
     asio::awaitable<answer> openapi(call const&);
     asio::awaitable<answer> metrics(call const&);

@@ -36,9 +36,9 @@ private:
 std::shared_ptr<session> sessions::open(std::string const& client, session::options how)
 {
     auto s = std::make_shared<session>(executor_, manager_, waiting_, random_id(), client, how,
-                                       [this](std::string const& token) { holders_.erase(token); });
+                                       [this](std::string const& token) { forget(token); });
     all_.emplace(s->id(), s);
-    of_clients_[client].emplace(s->id(), s.get());
+    ++of_clients_[client].sessions;
     return s;
 }
 
@@ -55,8 +55,20 @@ std::shared_ptr<event_stream> sessions::stream_of(std::shared_ptr<session> s, st
 
 void sessions::add(session& s, std::shared_ptr<session_lock> l)
 {
-    holders_.insert_or_assign(l->ticket.token, &s);
+    forget(l->ticket.token);
+    holders_.emplace(l->ticket.token, &s);
+    ++of_clients_[s.client()].locks;
     s.add(std::move(l));
+}
+
+void sessions::forget(std::string const& token)
+{
+    auto const holder = holders_.find(token);
+    if (holder == holders_.end())
+        return;
+    if (auto const client = of_clients_.find(holder->second->client()); client != of_clients_.end())
+        --client->second.locks;
+    holders_.erase(holder);
 }
 
 std::shared_ptr<session> sessions::holder_of(std::string const& token) const
@@ -68,19 +80,19 @@ std::shared_ptr<session> sessions::holder_of(std::string const& token) const
 std::shared_ptr<session_lock> sessions::take(std::string const& token)
 {
     auto const holder = holder_of(token);
-    holders_.erase(token);
+    forget(token);
     return holder ? holder->take(token) : nullptr;
 }
 
 void sessions::end(session& s)
 {
     for (auto const& [token, l] : s.locks())
-        holders_.erase(token);
+        forget(token);
     s.end();
-    auto const client = of_clients_.find(s.client());
-    if (client != of_clients_.end() && client->second.erase(s.id()) > 0 && client->second.empty())
+    if (all_.erase(s.id()) == 0)
+        return;
+    if (auto const client = of_clients_.find(s.client()); --client->second.sessions == 0)
         of_clients_.erase(client);
-    all_.erase(s.id());
 }
 
 void sessions::stop()
@@ -94,17 +106,13 @@ void sessions::stop()
 std::size_t sessions::sessions_of(std::string const& client) const
 {
     auto const known = of_clients_.find(client);
-    return known == of_clients_.end() ? 0 : known->second.size();
+    return known == of_clients_.end() ? 0 : known->second.sessions;
 }
 
 std::size_t sessions::locks_of(std::string const& client) const
 {
-    std::size_t n = 0;
-    if (auto const known = of_clients_.find(client); known != of_clients_.end()) {
-        for (auto const& [id, s] : known->second)
-            n += s->locks().size();
-    }
-    return n;
+    auto const known = of_clients_.find(client);
+    return known == of_clients_.end() ? 0 : known->second.locks;
 }
 
 }  // namespace redlock::serve

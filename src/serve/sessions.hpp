@@ -52,12 +52,19 @@ public:
 private:
     class stream;
 
+    /// The numbers are kept, because each request that acquires a lock asks for them.
+    struct of_client {
+        std::size_t sessions = 0, locks = 0;
+    };
+
+    void forget(std::string const& token);
+
     asio::any_io_executor const executor_;
     lock_manager& manager_;
     waiting_requests const& waiting_;
-    std::map<std::string, std::shared_ptr<session>, std::less<>> all_;     ///< by id
-    std::map<std::string, std::map<std::string, session*>> of_clients_{};  ///< by client and id
-    std::map<std::string, session*> holders_{};                            ///< by token
+    std::map<std::string, std::shared_ptr<session>, std::less<>> all_;  ///< by id
+    std::map<std::string, of_client> of_clients_{};
+    std::map<std::string, session*> holders_{};  ///< by token
 };
 
 }  // namespace redlock::serve
