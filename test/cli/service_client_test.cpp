@@ -4,6 +4,10 @@
 #include "cli/service_url.hpp"
 #include "support/certificates.hpp"
 
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <fmt/format.h>
@@ -13,7 +17,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <unistd.h>
+#include <thread>
 #include <vector>
 
 using namespace redlock;
@@ -26,7 +30,7 @@ namespace {
 using urls = std::vector<std::string>;
 using words = std::vector<std::string>;
 
-/// Starts the tool with these services or nodes. The timeout is for busy machines, and only nodes have it.
+/// Starts the tool with these services or nodes. The timeouts are for busy machines.
 started_tool start_over(urls const& all, words arguments)
 {
     words line{"--node-timeout", "3s"};
@@ -34,7 +38,7 @@ started_tool start_over(urls const& all, words arguments)
         line.insert(line.end(), {"-u", url});
     line.insert(line.end(), arguments.begin(), arguments.end());
     auto environment = without_nodes();
-    environment.push_back("TOOL=" REDLOCK_TOOL);
+    environment.insert(environment.end(), {"TOOL=" REDLOCK_TOOL, "REDLOCK_CONNECT_TIMEOUT=30s"});
     return started_tool(std::move(line), std::move(environment));
 }
 
@@ -81,6 +85,30 @@ struct two_instances {
             return left > lowest;
         });
     }
+};
+
+/// A server that answers one request with this text.
+class canned_server {
+public:
+    explicit canned_server(std::string const& status, std::string const& body)
+        : thread_([this, text = fmt::format("HTTP/1.1 {}\r\nContent-Length: {}\r\n\r\n{}", status, body.size(), body)] {
+              asio::ip::tcp::socket client(context_);
+              acceptor_.accept(client);
+              http::request<http::string_body> request;
+              boost::beast::flat_buffer input;
+              http::read(client, input, request);
+              asio::write(client, asio::buffer(text));
+          })
+    {
+    }
+    ~canned_server() { thread_.join(); }
+
+    std::string url() const { return fmt::format("http://127.0.0.1:{}", acceptor_.local_endpoint().port()); }
+
+private:
+    asio::io_context context_;
+    asio::ip::tcp::acceptor acceptor_{context_, {asio::ip::make_address("127.0.0.1"), 0}};
+    std::thread thread_;
 };
 
 /// The document without what changes with time.
@@ -317,6 +345,26 @@ BOOST_AUTO_TEST_CASE(tool_names_each_service_that_does_not_answer)
         must_say(over({nobody, no_service}, command), 69, "no service answers: ", nobody, no_service);
     service const s(r);
     BOOST_TEST(over({nobody, no_service, s.url()}, {"run", "x", "true"}).status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(tool_names_the_service_whose_answer_is_wrong)
+{
+    auto const answers = [](std::string const& status, std::string const& body, words const& command, int expected,
+                            std::string const& why) {
+        canned_server const s(status, body);
+        auto const e = over({s.url()}, command);
+        must_say(e, expected, s.url() + ": " + why);
+        BOOST_TEST(e.out == "");
+    };
+    words const run{"run", "x", "echo", "ran"}, status{"status", "x"};
+    answers("502 Bad Gateway", "<html>", run, 69, "the answer with status 502 is no JSON object");
+    answers("200 OK", "[1]", status, 69, "the answer with status 200 is no JSON object");
+    answers("404 Not Found", "{}", status, 69, "the answer with status 404 has no type of redlock serve");
+    answers("200 OK", "{}", status, 78, "the field \"resource\" of the answer must be there");
+    answers("200 OK", R"({"locks":5})", {"list"}, 78, "the field \"locks\" of the answer must be an array");
+    answers("201 Created", R"({"id":7})", run, 78, "the field \"id\" of the answer must be a text");
+    answers("400 Bad Request", R"({"type":"urn:redlock:bad-request","detail":"no"})", run, 64, "no (400)");
+    answers("503 Service Unavailable", R"({"type":"urn:redlock:busy"})", {"run", "-n", "x", "true"}, 75, "");
 }
 
 BOOST_FIXTURE_TEST_CASE(tool_refuses_what_a_service_cannot_do, two_instances)
