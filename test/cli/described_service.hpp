@@ -203,6 +203,13 @@ public:
 
     service& running() { return *running_; }
 
+    /// Kills the servers. The service continues.
+    void kill_servers()
+    {
+        for (auto& s : servers_.servers)
+            s->kill();
+    }
+
 private:
     std::string const all_ = "token-of-test-0123456789", other_ = "token-of-other-0123456789";
     real_servers servers_{3};

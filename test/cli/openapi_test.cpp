@@ -199,6 +199,20 @@ BOOST_FIXTURE_TEST_CASE(serve_answers_unknown_locks_and_sessions_with_404, descr
     }
 }
 
+BOOST_FIXTURE_TEST_CASE(serve_without_nodes_answers_like_the_document, described_service)
+{
+    renew();
+    session();
+    kill_servers();
+    BOOST_TEST_REQUIRE(comes_true([&] { return ask(verb::get, "/healthz").status() == 503; }));
+    for (auto const& o : operations()) {
+        auto const a = send(o, false, {}, with_token(), {{"If-Match", "\"0\""}});
+        must_be_described(o, a);
+        bool const needs_nodes = o.what.at("responses").as_object().contains("503") && !a.is_stream();
+        BOOST_TEST((a.status() == 503u) == needs_nodes, o.title() << ' ' << a.body());
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(serve_answers_other_methods_with_those_of_the_path, described_service)
 {
     renew();
