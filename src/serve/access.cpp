@@ -1,5 +1,7 @@
 #include "serve/access.hpp"
 
+#include <boost/beast/core/string.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -31,7 +33,8 @@ bool grant::*right_named(std::string_view name, std::size_t line)
 std::string_view bearer(std::string_view authorization)
 {
     constexpr std::string_view scheme = "Bearer ";
-    return authorization.starts_with(scheme) ? authorization.substr(scheme.size()) : std::string_view();
+    auto const given = authorization.substr(0, scheme.size());
+    return boost::beast::iequals(given, scheme) ? authorization.substr(scheme.size()) : std::string_view();
 }
 
 // Compares in a time that does not depend on where the texts differ.

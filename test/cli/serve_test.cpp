@@ -184,6 +184,7 @@ BOOST_AUTO_TEST_CASE(serve_with_tokens_permits_what_each_token_permits)
     BOOST_TEST(s.ask(verb::get, "/v1/locks?prefix=jobs/", "", jobs).status == 200u);
     BOOST_TEST(s.ask(verb::get, "/v1/locks?prefix=job", "", jobs).status == 403u);
     BOOST_TEST(s.ask(verb::get, "/v1/locks", "", admin).status == 200u);
+    BOOST_TEST(s.ask(verb::get, "/v1/locks", "", {{"Authorization", "bearer admin-token-0123456789"}}).status == 200u);
     BOOST_TEST(s.ask(verb::post, "/v1/locks/jobs%2F1/break", "", jobs).status == 403u);
     BOOST_TEST(s.ask(verb::delete_, "/v1/locks/" + won.text("id"), "", admin).status == 403u);
     BOOST_TEST(s.ask(verb::get, "/healthz").status == 200u);
