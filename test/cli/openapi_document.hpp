@@ -8,6 +8,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
+#include <algorithm>
 #include <cctype>
 #include <string>
 #include <string_view>
@@ -71,6 +72,13 @@ inline std::vector<operation> operations()
         }
     }
     return all;
+}
+
+/// The operation with this `operationId`.
+inline operation operation_named(std::string_view name)
+{
+    auto const all = operations();
+    return *std::ranges::find(all, name, &operation::name);
 }
 
 /// A parameter, and the name that distinguishes it from others with the same `name`.

@@ -174,7 +174,7 @@ BOOST_FIXTURE_TEST_CASE(serve_refuses_wrong_parameters_by_name, described_servic
             }
         }
     }
-    must_be_refused(operations().at(1), ask(verb::get, "/v1/locks?from=x"), "from", "from=x");
+    must_be_refused(operation_named("listLocks"), ask(verb::get, "/v1/locks?from=x"), "from", "from=x");
 }
 
 BOOST_FIXTURE_TEST_CASE(serve_answers_unknown_locks_and_sessions_with_404, described_service)
