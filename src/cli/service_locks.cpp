@@ -9,6 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <list>
 #include <utility>
 
@@ -172,8 +173,9 @@ service_locks::service_locks(std::shared_ptr<service_client> client, options o)
     : state_(std::make_shared<state>(std::move(client), std::move(o)))
 {
     if (state_->about.renews)
-        asio::co_spawn(state_->client->executor(), state::renew(state_),
-                       asio::bind_cancellation_slot(state_->stop.slot(), asio::detached));
+        asio::co_spawn(
+            state_->client->executor(), state::renew(state_),
+            asio::bind_cancellation_slot(state_->stop.slot(), [keeps_signal = state_](std::exception_ptr) {}));
 }
 
 service_locks::~service_locks()
