@@ -51,15 +51,16 @@ fields::fields(std::string_view text, std::initializer_list<std::string_view> kn
     }
 }
 
-std::chrono::milliseconds fields::milliseconds(std::string_view name, std::chrono::milliseconds otherwise) const
+std::chrono::milliseconds fields::milliseconds(std::string_view name, std::chrono::milliseconds otherwise,
+                                               std::chrono::milliseconds least) const
 {
     auto const* const value = all_.if_contains(name);
     if (!value)
         return otherwise;
     boost::system::error_code ec;
     auto const n = value->to_number<std::int64_t>(ec);
-    if (!value->is_number() || ec || n < 0 || n > day_ms)
-        refuse(name, *value, "a number of milliseconds, 0 to 86400000");
+    if (!value->is_number() || ec || n < least.count() || n > day_ms)
+        refuse(name, *value, "a number of milliseconds, " + std::to_string(least.count()) + " to 86400000");
     return std::chrono::milliseconds(n);
 }
 
@@ -67,6 +68,14 @@ std::string fields::text(std::string_view name) const
 {
     auto const* const value = all_.if_contains(name);
     return value ? as_text(name, *value) : std::string();
+}
+
+std::string fields::word(std::string_view name) const
+{
+    auto word = text(name);
+    if (word.empty() && all_.contains(name))
+        refuse(name, all_.at(name), "a text that is not empty; or leave the field out");
+    return word;
 }
 
 bool fields::flag(std::string_view name) const

@@ -23,8 +23,12 @@ public:
     /// @param known the names that the document may have
     fields(std::string_view text, std::initializer_list<std::string_view> known);
 
-    std::chrono::milliseconds milliseconds(std::string_view name, std::chrono::milliseconds otherwise) const;
+    /// A time of @p least to one day.
+    std::chrono::milliseconds milliseconds(std::string_view name, std::chrono::milliseconds otherwise,
+                                           std::chrono::milliseconds least = {}) const;
+
     std::string text(std::string_view name) const;  ///< empty if there is none
+    std::string word(std::string_view name) const;  ///< not empty; empty if there is none
     bool flag(std::string_view name) const;         ///< false if there is none
 
     /// The names of locks: one text or an array of 1 to 256 texts, each of 1 to 512 bytes.

@@ -21,6 +21,8 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
 constexpr auto default_ttl = 10s;
+constexpr milliseconds ttl_min = 20ms;
+constexpr char const* right_name = "the name of the lock must have 1 to 512 bytes, and no mark of another key";
 // Readers with a longest hold do not join a lock that the manager holds already. Each one has a lock of its own then,
 // with an id of its own.
 constexpr milliseconds hold_of_one_reader = std::chrono::hours(24 * 365 * 10);
@@ -37,7 +39,7 @@ response held(request const& r, http::status status, lock_ticket const& t, clock
 
 mode mode_in(fields const& body)
 {
-    auto const name = body.text("mode");
+    auto const name = body.word("mode");
     if (name.empty() || name == "exclusive")
         return mode::exclusive;
     if (name == "shared")
@@ -149,14 +151,14 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c)
         if (!all_.who.permits(c.client, &grant::locks, name))
             co_return forbidden(c.r, "lock", name);
     }
-    auto const session_id = body.text("session");
+    auto const session_id = body.word("session");
     auto const owner = all_.open_sessions.find(session_id, c.client);
     if (!owner && !session_id.empty())
         co_return unknown_session(c.r);
     attempt_report report;
     auto const note = body.text("note");
     auto const mode = mode_in(body);
-    acquire_options const how{.ttl = body.milliseconds("ttl_ms", default_ttl),
+    acquire_options const how{.ttl = body.milliseconds("ttl_ms", default_ttl, ttl_min),
                               .wait = body.milliseconds("wait_ms", 0ms),
                               .renew = owner ? renewal::automatic : renewal::none,
                               .max_hold = mode == mode::shared ? hold_of_one_reader : 0ms,
@@ -200,8 +202,8 @@ asio::awaitable<answer> lock_requests::extend(call const& c)
     if (auto refusal = refusal_of(c, ticket))
         co_return std::move(*refusal);
     fields const body(c.r.body(), {"ttl_ms", "session"});
-    auto const ttl = body.milliseconds("ttl_ms", default_ttl);
-    auto const session_id = body.text("session");
+    auto const ttl = body.milliseconds("ttl_ms", default_ttl, ttl_min);
+    auto const session_id = body.word("session");
     auto const owner = all_.open_sessions.find(session_id, c.client);
     if (!owner && !session_id.empty())
         co_return unknown_session(c.r);
@@ -303,7 +305,7 @@ asio::awaitable<answer> lock_requests::inspect(call const& c)
         co_return forbidden(c.r, "read", c.name());
     auto [ec, info] = co_await all_.locks.async_inspect(c.name(), as_result);
     if (ec == errc::invalid_argument)
-        throw wrong_field("the name of the lock must have 1 to 512 bytes, and no mark of another key");
+        throw wrong_field(right_name);
     if (ec)
         co_return problem_response(c.r, ec);
     auto seen = document(c.r, http::status::ok, json_of(info));
@@ -322,7 +324,8 @@ asio::awaitable<answer> lock_requests::list(call const& c)
                            .from = from == query.end() ? std::string() : from->second};
     auto [ec, page] = co_await all_.locks.async_list(escaped(prefix) + '*', how, as_result);
     if (ec == errc::invalid_argument)
-        throw wrong_field("limit must be 1 to 1000, and from the text \"next\" of an earlier page");
+        throw wrong_field("prefix must have at most 511 bytes, in which each of *?[\\ counts twice; limit must be 1 to "
+                          "1000, and from the text \"next\" of an earlier page");
     if (ec)
         co_return problem_response(c.r, ec);
     co_return document(c.r, http::status::ok, json_of(page));
@@ -336,6 +339,8 @@ asio::awaitable<answer> lock_requests::take_away(call const& c)
         co_return problem(c.r, http::status::precondition_required, "no-condition", "If-Match is missing",
                           "Inspect the lock, and send its entity tag in If-Match, to break only what you have seen.");
     auto [failed, seen] = co_await all_.locks.async_inspect(c.name(), as_result);
+    if (failed == errc::invalid_argument)
+        throw wrong_field(right_name);
     if (failed)
         co_return problem_response(c.r, failed);
     if (!matches(c.r, etag_of(seen)))

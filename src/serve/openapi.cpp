@@ -59,7 +59,7 @@ std::string_view openapi_document() noexcept
       "operationId": "listLocks",
       "summary": "List locks in pages.",
       "parameters": [
-        {"name": "prefix", "in": "query", "schema": {"type": "string"}, "example": "jobs/", "description": "The names of the locks begin with it."},
+        {"name": "prefix", "in": "query", "schema": {"type": "string", "maxLength": 511}, "example": "jobs/", "description": "The names of the locks begin with it. It has at most 511 bytes, in which each of `*?[\\` counts twice."},
         {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}, "example": 20, "description": "The page ends when it has this many locks. It may have a few more."},
         {"name": "from", "in": "query", "schema": {"type": "string"}, "description": "The field `next` of the page before."}
       ],

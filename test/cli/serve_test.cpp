@@ -147,7 +147,7 @@ BOOST_FIXTURE_TEST_CASE(serve_refuses_wrong_requests_by_name, two_services)
     wrong(R"({"ttl_ms":5})", "resources is missing");
     wrong(R"({"resources":[]})", "resources is []");
     wrong(R"({"resources":["a"],"ttl_ms":"x"})", R"(ttl_ms is "x", but must be a number of milliseconds)");
-    wrong(R"({"resources":["a"],"ttl_ms":5})", "ttl is 5 ms, but must be 20 ms");
+    wrong(R"({"resources":["a"],"ttl_ms":5})", "ttl_ms is 5, but must be a number of milliseconds, 20 to");
     wrong(R"({"resources":["a"],"wait_ms":86400000})", "wait_ms is 86400000, but must be at most 600000");
     wrong(R"({"resources":["a"],"mode":"both"})", R"(mode is "both", but must be exclusive or shared)");
     wrong(R"({"resources":["a:=fence"]})", ":=fence");
