@@ -31,6 +31,15 @@ std::string as_text(std::string_view name, json::value const& value)
 
 }  // namespace
 
+wrong_field unknown_field(std::string_view kind, std::string_view name, std::initializer_list<std::string_view> known)
+{
+    std::string names;
+    for (auto const k : known)
+        names.append(names.empty() ? "" : ", ").append(k);
+    return wrong_field("there is no " + std::string(kind) + " \"" + std::string(name.substr(0, 100)) + "\"; there are "
+                       + names);
+}
+
 fields::fields(std::string_view text, std::initializer_list<std::string_view> known)
 {
     if (text.empty())
@@ -41,13 +50,8 @@ fields::fields(std::string_view text, std::initializer_list<std::string_view> kn
         throw wrong_field("the body must be a JSON object");
     all_ = std::move(document.get_object());
     for (auto const& member : all_) {
-        if (std::ranges::find(known, std::string_view(member.key())) == known.end()) {
-            std::string names;
-            for (auto const name : known)
-                names.append(names.empty() ? "" : ", ").append(name);
-            throw wrong_field("there is no field \"" + std::string(member.key()).substr(0, 100) + "\"; there are "
-                              + names);
-        }
+        if (std::ranges::find(known, std::string_view(member.key())) == known.end())
+            throw unknown_field("field", member.key(), known);
     }
 }
 

@@ -17,6 +17,9 @@ struct wrong_field : std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
 
+/// A field or a parameter that there is not. @param kind "field"
+wrong_field unknown_field(std::string_view kind, std::string_view name, std::initializer_list<std::string_view> known);
+
 /// The fields of a JSON document in a request. All functions throw @ref wrong_field.
 class fields {
 public:

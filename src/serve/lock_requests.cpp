@@ -316,6 +316,7 @@ asio::awaitable<answer> lock_requests::inspect(call const& c)
 asio::awaitable<answer> lock_requests::list(call const& c)
 {
     auto const& query = c.target.query;
+    must_have_only(c.target, {"prefix", "limit", "from"});
     auto const given = query.find("prefix"), from = query.find("from");
     auto const prefix = given == query.end() ? std::string() : given->second;
     if (!all_.who.permits(c.client, &grant::reads, prefix))

@@ -2,9 +2,18 @@
 
 #include "serve/fields.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace redlock::serve {
+
+void must_have_only(target const& t, std::initializer_list<std::string_view> known)
+{
+    for (auto const& [name, value] : t.query) {
+        if (std::ranges::find(known, name) == known.end())
+            throw unknown_field("parameter", name, known);
+    }
+}
 
 std::size_t number_in(target const& t, std::string const& name, std::size_t otherwise)
 {

@@ -53,6 +53,7 @@ struct event_id {
 
 asio::awaitable<answer> session_requests::open(call const& c)
 {
+    must_have_only(c.target, {"grace_ms", "wanted"});
     auto& all = all_.open_sessions;
     answer a;
     a.response = stream_header(c.r);

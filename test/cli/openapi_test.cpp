@@ -173,6 +173,8 @@ BOOST_FIXTURE_TEST_CASE(serve_refuses_wrong_parameters_by_name, described_servic
         }
     }
     must_be_refused(operation_named("listLocks"), ask(verb::get, "/v1/locks?from=x"), "from", "from=x");
+    must_be_refused(operation_named("listLocks"), ask(verb::get, "/v1/locks?pre=x"), "pre", "pre=x");
+    must_be_refused(operation_named("openSession"), ask(verb::get, "/v1/sessions?grace=9"), "grace", "grace=9");
 }
 
 BOOST_FIXTURE_TEST_CASE(serve_answers_unknown_locks_and_sessions_with_404, described_service)
