@@ -90,7 +90,9 @@ api::route const* api::find_route(call const& c, answer& refusal) const
     auto const is_this = [&](route const& one) { return one.method == c.r.method() && is_path(c.target, one.path); };
     auto const* const found = std::ranges::find_if(routes, is_this);
     bool const is_known = found != std::end(routes);
-    if (!(is_known && found->is_open) && !all_.who.knows(c.r[http::field::authorization]))
+    if (!all_.who.needs_tokens() && !c.r[http::field::origin].empty())
+        refusal = from_a_page(c.r);
+    else if (!(is_known && found->is_open) && !all_.who.knows(c.r[http::field::authorization]))
         refusal = unauthorized(c.r);
     else if (is_known)
         return found;

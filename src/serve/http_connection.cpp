@@ -10,6 +10,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
 
@@ -175,7 +176,15 @@ private:
             now_ = state::reading;
             set_deadline(transfer_time);
         }
+        if (parser_->is_header_done() && beast::iequals(parser_->get()[http::field::expect], "100-continue"))
+            return ask_for_body();
         read();
+    }
+
+    void ask_for_body()
+    {
+        parser_->get().erase(http::field::expect);
+        write("HTTP/1.1 100 Continue\r\n\r\n", [this](error_code ec) { ec || now_ == state::ended ? end() : read(); });
     }
 
     void read()
@@ -204,8 +213,10 @@ private:
             return end();
         if (now_ == state::draining)
             input_.clear();
-        if (input_.size() < early_input_max)
-            read();
+        // What follows is not read, so the end of the connection would not be noticed.
+        if (input_.size() >= early_input_max)
+            return end();
+        read();
     }
 
     void refuse(error_code ec)
@@ -222,10 +233,13 @@ private:
         set_no_deadline();
         read();
         call<answer>(api_.handle(asked_), [this](std::exception_ptr failure, answer a) {
-            if (now_ == state::ended || failure)
-                give_back(a), end();
-            else
+            if (now_ == state::ended || failure) {
+                answer_ = std::move(a);  // its events end on the executor of the api
+                give_back(answer_);
+                end();
+            } else {
                 send(std::move(a));
+            }
         });
     }
 

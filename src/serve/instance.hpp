@@ -11,6 +11,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <map>
 #include <string>
 #include <utility>
 
@@ -27,7 +28,7 @@ struct instance {
     access const who;
     serve::limits const limits;
     client_loads loads{};
-    repeats repeated{};
+    std::map<std::string, repeats> repeated{};  ///< by client
     waiting_requests waiting{};
     sessions open_sessions;
     bool stopping = false;

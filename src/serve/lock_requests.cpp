@@ -21,6 +21,9 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
 constexpr auto default_ttl = 10s;
+constexpr std::size_t names_max = 8192;  // bytes of all names of a lock
+std::initializer_list<std::string_view> const acquisition_fields{"resources", "ttl_ms", "wait_ms",
+                                                                 "mode",      "note",   "session"};
 constexpr milliseconds ttl_min = 20ms;
 constexpr char const* right_name = "the name of the lock must have 1 to 512 bytes, and no mark of another key";
 // Readers with a longest hold do not join a lock that the manager holds already. Each one has a lock of its own then,
@@ -45,6 +48,17 @@ mode mode_in(fields const& body)
     if (name == "shared")
         return mode::shared;
     throw wrong_field("mode is \"" + name.substr(0, 100) + "\", but must be exclusive or shared");
+}
+
+// The id of the lock has all names, and must fit into the first line of a request.
+void must_fit(std::vector<std::string> const& names)
+{
+    std::size_t bytes = 0;
+    for (auto const& name : names)
+        bytes += name.size();
+    if (bytes > names_max)
+        throw wrong_field("resources have " + std::to_string(bytes) + " bytes together, but must have at most "
+                          + std::to_string(names_max));
 }
 
 std::string escaped(std::string_view prefix)
@@ -93,27 +107,32 @@ asio::awaitable<answer> lock_requests::acquire(call const& c)
 asio::awaitable<answer> lock_requests::acquire_once(call const& c)
 {
     auto const key = std::string(c.r["Idempotency-Key"]);
-    auto const named = c.client + '\n' + key;
     auto const body = std::hash<std::string>()(c.r.body());
-    if (auto const* const known = all_.repeated.find(named, clock::now())) {
+    auto& repeated = all_.repeated[c.client];
+    if (auto const* const known = repeated.find(key, clock::now())) {
         if (known->body != body)
             co_return problem(c.r, http::status::unprocessable_entity, "key-reused", "The key was used before",
                               "Another request had the same Idempotency-Key.");
         if (!known->ticket)
             co_return problem(c.r, http::status::conflict, "in-progress", "The first request is under way",
                               "The request with this Idempotency-Key has not ended yet.");
-        co_return held(c.r, http::status::created, *known->ticket, known->valid_until);
+        // The nodes know whether it is still held. So the repeated request extends it.
+        auto const ttl = fields(c.r.body(), acquisition_fields).milliseconds("ttl_ms", default_ttl, ttl_min);
+        auto again = co_await prolong(c, lock_ticket(*known->ticket), ttl, nullptr);
+        if (again.response.result() == http::status::ok)
+            again.response.result(http::status::created);
+        co_return again;
     }
-    if (all_.repeated.is_full())
+    if (repeated.is_full())
         co_return problem(c.r, http::status::service_unavailable, "too-many-keys", "Too many keys are remembered",
                           "The service remembers no further Idempotency-Key until locks have expired.");
-    all_.repeated.add(named, {.body = body, .valid_until = clock::time_point::max()});
-    key_under_way key_of_this(all_.repeated, named);
+    repeated.add(key, {.body = body, .valid_until = clock::time_point::max()});
+    key_under_way key_of_this(repeated, key);
     auto result = co_await acquire_new(c);
     key_of_this.is_kept = result.acquired.has_value();
     if (result.acquired)  // if this answer is lost, the repeated request gets the lock
-        all_.repeated.add(
-            named, {.body = body, .ticket = std::exchange(result.acquired, {}), .valid_until = result.valid_until});
+        repeated.add(key,
+                     {.body = body, .ticket = std::exchange(result.acquired, {}), .valid_until = result.valid_until});
     co_return result;
 }
 
@@ -145,8 +164,9 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c)
     if (auto refusal = over_limit(c))
         co_return std::move(*refusal);
     client_loads::place const place(all_.loads, c.client, c.r.body().size());
-    fields const body(c.r.body(), {"resources", "ttl_ms", "wait_ms", "mode", "note", "session"});
+    fields const body(c.r.body(), acquisition_fields);
     auto names = body.texts("resources");
+    must_fit(names);
     for (auto const& name : names) {
         if (!all_.who.permits(c.client, &grant::locks, name))
             co_return forbidden(c.r, "lock", name);
@@ -182,11 +202,7 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c)
     if (owner) {
         if (owner->is_over())
             co_return unknown_session(c.r);  // the lock is released
-        auto kept = std::make_shared<session_lock>();
-        kept->handle = std::move(l);
-        kept->ticket = std::move(ticket);
-        kept->ttl = how.ttl;
-        all_.open_sessions.add(*owner, std::move(kept));
+        all_.open_sessions.add(*owner, std::move(l), ticket, how.ttl);
         co_return result;
     }
     l.detach(ec);
@@ -207,21 +223,21 @@ asio::awaitable<answer> lock_requests::extend(call const& c)
     auto const owner = all_.open_sessions.find(session_id, c.client);
     if (!owner && !session_id.empty())
         co_return unknown_session(c.r);
-    auto const holder = all_.open_sessions.holder_of(ticket->token);
-    if (holder) {
-        auto kept = holder->find(ticket->token);
-        if (owner && owner != holder) {
-            all_.open_sessions.take(ticket->token);
-            all_.open_sessions.add(*owner, kept);
-        }
-        co_return co_await extend_here(c, std::move(kept), ttl);
-    }
+    co_return co_await prolong(c, *ticket, ttl, owner);
+}
+
+asio::awaitable<answer> lock_requests::prolong(call const& c, lock_ticket ticket, milliseconds ttl,
+                                               std::shared_ptr<session> owner)
+{
+    auto& open = all_.open_sessions;
+    if (open.move(ticket.token, owner))
+        co_return co_await extend_here(c, ticket.token, ttl);
     if (owner && locks_of(c) >= all_.limits.locks)
         co_return limit_reached(c.r, "too-many-locks", "locks", all_.limits.locks, "--max-locks");
 
     attempt_report report;
     acquire_options const how{.ttl = ttl, .renew = owner ? renewal::automatic : renewal::none, .report = &report};
-    auto [ec, l] = co_await all_.locks.async_resume(*ticket, how, as_result);
+    auto [ec, l] = co_await all_.locks.async_resume(ticket, how, as_result);
     if (ec == errc::invalid_argument || ec == errc::unsupported)
         throw wrong_field(report.message);
     if (ec == errc::lost || ec == errc::not_held || ec == errc::contended)
@@ -229,36 +245,39 @@ asio::awaitable<answer> lock_requests::extend(call const& c)
     if (ec)
         co_return problem_response(c.r, ec, how);
     auto const until = l.valid_until();
-    if (owner && !owner->is_over()) {
-        auto kept = std::make_shared<session_lock>();
-        kept->handle = std::move(l);
-        kept->ticket = *ticket;
-        kept->ttl = ttl;
-        all_.loads.remove_lock(ticket->token);
-        all_.open_sessions.add(*owner, std::move(kept));
-        co_return held(c.r, http::status::ok, *ticket, until);
+    bool const is_in_session = open.holder_of(ticket.token) != nullptr;  // another request has put it there meanwhile
+    if (owner && !owner->is_over() && !is_in_session) {
+        all_.loads.remove_lock(ticket.token);
+        open.add(*owner, std::move(l), ticket, ttl);
+        co_return held(c.r, http::status::ok, ticket, until);
     }
-    l.detach(ec);
+    l.detach(ec);  // a second handle would release the lock of the first one
     if (ec)
         co_return unknown_lock(c.r);
-    all_.loads.extend_lock(ticket->token, until);
+    if (is_in_session) {
+        open.move(ticket.token, owner);
+        co_return co_await extend_here(c, ticket.token, ttl);
+    }
+    all_.loads.extend_lock(ticket.token, until);
     if (owner)
         co_return unknown_session(c.r);  // it has ended meanwhile: the lock stays until its time to live is over
-    co_return held(c.r, http::status::ok, *ticket, until);
+    co_return held(c.r, http::status::ok, ticket, until);
 }
 
-asio::awaitable<answer> lock_requests::extend_here(call const& c, std::shared_ptr<session_lock> l, milliseconds ttl)
+asio::awaitable<answer> lock_requests::extend_here(call const& c, std::string token, milliseconds ttl)
 {
-    auto const [ec] = co_await l->handle.async_extend(ttl, as_result);
+    auto const extended = all_.open_sessions.find_lock(token);
+    auto const [ec] = co_await extended->handle.async_extend(ttl, as_result);
     if (ec == errc::invalid_argument)
         throw wrong_field("ttl_ms is " + std::to_string(ttl.count())
                           + ", but must be at least 20, and more than the time to wait for a node");
-    if (ec == errc::lost || ec == errc::not_held)
+    auto const now = all_.open_sessions.find_lock(token);  // another request may have moved it
+    if (ec == errc::lost || ec == errc::not_held || (!ec && !now))
         co_return unknown_lock(c.r);
     if (ec)
         co_return problem_response(c.r, ec);
-    l->ttl = ttl;
-    co_return held(c.r, http::status::ok, l->ticket, l->handle.valid_until());
+    now->ttl = ttl;
+    co_return held(c.r, http::status::ok, now->ticket, now->handle.valid_until());
 }
 
 asio::awaitable<answer> lock_requests::release(call const& c)
@@ -266,7 +285,8 @@ asio::awaitable<answer> lock_requests::release(call const& c)
     auto const ticket = serve::ticket_of(c.name());
     if (auto refusal = refusal_of(c, ticket))
         co_return std::move(*refusal);
-    all_.repeated.forget(*ticket);
+    for (auto& [client, repeated] : all_.repeated)
+        repeated.forget(*ticket);
     auto const ec = co_await end_of(*ticket);
     if (ec == errc::not_held || ec == errc::lost || ec == errc::invalid_argument)
         co_return unknown_lock(c.r);

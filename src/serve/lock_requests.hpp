@@ -35,7 +35,8 @@ public:
 private:
     asio::awaitable<answer> acquire_once(call const&);
     asio::awaitable<answer> acquire_new(call const&);
-    asio::awaitable<answer> extend_here(call const&, std::shared_ptr<session_lock>, std::chrono::milliseconds ttl);
+    asio::awaitable<answer> prolong(call const&, lock_ticket, std::chrono::milliseconds ttl, std::shared_ptr<session>);
+    asio::awaitable<answer> extend_here(call const&, std::string token, std::chrono::milliseconds ttl);
     asio::awaitable<error_code> end_of(lock_ticket const&);
     std::optional<response> over_limit(call const&);
     std::size_t locks_of(call const&) const;

@@ -65,6 +65,12 @@ response stopping(request const& r)
     return a;
 }
 
+response from_a_page(request const& r)
+{
+    return problem(r, http::status::forbidden, "forbidden", "Pages in browsers need a token",
+                   "The request has the header field Origin. Without --token-file, any page could use the locks.");
+}
+
 response wrong_method(request const& r, std::string_view allowed)
 {
     auto a = problem(r, http::status::method_not_allowed, "wrong-method", "The path has no such method",

@@ -16,7 +16,8 @@ response not_matching(request const&);     ///< the condition If-Match is not me
 response unauthorized(request const&);     ///< there is no such bearer token
 response unknown_session(request const&);  ///< there is no such session here
 response unknown_path(request const&);
-response stopping(request const&);  ///< the service ends, and opens no sessions
+response from_a_page(request const&);  ///< a page in a browser has sent the request, and no token is needed
+response stopping(request const&);     ///< the service ends, and opens no sessions
 
 /// The path has other methods. @param allowed their names, with commas between
 response wrong_method(request const&, std::string_view allowed);

@@ -60,6 +60,8 @@ std::shared_ptr<session_lock> session::take(std::string const& token)
 {
     auto l = find(token);
     locks_.erase(token);
+    if (l)
+        l->timer.cancel();
     return l;
 }
 
@@ -68,7 +70,7 @@ bool session::holds(session_lock const& l) const { return find(l.ticket.token).g
 // The manager renews at a third of the ttl. If half of the ttl is over, the renewal has failed.
 asio::awaitable<void> session::watch(std::shared_ptr<session_lock> l)
 {
-    asio::steady_timer timer(executor_);
+    auto& timer = l->timer;
     while (holds(*l)) {
         auto const until = l->handle.valid_until();
         timer.expires_after(until - l->ttl / 2 - clock::now());

@@ -22,6 +22,9 @@ namespace redlock::serve {
 
 /// A lock that a session holds.
 struct session_lock {
+    explicit session_lock(asio::any_io_executor e) : timer(std::move(e)) {}
+
+    asio::steady_timer timer;  ///< wakes its watch
     lock handle{};
     lock_ticket ticket{};
     std::chrono::milliseconds ttl{};

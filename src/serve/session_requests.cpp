@@ -20,7 +20,7 @@ namespace {
 namespace http = boost::beast::http;
 using namespace std::chrono_literals;
 
-constexpr auto grace_max = 60'000ms;
+constexpr std::size_t grace_max = 60'000;  // milliseconds
 
 response stream_header(request const& r)
 {
@@ -69,11 +69,10 @@ asio::awaitable<answer> session_requests::open(call const& c)
         co_return stopping(c.r);
     if (all.sessions_of(c.client) >= all_.limits.sessions)
         co_return limit_reached(c.r, "too-many-sessions", "sessions", all_.limits.sessions, "--max-sessions");
-    auto const grace = std::chrono::milliseconds(number_in(c.target, "grace_ms", 0));
+    auto const grace = number_in(c.target, "grace_ms", 0);
     if (grace > grace_max)
-        throw wrong_field("grace_ms is " + std::to_string(grace.count()) + ", but must be 0 to "
-                          + std::to_string(grace_max.count()));
-    session::options const how{.grace = grace, .wanted = flag_in(c.target, "wanted")};
+        throw wrong_field("grace_ms is " + std::to_string(grace) + ", but must be 0 to " + std::to_string(grace_max));
+    session::options const how{.grace = std::chrono::milliseconds(grace), .wanted = flag_in(c.target, "wanted")};
     a.events = all.stream_of(all.open(c.client, how), 0);
     co_return a;
 }

@@ -53,8 +53,12 @@ std::shared_ptr<event_stream> sessions::stream_of(std::shared_ptr<session> s, st
     return std::make_shared<stream>(*this, std::move(s), last_seen);
 }
 
-void sessions::add(session& s, std::shared_ptr<session_lock> l)
+void sessions::add(session& s, lock handle, lock_ticket ticket, std::chrono::milliseconds ttl)
 {
+    auto l = std::make_shared<session_lock>(executor_);
+    l->handle = std::move(handle);
+    l->ticket = std::move(ticket);
+    l->ttl = ttl;
     forget(l->ticket.token);
     holders_.emplace(l->ticket.token, &s);
     ++of_clients_[s.client()].locks;
@@ -75,6 +79,22 @@ std::shared_ptr<session> sessions::holder_of(std::string const& token) const
 {
     auto const known = holders_.find(token);
     return known == holders_.end() ? nullptr : known->second->shared_from_this();
+}
+
+bool sessions::move(std::string const& token, std::shared_ptr<session> const& to)
+{
+    auto const holder = holder_of(token);
+    if (holder && to && to != holder && !to->is_over()) {
+        auto const l = take(token);
+        add(*to, std::move(l->handle), l->ticket, l->ttl);
+    }
+    return holder != nullptr;
+}
+
+std::shared_ptr<session_lock> sessions::find_lock(std::string const& token) const
+{
+    auto const holder = holder_of(token);
+    return holder ? holder->find(token) : nullptr;
 }
 
 std::shared_ptr<session_lock> sessions::take(std::string const& token)

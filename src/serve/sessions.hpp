@@ -5,6 +5,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -33,7 +34,14 @@ public:
     std::shared_ptr<event_stream> stream_of(std::shared_ptr<session>, std::uint64_t last_seen);
 
     /// The session holds the lock from now on.
-    void add(session&, std::shared_ptr<session_lock>);
+    void add(session&, lock handle, lock_ticket, std::chrono::milliseconds ttl);
+
+    /// Moves a lock from the session that holds it to another one. Null: it stays where it is.
+    /// @return whether a session holds the lock
+    bool move(std::string const& token, std::shared_ptr<session> const& to);
+
+    /// The lock with this token. Null: no session holds it.
+    std::shared_ptr<session_lock> find_lock(std::string const& token) const;
 
     /// The session that holds the lock with this token. Null: no session does.
     std::shared_ptr<session> holder_of(std::string const& token) const;

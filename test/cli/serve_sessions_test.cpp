@@ -167,6 +167,50 @@ BOOST_FIXTURE_TEST_CASE(session_takes_over_a_lock_of_another_instance, two_servi
     BOOST_TEST(one.ask(verb::patch, path, R"({"session":"0123"})").status == 404u);
 }
 
+BOOST_FIXTURE_TEST_CASE(extend_by_requests_at_once_leaves_a_lock_in_one_session, two_services)
+{
+    for (int i = 0; i < 5; ++i) {
+        auto const won = two.acquire(fmt::format(R"({{"resources":["a{}"],"ttl_ms":60000,"wait_ms":9000}})", i));
+        auto const path = "/v1/locks/" + won.text("id");
+        auto first = std::make_unique<event_reader>(one), second = std::make_unique<event_reader>(one);
+        std::vector<std::string> const sessions{first->session(), second->session()};
+        std::list<http_connection> requests;
+        for (auto const& session : {sessions[0], sessions[1], sessions[0], sessions[1]}) {
+            requests.emplace_back(one.endpoint());
+            requests.back().send(verb::patch, path, fmt::format(R"({{"ttl_ms":60000,"session":"{}"}})", session));
+        }
+        for (auto& r : requests)
+            BOOST_TEST(r.receive().status == 200u);
+        auto const locks_of = [&](std::string const& session) {
+            return one.ask(verb::get, "/v1/sessions/" + session).json().at("locks").as_array().size();
+        };
+        BOOST_TEST(locks_of(sessions[0]) + locks_of(sessions[1]) == 1u);
+        (locks_of(sessions[0]) == 0 ? first : second).reset();
+        BOOST_TEST(one.ask(verb::patch, path, R"({"ttl_ms":50000})").status == 200u);
+        BOOST_TEST(is_locked(fmt::format("a{}", i)));
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_repeated_after_the_end_of_the_lock_returns_404, two_services)
+{
+    http_headers const key{{"Idempotency-Key", "7"}};
+    auto stream = std::make_unique<event_reader>(one);
+    auto const body =
+        fmt::format(R"({{"resources":["a"],"ttl_ms":60000,"wait_ms":9000,"session":"{}"}})", stream->session());
+    auto const first = one.acquire(body, key), again = one.acquire(body, key);
+    BOOST_TEST_REQUIRE(first.status == 201u, first.body);
+    BOOST_TEST(again.status == 201u);
+    BOOST_TEST(again.text("id") == first.text("id"));
+    stream.reset();
+    BOOST_TEST(comes_true([&] { return !is_locked("a"); }));
+    BOOST_TEST(one.acquire(body, key).status == 404u);
+
+    std::string const plain = R"({"resources":["b"],"ttl_ms":60000,"wait_ms":9000})";
+    auto const won = one.acquire(plain, {{"Idempotency-Key", "8"}});
+    BOOST_TEST(two.ask(verb::delete_, "/v1/locks/" + won.text("id")).status == 204u);
+    BOOST_TEST(one.acquire(plain, {{"Idempotency-Key", "8"}}).text("type") == "urn:redlock:not-held");
+}
+
 BOOST_AUTO_TEST_CASE(session_is_told_that_the_service_ends_and_its_locks_stay)
 {
     real_servers r(3);
@@ -294,6 +338,8 @@ BOOST_AUTO_TEST_CASE(serve_with_threads_ends_waits_of_clients_that_have_gone)
             c->send(verb::post, "/v1/locks", R"({"resources":["a"],"ttl_ms":60000,"wait_ms":60000})");
         event_reader const stream(s);
     }
+    for (int i = 0; i < 300; ++i)
+        s.connect().send(verb::get, "/v1/sessions");
     BOOST_TEST(comes_true([&] { return has(s.ask(verb::get, "/metrics").body, "redlock_waiters 0\n"); }));
     BOOST_TEST(s.ask(verb::delete_, "/v1/locks/" + won.text("id")).status == 204u);
     BOOST_TEST(s.acquire(R"({"resources":["a"],"wait_ms":9000})").status == 201u);

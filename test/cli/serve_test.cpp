@@ -151,6 +151,17 @@ BOOST_FIXTURE_TEST_CASE(serve_refuses_wrong_requests_by_name, two_services)
     wrong(R"({"resources":["a"],"wait_ms":86400000})", "wait_ms is 86400000, but must be at most 600000");
     wrong(R"({"resources":["a"],"mode":"both"})", R"(mode is "both", but must be exclusive or shared)");
     wrong(R"({"resources":["a:=fence"]})", ":=fence");
+    std::string names;
+    for (int i = 0; i < 20; ++i)
+        names += fmt::format(R"("{}{}",)", std::string(500, 'a'), i);
+    wrong("{\"resources\":[" + names + "\"b\"]}", "resources have 10031 bytes together, but must have at most 8192");
+    BOOST_TEST(one.ask(verb::get, "/v1/sessions?grace_ms=18446734073709551616").status == 400u);
+    BOOST_TEST(one.ask(verb::get, "/healthz", "", {{"Origin", "http://example.com"}}).status == 403u);
+    auto asks = one.connect();
+    asks.send_bytes("POST /v1/locks HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 17\r\n\r\n");
+    BOOST_TEST(has(asks.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue"));
+    asks.send_bytes(R"({"resources":"x"})");
+    BOOST_TEST(asks.receive().status == 201u);
     BOOST_TEST(one.ask(verb::get, "/v1/locks?limit=0").status == 400u);
     BOOST_TEST(one.ask(verb::get, "/v1/locks/%zz").status == 400u);
     BOOST_TEST(one.ask(verb::get, "/v2/locks").status == 404u);
