@@ -188,13 +188,9 @@ lock_info lock_in(json::object const& o)
     return l;
 }
 
-lock_page page_in(json::object const& o, std::string const& service)
+lock_page page_in(json::object const& o)
 {
     lock_page page{.locks = all_of(o, "locks", lock_in), .next = text_of(o, "next")};
-    if (!o.if_contains("nodes")) {
-        page.nodes.push_back({.name = service});
-        return page;
-    }
     page.nodes = all_of(o, "nodes", [](json::object const& n) {
         node_list_info node{.name = text_of(n, "name"), .complete = flag_of(n, "complete")};
         add_error(node, n);
@@ -203,15 +199,8 @@ lock_page page_in(json::object const& o, std::string const& service)
     return page;
 }
 
-std::vector<node_break_info> breaks_in(json::object const& o, lock_info const& seen)
+std::vector<node_break_info> breaks_in(json::object const& o)
 {
-    if (!o.if_contains("nodes")) {
-        std::vector<node_break_info> nodes;
-        auto left = number_of(o, "deleted");
-        for (auto const& n : seen.nodes)
-            nodes.push_back({.name = n.name, .deleted = n.locked && left-- > 0});
-        return nodes;
-    }
     return all_of(o, "nodes", [](json::object const& n) {
         node_break_info node{.name = text_of(n, "name"), .deleted = flag_of(n, "deleted")};
         add_error(node, n);

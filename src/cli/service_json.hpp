@@ -29,13 +29,9 @@ std::vector<std::string> texts_of(boost::json::object const&, std::string_view n
 /// made-up value.
 lock_info lock_in(boost::json::object const&);
 
-/// A page of a list. If it does not tell of the nodes, a majority of them has listed all its locks. Then the only node
-/// is
-/// @p service.
-lock_page page_in(boost::json::object const&, std::string const& service);
+lock_page page_in(boost::json::object const&);
 
-/// The result of a break on each node of @p seen. If the answer only counts deletions, the first nodes that had the
-/// lock have deleted it.
-std::vector<node_break_info> breaks_in(boost::json::object const&, lock_info const& seen);
+/// The result of a break on each node.
+std::vector<node_break_info> breaks_in(boost::json::object const&);
 
 }  // namespace redlock::cli

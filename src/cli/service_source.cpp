@@ -183,7 +183,7 @@ asio::awaitable<std::vector<node_list_info>> service_source::list_all(std::strin
                                locks_at_once, percent_encoded(from));
         auto const answer = co_await answer_to(std::move(r));
         try {
-            auto page = page_in(answer.body, answer.from);
+            auto page = page_in(answer.body);
             from = std::move(page.next);
             std::erase_if(page.locks, [&](auto const& l) { return !core::matches(glob, l.resource); });
             add_errors(nodes, std::move(page.nodes));
@@ -213,7 +213,7 @@ asio::awaitable<deletion> service_source::take_away(lock_view const& seen, lock_
     if (!answer.is_good())
         refuse(answer);
     try {
-        result.nodes = breaks_in(answer.body, meant);
+        result.nodes = breaks_in(answer.body);
     } catch (wrong_document const& e) {
         throw early_exit(wrong_configuration, fmt::format("redlock {}: {}: {}", command_, answer.from, e.what()));
     }

@@ -281,6 +281,8 @@ BOOST_FIXTURE_TEST_CASE(status_and_list_over_a_service_print_what_nodes_print, t
     auto const all = over({two.url()}, {"list", "jobs/*", "-o", "jsonl"});
     BOOST_TEST(all.status == 0, all.err);
     BOOST_TEST(all.documents().size() == 3u);
+    auto const nodes_of = [&](urls const& where) { return over(where, {"list", "-o", "json"}).json().at("nodes"); };
+    BOOST_TEST(nodes_of({two.url()}) == nodes_of(nodes()));
     auto const one_of_them = over({two.url()}, {"list", "jobs/[2]", "-o", "json"}).json().at("locks").as_array();
     BOOST_TEST_REQUIRE(one_of_them.size() == 1u);
     must_have(one_of_them[0].as_object(), {{"key", "jobs/2"}, {"state", "shared"}});
