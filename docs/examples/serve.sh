@@ -31,7 +31,7 @@ curl -sf -H "Authorization: Bearer $TOKEN" -X DELETE "$url/v1/locks/$id"
 curl -sf -H "Authorization: Bearer $TOKEN" "$url/v1/locks/jobs%2F7" | grep -q '"locked":false'
 
 #[session
-curl -sN -H "Authorization: Bearer $TOKEN" "$url/v1/sessions?grace_ms=2000" >events &
+curl -sN -H "Authorization: Bearer $TOKEN" "$url/v1/sessions" >events &
 #]
 stream=$!
 until grep -q '"session":' events; do kill -0 $stream; sleep 0.1; done

@@ -200,7 +200,8 @@ int serve(arguments given)
     line.add_number("--max-sessions", how.limits.sessions, 1, 1'000'000, "sessions of one client");
     line.add_number("--threads", how.threads, 1, 256,
                     "threads for connections; one thread more than that serves the locks, unless it is 1");
-    line.add_number("--max-connections", how.connections, 1, 1'000'000, "further clients wait until one leaves");
+    line.add_number("--max-connections", how.connections, 1, 1'000'000,
+                    "for a further client, the oldest idle one is closed");
     line.add_duration("--drain", how.drain, 0ms, 1h, "after a signal: how long answers that are under way may take");
     line.add_flag("--insecure", how.insecure, "listen on an address that other hosts reach, without TLS or tokens");
     auto s = line.read(std::move(given));

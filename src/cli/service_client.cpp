@@ -30,6 +30,7 @@ namespace http = boost::beast::http;
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t body_max = 64 * 1024 * 1024;  // a page of a list has less
+constexpr std::uint32_t header_max = 64 * 1024;       // the field Location has all names of a lock
 
 http::request<http::string_body> message_of(service_request const& q, service_url const& to)
 {
@@ -134,6 +135,7 @@ asio::awaitable<service_answer> service_client::ask_one(service_request const& q
     error_code failure = co_await connection.open(limit);
     http::response_parser<http::string_body> answer;
     answer.body_limit(body_max);
+    answer.header_limit(header_max);
     a.is_reached = !failure;
     if (!failure) {
         auto const message = message_of(q, to);

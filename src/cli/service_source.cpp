@@ -87,6 +87,7 @@ asio::awaitable<acquired> service_source::ask(how_to_acquire const& how)
     for (;;) {
         auto const left = std::max<clock::duration>(end - clock::now(), 0ns);
         auto const wait = left < slice ? std::chrono::ceil<milliseconds>(left) : slice;
+        auto const asked = clock::now();
         auto const answer = co_await client_->ask(acquisition(how, wait));
         if (refuses_wait(answer) && slice > 100ms) {
             slice /= 2;
@@ -110,9 +111,10 @@ asio::awaitable<acquired> service_source::ask(how_to_acquire const& how)
                                              answer.words(), way_out_of(status_of(answer)));
             co_return result;
         }
-        if (answer.is_good() || answer.is("urn:redlock:busy"))
+        bool const has_waited = now - asked > 100ms;  // otherwise the service would be asked without a pause
+        if (has_waited && (answer.is_good() || answer.is("urn:redlock:busy")))
             continue;
-        if (!is_quiet_ && !std::exchange(is_told, true))
+        if (has_waited && !is_quiet_ && !std::exchange(is_told, true))
             say(fmt::format("redlock {}: waiting: {}", command_, answer.words()));
         timer.expires_after(answer.status == 429 ? 1s : 500ms);
         co_await timer.async_wait(as_result);

@@ -3,6 +3,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -16,22 +17,33 @@ namespace {
 namespace http = boost::beast::http;
 namespace json = boost::json;
 
+// The size of the character at the beginning of the text (RFC 3629, section 4). Zero: it is not UTF-8.
+std::size_t size_of_character(std::string_view text)
+{
+    auto const byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+    auto const first = byte(0), second = byte(1);
+    std::size_t const size = first < 0x80                     ? 1
+                             : first >= 0xc2 && first <= 0xdf ? 2
+                             : first >> 4 == 14               ? 3
+                             : first >= 0xf0 && first <= 0xf4 ? 4
+                                                              : 0;
+    bool const is_overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+    bool const is_too_large = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
+    for (std::size_t i = 1; i < size; ++i) {
+        if (byte(i) >> 6 != 2)
+            return 0;
+    }
+    return is_overlong || is_too_large ? 0 : size;
+}
+
 // Labels and notes may have any bytes, and JSON has only UTF-8.
 std::string shown(std::string_view text)
 {
     std::string valid;
-    for (std::size_t i = 0; i < text.size();) {
-        auto const first = static_cast<unsigned char>(text[i]);
-        std::size_t const size = first < 0x80       ? 1
-                                 : first >> 5 == 6  ? 2
-                                 : first >> 4 == 14 ? 3
-                                 : first >> 3 == 30 ? 4
-                                                    : 0;
-        bool good = size > 0 && i + size <= text.size();
-        for (std::size_t k = 1; good && k < size; ++k)
-            good = (static_cast<unsigned char>(text[i + k]) & 0xc0) == 0x80;
-        good ? valid.append(text.substr(i, size)) : valid.append("\xef\xbf\xbd");
-        i += good ? size : 1;
+    while (!text.empty()) {
+        auto const size = size_of_character(text);
+        size > 0 ? valid.append(text.substr(0, size)) : valid.append("\xef\xbf\xbd");
+        text.remove_prefix(std::max<std::size_t>(size, 1));
     }
     return valid;
 }

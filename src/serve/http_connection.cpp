@@ -107,6 +107,14 @@ public:
         });
     }
 
+    void drop_if_idle() override
+    {
+        on_thread([this] {
+            if (now_ == state::waiting || now_ == state::reading)
+                end();
+        });
+    }
+
     void close() override
     {
         on_thread([this] { end(); });
@@ -152,6 +160,7 @@ private:
     void begin_request()
     {
         now_ = state::waiting;
+        is_idle_ = true;
         parser_.emplace();
         parser_->header_limit(header_max);
         parser_->body_limit(body_max);
@@ -213,7 +222,7 @@ private:
             return end();
         if (now_ == state::draining)
             input_.clear();
-        // What follows is not read, so the end of the connection would not be noticed.
+        // More input is not read, so the end of the connection would not be noticed.
         if (input_.size() >= early_input_max)
             return end();
         read();
@@ -229,6 +238,7 @@ private:
     void handle()
     {
         now_ = state::handling;
+        is_idle_ = false;
         asked_ = parser_->release();
         set_no_deadline();
         read();

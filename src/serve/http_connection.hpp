@@ -6,6 +6,7 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ssl/context.hpp>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -36,6 +37,14 @@ public:
     virtual void stop() = 0;
 
     virtual void close() = 0;
+
+    /// Ends the connection if no whole request has come.
+    virtual void drop_if_idle() = 0;
+
+    bool is_idle() const noexcept { return is_idle_; }
+
+protected:
+    std::atomic<bool> is_idle_ = true;  ///< no whole request has come
 };
 
 }  // namespace redlock::serve

@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -89,13 +90,13 @@ void http_server::stop()
     acceptor_.close(ignored);
     if (!socket_path_.empty())
         ::unlink(socket_path_.c_str());
-    for (auto const& c : connections_)
+    for (auto const& [number, c] : connections_)
         c->stop();
 }
 
 void http_server::close()
 {
-    for (auto const& c : connections_)
+    for (auto const& [number, c] : connections_)
         c->close();
 }
 
@@ -104,6 +105,7 @@ asio::awaitable<void> http_server::accept()
     asio::steady_timer pause(executor_);
     while (!stopping_) {
         if (connections_.size() >= connections_max_) {
+            make_room();
             pause.expires_after(10ms);
             co_await pause.async_wait(as_result);
             continue;
@@ -121,12 +123,20 @@ asio::awaitable<void> http_server::accept()
     }
 }
 
+// Connections without requests must not keep other clients out. HTTP lets a server close them at any time.
+void http_server::make_room()
+{
+    auto const is_idle = [](auto const& c) { return c.second->is_idle(); };
+    if (auto const oldest = std::ranges::find_if(connections_, is_idle); oldest != connections_.end())
+        oldest->second->drop_if_idle();
+}
+
 void http_server::start(http_connection::socket s)
 {
     set_options(s);
     auto const c = http_connection::make(std::move(s), api_, executor_, tls_.get());
-    connections_.insert(c);
-    c->start([self = shared_from_this(), c] { self->connections_.erase(c); });
+    connections_.emplace(accepted_, c);
+    c->start([self = shared_from_this(), number = accepted_] { self->connections_.erase(number); });
 }
 
 }  // namespace redlock::serve

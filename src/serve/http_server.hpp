@@ -11,8 +11,8 @@
 #include <boost/asio/ssl/context.hpp>
 
 #include <cstddef>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +45,7 @@ public:
 private:
     void bind(listen_address const&);
     asio::awaitable<void> accept();
+    void make_room();
     void start(http_connection::socket);
 
     asio::any_io_executor const executor_;
@@ -53,7 +54,7 @@ private:
     std::shared_ptr<asio::ssl::context> const tls_;
     std::size_t const connections_max_;
     asio::basic_socket_acceptor<protocol> acceptor_;
-    std::set<std::shared_ptr<http_connection>> connections_;
+    std::map<std::size_t, std::shared_ptr<http_connection>> connections_;  ///< in the order of their beginning
     std::size_t accepted_ = 0;
     std::string url_, socket_path_;
     bool stopping_ = false;

@@ -20,7 +20,7 @@ namespace redlock::serve {
 /// The objects that all requests of one instance of the service share.
 struct instance {
     instance(asio::any_io_executor e, lock_manager& m, access a, serve::limits l)
-        : locks(m), who(std::move(a)), limits(l), open_sessions(std::move(e), m, waiting)
+        : locks(m), who(std::move(a)), limits(l), open_sessions(std::move(e), m, waiting, who)
     {
     }
 

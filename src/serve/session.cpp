@@ -24,11 +24,12 @@ constexpr auto look_time = 1s;
 
 }  // namespace
 
-session::session(asio::any_io_executor e, lock_manager& m, waiting_requests const& w, std::string id,
+session::session(asio::any_io_executor e, lock_manager& m, waiting_requests const& w, access const& who, std::string id,
                  std::string client, options how, std::function<void(std::string const&)> lost)
     : executor_(e),
       manager_(m),
       waiting_(w),
+      who_(who),
       id_(std::move(id)),
       client_(std::move(client)),
       how_(how),
@@ -109,6 +110,8 @@ asio::awaitable<void> session::look_for_waiters_of(session_lock& l)
     for (auto const& name : l.ticket.resources) {
         if (!holds(l))
             co_return;
+        if (!who_.permits(client_, &grant::reads, name))
+            continue;
         auto [ec, info] = co_await manager_.async_inspect(name, as_result);
         if (ec)
             co_return;
@@ -127,22 +130,27 @@ asio::awaitable<void> session::look_for_waiters_of(session_lock& l)
     }
 }
 
-void session::wait_for_reconnection(std::function<void()> ends)
+void session::wait_for_reconnection(std::uint64_t stream, std::function<void()> ends)
 {
     grace_timer_.expires_after(how_.grace);
-    grace_timer_.async_wait([ends = std::move(ends)](boost::system::error_code ec) {
-        if (!ec)
+    grace_timer_.async_wait([this, ends = std::move(ends), stream](boost::system::error_code ec) {
+        if (!ec && events_.is_current(stream))  // the client may have reconnected while this call was due
             ends();
     });
 }
 
-void session::end()
+void session::end(at_end how)
 {
     over_ = true;
     grace_timer_.cancel();
     look_timer_.cancel();
-    for (auto const& [token, l] : std::exchange(locks_, {}))
+    for (auto const& [token, l] : std::exchange(locks_, {})) {
+        boost::system::error_code ignored;
+        if (how == at_end::leave)
+            l->handle.detach(ignored);
         l->handle = lock();
+        l->timer.cancel();
+    }
     events_.close();
 }
 
@@ -157,7 +165,7 @@ void session::stop()
         l->handle = lock();
     }
     events_.add("stopping", {});
-    end();
+    end(at_end::release);
 }
 
 }  // namespace redlock::serve

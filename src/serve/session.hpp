@@ -1,5 +1,6 @@
 #pragma once
 
+#include "serve/access.hpp"
 #include "serve/event_queue.hpp"
 #include "serve/waiting_requests.hpp"
 
@@ -42,8 +43,8 @@ public:
     };
 
     /// @param lost is called with the token of each lock that the session loses
-    session(asio::any_io_executor, lock_manager&, waiting_requests const&, std::string id, std::string client, options,
-            std::function<void(std::string const&)> lost);
+    session(asio::any_io_executor, lock_manager&, waiting_requests const&, access const&, std::string id,
+            std::string client, options, std::function<void(std::string const&)> lost);
 
     std::string const& id() const noexcept { return id_; }
     std::string const& client() const noexcept { return client_; }
@@ -62,11 +63,17 @@ public:
     event_queue& events() noexcept { return events_; }
     void attach() { grace_timer_.cancel(); }
 
-    /// Calls @p ends when the grace is over, unless the client reconnects.
-    void wait_for_reconnection(std::function<void()> ends);
+    /// Calls @p ends when the grace is over, unless the client reconnects. @param stream the one that has ended. @p
+    /// ends must keep the session alive.
+    void wait_for_reconnection(std::uint64_t stream, std::function<void()> ends);
 
-    /// Releases all locks in the background, and ends the stream.
-    void end();
+    enum class at_end {
+        release,  ///< the locks, in the background
+        leave,    ///< the locks until their time to live is over
+    };
+
+    /// Ends the stream.
+    void end(at_end);
 
     /// Tells the client that the service ends. The locks stay on the nodes until their time to live is over.
     void stop();
@@ -80,6 +87,7 @@ private:
     asio::any_io_executor const executor_;
     lock_manager& manager_;
     waiting_requests const& waiting_;
+    access const& who_;
     std::string const id_, client_;
     options const how_;
     std::function<void(std::string const&)> const lost_;

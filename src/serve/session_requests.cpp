@@ -96,7 +96,7 @@ asio::awaitable<answer> session_requests::end(call const& c)
     auto const known = all_.open_sessions.find(c.name(), c.client);
     if (!known)
         co_return unknown_session(c.r);
-    all_.open_sessions.end(*known);
+    all_.open_sessions.end(*known, session::at_end::release);
     co_return document(c.r, http::status::no_content);
 }
 

@@ -18,9 +18,9 @@ public:
         if (session_->is_over() || !session_->events().is_current(number_))
             return;
         if (session_->grace().count() == 0)
-            all_.end(*session_);
+            all_.end(*session_, session::at_end::release);
         else
-            session_->wait_for_reconnection([&all = all_, s = session_] { all.end(*s); });
+            session_->wait_for_reconnection(number_, [&all = all_, s = session_] { all.end(*s, session::at_end::leave); });
     }
     stream(stream const&) = delete;
     stream& operator=(stream const&) = delete;
@@ -35,7 +35,7 @@ private:
 
 std::shared_ptr<session> sessions::open(std::string const& client, session::options how)
 {
-    auto s = std::make_shared<session>(executor_, manager_, waiting_, random_id(), client, how,
+    auto s = std::make_shared<session>(executor_, manager_, waiting_, who_, random_id(), client, how,
                                        [this](std::string const& token) { forget(token); });
     all_.emplace(s->id(), s);
     ++of_clients_[client].sessions;
@@ -104,11 +104,11 @@ std::shared_ptr<session_lock> sessions::take(std::string const& token)
     return holder ? holder->take(token) : nullptr;
 }
 
-void sessions::end(session& s)
+void sessions::end(session& s, session::at_end how)
 {
     for (auto const& [token, l] : s.locks())
         forget(token);
-    s.end();
+    s.end(how);
     if (all_.erase(s.id()) == 0)
         return;
     if (auto const client = of_clients_.find(s.client()); --client->second.sessions == 0)

@@ -19,8 +19,8 @@ namespace redlock::serve {
 /// All sessions of one instance of the service.
 class sessions {
 public:
-    sessions(asio::any_io_executor e, lock_manager& m, waiting_requests const& w)
-        : executor_(std::move(e)), manager_(m), waiting_(w)
+    sessions(asio::any_io_executor e, lock_manager& m, waiting_requests const& w, access const& who)
+        : executor_(std::move(e)), manager_(m), waiting_(w), who_(who)
     {
     }
 
@@ -30,7 +30,8 @@ public:
     std::shared_ptr<session> find(std::string_view id, std::string const& client) const;
 
     /// The stream of the events of a session, which ends the stream before. When it is destroyed, the session waits for
-    /// a reconnection, or ends. @param last_seen the last event that the client has; 0: none
+    /// a reconnection, or ends. A session that has waited leaves its locks: the client counts on what it was told before,
+    /// or has moved the locks to another instance. @param last_seen the last event that the client has; 0: none
     std::shared_ptr<event_stream> stream_of(std::shared_ptr<session>, std::uint64_t last_seen);
 
     /// The session holds the lock from now on.
@@ -49,7 +50,7 @@ public:
     /// Removes the lock from the session that holds it. Null: no session does.
     std::shared_ptr<session_lock> take(std::string const& token);
 
-    void end(session&);
+    void end(session&, session::at_end);
 
     /// Tells all clients that the service ends.
     void stop();
@@ -70,6 +71,7 @@ private:
     asio::any_io_executor const executor_;
     lock_manager& manager_;
     waiting_requests const& waiting_;
+    access const& who_;
     std::map<std::string, std::shared_ptr<session>, std::less<>> all_;  ///< by id
     std::map<std::string, of_client> of_clients_{};
     std::map<std::string, session*> holders_{};  ///< by token

@@ -211,6 +211,21 @@ BOOST_FIXTURE_TEST_CASE(acquire_repeated_after_the_end_of_the_lock_returns_404, 
     BOOST_TEST(one.acquire(plain, {{"Idempotency-Key", "8"}}).text("type") == "urn:redlock:not-held");
 }
 
+BOOST_FIXTURE_TEST_CASE(session_with_a_grace_leaves_a_lock_that_was_moved, two_services)
+{
+    auto first = std::make_unique<event_reader>(one, "?grace_ms=100");
+    auto const session = first->session();
+    auto const won = take("a", session);
+    event_reader second(two, "?grace_ms=60000");
+    auto const body = fmt::format(R"({{"ttl_ms":60000,"session":"{}"}})", second.session());
+    BOOST_TEST(two.ask(verb::patch, "/v1/locks/" + won.text("id"), body).status == 200u);
+    first.reset();
+    BOOST_TEST(comes_true([&] { return one.ask(verb::get, "/v1/sessions/" + session).status == 404; }));
+    BOOST_TEST(is_locked("a"));
+    BOOST_TEST(two.ask(verb::patch, "/v1/locks/" + won.text("id"), R"({"ttl_ms":60000})").status == 200u);
+    BOOST_TEST(one.acquire(R"({"resources":["a"]})").status == 409u);
+}
+
 BOOST_AUTO_TEST_CASE(session_is_told_that_the_service_ends_and_its_locks_stay)
 {
     real_servers r(3);

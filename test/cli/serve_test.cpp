@@ -226,6 +226,23 @@ BOOST_AUTO_TEST_CASE(serve_ends_by_sigterm_with_503_for_those_that_wait)
     BOOST_TEST(next.ask(verb::delete_, "/v1/locks/" + won.text("id")).status == 204u);
 }
 
+BOOST_AUTO_TEST_CASE(serve_with_too_many_connections_closes_the_oldest_idle_one)
+{
+    real_servers r(1);
+    service const s(r, {"--max-connections", "3"});
+    auto oldest = s.connect();
+    BOOST_TEST(oldest.ask(verb::get, "/readyz").status == 200u);
+    auto stream = s.connect(), slow = s.connect();
+    stream.send(verb::get, "/v1/sessions");
+    stream.read_until("event: session");
+    slow.send_bytes("GET /healthz HTTP/1.1\r\n");
+    BOOST_TEST(s.ask(verb::get, "/healthz").status == 200u);
+    BOOST_TEST(oldest.is_closed());
+    auto next = s.connect(), last = s.connect();
+    BOOST_TEST(last.ask(verb::get, "/healthz").status == 200u);
+    BOOST_TEST(s.ask(verb::get, "/v1/sessions/0").status == 404u);
+}
+
 BOOST_AUTO_TEST_CASE(serve_takes_over_the_unix_socket_of_a_killed_service)
 {
     real_servers r(1);
