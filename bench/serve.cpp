@@ -13,6 +13,7 @@
 
 #include <filesystem>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace redlock::bench {
