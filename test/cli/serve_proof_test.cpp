@@ -142,7 +142,8 @@ private:
         std::minstd_rand random(static_cast<unsigned>(i) + 1);
         while (!over_) {
             try {
-                http_connection to(asio::local::stream_protocol::endpoint(paths_[random() % paths_.size()]));
+                asio::local::stream_protocol::endpoint const any(paths_[random() % paths_.size()]);
+                http_connection to(any);
                 for (int n = 0; n < 5 && !over_; ++n) {
                     auto const which = random() % numbers.size();
                     increment(to, fmt::format("number-{}", which), numbers[which]);
