@@ -160,7 +160,7 @@ private:
     void begin_request()
     {
         now_ = state::waiting;
-        is_idle_ = true;
+        set_idle(true);
         parser_.emplace();
         parser_->header_limit(header_max);
         parser_->body_limit(body_max);
@@ -238,7 +238,7 @@ private:
     void handle()
     {
         now_ = state::handling;
-        is_idle_ = false;
+        set_idle(false);
         asked_ = parser_->release();
         set_no_deadline();
         read();

@@ -7,6 +7,7 @@
 #include <boost/asio/ssl/context.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -24,6 +25,7 @@ namespace redlock::serve {
 class http_connection {
 public:
     using socket = boost::asio::generic::stream_protocol::socket;
+    using clock = std::chrono::steady_clock;
 
     /// @param tls null: without TLS
     static std::shared_ptr<http_connection> make(socket, api&, asio::any_io_executor of_api, asio::ssl::context* tls);
@@ -41,10 +43,17 @@ public:
     /// Ends the connection if no whole request has come.
     virtual void drop_if_idle() = 0;
 
-    bool is_idle() const noexcept { return is_idle_; }
+    /// Since when no whole request has come. The maximum: a request is under way.
+    clock::time_point idle_since() const noexcept { return clock::time_point(clock::duration(idle_since_.load())); }
 
 protected:
-    std::atomic<bool> is_idle_ = true;  ///< no whole request has come
+    void set_idle(bool is_idle) noexcept
+    {
+        idle_since_ = (is_idle ? clock::now() : clock::time_point::max()).time_since_epoch().count();
+    }
+
+private:
+    std::atomic<clock::rep> idle_since_{clock::now().time_since_epoch().count()};
 };
 
 }  // namespace redlock::serve

@@ -25,6 +25,8 @@ using namespace std::chrono_literals;
 // vanished ends its session after about this time.
 constexpr unsigned unconfirmed_ms = 10'000;
 
+constexpr auto idle_min = 1s;  // a new connection must have the time to send a request
+
 void set_options(http_connection::socket& s)
 {
     int const on = 1;
@@ -105,6 +107,7 @@ asio::awaitable<void> http_server::accept()
     asio::steady_timer pause(executor_);
     while (!stopping_) {
         if (connections_.size() >= connections_max_) {
+            co_await acceptor_.async_wait(asio::socket_base::wait_read, as_result);
             make_room();
             pause.expires_after(10ms);
             co_await pause.async_wait(as_result);
@@ -126,7 +129,8 @@ asio::awaitable<void> http_server::accept()
 // Connections without requests must not keep other clients out. HTTP lets a server close them at any time.
 void http_server::make_room()
 {
-    auto const is_idle = [](auto const& c) { return c.second->is_idle(); };
+    auto const since = std::chrono::steady_clock::now() - idle_min;
+    auto const is_idle = [&](auto const& c) { return c.second->idle_since() < since; };
     if (auto const oldest = std::ranges::find_if(connections_, is_idle); oldest != connections_.end())
         oldest->second->drop_if_idle();
 }

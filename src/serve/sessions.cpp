@@ -20,7 +20,8 @@ public:
         if (session_->grace().count() == 0)
             all_.end(*session_, session::at_end::release);
         else
-            session_->wait_for_reconnection(number_, [&all = all_, s = session_] { all.end(*s, session::at_end::leave); });
+            session_->wait_for_reconnection(number_,
+                                            [&all = all_, s = session_] { all.end(*s, session::at_end::leave); });
     }
     stream(stream const&) = delete;
     stream& operator=(stream const&) = delete;
