@@ -30,8 +30,8 @@ public:
     std::shared_ptr<session> find(std::string_view id, std::string const& client) const;
 
     /// The stream of the events of a session, which ends the stream before. When it is destroyed, the session waits for
-    /// a reconnection, or ends. A session that has waited leaves its locks. The client counts on what it was told
-    /// before, or has moved the locks to another instance. @param last_seen the last event that the client has; 0: none
+    /// a reconnection, or ends. A session that has waited leaves its locks: its client may have moved them.
+    /// @param last_seen the last event that the client has; 0: none
     std::shared_ptr<event_stream> stream_of(std::shared_ptr<session>, std::uint64_t last_seen);
 
     /// The session holds the lock from now on.
