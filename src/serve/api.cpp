@@ -135,10 +135,13 @@ asio::awaitable<answer> api::health(call const& c)
 {
     auto const nodes = all_.locks.stats().nodes;
     auto const up = static_cast<std::size_t>(std::ranges::count(nodes, true, &node_stats::connected));
+    auto const votes = [](node_stats const& n) { return n.connected && n.quarantine.count() == 0; };
+    auto const voting = static_cast<std::size_t>(std::ranges::count_if(nodes, votes));
+    auto const quorum = nodes.size() / 2 + 1;
     bool const wants_ready = c.target.path.front() == "readyz";
-    bool const is_good = up >= nodes.size() / 2 + 1 && !(wants_ready && all_.stopping);
+    bool const is_good = wants_ready ? voting >= quorum && !all_.stopping : up >= quorum;
     co_return document(c.r, is_good ? http::status::ok : http::status::service_unavailable,
-                       {{"nodes", nodes.size()}, {"connected", up}, {"stopping", all_.stopping}});
+                       {{"nodes", nodes.size()}, {"connected", up}, {"voting", voting}, {"stopping", all_.stopping}});
 }
 
 }  // namespace redlock::serve

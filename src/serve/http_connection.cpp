@@ -15,6 +15,7 @@
 #include <boost/beast/http/parser.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -38,7 +39,7 @@ constexpr auto idle_time = 60s;      // between two requests
 constexpr auto transfer_time = 10s;  // for one request, or one answer
 constexpr auto goodbye_time = 1s;
 constexpr auto check_time = 5s;  // how late a client is disconnected at most
-constexpr std::size_t header_max = 16 * 1024, body_max = 256 * 1024, piece = 1024;
+constexpr std::size_t header_max = 16 * 1024, body_max = 256 * 1024;
 constexpr std::size_t early_input_max = 64 * 1024;  // while a request is under way
 
 // The answer to what is no request, or too large.
@@ -198,14 +199,14 @@ private:
 
     void read()
     {
-        if (reads_ || gone_ || input_.size() >= input_.max_size() - piece)
+        if (reads_ || gone_ || input_.size() >= input_.max_size() - piece_.size())
             return;
         reads_ = true;
         ++pending_;
-        stream_.async_read_some(input_.prepare(piece), [self = this->shared_from_this()](error_code ec, std::size_t n) {
+        stream_.async_read_some(asio::buffer(piece_), [self = this->shared_from_this()](error_code ec, std::size_t n) {
             self->reads_ = false;
             --self->pending_;
-            self->input_.commit(n);
+            self->input_.commit(asio::buffer_copy(self->input_.prepare(n), asio::buffer(self->piece_, n)));
             self->gone_ = self->gone_ || ec;
             self->after_read();
             self->finish();
@@ -413,6 +414,8 @@ private:
     asio::steady_timer timer_;
     steady_clock::time_point deadline_{};
     std::function<void()> ended_;
+    // The pending read has a buffer of its own, because requests are taken from the input meanwhile.
+    std::array<char, 1024> piece_{};
     beast::flat_buffer input_{header_max + body_max};
     std::optional<http::request_parser<http::string_body>> parser_;
     request asked_;

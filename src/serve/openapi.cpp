@@ -242,7 +242,7 @@ std::string_view openapi_document() noexcept
     "get": {
       "tags": ["service"],
       "operationId": "getReadiness",
-      "summary": "Whether the service is healthy and does not end.",
+      "summary": "Whether the service can grant locks, and does not end.",
       "security": [],
       "responses": {
         "200": {"$ref": "#/components/responses/healthy"},
@@ -524,10 +524,11 @@ std::string_view openapi_document() noexcept
     "event_id": {"type": "string", "description": "The place of the event, for the header field `Last-Event-ID`."},
     "health": {
       "type": "object",
-      "required": ["nodes", "connected", "stopping"],
+      "required": ["nodes", "connected", "voting", "stopping"],
       "properties": {
         "nodes": {"type": "integer", "minimum": 1},
         "connected": {"type": "integer", "minimum": 0},
+        "voting": {"type": "integer", "minimum": 0, "description": "How many nodes vote: those that are connected, and not in quarantine after a restart."},
         "stopping": {"type": "boolean", "description": "Whether the service ends."}
       }
     },

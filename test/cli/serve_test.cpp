@@ -226,12 +226,26 @@ BOOST_AUTO_TEST_CASE(serve_ends_by_sigterm_with_503_for_those_that_wait)
     BOOST_TEST(next.ask(verb::delete_, "/v1/locks/" + won.text("id")).status == 204u);
 }
 
+BOOST_FIXTURE_TEST_CASE(serve_answers_pipelined_requests_once_and_in_their_order, two_services)
+{
+    auto const won = one.acquire(R"({"resources":["a"],"ttl_ms":60000,"wait_ms":9000})");
+    auto client = two.connect();
+    client.send(verb::post, "/v1/locks", R"({"resources":["a"],"wait_ms":60000})");
+    client.send(verb::get, "/v1/locks/second");
+    BOOST_TEST(comes_true([&] { return has(two.ask(verb::get, "/metrics").body, "redlock_waiters 1\n"); }));
+    BOOST_TEST(one.ask(verb::delete_, "/v1/locks/" + won.text("id")).status == 204u);
+    BOOST_TEST(client.receive().status == 201u);
+    BOOST_TEST(client.receive().text("resource") == "second");
+    for (auto const* const name : {"third", "fourth"})
+        BOOST_TEST(client.ask(verb::get, std::string("/v1/locks/") + name).text("resource") == name);
+}
+
 BOOST_AUTO_TEST_CASE(serve_with_too_many_connections_closes_the_oldest_idle_one)
 {
     real_servers r(1);
     service const s(r, {"--max-connections", "3"});
     auto oldest = s.connect();
-    BOOST_TEST(oldest.ask(verb::get, "/readyz").status == 200u);
+    BOOST_TEST(oldest.ask(verb::get, "/healthz").status == 200u);
     auto stream = s.connect(), slow = s.connect();
     stream.send(verb::get, "/v1/sessions");
     stream.read_until("event: session");
