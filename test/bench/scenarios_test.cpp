@@ -43,7 +43,8 @@ std::vector<result> run_briefly(std::string const& scenario, options const& o = 
     std::vector<result> results;
     for (int i = 0; i < 5; ++i) {
         results = run_scenario(scenario, o, [](auto&) {});
-        if (std::all_of(results.begin(), results.end(), [](auto& r) { return r.cycles_per_second > 0; }))
+        if (std::all_of(results.begin(), results.end(),
+                        [](auto& r) { return r.cycles_per_second > 0 && r.floor_cycles_per_second.value_or(1) > 0; }))
             break;
     }
     return results;
