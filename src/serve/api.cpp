@@ -1,6 +1,5 @@
 #include "serve/api.hpp"
 
-#include "serve/as_result.hpp"
 #include "serve/fields.hpp"
 #include "serve/openapi.hpp"
 #include "serve/problems.hpp"

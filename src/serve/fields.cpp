@@ -82,14 +82,6 @@ std::string fields::word(std::string_view name) const
     return word;
 }
 
-bool fields::flag(std::string_view name) const
-{
-    auto const* const value = all_.if_contains(name);
-    if (value && !value->is_bool())
-        refuse(name, *value, "true or false");
-    return value && value->get_bool();
-}
-
 std::vector<std::string> fields::texts(std::string_view name) const
 {
     auto const* const value = all_.if_contains(name);

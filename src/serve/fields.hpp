@@ -32,7 +32,6 @@ public:
 
     std::string text(std::string_view name) const;  ///< empty if there is none
     std::string word(std::string_view name) const;  ///< not empty; empty if there is none
-    bool flag(std::string_view name) const;         ///< false if there is none
 
     /// The names of locks: one text or an array of 1 to 256 texts, each of 1 to 512 bytes.
     std::vector<std::string> texts(std::string_view name) const;

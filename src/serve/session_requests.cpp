@@ -1,6 +1,5 @@
 #include "serve/session_requests.hpp"
 
-#include "serve/as_result.hpp"
 #include "serve/fields.hpp"
 #include "serve/lock_id.hpp"
 #include "serve/problems.hpp"

@@ -113,12 +113,12 @@ void check_target(request const& r)
 void check_fields(request const& r)
 {
     try {
-        fields const body(r.body(), {"resources", "ttl_ms", "wait_ms", "mode", "note", "renew"});
+        fields const body(r.body(), {"resources", "ttl_ms", "wait_ms", "mode", "note", "session"});
         auto const ttl = body.milliseconds("ttl_ms", 10s), wait = body.milliseconds("wait_ms", 0ms);
         must(ttl >= 0ms && ttl <= 24h && wait >= 0ms && wait <= 24h, "a time out of range was accepted");
         body.text("mode");
         body.text("note");
-        body.flag("renew");
+        body.word("session");
         must(!body.texts("resources").empty(), "a request without a name was accepted");
     } catch (wrong_field const& e) {
         check_refusal(r, e.what());
