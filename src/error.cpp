@@ -2,6 +2,7 @@
 #include <redlock/elect.hpp>
 #include <redlock/error.hpp>
 #include <redlock/observer.hpp>
+#include <redlock/quarantine_reason.hpp>
 #include <redlock/report.hpp>
 
 #include <string>
@@ -25,7 +26,7 @@ char const* text_of(errc e) noexcept
     case errc::not_held:
         return "the lock is not held";
     case errc::quarantined:
-        return "restarted nodes do not vote yet, and without them there is no majority";
+        return "new or restarted nodes do not vote yet, and without them there is no majority";
     case errc::invalid_argument:
         return "an argument is out of range";
     case errc::unsupported:
@@ -144,6 +145,21 @@ char const* to_string(loss why) noexcept
         return "refused";
     case loss::max_hold:
         return "max_hold";
+    }
+    return "";
+}
+
+char const* to_string(quarantine_reason why) noexcept
+{
+    switch (why) {
+    case quarantine_reason::fresh:
+        return "new";
+    case quarantine_reason::restarted:
+        return "restarted";
+    case quarantine_reason::promoted:
+        return "promoted";
+    case quarantine_reason::log_off:
+        return "log_off";
     }
     return "";
 }

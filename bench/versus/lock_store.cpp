@@ -69,7 +69,7 @@ private:
     {
         auto all = lines_of(s.ask({"KEYS", "*"}));
         std::erase_if(all, [](std::string const& key) {
-            return std::ranges::any_of(std::initializer_list<char const*>{":=life", ":=settings", ":=fence"},
+            return std::ranges::any_of(std::initializer_list<char const*>{":=record", ":=clients", ":=fence"},
                                        [&](auto* mark) { return key.find(mark) != key.npos; });
         });
         return all;

@@ -113,10 +113,10 @@ struct config {
     /// Whether to use nodes whose `maxmemory-policy` could evict a lock. If false, the manager refuses them.
     bool allow_eviction = false;
 
-    /// Whether the manager keeps a life marker on standalone Redis servers: a key of its own, read once a second. If a
-    /// server loses its keys while it runs (FLUSHALL, another data set), it loses the marker, too. The manager then
-    /// treats it like a server that has restarted.
-    bool life_marker = true;
+    /// Whether the manager keeps a record of each server's memory on that server, and reads it once a second. By the
+    /// record the manager notices restarts, promotions and lost keys. It must be true unless @ref restart_guard is
+    /// `restart_guard::off`.
+    bool record = true;
 
     /// Whether automatic renewal sets a lock's key again on nodes that have forgotten it. Such a node counts from the
     /// next renewal on.

@@ -31,9 +31,10 @@ enum class errc {
     /// The lock is not held: it was never acquired, was released before, has expired, or was deleted on the servers.
     /// After a release, the work may not have been alone.
     not_held = 5,
-    /// There is no majority, because restarted nodes do not vote yet (`config::restart_guard`). As the vote of one
-    /// node: it would have granted the lock. `attempt_report::quarantine` says how long to wait. Nodes with a durable
-    /// log vote at once.
+    /// There is no majority, because nodes that are new or have restarted do not vote yet (`config::restart_guard`). As
+    /// the vote of one node: it would have granted the lock. `attempt_report::quarantine` says how long to wait. If all
+    /// nodes are new, `lock_manager::async_found` lets them vote at once. Nodes with a durable log vote at once after
+    /// a restart.
     quarantined = 6,
     /// An argument is out of range. `attempt_report::message` names the field, the value and the limit. Correct it.
     invalid_argument = 7,

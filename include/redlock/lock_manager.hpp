@@ -34,6 +34,7 @@ namespace detail {
 using inspect_handler = completion<void(error_code, lock_info)>;
 using break_handler = completion<void(error_code, break_info)>;
 using list_handler = completion<void(error_code, lock_page)>;
+using found_handler = completion<void(error_code, attempt_report)>;
 }
 
 namespace locks {
@@ -51,6 +52,7 @@ REDLOCK_API void start_watch(std::shared_ptr<manager_state>, std::string resourc
 REDLOCK_API void start_resume(std::shared_ptr<manager_state>, lock_ticket, acquire_options, detail::acquire_handler,
                               bool explains);
 REDLOCK_API void start_release_by_ticket(std::shared_ptr<manager_state>, lock_ticket, detail::error_handler);
+REDLOCK_API void start_found(std::shared_ptr<manager_state>, detail::found_handler);
 REDLOCK_API void start_shutdown(std::shared_ptr<manager_state>, detail::error_handler);
 
 }  // namespace locks
@@ -184,8 +186,8 @@ public:
           way.
         - @ref errc::no_quorum : too few nodes answered. Look at the nodes, not at the lock.
         - @ref errc::validity_exhausted : the majority came too late. Use a longer ttl, or find what is slow.
-        - @ref errc::quarantined : servers have restarted, so too few nodes vote. `attempt_report::quarantine` says how
-          long.
+        - @ref errc::quarantined : servers are new or have restarted, so too few nodes vote.
+          `attempt_report::quarantine` says how long. For a set of new servers: @ref async_found.
         - @ref errc::invalid_argument : @p resources or an option is out of range. Nothing was sent.
         - @ref errc::unsupported : a node cannot do what the call or the settings ask for. Nothing was sent.
         - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped, or this process is a
@@ -709,6 +711,59 @@ public:
         };
         return initiate<CompletionToken, detail::inspect_handler, error_code, lock_info>(start, token,
                                                                                          std::move(resource));
+    }
+
+    /** Founds the set: lets new nodes vote at once, before the first lock of a prefix.
+
+        A node that is new to `config::prefix` does not vote for `config::max_ttl`, because it may be an earlier node
+        that has lost everything. If *all* nodes of the set are new, no client can hold a lock there. Then this call
+        notes on each node that the set was founded, and from then on all clients count its votes. Call it once, where
+        the servers are set up: `redlock nodes init` is this call. With `restart_guard::automatic`, the first
+        acquisition does the same by itself.
+
+        Servers that have lost all their keys look new, too. So the caller vouches that they are newly installed, or
+        that no client has held a lock of the prefix for `config::max_ttl`.
+
+        Nodes that never forget, such as etcd, need no founding. If they are mixed with others, only the others are
+        founded. If all nodes vote already, nothing happens, so the call can be repeated. Two calls at the same time
+        both succeed.
+
+        @par Completes
+        when all nodes have answered, or `config::connect_timeout` plus `config::node_timeout` (or a store's longer
+        timeout) is over, with
+        - no error: all nodes vote. `attempt_report::rounds` is 1 if this call has founded them, and 0 if they voted
+          before;
+        - an error otherwise. Nothing was changed, unless a node failed while it was being founded.
+
+        `attempt_report::nodes` says for each node whether it votes, or why it could not be founded.
+
+        @par Completion signature
+        `void(error_code, attempt_report)`
+
+        @par Errors
+        - @ref errc::no_quorum : a node is away or refuses requests. All nodes must answer.
+        - @ref errc::quarantined : a node does not vote, and the set is not new. Another node has a record already, or
+          the node has restarted. `attempt_report::quarantine` says how long until a majority votes.
+        - @ref errc::unsupported : the manager only reads (`config::read_only`). Nothing was sent.
+        - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped, or this process is a
+          fork of the one that made the manager.
+
+        @par Cancellation
+        Terminal and partial: completes at once; nodes may have been founded. Total: the same until the call founds the
+        nodes, and ignored from then on.
+
+        @par Lifetime
+        The manager may be destroyed meanwhile, which aborts the call.
+
+        @param token Any completion token.
+    */
+    template <class CompletionToken = default_completion_token>
+    auto async_found(CompletionToken&& token = default_completion_token())
+    {
+        auto start = [](auto const& state, detail::found_handler handler) {
+            locks::start_found(state, std::move(handler));
+        };
+        return initiate<CompletionToken, detail::found_handler, error_code, attempt_report>(start, token);
     }
 
     /** Stops the manager.

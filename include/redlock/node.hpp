@@ -139,10 +139,14 @@ struct node_limits {
 };
 
 /// The notifications of a node to its manager. The node calls them on its executor, never from within another call.
-/// Both are set.
+/// All are set by the manager.
 struct node_events {
     /// Tells of a new connection to this server. The node calls it before the first reply on that connection.
-    std::function<void(server_identity const&)> connected;
+    std::function<void(server_identity const&)> connected{};
+
+    /// Tells that the node knows more about the server of the present connection, such as after
+    /// @ref node_command::kind::found.
+    std::function<void(server_identity const&)> learned{};
 
     /** Tells that a watched key was changed or deleted, or has expired. The watch ends with the notification.
 
@@ -155,7 +159,7 @@ struct node_events {
         Two other events have keys of their own. The end of hand-overs has `lock:stock:=turn:{lock:stock}`. When other
         clients stop waiting, the key is `lock:stock:=wanted:{lock:stock}`. An empty key means that the node may have
         missed changes, because a connection ended. The manager polls a node that never notifies. */
-    std::function<void(std::string_view key)> changed;
+    std::function<void(std::string_view key)> changed{};
 };
 
 /// The keys of a command, each once: a view. They are sorted by their bytes. Exception: if an acquisition wants any of
@@ -212,6 +216,10 @@ struct node_command {
         /// may also have other keys, which the manager ignores. If a key exists as long as the scans last, one of the
         /// answers has it. A node that cannot list its keys answers `errc::unsupported`.
         scan,
+        /// All nodes of the set are new to the prefix: nobody has locks there, so this server votes from now on. If it
+        /// is not new any more, nothing changes, and the node denies. A server that keeps no record of its memory does
+        /// nothing, and grants.
+        found,
     };
 
     /// Whether the manager hands the lock on to its own waiters. Waiters of other managers are notified only when the

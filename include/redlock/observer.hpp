@@ -5,6 +5,7 @@
 #include <redlock/error.hpp>
 #include <redlock/log.hpp>
 #include <redlock/mode.hpp>
+#include <redlock/quarantine_reason.hpp>
 #include <redlock/report.hpp>
 #include <redlock/resource_set.hpp>
 
@@ -195,11 +196,12 @@ struct node_refused {
     std::string_view message;  ///< The server's own words, without secrets; may be empty.
 };
 
-/// A node has restarted and may have forgotten locks, so its votes do not count until @ref node_trusted (quarantine).
+/// The votes of a node do not count until @ref node_trusted (quarantine): it is new, or may have forgotten locks.
 struct node_quarantined {
     clock::time_point when;              ///< The time of the event.
     std::string_view node;               ///< Its address, without user and password.
     std::chrono::nanoseconds remaining;  ///< How long the quarantine lasts, if it does not restart again.
+    quarantine_reason reason;            ///< Why its votes do not count.
 };
 
 /// The quarantine of a node is over: its votes count again.
@@ -283,7 +285,7 @@ public:
     virtual void node_up(events::node_up const&) {}                    ///< A node votes.
     virtual void node_down(events::node_down const&) {}                ///< There is no connection to a node.
     virtual void node_refused(events::node_refused const&) {}          ///< A node refuses requests.
-    virtual void node_quarantined(events::node_quarantined const&) {}  ///< The votes of a restarted node do not count.
+    virtual void node_quarantined(events::node_quarantined const&) {}  ///< The votes of a node do not count.
     virtual void node_trusted(events::node_trusted const&) {}          ///< The votes of a node count again.
     virtual void clean_up_behind(events::clean_up_behind const&) {}    ///< A node has not confirmed that keys are
                                                                        ///< deleted.

@@ -3,6 +3,7 @@
 #include <redlock/detail/api.hpp>
 #include <redlock/error.hpp>
 #include <redlock/mode.hpp>
+#include <redlock/quarantine_reason.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -30,11 +31,15 @@ struct node_report {
     /// Why the vote is unknown; none for other votes. An unknown vote without an error: the round was decided before
     /// this node answered.
     error_code error{};
-    std::string message{};                    ///< The server's own words for an error, without secrets; may be empty.
+    /// The server's own words for an error, without secrets; may be empty. With @ref errc::quarantined : why the node
+    /// does not vote yet, and for how long.
+    std::string message{};
     std::chrono::microseconds round_trip{0};  ///< From the start of the round to the answer. Zero: no answer.
+    /// Why the node does not vote yet, with @ref errc::quarantined . None: only the part with this key does not.
+    std::optional<quarantine_reason> reason{};
 };
 
-/** The course of an acquisition. Point `acquire_options::report` at one.
+/** The course of an acquisition, or of `lock_manager::async_found`. Point `acquire_options::report` at one.
 
     The manager writes it once, on its own strand, just before the operation completes. It must live until then, and
     must not be read before.

@@ -4,14 +4,16 @@
 
 namespace redlock::inline v0 {
 
-/// The treatment of nodes that have restarted, and may have forgotten locks that are still valid. See docs/fencing.md.
+/// The treatment of nodes that may have forgotten locks that are still valid. A node votes when the record of its
+/// memory is `config::max_ttl` old: docs/fencing.md, "Who votes". The values differ in the treatment of nodes without a
+/// record: they are new to the prefix, or have lost everything.
 enum class restart_guard : std::uint8_t {
-    /** A node without a durable log does not vote before it is `config::max_ttl` old. There is one exception: a set of
-        nodes that is young as a whole is taken for newly started. The conditions are that a majority is known to be
-        young, and that no node is known to be older, or in the place of an earlier one. */
+    /** If all nodes of the set answer and all are new, the first acquisition founds them, and they vote at once.
+        Otherwise a new node waits for `config::max_ttl`. If all nodes have lost everything at the same time, two
+        clients may hold one lock. */
     automatic,
-    /** Every node votes only when it is `config::max_ttl` old, or has a durable log. Use it where two holders must
-        never happen: after a power cut or a rolling restart of all nodes, and in short-lived processes. */
+    /** A new node waits for `config::max_ttl`, unless an operator founds the set: `lock_manager::async_found`, or
+        `redlock nodes init`. Use it where two holders must never happen. */
     strict,
     /// Every node votes at once. After a restart, two clients may hold one lock.
     off,

@@ -2,6 +2,7 @@
 
 #include <redlock/error.hpp>
 #include <redlock/histogram.hpp>
+#include <redlock/quarantine_reason.hpp>
 
 #include <bit>
 #include <chrono>
@@ -42,7 +43,9 @@ struct node_stats {
     std::uint64_t connections = 0;  ///< How many connections were made.
     error_code last_error{};        ///< The latest error; it stays after the trouble is over.
     std::string last_message{};     ///< The server's words for the latest error, without secrets.
-    std::chrono::milliseconds quarantine{0};  ///< How long it does not vote yet, after a restart. Zero: it votes.
+    std::chrono::milliseconds quarantine{0};  ///< How long it does not vote yet. Zero: it votes.
+    /// Why it does not vote yet, if @ref quarantine is not zero.
+    quarantine_reason reason = quarantine_reason::fresh;
     /// The time from a request to its answer, including a connection: for releases, renewals, and acquisitions that
     /// have a report or an observer. (For others the clock would have to be read once more.) Requests without an answer
     /// do not count.
@@ -121,8 +124,8 @@ struct stats : lock_stats {
     std::size_t waiting = 0;            ///< Acquisitions under way now that may wait.
     std::size_t running = 0;            ///< Operations under way or waiting now, including renewals.
     std::size_t cleaning = 0;           ///< Keys still to be released in the background.
-    /// Whether all nodes together were younger than `config::max_ttl`, and were taken for newly started.
-    bool taken_for_new = false;
+    /// Whether this manager has founded the set, because all nodes were new: `lock_manager::async_found`.
+    bool founded = false;
     std::vector<node_stats> nodes{};  ///< Each node, in the order of `config::nodes`.
     /// Each group, if `acquire_options::group` was used: first the acquisitions without a group, then those with one. A
     /// lock that readers share counts in the group of the first of them.

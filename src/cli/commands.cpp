@@ -16,7 +16,7 @@ constexpr std::array all{
     command{"list", "[GLOB]", "list all locks", list},
     command{"break", "KEY", "take a lock away from its holder", break_lock},
     command{"top", "[GLOB]", "watch nodes and locks", top},
-    command{"nodes", "move", "raise the counters of fencing tokens for a new set of nodes", nodes},
+    command{"nodes", "init|move", "let new nodes vote at once; raise counters for another set of nodes", nodes},
     command{"doctor", "", "check the servers and print the command that fixes each problem", doctor_command},
     command{"acl", "", "print the access list of a user of locks", acl},
     command{"serve", "", "grant locks over HTTP to programs in any language", serve},

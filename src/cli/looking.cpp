@@ -42,7 +42,7 @@ settings for_looking(settings s)
     c.read_only = true;
     c.restart_guard = restart_guard::off;
     c.allow_eviction = true;
-    c.life_marker = false;
+    c.record = false;
     c.node_timeout = std::max(c.node_timeout, std::min(1000ms, c.max_ttl - 1ms));
     return s;
 }

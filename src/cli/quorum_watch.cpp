@@ -2,6 +2,7 @@
 
 #include "cli/lasting_cause.hpp"
 #include "cli/output.hpp"
+#include "core/quarantine.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -100,19 +101,26 @@ std::string quorum_watch::nodes_in_words(std::function<bool(node_report const&)>
         if (counts(n))
             missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", n.name, why(n));
     }
-    auto const what = outcome_ == errc::quarantined ? "vote yet" : "answer";
-    return fmt::format("too few nodes {}: {}", what, printable(missing));
+    bool const waits = outcome_ == errc::quarantined;
+    bool const all_are_new = waits && std::ranges::all_of(nodes_, [this](auto& n) { return is_new(n); });
+    return fmt::format("too few nodes {}: {}{}{}", waits ? "vote yet" : "answer", printable(missing),
+                       all_are_new ? "; " : "", all_are_new ? core::way_to_found : std::string_view());
 }
 
 std::string quorum_watch::why(node_report const& n) const
 {
     auto const until = histories_.find(n.name)->second.quarantined_until;
     auto const left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now());
-    if (n.error == errc::quarantined && left > 0ms)
-        return fmt::format("it may have forgotten locks, as it restarted or is new to this prefix; it votes in {}; "
-                           "for new servers: --restart-guard automatic",
-                           in_words(left));
+    if (n.reason && left > 0ms)
+        return fmt::format("{}; it votes in {}", core::in_words(*n.reason), in_words(left));
     return n.error.message() + (n.message.empty() ? "" : ": ") + n.message;
+}
+
+// Whether the node may be one of a set that nobody has founded yet. A node that is away may be one, too.
+bool quorum_watch::is_new(node_report const& n) const
+{
+    bool const may_be_new = n.error != errc::quarantined || n.reason == quarantine_reason::fresh;
+    return n.vote == vote::unknown && !histories_.find(n.name)->second.has_voted && may_be_new;
 }
 
 bool quorum_watch::is_news(node_report const& n) const

@@ -65,6 +65,7 @@ private:
     bool lasts(node_report const&) const;
     std::string nodes_in_words(std::function<bool(node_report const&)> const& counts) const;
     std::string why(node_report const&) const;
+    bool is_new(node_report const&) const;
     bool is_news(node_report const&) const;
 
     error_code outcome_{};  ///< of the latest round

@@ -12,9 +12,11 @@
 #include "serve/http_server.hpp"
 #include "serve/instance.hpp"
 #include "serve/listen_address.hpp"
+#include "serve/readiness.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/ssl/context.hpp>
@@ -37,6 +39,7 @@ namespace redlock::cli {
 
 namespace {
 
+using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
@@ -148,6 +151,25 @@ asio::awaitable<void> stop(lock_manager& locks, serve::api& api, serve::http_ser
     }
 }
 
+// Says at the start if no lock can be granted yet. Otherwise the first request would be the first to tell.
+// @return whether locks can be granted
+asio::awaitable<bool> tell_of_readiness(lock_manager& locks, settings const& s)
+{
+    if (s.locks.restart_guard == restart_guard::automatic)
+        co_await locks.async_found(as_result);  // otherwise /readyz would wait for the first request
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    auto const is_known = [](node_stats const& n) { return n.connected || n.last_error; };
+    auto const end = std::chrono::steady_clock::now() + s.locks.connect_timeout;
+    while (!std::ranges::all_of(locks.stats().nodes, is_known) && std::chrono::steady_clock::now() < end) {
+        timer.expires_after(5ms);
+        co_await timer.async_wait(as_result);
+    }
+    serve::readiness const now(locks.stats().nodes);
+    if (!now.is_ready())
+        remark(fmt::format("redlock serve: {}\n", now.why_not()));
+    co_return now.is_ready();
+}
+
 asio::awaitable<int> run(settings const& s, how_to_serve const& how, serve::access who,
                          serve::listen_address const& where, std::shared_ptr<asio::ssl::context> tls)
 {
@@ -169,7 +191,7 @@ asio::awaitable<int> run(settings const& s, how_to_serve const& how, serve::acce
     co_await locks.async_inspect("=serve", as_result);  // makes the manager connect to the nodes
     remark(fmt::format("redlock serve: {}\n", server->url()));
     asio::signal_set ends(executor, SIGINT, SIGTERM, SIGHUP);
-    co_await ends.async_wait(as_result);
+    co_await (ends.async_wait(as_result) && tell_of_readiness(locks, s));
     co_await stop(locks, api, *server, how.drain);
     co_return done;
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view http = "http://", https = "https://", unix_socket = "unix:";
 
-[[noreturn]] void refuse(std::string_view url, std::string_view why)
+[[noreturn]] void refuse_url(std::string_view url, std::string_view why)
 {
     throw std::invalid_argument(fmt::format("the address \"{}\" of a service {}", net::shown(url), why));
 }
@@ -39,7 +39,7 @@ service_url service_url::read(std::string_view url)
     if (url.starts_with(unix_socket)) {
         u.socket = url.substr(unix_socket.size());
         if (u.socket.empty())
-            refuse(url, "must have a path after \"unix:\"");
+            refuse_url(url, "must have a path after \"unix:\"");
         return u;
     }
     u.has_tls = url.starts_with(https);
@@ -49,25 +49,25 @@ service_url service_url::read(std::string_view url)
     if (auto const at = rest.rfind('@'); at != rest.npos) {
         auto const token = net::percent_decode(rest.substr(0, at));
         if (!token || !token->starts_with(':') || token->size() == 1)
-            refuse(url, "must have the token in the form http://:TOKEN@HOST:PORT");
+            refuse_url(url, "must have the token in the form http://:TOKEN@HOST:PORT");
         u.token = token->substr(1);
         rest.remove_prefix(at + 1);
     }
     if (rest.find_first_of("/?#") != rest.npos)
-        refuse(url, "must end with the port");
+        refuse_url(url, "must end with the port");
     u.port = u.has_tls ? "443" : "80";
     auto const bracket = rest.rfind(']'), colon = rest.rfind(':');
     if (colon != rest.npos && (bracket == rest.npos || colon > bracket)) {
         auto const port = net::to_number(rest.substr(colon + 1), 1, 65'535);
         if (!port)
-            refuse(url, "must have a port from 1 to 65535");
+            refuse_url(url, "must have a port from 1 to 65535");
         u.port = std::to_string(*port);
         rest = rest.substr(0, colon);
     }
     bool const is_v6 = rest.starts_with('[') && rest.ends_with(']');
     u.host = is_v6 ? rest.substr(1, rest.size() - 2) : rest;
     if (u.host.empty() || !(is_v6 ? net::is_v6_address(u.host) : net::is_host_name(u.host)))
-        refuse(url, "must have a host name, an IPv4 address, or an IPv6 address in brackets");
+        refuse_url(url, "must have a host name, an IPv4 address, or an IPv6 address in brackets");
     return u;
 }
 

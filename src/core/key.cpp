@@ -99,8 +99,8 @@ bool has_hash_tag(std::string_view key) noexcept
 
 constexpr std::string_view fence_mark = ":=fence", tombstone_mark = ":=gone", wanted_mark = ":=wanted",
                            handovers_mark = ":=turn", readers_mark = ":=shared", upgrade_mark = ":=upgrade",
-                           session_mark = ":=session", tenure_mark = ":=tenure", life_mark = ":=life",
-                           settings_mark = ":=settings";
+                           session_mark = ":=session", record_mark = ":=record", settings_mark = ":=clients",
+                           marks_of_0_1[] = {":=tenure", ":=life", ":=settings"};
 
 // The text before the mark is the lock's key, so two locks never share such a key. The tag after it puts the key into
 // the slot of the lock's key.
@@ -115,8 +115,9 @@ void put(std::string& to, std::string_view key, std::string_view mark)
 
 std::string_view mark_in(std::string_view key) noexcept
 {
-    for (auto const mark : {fence_mark, tombstone_mark, wanted_mark, handovers_mark, readers_mark, upgrade_mark,
-                            session_mark, tenure_mark, life_mark, settings_mark}) {
+    for (auto const mark :
+         {fence_mark, tombstone_mark, wanted_mark, handovers_mark, readers_mark, upgrade_mark, session_mark,
+          record_mark, settings_mark, marks_of_0_1[0], marks_of_0_1[1], marks_of_0_1[2]}) {
         if (key.find(mark) != key.npos)
             return mark;
     }
@@ -189,9 +190,7 @@ std::string session_key(std::string_view prefix, std::string_view session)
     return std::string(prefix).append(session_mark).append(":").append(session);
 }
 
-std::string tenure_key(std::string_view prefix) { return std::string(prefix).append(tenure_mark); }
-
-std::string life_key(std::string_view prefix) { return std::string(prefix).append(life_mark); }
+std::string record_key(std::string_view prefix) { return std::string(prefix).append(record_mark); }
 
 std::string settings_key(std::string_view prefix) { return std::string(prefix).append(settings_mark); }
 

@@ -78,11 +78,8 @@ std::string_view without_upgrade_mark(std::string_view name) noexcept;
 /// lock's key.
 std::string session_key(std::string_view prefix, std::string_view session);
 
-/// The key that tells since when a server is known to be the elected master. It is no lock's key.
-std::string tenure_key(std::string_view prefix);
-
-/// The key of a server's life marker, which is lost together with the locks. It is no lock's key.
-std::string life_key(std::string_view prefix);
+/// The key of the record of a server's memory, which is lost together with the locks. It is no lock's key.
+std::string record_key(std::string_view prefix);
 
 /// The key of the settings that all clients of a server must share. It is no lock's key.
 std::string settings_key(std::string_view prefix);

@@ -1,71 +1,72 @@
 #pragma once
 
-#include "core/quorum.hpp"
-
+#include <redlock/clock.hpp>
+#include <redlock/quarantine_reason.hpp>
 #include <redlock/restart_guard.hpp>
+#include <redlock/server_identity.hpp>
 
+#include <algorithm>
 #include <chrono>
-#include <cstddef>
-#include <span>
+#include <string_view>
 
 namespace redlock::core {
 
-/// The facts that are known about the server of a node.
-template <class TimePoint>
-struct node_age {
-    bool known = false;
-    bool durable = false;
-    bool restarted = false;
-    TimePoint began{};  ///< the latest possible start
-};
+/** Until when a server does not vote. If it has forgotten a lock, it would grant that lock again. The wait ends when
+    every lock has expired that it may have forgotten. This is the "delayed restart" of the Redlock description, done by
+    the client.
 
-/// Whether the server of node @p n may have forgotten locks that are still valid.
-template <class TimePoint>
-bool is_young(node_age<TimePoint> const& n, std::chrono::milliseconds max_ttl, TimePoint now) noexcept
-{
-    return n.known && !n.durable && n.began + max_ttl > now;
-}
-
-/// Whether the server of node @p n remembers every lock that is still valid.
-template <class TimePoint>
-bool is_old(node_age<TimePoint> const& n, std::chrono::milliseconds max_ttl, TimePoint now) noexcept
-{
-    return n.known && !is_young(n, max_ttl, now);
-}
-
-/// Whether node @p n shows that its set existed before: its server is old, or has replaced an earlier server.
-template <class TimePoint>
-bool shows_earlier_set(node_age<TimePoint> const& n, std::chrono::milliseconds max_ttl, TimePoint now) noexcept
-{
-    return is_old(n, max_ttl, now) || (n.known && n.restarted);
-}
-
-/** Until when node @p i does not vote. If its server has forgotten a lock, it would grant that lock again. So the node
-    waits until every lock has expired that its server may have forgotten. This is the "delayed restart" of the Redlock
-    description, done by the client.
-
-    If the whole set is young, it counts as newly started, except with `restart_guard::strict`. A set is young if a
-    majority of its nodes is known to be young and no node is known to be old or restarted. One such node shows that the
-    set existed before, so the young servers must have restarted.
-
-    @return a time in the past if the node votes
+    @return the least time if the server votes
 */
-template <class TimePoint>
-TimePoint quarantined_until(std::span<node_age<TimePoint> const> nodes, std::size_t i, restart_guard guard,
-                            std::chrono::milliseconds max_ttl, TimePoint now) noexcept
+inline clock::time_point quarantined_until(server_identity const& s, restart_guard guard,
+                                           std::chrono::milliseconds max_ttl, clock::time_point now) noexcept
 {
-    auto const& n = nodes[i];
-    auto const end = n.began + max_ttl;
-    if (guard == restart_guard::off || !is_young(n, max_ttl, now))
-        return TimePoint::min();
-    if (guard == restart_guard::strict || n.restarted)
-        return end;
-    std::size_t young = 0, earlier = 0;
-    for (auto const& other : nodes) {
-        young += is_young(other, max_ttl, now) && !other.restarted;
-        earlier += shows_earlier_set(other, max_ttl, now);
+    constexpr auto votes = clock::time_point::min();
+    if (guard == restart_guard::off || s.durable)
+        return votes;
+    auto const end = std::max(s.began == clock::time_point() ? votes : s.began + max_ttl, s.waits_until);
+    return end > now ? end : votes;
+}
+
+/// Whether the server is new to the prefix, and has never voted. A manager may found a set of such servers.
+inline bool is_new(server_identity const& s, std::chrono::milliseconds max_ttl, clock::time_point now) noexcept
+{
+    return !s.durable && !s.restarted && s.began != clock::time_point() && s.began + max_ttl > now;
+}
+
+/// Why a server does not vote that is in quarantine.
+inline quarantine_reason reason_of(server_identity const& s, std::chrono::milliseconds max_ttl) noexcept
+{
+    bool const has_old_memory = s.began == clock::time_point() || s.began + max_ttl < s.waits_until;
+    if (has_old_memory)
+        return quarantine_reason::log_off;
+    if (s.promoted)
+        return quarantine_reason::promoted;
+    return s.restarted ? quarantine_reason::restarted : quarantine_reason::fresh;
+}
+
+/// Why a node does not vote yet, for people.
+inline std::string_view in_words(quarantine_reason why) noexcept
+{
+    switch (why) {
+    case quarantine_reason::fresh:
+        return "it is new to this prefix, or has lost all its keys";
+    case quarantine_reason::restarted:
+        return "it has restarted or lost keys, so it may have forgotten locks";
+    case quarantine_reason::promoted:
+        return "it was promoted, so it may lack locks of the earlier primary";
+    case quarantine_reason::log_off:
+        return "its log was switched off, so a restart could lose locks unnoticed";
     }
-    return young >= majority(nodes.size()) && earlier == 0 ? TimePoint::min() : end;
+    return "";
+}
+
+/// The way out for new nodes, for people. A server that has lost all its keys looks new, too.
+inline constexpr std::string_view way_to_found = "if all servers are newly installed: redlock nodes init";
+
+/// Whether the server was founded.
+inline bool is_founded(server_identity const& s) noexcept
+{
+    return !s.durable && !s.restarted && s.began == clock::time_point();
 }
 
 }  // namespace redlock::core

@@ -14,6 +14,16 @@
 
 namespace redlock::inline v0::locks {
 
+namespace {
+
+// While another manager founds the set, a client looks again after this time.
+constexpr std::chrono::milliseconds founding_pause{20};
+
+// A client that waits for the end of a quarantine looks again after this time.
+constexpr std::chrono::milliseconds quarantine_look{1000};
+
+}  // namespace
+
 void start_acquire(std::shared_ptr<manager_state> s, detail::selection wanted, acquire_options options,
                    detail::acquire_handler handler, bool explains)
 {
@@ -109,6 +119,18 @@ runtime::task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
             continue;
         }
 
+        if (nodes.may_found() && !a.has_founded_) {
+            co_await found(self);
+            continue;
+        }
+        if (nodes.is_being_founded()) {
+            a.founding_until_ = a.founding_until_.value_or(now + nodes.timeout());
+            if (now < *a.founding_until_) {
+                co_await a.sleep(std::min(now + founding_pause, *a.founding_until_));
+                continue;
+            }
+        }
+
         a.round_ = a.next_round();
         co_await a.gather(*a.round_);
         if (a.round_->command.any)
@@ -143,6 +165,17 @@ runtime::task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
         co_await wait_until_free(self, result.ec);
     }
     co_return asio::error::operation_aborted;
+}
+
+// No node of the set has a record of locks. So there is nothing to forget, and all of them vote from now on.
+runtime::task<void> acquisition::found(std::shared_ptr<acquisition> self)
+{
+    auto& a = *self;
+    a.has_founded_ = true;
+    auto const all = quorum::round::to_found(a.state_->quorum);
+    co_await a.gather(*all);
+    if (all->all_granted())
+        a.state_->quorum.nodes.set_founded();
 }
 
 // Returns the outcome if the acquisition ends without asking the nodes (again). Returns nothing if it goes on.
@@ -251,9 +284,7 @@ runtime::task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> se
     a.turn_.denied(*a.round_, ended);
     if (lost == errc::contended)
         a.builder_.lost_to_others();
-    if (lost == errc::quarantined) {
-        again = std::max(again, state.quorum.nodes.quarantine_over());
-    } else if (lost == errc::contended && !a.watch_.active()) {
+    if (lost == errc::contended && !a.watch_.active()) {
         again = ended;  // the next round asks the nodes to notify
     } else if (lost == errc::contended) {
         auto ask_anyway = std::min(a.watch_.denied(ended, random, a.builder_.rounds()), a.give_up_at_);
@@ -269,6 +300,22 @@ runtime::task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> se
     a.watch_.end();
     if (!a.stopped())
         co_await a.sleep(std::min(again, a.give_up_at_));
+    if (lost == errc::quarantined && state.now() >= again)
+        co_await sleep_in_quarantine(self);
+}
+
+// Another client may found the nodes meanwhile, which ends the quarantine. If somebody wakes this client, it asks.
+runtime::task<void> acquisition::sleep_in_quarantine(std::shared_ptr<acquisition> self)
+{
+    auto& a = *self;
+    auto& state = *a.state_;
+    for (auto until = state.now(); !a.stopped() && state.now() >= until;) {
+        auto const end = std::min(state.quorum.nodes.quarantine_over(), a.give_up_at_);
+        if (state.now() >= end)
+            co_return;
+        until = std::min(end, state.now() + quarantine_look);
+        co_await a.sleep(until);
+    }
 }
 
 runtime::task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock::time_point decided,

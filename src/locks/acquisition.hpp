@@ -57,8 +57,10 @@ private:
 
     static runtime::task<error_code> run_in_queue(std::shared_ptr<acquisition>);
     static runtime::task<error_code> run(std::shared_ptr<acquisition>);
+    static runtime::task<void> found(std::shared_ptr<acquisition>);
     static runtime::task<drawn> draw_token(std::shared_ptr<acquisition>);
     static runtime::task<void> wait_until_free(std::shared_ptr<acquisition>, error_code lost);
+    static runtime::task<void> sleep_in_quarantine(std::shared_ptr<acquisition>);
     static runtime::task<void> wait_for_change(std::shared_ptr<acquisition>, clock::time_point decided,
                                                clock::time_point ask_anyway);
 
@@ -82,6 +84,8 @@ private:
     leftovers leftovers_;
     free_watch watch_;
     std::shared_ptr<quorum::round> round_;  ///< the latest round, of this acquisition or of the waiter before it
+    bool has_founded_ = false;              ///< it has tried to found the set
+    std::optional<clock::time_point> founding_until_;  ///< it waits for another manager that founds the set
     lock_handle won_;
 };
 

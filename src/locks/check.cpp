@@ -89,6 +89,9 @@ std::string check(config const& c)
     if (c.node_timeout >= c.max_ttl)
         return fmt::format("node_timeout is {} ms, but must be below max_ttl, which is {} ms", c.node_timeout.count(),
                            c.max_ttl.count());
+    if (!c.record && c.restart_guard != restart_guard::off && !c.read_only)
+        return "record is false, but without a record nobody notices that a server has forgotten locks; set it, or set "
+               "restart_guard to off, which accepts two holders after a restart";
     if (c.tls.certificate_file.empty() != c.tls.private_key_file.empty())
         return fmt::format("tls.{} is empty, but must be given together with tls.{}",
                            c.tls.certificate_file.empty() ? "certificate_file" : "private_key_file",

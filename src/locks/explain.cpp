@@ -1,6 +1,7 @@
 #include "locks/explain.hpp"
 
 #include "core/key.hpp"
+#include "core/quarantine.hpp"
 #include "locks/check.hpp"
 
 #include <boost/asio/error.hpp>
@@ -67,7 +68,12 @@ std::string explain(quorum::node_set const& nodes, detail::selection const& want
     if (r.outcome == boost::asio::error::operation_aborted)
         return text;
     auto const missing = missing_votes(r.nodes, nodes.quorum());
-    return missing.empty() ? text : text + "; " + missing;
+    if (!missing.empty())
+        text += "; " + missing;
+    bool const has_new = std::ranges::any_of(r.nodes, [](auto& n) { return n.reason == quarantine_reason::fresh; });
+    if (has_new && !nodes.is_known_as_old())
+        text.append("; ").append(core::way_to_found);
+    return text;
 }
 
 std::string missing_votes(std::vector<node_report> const& nodes, std::size_t needed)
@@ -84,9 +90,10 @@ std::string missing_votes(std::vector<node_report> const& nodes, std::size_t nee
         all_are_well = all_are_well && !n.error;
         if (++missing > nodes_shown)
             continue;
-        reasons += fmt::format("{}{} ({}{}{})", reasons.empty() ? "" : ", ", n.name,
-                               n.error ? n.error.message() : "not waited for", n.message.empty() ? "" : ": ",
-                               n.message);
+        bool const says_all = n.error == errc::quarantined && !n.message.empty();
+        auto const what = says_all ? std::string() : n.error ? n.error.message() : "not waited for";
+        reasons += fmt::format("{}{} ({}{}{})", reasons.empty() ? "" : ", ", n.name, what,
+                               what.empty() || n.message.empty() ? "" : ": ", n.message);
     }
     if (all_are_well)
         return {};

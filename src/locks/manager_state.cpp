@@ -103,7 +103,7 @@ stats manager_state::stats() const
     s.waiting = waiters.size();
     s.running = operations.size();
     s.cleaning = cleaner.pending();
-    s.taken_for_new = quorum.nodes.taken_for_new();
+    s.founded = quorum.nodes.has_founded();
     s.nodes = quorum.nodes.stats();
     return s;
 }

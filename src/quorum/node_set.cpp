@@ -12,6 +12,7 @@ namespace redlock::inline v0::quorum {
 namespace {
 
 constexpr std::chrono::milliseconds timeout_max = std::chrono::minutes(1);
+constexpr std::chrono::milliseconds founding_time{1000};
 
 }  // namespace
 
@@ -89,11 +90,15 @@ void node_set::start(std::weak_ptr<node_set> self, std::function<void(std::size_
             if (auto const s = self.lock())
                 s->connected(i, server);
         };
+        auto const learned = [self, i](server_identity const& server) {
+            if (auto const s = self.lock())
+                s->learned(i, server);
+        };
         auto const has_changed = [self, i, changed](std::string_view key) {
             if (auto const s = self.lock())
                 changed(i, key);
         };
-        nodes_[i]->start(runtime_.strand(), {connected, has_changed});
+        nodes_[i]->start(runtime_.strand(), {.connected = connected, .learned = learned, .changed = has_changed});
     }
 }
 
@@ -118,96 +123,112 @@ bool node_set::ready() const
 // A new connection may lead to another server, or to the same server after a restart.
 void node_set::connected(std::size_t node, server_identity const& server)
 {
-    auto& k = known_[node];
-    runtime::bump(k.count[&node_stats::connections]);
-    bool const is_first = !k.age.known;
-    if (is_first || k.age.began != server.began || k.age.restarted != server.restarted)  // not a mere reconnection
-        k.trusted = k.announced = false;
-    k.age = {true, server.durable, server.restarted, server.began};
-    if (is_first)
-        distrust_new_ones(k.age);
+    runtime::bump(known_[node].count[&node_stats::connections]);
     if (log_.observed())
         report_up(node);
+    learned(node, server);
+}
+
+void node_set::learned(std::size_t node, server_identity const& server)
+{
+    auto& k = known_[node];
     auto const now = runtime_.now();
-    for (std::size_t i = 0; i < known_.size(); ++i)
-        decide_trust(i, now);
-    log_newly_started();
-}
-
-// A node that connects late may show that the set is older than the manager assumed.
-void node_set::distrust_new_ones(core::node_age<clock::time_point> const& other)
-{
-    for (auto& k : known_) {
-        if (k.taken_for_new && core::shows_earlier_set(other, settings_.max_ttl, *k.taken_for_new)) {
-            k.taken_for_new.reset();
-            k.trusted = k.announced = false;
-        }
-    }
-}
-
-std::vector<core::node_age<clock::time_point>> node_set::ages() const
-{
-    std::vector<core::node_age<clock::time_point>> all;
-    for (auto const& k : known_)
-        all.push_back(k.age);
-    return all;
+    auto const until = core::quarantined_until(server, settings_.restart_guard, settings_.max_ttl, now);
+    bool const is_newly = until != never && until != k.quarantined_until.load();
+    k.server = server;
+    k.quarantined_until = until;
+    if (until == never)
+        return end_quarantine(node);
+    k.reason = core::reason_of(server, settings_.max_ttl);
+    if (is_newly)
+        k.is_announced = false;
+    announce_quarantines();
 }
 
 bool node_set::awaits_others() const
 {
-    bool const all_are_known = std::all_of(known_.begin(), known_.end(), [](auto& k) { return k.age.known; });
-    return !all_are_known && takes_any_for_new();
+    if (settings_.restart_guard != restart_guard::automatic)
+        return false;
+    auto const now = runtime_.now();
+    auto const is_new = [&](auto& k) { return k.server && core::is_new(*k.server, settings_.max_ttl, now); };
+    return std::any_of(known_.begin(), known_.end(), is_new)
+           && std::any_of(known_.begin(), known_.end(), [](auto& k) { return !k.server; });
 }
 
-void node_set::decide_trust(std::size_t i, clock::time_point now)
+bool node_set::is_new() const
+{
+    auto const now = runtime_.now();
+    auto const is_new = [&](auto& k) { return k.server && core::is_new(*k.server, settings_.max_ttl, now); };
+    return std::all_of(known_.begin(), known_.end(), is_new);
+}
+
+bool node_set::is_being_founded() const
+{
+    auto const now = runtime_.now();
+    auto const is_fresh = [&](auto& k) {
+        return k.server && core::is_new(*k.server, settings_.max_ttl, now) && now - k.server->began < founding_time;
+    };
+    auto const is_founded = [](auto& k) { return k.server && core::is_founded(*k.server); };
+    auto const founded = std::count_if(known_.begin(), known_.end(), is_founded);
+    return settings_.restart_guard == restart_guard::automatic && founded < static_cast<std::ptrdiff_t>(quorum_)
+           && std::all_of(known_.begin(), known_.end(), [&](auto& k) { return is_fresh(k) || is_founded(k); });
+}
+
+void node_set::set_founded()
+{
+    if (!has_founded_.exchange(true))
+        log_.add(log_level::info, runtime_.now(), "the nodes are new to the prefix {}, and were founded",
+                 settings_.prefix);
+}
+
+bool node_set::is_known_as_old() const
+{
+    auto const now = runtime_.now();
+    return std::any_of(known_.begin(), known_.end(), [&](auto& k) {
+        return k.server && !k.server->durable && !core::is_new(*k.server, settings_.max_ttl, now);
+    });
+}
+
+bool node_set::may_be_founded(std::size_t i) const
+{
+    auto const& k = known_[i];
+    return k.server && in_quarantine(i) && core::is_new(*k.server, settings_.max_ttl, runtime_.now());
+}
+
+std::string node_set::why_in_quarantine(std::size_t i) const
+{
+    auto const& k = known_[i];
+    auto const left = core::time_left(k.quarantined_until.load(std::memory_order_relaxed), runtime_.now());
+    return fmt::format("{}; it votes in {} ms", core::in_words(k.reason), left.count());
+}
+
+// If the guard is automatic, the manager itself founds a set of new nodes. It announces them only if another node is
+// old.
+void node_set::announce_quarantines()
+{
+    auto const now = runtime_.now();
+    auto const may_be_founded = [&](auto& k) {
+        return !k.server || core::is_new(*k.server, settings_.max_ttl, now) || core::is_founded(*k.server);
+    };
+    bool const founds = settings_.restart_guard == restart_guard::automatic
+                        && std::all_of(known_.begin(), known_.end(), may_be_founded);
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+        if (!founds || known_[i].reason != quarantine_reason::fresh)
+            announce_quarantine(i);
+    }
+}
+
+void node_set::announce_quarantine(std::size_t i)
 {
     auto& k = known_[i];
-    if (k.trusted || !k.age.known)
+    if (!in_quarantine(i) || std::exchange(k.is_announced, true))
         return;
-    auto const ages = this->ages();
-    auto const known =
-        static_cast<std::size_t>(std::count_if(ages.begin(), ages.end(), [](auto& a) { return a.known; }));
-    auto const until =
-        core::quarantined_until<clock::time_point>(ages, i, settings_.restart_guard, settings_.max_ttl, now);
-    bool const certain = k.age.restarted || known >= core::majority(nodes_.size());
-    if (until != never && certain && !std::exchange(k.announced, true))
-        quarantine(i, now, until);
-    k.quarantined_until = until;
-    k.trusted = until == never;
-    if (k.trusted)
-        end_quarantine(i);
-    bool const for_new = k.trusted && settings_.restart_guard == restart_guard::automatic
-                         && core::is_young(k.age, settings_.max_ttl, now);
-    k.taken_for_new = for_new ? std::optional(now) : std::nullopt;
-}
-
-bool node_set::takes_any_for_new() const
-{
-    return std::any_of(known_.begin(), known_.end(), [](auto& k) { return k.taken_for_new.has_value(); });
-}
-
-void node_set::set_met()
-{
-    met_ = true;
-    log_newly_started();
-}
-
-// Until the first connections are made, an old node may still show that the set is not new.
-void node_set::log_newly_started()
-{
-    if (met_ && takes_any_for_new() && !taken_for_new_.exchange(true))
-        log_.add(log_level::info, runtime_.now(),
-                 "the nodes are younger than max_ttl, {} ms, as a whole, and taken for newly started",
-                 settings_.max_ttl.count());
-}
-
-void node_set::quarantine(std::size_t i, clock::time_point now, clock::time_point until)
-{
-    log_.announce(&observer::node_quarantined, {.when = now, .node = nodes_[i]->name(), .remaining = until - now},
-                  nodes_[i]);
+    auto const now = runtime_.now();
+    auto const until = k.quarantined_until.load();
+    log_.announce(&observer::node_quarantined,
+                  {.when = now, .node = nodes_[i]->name(), .remaining = until - now, .reason = k.reason}, nodes_[i]);
     if (!log_.observed())
         return;
-    auto& k = known_[i];
     k.reported_quarantine = true;
     if (!k.quarantine_ends)
         k.quarantine_ends.emplace([this, i] { end_quarantine(i); });
@@ -246,6 +267,8 @@ void node_set::heard(std::size_t i, node_command::kind what, node_reply const& r
         runtime::bump(k.count[counts_as == vote::granted  ? &node_stats::granted
                               : counts_as == vote::denied ? &node_stats::denied
                                                           : &node_stats::unknown]);
+    if (reply.vote == vote::granted && counts_as == vote::unknown)
+        announce_quarantine(i);
     if (reply.healed)
         runtime::bump(count_[&redlock::stats::healed]);
     if (log_.observed())
@@ -311,7 +334,8 @@ std::vector<node_stats> node_set::stats() const
                                                  .tells = n.notifies(),
                                                  .last_error = k.last_error,
                                                  .last_message = k.last_message,
-                                                 .quarantine = core::time_left(until, now)}));
+                                                 .quarantine = core::time_left(until, now),
+                                                 .reason = reason(i)}));
     }
     return all;
 }

@@ -68,20 +68,49 @@ public:
     /// The latest error of node @p i, which is not ready. `node_unreachable` if it has reported none.
     std::pair<error_code, std::string> latest_error(std::size_t i) const;
     std::vector<node_stats> stats() const;
-    bool taken_for_new() const noexcept { return taken_for_new_.load(std::memory_order_relaxed); }
+    /// Whether this manager has founded the set. Any thread.
+    bool has_founded() const noexcept { return has_founded_.load(std::memory_order_relaxed); }
 
     /// Whether a quorum can send now.
     bool ready() const;
 
-    /// Whether it is too early to trust a young set as newly started: a node that is still unknown may be old.
+    /// Whether a new node is connected, and it is not known yet whether all nodes are new.
     bool awaits_others() const;
+
+    /// Whether all nodes are known to be new to the prefix. Then no client has a lock there.
+    bool is_new() const;
+
+    /// Whether the manager may found the set by itself.
+    bool may_found() const { return settings_.restart_guard == restart_guard::automatic && is_new(); }
+
+    /// Whether another manager is founding the set: it has founded some nodes, and will have founded all soon.
+    bool is_being_founded() const;
+
+    void set_founded();
 
     /// Whether a quorum was ready at least once.
     bool met() const noexcept { return met_; }
-    void set_met();
+    void set_met() { met_ = true; }
 
     /// Whether a grant of node @p i does not count, because its server has restarted and may have forgotten a lock.
     bool in_quarantine(std::size_t i) const noexcept;
+
+    quarantine_reason reason(std::size_t i) const noexcept { return known_[i].reason.load(std::memory_order_relaxed); }
+
+    /// Why node @p i is in quarantine, and for how long: text for users.
+    std::string why_in_quarantine(std::size_t i) const;
+
+    /// Whether a node is known that is not new to the prefix. Then the set cannot be founded.
+    bool is_known_as_old() const;
+
+    /// Whether node @p i was connected, and is not in quarantine.
+    bool is_trusted(std::size_t i) const noexcept { return known_[i].server && !in_quarantine(i); }
+
+    /// Whether node @p i must be founded to vote at once, and may be: it is new to the prefix.
+    bool may_be_founded(std::size_t i) const;
+
+    /// Whether node @p i was connected, and never forgets a lock, so that it needs no founding.
+    bool never_forgets(std::size_t i) const noexcept { return known_[i].server && known_[i].server->durable; }
 
     /// When enough nodes will be out of quarantine for a quorum.
     clock::time_point quarantine_over() const;
@@ -96,29 +125,23 @@ private:
     static constexpr clock::time_point never = clock::time_point::min();
 
     struct knowledge {
-        core::node_age<clock::time_point> age;
-        bool trusted = false;    // what is known suffices for its votes to count
-        bool announced = false;  // the quarantine was announced
-        // When the set was taken for newly started; empty: the node is not trusted, or is trusted for
-        // another reason.
-        std::optional<clock::time_point> taken_for_new;
+        std::optional<server_identity> server;  // nothing: it was not connected yet
         std::atomic<clock::time_point> quarantined_until{never};
+        std::atomic<quarantine_reason> reason{quarantine_reason::fresh};
         runtime::member_counters<node_stats, 1> count;
         error_code last_error;     // under error_mutex_
         std::string last_message;  // under error_mutex_
         // The latest state that the observer received.
         error_code reported_error;
         bool reported_quarantine = false;
+        bool is_announced = true;  ///< the log has a line about the latest quarantine
         std::optional<runtime::alarm> quarantine_ends;
     };
 
     void connected(std::size_t i, server_identity const&);
-    void distrust_new_ones(core::node_age<clock::time_point> const& other);
-    std::vector<core::node_age<clock::time_point>> ages() const;
-    void decide_trust(std::size_t i, clock::time_point now);
-    bool takes_any_for_new() const;
-    void log_newly_started();
-    void quarantine(std::size_t i, clock::time_point now, clock::time_point until);
+    void learned(std::size_t i, server_identity const&);
+    void announce_quarantines();
+    void announce_quarantine(std::size_t i);
     void end_quarantine(std::size_t i);
     void report_up(std::size_t i);
     void report_reply(std::size_t i, node_reply const&) noexcept;
@@ -135,7 +158,7 @@ private:
     std::string lack_, several_lack_, any_lack_, shared_lack_, upgrade_lack_, tickets_lack_;
     std::vector<knowledge> known_;
     bool met_ = false;
-    std::atomic<bool> taken_for_new_{false};
+    std::atomic<bool> has_founded_{false};
     mutable std::mutex error_mutex_;
 };
 

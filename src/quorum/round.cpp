@@ -372,8 +372,13 @@ std::vector<node_report> round::report() const
         nodes.push_back({quorum.nodes[b.node].name(), b.cast(), b.reply.error, is_value ? std::string() : b.reply.text,
                          std::chrono::microseconds(b.round_trip_us)});
         // The round did not wait for this node, but the node is not ready and could not have answered.
-        if (auto& n = nodes.back(); n.vote == vote::unknown && !n.error && !quorum.nodes[b.node].ready())
+        auto& n = nodes.back();
+        if (n.vote == vote::unknown && !n.error && !quorum.nodes[b.node].ready())
             std::tie(n.error, n.message) = quorum.nodes.latest_error(b.node);
+        if (b.quarantined && n.message.empty() && quorum.nodes.in_quarantine(b.node)) {
+            n.message = quorum.nodes.why_in_quarantine(b.node);
+            n.reason = quorum.nodes.reason(b.node);
+        }
     }
     return nodes;
 }

@@ -121,6 +121,9 @@ public:
     /// When it is won and no node is awaited any more, it calls `node_set::set_met`.
     static std::shared_ptr<round> to_connect(quorum_state&);
 
+    /// A round that founds a set of new nodes: see `node_command::kind::found`. It waits for all nodes that it asks.
+    static std::shared_ptr<round> to_found(quorum_state&);
+
     /// A command about the keys and the value of @p about.
     round(quorum_state&, node_command::kind what, std::shared_ptr<redlock::quorum::grant> about,
           std::chrono::milliseconds ttl);
@@ -177,6 +180,12 @@ public:
 
     /// For an acquisition that contends: whether other clients want the lock.
     bool wanted() const noexcept;
+
+    /// Whether every node has granted.
+    bool all_granted() const noexcept
+    {
+        return std::all_of(ballots.begin(), ballots.end(), [](auto& b) { return b.has_granted(); });
+    }
 
     /// For a round that is won: how long a quorum has promised the keys. At most the ttl.
     std::chrono::milliseconds promised() const;
@@ -242,6 +251,14 @@ private:
     bool ended_early_ = false;
     bool trims_ = false;
 };
+
+inline std::shared_ptr<round> round::to_found(quorum_state& q)
+{
+    auto all = detail::make_recycled<round>(q, node_command::kind::found, key_list(1), std::string(),
+                                            std::chrono::milliseconds(0));
+    all->waits_for_all = true;
+    return all;
+}
 
 inline std::shared_ptr<round> round::to_connect(quorum_state& q)
 {

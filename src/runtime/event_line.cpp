@@ -2,6 +2,7 @@
 
 #include "runtime/event_line.hpp"
 
+#include "core/quarantine.hpp"
 #include "runtime/shown_name.hpp"
 
 #include <boost/asio/error.hpp>
@@ -256,11 +257,15 @@ event_line describe(events::node_refused const& e)
 
 event_line describe(events::node_quarantined const& e)
 {
-    return {.level = log_level::warning,
-            .event = "node_quarantined",
-            .sentence = fmt::format("{}: it has restarted and may have forgotten locks; it votes in {} ms", e.node,
-                                    e.remaining / std::chrono::milliseconds(1)),
-            .fields = {{"node", e.node}, {"remaining", e.remaining}}};
+    auto sentence = fmt::format("{}: {}; it votes in {} ms", e.node, core::in_words(e.reason),
+                                e.remaining / std::chrono::milliseconds(1));
+    if (e.reason == quarantine_reason::fresh)
+        sentence.append("; ").append(core::way_to_found);
+    return {
+        .level = log_level::warning,
+        .event = "node_quarantined",
+        .sentence = std::move(sentence),
+        .fields = {{"node", e.node}, {"remaining", e.remaining}, {"reason", std::string_view(to_string(e.reason))}}};
 }
 
 event_line describe(events::node_trusted const& e)

@@ -3,6 +3,7 @@
 #include "serve/fields.hpp"
 #include "serve/openapi.hpp"
 #include "serve/problems.hpp"
+#include "serve/readiness.hpp"
 
 #include <redlock/prometheus.hpp>
 
@@ -132,15 +133,14 @@ asio::awaitable<answer> api::metrics(call const& c)
 
 asio::awaitable<answer> api::health(call const& c)
 {
-    auto const nodes = all_.locks.stats().nodes;
-    auto const up = static_cast<std::size_t>(std::ranges::count(nodes, true, &node_stats::connected));
-    auto const votes = [](node_stats const& n) { return n.connected && n.quarantine.count() == 0; };
-    auto const voting = static_cast<std::size_t>(std::ranges::count_if(nodes, votes));
-    auto const quorum = nodes.size() / 2 + 1;
+    readiness const now(all_.locks.stats().nodes);
     bool const wants_ready = c.target.path.front() == "readyz";
-    bool const is_good = wants_ready ? voting >= quorum && !all_.stopping : up >= quorum;
-    co_return document(c.r, is_good ? http::status::ok : http::status::service_unavailable,
-                       {{"nodes", nodes.size()}, {"connected", up}, {"voting", voting}, {"stopping", all_.stopping}});
+    bool const is_good = wants_ready ? now.is_ready() && !all_.stopping : now.is_connected();
+    boost::json::object fields{
+        {"nodes", now.nodes()}, {"connected", now.connected()}, {"voting", now.voting()}, {"stopping", all_.stopping}};
+    if (!now.is_ready())
+        fields["detail"] = now.why_not();
+    co_return document(c.r, is_good ? http::status::ok : http::status::service_unavailable, fields);
 }
 
 }  // namespace redlock::serve

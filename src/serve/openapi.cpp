@@ -528,8 +528,9 @@ std::string_view openapi_document() noexcept
       "properties": {
         "nodes": {"type": "integer", "minimum": 1},
         "connected": {"type": "integer", "minimum": 0},
-        "voting": {"type": "integer", "minimum": 0, "description": "How many nodes vote: those that are connected, and not in quarantine after a restart."},
-        "stopping": {"type": "boolean", "description": "Whether the service ends."}
+        "voting": {"type": "integer", "minimum": 0, "description": "How many nodes vote: those that are connected, and are not in quarantine because they are new or have restarted."},
+        "stopping": {"type": "boolean", "description": "Whether the service ends."},
+        "detail": {"type": "string", "description": "Why no lock can be granted yet, for people. Missing: a majority votes."}
       }
     },
     "problem": {

@@ -59,8 +59,8 @@ std::string local_server::count_keys() const
 {
     return ask({"EVAL",
                 "local n = 0 for _, key in ipairs(redis.call('KEYS', '*')) do "
-                "if not string.find(key, ':=life', 1, true) and not string.find(key, ':=settings', 1, true) then n = n "
-                "+ 1 end end return n",
+                "if not string.find(key, ':=record', 1, true) and not string.find(key, ':=clients', 1, true) then "
+                "n = n + 1 end end return n",
                 "0"});
 }
 

@@ -70,7 +70,7 @@ BOOST_FIXTURE_TEST_CASE(acl_line_is_enough_for_its_options, with_server)
         auto const seen = run_doctor({as_user}, options).all_of("permissions");
         BOOST_TEST_REQUIRE(seen.size() == 1u);
         BOOST_TEST(seen[0].level == "OK", seen[0].why);
-        BOOST_TEST(s.ask({"DBSIZE"}) == "2");  // every client leaves the life marker and the settings
+        BOOST_TEST(s.ask({"DBSIZE"}) == "2");  // every client leaves the server's record and the settings
         s.ask({"FLUSHALL"});
     }
 }

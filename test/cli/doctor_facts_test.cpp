@@ -577,32 +577,29 @@ BOOST_AUTO_TEST_CASE(restart_guard_with_quarantined_nodes_names_the_time_to_wait
                == "no node is in quarantine; 3 of 3 vote at once after a restart, the others after 60 s (max_ttl)");
 
     nodes[0].vote.quarantine = 39'500ms;
+    nodes[0].vote.reason = redlock::quarantine_reason::restarted;
     BOOST_TEST((now().level == level::warning));
-    BOOST_TEST(now().why.find("1 of 3 nodes do not vote yet: "
-                              "they have restarted, or are new to the prefix lock:")
-               == 0u);
+    BOOST_TEST(now().why.find("1 of 3 nodes do not vote yet: " + nodes[0].name + ": it has restarted") == 0u);
     nodes[1].vote.quarantine = 50s;
     BOOST_TEST((now().level == level::critical));
     BOOST_TEST(now().why.find("no lock for 40 s (--restart-guard strict)") != std::string::npos);
     BOOST_TEST(now().mend.find("sleep 40") == 0u);
     BOOST_TEST((found(nodes, "votes", d).front().level == level::critical));
-    nodes[0].has_no_marker = nodes[1].has_no_marker = true;
-    BOOST_TEST(now().why.find("no client has locked there with the prefix lock: before") != std::string::npos);
-    BOOST_TEST(now().why.find("restarted") == std::string::npos);
+    BOOST_TEST(now().why.find(nodes[1].name + ": it is new to this prefix") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(restart_guard_if_young_servers_vote_is_a_warning)
+BOOST_AUTO_TEST_CASE(restart_guard_with_new_nodes_prints_the_line_that_founds_them)
 {
     auto nodes = healthy_set();
-    for (auto& f : nodes) {
-        set(f.info, "uptime_in_seconds", "21");
-        set(f.info, "aof_enabled", "0");
-    }
     auto d = usual();
-    d.restart_guard = redlock::restart_guard::automatic;
+    for (auto& f : nodes) {
+        f.vote.quarantine = 50s;
+        f.vote.reason = redlock::quarantine_reason::fresh;
+    }
     auto const now = found(nodes, "restart-guard", d).front();
-    BOOST_TEST((now.level == level::warning));
-    BOOST_TEST(now.why.find("two may hold a lock for 40 s, unless the nodes are new") != std::string::npos);
+    BOOST_TEST((now.level == level::critical));
+    BOOST_TEST(now.why.find("3 of 3 nodes do not vote yet: it is new to this prefix") == 0u);
+    BOOST_TEST(now.mend.find(" nodes init  # if all servers are newly installed") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(diagnose_of_another_store_reports_its_settings_as_unknown)

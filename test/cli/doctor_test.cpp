@@ -62,12 +62,13 @@ BOOST_AUTO_TEST_CASE(doctor_of_three_durable_servers_of_any_release_is_ok)
         seen.of("permissions").why
         == "a lock was acquired, extended, waited for, fenced, released, shared, acquired together with another lock");
     for (auto const& s : r.servers)
-        BOOST_TEST(s->ask({"DBSIZE"}) == "2");  // every client leaves the life marker and the settings; no counter
+        BOOST_TEST(s->ask({"DBSIZE"}) == "2");  // every client leaves the server's record and the settings; no counter
 }
 
 BOOST_AUTO_TEST_CASE(doctor_of_new_durable_servers_reports_that_no_node_votes)
 {
     real_servers r(3, durable_log);
+    r.ask_all({"FLUSHALL"});  // they are not founded any more
     std::vector<std::string> const strict{"--restart-guard", "strict", "--skip", of_this_machine};
     std::vector<std::string> const urls{r[0].url(), r[1].url(), r[2].url()};
 
@@ -75,7 +76,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_new_durable_servers_reports_that_no_node_votes)
     BOOST_TEST(first.of("restart-guard").level == "CRIT");
     auto const why = first.of("restart-guard").why;
     BOOST_TEST(why.starts_with("3 of 3 nodes do not vote yet: "
-                               "no client has locked there with the prefix lock: before"),
+                               "it is new to this prefix, or has lost all its keys"),
                why);
     BOOST_TEST(first.of("votes").level == "CRIT");
     BOOST_TEST(first.of("votes").why == "0 of 3 nodes vote for a lock, and 2 are needed");
@@ -84,11 +85,33 @@ BOOST_AUTO_TEST_CASE(doctor_of_new_durable_servers_reports_that_no_node_votes)
     auto const tool =
         run_tool({"-u", urls[0], "-u", urls[1], "-u", urls[2], "--restart-guard", "strict", "run", "-n", "k", "true"});
     BOOST_TEST(tool.status == 69, tool.err);
-    BOOST_TEST(count_of(run_doctor(urls, strict).out, "they have restarted, or are new to the prefix lock:") == 1u);
+    must_say(tool, 69, "it is new to this prefix", "if all servers are newly installed: redlock nodes init");
+    auto const second = run_doctor(urls, strict).of("restart-guard");
+    BOOST_TEST(has(second.why, "it is new to this prefix"), second.why);
+    BOOST_TEST(has(second.mend, " nodes init"), second.mend);
     BOOST_TEST(run_doctor(urls, {"--restart-guard", "off"}).of("votes").level == "OK");
+
+    auto const init = run_tool({"-u", urls[0], "-u", urls[1], "-u", urls[2], "nodes", "init"});
+    must_show(init, 0, "3 nodes are founded, and vote from now on, for the prefix lock:");
+    BOOST_TEST(run_doctor(urls, strict).of("restart-guard").level == "OK");
 }
 
-BOOST_AUTO_TEST_CASE(doctor_of_a_young_database_reports_that_it_does_not_vote)
+BOOST_AUTO_TEST_CASE(doctor_of_a_user_without_info_prints_the_rule_that_is_missing)
+{
+    local_server const s;
+    s.ask({"ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all", "-@dangerous"});
+
+    auto const seen = run_doctor({"redis://app:pw@127.0.0.1:" + std::to_string(s.port())});
+
+    auto const all = seen.all_of("permissions");
+    auto const about_info = std::ranges::find_if(all, [](auto const& f) { return has(f.why, "may not run info,"); });
+    BOOST_TEST_REQUIRE((about_info != all.end()), seen.out);
+    BOOST_TEST(about_info->level == "CRIT");
+    BOOST_TEST(has(about_info->mend, "+info"), about_info->mend);
+    BOOST_TEST(has(seen.of("votes").why, "+info"), seen.of("votes").why);
+}
+
+BOOST_AUTO_TEST_CASE(doctor_of_a_new_database_reports_that_it_does_not_vote)
 {
     bool const is_known = count_of(run_tool({"version", "-v"}).out, "postgresql://") > 0;
     if (!is_known || redlock::testbed::postgres_programs().empty())
@@ -101,6 +124,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_young_database_reports_that_it_does_not_vote)
 
 BOOST_FIXTURE_TEST_CASE(doctor_of_a_server_that_is_down_or_hangs_is_critical, some_servers<3>)
 {
+    BOOST_TEST(run_tool({"-u", r[0].url(), "-u", r[1].url(), "-u", r[2].url(), "nodes", "init"}).status == 0);
     r[0].kill();
     auto const down = run_doctor({r[0].url(), r[1].url(), r[2].url()});
     down.must_have({{"reachable", "CRIT", r[0].url()}, {"votes", "WARN"}});
@@ -425,7 +449,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_run_three_times_at_once_succeeds, one_server)
         BOOST_TEST(said.find("waited for, released") != std::string::npos, said);
         d.wait();
     }
-    BOOST_TEST(s.ask({"DBSIZE"}) == "2");  // every client leaves the life marker and the settings
+    BOOST_TEST(s.ask({"DBSIZE"}) == "2");  // every client leaves the server's record and the settings
 }
 
 BOOST_FIXTURE_TEST_CASE(doctor_prints_a_table_or_json_with_a_summary, one_server)

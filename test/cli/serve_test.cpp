@@ -273,6 +273,42 @@ BOOST_AUTO_TEST_CASE(serve_takes_over_the_unix_socket_of_a_killed_service)
     BOOST_TEST(next.ask(verb::get, "/healthz").status == 200u);
 }
 
+BOOST_AUTO_TEST_CASE(serve_on_new_servers_says_why_no_lock_can_be_granted)
+{
+    real_servers r(3);
+    r.ask_all({"FLUSHALL"});  // they are not founded any more
+    service s(r, {"--restart-guard", "strict"});
+    std::string const why = "no lock can be granted yet: 0 of 3 nodes vote; "
+                            "3 are new to the prefix, or have lost all their keys; a majority votes in ";
+    std::string const way_out = " s; if all servers are newly installed: redlock nodes init";
+    BOOST_TEST(s.tool().complains("redlock serve: " + why));
+    BOOST_TEST(s.tool().complains(way_out));
+    auto const not_ready = s.ask(verb::get, "/readyz");
+    BOOST_TEST(not_ready.status == 503u);
+    BOOST_TEST(not_ready.number("voting") == 0);
+    BOOST_TEST(not_ready.text("detail").starts_with(why), not_ready.body);
+    BOOST_TEST(not_ready.text("detail").ends_with(way_out), not_ready.body);
+    auto const refused = s.acquire(R"({"resources":["x"]})");
+    BOOST_TEST(refused.status == 503u);
+    BOOST_TEST(refused.text("detail")
+               == "The lock servers are new to the prefix, and do not vote yet. If all are newly installed: redlock "
+                  "nodes init.");
+
+    must_show(run_tool({"-u", r[0].url(), "-u", r[1].url(), "-u", r[2].url(), "nodes", "init"}), 0, "are founded");
+
+    BOOST_TEST(comes_true([&] { return s.ask(verb::get, "/readyz").status == 200; }));
+    auto const ready = s.ask(verb::get, "/readyz");
+    BOOST_TEST(!ready.json().contains("detail"), ready.body);
+    BOOST_TEST(s.acquire(R"({"resources":["x"]})").status == 201u);
+}
+
+BOOST_AUTO_TEST_CASE(serve_with_automatic_guard_founds_new_servers_at_its_start)
+{
+    real_servers r(3);
+    service const s(r);
+    BOOST_TEST(comes_true([&] { return s.ask(verb::get, "/readyz").status == 200; }));
+}
+
 BOOST_AUTO_TEST_CASE(serve_refuses_addresses_that_other_hosts_reach)
 {
     must_say(run_tool({"-u", "memory://a", "serve", "--listen", "0.0.0.0:0"}), 64, "--insecure");

@@ -122,16 +122,13 @@ struct this_store {
     }
     static void undo_settings(server const&) {}  // the settings end with the server's process
 
-    /// @return a query: whether a connection has asked since then whether the server flushes
-    static std::string looks_from_now_on(server const& s)
-    {
-        std::string const looks = "variable_value FROM information_schema.global_status "
-                                  "WHERE variable_name = 'com_show_variables'";
-        return "SELECT " + ask(s, "SELECT " + looks) + " < " + looks;
-    }
+    /// Removes what release 0.1 did not have.
+    static constexpr auto makes_older = "DROP TABLE redlock_record; DROP PROCEDURE redlock_sign";
+    static constexpr auto older_client_meets = "CALL redlock_meet('a server')";
 
     static constexpr char const* drops[] = {
-        "DROP TABLE redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_server; DROP PROCEDURE "
+        "DROP TABLE redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_server, redlock_record; DROP "
+        "PROCEDURE "
         "redlock_version",
         "DROP TABLE redlock",
     };
@@ -140,8 +137,9 @@ struct this_store {
         "TRUNCATE {0}",
         "DELETE FROM {0}",
         "TRUNCATE {0}_tombstone; TRUNCATE {0}_reader; TRUNCATE {0}",
-        "DROP TABLE {0}, {0}_reader, {0}_wish, {0}_tombstone, {0}_server",
-        "TRUNCATE {0}; TRUNCATE {0}_reader; TRUNCATE {0}_wish; TRUNCATE {0}_tombstone; TRUNCATE {0}_server",
+        "DROP TABLE {0}, {0}_reader, {0}_wish, {0}_tombstone, {0}_server, {0}_record",
+        "TRUNCATE {0}; TRUNCATE {0}_reader; TRUNCATE {0}_wish; TRUNCATE {0}_tombstone; TRUNCATE {0}_server; TRUNCATE "
+        "{0}_record",
     };
 };
 

@@ -27,6 +27,7 @@ struct fake_session final : stores::kit::session {
     void come(stores::kit::introduction server)
     {
         server_ = std::move(server);
+        record = server_.record;
         BOOST_TEST(!owner_.check_server(*this, server_).error);
         is_up = true;
         owner_.up(*this);
@@ -50,15 +51,18 @@ struct fake_session final : stores::kit::session {
     }
     void carry_out(node_command const&, bool, std::function<void(node_reply)>) override {}
     void end(stores::kit::backend const& b, std::function<void(bool)>) override { ended.push_back(b.id); }
-    void ask_durability(std::function<void(bool)> done) override
+    void look(std::string founds, std::function<void(core::memory_record const*)> done) override
     {
         ++looks;
-        done(is_durable);
+        if (founds == record.word)
+            record.began = core::beginning::founded;
+        done(answers ? &record : nullptr);
     }
     void clean() override {}
 
-    bool is_up = false, is_waiting = false, is_durable = true;
+    bool is_up = false, is_waiting = false, answers = true;
     int looks = 0;
+    core::memory_record record;  ///< the answer to a look
     std::optional<clock::time_point> silent_since;
     std::vector<std::int64_t> ended;
 
@@ -67,11 +71,13 @@ private:
     stores::kit::introduction server_;
 };
 
-stores::kit::introduction const durable_for_long{
-    .backend = {7}, .system = "one", .started = "at noon", .durable = true, .since = "ever", .age = 1h, .uptime = 1h};
+stores::kit::introduction const old_server{.backend = {7},
+                                           .system = "one",
+                                           .started = "at noon",
+                                           .record = {.word = "old", .began = core::beginning::anew, .age = 1h}};
 
 struct two_connections final : stores::kit::connections::owner {
-    explicit two_connections(stores::kit::introduction server_now = durable_for_long)
+    explicit two_connections(stores::kit::introduction server_now = old_server)
         : all({.name = "db", .kind = "sql", .connections = 2, .timeout = 500ms, .make_session = make()}, {},
               context_of(), *this)
     {
@@ -95,19 +101,23 @@ struct two_connections final : stores::kit::connections::owner {
         return {.claim = [](std::string const&, std::string const&) { return std::string(); }};
     }
 
-    /// The first connection ends. Then it connects to this life of the server.
-    void reconnect(char const* started, bool durable, std::chrono::milliseconds uptime = 1h)
+    /// The first connection ends. Then it connects to the next life of the server, which has this record.
+    void restart(core::memory_record const& record)
     {
         links[0]->go();
-        auto server_now = durable_for_long;
+        auto server_now = old_server;
         server_now.backend.id = 9;
-        server_now.started = started;
-        server_now.durable = durable;
-        server_now.uptime = uptime;
+        server_now.started = "at one";
+        server_now.record = record;
         links[0]->come(server_now);
     }
 
     void connected(server_identity const& s) override { server = s; }
+    void learned(server_identity const& s) override
+    {
+        ++times_learned;
+        server = s;
+    }
     void notified(std::string_view) override {}
     void changes_missed() override {}
     void state_changed() override {}
@@ -117,6 +127,7 @@ struct two_connections final : stores::kit::connections::owner {
     std::shared_ptr<int> const alive = std::make_shared<int>();
     std::vector<std::shared_ptr<fake_session>> links;
     server_identity server;
+    int times_learned = 0;
     stores::kit::connections all;
 };
 
@@ -125,15 +136,17 @@ struct two_connections final : stores::kit::connections::owner {
 BOOST_AUTO_TEST_CASE(end_is_not_called_for_backends_of_an_earlier_server_life)
 {
     two_connections c;
+    auto later = old_server;
+    later.started = "at one";
     c.links[0]->go();
     BOOST_TEST(c.all.may_still_execute(c.links[0]->number));
-    c.links[0]->come(
-        {.backend = {8}, .system = "one", .started = "at one", .durable = true, .since = "ever", .age = 1h});
+    later.backend = {8};
+    c.links[0]->come(later);
     c.links[1]->go();  // the node notices the end of this connection later
     BOOST_TEST(!c.all.may_still_execute(c.links[1]->number));
     c.links[0]->go();
-    c.links[1]->come(
-        {.backend = {9}, .system = "one", .started = "at one", .durable = true, .since = "ever", .age = 1h});
+    later.backend = {9};
+    c.links[1]->come(later);
     BOOST_TEST(c.links[1]->ended == std::vector<std::int64_t>{8}, boost::test_tools::per_element());
     BOOST_TEST(c.links[0]->ended.empty());
 }
@@ -141,79 +154,89 @@ BOOST_AUTO_TEST_CASE(end_is_not_called_for_backends_of_an_earlier_server_life)
 BOOST_AUTO_TEST_CASE(check_server_of_another_database_reports_a_restart)
 {
     two_connections c;
-    BOOST_TEST(c.server.durable);
+    BOOST_TEST((clock::now() - c.server.began > 59min));
     c.links[0]->go();
-    c.links[0]->come({.backend = {7},
-                      .system = "two",
-                      .started = "at ten",
-                      .durable = true,
-                      .since = "long ago",
-                      .age = 1h,
-                      .uptime = 1h});
+    auto another = old_server;
+    another.system = "two";
+    another.started = "at ten";
+    another.record.word = "other";
+    c.links[0]->come(another);
     BOOST_TEST(!c.links[1]->up());  // locks of both databases would not exclude each other
-    BOOST_TEST(!c.server.durable);
     BOOST_TEST(c.server.restarted);
     BOOST_TEST((clock::now() - c.server.began < 1min));
 }
 
-BOOST_AUTO_TEST_CASE(check_server_of_a_restarted_durable_server_reports_durable)
+BOOST_AUTO_TEST_CASE(check_server_of_a_restarted_server_with_its_word_keeps_the_age)
 {
     two_connections c;
-    c.reconnect("at noon", true);
-    BOOST_TEST(!c.server.restarted);
-    c.reconnect("at one", true, 0s);
-    BOOST_TEST((c.server.restarted && c.server.durable));
+    auto const before = c.server;
+    c.restart({.word = "old", .began = core::beginning::anew, .age = 1h + 1s});
+    BOOST_TEST((c.server == before));
 }
 
-BOOST_AUTO_TEST_CASE(check_server_of_a_restarted_undurable_server_reports_undurable)
+BOOST_AUTO_TEST_CASE(check_server_of_a_restarted_server_with_another_word_reports_a_restart)
 {
     two_connections c;
-    c.reconnect("at noon", false);
-    c.reconnect("at one", true, 0s);
-    BOOST_TEST((c.server.restarted && !c.server.durable));
-    c.reconnect("at one", true, 1min);
-    BOOST_TEST(!c.server.durable);
+    c.restart({.word = "new", .began = core::beginning::anew, .age = 0s});
+    BOOST_TEST((c.server.restarted && clock::now() - c.server.began < 1min));
 }
 
-BOOST_AUTO_TEST_CASE(check_server_restarted_after_undurable_settings_reports_undurable)
-{
-    two_connections c;
-    c.reconnect("at noon", false);
-    c.reconnect("at noon", true);
-    c.reconnect("at one", true, 0s);
-    BOOST_TEST((c.server.restarted && !c.server.durable));
-}
-
-BOOST_AUTO_TEST_CASE(check_server_after_an_observed_restart_uses_the_clients_clock)
-{
-    two_connections c;
-    auto const before = clock::now();
-    c.reconnect("at noon", false);
-    c.reconnect("at one", false, 10min);  // the server's wall clock was set forward
-    BOOST_TEST((c.server.restarted && c.server.began >= before));
-}
-
-BOOST_AUTO_TEST_CASE(check_server_of_a_young_server_with_old_tables_uses_its_start)
-{
-    auto server_now = durable_for_long;
-    server_now.durable = false;
-    server_now.age = 50s;
-    server_now.uptime = 5s;
-    two_connections c(server_now);
-    BOOST_TEST((!c.server.restarted && !c.server.durable && c.server.began >= clock::now() - 10s));
-}
-
-BOOST_AUTO_TEST_CASE(check_links_to_a_busy_server_notices_that_it_is_not_durable)
+BOOST_AUTO_TEST_CASE(check_links_of_a_busy_server_learns_once_that_it_must_wait)
 {
     virtual_clock time;
     two_connections c;
     c.all.open();
-    for (auto const& link : c.links)
+    for (auto const& link : c.links) {
         link->is_waiting = true;
-    c.links[1]->is_durable = false;
-    BOOST_TEST(time.run_to(c.context, [&] { return c.links[1]->looks > 0; }));
-    c.reconnect("at one", true, 0s);
-    BOOST_TEST((c.server.restarted && !c.server.durable));
+        link->record.wait = 10min;
+    }
+    BOOST_TEST(time.run_to(c.context, [&] { return c.links[0]->looks > 1 && c.links[1]->looks > 1; }));
+    BOOST_TEST(c.times_learned == 1);
+    BOOST_TEST((c.server.waits_until > clock::now() + 9min));
+    for (auto const& link : c.links)
+        link->record.wait = 0s;
+    BOOST_TEST(time.run_to(c.context, [&] { return c.times_learned == 2; }));
+    BOOST_TEST((c.server.waits_until == clock::time_point()));
+}
+
+BOOST_AUTO_TEST_CASE(check_links_with_another_word_ends_the_connection)
+{
+    virtual_clock time;
+    two_connections c;
+    c.all.open();
+    c.links[0]->record.word = "new";
+    BOOST_TEST(time.run_to(c.context, [&] { return !c.links[0]->is_up; }));
+    BOOST_TEST(c.links[1]->is_up);
+    BOOST_TEST(c.times_learned == 0);
+}
+
+BOOST_AUTO_TEST_CASE(check_links_of_a_fresh_record_asks_soon)
+{
+    virtual_clock time;
+    auto fresh = old_server;
+    fresh.record = {.word = "new", .began = core::beginning::fresh};
+    two_connections c(fresh);
+    c.all.open();
+    time.run_for(c.context, 200ms);
+    BOOST_TEST((c.links[0]->looks == 2 && c.links[1]->looks == 2));
+    time.run_for(c.context, 10s);
+    BOOST_TEST(c.links[0]->looks < 40);
+}
+
+BOOST_AUTO_TEST_CASE(found_of_a_fresh_record_grants_and_tells_it)
+{
+    auto fresh = old_server;
+    fresh.record = {.word = "new", .began = core::beginning::fresh, .age = 1s};
+    two_connections c(fresh);
+    BOOST_TEST((!c.server.restarted && c.server.began != clock::time_point()));
+    node_reply reply;
+    c.all.found(*c.links[1], [&](node_reply r) { reply = std::move(r); });
+    BOOST_TEST((reply.vote == vote::granted));
+    BOOST_TEST((c.server.began == clock::time_point()));
+    BOOST_TEST(c.times_learned == 1);
+    c.links[1]->answers = false;
+    c.all.found(*c.links[1], [&](node_reply r) { reply = std::move(r); });
+    BOOST_TEST((reply.error == errc::connection_lost));
 }
 
 BOOST_AUTO_TEST_CASE(check_links_with_a_silent_connection_ends_only_this_one)

@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(acquire_succeeds_only_with_the_documented_rights)
                    without_rights.report.nodes[0].message);
     }
     BOOST_TEST(s.ask("GRANT SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, "
-                     "redlock_tombstone, redlock_timeline TO app")
+                     "redlock_tombstone, redlock_timeline, redlock_record TO app")
                == "");
     check_rights(r, url);
 }
@@ -215,6 +215,17 @@ BOOST_AUTO_TEST_CASE(connect_to_older_functions_names_the_script_to_run)
     BOOST_TEST(!r.release(held));
 }
 
+BOOST_AUTO_TEST_CASE(acquire_with_older_tables_of_another_owner_names_the_script_to_run)
+{
+    postgres_server s({"fsync=off"});
+    s.ask(std::string(stores::postgresql::schema()));
+    BOOST_TEST(s.ask(this_store::makes_older) == "");
+    s.ask("CREATE ROLE app LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO app");
+    auto const said = trouble_of(r.attempt(on(address_of(s, "app"))));
+    BOOST_TEST((said.error == errc::permission_denied), said.error.message());
+    BOOST_TEST(said.message.find("let their owner run schema.sql again") != std::string::npos, said.message);
+}
+
 BOOST_AUTO_TEST_CASE(acquire_behind_a_database_lock_reports_node_busy)
 {
     postgres_server s({"fsync=off"});
@@ -267,7 +278,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_an_older_dump_was_restored_is_quarantined)
         });
     BOOST_TEST(!r.attempt(on(s.url("?table=rows"))).ec);
     std::string kept, restored;
-    for (auto const* const table : {"rows", "rows_reader", "rows_tombstone", "rows_timeline"}) {
+    for (auto const* const table : {"rows", "rows_reader", "rows_tombstone", "rows_timeline", "rows_record"}) {
         kept += fmt::format("CREATE TABLE kept_{0} AS SELECT * FROM {0};", table);
         restored += fmt::format("DELETE FROM {0}; INSERT INTO {0} SELECT * FROM kept_{0};", table);
     }
@@ -282,7 +293,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_an_older_dump_was_restored_is_quarantined)
 
 BOOST_AUTO_TEST_CASE(acquire_at_a_promoted_standby_waits_for_the_quarantine)
 {
-    postgres_server primary({"fsync=off"});
+    postgres_server primary;
     BOOST_TEST(!r.attempt(on(primary.url())).ec);
     postgres_server standby(primary);
     auto const refused = r.attempt(on(standby.url()));
@@ -324,7 +335,7 @@ BOOST_AUTO_TEST_CASE(acquire_with_fewer_connections_than_configured_succeeds)
     s.ask("ALTER ROLE app NOSUPERUSER");
     BOOST_TEST(!r.attempt(on(s.url("?connections=1"))).ec);
     s.ask("GRANT SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, "
-          "redlock_timeline TO app");
+          "redlock_timeline, redlock_record TO app");
     lock_manager locks(r.context, on(address_of(s, "app", "?connections=8")));
     for (int i = 0; i < 20; ++i)
         BOOST_TEST(!r.release(r.acquire(locks, "stock" + std::to_string(i), {.ttl = 20s, .wait = 20s}).held));

@@ -29,7 +29,7 @@ struct fake_probe final : stores::kit::session {
     std::optional<clock::time_point> waiting_since() const override { return {}; }
     void carry_out(node_command const&, bool, std::function<void(node_reply)>) override {}
     void end(stores::kit::backend const&, std::function<void(bool)>) override {}
-    void ask_durability(std::function<void(bool)>) override {}
+    void look(std::string, std::function<void(core::memory_record const*)>) override {}
     void clean() override {}
 
     stores::kit::introduction nothing;

@@ -12,25 +12,25 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(session_with_postgresql, *only_with_server())
 
-BOOST_AUTO_TEST_CASE(is_durable_after_a_change_of_settings_returns_false)
+BOOST_AUTO_TEST_CASE(look_after_all_rows_were_rewritten_ends_the_connection)
 {
     postgres_server s;
-    {
-        connection before(s.url());
-        BOOST_TEST(before.said().durable);
-        // The server writes all rows again, as if they were restored.
-        BOOST_TEST(s.ask("ALTER TABLE redlock SET UNLOGGED") == "");
-        before.link->ask_durability([](bool) {});
-        before.run_to([&] { return before.is_over; });
-        BOOST_TEST(!connection(s.url()).said().durable);
-    }
-    BOOST_TEST(s.ask("ALTER TABLE redlock SET LOGGED") == "");
+    connection before(s.url());
+    BOOST_TEST(s.ask("ALTER TABLE redlock SET UNLOGGED") == "");
+    BOOST_TEST(!before.look());
+    BOOST_TEST(before.is_over);
+    connection after(s.url());
+    BOOST_TEST(after.said().record.word != before.said().record.word);
+    BOOST_TEST((after.said().record.began == core::beginning::anew));
+}
+
+BOOST_AUTO_TEST_CASE(look_after_full_page_writes_were_switched_off_tells_to_wait)
+{
+    postgres_server s;
     connection c(s.url());
-    BOOST_TEST(c.said().durable);
-    BOOST_TEST(c.is_durable());
     s.ask("ALTER SYSTEM SET full_page_writes = off");
     s.ask("SELECT pg_reload_conf()");
-    c.run_to([&] { return !c.is_durable(); });
+    c.run_to([&] { return c.look()->wait > 0s; });
 }
 
 BOOST_AUTO_TEST_CASE(redlock_withdraw_during_a_shared_acquisition_does_not_deadlock)

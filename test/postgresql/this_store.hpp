@@ -97,27 +97,22 @@ struct this_store {
     }
     static void undo_settings(server const& s) { std::ofstream(s.folder() + "/postgresql.auto.conf") << ""; }
 
-    /// @return a query: whether a connection has asked since then whether the server flushes
-    static std::string looks_from_now_on(server const& s)
-    {
-        return "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%redlock_remembers%' AND pid <> "
-               "pg_backend_pid() "
-               "AND query_start > '"
-               + s.ask("SELECT clock_timestamp()") + "'";
-    }
+    /// Removes what release 0.1 did not have.
+    static constexpr auto makes_older = "DROP TABLE redlock_record; DROP FUNCTION redlock_sign";
+    static constexpr auto older_client_meets = "SELECT age FROM redlock_meet(1)";
 
     static constexpr char const* drops[] = {
         "DROP VIEW redlock_locks; DROP TABLE redlock CASCADE; DROP TABLE redlock_reader, redlock_wish, "
-        "redlock_tombstone, redlock_timeline;"
-        "DROP FUNCTION redlock_version, redlock_meet",
+        "redlock_tombstone, redlock_timeline, redlock_record;"
+        "DROP FUNCTION redlock_version, redlock_meet, redlock_sign",
     };
     static constexpr char const* losses[] = {
         "DROP TABLE {0} CASCADE",
         "TRUNCATE {0}",
         "DELETE FROM {0}",
         "TRUNCATE {0}_reader",
-        "DROP TABLE {0}, {0}_reader, {0}_wish, {0}_tombstone, {0}_timeline CASCADE",
-        "TRUNCATE {0}, {0}_reader, {0}_wish, {0}_tombstone, {0}_timeline",
+        "DROP TABLE {0}, {0}_reader, {0}_wish, {0}_tombstone, {0}_timeline, {0}_record CASCADE",
+        "TRUNCATE {0}, {0}_reader, {0}_wish, {0}_tombstone, {0}_timeline, {0}_record",
     };
 };
 

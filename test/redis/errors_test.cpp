@@ -202,15 +202,17 @@ BOOST_AUTO_TEST_CASE(acquire_on_a_server_without_hello_reports_unsupported_serve
 namespace {
 
 // The replies of a server to the greeting.
-std::string welcome(std::string const& version, bool with_fencing = false)
+std::string welcome(std::string const& version, bool with_fencing = false, bool with_record = true)
 {
     auto const server = "redis_version:" + version + "\r\nrun_id:" + std::string(40, 'a') + "\r\n";
     std::string all = "%1\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$" + std::to_string(server.size()) + "\r\n" + server
                       + "\r\n$0\r\n\r\n$0\r\n\r\n*0\r\n*1\r\n$3\r\ndel\r\n+OK\r\n";
     for (auto const& script : stores::redis::greeted_scripts)
         all += "+" + std::string(script.sha1) + "\r\n";
-    for (int i = 0; i < (with_fencing ? 16 : 13); ++i)  // the trial and the life marker
+    for (int i = 0; i < (with_fencing ? 14 : 11) + with_record; ++i)  // the trial, and the script of the record
         all += ":1\r\n";
+    if (with_record)
+        all += "*6\r\n$4\r\nf00d\r\n$1\r\nF\r\n$1\r\n0\r\n$1\r\n0\r\n$0\r\n\r\n$1\r\na\r\n";
     return all;
 }
 
@@ -303,9 +305,12 @@ BOOST_AUTO_TEST_CASE(greeting_with_replies_that_do_not_match_is_refused)
 BOOST_AUTO_TEST_CASE(connection_ends_after_a_reply_without_a_request)
 {
     real_servers r(0);
-    fake_server peer(r.context, [&](std::string_view) { return welcome("7.0.0") + "+OK\r\n"; });
+    fake_server peer(r.context, [&](std::string_view) { return welcome("7.0.0", false, false) + "+OK\r\n"; });
     std::string lines;
-    ending_manager locks(r, {.nodes = {peer.url()}, .log = [&](log_level, std::string_view line) { lines += line; }});
+    ending_manager locks(r, {.nodes = {peer.url()},
+                             .restart_guard = restart_guard::off,
+                             .record = false,
+                             .log = [&](log_level, std::string_view line) { lines += line; }});
 
     BOOST_TEST(r.run_to([&] {
         r.acquire(locks, "stock", {.wait = 100ms});

@@ -132,11 +132,15 @@ BOOST_AUTO_TEST_CASE(acquire_with_a_malformed_reply_reports_unexpected_reply)
     }
 }
 
+// If a request is under way, the reply counts as its answer, and shifts all later answers. The next look notices that.
 BOOST_AUTO_TEST_CASE(acquire_with_a_reply_without_request_reports_unexpected_reply)
 {
     hostile_setup s;
     s.lock_during([&] { s.hostile.say("+OK\r\n"); },
-                  [&] { return s.says(errc::unexpected_reply, "it sent a reply without a request"); });
+                  [&] {
+                      return s.says(errc::unexpected_reply, "it sent a reply without a request")
+                             || s.said.find("its answer about its record is not understood") != s.said.npos;
+                  });
 }
 
 // The manager would take such a reply for that of the first command of the greeting, and shift all later replies.

@@ -71,16 +71,18 @@ BOOST_AUTO_TEST_CASE(acquire_on_a_new_master_is_quarantined)
 {
     sentinel_set s({.replicas = 0});
     real_servers r(0);
-    ending_manager first(r, settings(s.url(), {.node_timeout = 1s, .max_ttl = 1500ms}));
+    ending_manager first(
+        r, settings(s.url(), {.node_timeout = 1s, .max_ttl = 1500ms, .restart_guard = restart_guard::strict}));
 
     BOOST_TEST(r.run_to([&] { return r.acquire(first, "stock", {.ttl = 1200ms}).ec == errc::quarantined; }));
     BOOST_TEST(!acquire_after_quarantine(r, first, "stock", {.ttl = 1200ms}).ec);
-    // Makes the tenure two minutes older.
-    BOOST_TEST(s.server(0).ask({"PEXPIRE", "lock::=tenure", "315359880000"}) == "1");
+    // Makes the record two minutes older.
+    BOOST_TEST(s.server(0).ask({"PEXPIRE", "lock::=record", "315359880000"}) == "1");
 
-    ending_manager second(r, settings(s.url(), {.node_timeout = 1s, .max_ttl = 1500ms}));
+    ending_manager second(
+        r, settings(s.url(), {.node_timeout = 1s, .max_ttl = 1500ms, .restart_guard = restart_guard::strict}));
     BOOST_TEST(!r.acquire(second, "order", {.ttl = 1200ms, .wait = 20s}).ec);
-    BOOST_TEST(second.stats().quarantined == 0u);  // the tenure is old enough
+    BOOST_TEST(second.stats().quarantined == 0u);  // the record is old enough
 }
 
 BOOST_AUTO_TEST_CASE(acquire_after_a_failover_is_quarantined_and_has_one_holder)
@@ -188,7 +190,7 @@ BOOST_AUTO_TEST_CASE(acquire_on_a_restarted_master_is_quarantined)
     s.server(0).kill();
     s.server(0).start();
 
-    lock_manager late(r.context, settings(s.url(), {.max_ttl = 60s}));
+    lock_manager late(r.context, settings(s.url(), {.max_ttl = 60s, .restart_guard = restart_guard::strict}));
     wait_for_quarantine(r, late, "stock", {.ttl = 4s});
     wait_for_quarantine(r, a.locks, "stock", {.ttl = 4s});
     auto won = acquire_after_quarantine(r, late, "stock", {.ttl = 4s});

@@ -2,6 +2,7 @@
 
 #include "core/key.hpp"
 #include "support/real_servers.hpp"
+#include "support/virtual_clock.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -79,10 +80,18 @@ BOOST_FIXTURE_TEST_CASE(acquire_with_wait_is_woken_by_a_foreign_del, connected_t
     r.release(waiter.held);
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_with_wait_is_woken_by_flushall, queue_at_a_lock)
+// The servers have lost their records, and the lock is valid for its holder.
+BOOST_FIXTURE_TEST_CASE(acquire_with_wait_after_flushall_does_not_get_the_lock, queue_at_a_lock)
 {
     r.ask_all({"FLUSHALL"});
-    finish();
+    BOOST_TEST(r.run_to([&] { return locks.stats().nodes[0].quarantine > 0ms; }));
+    BOOST_TEST(!waiter.done);
+    skip_time(31s);  // the end of the wait
+    BOOST_TEST(r.run_to([&] { return waiter.done; }));
+    BOOST_TEST(!waiter.held.held());
+    held.held = {};
+    r.shutdown(other);
+    r.shutdown(locks);
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_with_wait_takes_an_expired_key, connected_to<3>)

@@ -99,8 +99,8 @@ public:
                            count > 2);
         if (is(stores::redis::inspect_script))
             return inspect(k[0]);
-        if (is(stores::redis::life_script))
-            return life(args[1]);
+        if (is(stores::redis::record_script))
+            return record(args[1], args[4]);
         if (is(stores::redis::extend_script))
             return granted({.what = kind::extend,
                             .heal = args[2] == "1",
@@ -331,16 +331,24 @@ private:
         return list(stores::redis::resp::type::array, std::move(words));
     }
 
-    stores::redis::reply life(std::string_view word)
+    // scripts/record.lua, for a server that has a durable log and no replicas.
+    stores::redis::reply record(std::string_view word, std::string_view founds)
     {
-        auto const run_id = run_id_of(server_);
-        auto& mark = server_.life_mark;
-        if (auto const its_run_id = mark.substr(0, mark.find(' ')); its_run_id != run_id) {
-            mark = fmt::format("{} 0 {} {}", run_id, mark.empty() ? "-" : its_run_id, word);
-            server_.marked_at = server_.clock_now();
-        }
+        auto& known = server_.record;
+        bool const continues = !known.word.empty() && (known.run == server_.life() || !world().conditions.amnesia);
+        if (!continues)
+            known = {.word = std::string(word), .began = known.word.empty() ? 'f' : 'r', .since = server_.clock_now()};
+        if (!continues)
+            known.first_run = server_.life();
+        known.run = server_.life();
+        std::string lives;
+        for (auto life = known.run; life >= known.first_run && life + 4 > known.run; --life)
+            lives += fmt::format("{}{}-{}", lives.empty() ? "" : ",", server_.name, life);
+        if (known.began == 'f' && known.word == founds)
+            known.began = 'F';
         return list(stores::redis::resp::type::array,
-                    {mark, fmt::to_string((server_.clock_now() - server_.marked_at) / 1ms)});
+                    {known.word, std::string(1, known.began), fmt::to_string((server_.clock_now() - known.since) / 1ms),
+                     "0", "", lives});
     }
 
     // Returns the reply of most scripts: 1 if the command was granted, 2 if it has set a missing key again, otherwise
@@ -407,6 +415,8 @@ reply plain(server& s, command const& c)
 {
     auto const now = s.clock_now();
     auto* const e = s.keys.find(c[1], now);
+    if (c[0] == "GET" && c[1].find(":=record") != c[1].npos)
+        return s.record.word.empty() ? nothing() : text(s.record.word + ' ');
     if (c[0] == "GET")
         return e ? text(e->value) : nothing();
     if (c[0] == "PTTL")

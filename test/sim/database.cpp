@@ -72,18 +72,28 @@ public:
     }
 
     /// Makes a backend for a client. The backend is notified of changes if it @p listens.
-    stores::kit::introduction introduce(client& c, bool listens) const
+    stores::kit::introduction introduce(client& c, bool listens)
     {
         c.listens = listens;
         return {.backend = {static_cast<std::int64_t>(c.id), fmt::to_string(life())},
                 .system = name,
                 .timeline = timeline_,
                 .started = fmt::to_string(life()),
-                .durable = true,
-                .forgot = timeline_ > 1,
-                .since = fmt::to_string(timeline_),
-                .age = in_milliseconds(world().now - promoted_),
-                .uptime = in_milliseconds(world().now - up_since_)};
+                .record = sign({})};
+    }
+
+    /// Signs like the SQL function `redlock_sign`, for a server that is always durable.
+    core::memory_record sign(std::string_view founds)
+    {
+        if (record.word.empty())
+            record = {.word = fmt::format("{}-{}", name, timeline_),
+                      .began = timeline_ > 1 ? 'p' : 'f',
+                      .since = clock_now()};
+        if (record.began == 'f' && record.word == founds)
+            record.began = 'F';
+        return {.word = record.word,
+                .began = static_cast<core::beginning>(record.began),
+                .age = in_milliseconds(clock_now() - record.since)};
     }
 
     node_reply carry_out(node_command const& c, bool tombstone, std::shared_ptr<client> const& from,
@@ -122,9 +132,7 @@ public:
                 note_lateness(entry.value, true);
             keys = standby_;
             ++timeline_;
-            promoted_ = world().now;
-        } else {
-            up_since_ = world().now;
+            record = {};
         }
         rows_taken_.clear();
         server::crash(false);
@@ -159,8 +167,6 @@ private:
     }
 
     std::int64_t timeline_ = 1;
-    clock::time_point promoted_{};
-    clock::time_point up_since_{};
     stores::memory::lock_table standby_;                   ///< lags behind
     std::map<std::string, clock::time_point> rows_taken_;  ///< until when each row is locked
     std::set<std::string, std::less<>> released_;          ///< the values that were released
@@ -265,11 +271,17 @@ public:
              .lost = [done] { done(false); }});
     }
 
-    void ask_durability(std::function<void(bool durable)> done) override
+    void look(std::string founds, std::function<void(core::memory_record const*)> done) override
     {
-        if (up())
-            ask({.carry_out = [done](auto const&) -> std::function<void()> { return [done] { done(true); }; },
-                 .lost = [] {}});
+        if (!up())
+            return done(nullptr);
+        ask({.carry_out = [self = shared_from_this(), founds = std::move(founds),
+                           done](auto const&) -> std::function<void()> {
+                 if (self->database_.refuses())
+                     return [done] { done(nullptr); };
+                 return [done, r = self->database_.sign(founds)] { done(&r); };
+             },
+             .lost = [done] { done(nullptr); }});
     }
 
     void clean() override {}  // the table has no garbage

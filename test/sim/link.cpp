@@ -27,7 +27,8 @@ struct part {
     std::string value;  ///< the operation's value
 };
 
-// A batch may be split between operations, and between the command that tracks keys and the script behind it.
+// A batch may be split between operations, before the last command, and between the command that tracks keys and the
+// script behind it.
 std::vector<part> parts_of(stores::redis::batch const& b)
 {
     std::vector<part> all;
@@ -37,7 +38,7 @@ std::vector<part> parts_of(stores::redis::batch const& b)
             all.push_back({e.answer, std::string(c.value)});
         all.push_back({e.answer + stores::redis::commands_for(c), std::string(c.value)});
     }
-    if (all.empty())
+    if (all.empty() || all.back().end < b.request.commands())  // at the end the word of the record is read
         all.push_back({b.request.commands(), {}});
     return all;
 }

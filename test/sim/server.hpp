@@ -40,12 +40,11 @@ constexpr std::string_view name_of(node_command::kind what)
 class server {
 public:
     server(sim::world& w, std::size_t index, double rate)
-        : name(fmt::format("s{}", index)),
-          life_mark(fmt::format("{}-1 0 - first", name)),
-          world_(w),
-          rate_(rate),
-          deletes_if_equal_(w.random.chance(0.3))
+        : name(fmt::format("s{}", index)), world_(w), rate_(rate), deletes_if_equal_(w.random.chance(0.3))
     {
+        // A manager founds no set with nodes that never forget.
+        if (w.conditions.guard != restart_guard::automatic || w.conditions.stores == store_kind::mixed)
+            record = {.word = "first", .began = 'F'};
     }
 
     virtual ~server() = default;
@@ -169,7 +168,7 @@ public:
             keys.wanted.clear();
             keys.readers.clear();
             keys.handovers.clear();
-            life_mark.clear();
+            record = {};
         }
     }
 
@@ -237,8 +236,14 @@ public:
     stores::memory::lock_table keys;
     std::set<std::string, std::less<>> scripts;  ///< digests
 
-    std::string life_mark;          ///< the life marker, which exists from the beginning; empty: there is none
-    clock::time_point marked_at{};  ///< when the marker was set, by its clock
+    /// The record of its memory: see scripts/record.lua. Without a word there is none.
+    struct {
+        std::string word{};
+        char began = 'f';
+        clock::time_point since{};  ///< by its clock
+        std::uint32_t run = 1;      ///< the life that has signed it
+        std::uint32_t first_run = 1;
+    } record;
 
     /// Notes that a request has set a key to @p value. If it came @p late, after its ttl, nobody promises to delete the
     /// key.

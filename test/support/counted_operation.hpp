@@ -30,10 +30,15 @@ public:
     void mark_sent(std::uint32_t) noexcept override {}
     std::uint32_t sent_on() const noexcept override { return 0; }
     std::uint32_t unanswered_on() const noexcept override { return 0; }
-    void complete(node_reply) override { ++answers; }
+    void complete(node_reply r) override
+    {
+        ++answers;
+        reply = std::move(r);
+    }
 
     bool is_withdrawn = false;
     std::size_t answers = 0;
+    node_reply reply;
 
 private:
     std::vector<std::string> const keys_;

@@ -52,7 +52,8 @@ public:
     std::string role = "master";
     std::vector<std::string> native_deletions;  ///< in lower case
     std::string run_id = std::string(40, 'f');
-    std::string uptime = "1000000";  ///< in seconds
+    std::string uptime = "1000000";                                        ///< in seconds
+    std::string word = "f00d", word_began = "r", word_age = "1000000000";  ///< the record of the server's memory
     /// By default, the log is durable.
     std::string persistence = "loading:0\r\naof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"
                               "aof_last_rewrite_time_sec:-1\r\naof_last_write_status:ok\r\n";
@@ -183,13 +184,13 @@ private:
         boost::asio::async_write(s->socket, boost::asio::buffer(s->leaving), std::move(written));
     }
 
-    // The reply of the life script, with the previous run ID.
-    std::string life() const
+    // The reply of the record script.
+    std::string record_reply() const
     {
-        if (marked_ != run_id)
-            before_ = marked_.empty() ? "-" : marked_;
-        marked_ = run_id;
-        return "*2\r\n" + bulk_string(run_id + " 0 " + before_ + " f00d") + bulk_string("1000000000");
+        if (!lives_.starts_with(run_id))
+            lives_ = run_id + (lives_.empty() ? "" : ',' + lives_.substr(0, 8));
+        return "*6\r\n" + bulk_string(word) + bulk_string(word_began) + bulk_string(word_age) + bulk_string("0")
+               + bulk_string("") + bulk_string(lives_);
     }
 
     std::string usual_answer(command const& c) const
@@ -218,8 +219,10 @@ private:
             return bulk_string(known == stores::redis::all_scripts.end() ? std::string(40, '0')
                                                                          : std::string(known->sha1));
         }
-        if (name == "EVALSHA" && c[1] == stores::redis::life_script.sha1)
-            return life();
+        if (name == "EVALSHA" && c[1] == stores::redis::record_script.sha1)
+            return record_reply();
+        if (name == "GET" && c[1].find(":=record") != std::string::npos)
+            return bulk_string(word + " r");
         if (name == "PING")
             return "+PONG\r\n";
         if (name == "SET" || name == "SELECT" || (name == "CLIENT" && c[1] != "KILL"))
@@ -229,7 +232,7 @@ private:
 
     boost::asio::ip::tcp::acceptor acceptor_;
     bool still_ = false;
-    mutable std::string marked_, before_;
+    mutable std::string lives_;  ///< that the record has seen
     std::vector<std::weak_ptr<session>> waiting_;
     std::vector<std::weak_ptr<session>> sessions_;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "stores/redis/scripts.hpp"
 #include "testbed/local_server.hpp"
 
 #include <redlock.hpp>
@@ -60,13 +61,24 @@ inline long carried_out(local_server const& s, std::string const& command)
     return 0;
 }
 
-/// Real servers, and an event loop that runs until a condition holds.
+/// Founds a new server: it votes at once, also if other servers of its set are away.
+inline void found(local_server const& s)
+{
+    auto const word = std::to_string(s.port());
+    for (auto const& founds : {std::string(), word})
+        s.ask({"EVAL", std::string(stores::redis::record_script.source), "2", "lock::=record", "lock::=clients",
+               std::string(stores::redis::record_kept), word, "", "60000", founds, ""});
+}
+
+/// Real servers, and an event loop that runs until a condition holds. The servers are founded.
 class real_servers {
 public:
     explicit real_servers(std::size_t count, std::vector<std::string> options = {})
     {
-        for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t i = 0; i < count; ++i) {
             servers.push_back(std::make_unique<local_server>(options));
+            found(*servers.back());
+        }
     }
 
     local_server& operator[](std::size_t i) { return *servers[i]; }

@@ -94,8 +94,8 @@ private:
                 std::find_if(stores::redis::all_scripts.begin(), stores::redis::all_scripts.end(), [&](auto& s) {
                     return s.source == c[2];
                 })->sha1));
-        if (name == "EVALSHA" && c[1] == stores::redis::life_script.sha1)
-            return list(stores::redis::resp::type::array, {"abc 0 - f00d", "42000"});
+        if (name == "EVALSHA" && c[1] == stores::redis::record_script.sha1)
+            return list(stores::redis::resp::type::array, {"f00d", "r", "42000", "0", "", "abc"});
         if (name == "SET")
             return set(c);
         if (name == "GET")

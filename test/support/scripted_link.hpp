@@ -30,6 +30,8 @@ struct scripted_link : stores::redis::link {
         auto const b = std::exchange(asked, {});
         for (auto& r : all)
             b->put(std::move(r));
+        if (b->word_at != 0 && b->has(b->word_at - 1) && !b->has(b->word_at))
+            b->put({.type = stores::redis::resp::type::blob_string, .text = word + " r", .elements = {}});
         told->answered(b);
     }
 
@@ -42,6 +44,7 @@ struct scripted_link : stores::redis::link {
 
     listener* told = nullptr;
     std::shared_ptr<stores::redis::batch> asked;
+    std::string word = "f00d";  ///< of the server's record
     int opened = 0, cuts = 0;
     bool kept = false, closed = false;
 };

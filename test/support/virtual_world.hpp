@@ -240,6 +240,17 @@ public:
     }
     std::vector<std::function<void(std::string const&)>> listeners;
 
+    /// The server is new to the prefix from @p since on. A manager may found it.
+    void be_new(clock::time_point since) { identity = {.durable = false, .began = since}; }
+
+    /// Tells all clients what is known about the server from now on.
+    void tell_identity()
+    {
+        for (auto const& l : learners)
+            l();
+    }
+    std::vector<std::function<void()>> learners;
+
     /// Restarts the server without its data.
     void restart()
     {
@@ -264,6 +275,8 @@ public:
                             c.keys.size()});
         if (refusal)
             return {.untouched = true, .error = refusal};
+        if (c.what == node_command::kind::found && !identity.durable)
+            return found();
         auto r = stores::memory::lock_table::carry_out(c, world_.now, tombstone, who);
         if (counts_by != 0 && c.what == node_command::kind::acquire && !c.is_shared() && r.vote == vote::granted
             && c.fence != 0)
@@ -275,6 +288,15 @@ public:
     }
 
 private:
+    node_reply found()
+    {
+        if (identity.restarted)
+            return {.vote = vote::denied};
+        identity.began = {};
+        tell_identity();
+        return {.vote = vote::granted};
+    }
+
     virtual_world& world_;
 };
 
@@ -306,6 +328,11 @@ public:
         server_.listeners.push_back([weak = weak_from_this()](std::string const& key) {
             if (auto const self = weak.lock())
                 self->tell(key);
+        });
+        server_.learners.push_back([weak = weak_from_this()] {
+            auto const self = weak.lock();
+            if (self && !self->closed_)
+                asio::post(self->executor_, [self] { self->learn(); });
         });
         server_.breakers.push_back([weak = weak_from_this()] {
             auto const self = weak.lock();
@@ -412,6 +439,12 @@ private:
             if (!self->closed_)
                 asio::post(self->executor_, [self, o, reply] { self->read(o, reply); });
         });
+    }
+
+    void learn()
+    {
+        if (!closed_ && connection_ == server_.connection)
+            events_.learned(server_.identity);
     }
 
     void tell(std::string const& key)

@@ -1,5 +1,5 @@
 #include "stores/redis/batch.hpp"
-#include "stores/redis/server_history.hpp"
+#include "stores/redis/server_record.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(clear_after_an_incomplete_reply_leaves_nothing)
     hand_in(b, {"appendfsync", "everysec", "no-appendfsync-on-rewrite", "no"}, true);
     BOOST_TEST(b.has(1));
     BOOST_TEST(b.replies[1].elements.size() == 4u);
-    BOOST_TEST(!read_log_state("aof_last_write_status:ok\r\n", b.replies[1].elements).synced);
+    BOOST_TEST((read_log_policy(b.replies[1]) == log_policy::not_synced));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -5,7 +5,7 @@
 #include "stores/redis/cluster_map.hpp"
 #include "stores/redis/cluster_node.hpp"
 #include "stores/redis/cluster_operation.hpp"
-#include "stores/redis/slot_record.hpp"
+#include "stores/redis/server_record.hpp"
 #include "support/asked_operation.hpp"
 #include "support/redis_replies.hpp"
 #include "support/scripted_link.hpp"
@@ -163,21 +163,18 @@ namespace {
 
 auto const noon = redlock::clock::time_point(100h);
 
-// The state of a record after these answers, which come one minute apart. New slots do not vote for 70 s.
-struct read_record {
-    read_record& says(std::string ranges, std::string age, std::string const& tag = "{0}", slot_set const& vouched = {})
-    {
-        std::vector<reply> const answers{text("sha"),
-                                         list(stores::redis::resp::type::array, {std::move(ranges), std::move(age)})};
-        BOOST_TEST(!record.read(answers, tag, vouched, 70s, now).error);
-        now += 1min;
-        return *this;
-    }
-    bool votes_from(std::uint16_t slot, redlock::clock::time_point t) const { return record.votes_from(slot) == t; }
-
-    slot_record record;
-    redlock::clock::time_point now = noon;
-};
+// The times of slots, by this answer. New slots do not vote for 70 s.
+slot_times times(std::string ranges, std::string age)
+{
+    record_question const q(net::parse_url("redis://s"), {.nodes = {}});
+    server_record r;
+    BOOST_TEST(
+        !q.read(list(stores::redis::resp::type::array, {"f00d", "r", std::move(age), "0", std::move(ranges), "abc"}), r)
+             .error);
+    slot_times t;
+    t.told(r, 70s, noon);
+    return t;
+}
 
 slot_set only(std::size_t slot)
 {
@@ -192,65 +189,35 @@ auto const at_once = redlock::clock::time_point::min();
 
 BOOST_AUTO_TEST_CASE(votes_from_of_a_slot_that_moved_here_late_is_max_ttl_later)
 {
-    read_record r;
-    r.says("0-5:0 7-7:90000 8-9:95000", "100000");
-    BOOST_TEST(r.votes_from(5, at_once));
-    BOOST_TEST(!r.record.votes_from(6));
-    BOOST_TEST(r.votes_from(7, noon + 60s));
-    BOOST_TEST(r.votes_from(9, noon + 65s));
-    BOOST_TEST((r.record.all_vote_from() == noon + 65s));
-    r.record.forget(5);
-    BOOST_TEST(!r.record.votes_from(5));
-    r.says("7-7:0", "160000");
-    BOOST_TEST(r.votes_from(7, at_once));
-    BOOST_TEST(!r.record.votes_from(9));
+    auto t = times("0-5:0 7-7:90000 8-9:95000", "100000");
+    BOOST_TEST((t.votes_from(5) == at_once));
+    BOOST_TEST(!t.votes_from(6));
+    BOOST_TEST((t.votes_from(7) == noon + 60s));
+    BOOST_TEST((t.votes_from(9) == noon + 65s));
+    BOOST_TEST((t.all_vote_from() == noon + 65s));
+    t.forget(5);
+    BOOST_TEST(!t.votes_from(5));
 }
 
-BOOST_AUTO_TEST_CASE(votes_from_after_the_server_clock_stopped_is_unchanged)
+BOOST_AUTO_TEST_CASE(ask_of_a_member_names_the_vouched_slots)
 {
-    read_record r;
-    r.says("7-7:90000", "100000").says("7-7:90000", "100001");
-    BOOST_TEST(r.votes_from(7, noon + 60s));
-}
-
-BOOST_AUTO_TEST_CASE(votes_from_after_a_new_record_keeps_what_was_known)
-{
-    read_record r;
-    r.says("0-1:0 7-7:90000", "100000").says("0-3:0 7-7:0", "0", "{1}", only(3));
-    BOOST_TEST(r.votes_from(1, at_once));
-    BOOST_TEST(r.votes_from(2, noon + 1min + 70s));  // this slot and the new record appeared together
-    BOOST_TEST(r.votes_from(3, at_once));
-    BOOST_TEST(r.votes_from(7, noon + 60s));
-    r.says("0-3:0 7-7:0", "60000", "{1}");
-    BOOST_TEST(r.votes_from(2, noon + 1min + 70s));
-}
-
-BOOST_AUTO_TEST_CASE(read_of_an_unusable_answer_changes_nothing)
-{
-    read_record r;
-    r.says("0-5:0", "100000");
-    for (auto const& answer :
-         {refused("MOVED 3 h:1"), word("OK"), list(stores::redis::resp::type::array, {"0-1:0"}),
-          list(stores::redis::resp::type::array, {"0-1:0", "x"}),
-          list(stores::redis::resp::type::array, {"0-x:0", "1"}), list(stores::redis::resp::type::array, {"0-1", "1"}),
-          list(stores::redis::resp::type::array, {"16384-16384:0", "1"})}) {
-        std::vector<reply> const answers{text("sha"), answer};
-        BOOST_TEST(r.record.read(answers, "{0}", {}, 70s, noon).error.failed(), answer.text);
-    }
-    BOOST_TEST(r.votes_from(5, at_once));
-}
-
-BOOST_AUTO_TEST_CASE(ask_names_the_vouched_slots)
-{
-    stores::redis::request r;
+    auto where = net::parse_url("redis://s");
+    where.topology = net::topology::member;
+    where.tag = "{3}";
+    record_question q(where, {.nodes = {}});
     auto vouched = only(16'383);
     for (auto const s : {5u, 6u, 7u, 9u})
         vouched.set(s);
-    slot_record::ask(r, "lock:", "{3}", vouched);
-    auto const call = take_commands(r.bytes()).at(1);
-    BOOST_TEST(call.at(3) == "lock::=tenure{3}");
-    BOOST_TEST(call.at(4) == "lock::=tenure:slots{3}");
-    BOOST_TEST(call.back() == "5-7 9-9 16383-16383");
+    stores::redis::request r;
+    q.ask(r, {.word = "beef", .vouched = &vouched});
+    q.move_to("{7}");
+    q.ask(r, {.word = "beef"});
+    auto const calls = take_commands(r.bytes());
+    BOOST_TEST(calls.at(0).at(3) == "lock::=record{3}");
+    BOOST_TEST(calls.at(0).at(4) == "lock::=clients{3}");
+    BOOST_TEST(calls.at(0).back() == "c5-7 9-9 16383-16383");
+    BOOST_TEST(calls.at(1).at(3) == "lock::=record{7}");
+    BOOST_TEST(calls.at(1).back() == "c");
 }
 
 namespace {
@@ -261,7 +228,7 @@ struct member_link final : scripted_link {
     {
         auto const payload = b->request.bytes();
         auto const has = [&](std::string_view words) { return payload.find(words) != payload.npos; };
-        if (kept && has(slots_script.sha1))
+        if (kept && has(record_script.sha1))
             looks.push_back(b);
         else if (kept && has("CLUSTER") && told_apart)
             views.push_back(b);
@@ -299,10 +266,8 @@ struct two_masters {
         while (std::exchange(more, false)) {
             for (auto const& [where, link] : links) {
                 for (auto const& b : std::exchange(link->looks, {})) {
-                    vouched[where] = take_commands(b->request.bytes())[1].back();
-                    b->put(text(std::string(slots_script.sha1)));
-                    b->put(list(stores::redis::resp::type::array,
-                                {slots[where], std::to_string(70'000 + (clock->now() - begin) / 1ms)}));
+                    for (auto& answer : server(as_member(where)).answers(b->request))
+                        b->put(std::move(answer));
                     link->told->answered(b);
                     more = true;
                 }
@@ -353,21 +318,27 @@ struct two_masters {
     scripted_link& seed() { return *links["seed"]; }
     scripted_link& to(std::string const& where) { return *links.at(where); }
 
-    void greet(std::string const& where, std::string age)
+    version as_member(std::string const& where)
     {
         version v{.set_get = false};
         v.mode = "cluster";
-        v.answer = [=](command const& c) -> std::optional<reply> {
-            if (c[0] == "EVALSHA" && c[1] == tenure_script.sha1)
-                return list(stores::redis::resp::type::array, {"id", age});
+        v.answer = [this, where](command const& c) -> std::optional<reply> {
+            if (c[0] == "EVALSHA" && c[1] == record_script.sha1) {
+                vouched[where] = c.back().substr(1);
+                return list(stores::redis::resp::type::array,
+                            {"f00d", "p", std::to_string(ages[where] + (clock->now() - begin) / 1ms), "0", slots[where],
+                             where});
+            }
             if (c[0] == "INFO" && c[1] == "server")
                 return reply{.type = stores::redis::resp::type::verbatim_string,
                              .text = "txt:redis_version:7.0.15\r\nrun_id:" + where + "\r\nuptime_in_seconds:42\r\n",
                              .elements = {}};
             return std::nullopt;
         };
-        to(where).says(server(v).answers(to(where).asked->request));
+        return v;
     }
+
+    void greet(std::string const& where) { to(where).says(server(as_member(where)).answers(to(where).asked->request)); }
 
     std::shared_ptr<asked_operation> put(node_command c, std::vector<std::string> keys)
     {
@@ -382,14 +353,15 @@ struct two_masters {
     }
 
     // Both masters are connected, and have been masters for long enough.
-    void connect(std::string const& age_of_b = "70000")
+    void connect(long age_of_b = 70'000)
     {
+        ages["b:1"] = age_of_b;
         auto const o = put({}, {});
         seed().says({list(stores::redis::resp::type::map, {"server", "redis"}), text(nodes())});
         pass();
-        greet("a:1", "70000");
+        greet("a:1");
         BOOST_TEST(o->answers == 0);
-        greet("b:1", age_of_b);
+        greet("b:1");
         pass();
         BOOST_TEST((o->reply.vote == vote::granted));
         BOOST_TEST(node->ready());
@@ -407,7 +379,8 @@ struct two_masters {
     std::map<std::string, std::shared_ptr<member_link>> links;
     /// As the masters record them.
     std::map<std::string, std::string> slots{{"a:1", "0-8191:0"}, {"b:1", "8192-16383:0"}};
-    std::map<std::string, std::string> vouched;  ///< the latest slots that each master was told
+    std::map<std::string, long> ages{{"a:1", 70'000}, {"b:1", 70'000}};  ///< of the records, in milliseconds
+    std::map<std::string, std::string> vouched;                          ///< the latest slots that each master was told
     std::shared_ptr<redlock::node> node = make_cluster_node(
         net::parse_url("redis-cluster://s"), {.nodes = {}, .node_timeout = 10s, .max_ttl = 60s},
         std::make_shared<stores::redis::group>(runtime::make_manual_runtime(context.get_executor(), clock)),
@@ -480,7 +453,7 @@ BOOST_FIXTURE_TEST_CASE(submit_after_ask_tryagain_or_clusterdown_is_not_redirect
 
 BOOST_FIXTURE_TEST_CASE(acquire_on_a_new_master_does_not_count_for_max_ttl, two_masters)
 {
-    connect("10000");
+    connect(10'000);
     BOOST_TEST((vote_of(in_a, "a:1", word("OK")).vote == vote::granted));
     auto const young = vote_of(in_b, "b:1", word("OK"));
     BOOST_TEST((young.vote == vote::unknown));
@@ -508,7 +481,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_in_slot_of_failed_master_waits_for_max_ttl, two_
     BOOST_TEST((young.error == errc::quarantined));
     BOOST_TEST(vouched["b:1"] == "");
     BOOST_TEST((vote_of(in_b, "b:1", word("OK")).vote == vote::granted));
-    for (int i = 0; i < 69; ++i) {
+    for (int i = 0; i < 68; ++i) {
         pass(1s);
         answer_keep_alive();
     }
@@ -610,7 +583,8 @@ BOOST_FIXTURE_TEST_CASE(submit_after_a_master_was_replaced_goes_to_the_new_one, 
     BOOST_TEST(to("c:1").opened == 0);  // no operation has needed this master
     auto const o = acquire(in_a);
     BOOST_TEST(to("c:1").opened == 1);
-    greet("c:1", "70000");
+    ages["c:1"] = 70'000;
+    greet("c:1");
     pass();
     BOOST_TEST(sent_to("c:1", *o));
 }

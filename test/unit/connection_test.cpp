@@ -72,6 +72,7 @@ struct fixture : stores::redis::connection::owner {
     void greets_and_looks()
     {
         link->greets();
+        answers_look();
         pass(1s);
     }
 
@@ -162,7 +163,7 @@ BOOST_AUTO_TEST_CASE(reconnection_pauses_grow_until_a_connection_lasts)
 BOOST_AUTO_TEST_CASE(connection_that_no_longer_answers_ends)
 {
     greets_and_looks();
-    BOOST_TEST(link->sent.size() == 1u);  // the connection asks for a sign of life
+    BOOST_TEST(link->sent.size() == 2u);  // the connection asks for a sign of life
     pass(1s);
     pass(10ms);
     BOOST_TEST(link->cuts == 1);
@@ -173,12 +174,12 @@ BOOST_AUTO_TEST_CASE(connection_that_no_longer_answers_ends)
 BOOST_AUTO_TEST_CASE(connection_of_a_paused_process_reads_before_it_ends)
 {
     greets_and_looks();
-    auto const sign = link->sent.front();
+    auto const sign = link->sent.back();
     pass(1s);
     link->told->answered(sign);
     pass(10ms);
     BOOST_TEST(link->cuts == 0);
-    BOOST_TEST(link->sent.size() == 2u);
+    BOOST_TEST(link->sent.size() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(may_still_execute_after_the_server_killed_the_client_is_false)
@@ -187,7 +188,7 @@ BOOST_AUTO_TEST_CASE(may_still_execute_after_the_server_killed_the_client_is_fal
     reconnects();
     BOOST_TEST(c.number() == 2u);
     BOOST_TEST(c.may_still_execute(1));
-    BOOST_REQUIRE(link->sent.size() == 1u);
+    BOOST_REQUIRE(!link->sent.empty());
     auto const kill = link->sent.front();
     BOOST_TEST(kill->request.bytes().find("KILL") != std::string::npos);
     kill->put(replies::number(1));
@@ -206,22 +207,24 @@ BOOST_AUTO_TEST_CASE(reconnects_to_a_restarted_server_without_killing_a_client)
     };
     reconnects(replies::server(restarted));
     BOOST_TEST(c.up());
-    BOOST_TEST(link->sent.empty());  // the ids of clients begin again, so no client is killed
+    for (auto const& b : link->sent)  // the ids of clients begin again, so no client is killed
+        BOOST_TEST(b->request.bytes().find("KILL") == std::string::npos);
     BOOST_TEST(c.may_still_execute(1));
 }
 
-BOOST_AUTO_TEST_CASE(look_that_finds_another_life_marker_ends_the_connection)
+BOOST_AUTO_TEST_CASE(look_that_finds_another_word_ends_the_connection)
 {
     greets_and_looks();
     answers_look();
     BOOST_TEST(link->cuts == 0);
     pass(1s);
     answers_look([](command const& asked) {
-        return asked[0] == "EVALSHA" ? std::optional(replies::list(replies::type::array, {"abc 0 - beef", "0"}))
-                                     : std::nullopt;
+        return asked[0] == "EVALSHA"
+                   ? std::optional(replies::list(replies::type::array, {"beef", "r", "0", "0", "", "abc"}))
+                   : std::nullopt;
     });
     BOOST_TEST(link->cuts == 1);
-    BOOST_TEST(last_line == "its life marker is gone or replaced, so it may have forgotten locks");
+    BOOST_TEST(last_line == "its record is gone or begins anew, so it may have forgotten locks");
 }
 
 BOOST_AUTO_TEST_CASE(look_that_finds_a_replica_ends_the_connection)
@@ -248,31 +251,60 @@ BOOST_AUTO_TEST_CASE(look_at_a_server_without_the_script_loads_it)
     greets_and_looks();
     answers_look(replies::refuses("EVALSHA", "NOSCRIPT No matching script. Please use EVAL."));
     BOOST_TEST(link->cuts == 0);
-    BOOST_TEST_REQUIRE(link->sent.size() == 2u);
+    BOOST_TEST_REQUIRE(link->sent.size() == 3u);
     BOOST_TEST((take_commands(link->sent.back()->request.bytes()).at(0)
-                == command{"SCRIPT", "LOAD", std::string(stores::redis::life_script.source)}));
+                == command{"SCRIPT", "LOAD", std::string(stores::redis::record_script.source)}));
 }
 
-BOOST_AUTO_TEST_CASE(look_without_permission_for_the_life_marker_logs_it_once)
+BOOST_AUTO_TEST_CASE(look_without_permission_for_the_record_ends_the_connection)
 {
     greets_and_looks();
     answers_look(replies::refuses("EVALSHA", "NOPERM No permissions to access a key"));
-    BOOST_TEST(link->cuts == 0);
-    BOOST_TEST(last_line.find("its life marker cannot be kept") == 0u);
-    pass(1s);
-    for (auto const& asked : take_commands(link->sent.back()->request.bytes()))
-        BOOST_TEST(asked[0] != "EVALSHA");
+    BOOST_TEST(link->cuts == 1);
 }
 
-BOOST_AUTO_TEST_CASE(greeting_of_a_master_that_was_a_replica_counts_as_a_restart)
+BOOST_AUTO_TEST_CASE(look_that_finds_another_policy_signs_it_at_once)
+{
+    greets_and_looks();
+    auto const before = link->sent.size();
+    answers_look([](command const& asked) {
+        return asked[0] == "CONFIG" ? std::optional(
+                   replies::list(replies::type::map, {"no-appendfsync-on-rewrite", "no", "appendfsync", "always"}))
+                                    : std::nullopt;
+    });
+    BOOST_TEST_REQUIRE(link->sent.size() == before + 1);
+    BOOST_TEST(take_commands(link->sent.back()->request.bytes()).back().at(7) == "1");
+}
+
+BOOST_AUTO_TEST_CASE(trusts_a_batch_only_with_the_word_of_the_record)
 {
     link->greets();
-    BOOST_TEST(!met.restarted);
-    reconnects(replies::server({.role = "slave"}));
-    BOOST_TEST(!c.up());
-    reconnects();
+    stores::redis::batch with_votes;
+    with_votes.request.push("SET", "key", "value");
+    with_votes.put(replies::word("OK"));
+    c.ask_for_word(with_votes);
+    BOOST_TEST(!c.trusts(with_votes));  // the answer is lost
+    with_votes.put(replies::text("f00d r abc 0 - 0||"));
+    BOOST_TEST(c.trusts(with_votes));
+    for (auto const& other : {replies::text("beef r abc 0 - 0||"), replies::nothing(), replies::refused("NOPERM no")}) {
+        with_votes.replies.back() = other;
+        BOOST_TEST(!c.trusts(with_votes));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(greeting_with_another_word_counts_as_a_restart)
+{
+    link->greets();
+    auto const before = met;
+    replies::version other;
+    other.answer = [](command const& asked) {
+        return asked[0] == "EVALSHA" && asked.size() > 8
+                   ? std::optional(replies::list(replies::type::array, {"beef", "F", "0", "0", "", "abc"}))
+                   : std::nullopt;
+    };
+    reconnects(replies::server(other));
     BOOST_TEST(c.up());
-    BOOST_TEST(met.restarted);
+    BOOST_TEST((met.restarted && met.began > before.began));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -32,7 +32,9 @@ namespace {
 class scripted_session final : public stores::kit::session, public std::enable_shared_from_this<scripted_session> {
 public:
     scripted_session(asio::any_io_executor e, std::int64_t id, owner& o)
-        : owner_(&o), executor_(std::move(e)), server_{.backend = {id, ""}, .started = "once", .durable = true}
+        : owner_(&o),
+          executor_(std::move(e)),
+          server_{.backend = {id, ""}, .started = "once", .record = {.word = "w", .age = std::chrono::hours(1)}}
     {
     }
 
@@ -47,12 +49,19 @@ public:
         });
     }
 
-    void close() override { up_ = false; }
+    void close() override
+    {
+        up_ = false;
+        if (auto const tell = std::exchange(looked, {}))
+            tell(nullptr);
+    }
     void abandon() override { up_ = false; }
 
     void cut(node_reply why) override
     {
         up_ = false;
+        if (auto const tell = std::exchange(looked, {}))
+            tell(nullptr);
         owner_->down(*this, true, std::move(why));
     }
 
@@ -67,12 +76,18 @@ public:
         answer = std::move(done);
     }
     void end(stores::kit::backend const&, std::function<void(bool)> done) override { done(false); }
-    void ask_durability(std::function<void(bool)>) override {}
+    void look(std::string founds, std::function<void(core::memory_record const*)> done) override
+    {
+        founded = std::move(founds);
+        looked = std::move(done);
+    }
     void clean() override {}
 
     bool is_away = false;
     std::size_t carried_out = 0;
     std::function<void(node_reply)> answer;  ///< of the last command
+    std::string founded;                     ///< the word to found, in the last look
+    std::function<void(core::memory_record const*)> looked;
     owner* const owner_;
 
 private:
@@ -85,6 +100,7 @@ struct two_connections {
     asio::io_context context;
     std::vector<std::shared_ptr<scripted_session>> sessions;
     std::vector<std::string> changes;
+    std::vector<server_identity> identities;  ///< what the node has told
     test::counted_operations connects;
     std::shared_ptr<redlock::node> const node = stores::kit::make_database_node(
         {.name = "table://a",
@@ -100,13 +116,23 @@ struct two_connections {
 
     two_connections()
     {
-        node->start(context.get_executor(),
-                    {.connected = [](auto&) {}, .changed = [this](auto name) { changes.emplace_back(name); }});
+        node->start(context.get_executor(), {.connected = [this](auto& server) { identities.push_back(server); },
+                                             .learned = [this](auto& server) { identities.push_back(server); },
+                                             .changed = [this](auto name) { changes.emplace_back(name); }});
         node->submit(connects.make({.what = node_command::kind::connect}, 0));
         context.poll();
     }
 
     ~two_connections() { node->close(); }
+
+    /// The session that was asked to found the record.
+    scripted_session& asked_to_found()
+    {
+        auto const one = std::ranges::find_if(sessions, [](auto& s) { return s->looked != nullptr; });
+        BOOST_TEST_REQUIRE((one != sessions.end()));
+        BOOST_TEST((*one)->founded == "w");
+        return **one;
+    }
 };
 
 }  // namespace
@@ -161,6 +187,47 @@ BOOST_FIXTURE_TEST_CASE(denied_acquisition_hears_of_a_release_by_its_own_node, t
     sessions.front()->owner_->notified("1:6c6f636b3a30");
 
     BOOST_TEST(changes == std::vector<std::string>{"lock:0"}, boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_after_the_node_has_told_it, two_connections)
+{
+    test::counted_operations of;
+    auto const founds = of.make({.what = node_command::kind::found}, 0);
+    node->submit(founds);
+    context.poll();
+    BOOST_TEST(identities.size() == 1u);
+    BOOST_TEST((identities.back().began != clock::time_point() && !identities.back().restarted));
+
+    core::memory_record const founded{.word = "w", .began = core::beginning::founded};
+    std::exchange(asked_to_found().looked, {})(&founded);
+
+    BOOST_TEST(founds->answers == 1u);
+    BOOST_TEST((founds->reply.vote == vote::granted));
+    BOOST_TEST(identities.size() == 2u);
+    BOOST_TEST((identities.back().began == clock::time_point()));
+}
+
+BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_when_the_connection_ends, two_connections)
+{
+    test::counted_operations of;
+    auto const founds = of.make({.what = node_command::kind::found}, 0);
+    node->submit(founds);
+    context.poll();
+    asked_to_found().cut({.untouched = true, .error = errc::node_unreachable});
+
+    BOOST_TEST(founds->answers == 1u);
+    BOOST_TEST((founds->reply.error == errc::connection_lost));
+}
+
+BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_when_the_node_is_closed, two_connections)
+{
+    test::counted_operations of;
+    auto const founds = of.make({.what = node_command::kind::found}, 0);
+    node->submit(founds);
+    context.poll();
+    node->close();
+
+    BOOST_TEST(founds->answers == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(interpret_inspection_ignores_readers_unless_the_key_is_shared)

@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(fence_key_and_others_are_never_the_key_of_another_lock)
 BOOST_AUTO_TEST_CASE(mark_in_finds_a_mark_at_any_position)
 {
     for (std::string const mark : {":=fence", ":=gone", ":=turn", ":=wanted", ":=shared", ":=upgrade", ":=session",
-                                   ":=tenure", ":=life", ":=settings"}) {
+                                   ":=record", ":=clients", ":=tenure", ":=life", ":=settings"}) {
         for (auto const& key : {mark, "a" + mark, mark + "a", "a:" + mark + ":b"})
             BOOST_TEST(mark_in(key) == mark);
     }
@@ -155,18 +155,12 @@ BOOST_AUTO_TEST_CASE(session_key_contains_a_mark)
     BOOST_TEST(mark_in(session_key("", "7")) == ":=session");
 }
 
-BOOST_AUTO_TEST_CASE(tenure_key_contains_a_mark)
+BOOST_AUTO_TEST_CASE(record_key_and_settings_key_contain_a_mark)
 {
-    BOOST_TEST(tenure_key("lock:") == "lock::=tenure");
-    BOOST_TEST(mark_in(tenure_key("")) == ":=tenure");
-}
-
-BOOST_AUTO_TEST_CASE(life_key_and_settings_key_contain_a_mark)
-{
-    BOOST_TEST(life_key("lock:") == "lock::=life");
-    BOOST_TEST(mark_in(life_key("")) == ":=life");
-    BOOST_TEST(settings_key("lock:") == "lock::=settings");
-    BOOST_TEST(mark_in(settings_key("")) == ":=settings");
+    BOOST_TEST(record_key("lock:") == "lock::=record");
+    BOOST_TEST(mark_in(record_key("")) == ":=record");
+    BOOST_TEST(settings_key("lock:") == "lock::=clients");
+    BOOST_TEST(mark_in(settings_key("")) == ":=clients");
 }
 
 BOOST_AUTO_TEST_CASE(lock_of_a_watched_key_is_found_by_what_changed)

@@ -80,7 +80,7 @@ struct connected_node {
     std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
     std::shared_ptr<scripted_link> link = std::make_shared<scripted_link>();
     std::shared_ptr<redlock::node> node = stores::redis::make_redis_node(
-        net::parse_url("redis://s"), {.nodes = {}},
+        net::parse_url("redis://s"), {.nodes = {}, .restart_guard = restart_guard::off, .record = false},
         std::make_shared<stores::redis::group>(runtime::make_manual_runtime(context.get_executor(), clock)), link);
     std::shared_ptr<asked_operation> asked;
     std::vector<std::string> changed;

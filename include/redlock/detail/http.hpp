@@ -18,6 +18,7 @@
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <exception>
@@ -59,6 +60,22 @@ inline std::chrono::milliseconds pause_after(error_code error, attempt_report co
     return retry_after(known);
 }
 
+// Why the lock servers do not vote yet.
+inline char const* detail_of_quarantine(attempt_report const& r)
+{
+    auto const has = [&](quarantine_reason why) {
+        return std::any_of(r.nodes.begin(), r.nodes.end(), [why](node_report const& n) { return n.reason == why; });
+    };
+    if (has(quarantine_reason::promoted))
+        return "The lock servers were promoted, and do not vote yet.";
+    if (has(quarantine_reason::log_off))
+        return "The log of the lock servers was switched off, so they do not vote yet.";
+    if (has(quarantine_reason::fresh) && !has(quarantine_reason::restarted))
+        return "The lock servers are new to the prefix, and do not vote yet. If all are newly installed: redlock nodes "
+               "init.";
+    return "The lock servers have restarted, and do not vote yet.";
+}
+
 inline problem problem_for(error_code error, acquire_options const& tried)
 {
     auto const again = pause_after(error, tried.report);
@@ -69,8 +86,7 @@ inline problem problem_for(error_code error, acquire_options const& tried)
         return {503, "busy", "Somebody else is at it", "Other requests work on the same thing, and the wait is over.",
                 again};
     if (error == errc::quarantined && tried.report && tried.report->quarantine.count() > 0)
-        return {503, "unavailable", "Locks are out of order",
-                "The lock servers have been restarted, and do not vote yet.", again};
+        return {503, "unavailable", "Locks are out of order", detail_of_quarantine(*tried.report), again};
     if (error == errc::no_quorum || error == errc::validity_exhausted || error == errc::quarantined)
         return {503, "unavailable", "Locks are out of order", "Too few lock servers answer in time.", again};
     if (error == errc::lost || error == errc::not_held)

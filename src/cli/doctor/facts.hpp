@@ -8,6 +8,7 @@
 #include "cli/waits.hpp"
 
 #include <redlock/error.hpp>
+#include <redlock/quarantine_reason.hpp>
 #include <redlock/restart_guard.hpp>
 
 #include <chrono>
@@ -82,8 +83,10 @@ struct probe_facts {
 /// The state of the node in a manager of all nodes, with the settings of the call.
 struct vote_facts {
     bool is_connected = false;
-    std::chrono::milliseconds quarantine{0};  ///< the time until it votes
-    std::string message{};                    ///< why it is not connected
+    std::chrono::milliseconds quarantine{0};              ///< the time until it votes
+    quarantine_reason reason = quarantine_reason::fresh;  ///< why it does not vote yet
+    bool is_to_be_founded = false;                        ///< it votes from the first lock on, as all nodes are new
+    std::string message{};                                ///< why it is not connected
 };
 
 /// The facts about one node. A missing answer is a reply with `failed()`.
@@ -103,7 +106,6 @@ struct node_facts {
     key_facts keys{};
     probe_facts probe{};
     vote_facts vote{};
-    bool has_no_marker = false;  ///< before this call, there was no life marker with this prefix
 
     /// Whether `redlock run` gets the vote of this node.
     bool votes() const;

@@ -160,8 +160,6 @@ asio::awaitable<void> look_at_server(server& s, node_facts& f, std::string const
     }
     std::vector<std::string> settings_of_clients{"GET", core::settings_key(d.prefix)};
     f.clients = co_await s.ask(std::move(settings_of_clients));
-    std::vector<std::string> life_marker{"EXISTS", core::life_key(d.prefix)};
-    f.has_no_marker = (co_await s.ask(std::move(life_marker))).number() == 0;
     co_await measure_round_trips(s, f, d.prefix + d.probe);
     co_await try_permissions(s, f, d);
     f.keys = co_await look_at_keys(s, f, d);

@@ -25,7 +25,7 @@ asio::awaitable<set_facts> gather_all(redlock::config, demands);
 asio::awaitable<probe_facts> probe(std::string url, redlock::config, demands);
 
 /// Starts a manager with the settings of the call, and returns which nodes vote for it. The manager acquires nothing.
-/// Like every manager, it leaves two keys on a server: the life marker and its settings.
+/// Like every manager, it leaves two keys on a server: the record of the server's memory, and its settings.
 /// @throws std::invalid_argument if the settings are invalid
 asio::awaitable<std::vector<vote_facts>> ask_for_votes(redlock::config, demands);
 

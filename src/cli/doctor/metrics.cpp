@@ -5,7 +5,7 @@
 #include "cli/doctor/checks.hpp"
 #include "cli/output.hpp"
 
-#include "core/quarantine.hpp"
+#include "core/quorum.hpp"
 
 #include <redlock/prometheus.hpp>
 

@@ -152,7 +152,7 @@ asio::awaitable<probe_facts> probe(std::string url, redlock::config c, demands d
     // Other checks report these problems, so they must not stop the node from voting here.
     c.restart_guard = restart_guard::off;
     c.allow_eviction = true;
-    c.life_marker = false;
+    c.record = false;
     c.node_timeout = std::max<std::chrono::milliseconds>(c.node_timeout, 1s);
     c.max_ttl = std::max<std::chrono::milliseconds>(c.max_ttl, probe_ttl);
     auto const executor = co_await asio::this_coro::executor;
@@ -181,14 +181,26 @@ asio::awaitable<std::vector<vote_facts>> ask_for_votes(redlock::config c, demand
     for (auto const& n : all.stats().nodes)
         votes.push_back({.is_connected = n.connected,
                          .quarantine = n.quarantine,
+                         .reason = n.reason,
                          .message = n.last_message.empty() && n.last_error ? n.last_error.message() : n.last_message});
     co_await all.async_shutdown(as_result);
+    auto const is_new = [](vote_facts const& v) {
+        return v.quarantine.count() > 0 && v.reason == quarantine_reason::fresh;
+    };
+    if (c.restart_guard == restart_guard::automatic && std::ranges::all_of(votes, is_new)) {
+        for (auto& v : votes) {
+            v.is_to_be_founded = true;
+            v.quarantine = 0ms;
+        }
+    }
     co_return votes;
 }
 
 asio::awaitable<waits> ask_for_waits(redlock::config c, demands d)
 {
     c.read_only = true;
+    c.restart_guard = restart_guard::off;
+    c.record = false;
     c.node_timeout = std::max<std::chrono::milliseconds>(c.node_timeout, 1s);
     c.max_ttl = std::max<std::chrono::milliseconds>(c.max_ttl, probe_ttl);
     lock_manager all(co_await asio::this_coro::executor, c);

@@ -5,6 +5,7 @@
 #include "cli/lock_view.hpp"
 #include "cli/output.hpp"
 #include "core/quarantine.hpp"
+#include "core/quorum.hpp"
 #include "stores/redis/shared_settings.hpp"
 
 #include <fmt/format.h>
@@ -184,19 +185,9 @@ findings votes(nodes const& all, demands const& d)
     return {std::move(found)};
 }
 
-std::vector<core::node_age<sys_ms>> ages_of(nodes const& all, demands const& d)
+bool is_durable(node_facts const& f)
 {
-    std::vector<core::node_age<sys_ms>> ages;
-    for (auto const& f : all) {
-        bool const is_known = f.is_server && !f.info.field("run_id").empty();
-        bool const tells_log = is_known && !f.settings.failed();
-        ages.push_back(
-            {.known = is_known,
-             .durable = tells_log && durability_of(f).is_durable(),
-             .restarted = false,
-             .began = d.now - std::chrono::seconds(std::max<std::int64_t>(f.number("uptime_in_seconds") - 1, 0))});
-    }
-    return ages;
+    return f.is_server && !f.info.field("run_id").empty() && !f.settings.failed() && durability_of(f).is_durable();
 }
 
 // The quarantines of all nodes.
@@ -212,18 +203,7 @@ quarantines count_quarantines(std::vector<std::chrono::seconds> each)
     return {static_cast<std::size_t>(count), each[core::majority(each.size()) - 1]};
 }
 
-// The quarantines that a strict client applies, computed from INFO.
-quarantines strict_quarantines(std::vector<core::node_age<sys_ms>> const& ages, demands const& d)
-{
-    std::vector<std::chrono::seconds> each;
-    for (std::size_t i = 0; i < ages.size(); ++i) {
-        auto const end = core::quarantined_until<sys_ms>(ages, i, restart_guard::strict, d.max_ttl, d.now);
-        each.push_back(end > d.now ? std::chrono::ceil<std::chrono::seconds>(end - d.now) : std::chrono::seconds(0));
-    }
-    return count_quarantines(std::move(each));
-}
-
-// The quarantines that the library reports. It also knows life markers, and stores other than Redis.
+// The quarantines that the library reports.
 quarantines quarantines_of(nodes const& all)
 {
     std::vector<std::chrono::seconds> each;
@@ -232,22 +212,39 @@ quarantines quarantines_of(nodes const& all)
     return count_quarantines(std::move(each));
 }
 
-// The reason why nodes are in quarantine.
-std::string cause_of_quarantine(nodes const& all, demands const& d)
+bool is_new(node_facts const& f) { return f.vote.quarantine.count() > 0 && f.vote.reason == quarantine_reason::fresh; }
+
+// Why the nodes are in quarantine: each reason with its nodes, unless all nodes have the same.
+std::string cause_of_quarantine(nodes const& all)
 {
-    auto const votes_or_is_new = [](auto const& f) { return f.vote.quarantine.count() == 0 || f.has_no_marker; };
-    auto const prefix = printable(d.prefix);
-    return std::ranges::all_of(all, votes_or_is_new)
-               ? fmt::format("no client has locked there with the prefix {} before, or the keys are lost", prefix)
-               : fmt::format("they have restarted, or are new to the prefix {}", prefix);
+    std::map<quarantine_reason, std::vector<std::string>> reasons;
+    for (auto const& f : all) {
+        if (f.vote.quarantine.count() > 0)
+            reasons[f.vote.reason].push_back(f.name);
+    }
+    bool const have_one = reasons.size() == 1 && reasons.begin()->second.size() == all.size();
+    std::string text;
+    for (auto const& [reason, names] : reasons)
+        text += fmt::format("{}{}{}{}", text.empty() ? "" : "; ",
+                            have_one ? "" : fmt::format("{}", fmt::join(names, ", ")), have_one ? "" : ": ",
+                            core::in_words(reason));
+    return text;
+}
+
+// The line that ends the quarantine of all nodes.
+std::string end_quarantine(nodes const& all, quarantines const& now, demands const& d)
+{
+    if (std::ranges::all_of(all, is_new))
+        return d.call.line_of("nodes", {"init"}) + "  # if all servers are newly installed";
+    bool const is_strict = d.restart_guard == restart_guard::strict;
+    return fmt::format("sleep {} && {}{}", now.majority.count(), d.call.line(),
+                       is_strict ? "" : "  # and give the nodes a durable log");
 }
 
 findings guard(nodes const& all, demands const& d)
 {
-    auto const ages = ages_of(all, d);
     auto const now = quarantines_of(all);
-    auto const strictly = strict_quarantines(ages, d);
-    auto const durable = std::ranges::count_if(ages, [](auto const& a) { return a.durable; });
+    auto const durable = std::ranges::count_if(all, is_durable);
     bool const is_strict = d.restart_guard == restart_guard::strict;
     finding found{.values = {{"waiting", now.count},
                              {"waiting_ms", std::chrono::milliseconds(now.majority).count()},
@@ -255,23 +252,16 @@ findings guard(nodes const& all, demands const& d)
     if (now.majority.count() > 0) {
         found.level = level::critical;
         found.why = fmt::format("{} of {} nodes do not vote yet: {}; no lock for {} s (--restart-guard {})", now.count,
-                                all.size(), cause_of_quarantine(all, d), now.majority.count(),
+                                all.size(), cause_of_quarantine(all), now.majority.count(),
                                 is_strict ? "strict" : "automatic");
-        found.mend = fmt::format("sleep {} && {}  # {}", now.majority.count(), d.call.line(),
-                                 is_strict ? "if all servers are new: --restart-guard automatic"
-                                           : "and give the nodes a durable log");
+        found.mend = end_quarantine(all, now, d);
     } else if (now.count > 0) {
         found.level = level::warning;
         found.why = fmt::format("{} of {} nodes do not vote yet: {}; the others are enough", now.count, all.size(),
-                                cause_of_quarantine(all, d));
+                                cause_of_quarantine(all));
         found.mend = d.call.with("--watch", "10s").line() + "  # Ctrl-C ends it";
-    } else if (strictly.count > 0 && !is_strict) {
-        found.level = strictly.majority.count() > 0 ? level::warning : level::ok;
-        found.why = fmt::format("{} of {} nodes have restarted within max_ttl and vote all the same: two may hold a "
-                                "lock for {} s, unless the "
-                                "nodes are new",
-                                strictly.count, all.size(), strictly.majority.count());
-        found.mend = d.call.with("--restart-guard", "strict").line() + "  # and give the nodes a durable log";
+    } else if (std::ranges::any_of(all, [](auto const& f) { return f.vote.is_to_be_founded; })) {
+        found.why = "the nodes are new to this prefix, and the first lock founds them (--restart-guard automatic)";
     } else {
         found.why = fmt::format("no node is in quarantine; {} of {} vote at once after a restart, the others after {} "
                                 "(max_ttl)",

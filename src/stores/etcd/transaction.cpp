@@ -42,6 +42,7 @@ std::string transaction::text(scope const& s) const
     case kind::scan:
         return scan(s).step();
     case kind::connect:
+    case kind::found:
     case kind::upgrade:
     case kind::downgrade:
         break;
@@ -75,6 +76,7 @@ std::optional<node_reply> transaction::hear(json::object const& answer, scope co
         return inspected(answer, s);
     case kind::withdraw:
     case kind::connect:
+    case kind::found:
         return node_reply{.vote = vote::granted};
     case kind::scan:
         return scanned(answer, s);

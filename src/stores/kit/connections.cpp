@@ -1,6 +1,7 @@
 #include "stores/kit/connections.hpp"
 
 #include "core/backoff.hpp"
+#include "core/quarantine.hpp"
 
 #include <redlock/error.hpp>
 
@@ -14,22 +15,20 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds look_every = 1s;
+// Another manager may be founding the set. So a client looks again soon, in the first seconds of a fresh record.
+constexpr std::chrono::milliseconds founding_time = 2s, look_soon_after = 50ms;
 constexpr std::chrono::milliseconds request_life = 10min;  // of a request whose backend cannot be checked
 constexpr unsigned clean_every = 600;                      // looks, i.e. seconds
 constexpr std::size_t ask_each_within = 5;                 // looks, i.e. seconds
-
-// A database always has a log: it recovers from it at each start.
-core::log_state log_of(bool durable) { return {.complete = true, .synced = durable, .from_start = true}; }
 
 }  // namespace
 
 connections::connections(database d, config const& c, store_context context, owner& o)
     : database_(std::move(d)),
-      max_ttl_(c.max_ttl),
       context_(std::move(context)),
       log_(c.log),
       owner_(o),
-      history_(c.max_ttl),
+      memory_(database_.heard_within),
       random_(database_.seed),
       clean_at_(random_() % clean_every)
 {
@@ -119,18 +118,10 @@ node_reply connections::check_server(session& s, introduction const& server)
     }
     bool const is_known = !server_.started.empty();
     bool const replaces = is_known && (!is_copy || server.timeline > server_.timeline);
-    history_.greeted(server.system + ' ' + server.started, server.uptime, log_of(server.durable), clock::now());
-    bool const restarted = !history_.same_server();
-    if (restarted)
+    if (server.started != server_.started)
         ended_.clear();  // the restart has ended all backends
-    if (is_known && !is_copy)
-        met_another_ = clock::now();
-    if (server.since != server_.since)
-        forgets_ = server.forgot || is_known;
-    if (restarted || server.since != server_.since) {
-        identity_ = identity_of(server);
-        unmet_ = true;
-    }
+    if (!server.record.word.empty())
+        memory_.told(server.record, clock::now());
     server_ = server;
     s.number = ++number_ == 0 ? ++number_ : number_;
     if (replaces)
@@ -150,26 +141,6 @@ void connections::cut_others(session const& s, node_reply const& why)
         if (link.get() != &s && link->up())
             link->cut(why);
     }
-}
-
-// Which locks a server may have lost:
-// - Another database never knew the locks of the previous one. Its own age does not matter.
-// - A promoted standby lacks the locks that were not replicated.
-// - New tables have no locks.
-// - A crash loses only locks that were not flushed.
-server_identity connections::identity_of(introduction const& server) const
-{
-    auto const now = clock::now();
-    auto const& crashed = history_.identity();
-    auto const age = met_another_ ? std::min<clock::duration>(server.age, now - *met_another_) : server.age;
-    if (age >= max_ttl_ + database_.heard_within)
-        return crashed;
-    server_identity begun{.durable = false, .restarted = forgets_, .began = now - age + database_.heard_within};
-    if (!crashed.durable) {
-        begun.restarted = begun.restarted || crashed.restarted;
-        begun.began = std::max(begun.began, crashed.began);
-    }
-    return begun;
 }
 
 // The first session gets the notifications, so it connects before the others.
@@ -192,13 +163,16 @@ void connections::up(session& s)
         notifies_ = s.notifies();
     if (!ready_.exchange(true)) {
         log(log_level::info, "connected");
-        unmet_ = true;
+        met_.reset();
     }
-    if (std::exchange(unmet_, false))
-        owner_.connected(identity_);
+    auto const known = memory_.word().empty() ? server_identity() : memory_.identity();
+    if (std::exchange(met_, known) != known)
+        owner_.connected(known);
     end_earlier();
     owner_.state_changed();
     open_others();
+    if (!closed_ && is_fresh())
+        look_again_later();
 }
 
 void connections::down(session& s, bool was_up, node_reply why)
@@ -248,12 +222,14 @@ clock::duration connections::pause(unsigned failures)
 
 void connections::look_again_later()
 {
-    look_->expires_after(look_every);
+    look_->expires_after(is_fresh() ? look_soon_after : look_every);
     look_->async_wait([this, weak = self_](error_code ec) {
         if (auto const self = weak.lock(); !ec && self && !closed_)
             check_links();
     });
 }
+
+bool connections::is_fresh() const { return core::is_new(memory_.identity(), founding_time, clock::now()); }
 
 void connections::check_links()
 {
@@ -272,7 +248,7 @@ void connections::check_links()
     auto const period = std::min(answering.size(), ask_each_within);
     for (std::size_t i = 0; i < answering.size(); ++i) {
         if (i % period == looks_ % period && answering[i]->up())
-            answering[i]->ask_durability([this, &s = *answering[i]](bool durable) { durability_told(s, durable); });
+            look(*answering[i], {}, [](node_reply const&) {});
     }
     if (closed_)
         return;
@@ -284,11 +260,32 @@ void connections::check_links()
         look_again_later();
 }
 
-// The server's settings may change during a connection. The last settings decide what a crash loses.
-void connections::durability_told(session const& s, bool durable)
+// The server's settings may change during a connection, and its tables may be replaced.
+void connections::look(session& s, std::string founds, std::function<void(node_reply)> done)
 {
-    if (!closed_ && s.server().started == server_.started)  // not an answer from before a restart
-        history_.looked(log_of(durable), clock::now());
+    s.look(std::move(founds),
+           [this, &s, started = s.server().started, done = std::move(done)](core::memory_record const* r) {
+               bool const is_of_this_life = r && !closed_ && started == server_.started;
+               bool const is_same = is_of_this_life && r->word == memory_.word();
+               if (is_same) {
+                   memory_.told(*r, clock::now());
+                   tell_what_is_known();
+               } else if (is_of_this_life) {
+                   s.cut({.untouched = true,
+                          .error = errc::node_unreachable,
+                          .text = "its record is gone or begins anew, so it may have forgotten locks"});
+               }
+               if (!is_same)
+                   return done({.error = errc::connection_lost});
+               done({.vote = r->began == core::beginning::founded ? vote::granted : vote::denied});
+           });
+}
+
+// A greeting may have changed the record, too, if its connection ended before it was up.
+void connections::tell_what_is_known()
+{
+    if (met_ && std::exchange(met_, memory_.identity()) != memory_.identity())
+        owner_.learned(*met_);
 }
 
 // After a connection has ended, the server may still execute its commands, until the backend is gone.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/server_history.hpp"
+#include "core/server_memory.hpp"
 #include "stores/kit/session.hpp"
 
 #include <redlock/clock.hpp>
@@ -20,6 +20,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace redlock::stores::kit {
@@ -51,6 +52,7 @@ public:
     class owner {
     public:
         virtual void connected(server_identity const&) = 0;
+        virtual void learned(server_identity const&) = 0;
         /// A notification from the server: see @ref watches::heard.
         virtual void notified(std::string_view what) = 0;
         /// Notifications may be lost.
@@ -85,6 +87,9 @@ public:
     /// Whether the server may still execute commands that were sent on connection @p n.
     bool may_still_execute(std::uint32_t n) const;
 
+    /// If the record is fresh, makes it founded. @p done gets a grant if the record is founded.
+    void found(session& s, std::function<void(node_reply)> done) { look(s, memory_.word(), std::move(done)); }
+
     std::string const& name() const noexcept { return database_.name; }
     std::chrono::milliseconds timeout() const noexcept { return database_.timeout; }
 
@@ -114,18 +119,18 @@ private:
     void open_others();
     bool has_backend_of_another(session const&, kit::backend const&) const;
     void cut_others(session const&, node_reply const& why);
-    server_identity identity_of(introduction const&) const;
     void set_trouble(node_reply why);
     bool silent(session const&, clock::time_point now) const;
     clock::duration pause(unsigned failures);
     void look_again_later();
+    bool is_fresh() const;
     void check_links();
-    void durability_told(session const&, bool durable);
+    void look(session&, std::string founds, std::function<void(node_reply)> done);
+    void tell_what_is_known();
     void end_earlier();
     void leave(void (session::*how)());
 
     database const database_;
-    std::chrono::milliseconds const max_ttl_;
     store_context const context_;
     std::function<void(log_level, std::string_view)> const log_;
     owner& owner_;
@@ -136,12 +141,9 @@ private:
     std::vector<place> places_;
     node_reply trouble_;
     introduction server_;  ///< the latest answer
-    core::server_history history_;
-    server_identity identity_;
-    bool forgets_ = false;  ///< the current timeline began from a copy or with new tables, so locks may be lost
-    std::optional<clock::time_point> met_another_;  ///< when another database replaced the previous one
-    bool unmet_ = false;                            ///< the manager has not been informed of `identity_` yet
-    std::uint32_t number_ = 0;                      ///< of the latest connection
+    core::server_memory memory_;
+    std::optional<server_identity> met_;  ///< what the manager has been told
+    std::uint32_t number_ = 0;            ///< of the latest connection
     std::vector<ended> ended_;
     std::optional<timer> look_;
     unsigned looks_ = 0;

@@ -121,6 +121,8 @@ private:
             return kept_.push_back(std::move(o));
         if (c.what == kind::connect)
             return o->complete({.vote = vote::granted});
+        if (c.what == kind::found)
+            return connections_.found(*link, [o](node_reply r) { o->complete(std::move(r)); });
         o->mark_sent(link->number);
         bool const watches = c.watch && notifies();
         if (watches)
@@ -155,6 +157,12 @@ private:
     {
         if (events_.connected)
             events_.connected(server);
+    }
+
+    void learned(server_identity const& server) override
+    {
+        if (events_.learned)
+            events_.learned(server);
     }
 
     void notified(std::string_view what) override

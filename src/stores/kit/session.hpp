@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/server_memory.hpp"
+
 #include <redlock/clock.hpp>
 #include <redlock/config.hpp>
 #include <redlock/error.hpp>
@@ -40,14 +42,10 @@ node_reply replaced();
 /// The server's answers at the beginning of a connection.
 struct introduction {
     kit::backend backend{};
-    std::string system{};                 ///< equal for all copies of one database; empty: unknown
-    std::int64_t timeline = 0;            ///< grows with each promotion
-    std::string started{};                ///< time of the start, or another word for one life of the server
-    bool durable = false;                 ///< the server never loses a confirmed change
-    bool forgot = false;                  ///< earlier locks may be lost: the server was a copy, or its tables are new
-    std::string since{};                  ///< when the timeline, or its tables, began
-    std::chrono::milliseconds age{0};     ///< time since `since`
-    std::chrono::milliseconds uptime{0};  ///< time since the server's start
+    std::string system{};          ///< equal for all copies of one database; empty: unknown
+    std::int64_t timeline = 0;     ///< grows with each promotion
+    std::string started{};         ///< time of the start, or another word for one life of the server
+    core::memory_record record{};  ///< empty for a client that only reads
 };
 
 /** One connection to a database server. It sends commands at once; the server executes them in their order.
@@ -98,8 +96,11 @@ public:
     /// Ends the backend of an earlier connection. @param done gets whether the backend is gone
     virtual void end(backend const&, std::function<void(bool)> done) = 0;
 
-    /// Asks whether the server would keep all changes if it were killed now. Without an answer, @p done is not called.
-    virtual void ask_durability(std::function<void(bool durable)> done) = 0;
+    /// Asks for the record of the server's memory. The server signs it: it notes whether it would keep all changes if
+    /// it were killed now.
+    /// @param founds the word of a fresh record, to found it; or empty
+    /// @param done gets null if there is no answer
+    virtual void look(std::string founds, std::function<void(core::memory_record const*)> done) = 0;
 
     /// Deletes expired rows.
     virtual void clean() = 0;

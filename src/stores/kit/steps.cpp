@@ -198,6 +198,15 @@ std::string const& cell(rows const& all, std::size_t column)
 
 std::int64_t integer(rows const& all, std::size_t column) { return to_integer(cell(all, column)); }
 
+core::memory_record read_record(cells const& row, std::size_t first)
+{
+    auto const& began = cell(row, first + 1);
+    return {.word = cell(row, first),
+            .began = began.empty() ? core::beginning::anew : static_cast<core::beginning>(began.front()),
+            .age = std::chrono::milliseconds(to_integer(cell(row, first + 2))),
+            .wait = std::chrono::milliseconds(to_integer(cell(row, first + 3)))};
+}
+
 node_reply interpret(command const& c, rows const& all, taken_keys (*taken)(cells const&), char const* step)
 {
     if (c.what == command::kind::inspect && all.empty())

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/server_memory.hpp"
+
 #include <redlock/node.hpp>
 
 #include <cstddef>
@@ -46,6 +48,9 @@ std::string const& cell(cells const& row, std::size_t column);
 /// A cell of the first row. Empty if there is no such row or column.
 std::string const& cell(rows const&, std::size_t column);
 std::int64_t integer(rows const&, std::size_t column);
+
+/// The record of the server's memory, in the columns from @p first on: word, beginning, age and wait.
+core::memory_record read_record(cells const& row, std::size_t first);
 
 /// Interprets the answer to @p command.
 /// @param taken reads the last columns of an acquisition: the keys that other clients hold

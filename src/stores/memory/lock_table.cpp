@@ -203,6 +203,7 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
                 forget_wanted(key, c.contender, who);
             break;
         case node_command::kind::connect:
+        case node_command::kind::found:
             break;
         }
         return {.vote = vote::granted};

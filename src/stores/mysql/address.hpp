@@ -1,7 +1,9 @@
 #pragma once
 
+#include <redlock/config.hpp>
 #include <redlock/mysql.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,6 +22,7 @@ struct address {
     std::string ssl_ca{}, ssl_cert{}, ssl_key{};
     mysql_options options{};
     bool read_only = false;  ///< as in `config`
+    std::chrono::milliseconds max_ttl = config().max_ttl;
 };
 
 /// @throws std::invalid_argument if @p url is not valid; the message contains no secrets

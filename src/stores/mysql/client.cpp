@@ -107,7 +107,7 @@ void client::ask(std::string text, handler done)
     within_call_ = false;
 }
 
-// A procedure returns a result, and then its final status.
+// A procedure returns its results, and then its final status. The answer has the rows of all results.
 void client::store()
 {
     perform(
@@ -121,7 +121,7 @@ void client::stored()
                                                                         mysql_free_result);
     if (!result && mysql_errno(handle_.get()) != 0)
         return fail();
-    for (MYSQL_ROW row = nullptr; result && !answer_.begun && (row = mysql_fetch_row(result.get()));) {
+    for (MYSQL_ROW row = nullptr; result && (row = mysql_fetch_row(result.get()));) {
         auto const* const sizes = mysql_fetch_lengths(result.get());
         auto& cells = answer_.rows.emplace_back();
         for (unsigned i = 0; i < mysql_num_fields(result.get()); ++i)

@@ -24,6 +24,7 @@ store mysql(mysql_options options)
                                                store_context const& context) {
         auto parsed = stores::mysql::parse_address(url, options);
         parsed.read_only = settings.read_only;
+        parsed.max_ttl = settings.max_ttl;
         auto const where = std::make_shared<stores::mysql::address const>(std::move(parsed));
         auto make_session = [where, timeout = settings.connect_timeout](asio::any_io_executor e, std::size_t,
                                                                         stores::kit::session::owner& o) {

@@ -42,6 +42,15 @@ CREATE TABLE IF NOT EXISTS redlock_server (since DATETIME(6) PRIMARY KEY, name V
     SELECT CAST('1000-01-01' AS DATETIME(6)) AS since, '' AS name, '' AS mark, FALSE AS forgot FROM DUAL
         WHERE NOT EXISTS (SELECT 1 FROM information_schema.routines WHERE routine_schema = DATABASE() AND routine_name = 'redlock_meet')
 //
+-- One row: the record of the server's memory. It keeps its word as long as the server is certain to have kept every
+-- lock. word: empty if no client has met the tables yet. began: f: the tables were new; F: founded; r: the server has
+-- restarted, or there was no such row; p: another server took its place. mark: of the tables that the record is about.
+-- life: name and start of the server that has signed. state: d: the server was durable; s: its durability was switched
+-- off; -: neither. till: until then the signature of durability holds.
+CREATE TABLE IF NOT EXISTS redlock_record (id TINYINT PRIMARY KEY, word VARBINARY(36) NOT NULL, began BINARY(1) NOT NULL, since DATETIME(6) NOT NULL,
+    mark VARBINARY(36) NOT NULL, life VARBINARY(300) NOT NULL, state BINARY(1) NOT NULL, till DATETIME(6) NOT NULL) ENGINE = InnoDB
+    SELECT 1 AS id, '' AS word, 'f' AS began, since, '' AS mark, '' AS life, '-' AS state, since AS till FROM redlock_server WHERE name = ''
+//
 
 -- Locks the rows of the keys. Creates missing rows, as free locks. t: the time when all rows were locked.
 CREATE PROCEDURE IF NOT EXISTS redlock_lock_rows(all_keys MEDIUMBLOB, OUT t DATETIME(6))
@@ -95,6 +104,48 @@ BEGIN
     SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', MAX(since)), GREATEST(0, TIMESTAMPDIFF(MICROSECOND, MAX(since), t) DIV 1000), MAX(forgot),
             (SELECT name FROM redlock_server ORDER BY since LIMIT 1)
         FROM redlock_server;
+    COMMIT;
+END
+//
+
+-- Meets the server, then signs the record. docs/protocol.md explains the rule. own_life: the server's name, a space, and
+-- its start. durable: if the server were killed now, it would lose no confirmed change. holds: for how many milliseconds
+-- a signature holds. founds: the word of a record that becomes founded, or nothing. The second answer: the word; how it
+-- began; its age; for how long the server must not vote, because its durability was switched off while a signature
+-- holds.
+CREATE PROCEDURE IF NOT EXISTS redlock_sign(server VARBINARY(255), own_life VARBINARY(300), durable BOOLEAN, holds BIGINT, founds VARBINARY(36))
+BEGIN
+    DECLARE t, made, its_since, its_till, good_until DATETIME(6);
+    DECLARE its_word, its_mark, own VARBINARY(36);
+    DECLARE its_life VARBINARY(300);
+    DECLARE its_began, its_state BINARY(1);
+    CALL redlock_meet(server);
+    START TRANSACTION;
+    CALL redlock_lock_rows('0000', t);  -- one client at a time passes
+    SET good_until = t + INTERVAL holds * 1000 MICROSECOND;
+    SELECT value INTO own FROM redlock WHERE lock_key = '';
+    SELECT TIMESTAMPADD(SECOND, UNIX_TIMESTAMP(MAX(create_time)), '1970-01-01') INTO made FROM information_schema.tables
+        WHERE table_schema = DATABASE() AND table_name = 'redlock_record';
+    SELECT MAX(word), MAX(began), MAX(since), MAX(mark), MAX(life), MAX(state), MAX(till)
+        INTO its_word, its_began, its_since, its_mark, its_life, its_state, its_till FROM redlock_record;
+    IF its_word IS NULL THEN
+        INSERT INTO redlock_record VALUES (1, '', 'r', t, '', '', '-', t);
+    END IF;
+    IF its_word IS NULL OR its_mark <> own OR made > its_since OR (its_life <> own_life AND (its_state = '-' OR its_till <= t OR its_till > good_until)) THEN
+        SET its_began = CASE WHEN its_word = '' THEN 'f' WHEN LOCATE(CONCAT(server, ' '), its_life) <> 1 THEN 'p' ELSE 'r' END;
+        SET its_word = UUID(), its_since = GREATEST(t, COALESCE(made, t)), its_state = '-', its_till = t;
+    END IF;
+    IF its_began = 'f' AND its_word = founds AND t < its_since + INTERVAL holds * 1000 MICROSECOND THEN
+        SET its_began = 'F';
+    END IF;
+    IF NOT durable THEN
+        SET its_state = IF(its_state <> '-' AND its_till > t, 's', '-');
+    ELSEIF its_state <> 'd' OR its_till < t + INTERVAL holds * 2000 DIV 3 MICROSECOND THEN
+        SET its_state = 'd', its_till = good_until;
+    END IF;
+    UPDATE redlock_record SET word = its_word, began = its_began, since = its_since, mark = own, life = own_life, state = its_state, till = its_till;
+    SELECT its_word, its_began, GREATEST(0, TIMESTAMPDIFF(MICROSECOND, its_since, t) DIV 1000),
+        IF(its_state = 's', TIMESTAMPDIFF(MICROSECOND, t, its_till) DIV 1000 + 1, 0);
     COMMIT;
 END
 //
@@ -613,7 +664,8 @@ BEGIN
 END
 //
 
--- The last procedure: if it exists, all others exist, too. It fails if a table is missing.
+-- The last procedure: if it exists, all others exist, too, except redlock_sign beside tables of release 0.1. It fails if
+-- a table of that release is missing.
 CREATE PROCEDURE IF NOT EXISTS redlock_version()
     SELECT 2 + (SELECT COUNT(*) FROM redlock WHERE FALSE) + (SELECT COUNT(*) FROM redlock_reader WHERE FALSE)
         + (SELECT COUNT(*) FROM redlock_wish WHERE FALSE) + (SELECT COUNT(*) FROM redlock_tombstone WHERE FALSE)

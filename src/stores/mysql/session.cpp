@@ -32,10 +32,11 @@ constexpr auto settings_text =
     "'wsrep_on')";
 // The server takes both numbers when the statement begins, so their difference is constant while the server runs.
 constexpr auto uptime =
-    "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED), CAST(variable_value AS SIGNED) FROM {}.global_status "
-    "WHERE variable_name = 'uptime'";
+    "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED) FROM {}.global_status WHERE variable_name = 'uptime'";
 
 constexpr std::string_view rights_to_make_tables = "CREATE, CREATE ROUTINE, EXECUTE, SELECT, INSERT, UPDATE, DELETE";
+
+bool is_missing(answer const& a) { return a.error == no_procedure || a.error == no_table; }
 
 // The library's messages end with an error number: "… (111)".
 std::string with_words(std::string text)
@@ -160,23 +161,22 @@ void session::greet()
 void session::prepare_tables(settings const& s)
 {
     ask(for_our_table("CALL redlock_version()"), [this, s](answer const& a) {
-        auto go_on = [this, s] {
-            if (address_->read_only)
-                return introduce(s, {.rows = {{"", "", "", s.name}}});
-            request(put_meeting(s.name, address_->options.table), [this, s](answer const& met) { introduce(s, met); });
-        };
-        bool const may_make_tables = address_->options.create_table && !address_->read_only;
-        if ((a.error == no_procedure || a.error == no_table) && may_make_tables)
-            return make_tables(std::make_shared<std::vector<std::string> const>(statements_of(for_our_table(schema()))),
-                               0, go_on);
+        if (is_missing(a) && may_make_tables())
+            return make_tables([this, s] { introduce(s); });
         if (a.error != 0)
             return refuse_with_grant(a, rights_to_lock);
         auto const version = kit::cell(a.rows, 0);
         if (version != schema_version)
             return refuse(errc::unsupported_server,
                           fmt::format(other_version, address_->options.table, version, schema_version));
-        go_on();
+        introduce(s);
     });
+}
+
+void session::make_tables(std::function<void()> then)
+{
+    make_tables(std::make_shared<std::vector<std::string> const>(statements_of(for_our_table(schema()))), 0,
+                std::move(then));
 }
 
 // Several clients may do this at the same time. Each keeps what another one has created.
@@ -194,19 +194,39 @@ void session::make_tables(std::shared_ptr<std::vector<std::string> const> statem
     });
 }
 
-void session::introduce(settings const& s, answer const& met)
+void session::introduce(settings const& s)
 {
     auto const from = client_->is_mariadb() ? "information_schema" : "performance_schema";
-    request(fmt::format(uptime, from), [this, s, met](answer const& times) {
+    request(fmt::format(uptime, from), [this, s](answer const& a) {
         kit::introduction server{.backend = {static_cast<std::int64_t>(client_->id()), {}},
-                                 .system = kit::cell(met.rows, 3),
-                                 .timeline = kit::integer(met.rows, 0),
-                                 .started = s.name + " " + kit::cell(times.rows, 0),
-                                 .durable = s.durable,
-                                 .forgot = kit::cell(met.rows, 2) == "1",
-                                 .since = kit::cell(met.rows, 0),
-                                 .age = std::chrono::milliseconds(kit::integer(met.rows, 1)),
-                                 .uptime = std::chrono::seconds(kit::integer(times.rows, 1))};
+                                 .system = s.name,
+                                 .started = s.name + " " + kit::cell(a.rows, 0)};
+        if (!address_->read_only)
+            return sign(s, std::move(server), may_make_tables());
+        if (admit(std::move(server)))
+            owner_->up(*this);
+    });
+}
+
+std::string session::put_signature(settings const& s, std::string_view life, std::string_view founds) const
+{
+    return mysql::put_signature(s.name, life, s.durable, address_->max_ttl, founds, address_->options.table);
+}
+
+// Release 0.1 made tables without a record.
+void session::sign(settings const& s, kit::introduction server, bool may_make_tables)
+{
+    auto const text = put_signature(s, server.started, {});
+    ask(text, [this, s, server = std::move(server), may_make_tables](answer const& a) mutable {
+        if (is_missing(a) && may_make_tables)
+            return make_tables([this, s, server] { sign(s, server, false); });
+        if (a.error != 0)
+            return refuse_with_grant(a, rights_to_lock);
+        if (a.rows.size() != 2)
+            return refuse(errc::unexpected_reply, "its answer about its record is not understood");
+        server.system = kit::cell(a.rows, 3);
+        server.timeline = kit::integer(a.rows, 0);
+        server.record = kit::read_record(a.rows[1], 0);
         if (admit(std::move(server)))
             owner_->up(*this);
     });
@@ -236,17 +256,24 @@ session::settings session::read_settings(answer const& a)
 }
 
 // A manager that only reads gives no promise that depends on the answer.
-void session::ask_durability(std::function<void(bool)> done)
+void session::look(std::string founds, std::function<void(core::memory_record const*)> done)
 {
     if (address_->read_only)
-        return;
-    ask(settings_text, [this, done = std::move(done)](answer const& a) {
-        if (a.error != 0)
-            return;
+        return done(nullptr);
+    ask(settings_text, [this, founds = std::move(founds), done = std::move(done)](answer const& a) {
         auto const s = read_settings(a);
-        if (!s.writable)
-            return refuse(errc::node_read_only, "it has become read-only");
-        done(s.durable);
+        if (a.error == 0 && !s.writable)
+            refuse(errc::node_read_only, "it has become read-only");
+        if (a.error != 0 || !s.writable)
+            return done(nullptr);
+        ask(put_signature(s, server().started, founds), [this, done](answer const& signature) {
+            if (is_missing(signature))
+                refuse(errc::unsupported_server, signature.text);
+            if (signature.rows.size() != 2)
+                return done(nullptr);
+            auto const record = kit::read_record(signature.rows[1], 0);
+            done(&record);
+        });
     });
 }
 

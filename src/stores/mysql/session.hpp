@@ -33,7 +33,7 @@ public:
 
     void carry_out(node_command const&, bool tombstone, std::function<void(node_reply)> done) override;
     void end(kit::backend const&, std::function<void(bool)> done) override;
-    void ask_durability(std::function<void(bool durable)> done) override;
+    void look(std::string founds, std::function<void(core::memory_record const*)> done) override;
     void clean() override;
 
 private:
@@ -55,7 +55,11 @@ private:
     void connect_next();
     void greet();
     void prepare_tables(settings const&);
-    void introduce(settings const&, answer const&);
+    void introduce(settings const&);
+    void sign(settings const&, kit::introduction, bool may_make_tables);
+    std::string put_signature(settings const&, std::string_view life, std::string_view founds) const;
+    bool may_make_tables() const { return address_->options.create_table && !address_->read_only; }
+    void make_tables(std::function<void()> then);
     void make_tables(std::shared_ptr<std::vector<std::string> const> statements, std::size_t next,
                      std::function<void()> then);
     void name_right(node_reply why, std::string_view rights, std::function<void(node_reply)> then);

@@ -112,9 +112,11 @@ node_reply interpret_scan(node_command const& c, answer const& a)
     return a.error != 0 ? refusal(a) : kit::interpret_scan(c, a.rows);
 }
 
-std::string put_meeting(std::string_view name, std::string_view table)
+std::string put_signature(std::string_view name, std::string_view life, bool durable, std::chrono::milliseconds holds,
+                          std::string_view founds, std::string_view table)
 {
-    return fmt::format("CALL {}_meet({})", table, literal(name));
+    return fmt::format("CALL {}_sign({}, {}, {}, {}, {})", table, literal(name), literal(life), durable ? 1 : 0,
+                       holds.count(), literal(founds));
 }
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include <redlock/node.hpp>
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,13 @@ std::string put_inspection(node_command const& command, std::string_view table);
 /// The statement that lists some keys, which needs the right SELECT.
 std::string put_scan(node_command const& command, std::string_view table);
 
-/// The statement with which a client meets the server @p name.
-std::string put_meeting(std::string_view name, std::string_view table);
+/// The statement with which a client meets the server @p name, and the server signs the record of its memory. The first
+/// row of the answer is that of the meeting, the second one that of the record.
+/// @param life @p name, a space, and the time of the server's start
+/// @param holds for how long the signature holds
+/// @param founds the word of a fresh record, to found it; or empty
+std::string put_signature(std::string_view name, std::string_view life, bool durable, std::chrono::milliseconds holds,
+                          std::string_view founds, std::string_view table);
 
 /// The reply that an answer to @ref put contains. Errors: see @ref refusal.
 node_reply interpret(node_command const&, answer const&);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <redlock/config.hpp>
 #include <redlock/postgresql.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -17,6 +19,7 @@ struct address {
     std::map<std::string, std::string, std::less<>> settings;  ///< parameters of libpq
     postgresql_options options;
     bool read_only = false;  ///< as in `config`
+    std::chrono::milliseconds max_ttl = config().max_ttl;
 
     std::string get(std::string_view setting) const;
     std::vector<std::string> list(std::string_view setting) const;  ///< the parts between commas

@@ -43,6 +43,7 @@ store postgresql(postgresql_options options)
                                                store_context const& context) {
         auto parsed = stores::postgresql::parse_address(url, options);
         parsed.read_only = settings.read_only;
+        parsed.max_ttl = settings.max_ttl;
         auto const where = std::make_shared<stores::postgresql::address const>(std::move(parsed));
         // Made by the first session, because the node knows its executor only then.
         auto const all = std::make_shared<std::shared_ptr<stores::postgresql::hosts>>();

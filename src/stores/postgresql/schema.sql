@@ -4,7 +4,7 @@
 BEGIN;
 SELECT pg_advisory_xact_lock(hashtext('redlock'));  -- other clients that do this wait
 SELECT set_config('redlock.tables', num_nonnulls(to_regclass('redlock'), to_regclass('redlock_reader'), to_regclass('redlock_wish'),
-                                                 to_regclass('redlock_tombstone'), to_regclass('redlock_timeline'))::text, true);
+                                                 to_regclass('redlock_tombstone'), to_regclass('redlock_timeline'), to_regclass('redlock_record'))::text, true);
 
 CREATE TABLE IF NOT EXISTS redlock (
     key bytea PRIMARY KEY,
@@ -27,6 +27,23 @@ CREATE TABLE IF NOT EXISTS redlock_timeline (
     since timestamptz NOT NULL,
     forgot boolean NOT NULL,                               -- there may have been other locks before
     mark bytea NOT NULL                                    -- the database, and the transaction that wrote this row
+);
+-- One row: the record of the server's memory. It keeps its word as long as the server is certain to have kept every lock.
+CREATE TABLE IF NOT EXISTS redlock_record (
+    word text PRIMARY KEY,
+    -- f: the tables were new; F: founded; r: the server has restarted, or there was no such row; p: it was promoted
+    began text NOT NULL,
+    since timestamptz NOT NULL,
+    -- the mark of the tables that the record is about
+    mark bytea NOT NULL,
+    -- the start of the process that has signed
+    life text NOT NULL,
+    -- d: the server was durable; s: its durability was switched off; -: neither
+    state text NOT NULL,
+    -- until then the signature of durability holds
+    till timestamptz NOT NULL,
+    -- the transaction that wrote this row
+    writer xid NOT NULL
 );
 
 -- The row 0 means that no client has met these tables yet. If functions exist without tables, the tables were dropped,
@@ -69,6 +86,60 @@ BEGIN
     END IF;
     SELECT t.since, t.forgot, t.mark INTO since, forgot, mark FROM redlock_timeline t WHERE t.id = line;
     age := greatest(0, floor(extract(epoch FROM clock_timestamp() - since) * 1000))::bigint;
+END$$;
+
+-- Meets the tables and signs the record. docs/protocol.md explains the rule. durable: if the server were killed now, it
+-- would lose no confirmed change. holds: for how many milliseconds a signature holds. founds: the word of a record that
+-- becomes founded, or nothing. Answers: the word; how it began; its age; for how long the server must not vote, because
+-- its durability was switched off while a signature holds; the mark of the tables.
+CREATE OR REPLACE FUNCTION redlock_sign(line bigint, life text, durable boolean, holds bigint, founds text,
+    OUT word text, OUT began text, OUT age bigint, OUT wait bigint, OUT mark bytea)
+LANGUAGE plpgsql AS $$
+DECLARE
+    lasts constant interval := holds * interval '1 ms';
+    t timestamptz;
+    latest bigint;
+    remembers boolean;
+    before redlock_record;
+    one redlock_record;
+    alone boolean := false;
+BEGIN
+    LOOP
+        SELECT max(id) INTO latest FROM redlock_timeline;
+        remembers := redlock_remembers(line);
+        IF alone THEN
+            PERFORM redlock_meet(line);
+        END IF;
+        SELECT m.mark INTO mark FROM redlock_timeline m WHERE m.id = line;
+        SELECT r.* INTO before FROM redlock_record r WHERE r.xmin = r.writer;  -- a restored row has another xmin
+        t := clock_timestamp();
+        one := before;
+        IF one.word IS NULL OR one.mark <> mark OR (one.life <> life AND (one.state = '-' OR one.till <= t OR one.till > t + lasts)) THEN
+            one := ROW(gen_random_uuid(), CASE WHEN latest = 0 THEN 'f' WHEN latest < line THEN 'p' ELSE 'r' END, t, mark, life, '-', '-infinity', '0');
+        END IF;
+        one.life := life;
+        IF one.began = 'f' AND one.word = founds AND t < one.since + lasts THEN
+            one.began := 'F';
+        END IF;
+        IF NOT durable THEN
+            one.state := CASE WHEN one.state <> '-' AND one.till > t THEN 's' ELSE '-' END;
+        ELSIF one.state <> 'd' OR one.till < t + lasts * 2 / 3 THEN
+            one.state := 'd';
+            one.till := t + lasts;
+        END IF;
+        EXIT WHEN alone OR (remembers AND one IS NOT DISTINCT FROM before);
+        PERFORM pg_advisory_xact_lock(hashtext('redlock'));  -- to write, and look again
+        alone := true;
+    END LOOP;
+    IF one IS DISTINCT FROM before THEN
+        one.writer := pg_current_xact_id()::xid;
+        DELETE FROM redlock_record;
+        INSERT INTO redlock_record SELECT one.*;
+    END IF;
+    word := one.word;
+    began := one.began;
+    age := greatest(0, floor(extract(epoch FROM t - one.since) * 1000))::bigint;
+    wait := CASE WHEN one.state = 's' THEN ceil(extract(epoch FROM one.till - t) * 1000)::bigint ELSE 0 END;
 END$$;
 
 CREATE OR REPLACE FUNCTION redlock_milliseconds(until timestamptz, t timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS

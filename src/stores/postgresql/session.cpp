@@ -29,25 +29,36 @@ constexpr auto run_again = "let their owner run schema.sql again; see docs/store
 constexpr auto renew = "drop its tables and functions while nobody holds a lock; the library then creates them again";
 constexpr std::chrono::seconds ask_again_after{1};
 constexpr auto table_rights =
-    "SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline";
+    "SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline, "
+    "redlock_record";
 constexpr auto rights_to_read = "SELECT ON redlock, redlock_reader, redlock_wish";
 constexpr auto all_there =
     "num_nonnulls(to_regprocedure('redlock_version()'), to_regclass('redlock'), to_regclass('redlock_reader'), "
     "to_regclass('redlock_wish'), to_regclass('redlock_tombstone'), to_regclass('redlock_timeline')) = 6";
+// Release 0.1 made tables without a record.
+constexpr auto record_there = "num_nonnulls(to_regclass('redlock_record'), "
+                              "to_regprocedure('redlock_sign(bigint,text,boolean,bigint,text)')) = 2";
 constexpr auto version_there =
     "(SELECT substring(prosrc FROM '[0-9]+') FROM pg_proc WHERE oid = to_regprocedure('redlock_version()'))";
 constexpr auto introduction_text =
     "SELECT pg_backend_pid(), "
     "(SELECT extract(epoch FROM backend_start) FROM pg_stat_activity WHERE pid = pg_backend_pid()), "
-    "(SELECT system_identifier FROM pg_control_system()), {}, extract(epoch FROM pg_postmaster_start_time()), "
-    "(extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000)::bigint, {}";
-constexpr auto meeting_text = ", extract(epoch FROM since), age, forgot{1} FROM redlock_meet({0})";
+    "(SELECT system_identifier FROM pg_control_system()), {}, extract(epoch FROM pg_postmaster_start_time())";
+constexpr auto its_mark = "encode(mark, 'escape')";
+constexpr auto signing_text = "word, began, age, wait, {}{} FROM redlock_sign({}, "
+                              "extract(epoch FROM pg_postmaster_start_time())::text, {}, {}, {})";
 // The server checks the rights, although there are no rows to read.
 constexpr auto reading_text = ", (SELECT 0 FROM redlock, redlock_reader{} WHERE false)";
 
 constexpr statement end_backend{"", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                                     "WHERE pid = $1 AND extract(epoch FROM backend_start)::text = $2"};
 constexpr statement clean_up{"", "SELECT redlock_clean()"};
+
+std::string put_signature(char const* founds, std::chrono::milliseconds holds, std::string const& mark,
+                          char const* more)
+{
+    return fmt::format(signing_text, mark, more, timeline, is_durable, holds.count(), founds);
+}
 
 // A standby cannot tell its timeline.
 std::string timeline_or_zero() { return fmt::format("CASE WHEN pg_is_in_recovery() THEN 0 ELSE {} END", timeline); }
@@ -166,7 +177,8 @@ void session::greet()
         return refuse(errc::unsupported_server, "PostgreSQL 13 or newer is needed");
     if (tell_)
         return ask_for_standing();
-    auto const text = fmt::format("SELECT pg_is_in_recovery(), {}, {}, pg_backend_pid()", all_there, version_there);
+    auto const text =
+        fmt::format("SELECT pg_is_in_recovery(), {}, {}, pg_backend_pid(), {}", all_there, version_there, record_there);
     request(for_our_table(text), "USAGE ON SCHEMA " + schema_of(address_->options.table), [this](auto const& rows) {
         auto const& o = address_->options;
         is_standby_ = cell(rows, 0) == "t";
@@ -184,7 +196,8 @@ void session::greet()
                           fmt::format("its functions for the table {} have version {}, but this library needs {}; {}",
                                       o.table, version, schema_version,
                                       version == with_same_tables ? run_again : renew));
-        if (cell(rows, 1) == "t")
+        bool const has_tables = cell(rows, 1) == "t";
+        if (has_tables && (address_->read_only || cell(rows, 4) == "t"))
             return make_ready();
         if (!o.create_table || address_->read_only)
             return refuse(errc::unsupported_server,
@@ -192,7 +205,7 @@ void session::greet()
                                       "docs/stores.md, or {}",
                                       o.table,
                                       address_->read_only ? "start a manager that locks" : "set create_table"));
-        make_tables();
+        make_tables(has_tables ? run_again : "");
     });
 }
 
@@ -224,14 +237,17 @@ void session::follow_hosts()
     });
 }
 
-void session::make_tables()
+void session::make_tables(std::string const& way_out)
 {
-    simple_query(for_our_table(schema()), [this](PGresult const& made) {
+    simple_query(for_our_table(schema()), [this, way_out](PGresult const& made) {
         auto const& table = address_->options.table;
         if (PQresultStatus(&made) == PGRES_FATAL_ERROR) {
             auto why = refusal(made);
             why.text = "it cannot create its tables: " + why.text;
-            return refuse_with_grant(std::move(why), "CREATE, USAGE ON SCHEMA " + schema_of(table));
+            if (way_out.empty())
+                return refuse_with_grant(std::move(why), "CREATE, USAGE ON SCHEMA " + schema_of(table));
+            why.text += "; " + way_out;
+            return cut(std::move(why));
         }
         owner_->log(log_level::info, "created the missing tables and functions of " + table);
         make_ready();
@@ -248,10 +264,11 @@ void session::make_ready()
                            timeout_ms, 2 * timeout_ms);
     if (notifies())
         text += "LISTEN \"" + address_->options.table + "\";";
-    auto const mark = address_->options.prepare ? ", set_config('redlock.mark', encode(mark, 'escape'), false)" : "";
-    text += for_our_table(fmt::format(introduction_text, timeline_or_zero(), is_durable));
+    auto const mark = address_->options.prepare ? fmt::format("set_config('redlock.mark', {}, false)", its_mark)
+                                                : std::string(its_mark);
+    text += for_our_table(fmt::format(introduction_text, timeline_or_zero()));
     text += for_our_table(address_->read_only ? fmt::format(reading_text, is_standby_ ? "" : ", redlock_wish")
-                                              : fmt::format(meeting_text, timeline, mark));
+                                              : ", " + put_signature("''", address_->max_ttl, mark, ""));
     request(text, for_our_table(address_->read_only ? rights_to_read : table_rights),
             [this](auto const& rows) { introduce(rows); });
 }
@@ -263,12 +280,11 @@ void session::introduce(kit::rows const& rows)
     kit::introduction server{.backend = {is_shared ? 0 : kit::integer(rows, 0), kit::cell(rows, 1), is_pooled()},
                              .system = kit::cell(rows, 2),
                              .timeline = kit::integer(rows, 3),
-                             .started = kit::cell(rows, 4),
-                             .durable = kit::cell(rows, 6) == "t",
-                             .forgot = kit::cell(rows, 9) == "t",
-                             .since = kit::cell(rows, 7),
-                             .age = std::chrono::milliseconds(kit::integer(rows, 8)),
-                             .uptime = std::chrono::milliseconds(kit::integer(rows, 5))};
+                             .started = kit::cell(rows, 4)};
+    if (!address_->read_only) {
+        server.record = kit::read_record(rows.front(), 5);
+        mark_ = kit::cell(rows, 9);
+    }
     if (!begin_pipeline())
         return;
     if (is_outdated(server))
@@ -327,22 +343,28 @@ void session::end(kit::backend const& b, std::function<void(bool)> done)
 }
 
 // A manager that only reads gives no promise that depends on the answer.
-void session::ask_durability(std::function<void(bool)> done)
+void session::look(std::string founds, std::function<void(core::memory_record const*)> done)
 {
     if (address_->read_only)
-        return;
-    auto const text = fmt::format("SELECT {0}, redlock_remembers({1}) AND EXISTS (SELECT FROM redlock_timeline WHERE "
-                                  "id = {1} AND extract(epoch FROM since)::text = '{2}'), pg_backend_pid()",
-                                  is_durable, server().timeline, server().since);
-    ask({"", text.c_str()}, {}, [this, done = std::move(done)](PGresult const* r) {
+        return done(nullptr);
+    auto const text = "SELECT " + put_signature("$1", address_->max_ttl, its_mark, ", pg_backend_pid()");
+    parameters word;
+    word.add_text(std::move(founds));
+    ask({"", text.c_str()}, word, [this, done = std::move(done)](PGresult const* r) {
         auto const rows = r ? rows_of(*r) : kit::rows();
-        if (rows.size() != 1)
-            return;
-        if (kit::cell(rows, 1) != "t")
-            return refuse(errc::unsupported_server, "its tables were emptied, restored or made anew");
-        if (server().backend.id != 0 && server().backend.id != kit::to_integer(kit::cell(rows, 2)))
-            return cut(kit::shared_backend());
-        done(kit::cell(rows, 0) == "t");
+        bool const is_answer = rows.size() == 1;
+        bool const forgot = is_answer ? kit::cell(rows, 4) != mark_
+                                      : r && refusal(*r).error == errc::unsupported_server;
+        bool const is_shared = is_answer && server().backend.id != 0
+                               && server().backend.id != kit::to_integer(kit::cell(rows, 5));
+        if (forgot)
+            refuse(errc::unsupported_server, "its tables were emptied, restored or made anew");
+        else if (is_shared)
+            cut(kit::shared_backend());
+        if (!is_answer || forgot || is_shared)
+            return done(nullptr);
+        auto const record = kit::read_record(rows.front(), 0);
+        done(&record);
     });
 }
 

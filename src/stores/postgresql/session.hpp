@@ -34,7 +34,7 @@ public:
 
     void carry_out(node_command const&, bool tombstone, std::function<void(node_reply)> done) override;
     void end(kit::backend const&, std::function<void(bool)> done) override;
-    void ask_durability(std::function<void(bool durable)> done) override;
+    void look(std::string founds, std::function<void(core::memory_record const*)> done) override;
     void clean() override;
 
 private:
@@ -46,7 +46,7 @@ private:
     bool is_outdated(kit::introduction const&) const;
     void follow_hosts();
     void introduce(kit::rows const&);
-    void make_tables();
+    void make_tables(std::string const& way_out);
     void make_ready();
     bool is_pooled() const;
     std::shared_ptr<bool const> watch(node_command const& inspection);
@@ -60,6 +60,7 @@ private:
     bool follows_ = false;      ///< the hosts report promotions to this session
     bool is_standby_ = false;   ///< only a manager that only reads stays connected to one
     std::int64_t backend_ = 0;  ///< the process number of the server's backend
+    std::string mark_;          ///< of the tables that this connection has met
 };
 
 }  // namespace redlock::stores::postgresql

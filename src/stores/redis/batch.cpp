@@ -19,6 +19,7 @@ void batch::clear()
     by_key_.clear();
     entries.clear();
     on_answer = {};
+    word_at = 0;
     for (std::size_t i = 0; i <= complete_ && i < replies.size(); ++i) {  // the last reply may be incomplete
         replies[i].text.clear();
         replies[i].elements.clear();

@@ -77,6 +77,7 @@ public:
     std::vector<reply> replies;
     bool keeps_parts = false;
     std::vector<part> parts;  ///< of all replies, if `keeps_parts` is set
+    std::size_t word_at = 0;  ///< index of the answer to connection::ask_for_word; 0: it was not asked
     /// Gets the answers to a batch without operations, if the connection is still open.
     std::function<void(batch const& answer)> on_answer;
     clock::time_point sent;

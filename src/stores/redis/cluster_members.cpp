@@ -2,12 +2,10 @@
 
 #include "core/quarantine.hpp"
 #include "stores/redis/cluster_operation.hpp"
-#include "stores/redis/server_history.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <exception>
 #include <iterator>
@@ -99,7 +97,22 @@ try {
         if (auto const alive = self.lock())
             this->changed(key);
     };
-    n->start(executor_, {.connected = connected, .changed = changed});
+    auto const learned = [this, self = self_, number = number_](server_identity const& server) {
+        if (auto const alive = self.lock()) {
+            this->learned(number, server);
+            owner_.learned();
+        }
+    };
+    auto const told = [this, self = self_, number = number_](server_record const& r) {
+        if (auto const alive = self.lock())
+            this->told(number, r);
+    };
+    auto const moved = [this, self = self_, number = number_] {
+        if (auto const alive = self.lock())
+            record_has_moved(number);
+    };
+    n->observe({.told = told, .moved = moved});
+    n->start(executor_, {.connected = connected, .learned = learned, .changed = changed});
     return &members_.back();
 } catch (std::exception const& e) {  // e.g. a certificate file is gone, or no memory
     trouble_ = {.untouched = true, .error = errc::node_unreachable, .text = net::to_string(p) + ": " + e.what()};
@@ -134,7 +147,7 @@ void cluster_members::tend()
 
 // Slots that change their master
 
-clock::duration cluster_members::quarantine() const { return settings_.max_ttl + follow_time; }
+clock::duration cluster_members::quarantine() const { return settings_.max_ttl + core::follow_time; }
 
 void cluster_members::follow(cluster_map told)
 {
@@ -251,43 +264,43 @@ void cluster_members::read_record(member& m)
 {
     if (!guards() || !m.node->ready())
         return;
-    auto const* const there = m.tag.empty() ? nullptr : map_.owner(slot_of(m.tag));
-    auto const tag = there && *there == m.where ? m.tag : map_.tag_of(m.where);
-    if (tag.empty())
-        return m.slots.clear();
-    redis::request questions;
-    slot_record::ask(questions, settings_.prefix, tag, m.vouched);
     m.looked = runtime_->now();
-    m.node->ask(questions, [this, self = self_, number = m.number, tag, vouched = m.vouched](batch const& answer) {
-        if (auto const alive = self.lock())
-            record_was_read(number, tag, vouched, answer);
-    });
+    m.node->vouch(m.vouched);
 }
 
-void cluster_members::record_was_read(std::uint32_t number, std::string_view tag, slot_set const& vouched,
-                                      batch const& answer)
+void cluster_members::told(std::uint32_t number, server_record const& record)
 {
     auto* const m = of_number(number);
-    if (!m || !answer.has(slot_record::questions - 1))
+    if (!m)
         return;
     auto const now = runtime_->now();
     auto const before = *m;
-    auto const why = m->slots.read({answer.replies.data(), slot_record::questions}, tag, vouched, quarantine(), now);
-    if (why.error)
-        return log(
-            fmt::format("{}: it did not tell since when it owns its slots: {}", net::to_string(m->where), why.text));
-    m->vouched &= ~vouched;
+    m->slots.told(record, quarantine(), now);
     for (std::uint16_t slot = 0; slot < slot_count; ++slot) {
-        bool const has_lost = !m->slots.votes_from(slot) && hands_over(before, slot);
+        auto const from = m->slots.votes_from(slot);
+        if (from && *from == clock::time_point::min())
+            m->vouched.reset(slot);
+        bool const has_lost = !from && hands_over(before, slot);
         m->given_up.set(slot, has_lost);
         if (has_lost)
             m->leaving.set(slot);
     }
     if (m->given_up.any())
         ask_what_has_left(*m);
-    if (auto const until = m->slots.all_vote_from(); until > now && until > before.slots.all_vote_from())
+    if (auto const until = m->slots.all_vote_from(); until > now && until > before.slots.all_vote_from() + look_every)
         log(fmt::format("{}: it has slots of another master, and may not know the locks in them; they vote in {} ms",
                         net::to_string(m->where), (until - now) / std::chrono::milliseconds(1)));
+}
+
+// The slot of the record has another master, and so has the record. The member begins another one.
+void cluster_members::record_has_moved(std::uint32_t number)
+{
+    auto* const m = of_number(number);
+    auto const tag = m ? map_.tag_of(m->where) : std::string();
+    if (tag.empty() || tag == m->tag)
+        return;
+    m->tag = tag;
+    m->node->move_to(tag);
 }
 
 node_reply cluster_members::doubt(std::uint32_t number, std::uint16_t slot)
@@ -315,20 +328,38 @@ void cluster_members::connected(std::uint32_t number, server_identity const& ser
     auto const m = std::ranges::find(members_, number, &member::number);
     if (m == members_.end())
         return;
-    auto const now = runtime_->now();
-    std::array<core::node_age<clock::time_point>, 1> const age{
-        {{true, server.durable, server.restarted, server.began}}};
-    auto const until =
-        core::quarantined_until<clock::time_point>(age, 0, settings_.restart_guard, settings_.max_ttl, now);
-    if (until > now && until != m->votes_from)
-        log(fmt::format("{}: it may have forgotten locks; its slots vote in {} ms", net::to_string(m->where),
-                        (until - now) / std::chrono::milliseconds(1)));
-    m->votes_from = until;
-    m->slots.clear();
+    learned(number, server);
     m->given_up.reset();
-    read_record(*m);
     update_ready();
     owner_.connected();
+}
+
+void cluster_members::learned(std::uint32_t number, server_identity const& server)
+{
+    auto* const m = of_number(number);
+    if (!m)
+        return;
+    auto const now = runtime_->now();
+    auto const until = core::quarantined_until(server, settings_.restart_guard, settings_.max_ttl, now);
+    if (server.restarted && until > now && until != m->votes_from)
+        log(fmt::format("{}: it may have forgotten locks; its slots vote in {} ms", net::to_string(m->where),
+                        (until - now) / std::chrono::milliseconds(1)));
+    m->server = server;
+    m->votes_from = until;
+}
+
+std::optional<server_identity> cluster_members::as_new() const
+{
+    auto const now = runtime_->now();
+    std::optional<server_identity> latest;
+    for (auto const& p : wanted()) {
+        auto const m = std::ranges::find(members_, p, &member::where);
+        if (m == members_.end() || !m->node->ready() || !core::is_new(m->server, settings_.max_ttl, now))
+            return std::nullopt;
+        if (!latest || latest->began < m->server.began)
+            latest = m->server;
+    }
+    return latest;
 }
 
 void cluster_members::changed(std::string_view key)

@@ -5,7 +5,7 @@
 #include "stores/redis/cluster_map.hpp"
 #include "stores/redis/inquiry.hpp"
 #include "stores/redis/redis_node.hpp"
-#include "stores/redis/slot_record.hpp"
+#include "stores/redis/server_record.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/config.hpp>
@@ -33,6 +33,7 @@ public:
     class owner {
     public:
         virtual void connected() = 0;                    ///< a member has connected to its server
+        virtual void learned() = 0;                      ///< more is known about the server of a member
         virtual void changed(std::string_view key) = 0;  ///< see node_events
 
     protected:
@@ -47,7 +48,8 @@ public:
         clock::time_point votes_from = clock::time_point::min();  ///< end of the quarantine
         /// From then on it can hand slots over. Before, it had failed, or was no master.
         clock::time_point vouches_from = clock::time_point::min();
-        slot_record slots{};
+        server_identity server{};
+        slot_times slots{};
         clock::time_point looked = clock::time_point::min();  ///< when the record was last requested
         slot_set vouched{};                                   ///< not young, which the record does not say yet
         slot_set given_up{};         ///< the member voted in them, and lost them to an unknown master
@@ -91,6 +93,9 @@ public:
     /// Checks whether a vote of master @p number counts. @return with an error: why not
     node_reply doubt(std::uint32_t number, std::uint16_t slot);
 
+    /// Whether all masters are new to the prefix.
+    std::optional<server_identity> as_new() const;
+
     /// A copy, because operations that complete may change the members.
     std::vector<member> all() const { return members_; }
 
@@ -109,8 +114,10 @@ private:
     void hand_over(std::uint32_t from, std::uint16_t slot, net::place const& to);
     void read_record(member&);
     void read_records();
-    void record_was_read(std::uint32_t number, std::string_view tag, slot_set const& vouched, batch const&);
+    void told(std::uint32_t number, server_record const&);
+    void record_has_moved(std::uint32_t number);
     void connected(std::uint32_t number, server_identity const&);
+    void learned(std::uint32_t number, server_identity const&);
     void changed(std::string_view key);
     void update_ready();
     void drop_references();

@@ -23,15 +23,16 @@ using kind = node_command::kind;
 
 constexpr unsigned attempts_max = 5;
 
-// Completes an operation (to connect) when every member has completed it.
+// Completes an operation when every member has completed it.
 struct gathering {
     std::shared_ptr<node_operation> whose;
     std::size_t left;
-    node_reply reply{};
+    node_reply reply{.vote = whose->command().what == kind::found ? vote::granted : vote::unknown};
 
     void take(node_reply r)
     {
-        if (reply.vote != vote::granted)
+        bool const founds = whose->command().what == kind::found;
+        if ((reply.vote == vote::granted) == founds)  // founding needs all of them, connecting one
             reply = std::move(r);
         if (--left == 0)
             whose->complete(std::move(reply));
@@ -41,7 +42,10 @@ struct gathering {
 bool votes(node_command const& c) { return c.what == kind::acquire || c.what == kind::raise || c.prolongs(); }
 
 // Whether the master of the keys carries the command out.
-bool is_about_keys(node_command const& c) { return c.what != kind::connect && c.what != kind::scan; }
+bool is_about_keys(node_command const& c)
+{
+    return c.what != kind::connect && c.what != kind::found && c.what != kind::scan;
+}
 
 bool are_in_one_slot(key_view keys)
 {
@@ -164,11 +168,18 @@ private:
 
     // Events of the members
 
-    // The cluster as a whole has no quarantine; each member has its own.
+    // The cluster as a whole has no quarantine; each member has its own. But if all members are new to the prefix, the
+    // cluster is.
     void connected() override
     {
         if (events_.connected)
-            events_.connected({});
+            events_.connected(members_.as_new().value_or(server_identity()));
+    }
+
+    void learned() override
+    {
+        if (events_.learned)
+            events_.learned(members_.as_new().value_or(server_identity()));
     }
 
     void changed(std::string_view key) override
@@ -266,8 +277,8 @@ private:
             return kept_.push_back(std::move(o));
         if (!mapped_)
             return o->complete(trouble_);
-        if (c.what == kind::connect)
-            return connect(std::move(o));
+        if (c.what == kind::connect || c.what == kind::found)
+            return ask_all(std::move(o));
         if (c.what == kind::scan)
             return scan(std::move(o));
         if (auto* const to = member_for(c.keys))
@@ -293,7 +304,8 @@ private:
         o->complete(members_.trouble());
     }
 
-    void connect(std::shared_ptr<node_operation> o)
+    // To connect, or to found the set.
+    void ask_all(std::shared_ptr<node_operation> o)
     {
         auto const members = members_.all();
         if (members.empty())

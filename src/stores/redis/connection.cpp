@@ -17,6 +17,8 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds time_to_read{10};  // for replies that have arrived and are not handled yet
 constexpr std::size_t spare_max = 8;
+// Another manager may be founding the set. So a client looks again soon, in the first seconds of a fresh record.
+constexpr std::chrono::milliseconds founding_time = 2s, look_soon_after = 50ms;
 
 bool is_forbidden(reply const& r)
 {
@@ -31,8 +33,7 @@ connection::connection(net::url const& server, config const& c, owner& o, std::s
       node_timeout_(c.node_timeout),
       greeting_limit_((server.transport == net::transport::tls ? 3 : 2) * c.connect_timeout),
       owner_(o),
-      link_(std::move(l)),
-      history_(c.max_ttl)
+      link_(std::move(l))
 {
 }
 
@@ -54,6 +55,7 @@ void connection::close()
     trouble_ = {.untouched = true, .error = errc::node_closed};
     retry_.clear();
     deadline_.clear();
+    look_soon_.clear();
     link_->close();
     in_flight_.clear();
     runtime_.reset();
@@ -64,6 +66,7 @@ void connection::abandon()
     up_ = false;
     retry_.clear();
     deadline_.clear();
+    look_soon_.clear();
     in_flight_.clear();
     link_->abandon();
     runtime_.reset();
@@ -106,31 +109,40 @@ void connection::greeted()
     asked_.reset();
     look_again_later();
     owner_.log(log_level::info, "connected");
-    owner_.connected(history_.identity());
-    owner_.met_settings(server.other_settings);
+    if (server.record)
+        owner_.told(*server.record);
+    owner_.connected(identity());
     if (auto const earlier = std::exchange(client_id_, server.client_id);
         !earlier.empty() && !client_id_.empty() && up_)
         end_earlier(earlier, before);
+    if (up_ && (answers_.policy || is_fresh()))
+        look();  // the greeting did not know the policy of the log
 }
 
 // @return with an error: why the server cannot vote
 node_reply connection::check_server(introduction const& server)
 {
-    if (!server.tells_of_itself)
+    if (server.refusal.error)
         return server.refusal;
-    answers_ = {.log = server.tells_of_log, .memory = server.tells_of_memory, .life = server.life.has_value()};
-    if (server.tenure) {
-        history_.greeted(server.run_id, *server.tenure, runtime_->now());
-    } else {
-        history_.greeted(server.run_id, server.uptime, server.log, runtime_->now(), server.life);
-        if (server.is_replica)
-            history_.met_replica();
-    }
-    if (server.no_life.error && !server.refusal.error)
-        lacks_life(server.no_life);
-    if (!history_.same_server())
+    answers_ = {.policy = server.tells_of_policy && greeting_.wants_record(),
+                .memory = server.tells_of_memory,
+                .record = greeting_.wants_record()};
+    policy_ = server.policy;
+    if (server.record)
+        memory_.told(server.record->memory, runtime_->now());
+    if (server.run_id.empty() || server.run_id != run_id_)
         client_id_.clear();  // a restarted server assigns the ids anew
-    return server.refusal.error ? server.refusal : owner_.check_server(server);
+    run_id_ = server.run_id;
+    return owner_.check_server(server);
+}
+
+server_identity connection::identity() const
+{
+    if (!greeting_.needs_record())
+        return {};
+    if (memory_.word().empty())
+        return {.durable = false, .restarted = true, .began = runtime_->now()};
+    return memory_.identity();
 }
 
 // The server may still hold bytes of the previous connection, and execute them after the client gave them up. So the
@@ -219,19 +231,25 @@ void connection::deadline_passed()
 }
 
 // The heartbeat asks for what can change during a connection:
-// - the log: its last state decides whether a restart loses locks;
+// - the policy of the log, for the signature of the record;
 // - the eviction policy;
-// - the keys: an operator may flush them, or the server may replace them with those of another server.
-void connection::send_heartbeat()
+// - the record: an operator may flush the keys, or the server may replace them with those of another server.
+void connection::send_heartbeat() { look({}, nullptr); }
+
+void connection::look(std::string_view founds, slot_set const* vouched)
 {
+    if (!up_)
+        return;
     auto const b = take_batch();
-    auto const asked = answers_;
-    if (asked.log)
-        greeting::ask_for_log(b->request);
+    auto asked = answers_;
+    asked.signed_as = policy_;
+    if (asked.policy)
+        greeting::ask_for_policy(b->request);
     if (asked.memory)
         b->request.push("INFO", "memory");
-    if (asked.life)
-        greeting_.ask_for_life(b->request, random_word());
+    if (asked.record)
+        greeting_.record().ask(b->request,
+                               {.word = random_word(), .policy = policy_, .founds = founds, .vouched = vouched});
     if (b->request.commands() == 0)
         b->request.push("PING");
     b->on_answer = [this, asked](batch const& answer) { looked(answer, asked); };
@@ -243,10 +261,9 @@ void connection::looked(batch const& answer, questions asked)
     if (!answer.has(answer.request.commands() - 1))
         return;
     auto reply = answer.replies.begin();
-    if (asked.log) {
-        history_.looked(greeting::read_log(reply[0], reply[1]), runtime_->now());
-        answers_.log = !is_forbidden(reply[0]) && !is_forbidden(reply[1]);
-        reply += greeting::log_questions;
+    if (asked.policy) {
+        policy_ = read_log_policy(*reply);
+        answers_.policy = !is_forbidden(*reply++);
     }
     if (asked.memory) {
         answers_.memory = !is_forbidden(*reply);
@@ -255,38 +272,74 @@ void connection::looked(batch const& answer, questions asked)
             return link_->cut();
         }
     }
-    if (asked.life)
-        looked_at_life(*reply);
+    if (asked.record)
+        looked_at_record(*reply);
+    if (up_ && asked.policy && policy_ != asked.signed_as)
+        look();
+    if (up_ && is_fresh())
+        runtime_->set(look_soon_, runtime_->now() + look_soon_after);
 }
 
-// If the server has lost its keys, the client reconnects: the greeting handles this like a restart.
-void connection::looked_at_life(reply const& answer)
+// If the record is another one, the client connects again: the greeting handles this like a restart.
+void connection::looked_at_record(reply const& answer)
 {
-    std::optional<life_mark> life;
-    auto const why = greeting_.read_life(answer, life);
-    if (life && life->text != history_.mark()) {
-        owner_.log(log_level::warning, "its life marker is gone or replaced, so it may have forgotten locks");
-        return link_->cut();
+    server_record record;
+    auto const why = greeting_.record().read(answer, record);
+    if (!why.error) {
+        bool const is_other = !memory_.word().empty() && record.memory.word != memory_.word();
+        if (is_other) {
+            owner_.log(log_level::warning, "its record is gone or begins anew, so it may have forgotten locks");
+            return link_->cut();
+        }
+        bool const is_first = memory_.word().empty();
+        bool const has_changed = memory_.told(record.memory, runtime_->now());
+        if (has_changed || is_first)
+            owner_.learned(identity());
+        return owner_.told(record);
     }
-    owner_.met_settings(greeting::read_settings(answer));
-    if (why.error == errc::node_read_only)  // a replica holds the keys of another server
-        return link_->cut();
     if (why.error == errc::script_missing) {
         auto const b = take_batch();
-        b->request.push("SCRIPT", "LOAD", life_script.source);
+        b->request.push("SCRIPT", "LOAD", record_script.source);
         return send(b);
     }
-    if (why.error && !is_temporary(why.error))
-        lacks_life(why);
+    if (why.error == errc::wrong_cluster_node)
+        return owner_.record_has_moved();
+    if (why.error == errc::node_read_only || greeting_.refusal_without_record(why).error) {
+        owner_.log(log_level::warning, why.error.message() + ": " + why.text);
+        return link_->cut();  // the next greeting says what is wrong
+    }
+    answers_.record = why.error != errc::permission_denied;
+    lacks_record(why);
 }
 
-void connection::lacks_life(node_reply const& why)
+void connection::lacks_record(node_reply const& why)
 {
-    answers_.life = is_temporary(why.error);
-    if (!answers_.life && !std::exchange(logged_no_life_, true))
+    if (!std::exchange(logged_no_record_, true))
         owner_.log(log_level::warning,
-                   "its life marker cannot be kept, so the client does not notice if it loses its keys while it runs: "
-                       + why.text);
+                   "it keeps no record of its memory, so the client does not notice if it loses its keys: " + why.text);
+}
+
+bool connection::is_fresh() const
+{
+    auto const i = identity();
+    return greeting_.wants_record() && !i.durable && !i.restarted && i.began > runtime_->now() - founding_time;
+}
+
+void connection::ask_for_word(batch& b) const
+{
+    if (!greeting_.needs_record())
+        return;
+    b.word_at = b.request.commands();
+    b.request.push("GET", greeting_.record().key());
+}
+
+bool connection::trusts(batch const& b) const
+{
+    if (b.word_at == 0)
+        return true;
+    auto const& word = memory_.word();
+    return !word.empty() && b.has(b.word_at) && !b.replies[b.word_at].is_error()
+           && b.replies[b.word_at].text.starts_with(word);
 }
 
 std::string connection::random_word() { return fmt::format("{:016x}", runtime_->random()[0]); }

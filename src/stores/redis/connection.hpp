@@ -5,7 +5,8 @@
 #include "stores/redis/batch.hpp"
 #include "stores/redis/greeting.hpp"
 #include "stores/redis/link.hpp"
-#include "stores/redis/server_history.hpp"
+#include "core/server_memory.hpp"
+#include "stores/redis/server_record.hpp"
 
 #include <redlock/config.hpp>
 #include <redlock/node.hpp>
@@ -35,11 +36,15 @@ public:
         /// Called if the greeting succeeded. @return with an error: why the server must not vote
         virtual node_reply check_server(introduction const&) = 0;
         virtual void connected(server_identity const&) = 0;
+        /// More is known about the server of this connection.
+        virtual void learned(server_identity const&) {}
+        /// The server has told its record: in the greeting, before @ref connected, and then with each look.
+        virtual void told(server_record const&) {}
+        /// A master of a cluster has lost the slot of its record, so the record needs another tag.
+        virtual void record_has_moved() {}
         /// The connection was lost, or an attempt failed. If there is a @ref trouble, the owner completes all waiting
         /// operations with it, except releases.
         virtual void disconnected() = 0;
-        /// The settings that other clients use on this server: see shared_settings.
-        virtual void met_settings(std::vector<std::string> const&) {}
         /// The batch holds the replies that arrived; no more will follow.
         virtual void answered(batch&) = 0;
         virtual void change_read(std::string_view key) = 0;  ///< see link::listener
@@ -86,6 +91,24 @@ public:
     /// Call it only while the connection is up.
     void send(std::shared_ptr<batch> const&);
 
+    /// Adds a question to a batch with votes: whether the server still has the record that it told.
+    void ask_for_word(batch&) const;
+
+    /// Whether the votes in the batch count. If not, the server has lost its record, and perhaps locks.
+    bool trusts(batch const&) const;
+
+    /// Asks for the record now, in front of later batches. Does nothing if the connection is down.
+    /// @param vouched see @ref record_question
+    void look(slot_set const* vouched = nullptr) { look({}, vouched); }
+
+    /// If the record is fresh, makes it founded.
+    void found() { look(memory_.word(), nullptr); }
+
+    /// Another connection must be made: what is known about the server has changed.
+    void greet_again() { link_->cut(); }
+
+    void move_to(std::string_view tag) { greeting_.move_to(tag); }
+
     std::deque<std::shared_ptr<batch>> const& in_flight() const noexcept { return in_flight_; }
 
 private:
@@ -103,17 +126,21 @@ private:
     void deadline_passed();
     void send_heartbeat();
     struct questions {
-        bool log = false, memory = false, life = false;  ///< see greeting
+        bool policy = false, memory = false, record = false;  ///< see greeting
+        log_policy signed_as = log_policy::unknown;
     };
+    void look(std::string_view founds, slot_set const* vouched);
     void looked(batch const& answer, questions asked);
-    void looked_at_life(reply const&);
-    void lacks_life(node_reply const& why);
+    void looked_at_record(reply const&);
+    server_identity identity() const;
+    bool is_fresh() const;
+    void lacks_record(node_reply const& why);
     std::string random_word();
     void set_trouble(node_reply why);
     clock::duration pause();
 
     std::string const password_;
-    greeting const greeting_;
+    greeting greeting_;
     std::chrono::milliseconds const node_timeout_;
     clock::duration const greeting_limit_;
     owner& owner_;
@@ -122,6 +149,7 @@ private:
 
     runtime::alarm retry_{[this] { attempt(); }};
     runtime::alarm deadline_{[this] { deadline_passed(); }};
+    runtime::alarm look_soon_{[this] { look(); }};
     bool begun_ = false;
     bool up_ = false;
     bool refused_ = false;  ///< the greeting showed that the server cannot vote
@@ -131,9 +159,11 @@ private:
     std::uint32_t number_ = 0;
     std::uint32_t lingering_ = 0;  ///< the server may still execute commands of connections up to this number
     std::string client_id_;        ///< the server's id of the connection
-    server_history history_;
-    questions answers_;  ///< the questions that the server answers
-    bool logged_no_life_ = false;
+    std::string run_id_;           ///< of the server of the latest connection
+    core::server_memory memory_;
+    log_policy policy_ = log_policy::unknown;  ///< at the last look
+    questions answers_;                        ///< the questions that the server answers
+    bool logged_no_record_ = false;
 
     std::shared_ptr<batch> asked_;  ///< the greeting, until it is accepted
     std::deque<std::shared_ptr<batch>> in_flight_;

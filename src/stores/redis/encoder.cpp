@@ -62,6 +62,7 @@ scripts_of_kind scripts_for(node_command::kind k)
     case kind::downgrade:
         return {nullptr, nullptr, &downgrade_script};
     case kind::connect:
+    case kind::found:
     case kind::withdraw:
         break;
     }
@@ -210,6 +211,7 @@ void encoder::call(script const& s, node_command const& c, manner how)
         call_.add(c.value.empty() ? "0"sv : c.value, pattern_of(c.key()), std::clamp(c.limit, scan_min, scan_max));
         break;
     case kind::connect:
+    case kind::found:
     case kind::withdraw:
         break;
     }

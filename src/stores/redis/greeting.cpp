@@ -3,7 +3,6 @@
 #include "core/key.hpp"
 #include "stores/redis/hello.hpp"
 #include "stores/redis/scripts.hpp"
-#include "stores/redis/shared_settings.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,15 +22,15 @@ enum question : std::size_t {
     server_info,
     memory_info,
     persistence_info,
-    log_policy,
+    policy,
     native_commands,
     tracking,
     questions
 };
 
 constexpr std::size_t trial_steps = 5;
-constexpr std::size_t tenure_steps = 2;  // the life marker takes the same number
-constexpr std::size_t type_trial = 2;    // trial commands that the server may refuse: `SET … NX … GET`, twice
+constexpr std::size_t record_steps = 2;
+constexpr std::size_t type_trial = 2;  // trial commands that the server may refuse: `SET … NX … GET`, twice
 
 // The trial commands. No other client uses the key, and it is deleted before another client's command runs. All
 // connections use one counter: where an access list forbids to delete it, one counter remains, not one per connection.
@@ -63,16 +62,6 @@ bool is_before_6_2(std::string_view version)
     return major < 6 || (major == 6 && minor < 2);
 }
 
-std::vector<std::string> split(std::string_view text)
-{
-    std::vector<std::string> words;
-    for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
-        end = std::min(text.find(' ', at), text.size());
-        words.emplace_back(text.substr(at, end - at));
-    }
-    return words;
-}
-
 }  // namespace
 
 bool is_temporary(error_code ec)
@@ -86,9 +75,10 @@ greeting::greeting(net::url const& server, config const& c)
       prefix_(c.prefix),
       fencing_(c.fencing),
       allow_eviction_(c.allow_eviction),
-      life_marker_(c.life_marker),
+      wants_record_(c.record && !c.read_only),
+      needs_record_(c.restart_guard != restart_guard::off && !c.read_only),
       read_only_(c.read_only),
-      settings_(shared_settings(c))
+      record_(server, c)
 {
 }
 
@@ -96,14 +86,15 @@ std::size_t greeting::scripts_at() const noexcept { return questions + (selects_
 
 std::size_t greeting::trial_at() const noexcept { return scripts_at() + greeted_scripts.size(); }
 
-void greeting::ask(redis::request& r, std::string_view life) const
+void greeting::ask(redis::request& r, std::string_view word) const
 {
     say_hello(r, server_);
     if (read_only_)
         return ask_to_read(r);
     r.push("INFO", "server");
     r.push("INFO", "memory");
-    ask_for_log(r);
+    r.push("INFO", "persistence");
+    ask_for_policy(r);
     r.push("COMMAND", "LIST", "FILTERBY", "PATTERN", "del*");
     r.push("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP");
     if (selects_database())
@@ -112,7 +103,7 @@ void greeting::ask(redis::request& r, std::string_view life) const
         r.push("SCRIPT", "LOAD", script.source);
 
     auto const counter = prefix_ + "=trial" + server_.tag;
-    auto const key = counter + ':' + std::string(life);
+    auto const key = counter + ':' + std::string(word);
     for (auto const* value : {"trial", "another"})
         r.push("SET", key, value, "NX", "PX", 1000, "GET");
     // Each command that the scripts use is tried alone: the error of a script does not always name the command.
@@ -128,12 +119,9 @@ void greeting::ask(redis::request& r, std::string_view life) const
     }
     if (fencing_)
         r.push("DEL", core::fence_key(counter));
-    if (is_chosen()) {
-        r.push("SCRIPT", "LOAD", tenure_script.source);
-        r.push("EVALSHA", tenure_script.sha1, 1, core::tenure_key(prefix_) + server_.tag, tenure_kept);
-    } else if (wants_life()) {
-        r.push("SCRIPT", "LOAD", life_script.source);
-        ask_for_life(r, life);
+    if (wants_record()) {
+        r.push("SCRIPT", "LOAD", record_script.source);
+        record_.ask(r, {.word = word});
     }
 }
 
@@ -158,26 +146,12 @@ introduction greeting::read_to_read(std::span<reply const> replies) const
         else
             i.no_tracking = shown(r.text);
     }
-    i.tells_of_itself = !i.refusal.error;
-    i.is_replica = value_of(replies[hello].elements, "role") != "master";
     return i;
 }
 
-void greeting::ask_for_log(redis::request& r)
+void greeting::ask_for_policy(redis::request& r)
 {
-    r.push("INFO", "persistence");
     r.push("CONFIG", "GET", "*appendfsync*");  // one pattern for two settings, because Redis 6 takes only one argument
-}
-
-void greeting::ask_for_life(redis::request& r, std::string_view word) const
-{
-    r.push("EVALSHA", life_script.sha1, 2, core::life_key(prefix_), core::settings_key(prefix_), tenure_kept, word,
-           settings_);
-}
-
-log_state greeting::read_log(reply const& persistence, reply const& policy)
-{
-    return read_log_state(persistence.text, policy.elements);
 }
 
 introduction greeting::read(std::span<reply const> replies) const
@@ -201,24 +175,14 @@ introduction greeting::read(std::span<reply const> replies) const
     if (i.refusal.error)
         return i;
 
-    // The history also records servers that are refused below: other clients may hold locks there.
-    i.tells_of_itself = true;
-    i.is_replica = value_of(welcome.elements, "role") != "master";
-    if (is_chosen())
-        i.tenure.emplace();
-    else if (wants_life()) {
-        i.no_life = read_life(replies.back(), i.life);
-        i.other_settings = read_settings(replies.back());
-    }
     auto const& server = replies[server_info].text;
     i.run_id = value_after(server, "run_id:");
     long long uptime = 0;
     auto const digits = value_after(server, "uptime_in_seconds:");
     std::from_chars(digits.data(), digits.data() + digits.size(), uptime);
     i.uptime = std::chrono::seconds(uptime);
-    i.log = read_log(replies[persistence_info], replies[log_policy]);
-    // A forbidden question is not repeated: it would fill the server's ACL LOG.
-    i.tells_of_log = !replies[persistence_info].is_error() && !replies[log_policy].is_error();
+    i.policy = read_log_policy(replies[policy]);
+    i.tells_of_policy = !replies[policy].is_error();  // a forbidden question would fill the server's ACL LOG
     i.tells_of_memory = !allow_eviction_ && !replies[memory_info].is_error();
     i.client_id = value_of(welcome.elements, "id");
     auto const& known = replies[native_commands].elements;
@@ -228,50 +192,36 @@ introduction greeting::read(std::span<reply const> replies) const
         i.no_tracking = shown(replies[tracking].text);
 
     i.refusal = unfit(replies);
-    auto const trial =
-        replies.subspan(trial_at(), replies.size() - trial_at() - (is_chosen() || wants_life() ? tenure_steps : 0));
+    auto const trial = replies.subspan(trial_at(), replies.size() - trial_at() - (wants_record() ? record_steps : 0));
     if (!i.refusal.error)
         i.refusal = fails_trial(trial.subspan(type_trial));
-    if (is_chosen() && !i.refusal.error)
-        i.refusal = read_tenure(replies.back(), *i.tenure);
+    if (wants_record() && !i.refusal.error) {
+        server_record record;
+        auto why = record_.read(replies.back(), record);
+        if (!why.error)
+            i.record = std::move(record);
+        else
+            i.refusal = refusal_without_record(std::move(why));
+    }
     i.checks_type = checks_type(trial);
     return i;
 }
 
-// @return with an error: why the tenure is unknown. Then the server may have lost locks unnoticed.
-node_reply greeting::read_tenure(reply const& answer, tenure& t) const
+node_reply greeting::refusal_without_record(node_reply why) const
 {
-    if (answer.is_error()) {
-        auto r = interpret_error(answer.text, {server_.password});
-        r.text = "it did not tell since when it is the master (INFO in a script): " + r.text;
-        return r;
-    }
-    long long age = 0;
-    if (answer.elements.size() == 2)
-        std::from_chars(answer.elements[1].data(), answer.elements[1].data() + answer.elements[1].size(), age);
-    else
-        return {.error = errc::unexpected_reply, .text = "it does not tell since when it is the master"};
-    t = {.id = answer.elements[0], .age = std::chrono::milliseconds(age)};
-    return {};
+    if (!needs_record() || is_temporary(why.error))
+        return {};
+    if (why.error == errc::permission_denied || why.error == errc::server_error)
+        why.text = "without a record of its memory, nobody can tell whether it has restarted and forgotten locks: "
+                   + why.text + "; the user needs +info, +get, +set, +pttl and the keys " + shown(record_.key())
+                   + " and " + shown(core::settings_key(prefix_) + server_.tag) + ": redlock acl";
+    return why;
 }
 
-node_reply greeting::read_life(reply const& answer, std::optional<life_mark>& life) const
+void greeting::move_to(std::string_view tag)
 {
-    if (answer.is_error())
-        return interpret_error(answer.text, {server_.password});
-    long long age = 0;
-    auto const words = split(answer.elements.empty() ? std::string_view() : answer.elements[0]);
-    if (answer.elements.size() < 2 || words.size() != 4)
-        return {.error = errc::unexpected_reply, .text = "its answer about the life marker is not understood"};
-    std::from_chars(answer.elements[1].data(), answer.elements[1].data() + answer.elements[1].size(), age);
-    life = {.text = answer.elements[0], .run_id = words[0], .before = words[2], .age = std::chrono::milliseconds(age)};
-    return {};
-}
-
-std::vector<std::string> greeting::read_settings(reply const& answer)
-{
-    auto const& all = answer.elements;
-    return {all.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, all.size())), all.end()};
+    server_.tag = tag;
+    record_.move_to(tag);
 }
 
 // Whether the server knows `SET … NX … GET`: it grants the first trial, and answers the second with the value of the
@@ -319,7 +269,7 @@ bool greeting::answers_questions(std::span<reply const> replies) const
     bool good = replies[hello].type == resp::type::map && !value_of(replies[hello].elements, "role").empty();
     for (auto const info : {server_info, memory_info, persistence_info})
         good = good && is(info, resp::type::verbatim_string, resp::type::blob_string);
-    good = good && is(log_policy, resp::type::map, resp::type::array) && is(native_commands, resp::type::array)
+    good = good && is(policy, resp::type::map, resp::type::array) && is(native_commands, resp::type::array)
            && is(tracking, resp::type::simple_string);
     for (std::size_t i = 0; i < greeted_scripts.size(); ++i)
         good = good

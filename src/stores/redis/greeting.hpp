@@ -5,7 +5,7 @@
 #include "stores/redis/encoder.hpp"
 #include "stores/redis/reply.hpp"
 #include "stores/redis/request.hpp"
-#include "stores/redis/server_history.hpp"
+#include "stores/redis/server_record.hpp"
 
 #include <redlock/config.hpp>
 #include <redlock/node.hpp>
@@ -24,19 +24,14 @@ bool is_temporary(error_code);
 
 /// The server's answers at the beginning of a connection.
 struct introduction {
-    node_reply refusal;            ///< with an error: why the server cannot vote
-    bool tells_of_itself = false;  ///< the other members are valid, even if the server cannot vote
-    std::string run_id;            ///< empty: the client may not read it
+    node_reply refusal;  ///< with an error: why the server cannot vote; the other members do not count
+    std::string run_id;  ///< empty: the client may not read it
     std::chrono::seconds uptime{0};
-    log_state log;
-    bool is_replica = false;
-    std::optional<redis::tenure> tenure;      ///< of a master that Sentinels or a cluster chose
-    std::optional<life_mark> life;            ///< of any other server, if it has a marker
-    std::vector<std::string> other_settings;  ///< of other clients: see shared_settings
-    node_reply no_life;                       ///< with an error: why the life marker could not be read
-    bool tells_of_memory = false;             ///< the server answers `INFO memory`, so heartbeats repeat it
-    bool tells_of_log = false;                ///< the server answers questions about its log, so heartbeats repeat them
-    std::string client_id;                    ///< the server's id of the connection
+    std::optional<server_record> record;  ///< nothing: there is none, or none is wanted
+    log_policy policy = log_policy::unknown;
+    bool tells_of_memory = false;  ///< the server answers `INFO memory`, so heartbeats repeat it
+    bool tells_of_policy = false;  ///< the server answers `CONFIG GET`, so heartbeats repeat it
+    std::string client_id;         ///< the server's id of the connection
     deletion by = deletion::script;
     bool checks_type = false;  ///< see manner
     std::string no_tracking;   ///< why the server sends no pushes about changes; empty: it sends them
@@ -53,8 +48,8 @@ class greeting {
 public:
     greeting(net::url const& server, config const& c);
 
-    /// @param life a different word for each connection
-    void ask(redis::request&, std::string_view life) const;
+    /// @param word a different word for each connection
+    void ask(redis::request&, std::string_view word) const;
 
     /// Reads the @p replies to @ref ask.
     introduction read(std::span<reply const> replies) const;
@@ -62,23 +57,25 @@ public:
     /// The server's words, printable and without the password.
     std::string shown(std::string_view said) const { return net::presentable(said, {server_.password}); }
 
-    /// Asks for the state of the log. Each heartbeat repeats this.
-    static void ask_for_log(redis::request&);
-    static constexpr std::size_t log_questions = 2;
-    static log_state read_log(reply const& persistence, reply const& policy);
+    /// Asks for the policy of the log. Each heartbeat repeats this.
+    static void ask_for_policy(redis::request&);
 
     /// @p memory is the answer to `INFO memory`. @return with an error: the server may evict locks
     node_reply may_evict(reply const& memory) const;
 
-    /// Whether the server is to have a life marker.
-    bool wants_life() const noexcept { return life_marker_ && !is_chosen(); }
+    /// Whether the client keeps a record of the server's memory.
+    bool wants_record() const noexcept { return wants_record_; }
 
-    /// @param word a different word for each call
-    void ask_for_life(redis::request&, std::string_view word) const;
-    node_reply read_life(reply const&, std::optional<life_mark>&) const;
+    /// Whether the server's votes need a record.
+    bool needs_record() const noexcept { return needs_record_; }
 
-    /// Reads the settings of other clients from the answer to @ref ask_for_life.
-    static std::vector<std::string> read_settings(reply const&);
+    record_question const& record() const noexcept { return record_; }
+
+    /// Why a server without a record must not vote, for the user. No error: the cause can pass by itself.
+    node_reply refusal_without_record(node_reply why) const;
+
+    /// A master of a cluster has lost the slot of @ref net::url::tag : keys of its own get another tag.
+    void move_to(std::string_view tag);
 
 private:
     void ask_to_read(redis::request&) const;
@@ -89,19 +86,17 @@ private:
     node_reply unfit(std::span<reply const> replies) const;
     static bool checks_type(std::span<reply const> trial);
     node_reply fails_trial(std::span<reply const> replies) const;
-    node_reply read_tenure(reply const&, tenure&) const;
     bool selects_database() const noexcept { return server_.database != 0; }
-    bool is_chosen() const noexcept { return server_.topology != net::topology::server; }
     std::size_t scripts_at() const noexcept;
     std::size_t trial_at() const noexcept;
 
-    net::url const server_;
+    net::url server_;
     std::string const prefix_;
     bool const fencing_;
     bool const allow_eviction_;
-    bool const life_marker_;
+    bool const wants_record_, needs_record_;
     bool const read_only_;
-    std::string const settings_;
+    record_question record_;
 };
 
 }  // namespace redlock::stores::redis

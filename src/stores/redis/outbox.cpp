@@ -61,6 +61,12 @@ void prefetch_after(std::size_t i, Entries const& all)
 
 node_reply too_late() { return {.untouched = true, .error = errc::node_unreachable}; }
 
+bool is_vote(node_command const& c)
+{
+    using kind = node_command::kind;
+    return c.what == kind::acquire || c.what == kind::raise || c.prolongs();
+}
+
 }  // namespace
 
 outbox::outbox(connection& c, std::shared_ptr<sender> s, std::string password)
@@ -129,6 +135,7 @@ bool outbox::begin_sending(clock::time_point now)
     taken_.clear();
     taken_.swap(queue_);  // a completion handler may submit operations
     batch_ = connection_.take_batch();
+    has_votes_ = false;
     return true;
 }
 
@@ -155,6 +162,7 @@ void outbox::add(queued q, encoder& e)
     how.tombstone = o.leaves_tombstone(connection_.number());
     how.tracks = tracks_for(c);
     auto const* const script = script_for(c, how);
+    has_votes_ = has_votes_ || is_vote(c);
     bool const native = c.what == node_command::kind::release && !script;
     bool const loaded = how.load_script = q.load_script && script;
     auto const begin = batch_->request.commands() + (loaded ? 1 : 0);
@@ -179,15 +187,19 @@ void outbox::end_sending()
     taken_.clear();
     auto const b = std::exchange(batch_, {});
     if (b->entries.empty())
-        connection_.give_back(b);
-    else
-        connection_.send(b);
+        return connection_.give_back(b);
+    if (has_votes_)
+        connection_.ask_for_word(*b);
+    connection_.send(b);
 }
 
 // Replies
 
 void outbox::answered(batch& b)
 {
+    bool const is_whole = b.has(b.request.commands() - 1);  // if not, the connection has ended
+    bool const trusted = connection_.trusts(b);
+    bool asks_again = false;
     for (std::size_t i = 0; i < b.entries.size(); ++i) {
         prefetch_after(i, b.entries);
         auto& e = b.entries[i];
@@ -200,6 +212,12 @@ void outbox::answered(batch& b)
         auto r = interpret(c, {&b.replies[e.answer], replies}, password_, e.checks_type);
         if (r.untouched && try_again(e, r.error))
             continue;
+        if (!trusted && r.vote == vote::granted && is_vote(c)) {
+            r = is_whole ? node_reply{.error = errc::quarantined, .text = "it has lost its record, and perhaps locks"}
+                         : node_reply{.error = errc::connection_lost};
+            asks_again = true;
+        }
+        asks_again = asks_again || r.error == errc::node_read_only || r.error == errc::wrong_cluster_node;
         r.watched = is_tracked(e, b) && (r.vote == vote::denied || (r.vote == vote::granted && is_inspection(c)));
         auto const changed = awaited_of(e.changed, c, r);
         e.operation->complete(std::move(r));
@@ -208,6 +226,8 @@ void outbox::answered(batch& b)
                 changed_(key);
         }
     }
+    if (asks_again && is_whole)
+        connection_.look();
     if (!queue_.empty() && connection_.up())
         flush_soon();
 }

@@ -90,6 +90,7 @@ private:
     std::vector<queued> kept_;      ///< releases that wait for a server that cannot be reached
     std::vector<queued> taken_;     ///< operations that are being sent; a member, to reuse its memory
     std::shared_ptr<batch> batch_;  ///< the batch that is being filled
+    bool has_votes_ = false;        ///< it has a command whose grant counts as a vote
 };
 
 }  // namespace redlock::stores::redis

@@ -46,9 +46,21 @@ public:
 
     void submit(std::shared_ptr<node_operation> operation) override
     {
+        if (operation->command().what == node_command::kind::found) {
+            founding_.push_back(std::move(operation));
+            return found_soon();
+        }
         outbox_.submit(std::move(operation));
         connection_.open();
     }
+
+    void vouch(slot_set const& slots) override { connection_.look(&slots); }
+    void move_to(std::string_view tag) override
+    {
+        connection_.move_to(tag);
+        connection_.greet_again();
+    }
+    void observe(record_observer o) override { observer_ = std::move(o); }
 
     void ask(redis::request const& questions, std::function<void(batch const&)> look) override
     {
@@ -62,6 +74,8 @@ public:
     {
         ready_ = false;
         events_ = {};
+        found_.clear();
+        end_founding({.untouched = true, .error = errc::node_closed});
         outbox_.close();
         connection_.close();
         own_runtime_.reset();  // its timer must not outlive the context
@@ -71,6 +85,9 @@ public:
     {
         ready_ = false;
         events_ = {};
+        observer_ = {};
+        found_.clear();
+        founding_.clear();
         outbox_.abandon();
         connection_.abandon();
         if (own_runtime_ && own_runtime_->announce_abandonment())
@@ -102,15 +119,57 @@ private:
         outbox_.flush_soon();
     }
 
+    void learned(server_identity const& server) override
+    {
+        if (events_.learned)
+            events_.learned(server);
+    }
+
+    void told(server_record const& record) override
+    {
+        note_settings(record.other_settings);
+        if (observer_.told)
+            observer_.told(record);
+        if (record.memory.began != core::beginning::fresh)
+            end_founding({.vote = record.memory.began == core::beginning::founded ? vote::granted : vote::denied});
+    }
+
+    void record_has_moved() override
+    {
+        if (observer_.moved)
+            observer_.moved();
+    }
+
     void disconnected() override
     {
+        end_founding({.error = errc::connection_lost});
         if (ready_.exchange(false))
             changed({});  // pushes that were on their way are lost
         outbox_.disconnected();
     }
 
+    // The node must not complete an operation from within submit.
+    void found_soon()
+    {
+        auto const& runtime = own_runtime_ ? own_runtime_ : group_->runtime;
+        runtime->set(found_, runtime->now());
+    }
+
+    void found()
+    {
+        if (!connection_.up())
+            return end_founding({.untouched = true, .error = errc::node_unreachable});
+        connection_.found();
+    }
+
+    void end_founding(node_reply const& r)
+    {
+        for (auto const& o : std::exchange(founding_, {}))
+            o->complete(r);
+    }
+
     // All nodes see the same clients, so the manager logs each difference once.
-    void met_settings(std::vector<std::string> const& others) override
+    void note_settings(std::vector<std::string> const& others)
     {
         for (auto const& other : others) {
             for (auto const& difference : differences(settings_, other)) {
@@ -148,6 +207,9 @@ private:
     bool logged_polling_ = false;
     bool logged_failover_ = false;
     node_events events_;
+    record_observer observer_;
+    std::vector<std::shared_ptr<node_operation>> founding_;  ///< to be completed when the server has answered
+    runtime::alarm found_{[this] { found(); }};
     connection connection_;
     outbox outbox_;
 };

@@ -5,6 +5,7 @@
 #include "stores/redis/batch.hpp"
 #include "stores/redis/link.hpp"
 #include "stores/redis/request.hpp"
+#include "stores/redis/server_record.hpp"
 
 #include <redlock/config.hpp>
 #include <redlock/node.hpp>
@@ -14,6 +15,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 
 namespace redlock::stores::redis {
 
@@ -41,12 +43,28 @@ private:
     std::set<std::string> told_;
 };
 
+/// Gets what a server tells about its record. Both are set, or neither.
+struct record_observer {
+    std::function<void(server_record const&)> told;
+    std::function<void()> moved;  ///< the master has lost the slot of the record: call @ref server_node::move_to
+};
+
 /// A node that can also send its server questions that are not operations.
 class server_node : public node {
 public:
     /// Call it only while the node is @ref ready. The server answers in the order of the requests. If the connection
     /// ends before the answer, @p look is not called.
     virtual void ask(redis::request const&, std::function<void(batch const& answer)> look) = 0;
+
+    /// Asks for the record, in front of all operations that are submitted later. Does nothing if the node is not ready.
+    /// @param slots slots that are not young, because a living master has handed them over
+    virtual void vouch(slot_set const& slots) = 0;
+
+    /// Keeps the record under another tag.
+    virtual void move_to(std::string_view tag) = 0;
+
+    /// Call it before @ref start.
+    virtual void observe(record_observer) = 0;
 };
 
 /// @param over the link to the server

@@ -400,6 +400,7 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
     case node_command::kind::scan:
         return interpret_scan(r);
     case node_command::kind::connect:
+    case node_command::kind::found:
     case node_command::kind::withdraw:
         break;
     }

@@ -64,6 +64,7 @@ asio::awaitable<outcome> errand::run()
         r = withdraw();
         break;
     case kind::connect:
+    case kind::found:
         r = {.vote = vote::granted};
         break;
     case kind::scan:

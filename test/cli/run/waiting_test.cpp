@@ -140,6 +140,7 @@ BOOST_AUTO_TEST_CASE(run_with_one_more_node_down_names_each_missing_node_once)
 BOOST_AUTO_TEST_CASE(run_with_one_wrong_password_of_three_nodes_succeeds)
 {
     local_server const a, b, locked({"--requirepass", "geheim"});
+    BOOST_TEST(end_of(started_tool({"nodes", "init"}, environment({a.url(), b.url()}))).status == 0);
     must_print(run({a.url(), with_user(locked, ":incorrect"), b.url()}, {"x", "echo", "ran"}), 0, "ran\n");
 }
 
@@ -149,7 +150,7 @@ BOOST_AUTO_TEST_CASE(run_with_a_lasting_and_a_temporary_cause_waits)
     local_server away;
     away.kill();
     words const urls{with_user(locked, ":incorrect"), away.url(), good.url()};
-    started_tool tool({"run", "x", "echo", "ran"}, short_timeouts(urls));
+    started_tool tool({"run", "--restart-guard", "off", "x", "echo", "ran"}, short_timeouts(urls));
     BOOST_TEST(tool.complains("waiting: too few nodes answer: "));
     BOOST_TEST(has(tool.err(), locked.url() + " (the server refused user or password: WRONGPASS"), tool.err());
     BOOST_TEST(has(tool.err(), away.url() + " (no connection to the node: Connection refused)"), tool.err());
@@ -242,10 +243,24 @@ BOOST_AUTO_TEST_CASE(run_on_a_restarted_server_waits_and_prints_the_time)
     s.kill();
     s.start();
     BOOST_TEST(tool.complains("waiting: too few nodes vote yet: " + s.url()
-                              + " (it may have forgotten locks, "
-                                "as it restarted or is new to this prefix; it votes in "));
-    BOOST_TEST(tool.complains("; for new servers: --restart-guard automatic)"));
-    BOOST_TEST(tool.end_by(SIGTERM).status == 128 + SIGTERM);
+                              + " (it has restarted or lost keys, so it may have forgotten locks; it votes in "));
+    auto const e = tool.end_by(SIGTERM);
+    BOOST_TEST(e.status == 128 + SIGTERM);
+    BOOST_TEST(!has(e.err, "redlock nodes init"), e.err);
+}
+
+BOOST_AUTO_TEST_CASE(run_on_a_new_server_waits_and_names_nodes_init)
+{
+    local_server const s;
+    auto const named = short_timeouts({s.url()});
+    started_tool tool({"run", "--restart-guard", "strict", "x", "true"}, named);
+    BOOST_TEST(tool.complains("waiting: too few nodes vote yet: " + s.url()
+                              + " (it is new to this prefix, or has lost all its keys; it votes in "));
+    BOOST_TEST(tool.complains("); if all servers are newly installed: redlock nodes init"));
+    must_print(started_tool({"nodes", "init"}, named).wait(), 0,
+               "1 node is founded, and votes from now on, for the prefix lock:\n");
+    BOOST_TEST(started_tool({"run", "--restart-guard", "strict", "-n", "y", "true"}, named).wait().status == 0);
+    BOOST_TEST(end_of(std::move(tool)).status == 0);
 }
 
 BOOST_AUTO_TEST_CASE(run_interrupted_while_waiting_names_the_holder)

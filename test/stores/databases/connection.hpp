@@ -39,13 +39,18 @@ struct connection final : stores::kit::session::owner {
     /// The server's answers at the beginning of the connection.
     stores::kit::introduction const& said() const { return link->server(); }
 
-    /// Whether the server would keep its changes after a crash.
-    bool is_durable()
+    /// Asks for the record. Nothing: there was no answer.
+    std::optional<core::memory_record> look(std::string const& founds = {})
     {
-        std::optional<bool> told;
-        link->ask_durability([&](bool durable) { told = durable; });
-        run_to([&] { return told.has_value(); });
-        return *told;
+        std::optional<core::memory_record> record;
+        bool done = false;
+        link->look(founds, [&](core::memory_record const* r) {
+            done = true;
+            if (r)
+                record = *r;
+        });
+        run_to([&] { return done; });
+        return record;
     }
 
     /// Ends the backend of an earlier connection, and asks until it is gone.

@@ -78,6 +78,18 @@ BOOST_AUTO_TEST_CASE(acquire_after_the_loss_of_tables_is_quarantined)
     }
 }
 
+BOOST_AUTO_TEST_CASE(acquire_after_the_loss_of_the_record_is_quarantined)
+{
+    this_store::server s(this_store::quick);
+    for (std::string const loss : {"DELETE FROM ", "DROP TABLE "}) {
+        auto const table = loss.starts_with("DROP") ? "dropped" : "emptied";
+        lock_manager locks(r.context, on(s.url(std::string("?table=") + table)));
+        BOOST_TEST(!r.release(r.acquire(locks, "stock", {.ttl = 20s, .wait = 20s}).held));
+        BOOST_TEST(ask(s, loss + table + "_record") == "");
+        wait_for_quarantine(r, locks, "stock", {.ttl = 20s});
+    }
+}
+
 BOOST_AUTO_TEST_CASE(acquire_after_drop_table_makes_tables_and_is_quarantined)
 {
     for (auto const* const drop : this_store::drops) {
@@ -95,22 +107,53 @@ BOOST_AUTO_TEST_CASE(acquire_after_drop_table_makes_tables_and_is_quarantined)
     }
 }
 
-BOOST_AUTO_TEST_CASE(acquire_after_a_restart_that_undid_a_setting_is_quarantined)
+BOOST_AUTO_TEST_CASE(acquire_after_a_crash_of_a_durable_server_is_granted_at_once)
 {
     this_store::server s(this_store::durable);
-    lock_manager locks(r.context, on(s.url("?connections=1"), {.max_ttl = 5s, .restart_guard = restart_guard::strict}));
-    // Waits until the tables are old enough.
-    BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "stock", {.ttl = 4s}).held); }));
-    this_store::stop_flushing(s);
-    for (int look = 0; look < 2; ++look) {  // the second question shows that the first one has its answer
-        auto const question = this_store::looks_from_now_on(s);
-        BOOST_TEST(r.run_to([&] { return ask(s, question) == "1"; }));
+    auto const settings = on(s.url(), {.restart_guard = restart_guard::automatic});
+    lock_manager mine(r.context, settings);
+    auto const held = hold(r, mine, "stock", {.ttl = 60s, .wait = 20s});
+    s.kill();
+    s.start();
+    lock_manager late(r.context, settings);
+    for (auto* const locks : {&late, &mine}) {
+        real_servers::outcome tried;
+        BOOST_TEST(r.run_to([&] { return (tried = r.acquire(*locks, "other", {.ttl = 20s})).ec != errc::no_quorum; }));
+        BOOST_TEST(!tried.ec, tried.report.message);
+        BOOST_TEST(!r.release(tried.held));
+        BOOST_TEST((r.acquire(*locks, "stock").ec == errc::contended));
     }
+}
+
+BOOST_AUTO_TEST_CASE(acquire_after_durability_was_off_at_a_crash_is_quarantined)
+{
+    this_store::server s(this_store::durable);
+    auto const settings = on(s.url(), {.max_ttl = 5s, .restart_guard = restart_guard::automatic});
+    lock_manager mine(r.context, settings);
+    BOOST_TEST(!r.release(r.acquire(mine, "stock", {.ttl = 4s, .wait = 20s}).held));
+    this_store::stop_flushing(s);
+    // As long as a restart would be believed, the server does not vote.
+    wait_for_quarantine(r, mine, "stock", {.ttl = 4s});
+    BOOST_TEST(r.run_to([&] { return !r.acquire(mine, "stock", {.ttl = 4s}).ec; }));
     s.kill();
     this_store::undo_settings(s);
     s.start();
-    wait_for_quarantine(r, locks, "stock", {.ttl = 4s});
+    lock_manager late(r.context, settings);
+    for (auto* const locks : {&late, &mine})
+        wait_for_quarantine(r, *locks, "stock", {.ttl = 4s});
     BOOST_TEST(ask(s, this_store::flushes) == this_store::yes);
+}
+
+BOOST_AUTO_TEST_CASE(acquire_with_tables_of_an_older_schema_adds_the_record)
+{
+    this_store::server s(this_store::quick);
+    for (auto const& statement : this_store::schema("redlock"))
+        ask(s, statement);
+    BOOST_TEST(ask(s, this_store::makes_older) == "");
+    BOOST_TEST(!ask(s, this_store::older_client_meets).starts_with("error"));
+    lock_manager locks(r.context, on(s.url()));
+    wait_for_quarantine(r, locks, "stock", {.ttl = 20s});
+    BOOST_TEST(!ask(s, this_store::older_client_meets).starts_with("error"));
 }
 
 BOOST_AUTO_TEST_CASE(acquire_by_many_managers_at_once_makes_one_set_of_tables)
@@ -134,6 +177,7 @@ BOOST_AUTO_TEST_CASE(acquire_by_many_managers_at_once_makes_one_set_of_tables)
     for (auto& m : managers)
         BOOST_TEST(!r.release(r.acquire(m, "stock", {.ttl = 30s, .wait = 20s}).held));
     BOOST_TEST(ask(s, this_store::sets_of_tables) == "1");
+    BOOST_TEST(ask(s, "SELECT began FROM redlock_record") == "F");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(end_of_an_earlier_backend_reports_when_it_is_gone)
     this_store::change_session_defaults(s);
     connection later(s.url());
     BOOST_TEST(later.said().started == earlier.said().started);
-    BOOST_TEST(later.said().since == earlier.said().since);
+    BOOST_TEST(later.said().record.word == earlier.said().record.word);
     auto const backend = earlier.said().backend;
     auto const is_there = [&] { return ask(s, this_store::connections_with(backend.id)) == "1"; };
     BOOST_TEST(is_there());

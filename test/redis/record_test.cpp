@@ -1,5 +1,5 @@
-// Servers that lose their keys although they have a durable log. The heartbeat notices this, and the manager
-// reconnects.
+// Servers that lose their keys although they have a durable log. Their record shows it to every manager: to one that
+// comes later, to one that was away, and to one that stays. The programs of a manager that stays are in the fixture.
 
 #include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
@@ -16,7 +16,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(life_marker)
+BOOST_AUTO_TEST_SUITE(record)
 
 namespace {
 
@@ -110,10 +110,26 @@ BOOST_FIXTURE_TEST_CASE(acquire_after_flushall_on_a_durable_node_is_quarantined,
 
     BOOST_TEST((attempt(a) == errc::quarantined));
     BOOST_TEST((attempt(b, "another") == errc::quarantined));
-    BOOST_TEST(logged("its life marker is gone or replaced"));
+    BOOST_TEST(logged("its record is gone or begins anew"));
     lock_manager fresh(r.context, settings(restart_guard::strict));
     BOOST_TEST((attempt(fresh, "a third") == errc::quarantined));
     shut_down_and_skip_time(r, fresh);
+}
+
+// The restart must not hide the loss.
+BOOST_FIXTURE_TEST_CASE(acquire_after_flushall_and_a_restart_is_quarantined, durable_server)
+{
+    lock_manager away(r.context, settings());
+    BOOST_TEST(!r.release(r.acquire(away, "warm-up", {.ttl = 10s, .wait = 5s}).held));
+    have_both_greet_again([&] { r[0].ask({"FLUSHALL"}); });
+    have_both_greet_again([&] { restart([](auto const&) {}); });
+
+    BOOST_TEST((attempt(b) == errc::quarantined));
+    BOOST_TEST((attempt(away, "another") == errc::quarantined));
+    lock_manager late(r.context, settings(restart_guard::strict));
+    BOOST_TEST((attempt(late, "a third") == errc::quarantined));
+    shut_down_and_skip_time(r, away);
+    shut_down_and_skip_time(r, late);
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_after_a_second_flushall_is_quarantined_anew, durable_server)
@@ -195,7 +211,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_after_an_ordinary_restart_of_a_durable_node_is_a
 
     BOOST_TEST((attempt(a) == errc::contended));
     BOOST_TEST((attempt(b) == errc::contended));
-    BOOST_TEST(!logged("its life marker"));
+    BOOST_TEST(!logged("its record"));
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_under_a_new_eviction_policy_is_refused, durable_server)
@@ -248,29 +264,32 @@ BOOST_AUTO_TEST_CASE(connect_with_other_settings_warns_once_of_each_difference)
     BOOST_TEST(lines == expected, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(acquire_without_life_marker_leaves_no_marker)
+BOOST_AUTO_TEST_CASE(acquire_without_a_record_leaves_none)
 {
     real_servers r(1);
-    BOOST_TEST(!r.attempt(r.settings({.life_marker = false}), {.wait = 5s}).ec);
-    BOOST_TEST(r[0].ask({"EXISTS", "lock::=life", "lock::=settings"}) == "0");
+    r[0].ask({"FLUSHALL"});
+    BOOST_TEST(!r.attempt(r.settings({.restart_guard = restart_guard::off, .record = false}), {.wait = 5s}).ec);
+    BOOST_TEST(r[0].ask({"EXISTS", "lock::=record", "lock::=clients"}) == "0");
     BOOST_TEST(!r.attempt(r.settings(), {.wait = 5s}).ec);
-    BOOST_TEST(r[0].ask({"EXISTS", "lock::=life"}) == "1");
-    BOOST_TEST(r[0].ask({"GET", "lock::=settings"}).find(" nodes=1 max_ttl=60000 ") != std::string::npos);
+    BOOST_TEST(r[0].ask({"EXISTS", "lock::=record"}) == "1");
+    BOOST_TEST(r[0].ask({"GET", "lock::=clients"}).find(" nodes=1 max_ttl=60000 ") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(acquire_by_a_user_who_may_not_keep_the_marker_succeeds)
+BOOST_AUTO_TEST_CASE(acquire_by_a_user_who_may_not_keep_the_record_names_the_right)
 {
     real_servers r(1);
     r[0].ask({"ACL", "SETUSER", "clerk", "on", ">secret", "~lock:stock*", "~lock:=trial*", "+@all"});
-    std::vector<std::string> lines;
-    config c{.nodes = {"redis://clerk:secret@127.0.0.1:" + std::to_string(r[0].port())}, .node_timeout = busy_timeout};
-    c.log = [&](log_level, std::string_view line) { lines.emplace_back(line); };
-
-    BOOST_TEST(!r.attempt(c, {.wait = 5s}).ec);
-
-    BOOST_TEST(std::count_if(lines.begin(), lines.end(),
-                             [](auto& line) { return line.find("its life marker cannot be kept") != line.npos; })
-               == 1);
+    r[0].ask({"ACL", "SETUSER", "app", "on", ">secret", "~*", "+@all", "-@dangerous"});
+    for (std::string const user : {"clerk", "app"}) {
+        config c{.nodes = {"redis://" + user + ":secret@127.0.0.1:" + std::to_string(r[0].port())},
+                 .node_timeout = busy_timeout};
+        auto const refused = r.attempt(c, {.wait = 1s}).report.nodes.at(0);
+        BOOST_TEST((refused.error == errc::permission_denied), user);
+        BOOST_TEST(refused.message.find("+pttl and the keys lock::=record and lock::=clients") != std::string::npos,
+                   refused.message);
+        c.restart_guard = restart_guard::off;
+        BOOST_TEST(!r.attempt(c, {.wait = 5s}).ec, user);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,117 @@
+#include "core/server_memory.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+
+using namespace redlock;
+using namespace std::chrono_literals;
+using core::beginning;
+
+BOOST_AUTO_TEST_SUITE(server_memory)
+
+namespace {
+
+constexpr clock::time_point now{1000h};
+
+core::memory_record record(char const* word, beginning began, std::chrono::milliseconds age)
+{
+    return {.word = word, .began = began, .age = age};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(told_of_an_old_word_dates_it_by_the_server)
+{
+    core::server_memory m;
+    m.told(record("one", beginning::anew, 90s), now);
+    BOOST_TEST((m.identity() == server_identity{.durable = false, .restarted = true, .began = now - 90s}));
+    BOOST_TEST(m.word() == "one");
+}
+
+BOOST_AUTO_TEST_CASE(told_of_the_same_word_again_changes_nothing)
+{
+    core::server_memory m;
+    m.told(record("one", beginning::anew, 90s), now);
+    BOOST_TEST(!m.told(record("one", beginning::anew, 92s), now + 1s));  // the server's clock has jumped
+    BOOST_TEST(!m.told(record("one", beginning::anew, 10s), now + 2s));
+    BOOST_TEST((m.identity().began == now - 90s));
+}
+
+BOOST_AUTO_TEST_CASE(told_of_a_promoted_server_adds_the_time_to_follow)
+{
+    core::server_memory m;
+    m.told(record("one", beginning::promoted, 90s), now);
+    BOOST_TEST((m.identity().began == now - 80s));
+    core::server_memory quick(3s);
+    quick.told(record("one", beginning::promoted, 90s), now);
+    BOOST_TEST((quick.identity().began == now - 87s));
+}
+
+BOOST_AUTO_TEST_CASE(told_of_a_fresh_word_is_new_until_it_is_founded)
+{
+    core::server_memory m;
+    m.told(record("one", beginning::fresh, 0s), now);
+    BOOST_TEST((m.identity() == server_identity{.durable = false, .began = now}));
+    BOOST_TEST(m.told(record("one", beginning::founded, 10ms), now + 10ms));
+    BOOST_TEST((m.identity() == server_identity{.durable = false}));
+}
+
+BOOST_AUTO_TEST_CASE(told_of_another_founded_word_waits_all_the_same)
+{
+    core::server_memory m;
+    m.told(record("one", beginning::founded, 1h), now);
+    m.told(record("two", beginning::founded, 2s), now + 1min);
+    BOOST_TEST((m.identity() == server_identity{.durable = false, .restarted = true, .began = now + 1min - 2s}));
+}
+
+BOOST_AUTO_TEST_CASE(told_of_a_word_that_was_there_before_counts_from_now)
+{
+    core::server_memory m;
+    m.told(record("one", beginning::anew, 1h), now);
+    m.told(record("two", beginning::anew, 2h), now + 1s);  // another server is behind the address
+    BOOST_TEST((m.identity().began == now + 1s));
+    m.told(record("one", beginning::anew, 1h), now + 2s);
+    BOOST_TEST((m.identity().began == now + 2s));
+}
+
+BOOST_AUTO_TEST_CASE(told_after_an_absence_dates_a_word_by_the_server)
+{
+    core::server_memory m;
+    m.told(record("one", beginning::anew, 1h), now);
+    m.told(record("two", beginning::anew, 90s), now + 10min);
+    BOOST_TEST((m.identity().began == now + 10min - 90s));
+}
+
+BOOST_AUTO_TEST_CASE(told_of_an_older_copy_of_the_word_waits)
+{
+    core::server_memory m;
+    auto const of_lives = [](char const* lives) {
+        auto r = record("one", beginning::anew, 1h);
+        r.lives = lives;
+        return r;
+    };
+    m.told(of_lives("aaaaaaaaaa"), now);
+    m.told(of_lives("bbbbbbbbbb,aaaaaaaa"), now + 1s);
+    BOOST_TEST((m.identity().began == now - 1h));  // an ordinary restart
+    m.told(of_lives("dddddddddd,cccccccc,bbbbbbbb,aaaaaaaa"), now + 1min);
+    BOOST_TEST((m.identity().began == now - 1h));  // two restarts
+    m.told(of_lives("eeeeeeeeee,bbbbbbbb,aaaaaaaa"), now + 2min);
+    BOOST_TEST((m.identity().restarted && m.identity().began == now + 2min));
+}
+
+BOOST_AUTO_TEST_CASE(told_of_a_log_that_was_switched_off_waits_for_the_signature)
+{
+    core::server_memory m;
+    auto r = record("one", beginning::founded, 1h);
+    m.told(r, now);
+    r.wait = 7s;
+    BOOST_TEST(m.told(r, now));
+    BOOST_TEST((m.identity() == server_identity{.durable = false, .waits_until = now + 7s}));
+    BOOST_TEST(!m.told(r, now + 1s));  // the time does not grow
+    r.wait = 0s;
+    BOOST_TEST(m.told(r, now + 2s));
+    BOOST_TEST((m.identity() == server_identity{.durable = false}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
