@@ -1,11 +1,17 @@
 # Stops and starts three servers, and takes locks meanwhile: docs/how-to/how-many-servers.md.
-export REDLOCK_NODE_TIMEOUT=2s REDLOCK_MAX_TTL=1h  # a busy machine changes nothing: no server is slow, and all are new
+unset REDLOCK_RESTART_GUARD  # strict, as everywhere
+export REDLOCK_NODE_TIMEOUT=2s  # for a busy machine
 work=$(mktemp -d)
 declare -A server
-start() {  # NUMBER
-    redis-server --port 0 --unixsocket "$work/$1.socket" --save '' --dir "$work" >"$work/log" &
+start() {  # NUMBER: with a durable log, so it votes at once when it comes back
+    mkdir -p "$work/$1"
+    redis-server --port 0 --unixsocket "$work/$1.socket" --save '' --dir "$work/$1" \
+        --appendonly yes --appendfsync always >"$work/log" &
     server[$1]=$!
-    until [ -S "$work/$1.socket" ]; do kill -0 $! || { cat "$work/log"; exit 1; }; sleep 0.05; done
+    until redis-cli -s "$work/$1.socket" PING 2>&1 | grep -q PONG; do
+        kill -0 $! || { cat "$work/log"; exit 1; }
+        sleep 0.05
+    done
 }
 stop() {
     kill "${server[$1]}"
@@ -13,6 +19,8 @@ stop() {
 }
 for number in 1 2 3; do start $number; done
 REDLOCK_URLS=unix://$work/1.socket,unix://$work/2.socket,unix://$work/3.socket
+export REDLOCK_URLS
+redlock nodes init
 report() { redlock run -n nightly echo "the report"; }
 is() {  # STATUS COMMAND: fails unless the command ends with it
     local status=0

@@ -62,7 +62,7 @@ cut_the_replica_off                                 # replication is late when
 REDLOCK_URLS=unix://$work/address hold import       # a process gets its lock from the primary alone,
 REDLOCK_URLS=$three hold nightly                    # and another one its lock from three instances
 failover                                            # then the replica becomes the primary
-is 0 redlock -u "unix://$work/address" run -n import ./report   # a second holder: the new primary forgot the lock
+is 69 redlock -u "unix://$work/address" run -n import ./report  # refused: the new primary may have forgotten the lock
 is 75 redlock run -n nightly ./report                           # refused: the other two instances know the holder
 #]
-[ "$(wc -l <done)" = 2 ]
+[ "$(wc -l <done)" = 1 ]

@@ -1,7 +1,7 @@
 # Restarts three servers with durable logs, one after the other, while locks are held and taken:
 # docs/how-to/rolling-restarts.md.
 unset REDLOCK_RESTART_GUARD  # strict, as everywhere
-export REDLOCK_NODE_TIMEOUT=1s REDLOCK_MAX_TTL=6s REDLOCK_TTL=6s  # new servers vote after 6 s, and not after a minute
+export REDLOCK_NODE_TIMEOUT=1s REDLOCK_MAX_TTL=1h REDLOCK_TTL=6s  # a server that is not believed would wait for an hour
 work=$(mktemp -d)
 declare -A server
 cd "$work"
@@ -20,7 +20,8 @@ restart() {  # stands for: ssh "$1" systemctl restart redis-server
 }
 for name in a b c; do start $name; done
 export REDLOCK_URLS=unix://$work/a/socket,unix://$work/b/socket,unix://$work/c/socket
-redlock run -w 1m warm-up true  # the set is new
+for name in a b c; do until redis-cli -s "$name/socket" PING 2>&1 | grep -q PONG; do sleep 0.1; done; done
+redlock nodes init  # the set is new
 
 #[all_vote
 all_vote() { redlock doctor -o prometheus | grep -q '^redlock_doctor_votes 3$'; }
@@ -29,7 +30,7 @@ until all_vote; do sleep 0.5; done
 redlock run importer sh -c 'until [ -e stop ]; do sleep 0.1; done; echo "held through the restarts" >held' &
 importer=$!
 
-redlock acquire remembered -t 1h --max-ttl 1h --restart-guard automatic >/dev/null  # nobody renews it
+redlock acquire remembered -t 1h >/dev/null  # nobody renews it
 
 #[servers
 for name in a b c; do

@@ -1,6 +1,10 @@
 # Locks over HTTP, with curl: docs/serve.md.
 command -v curl >/dev/null || { echo "skipped: curl is not installed"; exit 77; }
+unset REDLOCK_RESTART_GUARD  # strict, as everywhere
 export REDLOCK_NODE_TIMEOUT=2s  # for a busy machine
+#[init
+redlock nodes init                        # once, on new servers: they vote at once
+#]
 cd "$(mktemp -d)"
 printf '%s jobs/ lock,read\n' "$(head -c 24 /dev/urandom | base64)" >tokens
 redlock serve --listen 127.0.0.1:0 --token-file tokens --fencing 2>where &

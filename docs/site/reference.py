@@ -34,7 +34,7 @@ Locking
 Errors and reports
     errc error_category make_error_code
     lock_error
-    attempt_report node_report vote retry_after
+    attempt_report node_report vote quarantine_reason retry_after
     lock_info node_lock_info reader_info waiting_info break_info node_break_info
     list_options lock_page node_list_info
 Settings
