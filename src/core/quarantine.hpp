@@ -33,6 +33,16 @@ inline bool is_new(server_identity const& s, std::chrono::milliseconds max_ttl, 
     return !s.durable && !s.restarted && s.began != clock::time_point() && s.began + max_ttl > now;
 }
 
+/// Whether the server was founded.
+inline bool is_founded(server_identity const& s) noexcept
+{
+    return !s.durable && !s.restarted && s.began == clock::time_point();
+}
+
+/// For so long after the beginning of a fresh record, another manager may be founding the set. Meanwhile clients look
+/// again after @ref look_soon_after.
+inline constexpr std::chrono::milliseconds founding_time{2000}, look_soon_after{50};
+
 /// Why a server does not vote that is in quarantine.
 inline quarantine_reason reason_of(server_identity const& s, std::chrono::milliseconds max_ttl) noexcept
 {
@@ -62,11 +72,5 @@ inline std::string_view in_words(quarantine_reason why) noexcept
 
 /// The way out for new nodes, for people. A server that has lost all its keys looks new, too.
 inline constexpr std::string_view way_to_found = "if all servers are newly installed: redlock nodes init";
-
-/// Whether the server was founded.
-inline bool is_founded(server_identity const& s) noexcept
-{
-    return !s.durable && !s.restarted && s.began == clock::time_point();
-}
 
 }  // namespace redlock::core

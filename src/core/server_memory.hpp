@@ -43,9 +43,10 @@ struct memory_record {
     std::string lives{};
 };
 
-/** Decides from a server's records when its votes count: when its word is `max_ttl` old, or was founded. The rule is
-   the same for a client that comes late, for one that was away, and for one that stays. The client keeps only the word
-   and the life that it knew. If the word changes, founding does not count.
+/** Decides from a server's records when its votes count: when its word is `max_ttl` old, or was founded.
+
+    The rule is the same for a client that comes late, for one that was away, and for one that stays. The client keeps
+    only the word and the life that it knew. If the word changes, founding does not count.
 */
 class server_memory {
 public:
@@ -61,9 +62,7 @@ public:
         if (!is_same) {
             replaced_ = !word_.empty();
             word_ = r.word;
-        }
-        if (!is_same) {  // later, the server's clock may jump
-            began_ = beginning_of(r, now);
+            began_ = beginning_of(r, now);  // only once, because the server's clock may jump later
             waits_until_.reset();
         }
         told_at_ = now;

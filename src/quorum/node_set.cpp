@@ -12,7 +12,6 @@ namespace redlock::inline v0::quorum {
 namespace {
 
 constexpr std::chrono::milliseconds timeout_max = std::chrono::minutes(1);
-constexpr std::chrono::milliseconds founding_time{1000};
 
 }  // namespace
 
@@ -137,6 +136,9 @@ void node_set::learned(std::size_t node, server_identity const& server)
     bool const is_newly = until != never && until != k.quarantined_until.load();
     k.server = server;
     k.quarantined_until = until;
+    may_have_new_ = std::any_of(known_.begin(), known_.end(), [&](auto& one) {
+        return one.server && core::is_new(*one.server, settings_.max_ttl, now);
+    });
     if (until == never)
         return end_quarantine(node);
     k.reason = core::reason_of(server, settings_.max_ttl);
@@ -147,16 +149,14 @@ void node_set::learned(std::size_t node, server_identity const& server)
 
 bool node_set::awaits_others() const
 {
-    if (settings_.restart_guard != restart_guard::automatic)
-        return false;
-    auto const now = runtime_.now();
-    auto const is_new = [&](auto& k) { return k.server && core::is_new(*k.server, settings_.max_ttl, now); };
-    return std::any_of(known_.begin(), known_.end(), is_new)
+    return settings_.restart_guard == restart_guard::automatic && may_have_new_
            && std::any_of(known_.begin(), known_.end(), [](auto& k) { return !k.server; });
 }
 
 bool node_set::is_new() const
 {
+    if (!may_have_new_)
+        return false;
     auto const now = runtime_.now();
     auto const is_new = [&](auto& k) { return k.server && core::is_new(*k.server, settings_.max_ttl, now); };
     return std::all_of(known_.begin(), known_.end(), is_new);
@@ -164,13 +164,16 @@ bool node_set::is_new() const
 
 bool node_set::is_being_founded() const
 {
+    if (!may_have_new_ || settings_.restart_guard != restart_guard::automatic)
+        return false;
     auto const now = runtime_.now();
     auto const is_fresh = [&](auto& k) {
-        return k.server && core::is_new(*k.server, settings_.max_ttl, now) && now - k.server->began < founding_time;
+        return k.server && core::is_new(*k.server, settings_.max_ttl, now)
+               && now - k.server->began < core::founding_time;
     };
     auto const is_founded = [](auto& k) { return k.server && core::is_founded(*k.server); };
     auto const founded = std::count_if(known_.begin(), known_.end(), is_founded);
-    return settings_.restart_guard == restart_guard::automatic && founded < static_cast<std::ptrdiff_t>(quorum_)
+    return founded < static_cast<std::ptrdiff_t>(quorum_)
            && std::all_of(known_.begin(), known_.end(), [&](auto& k) { return is_fresh(k) || is_founded(k); });
 }
 

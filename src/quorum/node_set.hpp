@@ -158,6 +158,7 @@ private:
     std::string lack_, several_lack_, any_lack_, shared_lack_, upgrade_lack_, tickets_lack_;
     std::vector<knowledge> known_;
     bool met_ = false;
+    bool may_have_new_ = false;  ///< a node was new when it was last heard of
     std::atomic<bool> has_founded_{false};
     mutable std::mutex error_mutex_;
 };

@@ -185,7 +185,7 @@ private:
                           }});
     }
 
-    // If all servers are young, clients take the set for newly started, even new clients. So a majority must stay old.
+    // If all servers lose their records, a new client founds the set. So a majority must keep them.
     // There is a margin, because servers report their age in whole seconds. The age is by the wall clock: after a step,
     // a server may seem younger. Such a server must not crash, because it could also seem older.
     bool may_crash(std::size_t i) const

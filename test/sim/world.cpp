@@ -423,8 +423,8 @@ void world::begin_faults_of_stores()
     });
 }
 
-// Whether one of the servers is still older than any lock after a restart of @p s. Otherwise the servers would be taken
-// for newly started ones.
+// Whether one of the servers is still older than any lock after a restart of @p s. Otherwise a client could found the
+// set.
 bool world::spares_an_old_one(server const& s) const
 {
     std::size_t old = 0;

@@ -15,8 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds look_every = 1s;
-// Another manager may be founding the set. So a client looks again soon, in the first seconds of a fresh record.
-constexpr std::chrono::milliseconds founding_time = 2s, look_soon_after = 50ms;
 constexpr std::chrono::milliseconds request_life = 10min;  // of a request whose backend cannot be checked
 constexpr unsigned clean_every = 600;                      // looks, i.e. seconds
 constexpr std::size_t ask_each_within = 5;                 // looks, i.e. seconds
@@ -222,14 +220,14 @@ clock::duration connections::pause(unsigned failures)
 
 void connections::look_again_later()
 {
-    look_->expires_after(is_fresh() ? look_soon_after : look_every);
+    look_->expires_after(is_fresh() ? core::look_soon_after : look_every);
     look_->async_wait([this, weak = self_](error_code ec) {
         if (auto const self = weak.lock(); !ec && self && !closed_)
             check_links();
     });
 }
 
-bool connections::is_fresh() const { return core::is_new(memory_.identity(), founding_time, clock::now()); }
+bool connections::is_fresh() const { return core::is_new(memory_.identity(), core::founding_time, clock::now()); }
 
 void connections::check_links()
 {

@@ -196,6 +196,7 @@ void cluster_members::forget(std::uint16_t slot)
 {
     for (auto& m : members_) {
         m.slots.forget(slot);
+        m.ranges.clear();  // so that the next record counts
         m.vouched.reset(slot);
         m.given_up.reset(slot);
     }
@@ -271,10 +272,11 @@ void cluster_members::read_record(member& m)
 void cluster_members::told(std::uint32_t number, server_record const& record)
 {
     auto* const m = of_number(number);
-    if (!m)
-        return;
+    if (!m || (record.slots == m->ranges && m->vouched.none()))
+        return;  // most looks tell nothing new about the slots
     auto const now = runtime_->now();
     auto const before = *m;
+    m->ranges = record.slots;
     m->slots.told(record, quarantine(), now);
     for (std::uint16_t slot = 0; slot < slot_count; ++slot) {
         auto const from = m->slots.votes_from(slot);

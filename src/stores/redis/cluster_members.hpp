@@ -50,6 +50,7 @@ public:
         clock::time_point vouches_from = clock::time_point::min();
         server_identity server{};
         slot_times slots{};
+        std::vector<server_record::range> ranges{};           ///< as the record told them
         clock::time_point looked = clock::time_point::min();  ///< when the record was last requested
         slot_set vouched{};                                   ///< not young, which the record does not say yet
         slot_set given_up{};         ///< the member voted in them, and lost them to an unknown master

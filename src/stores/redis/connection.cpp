@@ -1,6 +1,7 @@
 #include "stores/redis/connection.hpp"
 
 #include "core/backoff.hpp"
+#include "core/quarantine.hpp"
 #include "stores/redis/scripts.hpp"
 
 #include <fmt/format.h>
@@ -17,8 +18,6 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds time_to_read{10};  // for replies that have arrived and are not handled yet
 constexpr std::size_t spare_max = 8;
-// Another manager may be founding the set. So a client looks again soon, in the first seconds of a fresh record.
-constexpr std::chrono::milliseconds founding_time = 2s, look_soon_after = 50ms;
 
 bool is_forbidden(reply const& r)
 {
@@ -243,6 +242,7 @@ void connection::look(std::string_view founds, slot_set const* vouched)
     auto const b = take_batch();
     auto asked = answers_;
     asked.signed_as = policy_;
+    asked.founds = !founds.empty();
     if (asked.policy)
         greeting::ask_for_policy(b->request);
     if (asked.memory)
@@ -274,10 +274,12 @@ void connection::looked(batch const& answer, questions asked)
     }
     if (asked.record)
         looked_at_record(*reply);
+    if (up_ && asked.founds)
+        owner_.founding_ended();
     if (up_ && asked.policy && policy_ != asked.signed_as)
         look();
     if (up_ && is_fresh())
-        runtime_->set(look_soon_, runtime_->now() + look_soon_after);
+        runtime_->set(look_soon_, runtime_->now() + core::look_soon_after);
 }
 
 // If the record is another one, the client connects again: the greeting handles this like a restart.
@@ -321,8 +323,7 @@ void connection::lacks_record(node_reply const& why)
 
 bool connection::is_fresh() const
 {
-    auto const i = identity();
-    return greeting_.wants_record() && !i.durable && !i.restarted && i.began > runtime_->now() - founding_time;
+    return greeting_.wants_record() && core::is_new(identity(), core::founding_time, runtime_->now());
 }
 
 void connection::ask_for_word(batch& b) const
@@ -338,8 +339,10 @@ bool connection::trusts(batch const& b) const
     if (b.word_at == 0)
         return true;
     auto const& word = memory_.word();
-    return !word.empty() && b.has(b.word_at) && !b.replies[b.word_at].is_error()
-           && b.replies[b.word_at].text.starts_with(word);
+    if (word.empty() || !b.has(b.word_at) || b.replies[b.word_at].is_error())
+        return false;
+    std::string_view const record = b.replies[b.word_at].text;
+    return record.substr(0, record.find(' ')) == word;
 }
 
 std::string connection::random_word() { return fmt::format("{:016x}", runtime_->random()[0]); }

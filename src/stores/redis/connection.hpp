@@ -1,11 +1,11 @@
 #pragma once
 
+#include "core/server_memory.hpp"
 #include "net/url.hpp"
 #include "runtime/runtime.hpp"
 #include "stores/redis/batch.hpp"
 #include "stores/redis/greeting.hpp"
 #include "stores/redis/link.hpp"
-#include "core/server_memory.hpp"
 #include "stores/redis/server_record.hpp"
 
 #include <redlock/config.hpp>
@@ -40,6 +40,8 @@ public:
         virtual void learned(server_identity const&) {}
         /// The server has told its record: in the greeting, before @ref connected, and then with each look.
         virtual void told(server_record const&) {}
+        /// The server has answered @ref found . The record that it told says whether it is founded.
+        virtual void founding_ended() {}
         /// A master of a cluster has lost the slot of its record, so the record needs another tag.
         virtual void record_has_moved() {}
         /// The connection was lost, or an attempt failed. If there is a @ref trouble, the owner completes all waiting
@@ -127,6 +129,7 @@ private:
     void send_heartbeat();
     struct questions {
         bool policy = false, memory = false, record = false;  ///< see greeting
+        bool founds = false;
         log_policy signed_as = log_policy::unknown;
     };
     void look(std::string_view founds, slot_set const* vouched);

@@ -130,9 +130,10 @@ private:
         note_settings(record.other_settings);
         if (observer_.told)
             observer_.told(record);
-        if (record.memory.began != core::beginning::fresh)
-            end_founding({.vote = record.memory.began == core::beginning::founded ? vote::granted : vote::denied});
+        is_founded_ = record.memory.began == core::beginning::founded;
     }
+
+    void founding_ended() override { end_founding({.vote = is_founded_ ? vote::granted : vote::denied}); }
 
     void record_has_moved() override
     {
@@ -210,6 +211,7 @@ private:
     record_observer observer_;
     std::vector<std::shared_ptr<node_operation>> founding_;  ///< to be completed when the server has answered
     runtime::alarm found_{[this] { found(); }};
+    bool is_founded_ = false;  ///< by the latest record
     connection connection_;
     outbox outbox_;
 };

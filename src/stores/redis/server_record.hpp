@@ -35,6 +35,8 @@ struct server_record {
     struct range {
         std::uint16_t first, last;
         std::chrono::milliseconds since;
+
+        friend bool operator==(range const&, range const&) = default;
     };
     std::vector<range> slots{};
     std::vector<std::string> other_settings{};  ///< of other clients: see shared_settings
