@@ -381,6 +381,11 @@ public:
         return true;
     }
 
+    /// Other nodes of the set have been in use, so it is not new. If this node's server says that it is new
+    /// ( @ref server_identity::fresh ), it has lost its keys. The node notes that in the server's record, so that no
+    /// manager founds the server later. Called on the executor.
+    virtual void note_old_set() {}
+
     /// Starts the node. Called once, before @ref submit. Functions on @p executor never run at the same time. The
     /// executor does not keep its context running. If a node gets its answers from outside the context, it needs a work
     /// guard of it.

@@ -7,16 +7,19 @@ namespace redlock::inline v0 {
 /** Facts that a node knows about the memory of the server behind its connection. The defaults are right for a server
     that never forgets.
 
-    The server votes `config::max_ttl` after @ref began, and not before @ref waits_until.
+    The server votes `config::max_ttl` after @ref began, and not before @ref waits_until. A founded server does not wait
+    for the first of these.
 */
 struct server_identity {
     bool durable = true;  ///< Whether the server never forgets a lock. Then the other members do not matter.
     /// Whether other clients may have met the server before @ref began : it has restarted, was promoted or has lost
     /// keys.
-    /// False: the server is new to the prefix, and the manager may found a set of such servers:
-    /// @ref node_command::kind::found.
     bool restarted = false;
-    bool promoted = false;      ///< Whether the cause was a promotion: the server was a replica. Only messages differ.
+    bool promoted = false;  ///< Whether the cause was a promotion: the server was a replica. Only messages differ.
+    /// Whether the server's record says that it is new to the prefix. For @ref config::max_ttl after @ref began, a
+    /// manager may found a set of such servers: @ref node_command::kind::found.
+    bool fresh = false;
+    bool founded = false;       ///< Whether a manager has founded the server.
     clock::time_point began{};  ///< The latest time from which on the server has kept every lock.
     /// The server's log was switched off. If the server restarted before this time, clients would believe it to have
     /// kept every lock.

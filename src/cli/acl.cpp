@@ -43,6 +43,7 @@ int acl(arguments given)
     line.add_flag("--read-only", used.look,
                   "allow only redlock status, list and top; the user cannot acquire or break a lock");
     line.add_flag("--select", used.database, "allow a database other than 0");
+    line.add_flag("--cluster", used.cluster, "allow what a Redis Cluster needs");
     line.add_flag("--doctor", used.doctor, "allow what redlock doctor reads");
     line.add_flag("--move", used.move, "allow what redlock nodes move reads and raises");
     line.may_do_without_nodes();
@@ -50,6 +51,7 @@ int acl(arguments given)
     if (used.look && (used.fencing || used.waiting || used.shared || used.sets || used.doctor || used.move))
         line.refuse("--read-only allows no locks and nothing else: only --user and --select go with it");
     used.database = used.database || std::ranges::any_of(s.locks.nodes, uses_database);
+    used.cluster = used.cluster || std::ranges::any_of(s.locks.nodes, is_cluster);
     auto const rule = fmt::format("ACL SETUSER {} reset on >PASSWORD {} -@all {}", argument(user),
                                   argument('~' + pattern_of(s.locks.prefix)), rules_for(used));
     if (s.output == format::table)

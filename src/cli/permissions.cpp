@@ -26,6 +26,7 @@ constexpr bool scans(uses const& u) { return u.doctor || u.move || u.look; }
 constexpr bool names(uses const& u) { return u.shared || u.waiting || u.look; }
 constexpr bool readers(uses const& u) { return u.shared || u.look; }
 constexpr bool database(uses const& u) { return u.database; }
+constexpr bool cluster(uses const& u) { return u.cluster && !u.look; }
 constexpr bool doctor(uses const& u) { return u.doctor; }
 constexpr bool times(uses const& u) { return u.shared || u.doctor || u.look; }
 
@@ -67,6 +68,7 @@ constexpr std::array all{
     permission{"srem", waiting, false, "the order of waiting processes is random", "SREM KEY 1"},
     permission{"sismember", waiting, false, "the order of waiting processes is random", "SISMEMBER KEY 1"},
     permission{"select", database, true, "a database other than 0 cannot be used", ""},
+    permission{"cluster|nodes", cluster, true, "no member votes, because its record lacks its slots", ""},
     permission{"scan", scans, true, "keys are not checked", ""},
     permission{"type", doctor, true, "keys are not checked", ""},
     permission{"memory|usage", doctor, true, "the memory of counters is not known", ""},

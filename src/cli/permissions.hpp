@@ -16,6 +16,7 @@ struct uses {
     bool shared = false;
     bool sets = false;      ///< several locks at once; needs no additional permission
     bool database = false;  ///< a database other than 0
+    bool cluster = false;   ///< a Redis Cluster
     bool doctor = false;    ///< `redlock doctor`
     bool move = false;      ///< `redlock nodes move`
     bool look = false;      ///< only `redlock status`, `list` and `top`; then no other feature

@@ -229,6 +229,8 @@ asio::awaitable<std::vector<reply>> server::ask_all(std::vector<std::vector<std:
 
 bool is_server(std::string const& url) { return leads_to_a_server(net::parse_url(url)); }
 
+bool is_cluster(std::string const& url) { return net::parse_url(url).topology == net::topology::cluster; }
+
 std::string name_of(std::string const& url)
 {
     auto const u = net::parse_url(url);

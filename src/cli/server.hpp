@@ -62,6 +62,9 @@ private:
 /// Whether an entry of `config::nodes` is one Redis or Valkey server. Sentinels, a cluster and other stores are not.
 bool is_server(std::string const& url);
 
+/// Whether an entry of `config::nodes` is a Redis Cluster.
+bool is_cluster(std::string const& url);
+
 /// The address for messages, without user and password.
 std::string name_of(std::string const& url);
 

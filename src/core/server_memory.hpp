@@ -41,7 +41,16 @@ struct memory_record {
     /// The lives of the server that have signed the word, with commas between them. The present life is the first. Each
     /// other life has only its first eight characters. Empty: the server does not tell.
     std::string lives{};
+    std::chrono::milliseconds up{0};  ///< how long the process of the server has been running; 0: unknown
 };
+
+inline bool is_founding(std::string_view verdict) noexcept
+{
+    return verdict.starts_with(static_cast<char>(beginning::founded));
+}
+
+/// The way out if several servers have one address, for people.
+inline constexpr std::string_view one_address_each = "a node must be one server, so give each an address of its own";
 
 /** Decides from a server's records when its votes count: when its word is `max_ttl` old, or was founded.
 
@@ -58,30 +67,63 @@ public:
     {
         auto const before = identity_;
         bool const is_same = r.word == word_ && has_seen(r.lives);
+        bool const is_same_process = !life_.empty() && r.lives.starts_with(life_);
         life_ = r.lives.substr(0, r.lives.find(','));
         if (!is_same) {
             replaced_ = !word_.empty();
+            if (replaced_ && !is_same_process && ran_meanwhile(r, now))
+                shared_at_ = now;
             word_ = r.word;
             began_ = beginning_of(r, now);  // only once, because the server's clock may jump later
             waits_until_.reset();
         }
         told_at_ = now;
         waits_until_ = r.wait.count() <= 0 ? std::nullopt : std::optional(waits_until_.value_or(now + r.wait));
-        bool const counts_as_old = r.began == beginning::founded && !replaced_;
         identity_ = {.durable = false,
                      .restarted = replaced_ || (r.began != beginning::fresh && r.began != beginning::founded),
                      .promoted = r.began == beginning::promoted,
-                     .began = counts_as_old ? clock::time_point() : began_,
+                     .fresh = r.began == beginning::fresh,
+                     .founded = r.began == beginning::founded && !replaced_,
+                     .began = began_,
                      .waits_until = waits_until_.value_or(clock::time_point())};
         return is_same && identity_ != before;
     }
+
+    /// A manager's verdict on a fresh record, to be sent with the question for the record: @p b is founded, or anew.
+    /// The server compares the word. Empty: there is no record.
+    std::string verdict(beginning b) const { return word_.empty() ? word_ : static_cast<char>(b) + word_; }
 
     /// The word of the latest record. Empty: the server has told none.
     std::string const& word() const noexcept { return word_; }
 
     server_identity const& identity() const noexcept { return identity_; }
 
+    /// When another server was met at the address that was running already while the client was connected to the first
+    /// one. Nothing: never.
+    std::optional<clock::time_point> shared_at() const noexcept { return shared_at_; }
+
+    /// Why the server must not vote if several servers answer at its address, for people. Empty: only one has answered
+    /// within @p max_ttl.
+    std::string why_shared(std::chrono::milliseconds max_ttl, clock::time_point now) const
+    {
+        auto const left = shared_at_ ? *shared_at_ + max_ttl - now : clock::duration(0);
+        if (left <= clock::duration(0))
+            return {};
+        return "several servers answer at its address: " + std::string(one_address_each)
+               + "; if you have replaced the server, it votes in "
+               + std::to_string(std::chrono::ceil<std::chrono::milliseconds>(left).count()) + " ms";
+    }
+
 private:
+    // A promoted server was running, too. But the record of a promotion is younger than the last answer of the first
+    // server.
+    bool ran_meanwhile(memory_record const& r, clock::time_point now) const
+    {
+        auto const since_told = now - told_at_ + clock_error_max;
+        bool const is_promotion = r.began == beginning::promoted && r.age <= since_told;
+        return r.up.count() == 0 ? r.age > since_told : r.up > since_told && !is_promotion;
+    }
+
     // If an older copy of the data was put back, its word has not seen the life that the client knew.
     bool has_seen(std::string_view lives) const
     {
@@ -100,12 +142,14 @@ private:
     }
 
     static constexpr auto age_max = std::chrono::hours(10 * 365 * 24);
+    static constexpr auto clock_error_max = std::chrono::seconds(5);  // uptimes are in seconds, by the wall clock
 
     std::string word_;
     std::string life_;       ///< the life of the server that the client has met last
     bool replaced_ = false;  ///< the client knew another word before
     std::chrono::milliseconds follow_;
     clock::time_point began_, told_at_;
+    std::optional<clock::time_point> shared_at_;
     std::optional<clock::time_point> waits_until_;
     server_identity identity_{.durable = false};
 };

@@ -247,6 +247,8 @@ void address_search::finish(reached r)
     due_.cancel();
     for (auto& t : trials_)
         t.end();
+    for (auto const& a : attempts_)
+        r.all.push_back(text(a.to));
     auto done = std::move(done_);
     done_ = nullptr;
     std::move(done)(std::move(r));

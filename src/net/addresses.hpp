@@ -74,6 +74,8 @@ struct reached {
     /// An address that accepts connections, or the only address of the name, untested. Empty: none.
     std::string address{};
     std::string failure{};  ///< the reason, if there is no address
+    /// All addresses of the name.
+    std::vector<std::string> all{};
 };
 
 /** Finds an address of a host that accepts connections, so that one that never answers does not hide the others.

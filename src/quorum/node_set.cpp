@@ -103,12 +103,14 @@ void node_set::start(std::weak_ptr<node_set> self, std::function<void(std::size_
 
 void node_set::close()
 {
+    old_set_known_.clear();
     for (auto& n : nodes_)
         n->close();
 }
 
 void node_set::abandon()
 {
+    old_set_known_.clear();
     for (auto& n : nodes_)
         n->abandon();
 }
@@ -139,12 +141,40 @@ void node_set::learned(std::size_t node, server_identity const& server)
     may_have_new_ = std::any_of(known_.begin(), known_.end(), [&](auto& one) {
         return one.server && core::is_new(*one.server, settings_.max_ttl, now);
     });
-    if (until == never)
-        return end_quarantine(node);
-    k.reason = core::reason_of(server, settings_.max_ttl);
-    if (is_newly)
-        k.is_announced = false;
-    announce_quarantines();
+    may_have_fresh_ = may_have_fresh_ || server.fresh;
+    if (until == never) {
+        end_quarantine(node);
+    } else {
+        k.reason = core::reason_of(server, settings_.max_ttl);
+        if (is_newly)
+            k.is_announced = false;
+        announce_quarantines();
+    }
+    note_old_set();
+}
+
+// Without this note, a server that has lost its keys would look new for max_ttl, also after all others have lost
+// theirs.
+void node_set::note_old_set()
+{
+    if (!may_have_fresh_)
+        return;
+    std::vector<server_identity> servers;
+    for (auto const& k : known_) {
+        if (k.server)
+            servers.push_back(*k.server);
+    }
+    auto const now = runtime_.now();
+    auto const due = old_set_.known_at(servers, settings_.max_ttl, now);
+    if (due == clock::time_point::max())
+        return old_set_known_.clear();
+    if (now < due)
+        return runtime_.set(old_set_known_, due);
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+        auto const& s = known_[i].server;
+        if (s && core::old_set::is_fresh(*s, settings_.max_ttl, now))
+            nodes_[i]->note_old_set();
+    }
 }
 
 bool node_set::awaits_others() const
@@ -171,7 +201,7 @@ bool node_set::is_being_founded() const
         return k.server && core::is_new(*k.server, settings_.max_ttl, now)
                && now - k.server->began < core::founding_time;
     };
-    auto const is_founded = [](auto& k) { return k.server && core::is_founded(*k.server); };
+    auto const is_founded = [](auto& k) { return k.server && k.server->founded; };
     auto const founded = std::count_if(known_.begin(), known_.end(), is_founded);
     return founded < static_cast<std::ptrdiff_t>(quorum_)
            && std::all_of(known_.begin(), known_.end(), [&](auto& k) { return is_fresh(k) || is_founded(k); });
@@ -211,7 +241,7 @@ void node_set::announce_quarantines()
 {
     auto const now = runtime_.now();
     auto const may_be_founded = [&](auto& k) {
-        return !k.server || core::is_new(*k.server, settings_.max_ttl, now) || core::is_founded(*k.server);
+        return !k.server || k.server->founded || core::is_new(*k.server, settings_.max_ttl, now);
     };
     bool const founds = settings_.restart_guard == restart_guard::automatic
                         && std::all_of(known_.begin(), known_.end(), may_be_founded);

@@ -140,6 +140,7 @@ private:
 
     void connected(std::size_t i, server_identity const&);
     void learned(std::size_t i, server_identity const&);
+    void note_old_set();
     void announce_quarantines();
     void announce_quarantine(std::size_t i);
     void end_quarantine(std::size_t i);
@@ -158,7 +159,10 @@ private:
     std::string lack_, several_lack_, any_lack_, shared_lack_, upgrade_lack_, tickets_lack_;
     std::vector<knowledge> known_;
     bool met_ = false;
-    bool may_have_new_ = false;  ///< a node was new when it was last heard of
+    bool may_have_new_ = false;    ///< a node was new when it was last heard of
+    bool may_have_fresh_ = false;  ///< a server has told a fresh record
+    core::old_set old_set_;
+    runtime::alarm old_set_known_{[this] { note_old_set(); }};
     std::atomic<bool> has_founded_{false};
     mutable std::mutex error_mutex_;
 };

@@ -190,6 +190,13 @@ BOOST_FIXTURE_TEST_CASE(acl_for_another_database_permits_select, with_server)
     BOOST_TEST(without.of("login").mend.find("+select") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(acl_for_a_cluster_permits_to_ask_for_its_slots)
+{
+    BOOST_TEST(line_for({}).find("+cluster") == std::string::npos);
+    BOOST_TEST(line_for({"--cluster"}).find(" +cluster|nodes ") != std::string::npos);
+    BOOST_TEST(line_for({"-u", "redis-cluster://host"}) == line_for({"--cluster"}));
+}
+
 BOOST_AUTO_TEST_CASE(acl_escapes_names_and_prefixes)
 {
     BOOST_TEST(line_for({"--user", "app"}).starts_with("ACL SETUSER app reset on >PASSWORD ~lock:* -@all +"));

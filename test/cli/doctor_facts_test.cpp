@@ -520,6 +520,14 @@ BOOST_AUTO_TEST_CASE(same_server_is_critical_and_same_host_is_a_warning)
     BOOST_TEST((same.front().level == level::critical));
     BOOST_TEST(same.front().why.find("redis://10.0.0.1:6379 and redis://10.0.0.2:6379 are one server") == 0u);
 
+    nodes = healthy_set();
+    nodes[2].run_ids = {"one", "another"};
+    auto const several = found(nodes, "same-server");
+    BOOST_TEST_REQUIRE(several.size() == 1u);
+    BOOST_TEST((several.front().level == level::critical));
+    BOOST_TEST(several.front().why
+               == "redis://10.0.0.3:6379 leads to 2 servers, so several clients would get one lock");
+
     nodes[2].addresses = {"fe80::1", nodes[0].addresses.front()};
     auto const together = found(nodes, "same-host");
     BOOST_TEST_REQUIRE(together.size() == 1u);

@@ -116,11 +116,9 @@ BOOST_FIXTURE_TEST_CASE(found_by_two_managers_at_once_succeeds, new_servers)
 // Another manager has founded two of the nodes, and is about to found the third one.
 BOOST_FIXTURE_TEST_CASE(found_while_another_manager_founds_waits_for_it, new_servers)
 {
-    w[0].identity.began = w[1].identity.began = {};
-    w.at(w.now + 500ms, [&] {
-        w[2].identity.began = {};
-        w[2].tell_identity();
-    });
+    w[0].be_founded();
+    w[1].be_founded();
+    w.at(w.now + 500ms, [&] { w[2].be_founded(); });
     auto const r = found();
     BOOST_TEST(!r.outcome);
     BOOST_TEST(r.rounds == 0u);

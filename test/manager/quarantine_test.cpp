@@ -9,7 +9,7 @@ namespace {
 
 void age(lock_world& w, clock::duration by)
 {
-    w.each([&](auto& s) { s.identity = {.durable = false, .began = w.now - by}; });
+    w.each([&](auto& s) { s.be_new(w.now - by); });
 }
 
 template <std::size_t Servers>
@@ -141,14 +141,9 @@ BOOST_AUTO_TEST_CASE(acquire_while_another_manager_founds_the_set_waits_for_it)
 {
     lock_world w(3);
     age(w, 10ms);
-    w[0].identity.began = {};  // the other manager has reached this server first
+    w[0].be_founded();  // the other manager has reached this server first
     auto const late = w.manager();
-    w.at(w.now + 30ms, [&] {
-        w.each([](auto& s) {
-            s.identity.began = {};
-            s.tell_identity();
-        });
-    });
+    w.at(w.now + 30ms, [&] { w.each([](auto& s) { s.be_founded(); }); });
     BOOST_TEST(w.acquire(*late, "stock").held.held());
     w.each([](auto& s) { BOOST_TEST(s.count(node_command::kind::found) == 0u); });
 }
@@ -157,7 +152,7 @@ BOOST_AUTO_TEST_CASE(acquire_after_the_founder_has_died_amid_founding_is_quarant
 {
     lock_world w(3);
     age(w, 10ms);
-    w[0].identity.began = {};
+    w[0].be_founded();
     auto const late = w.manager();
     auto const begun = w.now;
     BOOST_TEST((w.acquire(*late, "stock").ec == errc::quarantined));
@@ -187,6 +182,51 @@ BOOST_AUTO_TEST_CASE(acquire_beside_a_new_node_that_has_voted_by_age_is_quaranti
     BOOST_TEST((w.acquire(*locks, "stock").ec == errc::quarantined));
 }
 
+// All servers of an old set lose their keys, one of them first. A manager that stays has seen that.
+BOOST_AUTO_TEST_CASE(acquire_by_a_newcomer_after_all_nodes_lost_their_keys_in_turn_fails)
+{
+    for (auto const guard : {restart_guard::automatic, restart_guard::strict}) {
+        for (bool const is_met_anew : {false, true}) {
+            lock_world w(3);
+            age(w, 3s);
+            auto const founder = w.manager();
+            w.acquire(*founder, "warm-up");
+            w.run_for(1min);
+            auto stays = is_met_anew ? nullptr : w.connected({.restart_guard = guard});
+            w[0].restart();
+            w[0].be_new(w.now);
+            if (is_met_anew)  // this manager has not known the server before
+                stays = w.manager({.restart_guard = guard});
+            auto const held = w.acquire(*stays, "stock", {.ttl = 50s, .renew = renewal::none}).held;
+            BOOST_TEST(held.held());
+            w.run_for(20s);
+            for (std::size_t i : {1, 2}) {
+                w[i].restart();
+                w[i].be_new(w.now);
+            }
+            auto const newcomer = w.manager();
+            BOOST_TEST((w.acquire(*newcomer, "stock").ec == errc::quarantined));
+            BOOST_TEST(held.held());
+        }
+    }
+}
+
+// Another manager has founded two servers of a new set. It founds the third one within the time that a founding may
+// take.
+BOOST_AUTO_TEST_CASE(acquire_amid_a_slow_founding_leaves_the_last_node_new)
+{
+    lock_world w(3);
+    age(w, 3s);
+    w[0].be_founded();
+    w[1].be_founded();
+    auto const locks = w.manager();
+    BOOST_TEST(w.acquire(*locks, "stock").held.held());
+    w.run_for(1900ms);
+    BOOST_TEST(w[2].identity.fresh);
+    w.run_for(200ms);
+    BOOST_TEST(w[2].identity.restarted);
+}
+
 BOOST_AUTO_TEST_CASE(acquire_after_the_log_was_switched_off_waits_for_the_signature)
 {
     lock_world w(1);
@@ -211,7 +251,7 @@ struct rolling_restart {
         for (std::size_t i : {0, 1}) {
             w.run_for(5s);
             w[i].restart();
-            w[i].identity.restarted = false;
+            w[i].be_new(w.now);
         }
         w.run_for(1s);
     }

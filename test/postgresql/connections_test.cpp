@@ -28,9 +28,10 @@ struct fake_session final : stores::kit::session {
     {
         server_ = std::move(server);
         record = server_.record;
-        BOOST_TEST(!owner_.check_server(*this, server_).error);
-        is_up = true;
-        owner_.up(*this);
+        refusal = owner_.check_server(*this, server_);
+        is_up = !refusal.error;
+        if (is_up)
+            owner_.up(*this);
     }
     void go()
     {
@@ -51,15 +52,16 @@ struct fake_session final : stores::kit::session {
     }
     void carry_out(node_command const&, bool, std::function<void(node_reply)>) override {}
     void end(stores::kit::backend const& b, std::function<void(bool)>) override { ended.push_back(b.id); }
-    void look(std::string founds, std::function<void(core::memory_record const*)> done) override
+    void look(std::string verdict, std::function<void(core::memory_record const*)> done) override
     {
         ++looks;
-        if (founds == record.word)
+        if (verdict == 'F' + record.word)
             record.began = core::beginning::founded;
         done(answers ? &record : nullptr);
     }
     void clean() override {}
 
+    node_reply refusal;
     bool is_up = false, is_waiting = false, answers = true;
     int looks = 0;
     core::memory_record record;  ///< the answer to a look
@@ -160,10 +162,33 @@ BOOST_AUTO_TEST_CASE(check_server_of_another_database_reports_a_restart)
     another.system = "two";
     another.started = "at ten";
     another.record.word = "other";
+    another.record.age = 0s;
     c.links[0]->come(another);
+    BOOST_TEST(c.links[0]->up());
     BOOST_TEST(!c.links[1]->up());  // locks of both databases would not exclude each other
     BOOST_TEST(c.server.restarted);
     BOOST_TEST((clock::now() - c.server.began < 1min));
+}
+
+BOOST_AUTO_TEST_CASE(check_server_of_another_server_that_ran_meanwhile_refuses_both)
+{
+    virtual_clock time;
+    two_connections c;
+    c.links[0]->go();
+    auto another = old_server;
+    another.backend.id = 11;
+    another.system = "two";
+    another.started = "at ten";
+    another.record.word = "other";
+    for (auto const& server : {another, old_server, another}) {
+        c.links[0]->come(server);
+        BOOST_TEST((c.links[0]->refusal.error == errc::unsupported_server));
+        BOOST_TEST(c.links[0]->refusal.text.find("several servers answer at its address") == 0u);
+        BOOST_TEST(!c.links[1]->up());
+    }
+    time.run_for(c.context, 1min);
+    c.links[0]->come(another);
+    BOOST_TEST(c.links[0]->up());
 }
 
 BOOST_AUTO_TEST_CASE(check_server_of_a_restarted_server_with_its_word_keeps_the_age)
@@ -228,11 +253,11 @@ BOOST_AUTO_TEST_CASE(found_of_a_fresh_record_grants_and_tells_it)
     auto fresh = old_server;
     fresh.record = {.word = "new", .began = core::beginning::fresh, .age = 1s};
     two_connections c(fresh);
-    BOOST_TEST((!c.server.restarted && c.server.began != clock::time_point()));
+    BOOST_TEST((!c.server.restarted && c.server.fresh));
     node_reply reply;
     c.all.found(*c.links[1], [&](node_reply r) { reply = std::move(r); });
     BOOST_TEST((reply.vote == vote::granted));
-    BOOST_TEST((c.server.began == clock::time_point()));
+    BOOST_TEST(c.server.founded);
     BOOST_TEST(c.times_learned == 1);
     c.links[1]->answers = false;
     c.all.found(*c.links[1], [&](node_reply r) { reply = std::move(r); });

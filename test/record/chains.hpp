@@ -198,7 +198,7 @@ private:
 
     static milliseconds founded(world const& w, core::server_memory const& m)
     {
-        return core::is_founded(m.identity()) && w.word_began() > 0 ? w.word_began() : never;
+        return m.identity().founded && w.word_began() > 0 ? w.word_began() : never;
     }
 
     // Whether the word check of a batch with votes shows the word that the staying client knows.
@@ -286,8 +286,7 @@ private:
     // `automatic` founds a set whose servers have all lost their memory at once. A client that comes later cannot know.
     bool by_late_founding(world const& w, observer by, core::server_memory const& m) const
     {
-        return engine_.of.rest == others::new_ && by == observer::late && core::is_founded(m.identity())
-               && w.word_began() > 0;
+        return engine_.of.rest == others::new_ && by == observer::late && m.identity().founded && w.word_began() > 0;
     }
 
     // The set was founded because the server had no memory. Then the server restarts from a log that was written before

@@ -214,12 +214,12 @@ struct world {
 
     // Looks
 
-    std::optional<redis::server_record> ask(redis::log_policy policy, std::string_view founds = {},
+    std::optional<redis::server_record> ask(redis::log_policy policy, std::string_view verdict = {},
                                             redis::slot_set const* vouched = nullptr)
     {
         redis::request r;
         auto const word = id_text(next_id(), 8);
-        by->question.ask(r, {.word = word, .policy = policy, .founds = founds, .vouched = vouched});
+        by->question.ask(r, {.word = word, .policy = policy, .verdict = verdict, .vouched = vouched});
         auto const words = split(r.bytes());
         std::span const all(words);
         script_view on(here, now, [this] { write(); });
@@ -251,7 +251,7 @@ struct world {
         vouches = false;
         note_look(policy());
         if (may_found((*all.begin())->identity()))
-            told(ask(policy(), record->memory.word));
+            told(ask(policy(), 'F' + record->memory.word));
         return record;
     }
 

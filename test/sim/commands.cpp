@@ -332,7 +332,7 @@ private:
     }
 
     // scripts/record.lua, for a server that has a durable log and no replicas.
-    stores::redis::reply record(std::string_view word, std::string_view founds)
+    stores::redis::reply record(std::string_view word, std::string_view verdict)
     {
         auto& known = server_.record;
         bool const continues = !known.word.empty() && (known.run == server_.life() || !world().conditions.amnesia);
@@ -344,8 +344,8 @@ private:
         std::string lives;
         for (auto life = known.run; life >= known.first_run && life + 4 > known.run; --life)
             lives += fmt::format("{}{}-{}", lives.empty() ? "" : ",", server_.name, life);
-        if (known.began == 'f' && known.word == founds)
-            known.began = 'F';
+        if (known.began == 'f' && verdict.substr(0, 1).find_first_of("Fr") == 0 && verdict.substr(1) == known.word)
+            known.began = verdict.front();
         return list(stores::redis::resp::type::array,
                     {known.word, std::string(1, known.began), fmt::to_string((server_.clock_now() - known.since) / 1ms),
                      "0", "", lives});

@@ -83,14 +83,14 @@ public:
     }
 
     /// Signs like the SQL function `redlock_sign`, for a server that is always durable.
-    core::memory_record sign(std::string_view founds)
+    core::memory_record sign(std::string_view verdict)
     {
         if (record.word.empty())
             record = {.word = fmt::format("{}-{}", name, timeline_),
                       .began = timeline_ > 1 ? 'p' : 'f',
                       .since = clock_now()};
-        if (record.began == 'f' && record.word == founds)
-            record.began = 'F';
+        if (record.began == 'f' && verdict.substr(0, 1).find_first_of("Fr") == 0 && verdict.substr(1) == record.word)
+            record.began = verdict.front();
         return {.word = record.word,
                 .began = static_cast<core::beginning>(record.began),
                 .age = in_milliseconds(clock_now() - record.since)};
@@ -271,15 +271,15 @@ public:
              .lost = [done] { done(false); }});
     }
 
-    void look(std::string founds, std::function<void(core::memory_record const*)> done) override
+    void look(std::string verdict, std::function<void(core::memory_record const*)> done) override
     {
         if (!up())
             return done(nullptr);
-        ask({.carry_out = [self = shared_from_this(), founds = std::move(founds),
+        ask({.carry_out = [self = shared_from_this(), verdict = std::move(verdict),
                            done](auto const&) -> std::function<void()> {
                  if (self->database_.refuses())
                      return [done] { done(nullptr); };
-                 return [done, r = self->database_.sign(founds)] { done(&r); };
+                 return [done, r = self->database_.sign(verdict)] { done(&r); };
              },
              .lost = [done] { done(nullptr); }});
     }

@@ -52,7 +52,7 @@ public:
     std::string role = "master";
     std::vector<std::string> native_deletions;  ///< in lower case
     std::string run_id = std::string(40, 'f');
-    std::string uptime = "1000000";                                        ///< in seconds
+    std::string uptime = "1";                                              ///< in seconds
     std::string word = "f00d", word_began = "r", word_age = "1000000000";  ///< the record of the server's memory
     /// By default, the log is durable.
     std::string persistence = "loading:0\r\naof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"

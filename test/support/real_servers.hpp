@@ -65,9 +65,9 @@ inline long carried_out(local_server const& s, std::string const& command)
 inline void found(local_server const& s)
 {
     auto const word = std::to_string(s.port());
-    for (auto const& founds : {std::string(), word})
+    for (auto const& verdict : {std::string(), 'F' + word})
         s.ask({"EVAL", std::string(stores::redis::record_script.source), "2", "lock::=record", "lock::=clients",
-               std::string(stores::redis::record_kept), word, "", "60000", founds, ""});
+               std::string(stores::redis::record_kept), word, "", "60000", verdict, ""});
 }
 
 /// Real servers, and an event loop that runs until a condition holds. The servers are founded.

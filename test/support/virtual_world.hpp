@@ -241,7 +241,24 @@ public:
     std::vector<std::function<void(std::string const&)>> listeners;
 
     /// The server is new to the prefix from @p since on. A manager may found it.
-    void be_new(clock::time_point since) { identity = {.durable = false, .began = since}; }
+    void be_new(clock::time_point since) { identity = {.durable = false, .fresh = true, .began = since}; }
+
+    /// A manager founds the server.
+    void be_founded()
+    {
+        identity.fresh = false;
+        identity.founded = true;
+        tell_identity();
+    }
+
+    /// A manager knows that the set is not new.
+    void note_old_set()
+    {
+        if (!std::exchange(identity.fresh, false))
+            return;
+        identity.restarted = true;
+        tell_identity();
+    }
 
     /// Tells all clients what is known about the server from now on.
     void tell_identity()
@@ -292,8 +309,7 @@ private:
     {
         if (identity.restarted)
             return {.vote = vote::denied};
-        identity.began = {};
-        tell_identity();
+        be_founded();
         return {.vote = vote::granted};
     }
 
@@ -352,6 +368,11 @@ public:
     {
         where_[o.get()] = pending_.insert(pending_.end(), o);
         asio::post(executor_, [self = shared_from_this(), o] { self->send(o); });
+    }
+
+    void note_old_set() override
+    {
+        asio::post(executor_, [self = shared_from_this()] { self->server_.note_old_set(); });
     }
 
     void close() override

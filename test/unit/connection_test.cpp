@@ -32,8 +32,31 @@ struct recording_link final : scripted_link {
         scripted_link::ends();
     }
 
+    std::string address() const override { return here; }
+    std::vector<std::string> addresses() const override { return all; }
+    void prefer(std::string other) override { here = std::move(other); }
+
     std::vector<std::shared_ptr<stores::redis::batch>> sent;
+    std::string here;              ///< the address of the next connection
+    std::vector<std::string> all;  ///< the addresses of the name
 };
+
+// A server with this run id and word, which has been running for @p up.
+replies::server server_of(std::string const& id, std::string const& word, std::chrono::seconds up, char began = 'r',
+                          std::chrono::seconds age = 0s)
+{
+    replies::version v;
+    v.answer = [=](command const& asked) -> std::optional<stores::redis::reply> {
+        if (asked[0] == "INFO" && asked[1] == "server")
+            return replies::text("redis_version:7.0.15\r\nrun_id:" + id
+                                 + "\r\nuptime_in_seconds:" + std::to_string(up.count()) + "\r\n");
+        if (asked[0] == "EVALSHA" && asked.size() > 8)
+            return replies::list(replies::type::array,
+                                 {word, std::string(1, began), std::to_string(age / 1ms), "0", "", id});
+        return std::nullopt;
+    };
+    return replies::server(v);
+}
 
 struct fixture : stores::redis::connection::owner {
     fixture()
@@ -305,6 +328,75 @@ BOOST_AUTO_TEST_CASE(greeting_with_another_word_counts_as_a_restart)
     reconnects(replies::server(other));
     BOOST_TEST(c.up());
     BOOST_TEST((met.restarted && met.began > before.began));
+}
+
+BOOST_AUTO_TEST_CASE(connection_to_a_name_looks_at_all_its_addresses_once)
+{
+    link->all = {"10.0.0.1", "10.0.0.2"};
+    link->here = "10.0.0.1";
+    link->greets();
+    BOOST_TEST((!c.up() && link->cuts == 1 && link->here == "10.0.0.2"));
+    link->ends();
+    BOOST_TEST(link->opened == 2);
+    BOOST_TEST(disconnections == 0);
+    link->greets();
+    BOOST_TEST(c.up());
+    reconnects();
+    BOOST_TEST((c.up() && link->cuts == 1));
+    link->ends();
+    pass(500ms);
+    link->greets(server_of("restarted", "beef", 1s));  // the other address may lead to another server now
+    BOOST_TEST((!c.up() && link->here == "10.0.0.1"));
+}
+
+BOOST_AUTO_TEST_CASE(connection_to_a_name_of_several_servers_is_refused_until_it_has_one)
+{
+    link->all = {"10.0.0.1", "10.0.0.2"};
+    link->here = "10.0.0.1";
+    for (int i = 0; i < 2; ++i) {
+        link->greets();
+        link->ends();
+        link->greets(server_of("other", "beef", 1s));
+        BOOST_TEST(!c.up());
+        link->ends();
+        BOOST_TEST((c.trouble().error == errc::unsupported_server));
+        BOOST_TEST(
+            c.trouble().text.find("leads to several servers, at 10.0.0.2 and 10.0.0.1: a node must be one server")
+            != std::string::npos);
+        pass(10s);
+        link->here = "10.0.0.1";
+    }
+    link->all = {"10.0.0.1"};
+    link->greets();
+    BOOST_TEST(c.up());
+}
+
+BOOST_AUTO_TEST_CASE(connection_to_another_server_that_ran_meanwhile_is_refused_for_max_ttl)
+{
+    link->greets(server_of("one", "f00d", 100s));
+    for (auto const* id : {"two", "one"}) {  // a balancer
+        reconnects(server_of(id, id == std::string("two") ? "beef" : "f00d", 100s));
+        BOOST_TEST(!c.up());
+        link->ends();
+        BOOST_TEST((c.trouble().error == errc::unsupported_server));
+        BOOST_TEST(c.trouble().text.find("several servers answer at its address") == 0u);
+        BOOST_TEST(c.trouble().text.find("it votes in 60000 ms") != std::string::npos);
+        pass(10s);
+    }
+    pass(50s);
+    link->greets(server_of("one", "f00d", 160s));
+    BOOST_TEST(c.up());
+}
+
+BOOST_AUTO_TEST_CASE(connection_to_a_restarted_or_promoted_server_is_accepted)
+{
+    link->greets(server_of("one", "f00d", 100s));
+    reconnects(server_of("two", "beef", 1s));
+    BOOST_TEST(c.up());
+    reconnects(server_of("three", "cafe", 1000s, 'p', 1s));
+    BOOST_TEST(c.up());
+    reconnects(server_of("four", "babe", 1000s, 'p', 100s));  // its promotion is no news
+    BOOST_TEST(!c.up());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

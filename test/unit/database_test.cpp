@@ -76,9 +76,9 @@ public:
         answer = std::move(done);
     }
     void end(stores::kit::backend const&, std::function<void(bool)> done) override { done(false); }
-    void look(std::string founds, std::function<void(core::memory_record const*)> done) override
+    void look(std::string verdict, std::function<void(core::memory_record const*)> done) override
     {
-        founded = std::move(founds);
+        founded = std::move(verdict);
         looked = std::move(done);
     }
     void clean() override {}
@@ -130,7 +130,7 @@ struct two_connections {
     {
         auto const one = std::ranges::find_if(sessions, [](auto& s) { return s->looked != nullptr; });
         BOOST_TEST_REQUIRE((one != sessions.end()));
-        BOOST_TEST((*one)->founded == "w");
+        BOOST_TEST((*one)->founded == "Fw");
         return **one;
     }
 };
@@ -196,7 +196,7 @@ BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_after_the_node_has_told_it, tw
     node->submit(founds);
     context.poll();
     BOOST_TEST(identities.size() == 1u);
-    BOOST_TEST((identities.back().began != clock::time_point() && !identities.back().restarted));
+    BOOST_TEST((identities.back().fresh && !identities.back().restarted));
 
     core::memory_record const founded{.word = "w", .began = core::beginning::founded};
     std::exchange(asked_to_found().looked, {})(&founded);
@@ -204,7 +204,7 @@ BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_after_the_node_has_told_it, tw
     BOOST_TEST(founds->answers == 1u);
     BOOST_TEST((founds->reply.vote == vote::granted));
     BOOST_TEST(identities.size() == 2u);
-    BOOST_TEST((identities.back().began == clock::time_point()));
+    BOOST_TEST((identities.back().founded));
 }
 
 BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_when_the_connection_ends, two_connections)

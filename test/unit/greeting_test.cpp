@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(read_for_each_version_finds_its_features)
             BOOST_TEST((i.by == one.by));
             BOOST_TEST(i.checks_type == one.checks_type);
             BOOST_TEST(i.run_id == "abc");
-            BOOST_TEST(i.uptime.count() == 42);
+            BOOST_TEST((!i.record || i.record->memory.up == 42s));
             BOOST_TEST(i.client_id == "7");
             BOOST_TEST(i.no_tracking == "");
             BOOST_TEST(i.tells_of_policy);

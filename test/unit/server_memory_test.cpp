@@ -52,9 +52,29 @@ BOOST_AUTO_TEST_CASE(told_of_a_fresh_word_is_new_until_it_is_founded)
 {
     core::server_memory m;
     m.told(record("one", beginning::fresh, 0s), now);
-    BOOST_TEST((m.identity() == server_identity{.durable = false, .began = now}));
+    BOOST_TEST((m.identity() == server_identity{.durable = false, .fresh = true, .began = now}));
     BOOST_TEST(m.told(record("one", beginning::founded, 10ms), now + 10ms));
-    BOOST_TEST((m.identity() == server_identity{.durable = false}));
+    BOOST_TEST((m.identity() == server_identity{.durable = false, .founded = true, .began = now}));
+    BOOST_TEST((m.verdict(beginning::founded) == "Fone"));
+}
+
+BOOST_AUTO_TEST_CASE(told_of_a_fresh_word_that_another_manager_knows_to_be_old_waits)
+{
+    core::server_memory m;
+    BOOST_TEST(m.verdict(beginning::anew).empty());
+    m.told(record("one", beginning::fresh, 0s), now);
+    BOOST_TEST((m.verdict(beginning::anew) == "rone"));
+    BOOST_TEST(m.told(record("one", beginning::anew, 10ms), now + 10ms));
+    BOOST_TEST((m.identity() == server_identity{.durable = false, .restarted = true, .began = now}));
+}
+
+BOOST_AUTO_TEST_CASE(told_of_a_fresh_word_after_another_one_knows_of_the_loss)
+{
+    core::server_memory m;
+    m.told(record("one", beginning::founded, 1h), now);
+    m.told(record("two", beginning::fresh, 0s), now + 1s);
+    BOOST_TEST(
+        (m.identity() == server_identity{.durable = false, .restarted = true, .fresh = true, .began = now + 1s}));
 }
 
 BOOST_AUTO_TEST_CASE(told_of_another_founded_word_waits_all_the_same)
@@ -107,11 +127,37 @@ BOOST_AUTO_TEST_CASE(told_of_a_log_that_was_switched_off_waits_for_the_signature
     m.told(r, now);
     r.wait = 7s;
     BOOST_TEST(m.told(r, now));
-    BOOST_TEST((m.identity() == server_identity{.durable = false, .waits_until = now + 7s}));
+    BOOST_TEST((m.identity()
+                == server_identity{.durable = false, .founded = true, .began = now - 1h, .waits_until = now + 7s}));
     BOOST_TEST(!m.told(r, now + 1s));  // the time does not grow
     r.wait = 0s;
     BOOST_TEST(m.told(r, now + 2s));
-    BOOST_TEST((m.identity() == server_identity{.durable = false}));
+    BOOST_TEST((m.identity() == server_identity{.durable = false, .founded = true, .began = now - 1h}));
+}
+
+BOOST_AUTO_TEST_CASE(told_by_another_process_that_ran_meanwhile_knows_of_both)
+{
+    auto const second = [](std::chrono::milliseconds up, std::chrono::milliseconds age, beginning began,
+                           char const* life = "bbbbbbbbbb") {
+        core::server_memory m;
+        auto first = record("one", beginning::anew, 1h);
+        first.lives = "aaaaaaaaaa";
+        m.told(first, now);
+        auto other = record("two", began, age);
+        other.lives = life;
+        other.up = up;
+        m.told(other, now + 10s);
+        return m.shared_at();
+    };
+    auto const shared = std::optional(now + 10s);
+    BOOST_TEST((second(1h, 0s, beginning::fresh) == shared));
+    BOOST_TEST((second(16s, 0s, beginning::fresh) == shared));
+    BOOST_TEST((second(15s, 0s, beginning::fresh) == std::nullopt));  // it may have started after the last answer
+    BOOST_TEST((second(1h, 1s, beginning::promoted) == std::nullopt));
+    BOOST_TEST((second(1h, 1min, beginning::promoted) == shared));
+    BOOST_TEST((second(1h, 0s, beginning::anew, "aaaaaaaaaa") == std::nullopt));  // the same process: FLUSHALL
+    BOOST_TEST((second(0s, 1h, beginning::anew, "") == shared));                  // a database does not tell its uptime
+    BOOST_TEST((second(0s, 1s, beginning::anew, "") == std::nullopt));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -97,6 +98,8 @@ struct node_facts {
     std::vector<std::string> addresses{};  ///< of its host
     std::optional<server_certificate> certificate{};
     bool is_other_transport = false;  ///< the port speaks TLS and the address has none, or the reverse
+
+    std::set<std::string> run_ids{};  ///< of all servers that have answered at the address
 
     reply hello{}, info{}, settings{}, slow_log{}, sentinels{}, time{}, clients{};
     reply services{};  ///< of a Sentinel: the services that it watches

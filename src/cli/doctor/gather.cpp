@@ -35,6 +35,7 @@ using std::chrono::microseconds;
 constexpr auto greeting_time = 1s, answer_time = 5s;
 constexpr auto time_between_clocks = 1s;
 constexpr auto round_trips_time = 1s;
+constexpr std::size_t connections_more = 3;
 constexpr std::size_t round_trips_max = 50, round_trips_min = 5;
 
 // Name resolution, connecting and the TLS handshake may take connect_timeout each.
@@ -47,20 +48,47 @@ microseconds now()
 }
 
 // Resolves the host of a server, which may have several addresses.
-asio::awaitable<std::vector<std::string>> addresses_of(server_place place, std::chrono::milliseconds limit)
+asio::awaitable<std::vector<asio::ip::address>> addresses_of(server_place place, std::chrono::milliseconds limit)
 {
-    std::vector<std::string> all;
-    if (place.host.empty()) {
-        all.emplace_back("this host");
+    std::vector<asio::ip::address> all;
+    if (place.host.empty())
         co_return all;
-    }
     asio::ip::tcp::resolver resolver(co_await asio::this_coro::executor);
     auto [ec, places] = co_await within(limit, resolver.async_resolve(place.host, place.port, as_result));
-    for (auto const& p : places) {
-        auto const address = p.endpoint().address();
-        all.push_back(address.is_loopback() ? "this host" : address.to_string());
-    }
+    for (auto const& p : places)
+        all.push_back(p.endpoint().address());
     co_return all;
+}
+
+std::vector<std::string> hosts_of(server_place const& place, std::vector<asio::ip::address> const& addresses)
+{
+    std::vector<std::string> all;
+    if (place.host.empty())
+        all.emplace_back("this host");
+    for (auto const& a : addresses)
+        all.push_back(a.is_loopback() ? "this host" : a.to_string());
+    return all;
+}
+
+// Connects several times, and to each address of the name, because several servers may be behind it.
+asio::awaitable<void> meet_again(node_facts& f, std::string url, std::vector<asio::ip::address> addresses,
+                                 redlock::config const& c)
+{
+    std::vector<std::string> urls(connections_more, url);
+    auto const after_user = url.rfind('@');
+    auto const host_at = url.find(f.place.host, after_user == url.npos ? url.find("//") : after_user);
+    for (auto const& a : addresses) {
+        auto const host = a.is_v6() ? '[' + a.to_string() + ']' : a.to_string();
+        if (addresses.size() > 1 && host_at != url.npos && !f.place.has_tls)  // a certificate is for the name
+            urls.push_back(std::string(url).replace(host_at, f.place.host.size(), host));
+    }
+    for (auto const& again : urls) {
+        server s(co_await asio::this_coro::executor, again, c, limits_of(c));
+        std::vector<std::string> question{"INFO", "server"};
+        f.run_ids.insert((co_await s.ask(std::move(question))).field("run_id"));
+    }
+    f.run_ids.insert(f.info.field("run_id"));
+    f.run_ids.erase("");
 }
 
 // Asks for INFO and settings. CONFIG GET of Redis 6 accepts only one name, so there are several questions.
@@ -226,7 +254,8 @@ asio::awaitable<node_facts> gather(std::string url, std::string password, redloc
         f.place.password = std::move(password);
     d.used.database = f.place.database != 0;
     server s(co_await asio::this_coro::executor, url, c, limits_of(c));
-    f.addresses = co_await addresses_of(f.place, c.connect_timeout);
+    auto const addresses = co_await addresses_of(f.place, c.connect_timeout);
+    f.addresses = hosts_of(f.place, addresses);
     if (f.place.has_tls)
         f.certificate = co_await certificate_of(url, c);
     co_await look_at_server(s, f, url, c, d);
@@ -234,6 +263,8 @@ asio::awaitable<node_facts> gather(std::string url, std::string password, redloc
         f.is_other_transport = co_await speaks_other_transport(f.place, c);
     else if (needs_administrator(f, d))
         f.place.administrator = co_await find_administrator(s, f.place, c);
+    if (!f.info.failed())
+        co_await meet_again(f, url, addresses, c);
     co_return f;
 }
 

@@ -84,6 +84,14 @@ std::string ask_for_run_id(nodes const& all)
 findings same_server(nodes const& all, demands const& d)
 {
     findings found;
+    for (auto const& f : all) {
+        if (f.run_ids.size() > 1)
+            found.push_back({.level = level::critical,
+                             .why = fmt::format("{} leads to {} servers, so several clients would get one lock", f.name,
+                                                f.run_ids.size()),
+                             .mend = d.call.without_node(f.name).line()
+                                     + "  # and each of these servers by an address of its own"});
+    }
     for (auto const& [id, names] : grouped(all, [](auto const& f) { return std::vector{f.info.field("run_id")}; }))
         found.push_back({.level = level::critical,
                          .why = fmt::format("{} are one server, which has one vote: the library refuses the others",

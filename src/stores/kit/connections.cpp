@@ -24,6 +24,7 @@ constexpr std::size_t ask_each_within = 5;                 // looks, i.e. second
 connections::connections(database d, config const& c, store_context context, owner& o)
     : database_(std::move(d)),
       context_(std::move(context)),
+      max_ttl_(c.max_ttl),
       log_(c.log),
       owner_(o),
       memory_(database_.heard_within),
@@ -120,6 +121,11 @@ node_reply connections::check_server(session& s, introduction const& server)
         ended_.clear();  // the restart has ended all backends
     if (!server.record.word.empty())
         memory_.told(server.record, clock::now());
+    if (auto why = memory_.why_shared(max_ttl_, clock::now()); !why.empty()) {
+        node_reply const refusal{.untouched = true, .error = errc::unsupported_server, .text = std::move(why)};
+        cut_others(s, refusal);
+        return refusal;
+    }
     server_ = server;
     s.number = ++number_ == 0 ? ++number_ : number_;
     if (replaces)
@@ -259,9 +265,9 @@ void connections::check_links()
 }
 
 // The server's settings may change during a connection, and its tables may be replaced.
-void connections::look(session& s, std::string founds, std::function<void(node_reply)> done)
+void connections::look(session& s, std::string verdict, std::function<void(node_reply)> done)
 {
-    s.look(std::move(founds),
+    s.look(std::move(verdict),
            [this, &s, started = s.server().started, done = std::move(done)](core::memory_record const* r) {
                bool const is_of_this_life = r && !closed_ && started == server_.started;
                bool const is_same = is_of_this_life && r->word == memory_.word();
@@ -277,6 +283,12 @@ void connections::look(session& s, std::string founds, std::function<void(node_r
                    return done({.error = errc::connection_lost});
                done({.vote = r->began == core::beginning::founded ? vote::granted : vote::denied});
            });
+}
+
+void connections::note_old_set()
+{
+    if (auto* const s = session_for({}, clock::now()))
+        look(*s, memory_.verdict(core::beginning::anew), [](node_reply const&) {});
 }
 
 // A greeting may have changed the record, too, if its connection ended before it was up.

@@ -88,7 +88,13 @@ public:
     bool may_still_execute(std::uint32_t n) const;
 
     /// If the record is fresh, makes it founded. @p done gets a grant if the record is founded.
-    void found(session& s, std::function<void(node_reply)> done) { look(s, memory_.word(), std::move(done)); }
+    void found(session& s, std::function<void(node_reply)> done)
+    {
+        look(s, memory_.verdict(core::beginning::founded), std::move(done));
+    }
+
+    /// If the record is fresh, makes it one of a server that has lost its keys.
+    void note_old_set();
 
     std::string const& name() const noexcept { return database_.name; }
     std::chrono::milliseconds timeout() const noexcept { return database_.timeout; }
@@ -125,13 +131,14 @@ private:
     void look_again_later();
     bool is_fresh() const;
     void check_links();
-    void look(session&, std::string founds, std::function<void(node_reply)> done);
+    void look(session&, std::string verdict, std::function<void(node_reply)> done);
     void tell_what_is_known();
     void end_earlier();
     void leave(void (session::*how)());
 
     database const database_;
     store_context const context_;
+    std::chrono::milliseconds const max_ttl_;
     std::function<void(log_level, std::string_view)> const log_;
     owner& owner_;
     std::weak_ptr<void> self_;

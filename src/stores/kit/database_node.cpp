@@ -50,6 +50,8 @@ public:
         connections_.open();
     }
 
+    void note_old_set() override { connections_.note_old_set(); }
+
     void close() override
     {
         auto const self = shared_from_this();

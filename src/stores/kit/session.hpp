@@ -98,9 +98,9 @@ public:
 
     /// Asks for the record of the server's memory. The server signs it: it notes whether it would keep all changes if
     /// it were killed now.
-    /// @param founds the word of a fresh record, to found it; or empty
+    /// @param verdict on a fresh record: see core::server_memory::verdict; or empty
     /// @param done gets null if there is no answer
-    virtual void look(std::string founds, std::function<void(core::memory_record const*)> done) = 0;
+    virtual void look(std::string verdict, std::function<void(core::memory_record const*)> done) = 0;
 
     /// Deletes expired rows.
     virtual void clean() = 0;

@@ -208,9 +208,9 @@ void session::introduce(settings const& s)
     });
 }
 
-std::string session::put_signature(settings const& s, std::string_view life, std::string_view founds) const
+std::string session::put_signature(settings const& s, std::string_view life, std::string_view verdict) const
 {
-    return mysql::put_signature(s.name, life, s.durable, address_->max_ttl, founds, address_->options.table);
+    return mysql::put_signature(s.name, life, s.durable, address_->max_ttl, verdict, address_->options.table);
 }
 
 // Release 0.1 made tables without a record.
@@ -256,17 +256,17 @@ session::settings session::read_settings(answer const& a)
 }
 
 // A manager that only reads gives no promise that depends on the answer.
-void session::look(std::string founds, std::function<void(core::memory_record const*)> done)
+void session::look(std::string verdict, std::function<void(core::memory_record const*)> done)
 {
     if (address_->read_only)
         return done(nullptr);
-    ask(settings_text, [this, founds = std::move(founds), done = std::move(done)](answer const& a) {
+    ask(settings_text, [this, verdict = std::move(verdict), done = std::move(done)](answer const& a) {
         auto const s = read_settings(a);
         if (a.error == 0 && !s.writable)
             refuse(errc::node_read_only, "it has become read-only");
         if (a.error != 0 || !s.writable)
             return done(nullptr);
-        ask(put_signature(s, server().started, founds), [this, done](answer const& signature) {
+        ask(put_signature(s, server().started, verdict), [this, done](answer const& signature) {
             if (is_missing(signature))
                 refuse(errc::unsupported_server, signature.text);
             if (signature.rows.size() != 2)

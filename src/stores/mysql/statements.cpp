@@ -113,10 +113,10 @@ node_reply interpret_scan(node_command const& c, answer const& a)
 }
 
 std::string put_signature(std::string_view name, std::string_view life, bool durable, std::chrono::milliseconds holds,
-                          std::string_view founds, std::string_view table)
+                          std::string_view verdict, std::string_view table)
 {
     return fmt::format("CALL {}_sign({}, {}, {}, {}, {})", table, literal(name), literal(life), durable ? 1 : 0,
-                       holds.count(), literal(founds));
+                       holds.count(), literal(verdict));
 }
 
 namespace {

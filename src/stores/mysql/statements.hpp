@@ -31,9 +31,9 @@ std::string put_scan(node_command const& command, std::string_view table);
 /// row of the answer is that of the meeting, the second one that of the record.
 /// @param life @p name, a space, and the time of the server's start
 /// @param holds for how long the signature holds
-/// @param founds the word of a fresh record, to found it; or empty
+/// @param verdict on a fresh record: see core::server_memory::verdict; or empty
 std::string put_signature(std::string_view name, std::string_view life, bool durable, std::chrono::milliseconds holds,
-                          std::string_view founds, std::string_view table);
+                          std::string_view verdict, std::string_view table);
 
 /// The reply that an answer to @ref put contains. Errors: see @ref refusal.
 node_reply interpret(node_command const&, answer const&);

@@ -89,10 +89,12 @@ BEGIN
 END$$;
 
 -- Meets the tables and signs the record. docs/protocol.md explains the rule. durable: if the server were killed now, it
--- would lose no confirmed change. holds: for how many milliseconds a signature holds. founds: the word of a record that
--- becomes founded, or nothing. Answers: the word; how it began; its age; for how long the server must not vote, because
--- its durability was switched off while a signature holds; the mark of the tables.
-CREATE OR REPLACE FUNCTION redlock_sign(line bigint, life text, durable boolean, holds bigint, founds text,
+-- would lose no confirmed change. holds: for how many milliseconds a signature holds. verdict: on a fresh record, or
+-- nothing: its word after F (founded) or r (its set is not new). Answers: the word; how it began; its age; for how long
+-- the server must not vote, because its durability was switched off while a signature holds; the mark of the tables.
+-- While durable, it does not wait for the disk: a later lock does, and without this change the record only begins anew
+-- earlier.
+CREATE OR REPLACE FUNCTION redlock_sign(line bigint, life text, durable boolean, holds bigint, verdict text,
     OUT word text, OUT began text, OUT age bigint, OUT wait bigint, OUT mark bytea)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -118,8 +120,8 @@ BEGIN
             one := ROW(gen_random_uuid(), CASE WHEN latest = 0 THEN 'f' WHEN latest < line THEN 'p' ELSE 'r' END, t, mark, life, '-', '-infinity', '0');
         END IF;
         one.life := life;
-        IF one.began = 'f' AND one.word = founds AND t < one.since + lasts THEN
-            one.began := 'F';
+        IF one.began = 'f' AND verdict IN ('F' || one.word, 'r' || one.word) AND t < one.since + lasts THEN
+            one.began := left(verdict, 1);
         END IF;
         IF NOT durable THEN
             one.state := CASE WHEN one.state <> '-' AND one.till > t THEN 's' ELSE '-' END;
@@ -129,6 +131,9 @@ BEGIN
         END IF;
         EXIT WHEN alone OR (remembers AND one IS NOT DISTINCT FROM before);
         PERFORM pg_advisory_xact_lock(hashtext('redlock'));  -- to write, and look again
+        IF durable THEN
+            PERFORM redlock_need_not_last();
+        END IF;
         alone := true;
     END LOOP;
     IF one IS DISTINCT FROM before THEN

@@ -54,10 +54,10 @@ constexpr statement end_backend{"", "SELECT pg_terminate_backend(pid) FROM pg_st
                                     "WHERE pid = $1 AND extract(epoch FROM backend_start)::text = $2"};
 constexpr statement clean_up{"", "SELECT redlock_clean()"};
 
-std::string put_signature(char const* founds, std::chrono::milliseconds holds, std::string const& mark,
+std::string put_signature(char const* verdict, std::chrono::milliseconds holds, std::string const& mark,
                           char const* more)
 {
-    return fmt::format(signing_text, mark, more, timeline, is_durable, holds.count(), founds);
+    return fmt::format(signing_text, mark, more, timeline, is_durable, holds.count(), verdict);
 }
 
 // A standby cannot tell its timeline.
@@ -343,13 +343,13 @@ void session::end(kit::backend const& b, std::function<void(bool)> done)
 }
 
 // A manager that only reads gives no promise that depends on the answer.
-void session::look(std::string founds, std::function<void(core::memory_record const*)> done)
+void session::look(std::string verdict, std::function<void(core::memory_record const*)> done)
 {
     if (address_->read_only)
         return done(nullptr);
     auto const text = "SELECT " + put_signature("$1", address_->max_ttl, its_mark, ", pg_backend_pid()");
     parameters word;
-    word.add_text(std::move(founds));
+    word.add_text(std::move(verdict));
     ask({"", text.c_str()}, word, [this, done = std::move(done)](PGresult const* r) {
         auto const rows = r ? rows_of(*r) : kit::rows();
         bool const is_answer = rows.size() == 1;

@@ -34,7 +34,7 @@ public:
 
     void carry_out(node_command const&, bool tombstone, std::function<void(node_reply)> done) override;
     void end(kit::backend const&, std::function<void(bool)> done) override;
-    void look(std::string founds, std::function<void(core::memory_record const*)> done) override;
+    void look(std::string verdict, std::function<void(core::memory_record const*)> done) override;
     void clean() override;
 
 private:

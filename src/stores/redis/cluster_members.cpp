@@ -60,6 +60,7 @@ void cluster_members::abandon()
 void cluster_members::drop_references()
 {
     ready_ = notifies_ = false;
+    old_set_known_.clear();
     executor_ = {};
     runtime_.reset();
 }
@@ -348,6 +349,31 @@ void cluster_members::learned(std::uint32_t number, server_identity const& serve
                         (until - now) / std::chrono::milliseconds(1)));
     m->server = server;
     m->votes_from = until;
+    find_out_about_old_set();
+}
+
+void cluster_members::find_out_about_old_set()
+{
+    std::vector<server_identity> servers;
+    for (auto const& m : members_)
+        servers.push_back(m.server);
+    auto const now = runtime_->now();
+    auto const due = old_set_.known_at(servers, settings_.max_ttl, now);
+    if (due == clock::time_point::max())
+        old_set_known_.clear();
+    else if (now < due)
+        runtime_->set(old_set_known_, due);
+    else
+        note_old_set();
+}
+
+void cluster_members::note_old_set()
+{
+    auto const now = runtime_->now();
+    for (auto const& m : all()) {
+        if (core::old_set::is_fresh(m.server, settings_.max_ttl, now))
+            m.node->note_old_set();
+    }
 }
 
 std::optional<server_identity> cluster_members::as_new() const

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/quarantine.hpp"
 #include "net/url.hpp"
 #include "runtime/runtime.hpp"
 #include "stores/redis/cluster_map.hpp"
@@ -97,6 +98,9 @@ public:
     /// Whether all masters are new to the prefix.
     std::optional<server_identity> as_new() const;
 
+    /// Tells the masters that the prefix is not new: see @ref node::note_old_set.
+    void note_old_set();
+
     /// A copy, because operations that complete may change the members.
     std::vector<member> all() const { return members_; }
 
@@ -119,6 +123,7 @@ private:
     void record_has_moved(std::uint32_t number);
     void connected(std::uint32_t number, server_identity const&);
     void learned(std::uint32_t number, server_identity const&);
+    void find_out_about_old_set();
     void changed(std::string_view key);
     void update_ready();
     void drop_references();
@@ -135,6 +140,8 @@ private:
     std::weak_ptr<void> self_;
     std::atomic<bool> ready_{false}, notifies_{false};
     std::vector<member> members_;
+    core::old_set old_set_;
+    runtime::alarm old_set_known_{[this] { find_out_about_old_set(); }};
     std::uint32_t number_ = 0;  ///< of the latest member
     node_reply trouble_;
 };

@@ -98,6 +98,8 @@ public:
             flush_soon();
     }
 
+    void note_old_set() override { members_.note_old_set(); }
+
     void close() override
     {
         closed_ = true;

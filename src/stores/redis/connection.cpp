@@ -29,7 +29,9 @@ bool is_forbidden(reply const& r)
 connection::connection(net::url const& server, config const& c, owner& o, std::shared_ptr<link> l)
     : password_(server.password),
       greeting_(server, c),
+      is_chosen_(server.topology == net::topology::sentinel),
       node_timeout_(c.node_timeout),
+      max_ttl_(c.max_ttl),
       greeting_limit_((server.transport == net::transport::tls ? 3 : 2) * c.connect_timeout),
       owner_(o),
       link_(std::move(l))
@@ -91,6 +93,11 @@ void connection::greeted()
     if (!asked_->has(asked_->request.commands() - 1))
         return;  // the connection has ended, or was never made
     auto const server = greeting_.read({asked_->replies.data(), asked_->request.commands()});
+    if (looks_elsewhere(server)) {
+        looks_elsewhere_ = true;
+        link_->server_accepted();
+        return link_->cut();
+    }
     if (auto refusal = check_server(server); refusal.error) {
         refused_ = true;
         set_trouble(std::move(refusal));
@@ -118,11 +125,30 @@ void connection::greeted()
         look();  // the greeting did not know the policy of the log
 }
 
+// All addresses of a name are looked at once. One whose server cannot vote, such as a replica, does not matter.
+bool connection::looks_elsewhere(introduction const& server)
+{
+    if (server.refusal.error || server.run_id.empty())
+        return false;
+    auto found = census_.met(link_->address(), server.run_id, link_->addresses());
+    other_address_ = std::move(found.other);
+    if (found.next.empty())
+        return false;
+    link_->prefer(std::move(found.next));
+    return true;
+}
+
 // @return with an error: why the server cannot vote
 node_reply connection::check_server(introduction const& server)
 {
     if (server.refusal.error)
         return server.refusal;
+    if (auto const other = std::exchange(other_address_, {}); !other.empty()) {
+        census_.clear();
+        return {.error = errc::unsupported_server,
+                .text = fmt::format("its name leads to several servers, at {} and {}: {}", link_->address(), other,
+                                    core::one_address_each)};
+    }
     answers_ = {.policy = server.tells_of_policy && greeting_.wants_record(),
                 .memory = server.tells_of_memory,
                 .record = greeting_.wants_record()};
@@ -132,6 +158,8 @@ node_reply connection::check_server(introduction const& server)
     if (server.run_id.empty() || server.run_id != run_id_)
         client_id_.clear();  // a restarted server assigns the ids anew
     run_id_ = server.run_id;
+    if (auto why = is_chosen_ ? std::string() : memory_.why_shared(max_ttl_, runtime_->now()); !why.empty())
+        return {.error = errc::unsupported_server, .text = std::move(why)};
     return owner_.check_server(server);
 }
 
@@ -235,21 +263,21 @@ void connection::deadline_passed()
 // - the record: an operator may flush the keys, or the server may replace them with those of another server.
 void connection::send_heartbeat() { look({}, nullptr); }
 
-void connection::look(std::string_view founds, slot_set const* vouched)
+void connection::look(std::string_view verdict, slot_set const* vouched)
 {
     if (!up_)
         return;
     auto const b = take_batch();
     auto asked = answers_;
     asked.signed_as = policy_;
-    asked.founds = !founds.empty();
+    asked.founds = core::is_founding(verdict);
     if (asked.policy)
         greeting::ask_for_policy(b->request);
     if (asked.memory)
         b->request.push("INFO", "memory");
     if (asked.record)
         greeting_.record().ask(b->request,
-                               {.word = random_word(), .policy = policy_, .founds = founds, .vouched = vouched});
+                               {.word = random_word(), .policy = policy_, .verdict = verdict, .vouched = vouched});
     if (b->request.commands() == 0)
         b->request.push("PING");
     b->on_answer = [this, asked](batch const& answer) { looked(answer, asked); };
@@ -351,6 +379,8 @@ void connection::ended(node_reply why)
 {
     bool const was_up = std::exchange(up_, false);
     auto const asked = std::exchange(asked_, {});  // keeps its replies alive until the end of this function
+    if (std::exchange(looks_elsewhere_, false))
+        return attempt();
     auto const now = runtime_->now();
     failures_ = was_up && now - up_since_ > core::reconnection_pause_max ? 0 : failures_ + 1;
     deadline_.clear();

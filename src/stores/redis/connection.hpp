@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/server_memory.hpp"
+#include "net/address_census.hpp"
 #include "net/url.hpp"
 #include "runtime/runtime.hpp"
 #include "stores/redis/batch.hpp"
@@ -104,7 +105,10 @@ public:
     void look(slot_set const* vouched = nullptr) { look({}, vouched); }
 
     /// If the record is fresh, makes it founded.
-    void found() { look(memory_.word(), nullptr); }
+    void found() { look(memory_.verdict(core::beginning::founded), nullptr); }
+
+    /// If the record is fresh, makes it one of a server that has lost its keys.
+    void note_old_set() { look(memory_.verdict(core::beginning::anew), nullptr); }
 
     /// Another connection must be made: what is known about the server has changed.
     void greet_again() { link_->cut(); }
@@ -122,6 +126,7 @@ private:
 
     void attempt();
     void greeted();
+    bool looks_elsewhere(introduction const&);
     node_reply check_server(introduction const&);
     void end_earlier(std::string const& client_id, std::uint32_t lingering_before);
     void look_again_later();
@@ -132,7 +137,7 @@ private:
         bool founds = false;
         log_policy signed_as = log_policy::unknown;
     };
-    void look(std::string_view founds, slot_set const* vouched);
+    void look(std::string_view verdict, slot_set const* vouched);
     void looked(batch const& answer, questions asked);
     void looked_at_record(reply const&);
     server_identity identity() const;
@@ -144,7 +149,8 @@ private:
 
     std::string const password_;
     greeting greeting_;
-    std::chrono::milliseconds const node_timeout_;
+    bool const is_chosen_;  ///< Sentinels choose the server
+    std::chrono::milliseconds const node_timeout_, max_ttl_;
     clock::duration const greeting_limit_;
     owner& owner_;
     std::shared_ptr<link> const link_;
@@ -164,6 +170,9 @@ private:
     std::string client_id_;        ///< the server's id of the connection
     std::string run_id_;           ///< of the server of the latest connection
     core::server_memory memory_;
+    net::address_census census_;
+    std::string other_address_;                ///< of the name, if it leads to another server
+    bool looks_elsewhere_ = false;             ///< this connection ends only because another address is to be looked at
     log_policy policy_ = log_policy::unknown;  ///< at the last look
     questions answers_;                        ///< the questions that the server answers
     bool logged_no_record_ = false;

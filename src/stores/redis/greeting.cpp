@@ -62,6 +62,15 @@ bool is_before_6_2(std::string_view version)
     return major < 6 || (major == 6 && minor < 2);
 }
 
+std::chrono::milliseconds uptime_in(std::string_view info)
+{
+    constexpr long long years_10 = 10LL * 365 * 24 * 60 * 60;
+    long long seconds = 0;
+    auto const digits = value_after(info, "uptime_in_seconds:");
+    std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
+    return std::chrono::seconds(std::clamp(seconds, 1LL, years_10));
+}
+
 }  // namespace
 
 bool is_temporary(error_code ec)
@@ -177,10 +186,6 @@ introduction greeting::read(std::span<reply const> replies) const
 
     auto const& server = replies[server_info].text;
     i.run_id = value_after(server, "run_id:");
-    long long uptime = 0;
-    auto const digits = value_after(server, "uptime_in_seconds:");
-    std::from_chars(digits.data(), digits.data() + digits.size(), uptime);
-    i.uptime = std::chrono::seconds(uptime);
     i.policy = read_log_policy(replies[policy]);
     i.tells_of_policy = !replies[policy].is_error();  // a forbidden question would fill the server's ACL LOG
     i.tells_of_memory = !allow_eviction_ && !replies[memory_info].is_error();
@@ -198,6 +203,7 @@ introduction greeting::read(std::span<reply const> replies) const
     if (wants_record() && !i.refusal.error) {
         server_record record;
         auto why = record_.read(replies.back(), record);
+        record.memory.up = uptime_in(server);
         if (!why.error)
             i.record = std::move(record);
         else

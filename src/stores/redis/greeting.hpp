@@ -24,9 +24,8 @@ bool is_temporary(error_code);
 
 /// The server's answers at the beginning of a connection.
 struct introduction {
-    node_reply refusal;  ///< with an error: why the server cannot vote; the other members do not count
-    std::string run_id;  ///< empty: the client may not read it
-    std::chrono::seconds uptime{0};
+    node_reply refusal;                   ///< with an error: why the server cannot vote; the other members do not count
+    std::string run_id;                   ///< empty: the client may not read it
     std::optional<server_record> record;  ///< nothing: there is none, or none is wanted
     log_policy policy = log_policy::unknown;
     bool tells_of_memory = false;  ///< the server answers `INFO memory`, so heartbeats repeat it

@@ -6,7 +6,9 @@
 #include <redlock/node.hpp>
 
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace redlock::stores::redis {
 
@@ -53,6 +55,15 @@ public:
 
     /// Ends the connection. The link then calls `ended`.
     virtual void cut() = 0;
+
+    /// The address of the latest connection. Empty: the link does not tell.
+    virtual std::string address() const { return {}; }
+
+    /// All addresses of the server's name, at the latest connection. Empty: it has no name.
+    virtual std::vector<std::string> addresses() const { return {}; }
+
+    /// The next connection tries this address first. Call it before @ref cut.
+    virtual void prefer(std::string address) { static_cast<void>(address); }
 
     /// Closes the link for ever. The listener gets no more calls.
     virtual void close() = 0;

@@ -54,6 +54,8 @@ public:
         connection_.open();
     }
 
+    void note_old_set() override { connection_.note_old_set(); }
+
     void vouch(slot_set const& slots) override { connection_.look(&slots); }
     void move_to(std::string_view tag) override
     {

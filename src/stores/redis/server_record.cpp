@@ -84,7 +84,7 @@ void record_question::ask(redis::request& r, details const& d) const
 {
     std::string_view const policy = d.policy == log_policy::unknown ? "" : d.policy == log_policy::synced ? "1" : "0";
     auto const ask = [&](auto const&... more) {
-        r.push("EVALSHA", record_script.sha1, 2, key_, settings_key_, record_kept, d.word, policy, holds_, d.founds,
+        r.push("EVALSHA", record_script.sha1, 2, key_, settings_key_, record_kept, d.word, policy, holds_, d.verdict,
                settings_, more...);
     };
     if (is_member_)

@@ -51,7 +51,7 @@ public:
     struct details {
         std::string_view word{};  ///< different in each call
         log_policy policy = log_policy::unknown;
-        std::string_view founds{};  ///< the word of a fresh record, to found it
+        std::string_view verdict{};  ///< on a fresh record: see core::server_memory::verdict
         /// Slots that a living master has handed over: they are not young.
         slot_set const* vouched = nullptr;
     };

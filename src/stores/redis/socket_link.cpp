@@ -100,6 +100,10 @@ public:
             end(failure(asio::error::operation_aborted));
     }
 
+    std::string address() const override { return address_; }
+    std::vector<std::string> addresses() const override { return all_addresses_; }
+    void prefer(std::string address) override { preferred_ = std::move(address); }
+
     void close() override
     {
         listener_ = nullptr;
@@ -135,6 +139,7 @@ private:
         if (!where.failure.empty())
             co_return self->end({.error = errc::node_unreachable, .text = std::move(where.failure)});
         self->listener_->connecting();
+        self->all_addresses_ = std::move(where.all);
         self->begin(std::move(where.address), greeting);
         auto const s = self->stream_;
         self->limit(fmt::format("it was not connected to within {} ms", self->connect_timeout_.count()));
@@ -245,6 +250,8 @@ private:
         if (auto const s = std::exchange(stream_, {})) {
             s->close();
             addresses_.note(std::move(address_), kept_);
+            if (!preferred_.empty())
+                addresses_.good = std::exchange(preferred_, {});
         }
         if (!listener_)
             return;
@@ -294,6 +301,8 @@ private:
     std::weak_ptr<net::address_search> search_;
     net::known_addresses addresses_;
     std::string address_;  ///< of the connection
+    std::vector<std::string> all_addresses_;
+    std::string preferred_;  ///< the address to try next; empty: any
     runtime::alarm limit_{[this] { end({.error = errc::node_unreachable, .text = too_late_}); }};
     std::string too_late_;            ///< error text if `limit_` expires
     std::shared_ptr<stream> stream_;  ///< null while there is none

@@ -40,11 +40,11 @@ struct connection final : stores::kit::session::owner {
     stores::kit::introduction const& said() const { return link->server(); }
 
     /// Asks for the record. Nothing: there was no answer.
-    std::optional<core::memory_record> look(std::string const& founds = {})
+    std::optional<core::memory_record> look(std::string const& verdict = {})
     {
         std::optional<core::memory_record> record;
         bool done = false;
-        link->look(founds, [&](core::memory_record const* r) {
+        link->look(verdict, [&](core::memory_record const* r) {
             done = true;
             if (r)
                 record = *r;
