@@ -26,8 +26,9 @@ inline constexpr std::chrono::seconds follow_time{10};
 enum class beginning : char {
     fresh = 'f',     ///< There was no record: the server is new to the prefix, or has lost its keys.
     founded = 'F',   ///< A manager has founded the set: no server of it had a record.
-    anew = 'r',      ///< The server has restarted, or its data are another server's.
-    promoted = 'p',  ///< The server was a replica.
+    in_old_set = 'n',  ///< There was no record, but a manager has found that the set is not new.
+    anew = 'r',        ///< The server has restarted, or its data are another server's.
+    promoted = 'p',    ///< The server was a replica.
 };
 
 /** The record that a server keeps of its own memory, in the data that it judges. As long as the server is certain to
@@ -80,7 +81,7 @@ public:
         told_at_ = now;
         waits_until_ = r.wait.count() <= 0 ? std::nullopt : std::optional(waits_until_.value_or(now + r.wait));
         identity_ = {.durable = false,
-                     .restarted = replaced_ || (r.began != beginning::fresh && r.began != beginning::founded),
+                     .restarted = replaced_ || r.began == beginning::anew || r.began == beginning::promoted,
                      .promoted = r.began == beginning::promoted,
                      .fresh = r.began == beginning::fresh,
                      .founded = r.began == beginning::founded && !replaced_,
@@ -89,7 +90,7 @@ public:
         return is_same && identity_ != before;
     }
 
-    /// A manager's verdict on a fresh record, to be sent with the question for the record: @p b is founded, or anew.
+    /// A manager's verdict on a fresh record, to be sent with the question for the record: @p b is founded, or in_old_set.
     /// The server compares the word. Empty: there is no record.
     std::string verdict(beginning b) const { return word_.empty() ? word_ : static_cast<char>(b) + word_; }
 

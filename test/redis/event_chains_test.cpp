@@ -149,8 +149,9 @@ std::string try_chain(pair_of_events which, restart_guard guard = restart_guard:
 {
     changing_server s;
     client holder(s.server->url(), guard), stays(s.server->url(), guard), away(s.server->url(), guard);
-    bool founded = false;
-    holder.locks.async_found([&](error_code ec, attempt_report const&) { founded = !ec; });
+    bool founded = guard == restart_guard::off;
+    if (!founded)
+        holder.locks.async_found([&](error_code ec, attempt_report const&) { founded = !ec; });
     holder.run_to([&] { return founded; });
     for (auto* c : {&stays, &away}) {
         bool connected = false;

@@ -344,7 +344,7 @@ private:
         std::string lives;
         for (auto life = known.run; life >= known.first_run && life + 4 > known.run; --life)
             lives += fmt::format("{}{}-{}", lives.empty() ? "" : ",", server_.name, life);
-        if (known.began == 'f' && verdict.substr(0, 1).find_first_of("Fr") == 0 && verdict.substr(1) == known.word)
+        if (known.began == 'f' && verdict.substr(0, 1).find_first_of("Fn") == 0 && verdict.substr(1) == known.word)
             known.began = verdict.front();
         return list(stores::redis::resp::type::array,
                     {known.word, std::string(1, known.began), fmt::to_string((server_.clock_now() - known.since) / 1ms),

@@ -89,7 +89,7 @@ public:
             record = {.word = fmt::format("{}-{}", name, timeline_),
                       .began = timeline_ > 1 ? 'p' : 'f',
                       .since = clock_now()};
-        if (record.began == 'f' && verdict.substr(0, 1).find_first_of("Fr") == 0 && verdict.substr(1) == record.word)
+        if (record.began == 'f' && verdict.substr(0, 1).find_first_of("Fn") == 0 && verdict.substr(1) == record.word)
             record.began = verdict.front();
         return {.word = record.word,
                 .began = static_cast<core::beginning>(record.began),

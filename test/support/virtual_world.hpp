@@ -254,10 +254,8 @@ public:
     /// A manager knows that the set is not new.
     void note_old_set()
     {
-        if (!std::exchange(identity.fresh, false))
-            return;
-        identity.restarted = true;
-        tell_identity();
+        if (std::exchange(identity.fresh, false))
+            tell_identity();
     }
 
     /// Tells all clients what is known about the server from now on.

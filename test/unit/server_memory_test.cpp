@@ -58,14 +58,14 @@ BOOST_AUTO_TEST_CASE(told_of_a_fresh_word_is_new_until_it_is_founded)
     BOOST_TEST((m.verdict(beginning::founded) == "Fone"));
 }
 
-BOOST_AUTO_TEST_CASE(told_of_a_fresh_word_that_another_manager_knows_to_be_old_waits)
+BOOST_AUTO_TEST_CASE(told_of_a_fresh_word_in_an_old_set_waits)
 {
     core::server_memory m;
-    BOOST_TEST(m.verdict(beginning::anew).empty());
+    BOOST_TEST(m.verdict(beginning::in_old_set).empty());
     m.told(record("one", beginning::fresh, 0s), now);
-    BOOST_TEST((m.verdict(beginning::anew) == "rone"));
-    BOOST_TEST(m.told(record("one", beginning::anew, 10ms), now + 10ms));
-    BOOST_TEST((m.identity() == server_identity{.durable = false, .restarted = true, .began = now}));
+    BOOST_TEST((m.verdict(beginning::in_old_set) == "none"));
+    BOOST_TEST(m.told(record("one", beginning::in_old_set, 10ms), now + 10ms));
+    BOOST_TEST((m.identity() == server_identity{.durable = false, .began = now}));
 }
 
 BOOST_AUTO_TEST_CASE(told_of_a_fresh_word_after_another_one_knows_of_the_loss)

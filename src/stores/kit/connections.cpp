@@ -288,7 +288,7 @@ void connections::look(session& s, std::string verdict, std::function<void(node_
 void connections::note_old_set()
 {
     if (auto* const s = session_for({}, clock::now()))
-        look(*s, memory_.verdict(core::beginning::anew), [](node_reply const&) {});
+        look(*s, memory_.verdict(core::beginning::in_old_set), [](node_reply const&) {});
 }
 
 // A greeting may have changed the record, too, if its connection ended before it was up.

@@ -93,7 +93,7 @@ public:
         look(s, memory_.verdict(core::beginning::founded), std::move(done));
     }
 
-    /// If the record is fresh, makes it one of a server that has lost its keys.
+    /// If the record is fresh, notes in it that the set is not new.
     void note_old_set();
 
     std::string const& name() const noexcept { return database_.name; }

@@ -110,7 +110,7 @@ END
 
 -- Meets the server, then signs the record. docs/protocol.md explains the rule. own_life: the server's name, a space, and
 -- its start. durable: if the server were killed now, it would lose no confirmed change. holds: for how many milliseconds
--- a signature holds. verdict: on a fresh record, or nothing: its word after F (founded) or r (its set is not new). The
+-- a signature holds. verdict: on a fresh record, or nothing: its word after F (founded) or n (its set is not new). The
 -- second answer: the word; how it began; its age; for how long the server must not vote, because its durability was
 -- switched off while a signature holds.
 CREATE PROCEDURE IF NOT EXISTS redlock_sign(server VARBINARY(255), own_life VARBINARY(300), durable BOOLEAN, holds BIGINT, verdict VARBINARY(37))
@@ -135,7 +135,7 @@ BEGIN
         SET its_began = CASE WHEN its_word = '' THEN 'f' WHEN LOCATE(CONCAT(server, ' '), its_life) <> 1 THEN 'p' ELSE 'r' END;
         SET its_word = UUID(), its_since = GREATEST(t, COALESCE(made, t)), its_state = '-', its_till = t;
     END IF;
-    IF its_began = 'f' AND verdict IN (CONCAT('F', its_word), CONCAT('r', its_word)) AND t < its_since + INTERVAL holds * 1000 MICROSECOND THEN
+    IF its_began = 'f' AND verdict IN (CONCAT('F', its_word), CONCAT('n', its_word)) AND t < its_since + INTERVAL holds * 1000 MICROSECOND THEN
         SET its_began = LEFT(verdict, 1);
     END IF;
     IF NOT durable THEN

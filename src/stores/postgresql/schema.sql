@@ -90,7 +90,7 @@ END$$;
 
 -- Meets the tables and signs the record. docs/protocol.md explains the rule. durable: if the server were killed now, it
 -- would lose no confirmed change. holds: for how many milliseconds a signature holds. verdict: on a fresh record, or
--- nothing: its word after F (founded) or r (its set is not new). Answers: the word; how it began; its age; for how long
+-- nothing: its word after F (founded) or n (its set is not new). Answers: the word; how it began; its age; for how long
 -- the server must not vote, because its durability was switched off while a signature holds; the mark of the tables.
 -- While durable, it does not wait for the disk: a later lock does, and without this change the record only begins anew
 -- earlier.
@@ -120,7 +120,7 @@ BEGIN
             one := ROW(gen_random_uuid(), CASE WHEN latest = 0 THEN 'f' WHEN latest < line THEN 'p' ELSE 'r' END, t, mark, life, '-', '-infinity', '0');
         END IF;
         one.life := life;
-        IF one.began = 'f' AND verdict IN ('F' || one.word, 'r' || one.word) AND t < one.since + lasts THEN
+        IF one.began = 'f' AND verdict IN ('F' || one.word, 'n' || one.word) AND t < one.since + lasts THEN
             one.began := left(verdict, 1);
         END IF;
         IF NOT durable THEN

@@ -107,8 +107,8 @@ public:
     /// If the record is fresh, makes it founded.
     void found() { look(memory_.verdict(core::beginning::founded), nullptr); }
 
-    /// If the record is fresh, makes it one of a server that has lost its keys.
-    void note_old_set() { look(memory_.verdict(core::beginning::anew), nullptr); }
+    /// If the record is fresh, notes in it that the set is not new.
+    void note_old_set() { look(memory_.verdict(core::beginning::in_old_set), nullptr); }
 
     /// Another connection must be made: what is known about the server has changed.
     void greet_again() { link_->cut(); }

@@ -2,13 +2,14 @@
 -- Keys: the record; the settings of the clients.
 -- Arguments: the ttl of the record in milliseconds; a word that is different in each call; whether each write is on the
 -- disk before it is answered (1, 0; empty: unknown); for how long a signature holds, in milliseconds (max_ttl); a
--- verdict on a fresh record, or nothing: its word after F (founded) or r (its set is not new); the caller's settings,
+-- verdict on a fresh record, or nothing: its word after F (founded) or n (its set is not new); the caller's settings,
 -- or nothing; in a cluster, `c` and the slots that are new but not young, such as `c5-7 9-9`.
--- Answers: the word; how it began (f: there was no record; F: founded; r: the server has restarted or lost keys; p: it
--- was promoted, or the record says that the server had replicas and it may have been one of them); its age in
--- milliseconds; for how long the server must not vote, because its log was switched off while a signature holds; the
--- slots in ranges, each with the age at which they came, such as `0-5460:0 5461-5461:90000`; the lives that the word has
--- seen; the settings of other clients within the last hour. Null if the server hides its run id.
+-- Answers: the word; how it began (f: there was no record; n: likewise, and the set is not new; F: founded; r: the
+-- server has restarted or lost keys; p: it was promoted, or the record says that the server had replicas and it may have
+-- been one of them); its age in milliseconds; for how long the server must not vote, because its log was switched off
+-- while a signature holds; the slots in ranges, each with the age at which they came, such as
+-- `0-5460:0 5461-5461:90000`; the lives that the word has seen; the settings of other clients within the last hour. Null
+-- if the server hides its run id.
 -- The record: word, how it began, run id of the present process and of up to three before it (eight digits each), second
 -- replication id, state of its log (d: durable, s: switched off, c: the server has replicas, -: none of these), age until
 -- which this signature holds; in a cluster the slots, and their ranges.
@@ -42,7 +43,7 @@ if anew then
 elseif not same then
   lives = run .. ',' .. string.match(string.gsub(lives, '^(%w%w%w%w%w%w%w%w)%w*', '%1'), '^%w+,?%w*,?%w*')
 end
-if how == 'f' and age < holds then how = string.match(ARGV[5], '^([Fr])' .. word .. '$') or how end
+if how == 'f' and age < holds then how = string.match(ARGV[5], '^([Fn])' .. word .. '$') or how end
 local off = not on or ARGV[3] == '0' or log('aof_last_write_status') ~= 'ok'
 local copied = cluster or copies('connected_slaves') ~= '0' or copies('repl_backlog_active') ~= '0'
 local wait = 0
