@@ -382,8 +382,8 @@ public:
     }
 
     /// Other nodes of the set have been in use, so it is not new. If this node's server says that it is new
-    /// ( @ref server_identity::fresh ), it may have lost its keys. The node notes that in the server's record, so that no
-    /// manager founds the server later. Called on the executor.
+    /// ( @ref server_identity::fresh ), it may have lost its keys. The node notes that in the server's record, so that
+    /// no manager founds the server later. Called on the executor.
     virtual void note_old_set() {}
 
     /// Starts the node. Called once, before @ref submit. Functions on @p executor never run at the same time. The

@@ -24,8 +24,8 @@ inline constexpr std::chrono::seconds follow_time{10};
 
 /// How the word of a record began.
 enum class beginning : char {
-    fresh = 'f',     ///< There was no record: the server is new to the prefix, or has lost its keys.
-    founded = 'F',   ///< A manager has founded the set: no server of it had a record.
+    fresh = 'f',       ///< There was no record: the server is new to the prefix, or has lost its keys.
+    founded = 'F',     ///< A manager has founded the set: no server of it had a record.
     in_old_set = 'n',  ///< There was no record, but a manager has found that the set is not new.
     anew = 'r',        ///< The server has restarted, or its data are another server's.
     promoted = 'p',    ///< The server was a replica.
@@ -90,8 +90,8 @@ public:
         return is_same && identity_ != before;
     }
 
-    /// A manager's verdict on a fresh record, to be sent with the question for the record: @p b is founded, or in_old_set.
-    /// The server compares the word. Empty: there is no record.
+    /// A manager's verdict on a fresh record, to be sent with the question for the record: @p b is founded, or
+    /// in_old_set. The server compares the word. Empty: there is no record.
     std::string verdict(beginning b) const { return word_.empty() ? word_ : static_cast<char>(b) + word_; }
 
     /// The word of the latest record. Empty: the server has told none.

@@ -116,8 +116,7 @@ using pair_of_events = std::pair<std::size_t, std::size_t>;
 /// A client with an event loop of its own, so that it can be away.
 struct client {
     client(std::string const& url, restart_guard guard)
-        : locks(context,
-                {.nodes = {url}, .node_timeout = busy_timeout, .max_ttl = max_ttl, .restart_guard = guard})
+        : locks(context, {.nodes = {url}, .node_timeout = busy_timeout, .max_ttl = max_ttl, .restart_guard = guard})
     {
     }
     ~client()
@@ -141,6 +140,7 @@ struct client {
     }
 
     asio::io_context context;
+    asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
     lock_manager locks;
 };
 
@@ -155,8 +155,10 @@ std::string try_chain(pair_of_events which, restart_guard guard = restart_guard:
     holder.run_to([&] { return founded; });
     for (auto* c : {&stays, &away}) {
         bool connected = false;
-        c->locks.async_acquire("warm-up", {.ttl = 1s, .wait = 30s}, [&](error_code ec, lock) { connected = !ec; });
+        c->locks.async_acquire("warm-up", {.ttl = max_ttl, .wait = 30s}, [&](error_code ec, lock) { connected = !ec; });
         c->run_to([&] { return connected; });
+        if (!connected)
+            return "a client does not get a lock before the chain";
     }
     s.back_up();
     for (auto const end = std::chrono::steady_clock::now() + max_ttl + 1s; std::chrono::steady_clock::now() < end;) {
@@ -164,7 +166,8 @@ std::string try_chain(pair_of_events which, restart_guard guard = restart_guard:
             c->run_for(5ms);
     }
     lock held;
-    holder.locks.async_acquire("stock", {.ttl = max_ttl, .wait = 30s}, [&](error_code, lock l) { held = std::move(l); });
+    holder.locks.async_acquire("stock", {.ttl = max_ttl, .wait = 30s},
+                               [&](error_code, lock l) { held = std::move(l); });
     holder.run_to([&] { return held.held(); });
     if (!held.held())
         return "the lock is not acquired";
@@ -177,7 +180,7 @@ std::string try_chain(pair_of_events which, restart_guard guard = restart_guard:
     client late(s.server->url(), guard);
     std::string who;
     for (auto const& [name, c] : {std::pair("late", &late), {"away", &away}, {"staying", &stays}})
-        c->locks.async_acquire("stock", {.ttl = 1s, .wait = 1min}, [&, name](error_code ec, lock) {
+        c->locks.async_acquire("stock", {.ttl = max_ttl, .wait = 1min}, [&, name](error_code ec, lock) {
             if (!ec && held.held())
                 who = name;
         });
