@@ -80,6 +80,7 @@ private:
         quorum::key_list keys{state.settings.prefix + seen_.resource};
         auto const taken = detail::make_recycled<quorum::grant>(std::move(keys), value, state.quorum.nodes.size(), how);
         taken->taken_over();
+        taken->hands_over = true;  // the holder may have announced its own waiters
         for (std::size_t i = 0; core::is_token(value) && i < taken->nodes(); ++i)
             taken->repeat_unanswered(i, std::numeric_limits<std::uint32_t>::max());
         auto release = state.cleaner.make_release(taken, state.settings.max_ttl);

@@ -19,6 +19,7 @@ std::shared_ptr<quorum::grant> grant_of(lock_ticket const& ticket, manager_state
         detail::make_recycled<quorum::grant>(std::move(keys), ticket.token, state.quorum.nodes.size(), ticket.mode);
     g->taken_over();
     g->fence = ticket.fencing_token;
+    g->hands_over = true;  // the process that acquired the lock may have announced its own waiters
     return g;
 }
 

@@ -1,6 +1,5 @@
-// Chains of two events on real servers, each of which may lose keys. A client holds a lock during the chain. No other
-// client gets that lock while it is held: none that stays connected, none that was away meanwhile, and none that starts
-// afterwards. test/record tries longer chains in a model; with REDLOCK_LONG=1 this test tries all pairs.
+// Chains of two events on real servers, each of which may lose keys. A client holds a lock during the chain. Nobody else
+// gets the lock meanwhile. One of the others stays connected, one was away, and one starts afterwards. test/record tries longer chains in a model; with REDLOCK_LONG=1 this test tries all pairs.
 
 #include "support/long_proof.hpp"
 #include "support/real_servers.hpp"

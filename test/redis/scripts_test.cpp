@@ -110,9 +110,34 @@ BOOST_AUTO_TEST_CASE(extend_script_never_shortens_the_ttl)
     s.ask({"SET", "k", "mine", "PX", "60000"});
     BOOST_TEST(eval(s, stores::redis::extend_script, {"k", "mine", "1000", "0"}) == "1");
     BOOST_TEST(std::stol(s.ask({"PTTL", "k"})) > 50'000);
-    s.ask({"PERSIST", "k"});
-    BOOST_TEST(eval(s, stores::redis::extend_script, {"k", "mine", "1000", "0"}) == "1");
-    BOOST_TEST(s.ask({"PTTL", "k"}) == "-1");
+}
+
+BOOST_AUTO_TEST_CASE(extend_script_gives_a_persistent_key_its_ttl_back)
+{
+    local_server s;
+    for (auto const* script : {&stores::redis::extend_script, &stores::redis::extend_all_script}) {
+        bool const is_of_several = script == &stores::redis::extend_all_script;
+        s.ask({"SET", "k", "mine"});
+        BOOST_TEST(eval(s, *script,
+                        is_of_several ? std::vector<std::string>{"k", "mine", "60000", "1", "0"}
+                                      : std::vector<std::string>{"k", "mine", "60000", "0"})
+                   == "1");
+        BOOST_TEST(std::stol(s.ask({"PTTL", "k"})) > 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(tombstone_script_ends_the_turn_of_our_lock_only)
+{
+    local_server s;
+    for (std::string const value : {"another", "mine"}) {
+        s.ask({"SET", "k", "mine", "PX", "60000"});
+        s.ask({"SADD", "turn", "1"});
+        BOOST_TEST(s.ask({"EVAL", std::string(stores::redis::tombstone_script.source), "3", "k", "gone", "turn", value,
+                          "60000"})
+                   == (value == "mine" ? "1" : "0"));
+        BOOST_TEST(s.ask({"EXISTS", "turn"}) == (value == "mine" ? "0" : "1"));
+        BOOST_TEST(s.ask({"GET", "gone"}) == "1");
+    }
 }
 
 namespace {
@@ -281,7 +306,7 @@ BOOST_AUTO_TEST_CASE(scripts_in_random_order_behave_like_lock_table)
             o.handed_on = handovers::unsaid;
         else if (acquires && o.contends())
             o.handed_on = below(2) == 0 && (!o.has_several_keys() || o.any) ? handovers::follow : handovers::end;
-        else if (o.what == node_command::kind::release && !o.tombstone && !o.has_several_keys() && below(2) == 0)
+        else if (o.what == node_command::kind::release && !o.has_several_keys() && below(2) == 0)
             o.handed_on = handovers::end;
         if (below(50) == 0) {  // both lose all keys
             table = {};

@@ -125,7 +125,7 @@ public:
             return raise_all(k, integer<std::uint64_t>(args[0]));
         if (is(stores::redis::release_script))
             return release(k[0], args[0], count > 1 ? node_command::handovers::end : node_command::handovers::unsaid);
-        return release(k[0], args[0], node_command::handovers::unsaid, true);
+        return release(k[0], args[0], count > 2 ? node_command::handovers::end : node_command::handovers::unsaid, true);
     }
 
     stores::redis::reply release(std::string const& key, std::string_view value, node_command::handovers handed_on = {},

@@ -118,6 +118,7 @@ struct visits {
     clock::duration hold;
     clock::duration pause{0};
     acquire_options how{.ttl = 30s, .wait = 10min};
+    std::function<void(lock&)> end = [](lock& held) { held.async_release([](error_code) {}); };
 };
 
 /// Acquires and releases repeatedly while @p won returns true. @p won gets the time of each acquisition.
@@ -129,7 +130,7 @@ inline void acquire_repeatedly(lock_world& w, lock_manager& by, visits const& v,
         if (ec || !won(w.now - asked))
             return;
         w.at(w.now + v.hold, [=, &w, &by, held = std::make_shared<lock>(std::move(l))] {
-            held->async_release([](error_code) {});
+            v.end(*held);
             w.at(w.now + v.pause, [=, &w, &by] { acquire_repeatedly(w, by, v, won); });
         });
     });

@@ -187,6 +187,9 @@ BOOST_AUTO_TEST_CASE(encode_of_each_operation_gives_its_command)
         BOOST_TEST(
             encoded(kind::release, {.by = by, .tombstone = true})
             == expected("EVALSHA", stores::redis::tombstone_script.sha1, "2", "key", tombstone, "value", "600000"));
+    BOOST_TEST(encoded(kind::release, {.tombstone = true}, 0, false, false, true)
+               == expected("EVALSHA", stores::redis::tombstone_script.sha1, "3", "key", tombstone, "key:=turn:{key}",
+                           "value", "600000"));
     BOOST_TEST(encoded(kind::inspect)
                == expected("EVALSHA", stores::redis::inspect_script.sha1, "3", "key", "key:=wanted:{key}",
                            "key:=shared:{key}"));

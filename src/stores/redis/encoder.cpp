@@ -188,7 +188,7 @@ void encoder::call(script const& s, node_command const& c, manner how)
     case kind::release:
         if (how.tombstone)
             add_tombstone(c);
-        else if (c.handed_on == handovers::end && !several && !c.is_shared())
+        if (c.handed_on == handovers::end && !several && !c.is_shared())
             add_keys(c, core::put_handovers_key, handovers_key_);
         call_.add(c.value);
         if (several)

@@ -19,7 +19,7 @@ end
 local function keep(i)
   if not held[i] then return redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end
   local left = redis.call('PTTL', KEYS[i])
-  if left >= 0 and left < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[i], ARGV[2]) end
+  if left < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[i], ARGV[2]) end
 end
 if #taken == 0 then
   local answer, wanted = 3, 0

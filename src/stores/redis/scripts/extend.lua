@@ -8,5 +8,5 @@ local held = redis.call('GET', KEYS[1])
 if held ~= ARGV[1] and (held or ARGV[3] ~= '1' or redis.call('GET', KEYS[2])) then return 0 end
 if not held then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) return 2 end
 local left = redis.call('PTTL', KEYS[1])
-if left >= 0 and left < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+if left < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return 1

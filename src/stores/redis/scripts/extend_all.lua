@@ -17,7 +17,7 @@ for i = 1, n do
   local left = redis.call('PTTL', KEYS[i])
   if not held[i] then
     redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2])
-  elseif left >= 0 and left < tonumber(ARGV[2]) then
+  elseif left < tonumber(ARGV[2]) then
     redis.call('PEXPIRE', KEYS[i], ARGV[2])
   end
 end

@@ -8,7 +8,7 @@
 local held, ttl = redis.call('GET', KEYS[1]), tonumber(ARGV[2])
 local left = redis.call('PTTL', KEYS[1])
 if held == ARGV[1] then
-  if left >= 0 and left < ttl then redis.call('PEXPIRE', KEYS[1], ttl) end
+  if left < ttl then redis.call('PEXPIRE', KEYS[1], ttl) end
   return 1
 end
 if held ~= ':=shared' then return 0 end
