@@ -1,6 +1,6 @@
 // Chains of two events on real servers, each of which may lose keys. A client holds a lock during the chain. Nobody
-// else gets the lock meanwhile. One of the others stays connected, one was away, and one starts afterwards. The model of
-// test/record tries longer chains; with REDLOCK_LONG=1 this test tries all pairs.
+// else gets the lock meanwhile. One of the others stays connected, one was away, and one starts afterwards. The model
+// of test/record tries longer chains; with REDLOCK_LONG=1 this test tries all pairs.
 
 #include "support/long_proof.hpp"
 #include "support/real_servers.hpp"
