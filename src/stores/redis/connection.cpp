@@ -192,14 +192,14 @@ void connection::send(std::shared_ptr<batch> const& b)
     b->sent = runtime_->now();
     b->number = ++sent_;
     b->connection = number_;
-    in_flight_.push_back(b);
     try {
+        in_flight_.push_back(b);
         link_->send(b);
     } catch (std::exception const& e) {  // out of memory: the link will never answer the batch
-        owner_.log(log_level::error, e.what());
         std::erase(in_flight_, b);
         owner_.answered(*b);
         link_->cut();
+        owner_.log(log_level::error, e.what());
     }
 }
 
@@ -252,9 +252,10 @@ void connection::deadline_passed()
         return link_->cut();
     }
     suspected_ = false;
-    send_heartbeat();
-    looked_at_ = in_flight_.front()->number;
     look_again_later();
+    send_heartbeat();
+    if (!in_flight_.empty())
+        looked_at_ = in_flight_.front()->number;
 }
 
 // The heartbeat asks for what can change during a connection:

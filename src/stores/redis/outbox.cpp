@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -61,6 +62,16 @@ void prefetch_after(std::size_t i, Entries const& all)
 
 node_reply too_late() { return {.untouched = true, .error = errc::node_unreachable}; }
 
+// Of an operation that is not sent, because this process is out of memory. Its text needs none.
+node_reply not_sent() { return {.untouched = true, .error = errc::node_unreachable, .text = "no memory"}; }
+
+node_reply copy_of(node_reply const& r) noexcept
+try {
+    return r;
+} catch (std::bad_alloc const&) {
+    return not_sent();
+}
+
 bool is_vote(node_command const& c)
 {
     using kind = node_command::kind;
@@ -109,14 +120,17 @@ void outbox::flush_soon()
 {
     if (flush_due_)
         return;
-    sender_->add(self_, runtime_);
-    flush_due_ = true;
+    try {
+        sender_->add(self_, runtime_);
+        flush_due_ = true;
+    } catch (std::bad_alloc const&) {  // the queue waits for the answer to the next heartbeat
+    }
 }
 
 // Sending, together with the other nodes
 
 bool outbox::begin_sending(clock::time_point now)
-{
+try {
     flush_due_ = false;
     if (!connection_.up()) {
         if (connection_.trouble().error)
@@ -129,14 +143,18 @@ bool outbox::begin_sending(clock::time_point now)
         return false;
     }
     if (!kept_.empty()) {
+        kept_.reserve(kept_.size() + queue_.size());
         std::ranges::move(queue_, std::back_inserter(kept_));
         queue_ = std::exchange(kept_, {});
     }
+    batch_ = connection_.take_batch();
+    batch_->entries.reserve(queue_.size());
     taken_.clear();
     taken_.swap(queue_);  // a completion handler may submit operations
-    batch_ = connection_.take_batch();
     has_votes_ = false;
     return true;
+} catch (std::bad_alloc const&) {  // the queue waits for the answer to the next heartbeat
+    return false;
 }
 
 bool outbox::send(std::size_t i, clock::time_point now, encoder& e)
@@ -162,13 +180,17 @@ void outbox::add(queued q, encoder& e)
     how.tombstone = o.leaves_tombstone(connection_.number());
     how.tracks = tracks_for(c);
     auto const* const script = script_for(c, how);
-    has_votes_ = has_votes_ || is_vote(c);
     bool const native = c.what == node_command::kind::release && !script;
     bool const loaded = how.load_script = q.load_script && script;
     auto const begin = batch_->request.commands() + (loaded ? 1 : 0);
     auto const tracked_from = how.tracks == tracked::nothing ? 0 : begin + 1;  // the command after `CLIENT CACHING YES`
     auto const answer = begin + (how.tracks == tracked::nothing ? 0 : how.tracks == tracked::script ? 1 : 2);
-    batch_->request.append(e.encode(c, how));
+    try {
+        batch_->request.append(e.encode(c, how));
+    } catch (std::bad_alloc const&) {
+        return o.complete(not_sent());
+    }
+    has_votes_ = has_votes_ || is_vote(c);
     o.mark_sent(connection_.number());
     batch_->entries.push_back({std::move(q.operation), answer, loaded, native, how.checks_type, tracked_from});
 }
@@ -188,8 +210,14 @@ void outbox::end_sending()
     auto const b = std::exchange(batch_, {});
     if (b->entries.empty())
         return connection_.give_back(b);
-    if (has_votes_)
-        connection_.ask_for_word(*b);
+    try {
+        if (has_votes_)
+            connection_.ask_for_word(*b);
+    } catch (std::bad_alloc const&) {  // the request is incomplete
+        for (auto& e : std::exchange(b->entries, {}))
+            e.operation->complete(not_sent());
+        return connection_.give_back(b);
+    }
     connection_.send(b);
 }
 
@@ -209,17 +237,24 @@ void outbox::answered(batch& b)
             e.operation->complete({.error = errc::connection_lost});
             continue;
         }
-        auto r = interpret(c, {&b.replies[e.answer], replies}, password_, e.checks_type);
-        if (r.untouched && try_again(e, r.error))
-            continue;
-        if (!trusted && r.vote == vote::granted && is_vote(c)) {
-            r = is_whole ? node_reply{.error = errc::quarantined, .text = "it has lost its record, and perhaps locks"}
-                         : node_reply{.error = errc::connection_lost};
-            asks_again = true;
+        node_reply r;
+        std::vector<std::string> changed;
+        try {
+            r = interpret(c, {&b.replies[e.answer], replies}, password_, e.checks_type);
+            if (r.untouched && try_again(e, r.error))
+                continue;
+            if (!trusted && r.vote == vote::granted && is_vote(c)) {
+                r = is_whole
+                        ? node_reply{.error = errc::quarantined, .text = "it has lost its record, and perhaps locks"}
+                        : node_reply{.error = errc::connection_lost};
+                asks_again = true;
+            }
+            asks_again = asks_again || r.error == errc::node_read_only || r.error == errc::wrong_cluster_node;
+            r.watched = is_tracked(e, b) && (r.vote == vote::denied || (r.vote == vote::granted && is_inspection(c)));
+            changed = awaited_of(e.changed, c, r);
+        } catch (std::bad_alloc const&) {
+            r = {.error = errc::connection_lost};  // the answer is unknown
         }
-        asks_again = asks_again || r.error == errc::node_read_only || r.error == errc::wrong_cluster_node;
-        r.watched = is_tracked(e, b) && (r.vote == vote::denied || (r.vote == vote::granted && is_inspection(c)));
-        auto const changed = awaited_of(e.changed, c, r);
         e.operation->complete(std::move(r));
         for (auto const& key : changed) {
             if (changed_)
@@ -256,7 +291,8 @@ bool outbox::try_again(batch::entry& e, error_code refusal)
         manner_.by = deletion::script;  // the access list is older than the command
     if (!(forbidden || forgotten) || closed_)
         return false;
-    queue_.push_back({std::move(e.operation), forgotten});
+    queue_.emplace_back();  // nothing is lost if this throws
+    queue_.back() = {std::move(e.operation), forgotten};
     return true;
 }
 
@@ -278,20 +314,34 @@ void outbox::change_read(std::string_view key)
 // The server cannot be reached, for a known reason. Only releases wait for it to come back.
 void outbox::refuse_queue(clock::time_point now)
 {
-    auto refused = std::exchange(refuse_all_, false) ? std::exchange(kept_, {}) : std::vector<queued>();
-    std::ranges::move(std::exchange(queue_, {}), std::back_inserter(refused));
-    for (auto& q : refused) {
+    std::vector<queued> kept;
+    kept.reserve(kept_.size() + queue_.size());
+    auto const why = connection_.trouble();  // nothing is lost if memory ran out until here
+    auto refused = std::exchange(queue_, {});
+    kept.swap(kept_);
+    bool const also_kept = std::exchange(refuse_all_, false);
+    auto const refuse = [&](queued& q) {
         if (q.operation->command().what == node_command::kind::release && now <= q.operation->not_after)
             kept_.push_back(std::move(q));
         else
-            q.operation->complete(connection_.trouble());
+            q.operation->complete(copy_of(why));
+    };
+    for (auto& q : kept) {
+        if (also_kept)
+            refuse(q);
+        else
+            kept_.push_back(std::move(q));
     }
+    std::ranges::for_each(refused, refuse);
 }
 
 // Drops withdrawn and late operations, so that a queue for an unreachable server does not grow.
 void outbox::tidy(std::vector<queued>& all, clock::time_point now)
 {
-    for (auto& q : std::exchange(all, {})) {
+    std::vector<queued> old;
+    old.reserve(all.size());  // nothing is lost if this throws
+    old.swap(all);
+    for (auto& q : old) {
         if (q.operation->withdrawn() || now > q.operation->not_after)
             q.operation->complete(too_late());
         else

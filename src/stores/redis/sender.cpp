@@ -13,27 +13,29 @@ void sender::add(std::weak_ptr<outbox> from, std::shared_ptr<runtime::runtime> c
     if (due_.empty())
         asio::post(r->strand().inner(),
                    [self = shared_from_this(), r] { asio::dispatch(r->strand(), [self, r] { self->run(r->now()); }); });
-    due_.push_back(std::move(from));
+    due_.push_back({std::move(from)});
 }
 
 void sender::run(clock::time_point now)
 {
     encoder_.forget();  // the previous run may have ended with an exception
-    sending_.clear();
-    for (auto& weak : std::exchange(due_, {})) {
-        if (auto o = weak.lock(); o && o->begin_sending(now))
-            sending_.push_back(std::move(o));
+    auto due = std::exchange(due_, {});
+    for (auto& d : due) {
+        d.sending = d.from.lock();
+        if (d.sending && !d.sending->begin_sending(now))
+            d.sending.reset();
     }
-    bool more = !sending_.empty();
+    bool more = true;
     for (std::size_t i = 0; more; ++i) {
         more = false;
-        for (auto& o : sending_)
-            more = o->send(i, now, encoder_) || more;
+        for (auto& d : due)
+            more = (d.sending && d.sending->send(i, now, encoder_)) || more;
     }
     encoder_.forget();
-    for (auto& o : sending_)
-        o->end_sending();
-    sending_.clear();
+    for (auto& d : due) {
+        if (d.sending)
+            d.sending->end_sending();
+    }
 }
 
 }  // namespace redlock::stores::redis

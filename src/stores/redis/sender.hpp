@@ -18,6 +18,8 @@ class sender : public std::enable_shared_from_this<sender> {
 public:
     class outbox {
     public:
+        // None of these throws if memory runs out.
+
         /// @return whether the outbox has something to send
         virtual bool begin_sending(clock::time_point now) = 0;
         /// Sends operation @p i of the outbox. @return false: there is no such operation
@@ -34,8 +36,12 @@ public:
 private:
     void run(clock::time_point now);
 
-    std::vector<std::weak_ptr<outbox>> due_;
-    std::vector<std::shared_ptr<outbox>> sending_;
+    struct place {
+        std::weak_ptr<outbox> from;
+        std::shared_ptr<outbox> sending{};  ///< while it sends
+    };
+
+    std::vector<place> due_;
     encoder encoder_;
 };
 

@@ -90,8 +90,13 @@ public:
     void send(std::shared_ptr<batch> const& b) override
     {
         inbox_.expect(b);
-        if (stream_)  // null: the connection has ended, and ended() follows soon
+        if (!stream_)  // the connection has ended, and ended() follows soon
+            return;
+        try {
             stream_->write(b->request.bytes());
+        } catch (std::exception const& e) {  // out of memory; then the inbox returns the batch
+            end({.error = errc::node_unreachable, .text = e.what()});
+        }
     }
 
     void cut() override

@@ -1,0 +1,162 @@
+// Memory runs out in one place after the other, on a real server: each handler is called once, and no key is left.
+
+#include "support/failing_memory.hpp"
+#include "support/long_proof.hpp"
+#include "support/real_servers.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+using namespace redlock;
+using namespace redlock::test;
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+BOOST_AUTO_TEST_SUITE(memory)
+
+namespace {
+
+/// The test's own allocations do not fail while it exists.
+struct own_memory {
+    own_memory() = default;
+    ~own_memory() { failing_memory::in = piece; }
+    own_memory(own_memory const&) = delete;
+    own_memory& operator=(own_memory const&) = delete;
+
+    int const piece = std::exchange(failing_memory::in, 0);
+};
+
+/// Calls one after the other. An exception from the beginning of a call is a call that was not made.
+class careful_caller {
+public:
+    careful_caller(real_servers& all, int piece) : all_(all)
+    {
+        failing_memory::in = piece;
+        try {
+            locks_.emplace(all.context, all.settings({.node_timeout = 300ms}));
+        } catch (std::bad_alloc const&) {
+        }
+    }
+
+    lock_manager* locks() { return locks_ ? &*locks_ : nullptr; }
+
+    /// @return whether the call was made and its handler called
+    template <class... Results, class Start>
+    bool call(char const* name, Start start)
+    {
+        auto const ended = [] {
+            own_memory const own;
+            return std::make_shared<int>(0);
+        }();
+        try {
+            start([ended](error_code, Results...) { ++*ended; });
+        } catch (std::bad_alloc const&) {
+            return false;
+        }
+        run([&] { return *ended > 0; }, 8s);
+        run([&] { return false; }, 1ms);
+        own_memory const own;
+        if (*ended != 1)
+            wrong_ += std::string(name) + ": " + std::to_string(*ended) + " calls; ";
+        return *ended == 1;
+    }
+
+    template <class Condition>
+    void run(Condition done, std::chrono::milliseconds longest)
+    {
+        auto const end = std::chrono::steady_clock::now() + longest;
+        while (!done() && std::chrono::steady_clock::now() < end) {
+            try {
+                all_.context.restart();
+                all_.context.run_one_for(2ms);
+            } catch (std::bad_alloc const&) {
+                ++thrown_;
+            }
+        }
+    }
+
+    /// @return whether memory ran out
+    bool end()
+    {
+        bool const failed = failing_memory::in == 0;
+        failing_memory::in = 0;
+        if (locks_)
+            call("shutdown", [&](auto done) { locks_->async_shutdown(std::move(done)); });
+        run([&] { return all_[0].count_keys() == "0"; }, 8s);
+        locks_.reset();
+        return failed;
+    }
+
+    std::string const& wrong() const { return wrong_; }
+    int thrown() const { return thrown_; }
+
+private:
+    real_servers& all_;
+    std::optional<lock_manager> locks_;
+    std::string wrong_;
+    int thrown_ = 0;
+};
+
+void use(careful_caller& c, local_server& server)
+{
+    auto* const locks = c.locks();
+    if (!locks)
+        return;
+    lock held;
+    lock_info seen;
+    c.call<lock>("acquire", [&](auto done) {
+        locks->async_acquire("stock", {.ttl = 4s, .wait = 2s}, [&held, done](error_code ec, lock l) mutable {
+            held = std::move(l);
+            done(ec, lock());
+        });
+    });
+    if (held.held())
+        c.call<>("extend", [&](auto done) { held.async_extend(5s, std::move(done)); });
+    c.call<lock_info>("inspect", [&](auto done) {
+        locks->async_inspect("stock", [&seen, done](error_code ec, lock_info i) mutable {
+            seen = std::move(i);
+            done(ec, lock_info());
+        });
+    });
+    c.call<lock_page>("list", [&](auto done) { locks->async_list("*", std::move(done)); });
+    if (held.held())
+        c.call<>("release", [&](auto done) { held.async_release(std::move(done)); });
+    if (own_memory const own; server.ask({"CLIENT", "KILL", "TYPE", "normal"}).empty())
+        return;
+    c.call<lock>("acquire after the connection ended",
+                 [&](auto done) { locks->async_acquire("stock", {.ttl = 4s, .wait = 2s}, std::move(done)); });
+    c.call<break_info>("break", [&](auto done) { locks->async_break(seen, std::move(done)); });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(memory_that_runs_out_once_loses_no_handler)
+{
+    real_servers all(1);
+    int failures = 0, thrown = 0;
+    for (int piece = 1, unfailed = 0; piece <= 5000 && unfailed < 5;
+         piece += long_proof() || piece < 40 ? 1 : 7 + piece % 5) {
+        careful_caller c(all, piece);
+        use(c, all[0]);
+        bool const failed = c.end();
+        unfailed = failed ? 0 : unfailed + 1;
+        failures += failed;
+        thrown += c.thrown();
+        BOOST_TEST_CONTEXT("piece " << piece) {
+            BOOST_TEST(c.wrong() == "");
+            BOOST_TEST(all[0].count_keys() == "0");
+        }
+    }
+    BOOST_TEST_MESSAGE(failures << " failures, " << thrown << " of them thrown by the event loop");
+    BOOST_TEST(failures > 50);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+#endif
