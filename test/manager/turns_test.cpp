@@ -48,10 +48,13 @@ BOOST_AUTO_TEST_CASE(turn_ends_however_the_lock_ends)
         w.acquire(*third, "warm-up");
         auto held = w.acquire(*other, "stock", {.ttl = 30s});
         auto follower = w.start(*other, "stock", {.ttl = 30s, .wait = 1min});
+        auto gives_up = w.start(*other, "stock", {.wait = 20ms});
+        auto waiter = w.start(*locks, "stock", {.wait = 1min});
+        w.run_for(10ms);
         w.release(held.held);
         w.run_to([&] { return follower.held.held(); });  // the acquisition announced a turn
-        auto waiter = w.start(*locks, "stock", {.wait = 1min});
         w.run_for(20ms);
+        BOOST_TEST((gives_up.done && !waiter.done));
         auto const ended = w.now;
         how.end(*other, *third, follower.held);
         BOOST_TEST_CONTEXT(how.name) {
