@@ -115,13 +115,17 @@ void put(std::string& to, std::string_view key, std::string_view mark)
 
 std::string_view mark_in(std::string_view key) noexcept
 {
+    std::string_view first;
+    auto at = key.npos;
     for (auto const mark :
          {fence_mark, tombstone_mark, wanted_mark, handovers_mark, readers_mark, upgrade_mark, session_mark,
           record_mark, settings_mark, marks_of_0_1[0], marks_of_0_1[1], marks_of_0_1[2]}) {
-        if (key.find(mark) != key.npos)
-            return mark;
+        if (auto const here = key.find(mark); here < at) {
+            first = mark;
+            at = here;
+        }
     }
-    return {};
+    return first;
 }
 
 void put_fence_key(std::string& to, std::string_view key) { put(to, key, fence_mark); }

@@ -10,8 +10,13 @@ namespace redlock::inline v0::detail {
 
 namespace {
 
-// Under a sanitizer nothing is kept, so that the sanitizer sees each allocation.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// Under a sanitizer nothing is kept, so that the sanitizer sees each allocation. GCC defines macros, Clang tells by
+// __has_feature.
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer)                  \
+    || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
 constexpr std::size_t kept_max = 0;
 #else
 constexpr std::size_t kept_max = 64 * 1024 * 1024;

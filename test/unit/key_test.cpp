@@ -147,6 +147,7 @@ BOOST_AUTO_TEST_CASE(mark_in_finds_a_mark_at_any_position)
     }
     for (auto const* key : {"", ":", ":=", "a:fence", "{a}:fence", ":=fenc", "=fence", "a:=b", ": =gone", "a:turn:{a}"})
         BOOST_TEST(mark_in(key) == "");
+    BOOST_TEST(mark_in("a:=gone:{a}:7f run \":=fence\"") == ":=gone");  // a tombstone whose note names a counter
 }
 
 BOOST_AUTO_TEST_CASE(session_key_contains_a_mark)
