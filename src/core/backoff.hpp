@@ -103,6 +103,19 @@ inline std::chrono::nanoseconds delay_after(std::size_t denied, std::size_t race
     return ceiling / 2 + part_of(ceiling / 2, bits);
 }
 
+/** How long after a denial a contender asks again at the earliest, although a node has notified it.
+
+    Something may notify it again and again while the same holder keeps the lock: the server may forget whom to notify,
+    and somebody may write the key. One such notification must not cause the next one, so the time doubles with each in
+    succession, from 4 ms at the second up to 256 ms.
+
+    @param vain how often in a row a contender that was notified was denied because of the same holder
+*/
+inline std::chrono::milliseconds time_between_vain(std::size_t vain) noexcept
+{
+    return std::chrono::milliseconds(vain < 2 ? 0 : 1 << std::min<std::size_t>(vain, 8));
+}
+
 inline constexpr std::chrono::milliseconds retry_min{1'000}, retry_max{60'000};
 
 /** How much later to try again after failed attempt number @p attempt (from 1), for a caller that acquires without

@@ -295,7 +295,8 @@ runtime::task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> se
         // Other managers were notified, too, so this one holds back. If the wait ended because another resource may be
         // asked for now, nobody else was told of that, and no delay is needed.
         if (a.turn_.another_choice_at(*a.round_, again) > again)
-            again += a.watch_.delay(ended, state.runtime.random()[0]);
+            again = std::max(again + a.watch_.delay(ended, state.runtime.random()[0]),
+                             std::min(a.watch_.not_before(), ask_anyway));
     }
     a.watch_.end();
     if (!a.stopped())

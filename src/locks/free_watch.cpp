@@ -71,6 +71,20 @@ void free_watch::note_holder(clock::time_point now)
     bool const is_same = denied_ > 1 && free_at() - std::max<clock::duration>(passed / 4, 2ms) <= free_expected_;
     unchanged_ = is_same ? unchanged_ + 1 : 0;
     free_expected_ = free_at();
+    auto const before = std::exchange(holder_, holder());
+    bool const is_in_vain = holder_.empty() ? is_same : holder_ == before;
+    bool const is_soon = passed < 2 * core::time_between_vain(std::max<std::size_t>(vain_, 2));
+    vain_ = is_in_vain && is_soon ? vain_ + 1 : 0;
+}
+
+// The value of a single lock, as a node has told it.
+std::string_view free_watch::holder() const
+{
+    for (auto const& b : asked_->ballots) {
+        if (b.answered && b.reply.vote == vote::denied && !b.reply.text.empty() && !b.command().has_several_keys())
+            return b.reply.text;
+    }
+    return {};
 }
 
 // Whether a quorum of the nodes will notify of changes. A node that granted counts, because it has nothing more to

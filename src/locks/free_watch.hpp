@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace redlock::inline v0::locks {
@@ -52,6 +53,9 @@ public:
         return core::delay_after(denied_, races_, decided - asked_->started, random);
     }
 
+    /// When to ask again at the earliest, if notifications have been in vain.
+    clock::time_point not_before() const { return denied_at_ + core::time_between_vain(vain_); }
+
     /// Whether a node has denied @p resource, or, for a set that @p grows, keeps it for the set.
     bool needs(std::string_view resource, bool grows) const;
 
@@ -63,6 +67,7 @@ public:
 private:
     void note_holder(clock::time_point now);
     bool will_be_notified() const;
+    std::string_view holder() const;
     taken_key const* awaited_key(std::size_t node, std::string_view resource) const;
 
     acquire_request const& request_;
@@ -70,6 +75,8 @@ private:
     std::optional<core::estimate<clock::time_point>> estimate_;  ///< of that round
     std::size_t denied_ = 0;                                     ///< rounds lost to a holder
     std::size_t unchanged_ = 0;                                  ///< consecutive ones, lost to the same holder
+    std::size_t vain_ = 0;                                       ///< of these, soon after the one before
+    std::string holder_;                                         ///< the value of the latest; empty: unknown
     std::size_t races_ = 0;                                      ///< consecutive lost rounds with some votes
     clock::time_point denied_at_{};                              ///< when the latest round was denied
     clock::time_point free_expected_{};                          ///< when it may be free, as estimated then

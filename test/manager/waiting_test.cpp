@@ -176,6 +176,36 @@ BOOST_FIXTURE_TEST_CASE(acquire_asks_once_after_an_extension_of_the_holder, queu
     BOOST_TEST(asked() == before + 1);
 }
 
+// A server may forget whom to notify, or somebody writes the key again and again.
+BOOST_AUTO_TEST_CASE(acquire_that_is_notified_in_vain_asks_less_and_less)
+{
+    for (bool const extends : {false, true}) {
+        queue_at_a_lock q;
+        auto const before = q.asked();
+        for (int i = 0; i < 5000; ++i) {
+            q.w.each([&](auto& s) {
+                if (auto* const e = s.find("lock:stock"); e && extends)
+                    e->expires += 1ms;
+                s.tell("lock:stock");
+            });
+            q.w.run_for(1ms);
+        }
+        BOOST_TEST(q.asked() - before < 40u, q.asked() - before);
+        BOOST_TEST((q.release_to_win() < 257ms));
+    }
+}
+
+// A holder with a short ttl renews it often. Its release is not noticed later for that.
+BOOST_AUTO_TEST_CASE(acquire_behind_frequent_renewals_follows_the_release_at_once)
+{
+    queue_at_a_lock q;
+    for (int i = 0; i < 100; ++i) {
+        q.w.extend(q.held.held, 2min + i * 1s);
+        q.w.run_for(333ms);
+    }
+    BOOST_TEST((q.release_to_win() < 5ms));
+}
+
 BOOST_AUTO_TEST_CASE(acquire_cancelled_while_it_wins_leaves_no_keys)
 {
     for (auto after = 0us; after < 2ms; after += 50us) {

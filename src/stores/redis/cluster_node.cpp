@@ -148,9 +148,10 @@ private:
         if (auto why = read_cluster(answer, {by.host, by.port}, told); why.error)
             return why;
         if (!std::exchange(mapped_, true))
-            members_.log("its replication is asynchronous, so a failover may lose locks: slots that fail over grant "
-                         "nothing for max_ttl, and a client that does not notice the failover keeps locking on the old "
-                         "master");
+            members_.log(
+                "its replication is asynchronous, so a failover may lose locks: slots that fail over grant "
+                "nothing for max_ttl + 10 s, and a client that does not notice the failover keeps locking on the old "
+                "master");
         trouble_ = {};
         members_.follow(std::move(told));
         queue_kept();

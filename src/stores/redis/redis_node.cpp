@@ -116,7 +116,7 @@ private:
         if (is_chosen_ && !std::exchange(logged_failover_, true))
             log(log_level::warning,
                 "its replication is asynchronous, so a failover may lose locks: the new master grants nothing for "
-                "max_ttl, and a client that does not notice the failover keeps locking on the old master");
+                "max_ttl + 10 s, and a client that does not notice the failover keeps locking on the old master");
         events_.connected(server);
         outbox_.flush_soon();
     }
