@@ -62,7 +62,7 @@ void prefetch_after(std::size_t i, Entries const& all)
 
 node_reply too_late() { return {.untouched = true, .error = errc::node_unreachable}; }
 
-// Of an operation that is not sent, because this process is out of memory. Its text needs none.
+// The reply to an operation that is not sent, because this process is out of memory. The text needs none.
 node_reply not_sent() { return {.untouched = true, .error = errc::node_unreachable, .text = "no memory"}; }
 
 node_reply copy_of(node_reply const& r) noexcept
