@@ -105,9 +105,9 @@ inline std::chrono::nanoseconds delay_after(std::size_t denied, std::size_t race
 
 /** How long after a denial a contender asks again at the earliest, although a node has notified it.
 
-    It may be notified again and again while the same holder keeps the lock, because the server forgets whom to notify,
-    or because somebody writes the key. If each of these made it ask, it would cause the next one. So the time doubles
-    with each in succession, from 4 ms at the second up to 256 ms.
+    The server may forget whom to notify, or somebody may write the key, while the same holder keeps the lock. If each
+    notification made the contender ask, it would cause the next one. So the time doubles with each in succession, from
+    4 ms at the second up to 256 ms.
 
     @param vain how often in a row a contender that was notified was denied because of the same holder
 */
