@@ -1,5 +1,7 @@
 // Memory runs out in one place after the other, on a real server: each handler is called once, and no key is left.
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
 #include "support/failing_memory.hpp"
 #include "support/long_proof.hpp"
 #include "support/real_servers.hpp"
@@ -21,8 +23,6 @@
 
 using namespace redlock;
 using namespace redlock::test;
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 BOOST_AUTO_TEST_SUITE(memory)
 
