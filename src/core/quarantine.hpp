@@ -39,7 +39,7 @@ inline bool is_new(server_identity const& s, std::chrono::milliseconds max_ttl, 
 /// again after @ref look_soon_after.
 inline constexpr std::chrono::milliseconds founding_time{2000}, look_soon_after{50};
 
-/** Finds out whether a set is old although some of its servers say that they are new: these have lost all their keys.
+/** Finds out whether a set is old although some of its servers say that they are new. These may have lost their keys.
     Their records must change, because a manager would found the set if the other servers lose their keys, too.
 */
 class old_set {
