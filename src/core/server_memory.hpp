@@ -67,7 +67,7 @@ public:
     bool told(memory_record const& r, clock::time_point now)
     {
         auto const before = identity_;
-        bool const is_same = r.word == word_ && has_seen(r.lives);
+        bool const is_same = r.word == word_ && has_seen(r.lives) && !has_lost_verdict(r);
         bool const is_same_process = !life_.empty() && r.lives.starts_with(life_);
         life_ = r.lives.substr(0, r.lives.find(','));
         if (!is_same) {
@@ -78,13 +78,16 @@ public:
             began_ = beginning_of(r, now);  // only once, because the server's clock may jump later
             waits_until_.reset();
         }
+        bool const is_late = is_same && r.began == beginning::fresh;  // another connection may have told the verdict
+        if (!is_late)
+            how_began_ = r.began;
         told_at_ = now;
         waits_until_ = r.wait.count() <= 0 ? std::nullopt : std::optional(waits_until_.value_or(now + r.wait));
         identity_ = {.durable = false,
-                     .restarted = replaced_ || r.began == beginning::anew || r.began == beginning::promoted,
-                     .promoted = r.began == beginning::promoted,
-                     .fresh = r.began == beginning::fresh,
-                     .founded = r.began == beginning::founded && !replaced_,
+                     .restarted = replaced_ || how_began_ == beginning::anew || how_began_ == beginning::promoted,
+                     .promoted = how_began_ == beginning::promoted,
+                     .fresh = how_began_ == beginning::fresh,
+                     .founded = how_began_ == beginning::founded && !replaced_,
                      .began = began_,
                      .waits_until = waits_until_.value_or(clock::time_point())};
         return is_same && identity_ != before;
@@ -132,6 +135,12 @@ private:
         return lives.starts_with(life_) || lives.find(before) != lives.npos;
     }
 
+    // A server keeps a verdict. If it has a new life without the verdict, an older copy of the data was put back.
+    bool has_lost_verdict(memory_record const& r) const
+    {
+        return r.began == beginning::fresh && how_began_ != beginning::fresh && !r.lives.starts_with(life_);
+    }
+
     // If a word was there while the client knew another one, it is another server's. That server has never known the
     // locks of the first one.
     clock::time_point beginning_of(memory_record const& r, clock::time_point now) const
@@ -148,6 +157,7 @@ private:
     std::string word_;
     std::string life_;       ///< the life of the server that the client has met last
     bool replaced_ = false;  ///< the client knew another word before
+    beginning how_began_ = beginning::fresh;
     std::chrono::milliseconds follow_;
     clock::time_point began_, told_at_;
     std::optional<clock::time_point> shared_at_;

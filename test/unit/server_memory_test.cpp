@@ -58,6 +58,24 @@ BOOST_AUTO_TEST_CASE(told_of_a_fresh_word_is_new_until_it_is_founded)
     BOOST_TEST((m.verdict(beginning::founded) == "Fone"));
 }
 
+// Two connections ask: one before the founding, and its answer comes after the other's.
+BOOST_AUTO_TEST_CASE(told_late_of_a_fresh_word_keeps_the_verdict)
+{
+    for (auto const verdict : {beginning::founded, beginning::in_old_set}) {
+        core::server_memory m;
+        auto with_life = [](beginning b, std::chrono::milliseconds age, char const* lives) {
+            return core::memory_record{.word = "one", .began = b, .age = age, .lives = lives};
+        };
+        m.told(with_life(verdict, 20ms, "life1"), now + 20ms);
+        auto const known = m.identity();
+        BOOST_TEST(!m.told(with_life(beginning::fresh, 10ms, "life1"), now + 30ms));
+        BOOST_TEST((m.identity() == known));
+        // In another life, it is a copy of the data from before the verdict.
+        m.told(with_life(beginning::fresh, 40ms, "life2,life1"), now + 40ms);
+        BOOST_TEST((m.identity().restarted && !m.identity().founded));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(told_of_a_fresh_word_in_an_old_set_waits)
 {
     core::server_memory m;
