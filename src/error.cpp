@@ -31,6 +31,8 @@ char const* text_of(errc e) noexcept
         return "an argument is out of range";
     case errc::unsupported:
         return "a node cannot do what is asked for";
+    case errc::overloaded:
+        return "too many calls were under way, so no node was asked in time";
     case errc::node_timeout:
         return "no answer in time";
     case errc::node_unreachable:

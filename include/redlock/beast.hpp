@@ -30,7 +30,8 @@ namespace redlock::inline v0 {
 
     - 409 "Somebody else is at it": @ref errc::contended , without a wait
     - 503 "Somebody else is at it": @ref errc::contended , after a wait
-    - 503 "Locks are out of order": @ref errc::no_quorum , @ref errc::validity_exhausted , @ref errc::quarantined
+    - 503 "Locks are out of order": @ref errc::no_quorum , @ref errc::validity_exhausted , @ref errc::quarantined ,
+      @ref errc::overloaded
     - 503 "The lock was lost": @ref errc::lost , @ref errc::not_held
     - 503 "The server shuts down": `asio::error::operation_aborted`
     - 504 "The deadline has passed": `boost::beast::error::timeout`

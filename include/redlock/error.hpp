@@ -14,7 +14,7 @@ using boost::system::system_error;
 
 /** The errors of an operation, or of the vote of one node.
 
-    The first group (1 to 8) is the outcome of operations. The second group (from 20) appears per node only, in
+    The first group (1 to 9) is the outcome of operations. The second group (from 20) appears per node only, in
     @ref attempt_report and @ref stats. A cancelled operation completes with `boost::asio::error::operation_aborted`.
     The values are stable: they are never renumbered or used again. `error_code == errc::contended` compares.
 */
@@ -41,6 +41,9 @@ enum class errc {
     /// A node cannot do what was asked for. Nothing was sent. `attempt_report::message` names the node and what it
     /// cannot do. Use another node, or do not ask for it.
     unsupported = 8,
+    /// Too many calls of this manager were under way, so no node was asked within the call's `wait`, or within
+    /// `config::connect_timeout` if that is longer. Make fewer calls at once, or try again later.
+    overloaded = 9,
 
     /// The node did not answer within `config::node_timeout`. If the answer comes late, the manager releases what it
     /// leaves behind. Look at load and network; the timeout may be too short.

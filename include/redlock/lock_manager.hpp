@@ -188,6 +188,7 @@ public:
         - @ref errc::validity_exhausted : the majority came too late. Use a longer ttl, or find what is slow.
         - @ref errc::quarantined : servers are new or have restarted, so too few nodes vote.
           `attempt_report::quarantine` says how long. For a set of new servers: @ref async_found.
+        - @ref errc::overloaded : too many calls of this manager were under way, so no node was asked.
         - @ref errc::invalid_argument : @p resources or an option is out of range. Nothing was sent.
         - @ref errc::unsupported : a node cannot do what the call or the settings ask for. Nothing was sent.
         - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped, or this process is a
@@ -414,8 +415,8 @@ public:
         @par Errors
         - @ref errc::lost : no majority of the nodes has the lock. The ticket is void: the manager deletes the rest in
           the background. Acquire the lock anew.
-        - @ref errc::no_quorum , @ref errc::quarantined , @ref errc::validity_exhausted : as for @ref async_acquire,
-          during all of `acquire_options::wait`. Nothing is deleted; nodes that have agreed keep the lock for the ttl.
+        - @ref errc::no_quorum , @ref errc::quarantined , @ref errc::validity_exhausted , @ref errc::overloaded : as for
+          @ref async_acquire, during all of `acquire_options::wait`. Nothing is deleted; nodes that have agreed keep the lock for the ttl.
         - @ref errc::invalid_argument : a member of the ticket or an option is out of range. Nothing was sent.
           `attempt_report::message` names it.
         - @ref errc::unsupported : a node cannot do this, or its locks end with the session of the process that acquired

@@ -69,7 +69,7 @@ struct lock_stats {
     std::uint64_t validity_exhausted = 0;  ///< Those that ended with `errc::validity_exhausted`.
     std::uint64_t quarantined = 0;         ///< Those that ended with `errc::quarantined`.
     std::uint64_t cancelled = 0;           ///< Those that were cancelled, or ended by the manager's shutdown.
-    /// Those that ended with any other error: out of memory, or a lost lock was to be resumed.
+    /// Those that ended with any other error: out of memory, too many calls at once, or a lost lock was to be resumed.
     std::uint64_t failed = 0;
     std::uint64_t released = 0;       ///< Locks that ended without a loss: see `events::released`.
     std::uint64_t detached = 0;       ///< Locks whose keys were left to another process: `lock::detach`.

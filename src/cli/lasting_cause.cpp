@@ -81,7 +81,7 @@ exit_status status_of(error_code ec)
         return done;
     if (ec == errc::contended)
         return busy;
-    if (ec == errc::no_quorum || ec == errc::quarantined || ec == errc::validity_exhausted)
+    if (ec == errc::no_quorum || ec == errc::quarantined || ec == errc::validity_exhausted || ec == errc::overloaded)
         return no_quorum;
     if (ec == errc::lost)
         return lock_lost;

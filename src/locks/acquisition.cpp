@@ -132,6 +132,7 @@ runtime::task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
         }
 
         a.round_ = a.next_round();
+        a.round_->wait_for_place_until = a.attempt_.ask_until();
         co_await a.gather(*a.round_);
         if (a.round_->command.any)
             state.cleaner.settle(*a.round_);
@@ -213,6 +214,8 @@ error_code acquisition::outcome_of(quorum::round const& r) const
 {
     if (cancelled_)
         return asio::error::operation_aborted;
+    if (r.found_no_place())
+        return errc::overloaded;
     if (r.votes.verdict() != core::verdict::won) {
         if (r.votes.contended())
             return errc::contended;

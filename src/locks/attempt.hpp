@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/validity.hpp"
 #include "locks/manager_state.hpp"
 #include "quorum/round.hpp"
 
@@ -8,6 +9,7 @@
 #include <redlock/report.hpp>
 #include <redlock/resource_set.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,6 +33,12 @@ public:
     void begins() noexcept;
 
     void ends(error_code) noexcept;  ///< does nothing if it has not begun
+
+    /// How long a round waits for a place in the manager's admission.
+    clock::time_point ask_until() const noexcept
+    {
+        return core::later(called, std::max(options_.wait, state_.settings.connect_timeout));
+    }
 
     /// The report for the caller, without a message. @p asked: the latest round, or null.
     attempt_report report(error_code, quorum::round const* asked, std::size_t rounds) const;

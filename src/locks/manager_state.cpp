@@ -69,7 +69,8 @@ manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<run
              .settings = settings,
              .count = count,
              .contender = std::make_shared<std::string const>(core::make_contender(runtime.random()[0], owner)),
-             .nodes = {std::move(nodes), settings, runtime, log, count}},
+             .nodes = {std::move(nodes), settings, runtime, log, count},
+             .admission = redlock::quorum::admission(runtime)},
       cleaner(
           quorum, log, [this] { shutdown.proceed(); },
           [this](std::size_t node, std::string const& key) {
@@ -147,6 +148,7 @@ void manager_state::abandon()
     operations.abandon();
     held_locks.abandon();
     log_->calls()->abandon();
+    quorum.admission.abandon();
     quorum.nodes.abandon();
     cleaner.stop();
     runtime.abandon();

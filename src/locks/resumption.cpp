@@ -80,6 +80,7 @@ runtime::task<error_code> resumption::run(std::shared_ptr<resumption> self)
     auto const taken = grant_of(r.ticket_, state);
     while (!r.stopped()) {
         r.round_ = r.next_round(taken);
+        r.round_->wait_for_place_until = r.attempt_.ask_until();
         co_await r.gather(*r.round_);
         r.attempt_.asked = r.round_->started;
         r.attempt_.decided = state.now();
@@ -119,6 +120,8 @@ error_code resumption::outcome() const
     auto const& votes = round_->votes;
     if (cancelled_)
         return asio::error::operation_aborted;
+    if (round_->found_no_place())
+        return errc::overloaded;
     if (votes.verdict() == core::verdict::won) {
         bool const too_late = round_->came_too_late(attempt_.decided, options_.max_hold);
         return too_late ? make_error_code(errc::validity_exhausted) : error_code();

@@ -33,14 +33,25 @@ void shutdown::proceed()
         return;
     auto& r = quorum_.runtime;
     if (!std::exchange(draining_, true))
-        r.set(deadline_, r.now() + quorum_.settings.connect_timeout + quorum_.nodes.timeout());
+        wait_for_nodes();
     // Not at once: the caller may be a node that is handing out answers.
     if (cleaner_.pending() == 0 && operations_.empty())
         r.set(deadline_, r.now());
 }
 
+void shutdown::wait_for_nodes()
+{
+    auto& r = quorum_.runtime;
+    answered_ = quorum_.admission.answered();
+    r.set(deadline_, r.now() + quorum_.settings.connect_timeout + quorum_.nodes.timeout());
+}
+
+// While releases wait for a place, and the nodes answer others, the shutdown goes on.
 void shutdown::close()
 {
+    bool const has_work = cleaner_.pending() > 0 || !operations_.empty();
+    if (has_work && quorum_.admission.waiting() > 0 && quorum_.admission.answered() != answered_)
+        return wait_for_nodes();
     auto const left = cleaner_.pending();
     auto const ec = left > 0 ? make_error_code(errc::no_quorum) : error_code();
     if (left > 0)
@@ -52,6 +63,7 @@ void shutdown::close()
             done(ec);
     };
     quorum_.nodes.close();
+    quorum_.admission.open();
     cleaner_.stop();
     quorum_.runtime.stop();
     try {

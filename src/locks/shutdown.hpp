@@ -39,6 +39,7 @@ public:
 private:
     enum class phase { open, closing, closed };
 
+    void wait_for_nodes();
     void close();
 
     quorum::quorum_state& quorum_;
@@ -49,6 +50,7 @@ private:
     std::shared_ptr<void>& alive_;
     phase phase_ = phase::open;
     bool draining_ = false;  // all locks are gone
+    std::size_t answered_ = 0;  // rounds, when the wait for the nodes began
     std::vector<std::function<void(error_code)>> done_;
     runtime::alarm deadline_;
 };

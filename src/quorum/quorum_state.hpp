@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/validity.hpp"
+#include "quorum/admission.hpp"
 #include "quorum/node_set.hpp"
 
 #include <chrono>
@@ -18,6 +19,7 @@ struct quorum_state {
     runtime::member_counters<stats>& count;
     contender_name const contender;  ///< identifies this manager in the nodes' lists of waiting clients
     node_set nodes;
+    redlock::quorum::admission admission;
     bool closed = false;  ///< no round asks the nodes any more
 
     /// How long, from now on, a key with @p ttl may exist on a node.

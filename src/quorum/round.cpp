@@ -65,6 +65,7 @@ void round::skip(std::size_t i, vote known)
 {
     ballots[i].skipped = true;
     ballots[i].reply.vote = known;
+    ++completed_;
     count(known);
 }
 
@@ -163,12 +164,49 @@ void round::submit(std::size_t i)
     quorum.nodes[i].submit(std::shared_ptr<node_operation>(shared_from_this(), &ballots[i]));
 }
 
+// Whether the round is one of those that an admission limits. The other rounds ask nobody, or come before all others.
+bool round::needs_place() const noexcept
+{
+    using kind = node_command::kind;
+    bool const comes_first = command.what == kind::connect || command.what == kind::found;
+    return !comes_first && !quorum.closed
+           && std::any_of(ballots.begin(), ballots.end(), [](auto& b) { return !b.skipped; });
+}
+
 void round::send()
 {
     prepare();
+    if (!needs_place() || quorum.admission.enter(*this))
+        send_now();
+}
+
+void round::send_now()
+{
+    prepare();
+    if (place.is_inside() && !quorum.closed)
+        quorum.runtime.set(deadline_, started + reply_timeout());
     for (std::size_t i = 0; i < ballots.size() && !quorum.closed; ++i) {
         if (!ballots[i].skipped)
             submit(i);
+    }
+}
+
+// Nobody waits for the votes, but the nodes are busy with the round until a majority has answered.
+void round::completed_one()
+{
+    ++completed_;
+    if (!gathers_ && completed_ >= core::majority(ballots.size()))
+        finish();
+}
+
+void round::admitted() noexcept
+{
+    deadline_.clear();
+    try {
+        gathers_ ? gather_now() : send_now();
+    } catch (...) {  // out of memory
+        end_wait();
+        finish();
     }
 }
 
@@ -194,6 +232,21 @@ struct round::group_done {
 
 void round::start_gathering()
 {
+    gathers_ = true;
+    try {
+        if (decided() || !needs_place() || quorum.admission.enter(*this))
+            return gather_now();
+        started = quorum.runtime.now();
+        if (wait_for_place_until != clock::time_point::max())
+            quorum.runtime.set(deadline_, wait_for_place_until);
+    } catch (...) {
+        quorum.admission.leave(*this);
+        throw;
+    }
+}
+
+void round::gather_now()
+{
     prepare();
     group asked;
     for (std::size_t i = 0; i < ballots.size(); ++i) {
@@ -201,7 +254,7 @@ void round::start_gathering()
             asked.push_back({this, i});
     }
     if (asked.empty() || decided() || quorum.closed) {
-        send();
+        send_now();
         asio::post(quorum.runtime.strand(), [self = shared_from_this()] { self->finish(); });
         return;
     }
@@ -244,6 +297,7 @@ void round::start_group(group const& asked, std::index_sequence<I...>)
 void round::finish()
 {
     deadline_.clear();
+    quorum.admission.leave(*this);
     if (command.what == node_command::kind::connect && votes.verdict() == core::verdict::won && has_waited_for_all())
         quorum.nodes.set_met();
     if (waiting_)
@@ -274,15 +328,34 @@ asio::cancellation_type round::decide(vote v)
 // If the process was paused beyond the deadline, it first reads what has arrived. Then it counts missing votes.
 void round::out_of_time()
 {
+    if (place.waits()) {
+        found_no_place_ = true;
+        return stop_waiting_for_place();
+    }
     auto const now = quorum.runtime.now();
     if (now - (started + reply_timeout()) >= grace && !std::exchange(overslept_, true))
         return quorum.runtime.set(deadline_, now + grace);
     out_of_time_ = true;
-    end_wait();
+    gathers_ ? end_wait() : finish();
+}
+
+// A release is sent although nobody waits for it any more.
+void round::stop_waiting_for_place()
+{
+    auto const self = shared_from_this();
+    ended_early_ = true;
+    gathers_ = false;
+    deadline_.clear();
+    if (command.what != node_command::kind::release)
+        quorum.admission.leave(*this);
+    if (waiting_)
+        std::move(waiting_).resume();
 }
 
 void round::end_wait()
 {
+    if (place.waits())
+        return stop_waiting_for_place();
     for (auto& b : ballots) {
         if (!b.answered && !b.reply.error)
             b.reply.error = b.sent_on() ? errc::node_timeout : errc::node_unreachable;
@@ -301,9 +374,17 @@ void round::stop_waiting()
 void round::abandon()
 {
     auto self = shared_from_this();
+    quorum.admission.leave(*this);
     waiting_.destroy();
     for (auto& b : ballots)
         b.waiter_.reset();
+}
+
+bool round::is_answered() const noexcept
+{
+    auto const answered = std::count_if(ballots.begin(), ballots.end(),
+                                        [](auto& b) { return b.answered && b.reply.vote != vote::unknown; });
+    return static_cast<std::size_t>(answered) >= core::majority(ballots.size());
 }
 
 bool round::decided() const noexcept

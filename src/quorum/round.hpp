@@ -2,6 +2,7 @@
 
 #include "core/quorum.hpp"
 #include "runtime/task.hpp"
+#include "quorum/admission.hpp"
 #include "quorum/grant.hpp"
 #include "quorum/quorum_state.hpp"
 #include "runtime/inline_function.hpp"
@@ -157,15 +158,18 @@ public:
     /// For a round that contends: nodes that deny notify of the next change.
     void watch() noexcept { command.watch = true; }
 
-    /// Sends to all nodes. Completes when the votes are decided, after `node_set::timeout`, or after @ref end_wait. A
-    /// round that connects adds `config::connect_timeout`.
+    /// Sends to all nodes when the manager's @ref admission has a place. Completes when the votes are decided, after
+    /// `node_set::timeout` from then on, or after @ref end_wait. A round that connects adds `config::connect_timeout`.
     auto gather()
     {
         return runtime::suspend_into(waiting_, [this] { start_gathering(); });
     }
 
-    /// Sends to all nodes without waiting for answers.
+    /// Sends to all nodes, at once or when there is a place, without waiting for answers.
     void send();
+
+    /// There is a place now.
+    void admitted() noexcept;
 
     /// For a release: asks node @p i again.
     void resend(std::size_t i);
@@ -177,6 +181,18 @@ public:
     void abandon();
 
     bool decided() const noexcept;
+
+    /// Whether no node was asked, because there was no place until @ref wait_for_place_until.
+    bool found_no_place() const noexcept { return found_no_place_; }
+
+    /// Whether too few nodes have answered in time.
+    bool is_out_of_time() const noexcept { return out_of_time_; }
+
+    /// Whether a majority of the nodes has answered.
+    bool is_answered() const noexcept;
+
+    /// How long the nodes may take.
+    clock::duration reply_timeout() const;
 
     /// For an acquisition that contends: whether other clients want the lock.
     bool wanted() const noexcept;
@@ -209,6 +225,9 @@ public:
     quorum_state& quorum;
     node_command command;       ///< the same for all nodes; complete before the round is sent
     clock::time_point started;  ///< before the first byte was sent
+    admission_place place;
+    /// How long the round waits for a place.
+    clock::time_point wait_for_place_until = clock::time_point::max();
     core::tally votes;
     std::vector<ballot, detail::recycler<ballot>> ballots;
     answer_listener* listener = nullptr;
@@ -222,6 +241,11 @@ private:
     using group = boost::container::small_vector<cast_vote, 9>;
     struct group_done;
     void start_gathering();
+    void gather_now();
+    void send_now();
+    bool needs_place() const noexcept;
+    void stop_waiting_for_place();
+    void completed_one();
     void ask_alone(std::size_t node);
     template <std::size_t Size = 1>
     void start_group(group const&);
@@ -232,7 +256,6 @@ private:
     bool has_waited_for_all() const;
     void out_of_time();
     void stop_waiting();
-    clock::duration reply_timeout() const;
     void prepare();
     clock::duration useful_for(ballot const&) const;
     void submit(std::size_t i);
@@ -248,6 +271,9 @@ private:
     runtime::alarm deadline_;
     bool overslept_ = false;
     bool out_of_time_ = false;
+    bool found_no_place_ = false;
+    bool gathers_ = false;  ///< somebody waits for the votes
+    std::uint32_t completed_ = 0;
     bool ended_early_ = false;
     bool trims_ = false;
 };

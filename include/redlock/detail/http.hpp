@@ -89,6 +89,8 @@ inline problem problem_for(error_code error, acquire_options const& tried)
         return {503, "unavailable", "Locks are out of order", detail_of_quarantine(*tried.report), again};
     if (error == errc::no_quorum || error == errc::validity_exhausted || error == errc::quarantined)
         return {503, "unavailable", "Locks are out of order", "Too few lock servers answer in time.", again};
+    if (error == errc::overloaded)
+        return {503, "unavailable", "Locks are out of order", "Too many requests ask for locks at once.", again};
     if (error == errc::lost || error == errc::not_held)
         return {503, "lost", "The lock was lost", "The work was stopped, because its lock could not be kept.", again};
     if (error == boost::beast::error::timeout)

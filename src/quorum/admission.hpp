@@ -1,0 +1,100 @@
+#pragma once
+
+#include "runtime/runtime.hpp"
+
+#include <redlock/clock.hpp>
+
+#include <boost/intrusive/list.hpp>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+
+namespace redlock::inline v0::quorum {
+
+class admission;
+class round;
+
+/// The place of a round in an @ref admission.
+class admission_place
+    : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+public:
+    bool waits() const noexcept { return waiting_ != nullptr; }
+    bool is_inside() const noexcept { return is_inside_; }
+
+private:
+    friend class admission;
+
+    std::shared_ptr<round> waiting_;  ///< the round itself, while it waits
+    bool is_inside_ = false;
+};
+
+/** Limits how many rounds of one manager are under way. The others wait here.
+
+    The time-out of a round begins when its requests are sent. If too many were sent at once, their answers would come
+    late, although no node is slow. Each round would fail, and would cause a release and another round.
+
+    The limit follows the answers. It grows while answers come in the first quarter of the time that the quickest answer
+    leaves until the time-out. It shrinks if they need more than half of that time. (TCP Vegas controls its window in
+    this way: Brakmo and Peterson, 1995.)
+
+    Extensions have places of their own, so they never wait for acquisitions. Releases, and whatever else ends a call,
+    go before acquisitions. Rounds that connect or found are always admitted.
+
+    On the strand.
+*/
+class admission {
+public:
+    explicit admission(runtime::runtime&);
+    ~admission() { abandon(); }
+
+    /// @return whether the round may be sent now. Otherwise `round::admitted` is called later.
+    bool enter(round&);
+
+    /// The round needs its place no longer. If it waits, it will not be admitted. Further calls do nothing.
+    void leave(round&);
+
+    /// From now on, all rounds are admitted at once.
+    void open();
+
+    /// Forgets all rounds that wait, because the execution context ends.
+    void abandon() noexcept;
+
+    /// How many rounds wait.
+    std::size_t waiting() const noexcept { return waiting_; }
+
+    /// How many rounds of each kind may be under way.
+    std::size_t limit() const noexcept { return limit_; }
+
+    /// Counts the rounds for which a majority has answered in time while others waited. It shows whether the nodes make
+    /// progress.
+    std::size_t answered() const noexcept { return answered_; }
+
+private:
+    using line = boost::intrusive::list<admission_place, boost::intrusive::constant_time_size<false>>;
+
+    /// Rounds that share places. Those of the first line go first.
+    struct gate {
+        std::array<line, 2> lines;
+        std::size_t under_way = 0;
+
+        bool is_empty() const noexcept { return lines[0].empty() && lines[1].empty(); }
+    };
+
+    gate& gate_of(round const&) noexcept;
+    bool has_room(gate const& g) const noexcept { return g.under_way < limit_; }
+    void adapt(round const&);
+    void admit();
+    void forget(admission_place&) noexcept;
+
+    runtime::runtime& runtime_;
+    gate extensions_, others_;
+    std::size_t limit_;
+    std::size_t waiting_ = 0, answered_ = 0;
+    clock::duration quickest_ = clock::duration::max();
+    clock::time_point shrunk_at_ = clock::time_point::min();
+    bool admits_ = false;  ///< in @ref admit
+    runtime::alarm next_turn_;
+};
+
+}  // namespace redlock::quorum
