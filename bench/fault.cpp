@@ -102,7 +102,7 @@ std::vector<result> with_fault(fault const& f, options const& o, progress const&
             "{}: --count is {}, but with fewer than 3 nodes there is no lock while one is away", f.scenario, o.count));
     laboratory lab(o, p, o.count);
     auto const clients = o.clients > 0 ? o.clients : 256;
-    load l(lab.servers().urls(), node_timeout(clients));
+    load l(lab.servers().urls());
     l.run({.clients = clients, .duration = 200ms});
     timeline time;
     auto const rounds = lab.rounds(

@@ -18,8 +18,6 @@ constexpr int attempts_max = 3;
 
 }  // namespace
 
-std::chrono::milliseconds node_timeout(std::size_t clients) { return std::chrono::milliseconds(50 + clients / 10); }
-
 void need_own_servers(options const& o, std::string const& scenario, std::string const& why)
 {
     if (!o.nodes.empty())

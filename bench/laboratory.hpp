@@ -15,9 +15,6 @@
 
 namespace redlock::bench {
 
-/// The `node_timeout` for so many clients: a server needs more than 50 ms for ten thousand requests at once.
-std::chrono::milliseconds node_timeout(std::size_t clients);
-
 /// @throws std::runtime_error with the reason @p why if the options name existing servers
 void need_own_servers(options const&, std::string const& scenario, std::string const& why = {});
 

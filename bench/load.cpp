@@ -43,19 +43,13 @@ public:
 
 }  // namespace
 
-config settings_for(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout, bool fencing)
+config settings_for(std::vector<std::string> nodes, bool fencing)
 {
     // Without the restart guard, a restarted server votes at once; the scenario `killed` measures how soon.
-    return {.nodes = std::move(nodes),
-            .node_timeout = node_timeout,
-            .fencing = fencing,
-            .restart_guard = restart_guard::off};
+    return {.nodes = std::move(nodes), .fencing = fencing, .restart_guard = restart_guard::off};
 }
 
-load::load(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout, bool fencing)
-    : load(settings_for(std::move(nodes), node_timeout, fencing))
-{
-}
+load::load(std::vector<std::string> nodes, bool fencing) : load(settings_for(std::move(nodes), fencing)) {}
 
 load::load(config c) : locks_(context_, std::move(c)) {}
 

@@ -39,13 +39,13 @@ struct work {
     std::vector<std::pair<std::chrono::milliseconds, std::function<bool()>>> events{};
 };
 
-/// The settings of the load for Redis servers.
-config settings_for(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout, bool fencing = false);
+/// The settings of the load for Redis servers: the defaults, but without the restart guard.
+config settings_for(std::vector<std::string> nodes, bool fencing = false);
 
 /// Runs the library under load: one thread, one manager, a coroutine for each client.
 class load {
 public:
-    load(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout, bool fencing = false);
+    explicit load(std::vector<std::string> nodes, bool fencing = false);
     explicit load(config);
     ~load();
 

@@ -22,7 +22,7 @@ result measure_uncontended(laboratory& lab, std::string const& scenario, std::si
 {
     auto const& o = lab.settings();
     auto const hold = o.hold.value_or(0us);
-    load l(lab.servers().urls(), node_timeout(clients));
+    load l(lab.servers().urls());
     l.run({.clients = clients, .duration = 200ms});  // connects to the nodes, and warms up
     auto const rounds = lab.rounds(
         fmt::format("{}, nodes: {}, clients: {}", scenario, lab.servers().size(), clients),
@@ -76,7 +76,7 @@ std::vector<result> measure_contended(std::string const& scenario, options const
     work const w{.clients = clients, .duration = o.duration, .one_key = true, .hold = hold, .rate = o.rate};
     std::optional<load> l;
     if (processes == 1) {
-        l.emplace(lab.servers().urls(), node_timeout(clients));
+        l.emplace(lab.servers().urls());
         l->run({.clients = clients, .duration = 200ms, .one_key = true, .hold = hold});
     }
     auto const rounds = lab.rounds(
@@ -86,10 +86,8 @@ std::vector<result> measure_contended(std::string const& scenario, options const
                              {.clients = 1, .duration = o.duration, .majority = true, .hold = hold});
         },
         [&](round& r) {
-            r.library = lab.observe([&] {
-                return l ? l->run(w)
-                         : run_crowd(settings_for(lab.servers().urls(), node_timeout(clients)), w, processes, r.more);
-            });
+            r.library = lab.observe(
+                [&] { return l ? l->run(w) : run_crowd(settings_for(lab.servers().urls()), w, processes, r.more); });
             auto const waits = r.library.wait.summary();
             r.more["p99_wait_to_mean"] = waits.mean > 0 ? waits.p99 / waits.mean : 0;
             r.more["longest_wait_to_mean"] = waits.mean > 0 ? waits.max / waits.mean : 0;
@@ -107,7 +105,7 @@ std::vector<result> renew(options const& o, progress const& p)
     laboratory lab(o, p, o.count);
     auto const duration = std::max(o.duration, o.ttl);  // each lock is renewed three times
     auto const rate = static_cast<double>(o.locks) * 3e3 / static_cast<double>(o.ttl.count());
-    load l(lab.servers().urls(), node_timeout(o.locks));
+    load l(lab.servers().urls());
     l.run({.clients = 16, .duration = 200ms});
     auto const rounds = lab.rounds(
         fmt::format("renew, {} locks", o.locks),
@@ -129,7 +127,7 @@ result measure_distant(laboratory& lab, testbed::proxy& network, std::string con
         urls.push_back(network.url(i));
         addresses.push_back(net::parse_url(urls.back()));
     }
-    load l(urls, node_timeout(clients));
+    load l(urls);
     l.run({.clients = clients, .duration = 500ms});
     auto const rounds = lab.rounds(
         "distant, " + variant,
@@ -185,7 +183,7 @@ result measure_option(laboratory& lab, std::string const& scenario, std::string 
                       config with)
 {
     auto const& o = lab.settings();
-    load plain(lab.servers().urls(), node_timeout(clients)), other(std::move(with));
+    load plain(lab.servers().urls()), other(std::move(with));
     work const warm_up{.clients = clients, .duration = 200ms};
     work const w{.clients = clients, .duration = o.duration, .hold = o.hold.value_or(0us), .rate = o.rate};
     plain.run(warm_up);
@@ -209,7 +207,7 @@ std::vector<result> fenced(options const& o, progress const& p)
     std::vector<result> results;
     for (auto clients : many_and_one(o)) {
         laboratory lab(o, p, o.count);
-        auto const with = settings_for(lab.servers().urls(), node_timeout(clients), true);
+        auto const with = settings_for(lab.servers().urls(), true);
         results.push_back(measure_option(lab, "fenced", "floor: without fencing", clients, with));
     }
     return results;
@@ -220,7 +218,7 @@ std::vector<result> observed(options const& o, progress const& p)
     std::vector<result> results;
     for (auto clients : many_and_one(o)) {
         laboratory lab(o, p, o.count);
-        auto with = settings_for(lab.servers().urls(), node_timeout(clients));
+        auto with = settings_for(lab.servers().urls());
         with.observer = std::make_shared<observer>();
         results.push_back(measure_option(lab, "observed", "floor: without observer", clients, with));
     }

@@ -53,8 +53,6 @@ private:
                 "exec \"$@\" 2>&1",
                 "sh",
                 program_of_ours("redlock", "src/cli", "build the target redlock_tool, or install it"),
-                "--node-timeout",
-                fmt::format("{}ms", node_timeout(clients).count()),
                 "--restart-guard",
                 "off",
                 "serve",
@@ -74,7 +72,7 @@ result measure_service(laboratory& lab, std::string const& listen, std::string c
 {
     auto const& o = lab.settings();
     auto const clients = o.clients > 0 ? o.clients : 64;
-    load own(lab.servers().urls(), node_timeout(clients));
+    load own(lab.servers().urls());
     running_service const service(lab, listen, clients);
     http_load over_http(service.address(), clients);
     own.run({.clients = clients, .duration = 200ms});

@@ -26,8 +26,7 @@ constexpr auto token = asio::as_tuple(asio::deferred);
 result measure_cost(laboratory& lab, std::size_t clients, std::size_t names)
 {
     auto const& o = lab.settings();
-    auto const timeout = node_timeout(clients * names);  // each name is a key
-    load one(lab.servers().urls(), timeout), several(lab.servers().urls(), timeout);
+    load one(lab.servers().urls()), several(lab.servers().urls());
     work const single{.clients = clients, .duration = o.duration, .hold = o.hold.value_or(0us), .rate = o.rate};
     auto set = single;
     set.names = names;

@@ -24,7 +24,7 @@ result measure(laboratory& lab, std::size_t clients, bool at_once)
     work const alone{.clients = clients, .duration = o.duration, .one_key = true, .hold = hold};
     auto mostly_shared = alone;
     mostly_shared.readers = readers;
-    load l(lab.servers().urls(), node_timeout(clients));
+    load l(lab.servers().urls());
     l.run({.clients = clients, .duration = 200ms, .one_key = true, .readers = readers, .hold = hold});
     auto const rounds = lab.rounds(
         fmt::format("shared, {} clients{}", clients, at_once ? "" : " at fixed times"), [&] { return l.run(alone); },

@@ -25,7 +25,7 @@ result measure(options const& o, progress const& p, std::size_t processes)
     work const w{.clients = clients, .duration = o.duration, .slots = permits, .hold = hold, .rate = o.rate};
     std::optional<load> l;
     if (processes == 1) {
-        l.emplace(lab.servers().urls(), node_timeout(clients));
+        l.emplace(lab.servers().urls());
         l->run({.clients = clients, .duration = 200ms, .slots = permits, .hold = hold});
     }
     auto const rounds = lab.rounds(
@@ -37,7 +37,7 @@ result measure(options const& o, progress const& p, std::size_t processes)
         [&](round& r) {
             r.library = lab.observe([&] {
                 return l ? l->run(w)
-                         : run_crowd(settings_for(lab.servers().urls(), node_timeout(clients)), w, processes, r.more);
+                         : run_crowd(settings_for(lab.servers().urls()), w, processes, r.more);
             });
             auto const rate = r.library.seconds > 0 ? static_cast<double>(r.library.cycles) / r.library.seconds : 0;
             r.more["rate_to_ideal"] = rate * std::chrono::duration<double>(hold).count() / static_cast<double>(permits);

@@ -95,7 +95,7 @@ public:
         }
         for (std::size_t i = 0; i < lab_.servers().size(); ++i)
             urls_.push_back(network_ ? network_->url(i) : lab_.servers().urls()[i]);
-        ours_.emplace(settings_for(urls_, node_timeout(cell_.clients)));
+        ours_.emplace(settings_for(urls_));
         run(*ours_, 200ms);
     }
 
@@ -109,7 +109,7 @@ public:
 
     result measure_with_fencing()
     {
-        load fenced(settings_for(urls_, node_timeout(cell_.clients), true));
+        load fenced(settings_for(urls_, true));
         run(fenced, 200ms);
         auto const rounds = lab_.rounds(
             title("redlock with fencing"), [&] { return measure(*ours_); },

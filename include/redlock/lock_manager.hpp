@@ -416,7 +416,8 @@ public:
         - @ref errc::lost : no majority of the nodes has the lock. The ticket is void: the manager deletes the rest in
           the background. Acquire the lock anew.
         - @ref errc::no_quorum , @ref errc::quarantined , @ref errc::validity_exhausted , @ref errc::overloaded : as for
-          @ref async_acquire, during all of `acquire_options::wait`. Nothing is deleted; nodes that have agreed keep the lock for the ttl.
+          @ref async_acquire, during all of `acquire_options::wait`. Nothing is deleted; nodes that have agreed keep
+          the lock for the ttl.
         - @ref errc::invalid_argument : a member of the ticket or an option is out of range. Nothing was sent.
           `attempt_report::message` names it.
         - @ref errc::unsupported : a node cannot do this, or its locks end with the session of the process that acquired

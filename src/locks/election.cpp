@@ -33,8 +33,7 @@ using kind = election_event::kind;
 
 bool lacks_nodes(error_code ec)
 {
-    return ec == errc::no_quorum || ec == errc::quarantined || ec == errc::validity_exhausted
-           || ec == errc::overloaded;
+    return ec == errc::no_quorum || ec == errc::quarantined || ec == errc::validity_exhausted || ec == errc::overloaded;
 }
 
 /** One call of `elect`. The candidate and the body run on one strand of the caller's executor. The manager's strand

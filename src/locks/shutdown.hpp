@@ -49,7 +49,7 @@ private:
     runtime::event_log& log_;
     std::shared_ptr<void>& alive_;
     phase phase_ = phase::open;
-    bool draining_ = false;  // all locks are gone
+    bool draining_ = false;     // all locks are gone
     std::size_t answered_ = 0;  // rounds, when the wait for the nodes began
     std::vector<std::function<void(error_code)>> done_;
     runtime::alarm deadline_;

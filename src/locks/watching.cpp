@@ -1,17 +1,10 @@
-#include "core/quorum.hpp"
 #include "locks/check.hpp"
-#include "locks/lock_summary.hpp"
-#include "locks/lock_watchers.hpp"
-#include "locks/waiting_operation.hpp"
+#include "locks/watched_lock.hpp"
 
 #include <redlock/clock.hpp>
 
 #include <boost/asio/error.hpp>
 
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -22,29 +15,8 @@ namespace redlock::inline v0::locks {
 
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr auto look_pause = 10ms;    // between two looks, however often the lock changes
-constexpr auto look_interval = 1s;   // if too few nodes notify
-constexpr auto look_anyway = 10s;    // if a majority notifies
-constexpr auto after_expiry = 10ms;  // servers report whole milliseconds, and their clocks drift
-
-// Whether the nodes that did not answer cannot change which holder has a majority.
-bool is_certain(lock_info const& info)
-{
-    std::map<std::string, std::size_t> votes{{std::string(), 0}};
-    std::size_t unknown = 0;
-    for (auto const& n : info.nodes) {
-        unknown += n.error ? 1 : 0;
-        if (n.locked)
-            ++votes[n.value];
-    }
-    auto const needed = core::majority(info.nodes.size());
-    return info.locked || std::ranges::none_of(votes, [&](auto& v) { return v.second + unknown >= needed; });
-}
-
 /// One call of `lock_manager::async_watch`.
-class watching final : public waiting_operation<watching>, lock_watcher {
+class watching final : public waiting_operation<watching>, lock_watch {
 public:
     /// @param seen empty: the first look shows it
     watching(std::shared_ptr<manager_state> s, lock_info before, std::optional<std::set<hold>> seen,
@@ -60,25 +32,12 @@ public:
         auto const resource = self->info_.resource;
         if (!self->stopped() && !check_resource(resource, state.settings.prefix).empty())
             co_return errc::invalid_argument;
-        lock_watchers::place const place(state.watchers, resource, *self);
-        while (!self->stopped()) {
-            auto const begun = state.now();
-            auto const answers = make_inspection(state, resource);
-            answers->watch();
-            self->changed_ = false;
-            co_await self->gather(*answers);
-            if (self->cancelled_)
-                break;
-            auto now = summary_of(*answers, resource);
-            if (self->shows_change(now)) {
-                self->info_ = std::move(now);
-                co_return error_code();
-            }
-            auto const next = self->next_look(*answers, now);
-            while (!self->stopped() && state.now() < (self->changed_ ? begun + look_pause : next))
-                co_await self->sleep(self->changed_ ? begun + look_pause : next);
-        }
-        co_return asio::error::operation_aborted;
+        if (self->stopped())
+            co_return asio::error::operation_aborted;
+        watched_lock::place const place(self->state_, resource, *self);
+        while (!self->stopped() && !self->outcome_)
+            co_await self->sleep(clock::time_point::max());
+        co_return self->outcome_.value_or(asio::error::operation_aborted);
     }
 
     void complete(error_code ec) { done(ec, std::move(info_)); }
@@ -86,36 +45,26 @@ public:
     detail::inspect_handler done;
 
 private:
-    void changed() override
+    void looked(lock_info const& now, std::set<hold> const& holds) override
     {
-        if (!std::exchange(changed_, true))
-            wake();
+        if (!seen_)
+            seen_ = holds;
+        if (holds == *seen_)
+            return;
+        info_ = now;
+        ended(error_code());
     }
 
-    bool shows_change(lock_info const& now)
+    void ended(error_code ec) override
     {
-        if (!is_known(now) || !is_certain(now))
-            return false;
-        auto holds = holds_in(now);
-        if (seen_)
-            return holds != *seen_;
-        seen_ = std::move(holds);
-        return false;
-    }
-
-    clock::time_point next_look(quorum::round const& answers, lock_info const& now) const
-    {
-        auto const notify = std::ranges::count_if(answers.ballots, [](auto& b) { return b.reply.watched; });
-        bool const is_notified = static_cast<std::size_t>(notify) >= core::majority(now.nodes.size());
-        auto const latest = state_->now() + (is_notified ? look_anyway : clock::duration(look_interval));
-        return now.locked && now.remaining < look_anyway
-                   ? std::min(latest, state_->now() + now.remaining + after_expiry)
-                   : latest;
+        if (!outcome_)
+            outcome_ = ec;
+        wake();
     }
 
     lock_info info_;
     std::optional<std::set<hold>> seen_;
-    bool changed_ = false;  ///< since the latest look has begun
+    std::optional<error_code> outcome_;
 };
 
 void start(std::shared_ptr<manager_state> s, lock_info before, std::optional<std::set<hold>> seen,

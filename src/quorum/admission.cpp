@@ -1,7 +1,5 @@
 #include "quorum/admission.hpp"
 
-#include "quorum/round.hpp"
-
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -10,75 +8,67 @@ namespace redlock::inline v0::quorum {
 
 namespace {
 
-using kind = node_command::kind;
-
-constexpr std::size_t limit_at_first = 256, limit_min = 16;
+constexpr std::size_t limit_at_first = 32, limit_min = 8;
 constexpr std::size_t at_once = 64;  // rounds that one turn of the event loop admits
-
-bool is_extension(kind what) { return what == kind::extend || what == kind::downgrade; }
-
-// A round that ends a call, or that makes room.
-bool goes_first(kind what) { return what == kind::release || what == kind::raise || what == kind::withdraw; }
 
 }  // namespace
 
 admission::admission(runtime::runtime& r) : runtime_(r), limit_(limit_at_first), next_turn_([this] { admit(); }) {}
 
-admission::gate& admission::gate_of(round const& r) noexcept
+admission::gate& admission::gate_of(entrant const& e) noexcept
 {
-    return is_extension(r.command.what) ? extensions_ : others_;
+    return e.aim() == entrant::purpose::extension ? extensions_ : others_;
 }
 
-bool admission::enter(round& r)
+bool admission::enter(entrant& e)
 {
-    auto& g = gate_of(r);
+    auto& g = gate_of(e);
     if (has_room(g) && g.is_empty()) {
         ++g.under_way;
-        r.place.is_inside_ = true;
+        e.has_place_ = true;
         return true;
     }
     if (has_room(g) && !next_turn_.is_set())
         runtime_.set(next_turn_, runtime_.now());
-    auto const what = r.command.what;
-    r.place.waiting_ = r.shared_from_this();
-    g.lines[is_extension(what) || goes_first(what) ? 0 : 1].push_back(r.place);
+    e.owner_ = e.owner();
+    g.lines[e.aim() == entrant::purpose::other ? 1 : 0].push_back(e);
     ++waiting_;
     return false;
 }
 
-void admission::leave(round& r)
+void admission::leave(entrant& e)
 {
-    if (r.place.waits())
-        return forget(r.place);
-    if (!std::exchange(r.place.is_inside_, false))
+    if (e.waits_for_place())
+        return forget(e);
+    if (!std::exchange(e.has_place_, false))
         return;
-    auto& g = gate_of(r);
+    auto& g = gate_of(e);
     bool const was_full = !has_room(g);
     --g.under_way;
     if (was_full)
-        adapt(r);
+        adapt(e.fate());
     if (waiting_ > 0)
         admit();
 }
 
-void admission::adapt(round const& r)
+void admission::adapt(entrant::outcome const& o)
 {
-    auto const timeout = r.reply_timeout();
+    using kind = entrant::outcome::kind;
+    if (o.how == kind::without_nodes)
+        return;
     auto const now = runtime_.now();
-    auto const took = r.is_out_of_time() ? timeout : std::min(now - r.started, timeout);
-    if (!r.is_out_of_time()) {
-        if (!r.is_answered())  // the nodes cannot be reached
-            return;
+    auto const took = o.how == kind::answered ? std::min(now - o.started, o.timeout) : o.timeout;
+    if (o.how == kind::answered) {
         ++answered_;
         quickest_ = std::min(quickest_, took);
     }
-    if (r.started < shrunk_at_)  // it shows the earlier limit
+    if (o.started < shrunk_at_)  // it shows the earlier limit
         return;
-    auto const spare = timeout - std::min(quickest_, timeout);
+    auto const spare = o.timeout - std::min(quickest_, o.timeout);
     if (took > quickest_ + spare / 2) {
         if (limit_ == limit_min)
             quickest_ = took;  // so few rounds are not the cause
-        limit_ = std::max(limit_min, limit_ / 4 * 3);
+        limit_ = std::max(limit_min, o.how == kind::answered ? limit_ - limit_ / 4 : limit_ / 2);
         shrunk_at_ = now;
     } else if (took < quickest_ + spare / 4) {
         ++limit_;
@@ -95,12 +85,12 @@ void admission::admit()
             while (turn > 0 && has_room(*g) && !l.empty()) {
                 --turn;
                 ++g->under_way;
-                auto& place = l.front();
-                place.is_inside_ = true;
+                auto& e = l.front();
                 l.pop_front();
                 --waiting_;
-                auto const r = std::exchange(place.waiting_, nullptr);
-                r->admitted();
+                e.has_place_ = true;
+                auto const owner = std::exchange(e.owner_, nullptr);
+                e.admitted();
             }
         }
     }
@@ -111,11 +101,11 @@ void admission::admit()
         runtime_.set(next_turn_, runtime_.now());
 }
 
-void admission::forget(admission_place& p) noexcept
+void admission::forget(entrant& e) noexcept
 {
-    p.unlink();
+    e.unlink();
     --waiting_;
-    std::exchange(p.waiting_, nullptr);  // the last step, because it may destroy the place
+    std::exchange(e.owner_, nullptr);  // the last step, because it may destroy the entrant
 }
 
 void admission::open()

@@ -8,25 +8,43 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace redlock::inline v0::quorum {
 
-class admission;
-class round;
-
-/// The place of a round in an @ref admission.
-class admission_place
-    : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+/// A round, as an @ref admission sees it.
+class entrant : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
 public:
-    bool waits() const noexcept { return waiting_ != nullptr; }
-    bool is_inside() const noexcept { return is_inside_; }
+    enum class purpose : std::uint8_t {
+        extension,
+        ending,  ///< it releases, or ends a call
+        other,
+    };
+
+    /// How its wait for the nodes has ended.
+    struct outcome {
+        enum class kind : std::uint8_t { answered, out_of_time, without_nodes } how;
+        clock::time_point started;
+        clock::duration timeout;
+    };
+
+    bool waits_for_place() const noexcept { return owner_ != nullptr; }
+    bool has_place() const noexcept { return has_place_; }
+
+protected:
+    ~entrant() = default;
 
 private:
     friend class admission;
 
-    std::shared_ptr<round> waiting_;  ///< the round itself, while it waits
-    bool is_inside_ = false;
+    virtual purpose aim() const noexcept = 0;
+    virtual outcome fate() const noexcept = 0;
+    virtual std::shared_ptr<void> owner() = 0;  ///< keeps this alive while it waits
+    virtual void admitted() noexcept = 0;
+
+    std::shared_ptr<void> owner_;
+    bool has_place_ = false;
 };
 
 /** Limits how many rounds of one manager are under way. The others wait here.
@@ -48,11 +66,11 @@ public:
     explicit admission(runtime::runtime&);
     ~admission() { abandon(); }
 
-    /// @return whether the round may be sent now. Otherwise `round::admitted` is called later.
-    bool enter(round&);
+    /// @return whether the round may be sent now. Otherwise `entrant::admitted` is called later.
+    bool enter(entrant&);
 
     /// The round needs its place no longer. If it waits, it will not be admitted. Further calls do nothing.
-    void leave(round&);
+    void leave(entrant&);
 
     /// From now on, all rounds are admitted at once.
     void open();
@@ -71,7 +89,7 @@ public:
     std::size_t answered() const noexcept { return answered_; }
 
 private:
-    using line = boost::intrusive::list<admission_place, boost::intrusive::constant_time_size<false>>;
+    using line = boost::intrusive::list<entrant, boost::intrusive::constant_time_size<false>>;
 
     /// Rounds that share places. Those of the first line go first.
     struct gate {
@@ -81,11 +99,11 @@ private:
         bool is_empty() const noexcept { return lines[0].empty() && lines[1].empty(); }
     };
 
-    gate& gate_of(round const&) noexcept;
+    gate& gate_of(entrant const&) noexcept;
     bool has_room(gate const& g) const noexcept { return g.under_way < limit_; }
-    void adapt(round const&);
+    void adapt(entrant::outcome const&);
     void admit();
-    void forget(admission_place&) noexcept;
+    void forget(entrant&) noexcept;
 
     runtime::runtime& runtime_;
     gate extensions_, others_;

@@ -97,7 +97,7 @@ void node_set::start(std::weak_ptr<node_set> self, std::function<void(std::size_
             if (auto const s = self.lock())
                 changed(i, key);
         };
-        nodes_[i]->start(runtime_.strand(), {.connected = connected, .learned = learned, .changed = has_changed});
+        nodes_[i]->start(runtime_.urgent(), {.connected = connected, .learned = learned, .changed = has_changed});
     }
 }
 

@@ -183,7 +183,7 @@ void round::send()
 void round::send_now()
 {
     prepare();
-    if (place.is_inside() && !quorum.closed)
+    if (has_place() && !quorum.closed)
         quorum.runtime.set(deadline_, started + reply_timeout());
     for (std::size_t i = 0; i < ballots.size() && !quorum.closed; ++i) {
         if (!ballots[i].skipped)
@@ -328,7 +328,7 @@ asio::cancellation_type round::decide(vote v)
 // If the process was paused beyond the deadline, it first reads what has arrived. Then it counts missing votes.
 void round::out_of_time()
 {
-    if (place.waits()) {
+    if (waits_for_place()) {
         found_no_place_ = true;
         return stop_waiting_for_place();
     }
@@ -354,7 +354,7 @@ void round::stop_waiting_for_place()
 
 void round::end_wait()
 {
-    if (place.waits())
+    if (waits_for_place())
         return stop_waiting_for_place();
     for (auto& b : ballots) {
         if (!b.answered && !b.reply.error)
@@ -380,11 +380,32 @@ void round::abandon()
         b.waiter_.reset();
 }
 
-bool round::is_answered() const noexcept
+entrant::purpose round::aim() const noexcept
 {
+    using kind = node_command::kind;
+    switch (command.what) {
+    case kind::extend:
+    case kind::downgrade:
+        return purpose::extension;
+    case kind::release:
+    case kind::raise:
+    case kind::withdraw:
+        return purpose::ending;
+    default:
+        return purpose::other;
+    }
+}
+
+entrant::outcome round::fate() const noexcept
+{
+    using kind = outcome::kind;
     auto const answered = std::count_if(ballots.begin(), ballots.end(),
                                         [](auto& b) { return b.answered && b.reply.vote != vote::unknown; });
-    return static_cast<std::size_t>(answered) >= core::majority(ballots.size());
+    bool const by_majority = static_cast<std::size_t>(answered) >= core::majority(ballots.size());
+    return {out_of_time_  ? kind::out_of_time
+            : by_majority ? kind::answered
+                          : kind::without_nodes,
+            started, reply_timeout()};
 }
 
 bool round::decided() const noexcept

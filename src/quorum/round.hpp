@@ -113,7 +113,7 @@ private:
 
     It has many functions because acquisitions, renewals, releases and inspections evaluate the votes in different ways.
 */
-class round : public std::enable_shared_from_this<round> {
+class round : public std::enable_shared_from_this<round>, public entrant {
 public:
     round(quorum_state&, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl,
           redlock::mode = mode::exclusive);
@@ -168,9 +168,6 @@ public:
     /// Sends to all nodes, at once or when there is a place, without waiting for answers.
     void send();
 
-    /// There is a place now.
-    void admitted() noexcept;
-
     /// For a release: asks node @p i again.
     void resend(std::size_t i);
 
@@ -184,15 +181,6 @@ public:
 
     /// Whether no node was asked, because there was no place until @ref wait_for_place_until.
     bool found_no_place() const noexcept { return found_no_place_; }
-
-    /// Whether too few nodes have answered in time.
-    bool is_out_of_time() const noexcept { return out_of_time_; }
-
-    /// Whether a majority of the nodes has answered.
-    bool is_answered() const noexcept;
-
-    /// How long the nodes may take.
-    clock::duration reply_timeout() const;
 
     /// For an acquisition that contends: whether other clients want the lock.
     bool wanted() const noexcept;
@@ -225,7 +213,6 @@ public:
     quorum_state& quorum;
     node_command command;       ///< the same for all nodes; complete before the round is sent
     clock::time_point started;  ///< before the first byte was sent
-    admission_place place;
     /// How long the round waits for a place.
     clock::time_point wait_for_place_until = clock::time_point::max();
     core::tally votes;
@@ -256,6 +243,11 @@ private:
     bool has_waited_for_all() const;
     void out_of_time();
     void stop_waiting();
+    purpose aim() const noexcept override;
+    outcome fate() const noexcept override;
+    std::shared_ptr<void> owner() override { return shared_from_this(); }
+    void admitted() noexcept override;
+    clock::duration reply_timeout() const;
     void prepare();
     clock::duration useful_for(ballot const&) const;
     void submit(std::size_t i);

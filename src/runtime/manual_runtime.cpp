@@ -103,7 +103,7 @@ private:
     void wake_at(clock::time_point at, std::function<void()> ring) override
     {
         forget_call();
-        due_ = clock_->at(at, [on = strand(), ring = std::move(ring)] { asio::post(on, ring); });
+        due_ = clock_->at(at, [on = urgent(), ring = std::move(ring)] { asio::post(on, ring); });
     }
 
     void forget_call() override { clock_->forget(due_); }

@@ -32,12 +32,15 @@ unsigned process_life() noexcept;
 */
 class runtime : public std::enable_shared_from_this<runtime> {
 public:
-    explicit runtime(redlock::runtime::strand on) : strand_(std::move(on)) {}
+    explicit runtime(redlock::runtime::strand on) : strand_(std::move(on)), urgent_(strand_.urgent()) {}
     virtual ~runtime() = default;
 
     // Any thread.
 
     redlock::runtime::strand const& strand() const noexcept { return strand_; }
+
+    /// The same strand, for timers and nodes: see `strand::urgent`.
+    redlock::runtime::strand const& urgent() const noexcept { return urgent_; }
 
     clock::time_point now() const noexcept { return abandoned() ? clock::now() : read_clock(); }
 
@@ -80,7 +83,7 @@ private:
     void wake_for(clock::time_point);
     void ring();
 
-    redlock::runtime::strand strand_;
+    redlock::runtime::strand strand_, urgent_;
     unsigned const life_ = process_life();
     std::atomic<bool> abandoned_{false};
     core::schedule<clock::time_point> schedule_;

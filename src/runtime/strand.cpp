@@ -13,6 +13,7 @@ namespace {
 
 // The number of functions that run in a row before other handlers of the same thread get their turn.
 constexpr std::size_t turn_max = 256;
+constexpr std::size_t turn_of_others = 4;  // one function of so many is not an urgent one
 
 }  // namespace
 
@@ -28,22 +29,23 @@ struct strand::state : std::enable_shared_from_this<state> {
 
     // @param for_sure If scheduling fails, the function stays in the queue, and the next function's run includes it.
     // Otherwise the function is destroyed and the exception is thrown.
-    void push(function* f, bool for_sure)
+    void push(function* f, bool is_urgent, bool for_sure)
     {
         std::unique_lock guard(mutex);
         if (gone) {
             guard.unlock();
             return f->end(f, false);
         }
-        *last = f;
-        auto** const before = std::exchange(last, &f->next);
+        auto& l = is_urgent ? urgent : others;
+        *l.last = f;
+        auto** const before = std::exchange(l.last, &f->next);
         try {
             schedule();
         } catch (...) {
             if (for_sure)
                 return;
             *before = nullptr;
-            last = before;
+            l.last = before;
             guard.unlock();
             f->end(f, false);
             throw;
@@ -68,7 +70,7 @@ struct strand::state : std::enable_shared_from_this<state> {
     {
         std::lock_guard guard(mutex);
         busy = false;
-        if (gone || !first)
+        if (gone || (!urgent.first && !others.first))
             return;
         try {
             schedule();
@@ -79,14 +81,16 @@ struct strand::state : std::enable_shared_from_this<state> {
     function* pop() noexcept
     {
         std::lock_guard guard(mutex);
-        auto* const f = first;
+        bool const is_turn_of_others = ++turns % turn_of_others == 0 && others.first;
+        auto& l = urgent.first && !is_turn_of_others ? urgent : others;
+        auto* const f = l.first;
         if (!f) {
             busy = false;
             return nullptr;
         }
-        first = f->next;
-        if (!first)
-            last = &first;
+        l.first = f->next;
+        if (!l.first)
+            l.last = &l.first;
         return f;
     }
 
@@ -120,8 +124,12 @@ struct strand::state : std::enable_shared_from_this<state> {
     asio::io_context::executor_type const* loop;  ///< set if the inner executor is a plain event loop
     asio::execution_context& context;
     std::mutex mutex;
-    function* first = nullptr;
-    function** last = &first;
+    struct line {
+        function* first = nullptr;
+        function** last = &first;
+    };
+    line urgent, others;
+    std::size_t turns = 0;
     bool busy = false;  ///< a run is scheduled or in progress
     bool gone = false;  ///< abandoned
 };
@@ -183,9 +191,9 @@ void strand::weak::abandon() const noexcept
 
 asio::execution_context& strand::query(asio::execution::context_t) const noexcept { return state_->context; }
 
-void strand::push(function* f) const { state_->push(f, false); }
+void strand::push(function* f) const { state_->push(f, is_urgent_, false); }
 
 // A prepared function needs no memory. NOLINTNEXTLINE(bugprone-exception-escape)
-void strand::execute(prepared p) const noexcept { state_->push(std::exchange(p.f_, nullptr), true); }
+void strand::execute(prepared p) const noexcept { state_->push(std::exchange(p.f_, nullptr), is_urgent_, true); }
 
 }  // namespace redlock::runtime

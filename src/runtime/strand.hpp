@@ -33,6 +33,10 @@ public:
     {
     }
 
+    /// A copy whose functions run before others that wait, but not always: every fourth turn belongs to the others.
+    /// Timers and nodes use it, so that many calls at once do not delay the renewal of locks.
+    strand urgent() const { return strand(state_, may_block_, true); }
+
     bool running_in_this_thread() const noexcept;
 
     /// The inner executor, with `blocking.never`. A function that the strand posts there runs after everything that is
@@ -76,8 +80,8 @@ public:
             return asio::execution::blocking.possibly;
         return asio::execution::blocking.never;
     }
-    strand require(asio::execution::blocking_t::possibly_t) const { return strand(state_, true); }
-    strand require(asio::execution::blocking_t::never_t) const { return strand(state_, false); }
+    strand require(asio::execution::blocking_t::possibly_t) const { return strand(state_, true, is_urgent_); }
+    strand require(asio::execution::blocking_t::never_t) const { return strand(state_, false, is_urgent_); }
     friend bool operator==(strand const& a, strand const& b) noexcept
     {
         return a.state_ == b.state_ && a.may_block_ == b.may_block_;
@@ -144,11 +148,15 @@ private:
 
     static std::shared_ptr<state> make_state(asio::any_io_executor inner);
 
-    strand(std::shared_ptr<state> s, bool may_block) noexcept : state_(std::move(s)), may_block_(may_block) {}
+    strand(std::shared_ptr<state> s, bool may_block, bool is_urgent) noexcept
+        : state_(std::move(s)), may_block_(may_block), is_urgent_(is_urgent)
+    {
+    }
     void push(function*) const;
 
     std::shared_ptr<state> state_;
     bool may_block_ = true;
+    bool is_urgent_ = false;
 };
 
 class strand::weak {

@@ -37,7 +37,7 @@ struct wait_traits {
 class system_runtime final : public runtime {
 public:
     explicit system_runtime(asio::any_io_executor executor)
-        : runtime(redlock::runtime::strand(std::move(executor))), timer_(std::in_place, strand())
+        : runtime(redlock::runtime::strand(std::move(executor))), timer_(std::in_place, urgent())
     {
     }
 

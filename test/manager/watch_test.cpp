@@ -146,6 +146,78 @@ BOOST_FIXTURE_TEST_CASE(watch_waits_while_too_few_nodes_know_the_holder, manager
 }
 
 // The watcher looks at each change that it shows. After the last change, it must show the last state.
+// All watches of a name share its looks, and the looks have a pause.
+BOOST_FIXTURE_TEST_CASE(watch_by_a_thousand_of_a_busy_lock_looks_at_times, and_another<connected_to<3>>)
+{
+    std::size_t told = 0;
+    bool is_over = false;
+    std::function<void(error_code, lock_info)> again = [&](error_code ec, lock_info seen) {
+        told += ec ? 0 : 1;
+        if (!ec && !is_over)
+            locks->async_watch(std::move(seen), again);
+    };
+    for (int i = 0; i < 1000; ++i)
+        locks->async_watch("stock", again);
+    visits const v{.resources = "stock", .hold = 3ms, .pause = 1ms};
+    acquire_repeatedly(w, *other, v, [&](auto) { return !is_over; });
+    w.run_for(100ms);
+    w.each([](auto& s) { s.requests.clear(); });
+    told = 0;
+    w.run_for(1s);
+    for (auto const& s : w.servers) {
+        BOOST_TEST(s->count(kind::inspect) > 50u);
+        BOOST_TEST(s->count(kind::inspect) <= 101u);
+    }
+    BOOST_TEST(told > 20'000u);
+    is_over = true;
+    BOOST_TEST(!w.shutdown(*locks));
+}
+
+// The look of the first watch began before the lock changed, and ends after the second watch has begun.
+BOOST_FIXTURE_TEST_CASE(watch_that_begins_during_an_older_look_is_not_told_of_it, and_another<connected_to<3>>)
+{
+    w.acquire(*other, "warm-up");
+    w.each([](auto& s) { s.reply_delay = 20ms; });
+    watch first(*locks, "stock");
+    w.run_for(1ms);  // the servers have answered: the lock is free
+    w.each([](auto& s) { s.reply_delay = 100us; });
+    auto held = w.acquire(*other, "stock", {.ttl = 30s});
+    auto const seen = look(w, *other);
+    BOOST_TEST(seen.locked);
+    watch second(*locks, seen);
+    w.run_for(100ms);
+    BOOST_TEST(first.ended());
+    BOOST_TEST(!second.ended());
+    w.release(held.held);
+    w.run_for(100ms);
+    BOOST_TEST((second.ended() && !second.info.locked));
+}
+
+BOOST_FIXTURE_TEST_CASE(watch_that_is_cancelled_leaves_the_looks_to_others, connected_to<3>)
+{
+    auto first = std::make_unique<watch>(*locks, "stock"), second = std::make_unique<watch>(*locks, "stock");
+    w.run_for(1ms);
+    first->signal.emit(asio::cancellation_type::terminal);
+    w.run_for(1ms);
+    BOOST_TEST((first->ended() && *first->ec == asio::error::operation_aborted));
+    w.each([](auto& s) { s.requests.clear(); });
+    w.run_for(25s);
+    BOOST_TEST(w[0].count(kind::inspect) >= 2u);
+    second->signal.emit(asio::cancellation_type::terminal);
+    w.run_for(20ms);
+    BOOST_TEST(second->ended());
+    BOOST_TEST(locks->stats().running == 0u);
+    w.each([](auto& s) { s.requests.clear(); });
+    watch third(*locks, "stock");
+    w.run_for(1ms);
+    BOOST_TEST(w[0].count(kind::inspect) == 1u);
+    auto const held = w.acquire(*locks, "stock", {.ttl = 60s});
+    w.run_for(100ms);
+    BOOST_TEST(third.ended());
+    w.run_for(25s);
+    BOOST_TEST(w[0].count(kind::inspect) == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(watch_during_random_changes_ends_with_the_latest_holder)
 {
     for (unsigned seed = 0; seed < 40; ++seed) {

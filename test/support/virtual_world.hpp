@@ -170,7 +170,7 @@ private:
     void wake_at(clock::time_point at, std::function<void()> ring) override
     {
         forget_call();
-        alarm_ = world_.at(at, [on = strand(), ring = std::move(ring)] { asio::post(on, ring); });
+        alarm_ = world_.at(at, [on = urgent(), ring = std::move(ring)] { asio::post(on, ring); });
     }
 
     void forget_call() override { world_.forget(alarm_); }
@@ -199,6 +199,7 @@ public:
 
     clock::duration request_delay = 100us;  ///< from sending a request to carrying it out
     clock::duration reply_delay = 100us;    ///< from carrying it out to the arrival of the reply
+    clock::duration work{0};                ///< to carry out a request: one after another
     clock::duration reading_time{0};        ///< from the arrival of the reply to its handler
     bool reachable = true;                  ///< false: the node sends no requests
     bool connecting = false;                ///< requests wait while it is true
@@ -221,6 +222,12 @@ public:
     node_limits limits;  ///< set them before the manager is made
 
     std::vector<request> requests;
+
+    /// When a request is carried out that arrives at @p when.
+    clock::time_point turn_of_request_at(clock::time_point when)
+    {
+        return work == 0ms ? when : free_at_ = std::max(free_at_, when) + work;
+    }
 
     /// Breaks the connections: requests under way arrive, but their replies are lost. Later requests use a new
     /// connection.
@@ -312,6 +319,7 @@ private:
     }
 
     virtual_world& world_;
+    clock::time_point free_at_;
 };
 
 class scripted_node final : public node, public std::enable_shared_from_this<scripted_node> {
@@ -410,7 +418,7 @@ private:
         if (std::exchange(connection_, server_.connection) != server_.connection)
             events_.connected(server_.identity);
         o->mark_sent(server_.connection);
-        world_.at(world_.now + server_.request_delay + distance_,
+        world_.at(server_.turn_of_request_at(world_.now + server_.request_delay + distance_),
                   [self = shared_from_this(), o, on = server_.connection] {
                       if (on > self->server_.ended)
                           self->arrive(o);

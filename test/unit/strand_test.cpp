@@ -10,6 +10,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -169,6 +170,41 @@ BOOST_FIXTURE_TEST_CASE(strand_on_four_threads_runs_one_function_at_a_time, on_a
 BOOST_FIXTURE_TEST_CASE(strand_without_the_short_cut_runs_one_function_at_a_time, on_a_loop)
 {
     never_two_at_once([&] { return make(without_short_cut(context)); }, context);
+}
+
+BOOST_AUTO_TEST_CASE(urgent_functions_run_before_others_that_wait)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    std::vector<int> order;
+    for (int i = 0; i < 40; ++i)
+        asio::post(s, [&order, i] { order.push_back(i); });
+    for (int i = 0; i < 3; ++i)
+        asio::post(s.urgent(), [&order, i] { order.push_back(100 + i); });
+    BOOST_TEST((s == s.urgent()));
+    context.run();
+    BOOST_TEST(order.size() == 43u);
+    auto const place_of = [&](int n) { return std::ranges::find(order, n) - order.begin(); };
+    BOOST_TEST(place_of(102) < 5);
+    std::erase_if(order, [](int n) { return n >= 100; });
+    BOOST_TEST(order == numbers_up_to(40), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(urgent_functions_without_end_let_others_run)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    int others = 0;
+    std::function<void()> again = [&] {
+        if (others < 40)
+            asio::post(s.urgent(), again);
+    };
+    asio::post(s.urgent(), again);
+    asio::post(s.urgent(), again);
+    for (int i = 0; i < 40; ++i)
+        asio::post(s, [&others] { ++others; });
+    context.run();
+    BOOST_TEST(others == 40);
 }
 
 BOOST_AUTO_TEST_CASE(strand_on_a_thread_pool_runs_one_function_at_a_time)

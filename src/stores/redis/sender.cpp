@@ -11,8 +11,8 @@ void sender::add(std::weak_ptr<outbox> from, std::shared_ptr<runtime::runtime> c
 {
     // The run comes after all handlers that are due in the event loop, so their operations are in the same batch.
     if (due_.empty())
-        asio::post(r->strand().inner(),
-                   [self = shared_from_this(), r] { asio::dispatch(r->strand(), [self, r] { self->run(r->now()); }); });
+        asio::post(r->urgent().inner(),
+                   [self = shared_from_this(), r] { asio::dispatch(r->urgent(), [self, r] { self->run(r->now()); }); });
     due_.push_back({std::move(from)});
 }
 

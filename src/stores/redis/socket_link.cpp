@@ -72,7 +72,7 @@ public:
 
     void open(std::shared_ptr<batch> greeting) override
     {
-        asio::co_spawn(runtime_->strand(), connect(shared_from_this(), std::move(greeting)),
+        asio::co_spawn(runtime_->urgent(), connect(shared_from_this(), std::move(greeting)),
                        [self = shared_from_this()](std::exception_ptr e) {
                            if (e)
                                self->end({.error = errc::node_unreachable, .text = words_of(e)});
@@ -174,7 +174,7 @@ private:
                                                   + e.what()};
             }
         }
-        auto search = std::make_shared<net::address_search>(runtime_->strand(), connect_timeout_);
+        auto search = std::make_shared<net::address_search>(runtime_->urgent(), connect_timeout_);
         search_ = search;
         auto find = search->async_find(lookup_, addresses_, asio::use_awaitable_t<runtime::strand>());
         search.reset();  // the coroutine must not own the search: the context may be destroyed before its end
@@ -188,7 +188,7 @@ private:
         inbox_ = inbox(accepted_);
         inbox_.expect(std::move(greeting));
         changed_.clear();
-        stream_ = std::make_shared<stream>(runtime_->strand(), static_cast<stream::owner&>(*this), inbox_.rest_max());
+        stream_ = std::make_shared<stream>(runtime_->urgent(), static_cast<stream::owner&>(*this), inbox_.rest_max());
     }
 
     stream::endpoint endpoint() const
@@ -260,7 +260,7 @@ private:
         }
         if (!listener_)
             return;
-        asio::post(runtime_->strand(), [self = shared_from_this(), why = std::move(why)] {
+        asio::post(runtime_->urgent(), [self = shared_from_this(), why = std::move(why)] {
             auto const lost = self->inbox_.take_waiting();
             if (self->listener_)
                 self->listener_->ended(why);
