@@ -145,13 +145,12 @@ private:
     // locks of the first one.
     clock::time_point beginning_of(memory_record const& r, clock::time_point now) const
     {
-        auto const age = std::clamp<clock::duration>(r.age, clock::duration(0), age_max);
+        auto const age = std::max<clock::duration>(r.age, clock::duration(0));
         auto const follow = r.began == beginning::promoted ? follow_ : std::chrono::milliseconds(0);
         bool const is_of_another = replaced_ && age > now - told_at_;
         return now - (is_of_another ? clock::duration(0) : age) + follow;
     }
 
-    static constexpr auto age_max = std::chrono::hours(10 * 365 * 24);
     static constexpr auto clock_error_max = std::chrono::seconds(5);  // uptimes are in seconds, by the wall clock
 
     std::string word_;

@@ -1,6 +1,7 @@
 #include "stores/etcd/layout.hpp"
 
 #include "core/key.hpp"
+#include "core/told_time.hpp"
 
 #include <fmt/format.h>
 
@@ -56,7 +57,7 @@ content to_content(std::string_view text)
     long ttl = 0;
     if (end == text.npos || std::from_chars(text.data() + end + 1, text.data() + text.size(), ttl).ec != std::errc())
         return {std::string(text), std::nullopt};
-    return {unescape(text.substr(0, end)), std::chrono::milliseconds(ttl)};
+    return {unescape(text.substr(0, end)), core::told_time<std::chrono::milliseconds>(ttl)};
 }
 
 void add_holds(std::vector<std::string>& conditions, std::string_view key, std::string_view value)

@@ -1,5 +1,6 @@
 #include "stores/etcd/link.hpp"
 
+#include "core/told_time.hpp"
 #include "runtime/as_result.hpp"
 #include "stores/etcd/layout.hpp"
 #include "stores/etcd/refusal.hpp"
@@ -112,7 +113,8 @@ asio::awaitable<answer> link::open_session()
             auto a = co_await grant(*commands_, timeout);
             if (a.why.error || !owner_)
                 co_return a;
-            session_->begin(std::string(text(a.content, "ID")), std::chrono::seconds(number(a.content, "TTL")), sent);
+            session_->begin(std::string(text(a.content, "ID")),
+                            core::told_time<std::chrono::seconds>(number(a.content, "TTL")), sent);
         }
         auto const count_me =
             transaction_text{{}, {raise_to(session_->key(), number_, session_->lease())}, {}}.request();
@@ -195,7 +197,8 @@ asio::awaitable<void> link::keep_lease_alive(std::shared_ptr<link> self)
             l.stay();
             continue;
         }
-        l.session_->move(std::string(text(a.content, "ID")), std::chrono::seconds(number(a.content, "TTL")), sent);
+        l.session_->move(std::string(text(a.content, "ID")),
+                         core::told_time<std::chrono::seconds>(number(a.content, "TTL")), sent);
         l.wake();
     }
 }

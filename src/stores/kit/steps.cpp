@@ -1,6 +1,7 @@
 #include "stores/kit/steps.hpp"
 
 #include "core/key.hpp"
+#include "core/told_time.hpp"
 
 #include <redlock/error.hpp>
 
@@ -62,7 +63,7 @@ constexpr get healed = [](auto& text, auto&, auto& r) { r.healed = is_on(text); 
 constexpr get others = [](auto& text, auto&, auto& r) { r.ours = is_on(text); };
 constexpr get behind_writer = [](auto& text, auto&, auto& r) { r.behind_writer = is_on(text); };
 constexpr get handed_on = [](auto& text, auto&, auto& r) { r.handed_on = is_on(text); };
-constexpr get remaining = [](auto& text, auto&, auto& r) { r.remaining = std::chrono::milliseconds(to_integer(text)); };
+constexpr get remaining = [](auto& text, auto&, auto& r) { r.remaining = core::told_time<std::chrono::milliseconds>(to_integer(text)); };
 constexpr get whose = [](auto& text, auto&, auto& r) { r.text = text; };
 constexpr get which = [](auto& text, auto& c, auto& r) {
     r.ours = c.grows ? count(text) : 0;
@@ -203,8 +204,8 @@ core::memory_record read_record(cells const& row, std::size_t first)
     auto const& began = cell(row, first + 1);
     return {.word = cell(row, first),
             .began = began.empty() ? core::beginning::anew : static_cast<core::beginning>(began.front()),
-            .age = std::chrono::milliseconds(to_integer(cell(row, first + 2))),
-            .wait = std::chrono::milliseconds(to_integer(cell(row, first + 3)))};
+            .age = core::told_time<std::chrono::milliseconds>(to_integer(cell(row, first + 2))),
+            .wait = core::told_time<std::chrono::milliseconds>(to_integer(cell(row, first + 3)))};
 }
 
 node_reply interpret(command const& c, rows const& all, taken_keys (*taken)(cells const&), char const* step)
@@ -238,13 +239,13 @@ node_reply interpret_inspection(rows const& all, bool knows_waiters)
         auto const& bytes = cell(row, 0);
         auto const number = to_integer(cell(row, 1));
         if (auto const& what = cell(row, 2); what == "reader") {
-            details->readers.push_back({bytes, std::chrono::milliseconds(number)});
+            details->readers.push_back({bytes, core::told_time<std::chrono::milliseconds>(number)});
         } else if (what == "waiter") {
             details->waiters.push_back({.contender = bytes, .shares = number != 0});
         } else {
             reply.vote = vote::granted;
             reply.text = bytes;
-            reply.remaining = std::chrono::milliseconds(number);
+            reply.remaining = core::told_time<std::chrono::milliseconds>(number);
         }
     }
     if (reply.text != core::shared_word)  // the tables may keep the readers of an earlier lock

@@ -1,5 +1,6 @@
 #include "stores/mysql/statements.hpp"
 
+#include "core/told_time.hpp"
 #include "stores/kit/steps.hpp"
 
 #include <redlock/error.hpp>
@@ -54,7 +55,7 @@ kit::taken_keys read_taken(kit::cells const& columns)
     for (std::string_view rest = kit::cell(columns, 4); !rest.empty();) {
         auto one = kit::take(rest, ',');
         auto const index = static_cast<std::uint32_t>(kit::to_integer(kit::take(one, ':')));
-        std::chrono::milliseconds const time(kit::to_integer(kit::take(one, ':')));
+        auto const time = core::told_time<std::chrono::milliseconds>(kit::to_integer(kit::take(one, ':')));
         keys.push_back({index, time, one == "1"});
     }
     return keys;

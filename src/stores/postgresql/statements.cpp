@@ -1,5 +1,6 @@
 #include "stores/postgresql/statements.hpp"
 
+#include "core/told_time.hpp"
 #include "stores/kit/steps.hpp"
 #include "stores/postgresql/schema.hpp"
 
@@ -71,7 +72,7 @@ kit::taken_keys read_taken(kit::cells const& columns)
     kit::taken_keys keys;
     while (!indexes.empty()) {
         auto const index = static_cast<std::uint32_t>(kit::to_integer(kit::take(indexes, ',')));
-        milliseconds const time(kit::to_integer(kit::take(remaining, ',')));
+        auto const time = core::told_time<milliseconds>(kit::to_integer(kit::take(remaining, ',')));
         keys.push_back({index, time, kit::take(handed_on, ',') == "t"});
     }
     return keys;

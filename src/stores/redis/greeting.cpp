@@ -1,6 +1,7 @@
 #include "stores/redis/greeting.hpp"
 
 #include "core/key.hpp"
+#include "core/told_time.hpp"
 #include "stores/redis/hello.hpp"
 #include "stores/redis/scripts.hpp"
 
@@ -64,11 +65,10 @@ bool is_before_6_2(std::string_view version)
 
 std::chrono::milliseconds uptime_in(std::string_view info)
 {
-    constexpr long long years_10 = 10LL * 365 * 24 * 60 * 60;
     long long seconds = 0;
     auto const digits = value_after(info, "uptime_in_seconds:");
     std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
-    return std::chrono::seconds(std::clamp(seconds, 1LL, years_10));
+    return std::max(core::told_time<std::chrono::seconds>(seconds), std::chrono::seconds(1));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "stores/redis/reply.hpp"
 
 #include "core/fencing.hpp"
+#include "core/told_time.hpp"
 #include "net/secrets.hpp"
 
 #include <algorithm>
@@ -79,7 +80,7 @@ std::optional<taken_key> read_taken(reply const& r, std::size_t at, std::uint32_
         return std::nullopt;
     bool const handed_on = handovers >= 0;
     auto const left = handed_on && (lock < 0 || handovers < lock) ? handovers : lock;
-    return taken_key{index, std::chrono::milliseconds(left), handed_on};
+    return taken_key{index, core::told_time<std::chrono::milliseconds>(left), handed_on};
 }
 
 bool is_array_of(reply const& r, std::size_t size) { return r.type == resp::type::array && r.elements.size() == size; }
@@ -259,7 +260,7 @@ node_reply interpret_upgrade(reply const& r)
         return interpret_yes_or_no(r);
     auto result = decided(false);
     result.ours = 1;
-    result.remaining = std::chrono::milliseconds(left);
+    result.remaining = core::told_time<std::chrono::milliseconds>(left);
     return result;
 }
 
@@ -286,7 +287,7 @@ std::shared_ptr<key_details const> read_details(reply const& r)
         if (i < first_reader)
             all.waiters.push_back({name, about.starts_with('1') ? about.substr(1) : std::string(), about == "r"});
         else if (read_number(about, remaining))
-            all.readers.push_back({name, std::chrono::milliseconds(remaining)});
+            all.readers.push_back({name, core::told_time<std::chrono::milliseconds>(remaining)});
         else
             return nullptr;
     }
@@ -307,7 +308,7 @@ node_reply interpret_inspection(reply const& r)
     if (remaining == is_free)
         return result;
     result.text = r.elements[0];
-    result.remaining = std::chrono::milliseconds(remaining);
+    result.remaining = core::told_time<std::chrono::milliseconds>(remaining);
     return result;
 }
 

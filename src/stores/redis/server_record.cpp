@@ -1,6 +1,7 @@
 #include "stores/redis/server_record.hpp"
 
 #include "core/key.hpp"
+#include "core/told_time.hpp"
 #include "net/url_text.hpp"
 #include "stores/redis/scripts.hpp"
 #include "stores/redis/shared_settings.hpp"
@@ -35,7 +36,7 @@ std::optional<std::chrono::milliseconds> milliseconds_of(std::string_view text)
     auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
     if (error != std::errc() || end != text.data() + text.size())
         return std::nullopt;
-    return std::chrono::milliseconds(n);
+    return core::told_time<std::chrono::milliseconds>(n);
 }
 
 // Reads "0-5460:0 5461-5461:90000".

@@ -1,5 +1,6 @@
 #include "stores/zookeeper/layout.hpp"
 
+#include "core/told_time.hpp"
 #include "net/url_text.hpp"
 
 #include <fmt/format.h>
@@ -64,7 +65,7 @@ content to_content(std::string_view text)
     long ttl = 0;
     if (end == text.npos || std::from_chars(text.data(), text.data() + end, ttl).ptr != text.data() + end)
         return {std::string(text), std::nullopt};
-    return {std::string(text.substr(end + 1)), std::chrono::milliseconds(ttl)};
+    return {std::string(text.substr(end + 1)), core::told_time<std::chrono::milliseconds>(ttl)};
 }
 
 std::uint64_t to_counter(std::string_view text)
