@@ -135,6 +135,17 @@ BOOST_AUTO_TEST_CASE(read_redirection_of_moved_gives_the_slot_and_its_owner)
     BOOST_TEST(m.owners().size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(free_member_after_the_last_number_skips_members_that_stay)
+{
+    constexpr auto last = member_connection::member_max;
+    auto const stays = [](std::uint32_t n) { return n == 1 || n == 3; };
+    BOOST_TEST(member_connection::free_member(0, stays) == 2u);
+    BOOST_TEST(member_connection::free_member(last, stays) == 2u);
+    BOOST_TEST(member_connection::free_member(2, stays) == 4u);
+    BOOST_TEST(member_connection::free_member(5, [](auto n) { return n != 5; }) == 5u);
+    BOOST_TEST(member_connection::free_member(5, [](auto) { return true; }) == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(mark_sent_to_different_members_gives_different_connections)
 {
     auto const asker = std::make_shared<asked_operation>();

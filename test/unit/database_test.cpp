@@ -1,6 +1,7 @@
 // The state of a node's connections to a database, with scripted sessions.
 
 #include "core/key.hpp"
+#include "core/told_time.hpp"
 #include "stores/kit/database_node.hpp"
 #include "stores/kit/steps.hpp"
 #include "stores/kit/watches.hpp"
@@ -248,6 +249,9 @@ BOOST_AUTO_TEST_CASE(interpret_inspection_ignores_readers_unless_the_key_is_shar
     BOOST_TEST(held.text == "w");
     BOOST_TEST(held.remaining.count() == -1);
     BOOST_TEST(held.details->readers.empty());
+    BOOST_TEST((interpret_inspection({{"w", "9223372036854775807", ""}}).remaining == core::longest_time));
+    auto const record = stores::kit::read_record({"word", "f", "9223372036854775807", "-9223372036854775808"}, 0);
+    BOOST_TEST((record.age == core::longest_time && record.wait == -core::longest_time));
 
     auto const shared = interpret_inspection({{":=shared", "80", ""}, reader});
     BOOST_TEST_REQUIRE(shared.details->readers.size() == 1u);

@@ -1,3 +1,4 @@
+#include "core/told_time.hpp"
 #include "net/secrets.hpp"
 #include "stores/redis/reply.hpp"
 
@@ -179,6 +180,40 @@ BOOST_AUTO_TEST_CASE(interpret_for_a_contender_gives_wanted_and_remaining)
           make(stores::redis::resp::type::array, "", {"soon", "1", "value"}),
           make(stores::redis::resp::type::array, "", {"1", "2", "value", "4"})})
         BOOST_TEST((answered(odd).error == errc::unexpected_reply));
+}
+
+// A hostile server must not make sums of times overflow.
+BOOST_AUTO_TEST_CASE(interpret_of_the_largest_numbers_gives_bounded_times)
+{
+    auto const array = [](std::vector<std::string> elements) {
+        return make(stores::redis::resp::type::array, "", std::move(elements));
+    };
+    auto const is_bounded = [](std::chrono::milliseconds d) {
+        return d <= core::longest_time && d >= -core::longest_time;
+    };
+    auto contends = question(kind::acquire);
+    contends.contender = "me";
+    auto shares = contends, any = contends, several = contends;
+    shares.mode = mode::shared;
+    std::vector<std::string> const keys{"a", "b"};
+    any.any = true;
+    any.keys = several.keys = keys;
+    for (std::string const n : {"9223372036854775807", "-9223372036854775808"}) {
+        auto const answered = [](node_command const& q, stores::redis::reply const& r) {
+            return stores::redis::interpret(q, {&r, 1});
+        };
+        BOOST_TEST(is_bounded(answered(contends, array({n, n})).remaining));
+        BOOST_TEST(is_bounded(answered(shares, array({n, n, "0"})).remaining));
+        BOOST_TEST(is_bounded(answer(kind::upgrade, array({n})).remaining));
+        for (auto const& t : answered(any, array({n, n, n, n})).taken)
+            BOOST_TEST(is_bounded(t.remaining));
+        for (auto const& t : answered(several, array({"0", "0", n, n, "1", n, n})).taken)
+            BOOST_TEST(is_bounded(t.remaining));
+        auto const seen = answer(kind::inspect, array({":=shared", n, "0", "1", "v", n}));
+        BOOST_TEST(is_bounded(seen.remaining));
+        if (seen.details && !seen.details->readers.empty())
+            BOOST_TEST(is_bounded(seen.details->readers.front().remaining));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(interpret_for_a_reader_gives_the_value_of_a_writer)

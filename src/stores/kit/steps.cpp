@@ -52,6 +52,11 @@ bool is_on(std::string const& text) { return text == "t" || to_integer(text) != 
 
 vote vote_of(bool granted) { return granted ? vote::granted : vote::denied; }
 
+std::chrono::milliseconds time_in(std::string const& text)
+{
+    return core::told_time<std::chrono::milliseconds>(to_integer(text));
+}
+
 std::uint32_t count(std::string const& text) { return static_cast<std::uint32_t>(to_integer(text)); }
 
 using get = void (*)(std::string const&, command const&, node_reply&);
@@ -63,7 +68,7 @@ constexpr get healed = [](auto& text, auto&, auto& r) { r.healed = is_on(text); 
 constexpr get others = [](auto& text, auto&, auto& r) { r.ours = is_on(text); };
 constexpr get behind_writer = [](auto& text, auto&, auto& r) { r.behind_writer = is_on(text); };
 constexpr get handed_on = [](auto& text, auto&, auto& r) { r.handed_on = is_on(text); };
-constexpr get remaining = [](auto& text, auto&, auto& r) { r.remaining = core::told_time<std::chrono::milliseconds>(to_integer(text)); };
+constexpr get remaining = [](auto& text, auto&, auto& r) { r.remaining = time_in(text); };
 constexpr get whose = [](auto& text, auto&, auto& r) { r.text = text; };
 constexpr get which = [](auto& text, auto& c, auto& r) {
     r.ours = c.grows ? count(text) : 0;
@@ -204,8 +209,8 @@ core::memory_record read_record(cells const& row, std::size_t first)
     auto const& began = cell(row, first + 1);
     return {.word = cell(row, first),
             .began = began.empty() ? core::beginning::anew : static_cast<core::beginning>(began.front()),
-            .age = core::told_time<std::chrono::milliseconds>(to_integer(cell(row, first + 2))),
-            .wait = core::told_time<std::chrono::milliseconds>(to_integer(cell(row, first + 3)))};
+            .age = time_in(cell(row, first + 2)),
+            .wait = time_in(cell(row, first + 3))};
 }
 
 node_reply interpret(command const& c, rows const& all, taken_keys (*taken)(cells const&), char const* step)

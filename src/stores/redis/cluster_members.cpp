@@ -10,6 +10,7 @@
 #include <exception>
 #include <iterator>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 namespace redlock::stores::redis {
@@ -83,7 +84,10 @@ cluster_members::member* cluster_members::at(net::place const& p)
 try {
     if (auto* const known = of_place(p))
         return known;
-    number_ = number_ % member_connection::member_max + 1;
+    auto const number = member_connection::free_member(number_, [this](auto n) { return find(n) != nullptr; });
+    if (number == 0)
+        throw std::length_error("the cluster has too many masters");
+    number_ = number;
     auto where = url_.of(p);
     where.topology = net::topology::member;
     where.cluster = name_;

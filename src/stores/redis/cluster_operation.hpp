@@ -19,6 +19,20 @@ struct member_connection {
 
     static member_connection of(std::uint32_t number) noexcept { return {number >> bits, number & own_max}; }
     std::uint32_t number() const noexcept { return member << bits | (own & own_max); }
+
+    /// The next number after @p latest that no member has. The numbers of earlier members are used again. 0: none is
+    /// left.
+    template <class IsUsed>
+    static std::uint32_t free_member(std::uint32_t latest, IsUsed is_used)
+    {
+        auto n = latest;
+        for (std::uint32_t tries = 0; tries < member_max; ++tries) {
+            n = n % member_max + 1;
+            if (!is_used(n))
+                return n;
+        }
+        return 0;
+    }
 };
 
 /// An operation that is sent to a member, and to another member if the first one redirects it.
