@@ -16,6 +16,7 @@
 #include <array>
 #include <exception>
 #include <future>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -90,12 +91,15 @@ bool is_refused(std::string_view error)
 int with_servers(settings const& s, std::string_view command, std::function<asio::awaitable<int>(servers&)> const& body)
 {
     asio::io_context context(1);
-    servers all(context.get_executor(), s, command);
-    auto status = asio::co_spawn(context, body(all), asio::use_future);
+    std::optional<servers> all(std::in_place, context.get_executor(), s, command);
+    auto status = asio::co_spawn(context, body(*all), asio::use_future);
     while (status.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
         if (context.run_one() == 0)
             return failed;
     }
+    all.reset();
+    context.restart();
+    context.poll();  // closes the connections, which keep themselves alive until then
     return status.get();
 }
 
