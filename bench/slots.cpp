@@ -35,10 +35,8 @@ result measure(options const& o, progress const& p, std::size_t processes)
                              {.clients = permits, .duration = o.duration, .majority = true, .hold = hold});
         },
         [&](round& r) {
-            r.library = lab.observe([&] {
-                return l ? l->run(w)
-                         : run_crowd(settings_for(lab.servers().urls()), w, processes, r.more);
-            });
+            r.library = lab.observe(
+                [&] { return l ? l->run(w) : run_crowd(settings_for(lab.servers().urls()), w, processes, r.more); });
             auto const rate = r.library.seconds > 0 ? static_cast<double>(r.library.cycles) / r.library.seconds : 0;
             r.more["rate_to_ideal"] = rate * std::chrono::duration<double>(hold).count() / static_cast<double>(permits);
             auto const waits = r.library.wait.summary();
