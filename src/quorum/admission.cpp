@@ -28,8 +28,8 @@ bool admission::enter(entrant& e)
         e.has_place_ = true;
         return true;
     }
-    if (has_room(g) && !next_turn_.is_set())
-        runtime_.set(next_turn_, runtime_.now());
+    if (has_room(g))
+        go_on_soon();
     e.owner_ = e.owner();
     g.lines[e.aim() == entrant::purpose::other ? 1 : 0].push_back(e);
     ++waiting_;
@@ -98,7 +98,14 @@ void admission::admit()
     // The event loop gets its turn. A round may also have ended at once, because no node can be reached.
     auto const goes_on = [this](gate const& g) { return has_room(g) && !g.is_empty(); };
     if (goes_on(extensions_) || goes_on(others_))
+        go_on_soon();
+}
+
+void admission::go_on_soon() noexcept
+try {
+    if (!next_turn_.is_set())
         runtime_.set(next_turn_, runtime_.now());
+} catch (...) {  // out of memory: the next round that comes or goes does it
 }
 
 void admission::forget(entrant& e) noexcept

@@ -53,8 +53,8 @@ private:
     late, although no node is slow. Each round would fail, and would cause a release and another round.
 
     The limit follows the answers. It grows while answers come in the first quarter of the time that the quickest answer
-    leaves until the time-out. It shrinks if they need more than half of that time. (TCP Vegas controls its window in
-    this way: Brakmo and Peterson, 1995.)
+    leaves until the time-out. It shrinks if they need more than half of that time, or if none comes. (TCP Vegas
+    controls its window in this way: Brakmo and Peterson, 1995.)
 
     Extensions have places of their own, so they never wait for acquisitions. Releases, and whatever else ends a call,
     go before acquisitions. Rounds that connect or found are always admitted.
@@ -103,6 +103,7 @@ private:
     bool has_room(gate const& g) const noexcept { return g.under_way < limit_; }
     void adapt(entrant::outcome const&);
     void admit();
+    void go_on_soon() noexcept;
     void forget(entrant&) noexcept;
 
     runtime::runtime& runtime_;

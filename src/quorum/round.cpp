@@ -175,16 +175,20 @@ bool round::needs_place() const noexcept
 
 void round::send()
 {
-    prepare();
     if (!needs_place() || quorum.admission.enter(*this))
-        send_now();
+        return send_now();
+    started = quorum.runtime.now();  // until it is admitted
 }
 
 void round::send_now()
 {
     prepare();
-    if (has_place() && !quorum.closed)
-        quorum.runtime.set(deadline_, started + reply_timeout());
+    try {
+        if (has_place() && !quorum.closed)
+            quorum.runtime.set(deadline_, started + reply_timeout());
+    } catch (...) {  // out of memory: it is sent without a place
+        quorum.admission.leave(*this);
+    }
     for (std::size_t i = 0; i < ballots.size() && !quorum.closed; ++i) {
         if (!ballots[i].skipped)
             submit(i);
