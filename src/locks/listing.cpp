@@ -172,8 +172,13 @@ private:
     static runtime::task<void> inspect_found(std::shared_ptr<listing> self)
     {
         self->next_ = 0;
-        for (std::size_t i = 0; i < std::min(at_once, self->found_.size()); ++i)
-            runtime::begin(inspect_some(self), [self](std::exception_ptr failure, bool) { self->ended(failure); });
+        try {
+            for (std::size_t i = 0; i < std::min(at_once, self->found_.size()); ++i)
+                runtime::begin(inspect_some(self), [self](std::exception_ptr failure, bool) { self->ended(failure); });
+        } catch (...) {  // out of memory: the inspections that have begun end first
+            self->failure_ = std::current_exception();
+            self->next_ = self->found_.size();
+        }
         while (self->under_way_ > 0)
             co_await self->sleep(clock::time_point::max());
         if (auto const failure = std::exchange(self->failure_, nullptr))

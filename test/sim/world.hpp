@@ -132,6 +132,7 @@ public:
     dice random;
     dice splits;  ///< where messages are split; separate, so that it changes nothing else
     clock::time_point now;
+    clock::duration age() const noexcept { return now - begin_; }
     bool fencing = false;
     std::size_t fence_quorum = 0;
     bool servers_tell = true;              ///< that keys have changed; otherwise clients ask now and then
