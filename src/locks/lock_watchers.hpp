@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace redlock::inline v0::locks {
 
@@ -27,6 +28,9 @@ public:
     }
 
     void all_changed();
+
+    /// The execution context ends. The watched locks refer to the manager.
+    void abandon() noexcept { auto const gone = std::exchange(all_, {}); }
 
 private:
     friend class watched_lock;

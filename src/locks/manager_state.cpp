@@ -146,6 +146,7 @@ void manager_state::abandon()
     alive_ = {};
     shutdown.abandon();
     operations.abandon();
+    watchers.abandon();
     held_locks.abandon();
     log_->calls()->abandon();
     quorum.admission.abandon();
