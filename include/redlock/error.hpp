@@ -41,8 +41,8 @@ enum class errc {
     /// A node cannot do what was asked for. Nothing was sent. `attempt_report::message` names the node and what it
     /// cannot do. Use another node, or do not ask for it.
     unsupported = 8,
-    /// Too many calls of this manager were under way, so no node was asked within the call's `wait`, or within
-    /// `config::connect_timeout` if that is longer. Make fewer calls at once, or try again later.
+    /// Too many calls of this manager were under way, so its turn to ask the nodes did not come within the call's
+    /// `wait`, nor within `config::connect_timeout`. Make fewer calls at once, or try again later.
     overloaded = 9,
 
     /// The node did not answer within `config::node_timeout`. If the answer comes late, the manager releases what it

@@ -132,7 +132,7 @@ runtime::task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
         }
 
         a.round_ = a.next_round();
-        a.round_->wait_for_place_until = a.attempt_.ask_until();
+        a.round_->wait_for_place_until = a.attempt_.ask_until(now);
         co_await a.gather(*a.round_);
         if (a.round_->command.any)
             state.cleaner.settle(*a.round_);

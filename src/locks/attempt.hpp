@@ -34,10 +34,11 @@ public:
 
     void ends(error_code) noexcept;  ///< does nothing if it has not begun
 
-    /// How long a round waits for a place in the manager's admission.
-    clock::time_point ask_until() const noexcept
+    /// How long a round that begins at @p now waits for a place in the manager's admission. The last round begins when
+    /// the wait is over. Its outcome is still worth a moment: it says who holds the lock.
+    clock::time_point ask_until(clock::time_point now) const noexcept
     {
-        return core::later(called, std::max(options_.wait, state_.settings.connect_timeout));
+        return std::max(core::later(called, options_.wait), core::later(now, state_.settings.connect_timeout));
     }
 
     /// The report for the caller, without a message. @p asked: the latest round, or null.

@@ -145,11 +145,11 @@ void manager_state::abandon()
     auto const keep = shared_from_this();
     alive_ = {};
     shutdown.abandon();
+    quorum.admission.abandon();  // first, so that nothing is admitted any more
     operations.abandon();
     watchers.abandon();
     held_locks.abandon();
     log_->calls()->abandon();
-    quorum.admission.abandon();
     quorum.nodes.abandon();
     cleaner.stop();
     runtime.abandon();

@@ -80,7 +80,7 @@ runtime::task<error_code> resumption::run(std::shared_ptr<resumption> self)
     auto const taken = grant_of(r.ticket_, state);
     while (!r.stopped()) {
         r.round_ = r.next_round(taken);
-        r.round_->wait_for_place_until = r.attempt_.ask_until();
+        r.round_->wait_for_place_until = r.attempt_.ask_until(state.now());
         co_await r.gather(*r.round_);
         r.attempt_.asked = r.round_->started;
         r.attempt_.decided = state.now();

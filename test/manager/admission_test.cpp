@@ -132,6 +132,25 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_a_crowd_that_cannot_be_asked_in_time_is_overl
     BOOST_TEST(locks->stats().failed == count(all, errc::overloaded) + 1);
 }
 
+// All ask for the last time at one moment, and there is a place for some of them only.
+BOOST_FIXTURE_TEST_CASE(acquire_of_held_locks_whose_waits_end_together_is_contended, busy_servers)
+{
+    w.each([](auto& s) { s.work = 0ms; });
+    constexpr std::size_t held = 500;
+    auto other = w.connected();
+    auto const holders = w.start_numbered(held, *other, {.ttl = 60s, .wait = 10s});
+    w.run_for(1s);
+    std::deque<lock_world::outcome> all(held);
+    auto const end = w.now + 2s;
+    for (std::size_t i = 0; i < held; ++i) {  // one after the other, so that the limit stays low
+        auto const left = std::chrono::ceil<std::chrono::milliseconds>(end - w.now);
+        w.start_acquire(all[i], *locks, "r" + std::to_string(i), {.ttl = 60s, .wait = left});
+        w.run_for(1ms);
+    }
+    wait_for(all);
+    BOOST_TEST(count(all, errc::contended) == held);
+}
+
 BOOST_FIXTURE_TEST_CASE(cancel_before_the_nodes_are_asked_sends_nothing, busy_servers)
 {
     auto all = w.start_numbered(crowd, *locks, {.ttl = 60s, .wait = 10s});

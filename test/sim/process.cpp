@@ -318,18 +318,6 @@ bool process::in_touch_for(clock::duration d) const
               });
 }
 
-// At the beginning of the world, a process that stands still may have founded only some of the servers. The others vote
-// when they are older than any lock.
-bool process::waits_for_founding()
-{
-    if (!has_manager() || world_.age() > 2 * max_ttl)
-        return false;
-    observation const observing(*this);
-    auto const nodes = locks_->stats().nodes;
-    return std::ranges::any_of(nodes,
-                               [](auto& n) { return n.quarantine > 0ms && n.reason == quarantine_reason::fresh; });
-}
-
 bool process::holds(resource_set const& wanted)
 {
     observation const observing(*this);

@@ -60,7 +60,6 @@ public:
     void after(clock::duration d, std::function<void()> what);
 
     // For the checks.
-    bool waits_for_founding();                         ///< the servers are new, and only some of them were founded
     bool in_touch_for(clock::duration) const;          ///< all servers were well and could be reached for this time
     bool holds(resource_set const&);                   ///< whether it holds one of them
     bool is_first_for(resource_set const&);            ///< whether only one worker wants them; always if `single`

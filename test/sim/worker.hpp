@@ -147,7 +147,7 @@ private:
         if (waits->completions > 0 || !process_.has_manager())
             return;
         auto const takings = takings_if_it_could_have_it();
-        bool const could_have_it = takings && process_.in_touch_for(interval) && !process_.waits_for_founding()
+        bool const could_have_it = takings && process_.in_touch_for(interval) && !world_.lacks_founding()
                                    && process_.is_first_for(resources_);
         if (!could_have_it || process_.asked_for(resources_) > before.since || before.takings != *takings)
             before = {world_.now, takings.value_or(0)};

@@ -187,6 +187,12 @@ void world::note_token(std::string const& resource, std::string const& who, cloc
         blame("{}: {} has the fencing token {}, but {} was given out before it began", who, resource, token, floor);
 }
 
+bool world::lacks_founding() const
+{
+    auto const is_unfounded = [](auto& s) { return s->record.began == 'f' || s->record.began == 'n'; };
+    return now - begin_ <= 2 * max_ttl && std::ranges::any_of(servers, is_unfounded);
+}
+
 std::optional<std::uint64_t> world::takings_if_free(resource_set const& resources, process const& whom) const
 {
     auto const free = std::count_if(servers.begin(), servers.end(), [&](auto& s) {

@@ -113,6 +113,10 @@ public:
     void note_token(std::string const& resource, std::string const& who, clock::time_point begun, std::uint64_t token,
                     bool shares);
 
+    /// Whether the world is young, and a process that stands still has founded only some of the servers. The others
+    /// vote when they are older than any lock.
+    bool lacks_founding() const;
+
     /// How often a server has granted one of these resources so far, if all are free on a quorum, or if @p whom holds
     /// them there. Otherwise nothing.
     std::optional<std::uint64_t> takings_if_free(resource_set const&, process const& whom) const;
@@ -132,7 +136,6 @@ public:
     dice random;
     dice splits;  ///< where messages are split; separate, so that it changes nothing else
     clock::time_point now;
-    clock::duration age() const noexcept { return now - begin_; }
     bool fencing = false;
     std::size_t fence_quorum = 0;
     bool servers_tell = true;              ///< that keys have changed; otherwise clients ask now and then
