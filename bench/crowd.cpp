@@ -27,7 +27,7 @@ struct part {
 struct shared_results {
     std::atomic<std::size_t> ready{0};
     std::atomic<int> inside{0};
-    part parts[16]{};
+    part parts[64]{};
 };
 
 void measure(config const& settings, work w, std::size_t processes, shared_results& all, part& mine)

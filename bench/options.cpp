@@ -26,7 +26,7 @@ little.
 Scenarios (default: uncontended and stalled; "all": each of them but versus):
   uncontended  each client locks and unlocks a key of its own                     (256 clients, and 1)
   contended    all clients compete for one key and hold it for --hold             (32 clients)
-  crowded      contended, with the clients in four processes                      (32 clients)
+  crowded      contended, with the clients in --processes processes               (32 clients, or one for each)
   woken        another process releases a lock that clients wait for, or keeps it    (1 waiter, and 32)
   renew        --locks locks are held and renewed
   stalled      one node is stopped for the middle third of the time              (256 clients)
@@ -98,6 +98,7 @@ options parse(std::vector<std::string> arguments)
     line.add_number("--note", o.note, 0, 200,
                     "bytes of the notes that `uncontended` also measures, as a ratio; 0: without");
     line.add_number("--locks", o.locks, 1, 100'000, "of `renew`");
+    line.add_number("--processes", o.processes, 2, 64, "of `crowded`");
     line.add_number("--sessions", o.sessions, 0, 100'000, "idle ones, of `serve`; 0: without");
     line.add_duration("--ttl", o.ttl, 500ms, 1min, "of `renew`");
     o.workers = testbed::named_by("REDLOCK_PEERS");

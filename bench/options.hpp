@@ -20,6 +20,7 @@ struct options {
     std::optional<std::chrono::microseconds> hold;  ///< default: chosen by the scenario
     std::chrono::microseconds rtt{1000};
     std::size_t locks = 10'000;
+    std::size_t processes = 4;
     std::size_t sessions = 10'000;
     std::size_t note = 0;  ///< bytes
     std::chrono::milliseconds ttl{10'000};

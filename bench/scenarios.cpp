@@ -92,13 +92,18 @@ std::vector<result> measure_contended(std::string const& scenario, options const
             r.more["p99_wait_to_mean"] = waits.mean > 0 ? waits.p99 / waits.mean : 0;
             r.more["longest_wait_to_mean"] = waits.mean > 0 ? waits.max / waits.mean : 0;
         });
-    auto const variant = fmt::format("hold {:g} ms", std::chrono::duration<double, std::milli>(hold).count());
+    auto variant = fmt::format("hold {:g} ms", std::chrono::duration<double, std::milli>(hold).count());
+    if (processes > 4)
+        variant += fmt::format(", {} processes", processes);
     return {lab.conclude(rounds, scenario, variant, clients)};
 }
 
 std::vector<result> contended(options const& o, progress const& p) { return measure_contended("contended", o, p, 1); }
 
-std::vector<result> crowded(options const& o, progress const& p) { return measure_contended("crowded", o, p, 4); }
+std::vector<result> crowded(options const& o, progress const& p)
+{
+    return measure_contended("crowded", o, p, o.processes);
+}
 
 std::vector<result> renew(options const& o, progress const& p)
 {

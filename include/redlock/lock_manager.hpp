@@ -669,7 +669,8 @@ public:
         and faster.
 
         The manager looks again when a node notifies it of a change, when the lock may have expired, and at least every
-        ten seconds. If less than a majority of the nodes notify, it looks once a second.
+        ten seconds. If less than a majority of the nodes notify, it looks once a second, and four times a second while
+        the lock is free. Redis does not notify of a free lock, because it would remember the name for ever.
 
         @par Completes
         - with the new state of the lock;

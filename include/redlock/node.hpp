@@ -101,6 +101,13 @@ struct node_reply {
     /// Whether the manager that holds the lock hands it on to its own waiters; for a denied acquisition that contends.
     /// Then `remaining` and `watched` are about the end of these hand-overs, not about each change of the holder.
     bool handed_on = false;
+    /// How many waiting clients come before this one, as far as the node tells; for a denied acquisition that contends
+    /// for one key. When the key is free, they ask first.
+    std::uint32_t ahead = 0;
+    /// Whether other clients come first, in the order in which they began to wait; for a denied acquisition that
+    /// contends for one key. Then the client stands by: a change of the key concerns the first clients only, and the
+    /// node calls this client when it is one of them. See @ref node_events::changed .
+    bool stands_by = false;
     /// Whether the node has lately denied the key to others; for a granted acquisition that contends.
     bool wanted = false;
     /// Whether only a waiting writer keeps the reader out; for a denied shared acquisition. No writer holds the lock.
@@ -156,9 +163,10 @@ struct node_events {
         If a notification comes before the answer to an acquisition, it counts as older than that answer. A later change
         needs another notification.
 
-        Two other events have keys of their own. The end of hand-overs has `lock:stock:=turn:{lock:stock}`. When other
-        clients stop waiting, the key is `lock:stock:=wanted:{lock:stock}`. An empty key means that the node may have
-        missed changes, because a connection ended. The manager polls a node that never notifies. */
+        Three other events have keys of their own. The end of hand-overs has `lock:stock:=turn:{lock:stock}`. When other
+        clients stop waiting, the key is `lock:stock:=wanted:{lock:stock}`. When a client that stands by is called, the
+        key is that, `:`, and the contender. An empty key means that the node may have missed changes, because a
+        connection ended. The manager polls a node that never notifies. */
     std::function<void(std::string_view key)> changed{};
 };
 

@@ -29,6 +29,7 @@ constexpr bool database(uses const& u) { return u.database; }
 constexpr bool cluster(uses const& u) { return u.cluster && !u.look; }
 constexpr bool doctor(uses const& u) { return u.doctor; }
 constexpr bool times(uses const& u) { return u.shared || u.doctor || u.look; }
+constexpr bool only_waiting(uses const& u) { return u.waiting && !times(u); }
 
 // In the order of the tests: SET sets the key to a string, so the later commands change no other key. All versions
 // since Redis 6 have these commands, except COMMAND LIST, which needs Redis 7.
@@ -57,12 +58,14 @@ constexpr std::array all{
     permission{"zcard", shared, true, "nothing is shared", "ZCARD KEY"},
     permission{"zremrangebyscore", shared, true, "nothing is shared", "ZREMRANGEBYSCORE KEY 0 0"},
     permission{"time", times, true, "nothing is shared", "TIME"},
+    permission{"time", only_waiting, false, "all waiting processes ask at once when a lock is released", "TIME"},
     permission{"hgetall", names, false, "nobody sees who waits, and readers pass writers that wait", "HGETALL KEY"},
     permission{"zrange", readers, false, "nobody sees the readers of a shared lock", "ZRANGE KEY 0 0"},
     permission{"client|tracking", notified, false, "waiters poll instead of being notified", "CLIENT TRACKING OFF"},
     permission{"client|caching", notified, false, "waiters poll instead of being notified", "CLIENT CACHING YES"},
     permission{"hset", waiting, false, "the order of waiting processes is random", "HSET KEY trial 1"},
     permission{"hdel", waiting, false, "the order of waiting processes is random", "HDEL KEY trial"},
+    permission{"hget", waiting, false, "all waiting processes ask at once when a lock is released", "HGET KEY trial"},
     permission{"hlen", waiting, false, "the order of waiting processes is random", "HLEN KEY"},
     permission{"sadd", waiting, false, "the order of waiting processes is random", "SADD KEY 1"},
     permission{"srem", waiting, false, "the order of waiting processes is random", "SREM KEY 1"},

@@ -90,17 +90,30 @@ inline std::chrono::nanoseconds reconnection_pause(std::size_t failures, double 
 
     Uniform between half and the whole of a ceiling. The ceiling is @p round_trip divided by @p denied (1 to 8). It
     doubles for each of the latest @p races, which are rounds whose votes were split. At most 16 round trips, and 256
-    ms.
+    ms. To this come two round trips for each contender that is known to be @p ahead (0 to 3).
 */
-inline std::chrono::nanoseconds delay_after(std::size_t denied, std::size_t races, std::chrono::nanoseconds round_trip,
-                                            std::uint64_t bits) noexcept
+inline std::chrono::nanoseconds delay_after(std::size_t denied, std::size_t races, std::size_t ahead,
+                                            std::chrono::nanoseconds round_trip, std::uint64_t bits) noexcept
 {
     using namespace std::chrono;
     auto const unit = std::max<nanoseconds>(round_trip, 100us);
     auto const whole = unit * (std::int64_t{1} << std::min<std::size_t>(races, 8))
                        / static_cast<std::int64_t>(std::clamp<std::size_t>(denied, 1, 8));
-    auto const ceiling = std::min({whole, unit * 16, nanoseconds(256ms)});
-    return ceiling / 2 + part_of(ceiling / 2, bits);
+    constexpr nanoseconds most = 256ms;
+    auto const ceiling = std::min({whole, unit * 16, most});
+    auto const turn = std::min(unit * 2, most / 4) * static_cast<std::int64_t>(std::min<std::size_t>(ahead, 3));
+    return turn + ceiling / 2 + part_of(ceiling / 2, bits);
+}
+
+/** How long a contender stands by if it is not called. @p bits are random.
+
+    Uniform between half a second and a second. Nodes call it when others before it get the lock. They do not notice
+    when these give up or die, so it looks for itself.
+*/
+inline std::chrono::nanoseconds stand_by(std::uint64_t bits) noexcept
+{
+    using namespace std::chrono;
+    return nanoseconds(500ms) + part_of(500ms, bits);
 }
 
 /** How long after a denial a contender asks again at the earliest, although a node has notified it.

@@ -159,6 +159,11 @@ std::string wanted_key(std::string_view key)
     return k;
 }
 
+std::string place_key(std::string_view key, std::string_view contender)
+{
+    return wanted_key(key).append(":").append(contender);
+}
+
 void put_handovers_key(std::string& to, std::string_view key) { put(to, key, handovers_mark); }
 
 std::string handovers_key(std::string_view key)
@@ -200,19 +205,32 @@ std::string settings_key(std::string_view prefix) { return std::string(prefix).a
 
 namespace {
 
-// The lock's key if @p key consists of it and the mark; otherwise empty.
-std::string_view lock_of(std::string_view key, std::string_view mark) noexcept
+/// A key that consists of a lock's key, a mark, and perhaps more.
+struct marked {
+    std::string_view lock;  ///< empty: the key is something else
+    std::string_view rest;
+};
+
+marked split(std::string_view key, std::string_view mark) noexcept
 {
     auto const end = key.find(mark);
     if (end == key.npos)
         return {};
     auto const lock = key.substr(0, end);
-    auto tag = key.substr(end + mark.size());
+    auto const rest = key.substr(end + mark.size());
     if (has_hash_tag(lock))
-        return tag.empty() ? lock : std::string_view{};
-    bool const whole = tag.starts_with(":{") && tag.ends_with("}") && tag.size() == lock.size() + 3
-                       && tag.substr(2, lock.size()) == lock;
-    return whole ? lock : std::string_view{};
+        return {lock, rest};
+    auto const tag = lock.size() + 3;
+    bool const is_tagged = rest.starts_with(":{") && rest.size() >= tag && rest[tag - 1] == '}'
+                           && rest.substr(2, lock.size()) == lock;
+    return is_tagged ? marked{lock, rest.substr(tag)} : marked{};
+}
+
+// The lock's key if @p key consists of it and the mark; otherwise empty.
+std::string_view lock_of(std::string_view key, std::string_view mark) noexcept
+{
+    auto const [lock, rest] = split(key, mark);
+    return rest.empty() ? lock : std::string_view{};
 }
 
 }  // namespace
@@ -221,8 +239,8 @@ std::pair<watched, std::string_view> what_changed(std::string_view key) noexcept
 {
     if (auto const lock = lock_of(key, handovers_mark); !lock.empty())
         return {watched::handovers, lock};
-    if (auto const lock = lock_of(key, wanted_mark); !lock.empty())
-        return {watched::wanted, lock};
+    if (auto const [lock, client] = split(key, wanted_mark); !lock.empty() && (client.empty() || client[0] == ':'))
+        return {client.empty() ? watched::wanted : watched::place, lock};
     if (auto const lock = lock_of(key, readers_mark); !lock.empty())
         return {watched::readers, lock};
     return {watched::lock, key};

@@ -60,6 +60,9 @@ void put_tombstone_key(std::string& to, std::string_view key, std::string_view t
 std::string wanted_key(std::string_view key);
 void put_wanted_key(std::string& to, std::string_view key);
 
+/// The key of the place of a client that stands by: the node changes it to call the client.
+std::string place_key(std::string_view key, std::string_view contender);
+
 /// The key that exists while a process hands the lock at @p key over to its own waiters.
 std::string handovers_key(std::string_view key);
 void put_handovers_key(std::string& to, std::string_view key);
@@ -87,8 +90,9 @@ std::string settings_key(std::string_view prefix);
 /// The value of a lock's key while readers share the lock. No token begins like this.
 inline constexpr std::string_view shared_word = ":=shared";
 
-/// The kinds of keys that nodes notify of: the lock, its hand-overs, the clients that want it, its readers.
-enum class watched : std::uint8_t { lock, handovers, wanted, readers };
+/// The kinds of keys that nodes notify of: the lock, its hand-overs, the clients that want it, the place of one of
+/// them, its readers.
+enum class watched : std::uint8_t { lock, handovers, wanted, place, readers };
 
 /// The kind of @p key, and the key of its lock.
 std::pair<watched, std::string_view> what_changed(std::string_view key) noexcept;

@@ -346,9 +346,9 @@ runtime::task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> se
     }
 }
 
-void acquisition::may_be_free(std::size_t node, std::string_view resource)
+void acquisition::may_be_free(core::watched of, std::size_t node, std::string_view resource)
 {
-    if (watch_.may_be_free(node, resource) && sleeper_)
+    if (watch_.may_be_free(of, node, resource) && sleeper_)
         wake();
 }
 

@@ -46,7 +46,7 @@ public:
     {
         return watch_.awaits(of, node, resource);
     }
-    void may_be_free(std::size_t node, std::string_view resource) override;
+    void may_be_free(core::watched of, std::size_t node, std::string_view resource) override;
 
 private:
     /// The result of @ref draw_token. Without an error, the grant has the token.

@@ -4,6 +4,7 @@
 #include "core/validity.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace redlock::inline v0::locks {
@@ -47,6 +48,7 @@ void free_watch::begin(std::shared_ptr<quorum::round> asked)
 {
     estimate_.emplace(asked->quorum.nodes.size(), asked->quorum.nodes.quorum(), request_.wants_any());
     asked_ = std::move(asked);
+    is_called_ = false;
 }
 
 clock::time_point free_watch::denied(clock::time_point now, std::uint64_t random, std::size_t rounds)
@@ -57,6 +59,8 @@ clock::time_point free_watch::denied(clock::time_point now, std::uint64_t random
     read_votes(now);
     if (!race)
         note_holder(now);
+    if (stands_by())
+        return now + core::stand_by(random);
     if (will_be_notified())
         return clock::time_point::max();
     // The lock may become free without a notification, so the waiter asks again after a pause.
@@ -97,6 +101,33 @@ bool free_watch::will_be_notified() const
     return static_cast<std::size_t>(std::ranges::count_if(asked_->ballots, notifies)) >= asked_->quorum.nodes.quorum();
 }
 
+// Whether other clients come first on all nodes, so that this one asks only when it is called. The lines of the nodes
+// may differ a little. Each node has some who ask, so a free lock finds a taker.
+bool free_watch::stands_by() const
+{
+    auto const has_answered = [](quorum::ballot const& b) { return b.answered && b.reply.vote != vote::unknown; };
+    auto const is_behind = [](quorum::ballot const& b) { return b.reply.vote == vote::denied && b.reply.stands_by; };
+    std::size_t behind = 0;
+    for (auto const& b : asked_->ballots) {
+        if (has_answered(b) && !is_behind(b))
+            return false;
+        behind += has_answered(b) ? 1 : 0;
+    }
+    return behind > 0 && !is_called_;
+}
+
+// How many waiters of other managers come first, on the node where these are fewest.
+std::size_t free_watch::ahead() const
+{
+    constexpr auto unknown = std::numeric_limits<std::size_t>::max();
+    auto least = unknown;
+    for (auto const& b : asked_->ballots) {
+        if (b.answered && b.reply.vote != vote::unknown)
+            least = std::min<std::size_t>(least, b.reply.ahead);
+    }
+    return is_called_ || least == unknown ? 0 : least;
+}
+
 bool free_watch::needs(std::string_view resource, bool grows) const
 {
     return std::ranges::any_of(asked_->ballots, [&](auto& b) {
@@ -124,6 +155,8 @@ bool free_watch::awaits(core::watched of, std::size_t node, std::string_view res
     auto const* const k = several ? awaited_key(node, resource) : nullptr;
     bool const handed_on = several ? k && k->handed_on : reply.handed_on;
     switch (of) {
+    case core::watched::place:
+        return reply.stands_by;
     case core::watched::lock:
         return !handed_on;
     case core::watched::handovers:
@@ -136,15 +169,21 @@ bool free_watch::awaits(core::watched of, std::size_t node, std::string_view res
     return false;
 }
 
-bool free_watch::may_be_free(std::size_t node, std::string_view resource)
+bool free_watch::may_be_free(core::watched of, std::size_t node, std::string_view resource)
 {
     // A push that arrives before the node's answer to this round is older than the answer.
     if (!active() || !asked_->ballots[node].answered)
         return false;
     auto const& manager = request_.manager;
+    if (of == core::watched::place) {
+        is_called_ = true;
+        for (auto const& b : asked_->ballots)
+            estimate_->expect(b.node, manager.now());
+        return true;
+    }
     if (resource.empty() || (!asked_->command.has_several_keys() && request_.is_asked(*asked_, resource))) {
         estimate_->expect(node, manager.now());
-        return true;
+        return !stands_by();
     }
     auto const* const k = awaited_key(node, resource);
     if (k)

@@ -45,12 +45,12 @@ public:
     /// Reads the votes again, because late ones may have arrived.
     void read_votes(clock::time_point now) { add_votes(*asked_, now, *estimate_); }
 
-    clock::time_point free_at() const { return estimate_->free_at(); }
+    clock::time_point free_at() const { return stands_by() ? clock::time_point::max() : estimate_->free_at(); }
 
     /// How long to hold back after the lock may be free, so that managers do not all ask at the same moment.
     clock::duration delay(clock::time_point decided, std::uint64_t random) const
     {
-        return core::delay_after(denied_, races_, decided - asked_->started, random);
+        return core::delay_after(denied_, races_, ahead(), decided - asked_->started, random);
     }
 
     /// When to ask again at the earliest, if notifications have been in vain.
@@ -62,17 +62,21 @@ public:
     // Pushes: see @ref waiter.
 
     bool awaits(core::watched of, std::size_t node, std::string_view resource) const;
-    bool may_be_free(std::size_t node, std::string_view resource);  ///< @return whether the push matters
+    /// @return whether the push matters
+    bool may_be_free(core::watched of, std::size_t node, std::string_view resource);
 
 private:
     void note_holder(clock::time_point now);
     bool will_be_notified() const;
+    bool stands_by() const;
+    std::size_t ahead() const;
     std::string_view holder() const;
     taken_key const* awaited_key(std::size_t node, std::string_view resource) const;
 
     acquire_request const& request_;
     std::shared_ptr<quorum::round> asked_;                       ///< null: inactive
     std::optional<core::estimate<clock::time_point>> estimate_;  ///< of that round
+    bool is_called_ = false;                                     ///< by a node where it stood by
     std::size_t denied_ = 0;                                     ///< rounds lost to a holder
     std::size_t unchanged_ = 0;                                  ///< consecutive ones, lost to the same holder
     std::size_t vain_ = 0;                                       ///< of these, soon after the one before

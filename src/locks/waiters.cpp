@@ -247,19 +247,19 @@ bool waiters::wanted_alone(std::string_view resource) const
 void waiters::changed(core::watched of, std::size_t node, std::string_view resource)
 {
     if (auto const* const q = find(resource); q && q->front()->awaits(of, node, resource))
-        q->front()->may_be_free(node, resource);
+        q->front()->may_be_free(of, node, resource);
 }
 
 void waiters::deleted(std::size_t node, std::string_view resource)
 {
     if (auto const* const q = find(resource))
-        q->front()->may_be_free(node, resource);
+        q->front()->may_be_free(core::watched::lock, node, resource);
 }
 
 void waiters::all_changed(std::size_t node)
 {
     for (auto& [resource, q] : queues_)
-        q.front()->may_be_free(node, {});
+        q.front()->may_be_free(core::watched::lock, node, {});
 }
 
 // Batches of hand-overs

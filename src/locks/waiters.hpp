@@ -58,7 +58,7 @@ public:
     virtual bool awaits(core::watched of, std::size_t node, std::string_view resource) const = 0;
 
     /// Call this when something for which it waits has changed on @p node: @p resource, or anything if that is empty.
-    virtual void may_be_free(std::size_t node, std::string_view resource) = 0;
+    virtual void may_be_free(core::watched of, std::size_t node, std::string_view resource) = 0;
 
 protected:
     ~waiter() = default;

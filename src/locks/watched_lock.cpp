@@ -16,10 +16,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto look_pause = 10ms;    // between two looks, however often the lock changes
-constexpr auto look_interval = 1s;   // if too few nodes notify
-constexpr auto look_anyway = 10s;    // if a majority notifies
-constexpr auto after_expiry = 10ms;  // servers report whole milliseconds, and their clocks drift
+constexpr auto look_pause = 10ms;     // between two looks, however often the lock changes
+constexpr auto look_interval = 1s;    // if too few nodes notify
+constexpr auto look_at_free = 250ms;  // if they do not notify because the lock is free
+constexpr auto look_anyway = 10s;     // if a majority notifies
+constexpr auto after_expiry = 10ms;   // servers report whole milliseconds, and their clocks drift
 
 // Whether the nodes that did not answer cannot change which holder has a majority.
 bool is_certain(lock_info const& info)
@@ -127,7 +128,10 @@ clock::time_point watched_lock::next_look(quorum::round const& answers, lock_inf
 {
     auto const notify = std::ranges::count_if(answers.ballots, [](auto& b) { return b.reply.watched; });
     bool const is_notified = static_cast<std::size_t>(notify) >= core::majority(now.nodes.size());
-    auto const latest = state_->now() + (is_notified ? look_anyway : clock::duration(look_interval));
+    auto const latest = state_->now()
+                        + (is_notified  ? clock::duration(look_anyway)
+                           : now.locked ? clock::duration(look_interval)
+                                        : clock::duration(look_at_free));
     return now.locked && now.remaining < look_anyway ? std::min(latest, state_->now() + now.remaining + after_expiry)
                                                      : latest;
 }

@@ -139,27 +139,4 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_a_set_is_woken_by_the_end_of_hand_overs, two_
     BOOST_TEST(!r.release(follower.held.held() ? follower.held : waiter.held));
 }
 
-// Older access lists do not allow EXISTS.
-BOOST_AUTO_TEST_CASE(acquire_of_a_set_by_a_user_without_exists_is_woken)
-{
-    real_servers r(1);
-    r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "+@all", "-exists"});
-    auto const url = "redis://locker:pw@127.0.0.1:" + std::to_string(r[0].port());
-    ending_manager locks(r, {.nodes = {url}, .node_timeout = busy_timeout}), other(r, r.settings());
-    for (int i = 0; i < 3; ++i) {
-        auto held = r.acquire(other, "a", {.ttl = 60s});
-        real_servers::outcome waiter;
-        locks.async_acquire(std::vector<std::string>{"a", "b"}, {.ttl = 60s, .wait = 30s}, [&](error_code ec, lock l) {
-            waiter.done = true, waiter.ec = ec, waiter.held = std::move(l);
-        });
-        auto const before = locks.stats().rounds;
-        // The first waiter needs one more round, because EXISTS is refused once.
-        BOOST_TEST(r.run_to([&] { return locks.stats().rounds >= before + (i == 0 ? 3 : 2); }));
-        BOOST_TEST(!r.release(held.held));
-        BOOST_TEST(r.run_to([&] { return waiter.done; }));
-        BOOST_TEST(waiter.held.held());
-        BOOST_TEST(!r.release(waiter.held));
-    }
-}
-
 BOOST_AUTO_TEST_SUITE_END()

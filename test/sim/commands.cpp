@@ -153,13 +153,13 @@ public:
         return number(1);
     }
 
-    stores::redis::reply exists(command const& c)
+    // How long a key lives; the client may ask for notifications about it.
+    stores::redis::reply left(command const& c)
     {
-        auto const keys = std::span(c).subspan(1);
-        for (auto const& key : from_->tracks_next ? keys : keys.first(0))
-            server_.watch(key, from_);
-        return number(std::ranges::count_if(
-            keys, [&](auto& key) { return server_.keys.find(key, server_.clock_now()) != nullptr; }));
+        if (from_->tracks_next)
+            server_.watch(c[1], from_);
+        auto const end = end_of(c[1]), now = server_.clock_now();
+        return number(end == clock::time_point::max() ? -1 : end > now ? (end - now) / 1ms : -2);
     }
 
     stores::redis::reply score(command const& c)
@@ -176,6 +176,25 @@ private:
 
     static key_view keys(std::string const& key) { return {&key, 1}; }
 
+    // When the key expires; in the past if there is none.
+    clock::time_point end_of(std::string const& key)
+    {
+        auto& all = server_.keys;
+        auto const in = [&](auto const& map, auto const& name, auto end) {
+            auto const known = map.find(name);
+            return known == map.end() ? clock::time_point::min() : end(known->second);
+        };
+        auto const itself = [](clock::time_point end) { return end; };
+        auto const [of, lock] = core::what_changed(key);
+        if (of == core::watched::handovers)
+            return in(all.handovers, lock, itself);
+        if (of == core::watched::place)
+            return in(all.places, key, itself);
+        if (of == core::watched::wanted)
+            return in(all.wanted, lock, [](auto& list) { return list.second; });
+        return in(all.entries, lock, [](auto& e) { return e.expires; });
+    }
+
     stores::redis::reply upgrade(std::string const& key, std::span<std::string const> args)
     {
         auto const r = apply({.what = kind::upgrade,
@@ -185,10 +204,6 @@ private:
                               .contender = args[2],
                               .ttl = time(args[1]),
                               .note = args[4]});
-        if (r.ours && from_->tracks_next) {
-            server_.watch(core::readers_key(key), from_);
-            server_.watch(key, from_);
-        }
         return r.ours ? list(stores::redis::resp::type::array, {fmt::to_string(r.remaining.count())})
                       : number(r.vote == vote::granted ? 1 : 0);
     }
@@ -206,8 +221,10 @@ private:
         if (r.vote == vote::granted)
             return number(r.wanted ? 2 : 1);
         std::vector<std::string> words;
-        tell_of_taken(key, r.remaining, r.handed_on, words);
+        tell_of_taken(r.remaining, r.handed_on, words);
         words.push_back(r.text.substr(0, text_max));
+        if (r.ahead > 0)
+            words.push_back(fmt::to_string(r.ahead));
         return list(stores::redis::resp::type::array, std::move(words));
     }
 
@@ -223,24 +240,18 @@ private:
         if (r.vote == vote::granted)
             return number(r.wanted ? 2 : 1);
         std::vector<std::string> words;
-        tell_of_taken(key, r.remaining, r.handed_on, words);
+        tell_of_taken(r.remaining, r.handed_on, words);
         words.push_back(r.behind_writer ? "1" : "0");
         if (!r.behind_writer)
             words.push_back(r.text.substr(0, text_max));
-        if (from_->tracks_next && r.behind_writer)
-            server_.watch(core::wanted_key(key), from_);
         return list(stores::redis::resp::type::array, std::move(words));
     }
 
-    // Tells for how long the key is taken, and until when it is handed on. The client is notified of the next change if
-    // it asked for that.
-    void tell_of_taken(std::string const& key, std::chrono::milliseconds remaining, bool handed_on,
-                       std::vector<std::string>& words)
+    // Tells for how long the key is taken, and until when it is handed on.
+    static void tell_of_taken(std::chrono::milliseconds remaining, bool handed_on, std::vector<std::string>& words)
     {
         auto const left = fmt::to_string(remaining.count());
         words.insert(words.end(), {left, handed_on ? left : "-2"});
-        if (from_->tracks_next)
-            server_.watch(handed_on ? core::handovers_key(key) : key, from_);
     }
 
     static key_view locks(std::span<std::string const> keys, std::string_view count)
@@ -271,7 +282,7 @@ private:
         std::vector<std::string> words{fmt::to_string(r.ours)};
         for (auto const& taken : r.taken) {
             words.push_back(fmt::to_string(taken.index));
-            tell_of_taken(all[taken.index], taken.remaining, taken.handed_on, words);
+            tell_of_taken(taken.remaining, taken.handed_on, words);
         }
         return list(stores::redis::resp::type::array, std::move(words));
     }
@@ -296,7 +307,7 @@ private:
         }
         std::vector<std::string> words;
         for (auto const& taken : r.taken)
-            tell_of_taken(all[taken.index], taken.remaining, taken.handed_on, words);
+            tell_of_taken(taken.remaining, taken.handed_on, words);
         return list(stores::redis::resp::type::array, std::move(words));
     }
 
@@ -419,8 +430,6 @@ reply plain(server& s, command const& c)
         return s.record.word.empty() ? nothing() : text(s.record.word + ' ');
     if (c[0] == "GET")
         return e ? text(e->value) : nothing();
-    if (c[0] == "PTTL")
-        return number(e ? (e->expires - now) / 1ms : -2);
     if (c[0] == "DEL")
         return number(s.keys.entries.erase(c[1]) + s.keys.counters.erase(c[1]));
     if (c[0] == "PEXPIRE" && e)
@@ -443,8 +452,8 @@ stores::redis::reply on_keys(server& s, std::shared_ptr<client> const& from, com
         return one.add_one(c);
     if (c[0] == "HDEL")
         return one.withdraw(c);
-    if (c[0] == "EXISTS")
-        return one.exists(c);
+    if (c[0] == "PTTL")
+        return one.left(c);
     if (c[0] == "ZSCORE")
         return one.score(c);
     return plain(s, c);

@@ -168,6 +168,7 @@ public:
             keys.wanted.clear();
             keys.readers.clear();
             keys.handovers.clear();
+            keys.places.clear();
             record = {};
         }
     }

@@ -214,6 +214,7 @@ public:
     bool shares = true;                     ///< false: node::can refuses shared locks
     bool upgrades = true;                   ///< false: node::can refuses upgrades
     bool notifies = true;                   ///< it notifies of changes to watched keys
+    bool tells_line = true;                 ///< false: its replies do not say who comes first
     error_code refusal;                     ///< if set, the answer to each request, which is not carried out
     bool sends_again = false;               ///< the node sends refused requests again, behind later ones
     std::uint32_t connection = 1;
@@ -306,6 +307,10 @@ public:
         r.chosen += names_beyond;
         if (!draws_tokens)
             r.fence = 0;
+        if (!tells_line) {
+            r.ahead = 0;
+            r.stands_by = false;
+        }
         return r;
     }
 

@@ -86,10 +86,10 @@ BOOST_AUTO_TEST_CASE(pause_after_failure_doubles_between_min_and_max)
 BOOST_AUTO_TEST_CASE(delay_after_is_shorter_after_denials_and_longer_after_races)
 {
     auto const least = [](std::size_t denied, std::size_t races, std::chrono::nanoseconds trip) {
-        return delay_after(denied, races, trip, 0);
+        return delay_after(denied, races, 0, trip, 0);
     };
     auto const most = [](std::size_t denied, std::size_t races, std::chrono::nanoseconds trip) {
-        return delay_after(denied, races, trip, ~0ull);
+        return delay_after(denied, races, 0, trip, ~0ull);
     };
     BOOST_TEST((least(1, 0, 1ms) == 500us));
     BOOST_TEST((most(1, 0, 1ms) > 990us && most(1, 0, 1ms) <= 1ms));
@@ -105,6 +105,22 @@ BOOST_AUTO_TEST_CASE(delay_after_is_shorter_after_denials_and_longer_after_races
         BOOST_TEST((most(denied, 1000, 1ms) <= 16ms));
     }
     BOOST_TEST((most(1, 1000, 1s) <= 256ms));
+}
+
+BOOST_AUTO_TEST_CASE(delay_after_lets_those_ahead_ask_first)
+{
+    for (std::chrono::nanoseconds const trip : {std::chrono::nanoseconds(1us), std::chrono::nanoseconds(1ms)}) {
+        BOOST_TEST((delay_after(1, 0, 1, trip, 0) > delay_after(1, 0, 0, trip, ~0ull)));
+        BOOST_TEST((delay_after(1, 0, 2, trip, 0) > delay_after(1, 0, 1, trip, ~0ull)));
+    }
+    BOOST_TEST((delay_after(8, 0, 2, 1ms, ~0ull) < 17ms));  // the shortest yield_time
+    BOOST_TEST((delay_after(1, 1000, 1000, 1h, ~0ull) < 500ms));
+}
+
+BOOST_AUTO_TEST_CASE(stand_by_is_between_half_a_second_and_a_second)
+{
+    BOOST_TEST((stand_by(0) == 500ms));
+    BOOST_TEST((stand_by(~0ull) > 999ms && stand_by(~0ull) <= 1s));
 }
 
 BOOST_AUTO_TEST_CASE(retry_after_with_a_told_time_adds_at_most_a_quarter)

@@ -25,7 +25,6 @@ using namespace std::string_view_literals;
 using stores::redis::deletion;
 using stores::redis::encoder;
 using stores::redis::manner;
-using stores::redis::tracked;
 using kind = node_command::kind;
 using handovers = node_command::handovers;
 
@@ -163,8 +162,8 @@ BOOST_AUTO_TEST_CASE(encode_of_each_operation_gives_its_command)
     auto const contend = contend_as("0");
     BOOST_TEST(encoded(kind::acquire, {}, 0, false, true, true) == contend_as("1"));
     BOOST_TEST(encoded(kind::acquire, {}, 0, false, true) == contend);
-    BOOST_TEST(encoded(kind::acquire, {.tracks = stores::redis::tracked::script}, 0, false, true)
-               == expected("CLIENT", "CACHING", "YES") + contend);
+    BOOST_TEST(encoded(kind::acquire, {.tracks = true}, 0, false, true)
+               == contend + expected("CLIENT", "CACHING", "YES") + expected("PTTL", "key"));
     BOOST_TEST(encoded(kind::acquire, {}, 7, false, true)
                == contend + expected("ZADD", counter, "GT", "CH", "7", "token"));
     BOOST_TEST(encoded(kind::raise, {}, 7)
@@ -206,39 +205,6 @@ BOOST_AUTO_TEST_CASE(encode_with_load_script_loads_the_script_first)
                == expected("SCRIPT", "LOAD", stores::redis::release_script.source)
                       + expected("EVALSHA", stores::redis::release_script.sha1, "1", "key", "value"));
     BOOST_TEST(r.commands() == 2u);
-}
-
-BOOST_AUTO_TEST_CASE(encode_acquire_of_several_keys_reads_the_tracked_keys_first)
-{
-    stores::redis::encoder e;
-    std::vector<std::string> const keys{"a", "b"};
-    node_command c{.what = kind::acquire,
-                   .watch = true,
-                   .keys = std::span(keys),
-                   .value = "value",
-                   .contender = "me",
-                   .ttl = std::chrono::seconds(5)};
-    auto const first_words = [&](stores::redis::manner how) {
-        std::vector<std::string> all;
-        e.forget();
-        for (auto const& words : test::take_commands(e.encode(c, how).bytes()))
-            all.push_back(words[0]);
-        return all;
-    };
-    auto const exists = expected("EXISTS", "a", "b", "a:=turn:{a}", "b:=turn:{b}");
-
-    for (bool const any : {false, true}) {
-        c.any = any;
-        BOOST_TEST((first_words({}) == std::vector<std::string>{"EVALSHA"}));
-        BOOST_TEST(
-            (first_words({.tracks = stores::redis::tracked::script}) == std::vector<std::string>{"CLIENT", "EVALSHA"}));
-        BOOST_TEST((first_words({.load_script = true, .tracks = stores::redis::tracked::keys})
-                    == std::vector<std::string>{"SCRIPT", "CLIENT", "EXISTS", "EVALSHA"}));
-        e.forget();
-        BOOST_TEST(e.encode(c, {.tracks = stores::redis::tracked::keys})
-                       .bytes()
-                       .starts_with(expected("CLIENT", "CACHING", "YES") + exists));
-    }
 }
 
 BOOST_AUTO_TEST_CASE(encode_acquire_of_several_keys_sends_the_note_before_the_proposal)

@@ -48,7 +48,7 @@ struct counted_waiter final : locks::waiter {
     bool shares() const noexcept override { return ++looks, mode == mode::shared; }
     std::string_view holds_up_to() const noexcept override { return ++looks, holds; }
     bool awaits(core::watched, std::size_t, std::string_view) const override { return ++looks, true; }
-    void may_be_free(std::size_t, std::string_view) override { ++looks; }
+    void may_be_free(core::watched, std::size_t, std::string_view) override { ++looks; }
 
     redlock::mode const mode;
     std::string const holds;

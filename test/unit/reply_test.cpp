@@ -173,6 +173,12 @@ BOOST_AUTO_TEST_CASE(interpret_for_a_contender_gives_wanted_and_remaining)
         BOOST_TEST(denied.text == "");
     }
     BOOST_TEST(answered(make(stores::redis::resp::type::array, "", {"1", "-2", "value"})).text == "value");
+    for (auto const* ahead : {"0", "2", "3"}) {
+        auto const denied = answered(make(stores::redis::resp::type::array, "", {"1", "-2", "value", ahead}));
+        BOOST_TEST((denied.vote == vote::denied && denied.text == "value"));
+        BOOST_TEST(std::to_string(denied.ahead) == ahead);
+        BOOST_TEST(denied.stands_by == (denied.ahead == 3));
+    }
     for (auto const& odd :
          {make(stores::redis::resp::type::number, "0"), make(stores::redis::resp::type::number, "3"),
           make(stores::redis::resp::type::simple_string, "OK"), make(stores::redis::resp::type::null, ""),

@@ -1,4 +1,4 @@
-// Notifications about changes of several keys, over a scripted link.
+// Notifications about changes of keys, over a scripted link.
 
 #include "runtime/manual_runtime.hpp"
 #include "stores/redis/redis_node.hpp"
@@ -10,8 +10,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include <fmt/format.h>
-
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -22,11 +22,12 @@ using namespace redlock::test;
 using namespace redlock::test::replies;
 using namespace std::chrono_literals;
 
-BOOST_AUTO_TEST_SUITE(tracking_of_several_keys)
+BOOST_AUTO_TEST_SUITE(tracking)
 
 namespace {
 
-stores::redis::reply const forbidden = refused("NOPERM this user has no permissions to run the 'exists' command");
+stores::redis::reply const forbidden =
+    refused("NOPERM this user has no permissions to run the 'client|caching' command");
 
 // A connected node that records the changes it reports.
 struct connected_node {
@@ -43,38 +44,41 @@ struct connected_node {
 
     void pass() { clock->advance(context, {}); }
 
-    // @return the first word of each command that was sent
-    std::vector<std::string> wait_for(std::vector<std::string> keys)
+    using words = std::vector<std::string>;
+
+    // @return each command that was sent, as its first word and its last one
+    std::vector<words> sent() const
     {
-        node_command c{.what = node_command::kind::acquire, .watch = true, .contender = "me", .ttl = 5s};
+        std::vector<words> all;
+        for (auto const& command : take_commands(link->asked->request.bytes()))
+            all.push_back({command.front(), command.front() == "EVALSHA" ? "" : command.back()});
+        return all;
+    }
+
+    void wait_for(std::vector<std::string> keys)
+    {
+        wait_for({.what = node_command::kind::acquire, .watch = true, .contender = "me", .ttl = 5s}, std::move(keys));
+    }
+    void wait_for(node_command const& c, std::vector<std::string> keys)
+    {
         asked = std::make_shared<asked_operation>(c, std::move(keys));
         node->submit(asked);
         pass();
-        std::vector<std::string> words;
-        for (auto const& sent : take_commands(link->asked->request.bytes()))
-            words.push_back(sent[0]);
-        return words;
     }
 
     void reads(stores::redis::reply r) { link->asked->put(std::move(r)); }
-    void reads_tracked(int taken)
+    void reads_tracked(int left)
     {
         reads(word("OK"));
-        reads(number(taken));
+        reads(number(left));
     }
-    void hands_out_denial()
+    static stores::redis::reply denied(std::vector<std::string> words)
     {
-        reads(denied());
-        hands_out();
+        return list(stores::redis::resp::type::array, std::move(words));
     }
+    static stores::redis::reply denied() { return denied({"5000", "-2", "them"}); }
     void hears_of(std::string const& key) { link->told->change_read(key); }
     void hands_out() { link->told->answered(std::exchange(link->asked, {})); }
-
-    // A denial: the key with this number is taken.
-    static stores::redis::reply denied(std::string number = "0", std::string turn = "-2")
-    {
-        return list(stores::redis::resp::type::array, {"0", std::move(number), "5000", std::move(turn)});
-    }
 
     asio::io_context context;
     std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
@@ -90,94 +94,154 @@ using keys = std::vector<std::string>;
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(change_between_tracking_and_script_is_reported, connected_node)
+BOOST_FIXTURE_TEST_CASE(lock_that_denies_is_tracked_behind_the_answer, connected_node)
 {
-    BOOST_TEST((wait_for({"a", "b"}) == keys{"CLIENT", "EXISTS", "EVALSHA"}));
-    reads_tracked(1);
-    hears_of("a");  // the server notifies once, and the script may already have found the next holder
-    hands_out_denial();
-    BOOST_TEST(asked->reply.watched);
-    BOOST_TEST((changed == keys{"a"}));
-}
-
-BOOST_FIXTURE_TEST_CASE(change_before_tracking_is_older_than_the_answer, connected_node)
-{
-    wait_for({"a", "b"});
-    hears_of("a");
-    reads(word("OK"));
-    hears_of("a");
-    reads(number(1));
-    hands_out_denial();
+    wait_for({"a"});
+    BOOST_TEST((sent() == std::vector<words>{{"EVALSHA", ""}, {"CLIENT", "YES"}, {"PTTL", "a"}}));
+    reads(denied());
+    hears_of("a");  // older than what comes next
+    reads_tracked(5000);
+    hands_out();
     BOOST_TEST(asked->reply.watched);
     BOOST_TEST(changed.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(change_of_a_free_key_is_not_reported, connected_node)
+BOOST_FIXTURE_TEST_CASE(lock_that_is_gone_when_it_is_tracked_has_changed, connected_node)
 {
-    wait_for({"a", "b"});
-    reads_tracked(1);
-    hears_of("b");
-    hears_of("a");
-    reads(denied("0", "900"));  // the holder hands the lock over, so only the end of the hand-overs matters
-    hears_of("a:=turn:{a}");
+    wait_for({"a"});
+    reads(denied());
+    reads_tracked(-2);
     hands_out();
-    BOOST_TEST((changed == keys{"a:=turn:{a}"}));
+    BOOST_TEST(asked->reply.watched);
+    BOOST_TEST((changed == keys{"a"}));
+}
+
+BOOST_FIXTURE_TEST_CASE(change_of_a_tracked_lock_is_reported_after_the_answer, connected_node)
+{
+    wait_for({"a"});
+    reads(denied());
+    reads_tracked(5000);
+    hears_of("a");
+    BOOST_TEST(changed.empty());
+    hands_out();
+    BOOST_TEST(asked->answers == 1);
+    BOOST_TEST((changed == keys{"a"}));
+}
+
+// A key that does not exist must not be tracked: the server would remember it for ever.
+BOOST_FIXTURE_TEST_CASE(only_keys_that_a_denial_names_are_tracked, connected_node)
+{
+    struct {
+        node_command command;
+        keys names;
+        stores::redis::reply answer;
+        std::vector<keys> tracked;
+    } const all[] = {
+        {{.what = node_command::kind::acquire, .watch = true, .contender = "me"},
+         {"a"},
+         denied({"5000", "900", "them"}),
+         {{"a:=turn:{a}"}}},
+        {{.what = node_command::kind::acquire, .watch = true, .contender = "me"},
+         {"a"},
+         denied({"5000", "-2", "them", "3"}),
+         {{"a:=wanted:{a}:me"}}},
+        {{.what = node_command::kind::acquire, .watch = true, .contender = "me"},
+         {"a"},
+         denied({"5000", "-2", "them", "2"}),
+         {}},
+        {{.what = node_command::kind::acquire, .watch = true, .contender = "me"},
+         {"a", "b", "c"},
+         denied({"0", "1", "5000", "-2", "2", "5000", "900"}),
+         {{"b"}, {"c:=turn:{c}"}}},
+        {{.what = node_command::kind::acquire, .mode = mode::shared, .watch = true, .contender = "me"},
+         {"a"},
+         denied({"5000", "-2", "0", "them"}),
+         {{"a"}}},
+        {{.what = node_command::kind::acquire, .mode = mode::shared, .watch = true, .contender = "me"},
+         {"a"},
+         denied({"900", "-2", "1"}),
+         {{"a:=wanted:{a}"}}},
+        {{.what = node_command::kind::upgrade, .mode = mode::shared, .watch = true, .contender = "me"},
+         {"a"},
+         denied({"5000"}),
+         {{"a"}, {"a:=shared:{a}"}}},
+        {{.what = node_command::kind::inspect, .watch = true}, {"a"}, denied({"", "-2", "0", "0"}), {}},
+        {{.what = node_command::kind::inspect, .watch = true}, {"a"}, denied({"v", "5000", "0", "0"}), {{"a"}}},
+        {{.what = node_command::kind::inspect, .watch = true},
+         {"a"},
+         denied({":=shared", "5000", "1", "1", "me", "1", "v", "5000"}),
+         {{"a"}, {"a:=shared:{a}"}, {"a:=wanted:{a}"}}},
+    };
+    for (auto const& one : all) {
+        wait_for(one.command, one.names);
+        reads(one.answer);
+        if (sent().size() == 3)
+            reads_tracked(5000);
+        hands_out();
+        pass();
+        std::vector<words> expected;
+        for (auto const& key : one.tracked) {
+            expected.push_back({"CLIENT", "YES"});
+            expected.push_back({"PTTL", key.front()});
+        }
+        auto const actual = link->asked ? sent() : std::vector<words>();
+        BOOST_TEST((actual == expected));
+        for (std::size_t i = 0; i < one.tracked.size(); ++i)
+            reads_tracked(i == 0 ? 900 : -2);  // the first is there, the others have ended meanwhile
+        if (link->asked)
+            hands_out();
+        BOOST_TEST(changed.size() == std::max<std::size_t>(1, one.tracked.size()) - 1);
+        for (std::size_t i = 0; i < changed.size(); ++i)
+            BOOST_TEST(changed[i] == one.tracked[i + 1].front());
+        changed.clear();
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(script_that_is_unknown_is_loaded_and_tracked_again, connected_node)
 {
-    wait_for({"a", "b"});
-    reads_tracked(1);
+    wait_for({"a"});
     reads(refused("NOSCRIPT No matching script. Please use EVAL."));
-    hears_of("a");
+    reads_tracked(-2);
     hands_out();
     BOOST_TEST(asked->answers == 0);
     pass();
     BOOST_TEST(link->asked->request.commands() == 4u);
     reads(replies::text("sha"));
-    reads(word("OK"));
-    hears_of("a");
-    reads(number(2));
-    hands_out_denial();
+    reads(denied());
+    reads_tracked(5000);
+    hands_out();
     BOOST_TEST(asked->reply.watched);
     BOOST_TEST(changed.empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(tracking_that_the_server_refuses_is_not_reported_as_watched, connected_node)
 {
-    wait_for({"a", "b"});
-    reads(refused("NOPERM this user has no permissions to run the 'client|caching' command"));
-    reads(number(1));
-    hands_out_denial();
+    wait_for({"a"});
+    reads(denied());
+    reads(forbidden);
+    reads(number(5000));
+    hands_out();
     BOOST_TEST(asked->answers == 1);
+    BOOST_TEST(!asked->reply.watched);
+    BOOST_TEST(changed.empty());
+    wait_for({"a"});
+    BOOST_TEST((sent() == std::vector<words>{{"EVALSHA", ""}}));
+    reads(denied());
+    hands_out();
     BOOST_TEST(!asked->reply.watched);
 }
 
-// Older access lists do not allow EXISTS, because the library did not use it then.
-BOOST_FIXTURE_TEST_CASE(tracking_without_exists_works_for_few_keys_only, connected_node)
+BOOST_FIXTURE_TEST_CASE(tracking_that_is_refused_later_makes_the_caller_ask_again, connected_node)
 {
     wait_for({"a", "b"});
-    reads(word("OK"));
-    reads(forbidden);
-    hands_out_denial();
-    BOOST_TEST(asked->answers == 1);
-    BOOST_TEST(!asked->reply.watched);
-
-    BOOST_TEST((wait_for({"a", "b"}) == keys{"CLIENT", "EVALSHA"}));
-    reads(word("OK"));
-    hears_of("a");
-    reads(denied());
-    hears_of("b");
+    reads(denied({"0", "0", "5000", "-2"}));
     hands_out();
     BOOST_TEST(asked->reply.watched);
-    BOOST_TEST(changed.empty());
-
-    keys many;
-    for (int i = 10; i < 27; ++i)
-        many.push_back(fmt::format("k{}", i));
-    BOOST_TEST((wait_for(many) == keys{"EVALSHA"}));
-    hands_out_denial();
-    BOOST_TEST(!asked->reply.watched);
+    pass();
+    reads(forbidden);
+    reads(number(5000));
+    hands_out();
+    BOOST_TEST((changed == keys{"a"}));
 }
 
 // Thousands of operations wait in one batch, and their locks become free while the batch is being read.
@@ -189,8 +253,8 @@ BOOST_FIXTURE_TEST_CASE(change_read_for_thousands_of_keys_examines_each_a_few_ti
     pass();
 
     for (std::size_t i = 0; i < of.count; ++i) {
-        reads(word("OK"));
         reads(denied());
+        reads_tracked(5000);
         hears_of("lock:" + std::to_string(i));
     }
     hands_out();

@@ -18,6 +18,7 @@ namespace redlock::stores::memory {
 namespace {
 
 constexpr std::size_t wanted_max = 64, readers_max = 64;
+constexpr std::uint32_t first_max = 3;
 
 std::chrono::milliseconds remaining(lock_table::entry const& e, clock::time_point now)
 {
@@ -100,6 +101,71 @@ void lock_table::note_denied(std::string const& key, node_command const& c, cloc
     }
 }
 
+// The clients that ask when the lock of @p key is free. Forgets those that are no longer believed.
+std::vector<std::string> lock_table::first_in_line(std::string const& key, clock::time_point now)
+{
+    auto& wishes = wanted[key].first;
+    std::erase_if(wishes, [now](auto& w) { return w.second.until < now; });
+    std::vector<std::pair<clock::time_point, std::string>> line;
+    for (auto const& [who, wish] : wishes) {
+        if (wish.since != clock::time_point::max())
+            line.emplace_back(wish.since, who);
+    }
+    std::sort(line.begin(), line.end());
+    std::vector<std::string> first;
+    for (auto const& [since, who] : std::span(line).first(std::min<std::size_t>(line.size(), first_max)))
+        first.push_back(who);
+    return first;
+}
+
+// Notes that an acquisition of one key was denied, and enters its client into the line. @return how many are ahead of
+// it
+std::uint32_t lock_table::queue(node_command const& c, clock::time_point now)
+{
+    auto const ms = std::chrono::floor<std::chrono::milliseconds>(now);
+    auto const known = wanted.find(c.key());
+    auto const lasts = known != wanted.end() && known->second.second > now;
+    auto const others = lasts ? known->second.first.size() : 0;
+    auto since = clock::time_point(ms);
+    if (lasts) {
+        auto const mine = known->second.first.find(c.contender);
+        bool const waits = mine != known->second.first.end() && mine->second.since != clock::time_point::max();
+        if (waits)
+            since = mine->second.since;
+        if (others >= wanted_max && !waits)
+            return 0;
+    }
+    note_denied(c.key(), c, now);
+    auto& wish = wanted[c.key()].first[std::string(c.contender)];
+    wish.note = c.note;
+    wish.since = since;
+    auto const* const e = find(c.key(), now);
+    wish.until = core::later(e && e->expires != clock::time_point::max() ? e->expires : now, core::wanted_life);
+    if (others < first_max)
+        return 0;
+    auto const first = first_in_line(c.key(), now);
+    auto const ahead = std::ranges::find(first, c.contender) - first.begin();
+    if (ahead == first_max) {
+        wish.until = now + 3 * core::wanted_life;
+        places[core::place_key(c.key(), c.contender)] = wish.until;
+    }
+    return static_cast<std::uint32_t>(ahead);
+}
+
+// The lock of @p key was granted to a client that waited. The others move up.
+void lock_table::call_first(std::string const& key, clock::time_point now)
+{
+    if (wanted[key].first.size() < first_max)
+        return;
+    for (auto const& who : first_in_line(key, now)) {
+        auto& wish = wanted[key].first[who];
+        wish.until = std::min(wish.until, now + core::wanted_life);
+        auto const place = places.extract(core::place_key(key, who));
+        if (!place.empty() && place.mapped() > now)
+            tell(place.key());
+    }
+}
+
 // Begins hand-overs if more acquisitions of this process follow; otherwise ends them.
 void lock_table::begin_handovers(std::string const& key, node_command const& c, clock::time_point now, void const* who)
 {
@@ -129,6 +195,8 @@ void lock_table::watch(std::string key, void const* who, std::function<void(std:
 void lock_table::watch_taken(node_command const& c, node_reply const& denied, void const* who,
                              std::function<void(std::string const&)> changed)
 {
+    if (denied.stands_by)
+        watch(core::place_key(c.key(), c.contender), who, changed);
     auto const watch_one = [&](std::string const& key, bool handed_on) {
         watch(handed_on ? core::handovers_key(key) : key, who, changed);
     };
@@ -245,6 +313,11 @@ node_reply lock_table::acquire(node_command const& c, clock::time_point now, voi
             r.wanted = note_granted(key, c, now, who) || r.wanted;
             begin_handovers(key, c, now, who);
         }
+        if (!several && r.wanted)
+            call_first(c.key(), now);
+    } else if (c.contends() && !several) {
+        r.ahead = queue(c, now);
+        r.stands_by = r.ahead == first_max;
     } else if (c.contends()) {
         for (auto const& k : std::span(r.taken).first(c.grows ? 1 : r.taken.size()))
             note_denied(c.keys[k.index], c, now);

@@ -42,10 +42,12 @@ public:
     /// The wish of a client that was denied lately.
     struct wish {
         bool to_share = false;
-        std::string note;
+        std::string note{};
+        clock::time_point since = clock::time_point::max();  ///< of one in line; max: it is not in line
+        clock::time_point until = clock::time_point::max();  ///< it is believed until then
     };
     /// By key: the wishes, by client, and the end of the list.
-    std::map<std::string, std::pair<std::map<std::string, wish>, clock::time_point>, std::less<>> wanted;
+    std::map<std::string, std::pair<std::map<std::string, wish, std::less<>>, clock::time_point>, std::less<>> wanted;
 
     /// By key: the readers of a lock. Valid only if the key's value is `core::shared_word`.
     std::map<std::string, memory::readers, std::less<>> readers;
@@ -53,8 +55,12 @@ public:
     /// By the lock's key: until when a process hands the lock over to its own waiters.
     std::map<std::string, clock::time_point, std::less<>> handovers;
 
+    /// By its key: the place of a client that stands by, and its end.
+    std::map<std::string, clock::time_point, std::less<>> places;
+
     /// Calls @p changed once, at the next change of @p key. The key is that of a lock, of its hand-overs, of its denied
-    /// clients, or of its readers. A second call for the same @p who replaces the first one.
+    /// clients, of the place of one of them, or of its readers. A second call for the same @p who replaces the first
+    /// one.
     void watch(std::string key, void const* who, std::function<void(std::string const&)> changed);
     void tell(std::string_view key, void const* except = nullptr);
 
@@ -86,6 +92,9 @@ private:
     void raise_ttl_or_set(std::string const& key, node_command const&, clock::time_point now);
     void forget_wanted(std::string const& key, std::string_view contender, void const* who);
     void note_denied(std::string const& key, node_command const&, clock::time_point now);
+    std::uint32_t queue(node_command const&, clock::time_point now);
+    std::vector<std::string> first_in_line(std::string const& key, clock::time_point now);
+    void call_first(std::string const& key, clock::time_point now);
     bool note_granted(std::string const& key, node_command const&, clock::time_point now, void const* who);
     void begin_handovers(std::string const& key, node_command const&, clock::time_point now, void const* who);
     void end_handovers(std::string_view key, void const* who);

@@ -96,6 +96,7 @@ void memory_server::restart()
     state_->keys.wanted.clear();
     state_->keys.readers.clear();
     state_->keys.handovers.clear();
+    state_->keys.places.clear();
     ++state_->connection;
     state_->identity = {.durable = false, .restarted = true, .began = state_->now()};
 }

@@ -33,7 +33,7 @@ public:
         bool script_loaded;                  ///< the request loads the script, so NOSCRIPT is not retried
         bool native;                         ///< a release without a script
         bool checks_type;                    ///< see manner
-        std::size_t tracked_from;            ///< from this reply on the server sends pushes about changes; 0: no pushes
+        std::size_t tracked_from;            ///< from this reply on the server tells of changes of the lock; 0: never
         std::vector<std::string> changed{};  ///< keys that changed after the server's answer; an empty key: all
     };
 

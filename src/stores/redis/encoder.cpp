@@ -249,19 +249,12 @@ void encoder::raise_counter(node_command const& c)
     request_.push("ZSCORE", fence_key_, fence_member);
 }
 
-// The server sends pushes about the keys that the command right behind `CLIENT CACHING YES` reads.
-void encoder::track(node_command const& c, tracked what)
+// The server sends pushes about the keys that the command right behind `CLIENT CACHING YES` reads. If that were a
+// script, Redis up to 7.0 would track all keys of the call, also those that do not exist.
+void track(redis::request& r, std::string_view key)
 {
-    if (what == tracked::nothing)
-        return;
-    request_.push("CLIENT", "CACHING"sv, "YES"sv);
-    if (what == tracked::script)
-        return;
-    call_.begin({});
-    for (auto const& k : c.keys)
-        call_.add_key(k);
-    add_keys(c, core::put_handovers_key, handovers_key_);
-    call_.push_keys_to(request_, "EXISTS");
+    r.push("CLIENT", "CACHING"sv, "YES"sv);
+    r.push("PTTL", key);
 }
 
 redis::request const& encoder::encode(node_command const& c, manner how)
@@ -273,12 +266,13 @@ redis::request const& encoder::encode(node_command const& c, manner how)
     auto const* const s = script_for(c, how);
     if (s && how.load_script)
         request_.push("SCRIPT", "LOAD"sv, s->source);
-    track(c, how.tracks);
     if (s)
         call(*s, c, how);
     else
         native(c, how);
     raise_counter(c);
+    if (how.tracks)
+        track(request_, c.key());
     encoded_ = &c;
     how_ = how;
     return request_;

@@ -16,22 +16,13 @@ namespace redlock::stores::redis {
 // How the client deletes a key only if it holds a given value. Newer servers can do this without a script.
 enum class deletion { script, delifeq, delex };
 
-/// How the client asks for pushes about changes to the keys that deny an operation.
-enum class tracked : std::uint8_t {
-    nothing,
-    script,  ///< the server tracks the keys that the script reads
-    /// For several keys: the server tracks the keys that `EXISTS` reads before the script. With a script, Redis up to
-    /// 7.0 takes n² steps for n keys.
-    keys,
-};
-
 /// How an operation is encoded for one server.
 struct manner {
     deletion by = deletion::script;
     bool load_script = false;  ///< the server does not know the script, so the request loads it
     bool tombstone = false;    ///< a release leaves a tombstone
     bool checks_type = false;  ///< the server knows `SET … NX … GET`, which fails if the key is not a string
-    tracked tracks = tracked::nothing;
+    bool tracks = false;       ///< the server also tracks the key: see @ref track
 
     friend bool operator==(manner, manner) = default;
 };
@@ -41,6 +32,16 @@ script const* script_for(node_command const& c, manner);
 
 /// The number of server commands that execute @p c, without those that prepare it. Each gives one reply.
 std::size_t commands_for(node_command const& c);
+
+/** Adds the commands that make the server track @p key: it sends a push when the key changes, or is deleted.
+
+    The second answer is the key's time to live. If there is no such key, the server would remember it for ever, unless
+    somebody sets it. So ask only about keys that exist.
+*/
+void track(redis::request&, std::string_view key);
+
+/// The number of commands that @ref track adds.
+inline constexpr std::size_t tracking_commands = 2;
 
 /// Encodes node commands as server commands. A command that goes to several servers in the same manner is encoded once.
 class encoder {
@@ -53,7 +54,6 @@ public:
     void forget() noexcept { encoded_ = nullptr; }
 
 private:
-    void track(node_command const&, tracked);
     void withdraw(node_command const&);
     void call(script const&, node_command const&, manner);
     void call_to_acquire(node_command const&);

@@ -2,6 +2,7 @@
 
 #include "core/key.hpp"
 #include "runtime/prefetch.hpp"
+#include "stores/redis/awaited_keys.hpp"
 #include "stores/redis/reply.hpp"
 
 #include <algorithm>
@@ -15,37 +16,11 @@ namespace redlock::stores::redis {
 namespace {
 
 constexpr std::size_t tidy_min = 64;
-constexpr std::size_t script_keys_max = 16;  // for tracked scripts, because tracking may take n² steps
 
 // An empty key in the list means all keys.
 bool contains(std::vector<std::string> const& changed, std::string const& key)
 {
     return std::any_of(changed.begin(), changed.end(), [&](auto& k) { return k.empty() || k == key; });
-}
-
-bool is_inspection(node_command const& c) { return c.what == node_command::kind::inspect; }
-
-// The changed keys that the caller of a denied operation, or of an inspection, waits for.
-std::vector<std::string> awaited_of(std::vector<std::string> const& changed, node_command const& c,
-                                    node_reply const& denied)
-{
-    std::vector<std::string> keys;
-    auto const add = [&](std::string const& lock, bool handed_on) {
-        auto key = handed_on ? core::handovers_key(lock) : lock;
-        if (contains(changed, key))
-            keys.push_back(std::move(key));
-    };
-    if (changed.empty())
-        return keys;
-    if (!c.has_several_keys())
-        add(c.key(), denied.handed_on);
-    if (denied.behind_writer && !denied.handed_on && keys.empty() && contains(changed, core::wanted_key(c.key())))
-        keys.push_back(core::wanted_key(c.key()));
-    for (auto const& k : denied.taken) {
-        if (k.index < c.keys.size())
-            add(c.keys[k.index], k.handed_on);
-    }
-    return keys;
 }
 
 // Thousands of operations do not fit into the processor's cache. While the outbox handles entry @p i, the processor
@@ -95,9 +70,8 @@ void outbox::start(std::weak_ptr<outbox> self, std::shared_ptr<runtime::runtime>
 
 void outbox::adapt_to(introduction const& server)
 {
-    manner_ = {.by = server.by,
-               .checks_type = server.checks_type,
-               .tracks = server.no_tracking.empty() ? tracked::keys : tracked::nothing};
+    manner_ = {.by = server.by, .checks_type = server.checks_type};
+    tracks_ = server.no_tracking.empty();
 }
 
 void outbox::submit(std::shared_ptr<node_operation> o)
@@ -178,13 +152,12 @@ void outbox::add(queued q, encoder& e)
     auto const& c = o.command();
     auto how = manner_;
     how.tombstone = o.leaves_tombstone(connection_.number());
-    how.tracks = tracks_for(c);
     auto const* const script = script_for(c, how);
+    how.tracks = tracks_ && c.watch && script == &contend_script;  // a lock that denies exists
     bool const native = c.what == node_command::kind::release && !script;
     bool const loaded = how.load_script = q.load_script && script;
-    auto const begin = batch_->request.commands() + (loaded ? 1 : 0);
-    auto const tracked_from = how.tracks == tracked::nothing ? 0 : begin + 1;  // the command after `CLIENT CACHING YES`
-    auto const answer = begin + (how.tracks == tracked::nothing ? 0 : how.tracks == tracked::script ? 1 : 2);
+    auto const answer = batch_->request.commands() + (loaded ? 1 : 0);
+    auto const tracked_from = how.tracks ? answer + commands_for(c) + tracking_commands - 1 : 0;
     try {
         batch_->request.append(e.encode(c, how));
     } catch (std::bad_alloc const&) {
@@ -193,15 +166,6 @@ void outbox::add(queued q, encoder& e)
     has_votes_ = has_votes_ || is_vote(c);
     o.mark_sent(connection_.number());
     batch_->entries.push_back({std::move(q.operation), answer, loaded, native, how.checks_type, tracked_from});
-}
-
-tracked outbox::tracks_for(node_command const& c) const
-{
-    if (!c.watch || manner_.tracks == tracked::nothing)
-        return tracked::nothing;
-    if (!c.has_several_keys())
-        return tracked::script;
-    return manner_.tracks == tracked::script && c.keys.size() > script_keys_max ? tracked::nothing : manner_.tracks;
 }
 
 void outbox::end_sending()
@@ -228,6 +192,7 @@ void outbox::answered(batch& b)
     bool const is_whole = b.has(b.request.commands() - 1);  // if not, the connection has ended
     bool const trusted = connection_.trusts(b);
     bool asks_again = false;
+    std::vector<std::string> to_track;
     for (std::size_t i = 0; i < b.entries.size(); ++i) {
         prefetch_after(i, b.entries);
         auto& e = b.entries[i];
@@ -250,36 +215,71 @@ void outbox::answered(batch& b)
                 asks_again = true;
             }
             asks_again = asks_again || r.error == errc::node_read_only || r.error == errc::wrong_cluster_node;
-            r.watched = is_tracked(e, b) && (r.vote == vote::denied || (r.vote == vote::granted && is_inspection(c)));
-            changed = awaited_of(e.changed, c, r);
+            bool const tracks_lock = is_tracked(e, b);
+            auto awaited = awaited_keys(c, r);
+            r.watched = tracks_ && !awaited.empty();
+            for (auto& key : awaited) {
+                bool const is_lock = e.tracked_from != 0 && key == c.key();
+                if (contains(e.changed, key) || (is_lock && r.watched && !tracks_lock))
+                    changed.push_back(std::move(key));
+                else if (!is_lock)
+                    to_track.push_back(std::move(key));
+            }
         } catch (std::bad_alloc const&) {
             r = {.error = errc::connection_lost};  // the answer is unknown
         }
         e.operation->complete(std::move(r));
-        for (auto const& key : changed) {
-            if (changed_)
-                changed_(key);
-        }
+        std::ranges::for_each(changed, [this](auto& key) { tell(key); });
     }
+    if (!to_track.empty() && is_whole && tracks_ && connection_.up())
+        track(to_track);
     if (asks_again && is_whole)
         connection_.look();
     if (!queue_.empty() && connection_.up())
         flush_soon();
 }
 
-// Whether the server accepted the request for pushes.
+// Whether the server will tell of the lock of an operation that was sent together with @ref redis::track.
 bool outbox::is_tracked(batch::entry const& e, batch const& b)
 {
-    if (e.tracked_from == 0)
-        return false;
-    std::span const asked(&b.replies[e.tracked_from - 1], e.answer - e.tracked_from + 1);
-    auto const refused = std::ranges::find_if(asked, &reply::is_error);
-    if (refused == asked.end())
-        return true;
-    bool const forbidden = interpret_error(refused->text, {}).error == errc::permission_denied;
-    if (forbidden && refused != asked.begin())
-        manner_.tracks = tracked::script;  // an old access list may forbid EXISTS
-    return false;
+    return e.tracked_from != 0 && b.has(e.tracked_from)
+           && is_tracked(std::span<reply const, tracking_commands>(&b.replies[e.tracked_from - 1], tracking_commands));
+}
+
+// Whether the server will tell of a key. If there is no such key any more, it has changed.
+bool outbox::is_tracked(std::span<reply const, tracking_commands> answer)
+{
+    bool const is_refused = answer[0].is_error() || answer[1].is_error();
+    tracks_ = tracks_ && !is_refused;
+    return !is_refused && answer[1].text != "-2";
+}
+
+// Makes the server track the keys for which the callers of denied operations wait. A key that has changed since the
+// denial does not exist, or it is taken again, and the next change matters.
+void outbox::track(std::vector<std::string> const& keys)
+try {
+    auto const b = connection_.take_batch();
+    for (auto const& key : keys)
+        redis::track(b->request, key);
+    b->on_answer = [this, self = self_, keys](batch const& answer) {
+        auto const alive = self.lock();
+        if (!alive || !answer.has(answer.request.commands() - 1))
+            return;
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            auto const* const first = &answer.replies[tracking_commands * i];
+            if (!is_tracked(std::span<reply const, tracking_commands>(first, tracking_commands)))
+                tell(keys[i]);
+        }
+    };
+    connection_.send(b);
+} catch (std::bad_alloc const&) {
+    std::ranges::for_each(keys, [this](auto& key) { tell(key); });
+}
+
+void outbox::tell(std::string const& key)
+{
+    if (changed_)
+        changed_(key);
 }
 
 // Sends the operation again in another way, if that avoids the error. The server changed nothing, so this is safe.

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +47,7 @@ public:
     void adapt_to(introduction const&);
 
     /// Whether the server sends pushes about changes. Only on the strand.
-    bool tracks() const noexcept { return manner_.tracks != tracked::nothing; }
+    bool tracks() const noexcept { return tracks_; }
 
     /// Completes the operations of the batch with its replies.
     void answered(batch&);
@@ -69,8 +70,10 @@ private:
     void end_sending() override;
 
     void add(queued, encoder&);
-    tracked tracks_for(node_command const&) const;
     bool is_tracked(batch::entry const&, batch const&);
+    bool is_tracked(std::span<reply const, tracking_commands> answer);
+    void track(std::vector<std::string> const& keys);
+    void tell(std::string const& key);
     bool try_again(batch::entry&, error_code refusal);
     void refuse_queue(clock::time_point now);
     void tidy(std::vector<queued>&, clock::time_point now);
@@ -82,6 +85,7 @@ private:
     std::shared_ptr<runtime::runtime> runtime_;
     std::function<void(std::string_view)> changed_;
     manner manner_;
+    bool tracks_ = false;
     bool closed_ = false;
     bool flush_due_ = false;
     bool refuse_all_ = false;  ///< the next refusal includes @ref kept_

@@ -21,6 +21,8 @@ namespace {
 
 using redlock::stores::redis::resp::type;
 
+constexpr std::uint32_t line_front = 3;  // so many waiting clients ask; see contend.lua
+
 node_reply unexpected() { return {.error = errc::unexpected_reply, .text = "the answer has an unexpected shape"}; }
 
 node_reply decided(bool granted) { return {.vote = granted ? vote::granted : vote::denied}; }
@@ -100,11 +102,15 @@ node_reply interpret_contention(reply const& r)
 {
     if (auto const n = number_in(r, 1, 2))
         return grant(*n == 2);
-    if (!is_array_of(r, 3))
+    if (!is_array_of(r, 3) && !is_array_of(r, 4))
         return is_array_of(r, 2) ? interpret_taken(r) : unexpected();
     auto result = interpret_taken(r);
-    if (result.vote == vote::denied)
-        result.text = r.elements[2];
+    if (result.vote != vote::denied)
+        return result;
+    result.text = r.elements[2];
+    if (r.elements.size() == 4 && (!read_number(r.elements[3], result.ahead) || result.ahead > line_front))
+        return unexpected();
+    result.stands_by = result.ahead >= line_front;
     return result;
 }
 
@@ -264,6 +270,17 @@ node_reply interpret_upgrade(reply const& r)
     return result;
 }
 
+// The note in a client's wish to hold the lock exclusively. The wish is `1` and the note. For a client in line, two
+// times follow, each behind a control character.
+std::string note_in(std::string_view wish)
+{
+    if (!wish.starts_with('1'))
+        return {};
+    auto const until = wish.rfind('\x1f');
+    auto const since = until == wish.npos ? until : wish.rfind('\x1f', until - 1);
+    return std::string(wish.substr(1, since == wish.npos ? since : since - 1));
+}
+
 // Reads pairs of elements from the fifth on: first the waiting clients, then the readers. Null: the reply is something
 // else.
 std::shared_ptr<key_details const> read_details(reply const& r)
@@ -285,7 +302,7 @@ std::shared_ptr<key_details const> read_details(reply const& r)
         auto const& about = r.elements[head + 2 * i + 1];
         long long remaining = 0;
         if (i < first_reader)
-            all.waiters.push_back({name, about.starts_with('1') ? about.substr(1) : std::string(), about == "r"});
+            all.waiters.push_back({name, note_in(about), about == "r"});
         else if (read_number(about, remaining))
             all.readers.push_back({name, core::told_time<std::chrono::milliseconds>(remaining)});
         else

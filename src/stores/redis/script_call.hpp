@@ -34,9 +34,6 @@ public:
 
     void push_to(request& to) const { to.push_before(words_, count_, std::string_view("EVALSHA"), sha1_, keys_); }
 
-    /// Appends another command, with the keys as its arguments.
-    void push_keys_to(request& to, std::string_view command) const { to.push_before(words_, count_, command); }
-
 private:
     std::string_view sha1_;  ///< of a script that outlives this object
     std::string words_;
