@@ -426,6 +426,22 @@ BOOST_AUTO_TEST_CASE(acquire_any_script_skips_keys_of_another_type)
     BOOST_TEST(s.ask({"EXISTS", "d", "b:counter"}) == "0");
 }
 
+BOOST_AUTO_TEST_CASE(contend_script_on_a_full_server_tells_that_the_lock_is_held)
+{
+    local_server s;
+    auto const contend = [&](char const* value) {
+        return s.ask({"EVAL", std::string(stores::redis::contend_script.source), "3", "lock:{x}", "lock:{x}:wanted",
+                      "lock:{x}:turn", value, "30000", "me", "1000", "0", ""});
+    };
+    s.ask({"CONFIG", "SET", "maxmemory", "1"});
+    BOOST_TEST(contend("v").find("OOM") != std::string::npos);
+    s.ask({"CONFIG", "SET", "maxmemory", "0"});
+    BOOST_TEST(contend("v") == "1");
+    s.ask({"CONFIG", "SET", "maxmemory", "1"});
+    auto const denied = contend("w");
+    BOOST_TEST(denied.substr(denied.find('\n')) == "\n-2\nv");
+}
+
 BOOST_AUTO_TEST_CASE(contend_script_keeps_foreign_strings_in_place_of_its_lists)
 {
     local_server s;

@@ -6,6 +6,7 @@
 -- times to live of the lock and of the hand-overs in milliseconds; the first 512 bytes of the lock's value; and, if
 -- three or more clients wait, how many come before this one: up to 3, which means that it stands by. An error if the
 -- lock is not a string.
+-- A server without memory refuses to set the lock, but tells who has it, if somebody has.
 -- The list and the hand-overs are optional (pcall): a user whose access list forbids to write them can acquire the
 -- lock, and a string that another program stored under one of these names stays as it is.
 -- The list is also a line. A client's wish ends with the times since when it waits, and until when it is believed, in
@@ -36,7 +37,9 @@ local function first_in_line(time)
   end
   return first
 end
-if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+local set = redis.pcall('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
+if set and set.err and not redis.call('GET', KEYS[1]) then return set end
+if set and not set.err then
   if ARGV[5] ~= '1' then
     redis.pcall('SREM', KEYS[3], '1')
   elseif redis.pcall('SADD', KEYS[3], '1') == 1 then
