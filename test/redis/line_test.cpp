@@ -154,6 +154,30 @@ BOOST_AUTO_TEST_CASE(client_that_is_called_and_does_not_come_is_forgotten)
     BOOST_TEST(both.s.ask({"HLEN", core::wanted_key(key)}) == "1");
 }
 
+// Older access lists lack some of the commands.
+BOOST_AUTO_TEST_CASE(client_that_may_not_read_the_line_never_stands_by)
+{
+    for (auto const* forbidden : {"-time", "-hget", "-hgetall", "-hset"}) {
+        server_and_model both;
+        for (auto const& who : both.clients) {
+            both.pass();
+            both.contend(who);
+        }
+        both.s.ask({"ACL", "SETUSER", "default", forbidden});
+        for (int i = 0; i < 2; ++i) {
+            node_command const c{
+                .what = kind::acquire, .keys = {&key, 1}, .value = "v", .contender = "me", .ttl = 10min};
+            auto const denied = both.ask(c);
+            BOOST_TEST((denied.vote == vote::denied), forbidden);
+            BOOST_TEST(denied.ahead == 0u, forbidden);
+        }
+        BOOST_TEST(both.s.ask({"EXISTS", core::place_key(key, "me")}) == "0");
+        both.s.ask({"DEL", key});
+        node_command const c{.what = kind::acquire, .keys = {&key, 1}, .value = "v", .contender = "me", .ttl = 10min};
+        BOOST_TEST((both.ask(c).vote == vote::granted), forbidden);
+    }
+}
+
 // The list is text that everybody with the right to write keys may change.
 BOOST_AUTO_TEST_CASE(line_with_odd_wishes_still_grants_the_lock)
 {

@@ -8,7 +8,8 @@
 -- lock is not a string.
 -- A server without memory refuses to set the lock, but tells who has it, if somebody has.
 -- The list and the hand-overs are optional (pcall): a user whose access list forbids to write them can acquire the
--- lock, and a string that another program stored under one of these names stays as it is.
+-- lock, and a string that another program stored under one of these names stays as it is. A client that may not read
+-- the list is not in line: it could not know its place.
 -- The list is also a line. A client's wish ends with the times since when it waits, and until when it is believed, in
 -- milliseconds of the server's clock. Only the first three ask when the lock is free. Each other client stands by: it
 -- has a key, its place, and is called by the deletion of that key. With each grant, the first three are called. If they
@@ -20,6 +21,7 @@ local function now()
 end
 local function first_in_line(time)
   local first, wishes = {}, redis.pcall('HGETALL', KEYS[2])
+  if wishes.err then return nil end
   for i = 1, #wishes, 2 do
     local wish, since, till = string.match(wishes[i + 1], '^(.*\31(%d+)\31)(%d+)$')
     if wish and tonumber(till) < time then
@@ -37,9 +39,10 @@ local function first_in_line(time)
   end
   return first
 end
-local set = redis.pcall('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
-if set and set.err and not redis.call('GET', KEYS[1]) then return set end
-if set and not set.err then
+local function set(call) return call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) end
+local is_set = set(redis.pcall)
+if is_set and is_set.err then is_set = not redis.call('GET', KEYS[1]) and set(redis.call) end
+if is_set then
   if ARGV[5] ~= '1' then
     redis.pcall('SREM', KEYS[3], '1')
   elseif redis.pcall('SADD', KEYS[3], '1') == 1 then
@@ -62,13 +65,15 @@ if type(others) == 'number' then
   local time, known, wish = now(), redis.pcall('HGET', KEYS[2], who), '1' .. ARGV[6]
   local since = type(known) == 'string' and string.match(known, '\31(%d+)\31%d+$')
   life = life + math.max(left, 0)
+  if type(known) == 'table' then time = 0 end
   if time > 0 then wish = wish .. '\31' .. (since or time) .. '\31' end
   if (others < 64 or since)
       and type(redis.pcall('HSET', KEYS[2], who, time > 0 and wish .. time + life or wish)) == 'number' then
     if redis.call('PTTL', KEYS[2]) < life then redis.pcall('PEXPIRE', KEYS[2], life) end
-    if time > 0 and others >= first_max then
+    local first = time > 0 and others >= first_max and first_in_line(time)
+    if first then
       before = first_max
-      for i, one in ipairs(first_in_line(time)) do before = one.who == who and i - 1 or before end
+      for i, one in ipairs(first) do before = one.who == who and i - 1 or before end
     end
     if before == first_max then
       redis.pcall('HSET', KEYS[2], who, wish .. time + 3 * ARGV[4])
