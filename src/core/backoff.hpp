@@ -100,20 +100,20 @@ inline std::chrono::nanoseconds delay_after(std::size_t denied, std::size_t race
     auto const whole = unit * (std::int64_t{1} << std::min<std::size_t>(races, 8))
                        / static_cast<std::int64_t>(std::clamp<std::size_t>(denied, 1, 8));
     constexpr nanoseconds most = 256ms;
-    auto const ceiling = std::min({whole, unit * 16, most});
     auto const turn = std::min(unit * 2, most / 4) * static_cast<std::int64_t>(std::min<std::size_t>(ahead, 3));
+    auto const ceiling = std::min({whole, unit * 16 - turn, most});
     return turn + ceiling / 2 + part_of(ceiling / 2, bits);
 }
 
 /** How long a contender stands by if it is not called. @p bits are random.
 
-    Uniform between half a second and a second. Nodes call it when others before it get the lock. They do not notice
-    when these give up or die, so it looks for itself.
+    Uniform between 0.4 and 0.8 s. Nodes call it when others before it get the lock. They do not notice when these give
+    up or die, so it looks for itself. A node that has called it believes in it for a second.
 */
 inline std::chrono::nanoseconds stand_by(std::uint64_t bits) noexcept
 {
     using namespace std::chrono;
-    return nanoseconds(500ms) + part_of(500ms, bits);
+    return nanoseconds(400ms) + part_of(400ms, bits);
 }
 
 /** How long after a denial a contender asks again at the earliest, although a node has notified it.

@@ -59,7 +59,7 @@ clock::time_point free_watch::denied(clock::time_point now, std::uint64_t random
     read_votes(now);
     if (!race)
         note_holder(now);
-    if (stands_by())
+    if (stands_by() || is_behind_writer())
         return now + core::stand_by(random);
     if (will_be_notified())
         return clock::time_point::max();
@@ -101,12 +101,21 @@ bool free_watch::will_be_notified() const
     return static_cast<std::size_t>(std::ranges::count_if(asked_->ballots, notifies)) >= asked_->quorum.nodes.quorum();
 }
 
+// Whether only a waiting writer keeps this reader out, on some node. The writer may have died. Then a node forgets it
+// soon after the lock is free, but only if somebody asks.
+bool free_watch::is_behind_writer() const
+{
+    return std::ranges::any_of(asked_->ballots, [](auto& b) { return b.answered && b.reply.behind_writer; });
+}
+
 // Whether other clients come first on all nodes, so that this one asks only when it is called. The lines of the nodes
 // may differ a little. Each node has some who ask, so a free lock finds a taker.
 bool free_watch::stands_by() const
 {
     auto const has_answered = [](quorum::ballot const& b) { return b.answered && b.reply.vote != vote::unknown; };
-    auto const is_behind = [](quorum::ballot const& b) { return b.reply.vote == vote::denied && b.reply.stands_by; };
+    auto const is_behind = [](quorum::ballot const& b) {
+        return b.reply.vote == vote::denied && b.reply.stands_by && b.reply.watched;
+    };
     std::size_t behind = 0;
     for (auto const& b : asked_->ballots) {
         if (has_answered(b) && !is_behind(b))

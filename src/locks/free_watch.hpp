@@ -68,6 +68,7 @@ public:
 private:
     void note_holder(clock::time_point now);
     bool will_be_notified() const;
+    bool is_behind_writer() const;
     bool stands_by() const;
     std::size_t ahead() const;
     std::string_view holder() const;

@@ -113,7 +113,8 @@ runtime::task<error_code> watched_lock::look_repeatedly(std::shared_ptr<watched_
 void watched_lock::tell(lock_info const& now)
 {
     auto holds = holds_in(now);
-    if (holds != holds_)
+    is_new_ = holds != holds_;
+    if (is_new_)
         asked_.splice(asked_.end(), told_);
     holds_ = std::move(holds);
     while (!asked_.empty()) {
@@ -128,10 +129,11 @@ clock::time_point watched_lock::next_look(quorum::round const& answers, lock_inf
 {
     auto const notify = std::ranges::count_if(answers.ballots, [](auto& b) { return b.reply.watched; });
     bool const is_notified = static_cast<std::size_t>(notify) >= core::majority(now.nodes.size());
+    // A change between an answer and the request for notifications is seen at the next look.
     auto const latest = state_->now()
-                        + (is_notified  ? clock::duration(look_anyway)
-                           : now.locked ? clock::duration(look_interval)
-                                        : clock::duration(look_at_free));
+                        + (is_notified && !is_new_ ? clock::duration(look_anyway)
+                           : now.locked            ? clock::duration(look_interval)
+                                                   : clock::duration(look_at_free));
     return now.locked && now.remaining < look_anyway ? std::min(latest, state_->now() + now.remaining + after_expiry)
                                                      : latest;
 }

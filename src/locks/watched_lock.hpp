@@ -68,6 +68,7 @@ private:
     list told_;                            ///< they know @ref holds_
     std::optional<std::set<hold>> holds_;  ///< as of the latest look
     bool looks_ = false;                   ///< it looks repeatedly
+    bool is_new_ = false;                  ///< the latest look saw other holders than the one before
     bool changed_ = false;                 ///< since the latest look has begun
 };
 

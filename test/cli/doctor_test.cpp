@@ -252,13 +252,14 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_keys_without_expiry_or_of_another_type_names_t
     s.ask({"ZADD", "lock:held:=fence:{lock:held}", "7", "token"});
     s.ask({"HSET", "lock:held:=wanted:{lock:held}", "us", "1"});
     s.ask({"PEXPIRE", "lock:held:=wanted:{lock:held}", "100000"});
+    s.ask({"SET", "lock:held:=wanted:{lock:held}:us", "1", "PX", "100000"});  // us in line
 
     auto const seen = run_doctor({s.url()});
     auto const keys = seen.all_of("keys");
     BOOST_TEST_REQUIRE(keys.size() == 2u);
     BOOST_TEST(
         keys[0].why
-        == "1 key without an expiry, which nobody releases: lock:for ever; 6 keys looked at, 5 with the prefix lock:");
+        == "1 key without an expiry, which nobody releases: lock:for ever; 7 keys looked at, 6 with the prefix lock:");
     BOOST_TEST(keys[1].why.find("lock:list (list)") != std::string::npos);
     BOOST_TEST(seen.of("counters").why.find("1 counter of fencing") == 0u);
 

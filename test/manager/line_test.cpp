@@ -140,4 +140,26 @@ BOOST_AUTO_TEST_CASE(waiters_in_line_on_nodes_that_disagree_get_the_lock)
     BOOST_TEST((q.longest_gap <= 1s + 20ms), q.longest_gap / 1ms << " ms");
 }
 
+BOOST_AUTO_TEST_CASE(last_of_a_line_is_called_although_the_first_have_given_up)
+{
+    queue_of_processes q(4);
+    for (std::size_t i = 0; i < 4; ++i)
+        q.start(i, {.ttl = 60s, .wait = i < 2 ? std::chrono::milliseconds(100) : std::chrono::hours(1)});
+    q.w.run_for(150ms);
+    q.begin();
+    BOOST_TEST(q.w.run_to([&] { return q.got.size() == 2; }));
+    BOOST_TEST((q.longest_gap < 30ms), q.longest_gap / 1ms << " ms");
+}
+
+BOOST_AUTO_TEST_CASE(waiters_on_nodes_that_cannot_call_them_poll)
+{
+    queue_of_processes q(6);
+    for (auto& s : q.w.servers)
+        s->notifies = false;
+    q.start_all();
+    q.begin();
+    BOOST_TEST(q.w.run_to([&] { return q.got.size() == 6; }));
+    BOOST_TEST((q.longest_gap < 400ms), q.longest_gap / 1ms << " ms");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -255,4 +255,57 @@ BOOST_AUTO_TEST_CASE(tracked_keys_are_forgotten_when_nobody_waits)
     BOOST_TEST(r.run_to([&] { return tracked(r[0]) == "0"; }), tracked(r[0]));
 }
 
+BOOST_AUTO_TEST_CASE(line_of_many_processes_leaves_nothing_tracked)
+{
+    constexpr std::size_t count = 12;
+    real_servers r(1);
+    std::vector<std::unique_ptr<ending_manager>> all;
+    std::vector<lock> held(count);
+    std::size_t cycles = 0;
+    std::function<void(std::size_t)> visit = [&](std::size_t i) {
+        all[i]->async_acquire("stock", {.ttl = 60s, .wait = 1min}, [&, i](error_code ec, lock l) {
+            BOOST_TEST(!ec);
+            held[i] = std::move(l);
+            held[i].async_release([&, i](error_code) {
+                if (++cycles < 20 * count)
+                    visit(i);
+            });
+        });
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+        all.push_back(std::make_unique<ending_manager>(r, r.settings()));
+        r.connect(*all[i]);
+    }
+    for (std::size_t i = 0; i < count; ++i)
+        visit(i);
+    auto const waiting = [&] {
+        std::size_t n = 0;
+        for (auto& m : all)
+            n += m->stats().waiting;
+        return n;
+    };
+    BOOST_TEST(r.run_to([&] { return cycles >= 20 * count && waiting() == 0; }));
+    BOOST_TEST(r.run_to([&] { return tracked(r[0]) == "0"; }), tracked(r[0]));
+}
+
+// A server forgets a dead writer soon after the lock is free, but only if somebody asks.
+BOOST_AUTO_TEST_CASE(reader_behind_a_dead_writer_gets_the_free_lock)
+{
+    real_servers r(1);
+    ending_manager locks(r, r.settings()), other(r, r.settings());
+    r.connect(locks);
+    auto held = r.acquire(other, "stock", {.ttl = 60s, .mode = mode::shared});
+    BOOST_REQUIRE(!held.ec);
+    r[0].ask({"HSET", core::wanted_key(key), "dead", "1"});
+    r[0].ask({"PEXPIRE", core::wanted_key(key), "60000"});
+    real_servers::outcome reader;
+    auto const before = locks.stats().rounds;
+    r.start_acquire(reader, locks, "stock", {.ttl = 60s, .wait = 20s, .mode = mode::shared});
+    BOOST_TEST(r.run_to([&] { return locks.stats().rounds >= before + 2; }));
+    r.release(held.held);
+    BOOST_TEST(r.run_to([&] { return reader.done; }));
+    BOOST_TEST(reader.held.held());
+    r.release(reader.held);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

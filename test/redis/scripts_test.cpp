@@ -440,6 +440,9 @@ BOOST_AUTO_TEST_CASE(contend_script_on_a_full_server_tells_that_the_lock_is_held
     s.ask({"CONFIG", "SET", "maxmemory", "1"});
     auto const denied = contend("w");
     BOOST_TEST(denied.substr(denied.find('\n')) == "\n-2\nv");
+    s.ask({"CONFIG", "SET", "maxmemory", "0"});
+    s.ask({"ACL", "SETUSER", "default", "-set"});  // other errors are told although the lock is held
+    BOOST_TEST(contend("w").find("-2") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(contend_script_keeps_foreign_strings_in_place_of_its_lists)

@@ -162,6 +162,13 @@ public:
         return number(end == clock::time_point::max() ? -1 : end > now ? (end - now) / 1ms : -2);
     }
 
+    // Somebody sets a key and takes it back, so that the server forgets whom to tell of it.
+    stores::redis::reply touch(std::string const& key)
+    {
+        server_.keys.tell(key, from_.get());
+        return number(1);
+    }
+
     stores::redis::reply score(command const& c)
     {
         auto const known = server_.keys.counters.find(c[1]);
@@ -454,6 +461,8 @@ stores::redis::reply on_keys(server& s, std::shared_ptr<client> const& from, com
         return one.withdraw(c);
     if (c[0] == "PTTL")
         return one.left(c);
+    if (c[0] == "SADD" || c[0] == "SREM")
+        return one.touch(c[1]);
     if (c[0] == "ZSCORE")
         return one.score(c);
     return plain(s, c);

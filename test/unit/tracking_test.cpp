@@ -161,16 +161,12 @@ BOOST_FIXTURE_TEST_CASE(only_keys_that_a_denial_names_are_tracked, connected_nod
          {"a"},
          denied({"900", "-2", "1"}),
          {{"a:=wanted:{a}"}}},
-        {{.what = node_command::kind::upgrade, .mode = mode::shared, .watch = true, .contender = "me"},
-         {"a"},
-         denied({"5000"}),
-         {{"a"}, {"a:=shared:{a}"}}},
         {{.what = node_command::kind::inspect, .watch = true}, {"a"}, denied({"", "-2", "0", "0"}), {}},
         {{.what = node_command::kind::inspect, .watch = true}, {"a"}, denied({"v", "5000", "0", "0"}), {{"a"}}},
         {{.what = node_command::kind::inspect, .watch = true},
          {"a"},
          denied({":=shared", "5000", "1", "1", "me", "1", "v", "5000"}),
-         {{"a"}, {"a:=shared:{a}"}, {"a:=wanted:{a}"}}},
+         {{"a"}, {"a:=shared:{a}"}}},
     };
     for (auto const& one : all) {
         wait_for(one.command, one.names);
@@ -194,6 +190,65 @@ BOOST_FIXTURE_TEST_CASE(only_keys_that_a_denial_names_are_tracked, connected_nod
         for (std::size_t i = 0; i < changed.size(); ++i)
             BOOST_TEST(changed[i] == one.tracked[i + 1].front());
         changed.clear();
+    }
+}
+
+// Another reader may leave at any time. Its keys stay, so their time to live would not show it.
+BOOST_FIXTURE_TEST_CASE(upgrade_tracks_its_keys_before_the_script_reads_them, connected_node)
+{
+    wait_for({.what = node_command::kind::upgrade, .mode = mode::shared, .watch = true, .contender = "me"}, {"a"});
+    BOOST_TEST((sent()
+                == std::vector<words>{
+                    {"CLIENT", "YES"}, {"PTTL", "a"}, {"CLIENT", "YES"}, {"PTTL", "a:=shared:{a}"}, {"EVALSHA", ""}}));
+    reads_tracked(5000);
+    hears_of("a:=shared:{a}");  // older than the answer
+    reads_tracked(5000);
+    hears_of("a:=shared:{a}");
+    reads(denied({"5000"}));
+    hands_out();
+    BOOST_TEST(asked->reply.watched);
+    BOOST_TEST((changed == keys{"a:=shared:{a}"}));
+}
+
+// The server has remembered the key although it does not exist, and nobody else will ever set a client's place.
+BOOST_FIXTURE_TEST_CASE(place_that_is_gone_when_it_is_tracked_is_forgotten, connected_node)
+{
+    for (auto const* turn : {"-2", "900"}) {
+        bool const stands_by = turn == std::string("-2");
+        wait_for({"a"});
+        reads(stands_by ? denied({"5000", turn, "them", "3"}) : denied({"5000", turn, "them"}));
+        reads_tracked(5000);
+        hands_out();
+        pass();
+        auto const key = stands_by ? "a:=wanted:{a}:me" : "a:=turn:{a}";
+        BOOST_TEST((sent() == std::vector<words>{{"CLIENT", "YES"}, {"PTTL", key}}));
+        reads_tracked(-2);
+        hands_out();
+        BOOST_TEST((changed == keys{key}));
+        BOOST_TEST((sent() == std::vector<words>{{"SADD", "0"}, {"SREM", "0"}}));
+        reads(number(1));
+        reads(number(1));
+        hands_out();
+        changed.clear();
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(tracking_that_fails_once_is_tried_again, connected_node)
+{
+    for (auto const* passing : {"MOVED 15495 127.0.0.1:7001", "BUSY Redis is busy running a script."}) {
+        wait_for({"a"});
+        reads(denied());
+        reads(word("OK"));
+        reads(refused(passing));
+        hands_out();
+        BOOST_TEST(!asked->reply.watched);
+        BOOST_TEST(changed.empty());
+        wait_for({"a"});
+        BOOST_TEST(sent().size() == 3u);
+        reads(denied());
+        reads_tracked(5000);
+        hands_out();
+        BOOST_TEST(asked->reply.watched);
     }
 }
 

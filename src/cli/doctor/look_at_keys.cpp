@@ -16,8 +16,10 @@ namespace {
 constexpr std::size_t keys_at_once = 1000, counters_measured = 100;
 
 // The type of a lock's key with this mark; see docs/protocol.md.
-std::string_view type_of(std::string_view mark)
+std::string_view type_of(std::string const& key, std::string_view mark)
 {
+    if (core::what_changed(key).first == core::watched::place)
+        return "string";
     constexpr std::array<std::pair<std::string_view, std::string_view>, 4> others{
         {{":=fence", "zset"}, {":=shared", "zset"}, {":=wanted", "hash"}, {":=turn", "set"}}};
     auto const* const other = std::ranges::find(others, mark, [](auto const& o) { return o.first; });
@@ -30,8 +32,8 @@ void judge_key(key_facts& k, std::string const& key, std::string const& type, st
     auto const mark = core::mark_in(key);
     bool const is_counter = mark == ":=fence";
     ++k.found;
-    k.wanted += mark == ":=wanted" ? 1 : 0;
-    if (type != type_of(mark))
+    k.wanted += core::what_changed(key).first == core::watched::wanted ? 1 : 0;
+    if (type != type_of(key, mark))
         return k.foreign.add(key, type);
     if (is_counter) {
         ++k.counters;

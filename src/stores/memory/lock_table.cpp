@@ -155,8 +155,6 @@ std::uint32_t lock_table::queue(node_command const& c, clock::time_point now)
 // The lock of @p key was granted to a client that waited. The others move up.
 void lock_table::call_first(std::string const& key, clock::time_point now)
 {
-    if (wanted[key].first.size() < first_max)
-        return;
     for (auto const& who : first_in_line(key, now)) {
         auto& wish = wanted[key].first[who];
         wish.until = std::min(wish.until, now + core::wanted_life);
@@ -249,7 +247,10 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
     auto const carry_out = [&]() -> node_reply {
         switch (c.what) {
         case node_command::kind::acquire:
-            return c.is_shared() ? share(c, now, who) : c.any ? acquire_any(c, now, who) : acquire(c, now, who);
+            return c.is_shared()          ? share(c, now, who)
+                   : c.any                ? acquire_any(c, now, who)
+                   : c.has_several_keys() ? acquire(c, now, who)
+                                          : acquire_one(c, now, who);
         case node_command::kind::raise:
             return raise(c);
         case node_command::kind::extend:
@@ -279,6 +280,14 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
     auto r = carry_out();
     if (r.vote == vote::granted && session < c.ttl)
         r.good_for = session;
+    return r;
+}
+
+node_reply lock_table::acquire_one(node_command const& c, clock::time_point now, void const* who)
+{
+    auto r = acquire(c, now, who);
+    if (r.vote == vote::granted && r.wanted)
+        call_first(c.key(), now);
     return r;
 }
 
@@ -313,8 +322,6 @@ node_reply lock_table::acquire(node_command const& c, clock::time_point now, voi
             r.wanted = note_granted(key, c, now, who) || r.wanted;
             begin_handovers(key, c, now, who);
         }
-        if (!several && r.wanted)
-            call_first(c.key(), now);
     } else if (c.contends() && !several) {
         r.ahead = queue(c, now);
         r.stands_by = r.ahead == first_max;

@@ -73,6 +73,7 @@ public:
 private:
     node_reply apply(node_command const&, clock::time_point now, bool tombstone, void const* who);
     node_reply acquire(node_command const&, clock::time_point now, void const* who);
+    node_reply acquire_one(node_command const&, clock::time_point now, void const* who);
     node_reply acquire_any(node_command const&, clock::time_point now, void const* who);
     node_reply raise(node_command const&);
     node_reply inspect(std::string const& key, clock::time_point now);

@@ -12,19 +12,16 @@ std::vector<std::string> keys_of_readers(std::string const& lock) { return {lock
 
 std::vector<std::string> keys_of_inspection(std::string const& lock, node_reply const& r)
 {
-    auto keys = r.text == core::shared_word ? keys_of_readers(lock) : std::vector{lock};
-    if (r.details && !r.details->waiters.empty())
-        keys.push_back(core::wanted_key(lock));
-    return keys;
+    return r.text == core::shared_word ? keys_of_readers(lock) : std::vector{lock};
 }
 
-std::string key_of_one(node_command const& c, node_reply const& r)
+// The lock matters to a client that stands by, too: another node may say that it comes first.
+std::vector<std::string> keys_of_one(node_command const& c, node_reply const& r)
 {
     auto const& lock = c.key();
-    return r.stands_by       ? core::place_key(lock, c.contender)
-           : r.handed_on     ? core::handovers_key(lock)
-           : r.behind_writer ? core::wanted_key(lock)
-                             : lock;
+    if (r.stands_by)
+        return {core::place_key(lock, c.contender), lock};
+    return {r.handed_on ? core::handovers_key(lock) : r.behind_writer ? core::wanted_key(lock) : lock};
 }
 
 }  // namespace
@@ -40,7 +37,7 @@ std::vector<std::string> awaited_keys(node_command const& c, node_reply const& r
     if (c.what == kind::upgrade)
         return r.ours > 0 ? keys_of_readers(c.key()) : std::vector<std::string>();
     if (!c.has_several_keys())
-        return {key_of_one(c, r)};
+        return keys_of_one(c, r);
     std::vector<std::string> keys;
     for (auto const& k : r.taken) {
         if (k.index < c.keys.size())

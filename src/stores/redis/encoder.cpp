@@ -257,6 +257,13 @@ void track(redis::request& r, std::string_view key)
     r.push("PTTL", key);
 }
 
+// The server forgets a key when it is set. No reader of these sets looks for the member 0.
+void untrack(redis::request& r, std::string_view key)
+{
+    r.push("SADD", key, "0"sv);
+    r.push("SREM", key, "0"sv);
+}
+
 redis::request const& encoder::encode(node_command const& c, manner how)
 {
     if (encoded_ == &c && how_ == how)
@@ -266,12 +273,18 @@ redis::request const& encoder::encode(node_command const& c, manner how)
     auto const* const s = script_for(c, how);
     if (s && how.load_script)
         request_.push("SCRIPT", "LOAD"sv, s->source);
+    bool const tracks_first = how.tracks && c.what == kind::upgrade;
+    if (tracks_first) {
+        core::put_readers_key(readers_key_, c.key());
+        track(request_, c.key());
+        track(request_, readers_key_);
+    }
     if (s)
         call(*s, c, how);
     else
         native(c, how);
     raise_counter(c);
-    if (how.tracks)
+    if (how.tracks && !tracks_first)
         track(request_, c.key());
     encoded_ = &c;
     how_ = how;

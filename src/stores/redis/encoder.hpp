@@ -22,7 +22,7 @@ struct manner {
     bool load_script = false;  ///< the server does not know the script, so the request loads it
     bool tombstone = false;    ///< a release leaves a tombstone
     bool checks_type = false;  ///< the server knows `SET … NX … GET`, which fails if the key is not a string
-    bool tracks = false;       ///< the server also tracks the key: see @ref track
+    bool tracks = false;       ///< the server also tracks the key, and for an upgrade its readers: see @ref track
 
     friend bool operator==(manner, manner) = default;
 };
@@ -42,6 +42,9 @@ void track(redis::request&, std::string_view key);
 
 /// The number of commands that @ref track adds.
 inline constexpr std::size_t tracking_commands = 2;
+
+/// Makes the server forget a tracked @p key that does not exist. It must not be that of a lock.
+void untrack(redis::request&, std::string_view key);
 
 /// Encodes node commands as server commands. A command that goes to several servers in the same manner is encoded once.
 class encoder {

@@ -153,11 +153,15 @@ void outbox::add(queued q, encoder& e)
     auto how = manner_;
     how.tombstone = o.leaves_tombstone(connection_.number());
     auto const* const script = script_for(c, how);
-    how.tracks = tracks_ && c.watch && script == &contend_script;  // a lock that denies exists
+    bool const upgrades = c.what == node_command::kind::upgrade;
+    how.tracks = tracks_ && c.watch && (upgrades || script == &contend_script);  // the keys exist
     bool const native = c.what == node_command::kind::release && !script;
     bool const loaded = how.load_script = q.load_script && script;
-    auto const answer = batch_->request.commands() + (loaded ? 1 : 0);
-    auto const tracked_from = how.tracks ? answer + commands_for(c) + tracking_commands - 1 : 0;
+    auto const begin = batch_->request.commands() + (loaded ? 1 : 0);
+    auto const answer = begin + (how.tracks && upgrades ? 2 * tracking_commands : 0);
+    auto const tracked_from = !how.tracks ? 0
+                              : upgrades  ? answer - 1
+                                          : answer + commands_for(c) + tracking_commands - 1;
     try {
         batch_->request.append(e.encode(c, how));
     } catch (std::bad_alloc const&) {
@@ -215,14 +219,15 @@ void outbox::answered(batch& b)
                 asks_again = true;
             }
             asks_again = asks_again || r.error == errc::node_read_only || r.error == errc::wrong_cluster_node;
-            bool const tracks_lock = is_tracked(e, b);
+            bool const asked_at_once = e.tracked_from != 0;
+            auto const at_once = asked_at_once ? tracking_of(e, b) : tracking::done;
             auto awaited = awaited_keys(c, r);
-            r.watched = tracks_ && !awaited.empty();
+            r.watched = tracks_ && !awaited.empty() && at_once != tracking::refused;
             for (auto& key : awaited) {
-                bool const is_lock = e.tracked_from != 0 && key == c.key();
-                if (contains(e.changed, key) || (is_lock && r.watched && !tracks_lock))
+                bool const is_asked = asked_at_once && (c.what == node_command::kind::upgrade || key == c.key());
+                if (contains(e.changed, key) || (is_asked && at_once == tracking::gone))
                     changed.push_back(std::move(key));
-                else if (!is_lock)
+                else if (!is_asked && r.watched)
                     to_track.push_back(std::move(key));
             }
         } catch (std::bad_alloc const&) {
@@ -239,19 +244,21 @@ void outbox::answered(batch& b)
         flush_soon();
 }
 
-// Whether the server will tell of the lock of an operation that was sent together with @ref redis::track.
-bool outbox::is_tracked(batch::entry const& e, batch const& b)
+// Whether the server tracks the key of an operation that was sent together with @ref redis::track.
+outbox::tracking outbox::tracking_of(batch::entry const& e, batch const& b)
 {
-    return e.tracked_from != 0 && b.has(e.tracked_from)
-           && is_tracked(std::span<reply const, tracking_commands>(&b.replies[e.tracked_from - 1], tracking_commands));
+    return b.has(e.tracked_from) ? tracking_of(b.replies[e.tracked_from - 1], b.replies[e.tracked_from])
+                                 : tracking::refused;
 }
 
-// Whether the server will tell of a key. If there is no such key any more, it has changed.
-bool outbox::is_tracked(std::span<reply const, tracking_commands> answer)
+// Other errors pass: a key that has moved to another server, or a server that is busy.
+outbox::tracking outbox::tracking_of(reply const& asked, reply const& left)
 {
-    bool const is_refused = answer[0].is_error() || answer[1].is_error();
-    tracks_ = tracks_ && !is_refused;
-    return !is_refused && answer[1].text != "-2";
+    if (asked.is_error() && interpret_error(asked.text, {}).error == errc::permission_denied)
+        tracks_ = false;
+    if (asked.is_error() || left.is_error())
+        return tracking::refused;
+    return left.text == "-2" ? tracking::gone : tracking::done;
 }
 
 // Makes the server track the keys for which the callers of denied operations wait. A key that has changed since the
@@ -262,18 +269,31 @@ try {
     for (auto const& key : keys)
         redis::track(b->request, key);
     b->on_answer = [this, self = self_, keys](batch const& answer) {
-        auto const alive = self.lock();
-        if (!alive || !answer.has(answer.request.commands() - 1))
-            return;
-        for (std::size_t i = 0; i < keys.size(); ++i) {
-            auto const* const first = &answer.replies[tracking_commands * i];
-            if (!is_tracked(std::span<reply const, tracking_commands>(first, tracking_commands)))
-                tell(keys[i]);
-        }
+        if (auto const alive = self.lock(); alive && answer.has(answer.request.commands() - 1))
+            tracked(keys, answer);
     };
     connection_.send(b);
 } catch (std::bad_alloc const&) {
     std::ranges::for_each(keys, [this](auto& key) { tell(key); });
+}
+
+void outbox::tracked(std::vector<std::string> const& keys, batch const& answer)
+{
+    redis::request forget;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        auto const* const replies = &answer.replies[tracking_commands * i];
+        auto const is = tracking_of(replies[0], replies[1]);
+        auto const of = core::what_changed(keys[i]).first;
+        if (is == tracking::gone && (of == core::watched::place || of == core::watched::handovers))
+            untrack(forget, keys[i]);
+        if (is != tracking::done)
+            tell(keys[i]);
+    }
+    if (forget.commands() == 0 || closed_ || !connection_.up())
+        return;
+    auto const b = connection_.take_batch();
+    b->request.append(forget);
+    connection_.send(b);
 }
 
 void outbox::tell(std::string const& key)

@@ -11,9 +11,9 @@
 #include <redlock/node.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,9 +70,11 @@ private:
     void end_sending() override;
 
     void add(queued, encoder&);
-    bool is_tracked(batch::entry const&, batch const&);
-    bool is_tracked(std::span<reply const, tracking_commands> answer);
+    enum class tracking : std::uint8_t { done, gone, refused };
+    tracking tracking_of(batch::entry const&, batch const&);
+    tracking tracking_of(reply const& asked, reply const& left);
     void track(std::vector<std::string> const& keys);
+    void tracked(std::vector<std::string> const& keys, batch const& answer);
     void tell(std::string const& key);
     bool try_again(batch::entry&, error_code refusal);
     void refuse_queue(clock::time_point now);

@@ -41,7 +41,9 @@ local function first_in_line(time)
 end
 local function set(call) return call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) end
 local is_set = set(redis.pcall)
-if is_set and is_set.err then is_set = not redis.call('GET', KEYS[1]) and set(redis.call) end
+if is_set and is_set.err then
+  is_set = not (string.find(is_set.err, 'OOM', 1, true) and redis.call('GET', KEYS[1])) and set(redis.call)
+end
 if is_set then
   if ARGV[5] ~= '1' then
     redis.pcall('SREM', KEYS[3], '1')
@@ -51,7 +53,7 @@ if is_set then
   redis.pcall('HDEL', KEYS[2], who)
   local others = redis.pcall('HLEN', KEYS[2])
   if type(others) ~= 'number' or others == 0 then return 1 end
-  local time = others >= first_max and now() or 0
+  local time = now()
   for _, one in ipairs(time > 0 and first_in_line(time) or {}) do
     redis.pcall('DEL', KEYS[2] .. ':' .. one.who)
     if one.till > time + life then redis.pcall('HSET', KEYS[2], one.who, one.wish .. time + life) end
@@ -77,7 +79,7 @@ if type(others) == 'number' then
     end
     if before == first_max then
       redis.pcall('HSET', KEYS[2], who, wish .. time + 3 * ARGV[4])
-      redis.pcall('SET', KEYS[2] .. ':' .. who, '1', 'PX', 3 * ARGV[4])
+      if redis.pcall('SET', KEYS[2] .. ':' .. who, '1', 'PX', 3 * ARGV[4]).err then before = nil end
     end
   end
 end
