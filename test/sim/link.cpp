@@ -34,8 +34,10 @@ std::vector<part> parts_of(stores::redis::batch const& b)
     std::vector<part> all;
     for (auto const& e : b.entries) {
         auto const& c = e.operation->command();
+        if (e.tracked_from != 0 && e.tracked_from < e.answer)
+            all.push_back({e.answer, std::string(c.value)});
         all.push_back({e.answer + stores::redis::commands_for(c), std::string(c.value)});
-        if (e.tracked_from != 0)
+        if (e.tracked_from > e.answer)
             all.push_back({e.tracked_from + 1, std::string(c.value)});
     }
     if (all.empty() || all.back().end < b.request.commands())  // at the end the word of the record is read
