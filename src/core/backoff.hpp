@@ -89,8 +89,9 @@ inline std::chrono::nanoseconds reconnection_pause(std::size_t failures, double 
     that was denied more often, because it came earlier, must ask earlier.
 
     Uniform between half and the whole of a ceiling. The ceiling is @p round_trip divided by @p denied (1 to 8). It
-    doubles for each of the latest @p races, which are rounds whose votes were split. At most 16 round trips, and 256
-    ms. To this come two round trips for each contender that is known to be @p ahead (0 to 3).
+    doubles for each of the latest @p races, which are rounds whose votes were split. Before that come two round trips,
+    but at most 64 ms, for each contender that is known to be @p ahead (0 to 3). All together, at most 16 round trips,
+    and 256 ms.
 */
 inline std::chrono::nanoseconds delay_after(std::size_t denied, std::size_t races, std::size_t ahead,
                                             std::chrono::nanoseconds round_trip, std::uint64_t bits) noexcept
@@ -101,7 +102,7 @@ inline std::chrono::nanoseconds delay_after(std::size_t denied, std::size_t race
                        / static_cast<std::int64_t>(std::clamp<std::size_t>(denied, 1, 8));
     constexpr nanoseconds most = 256ms;
     auto const turn = std::min(unit * 2, most / 4) * static_cast<std::int64_t>(std::min<std::size_t>(ahead, 3));
-    auto const ceiling = std::min({whole, unit * 16 - turn, most});
+    auto const ceiling = std::min({whole, unit * 16 - turn, most - turn});
     return turn + ceiling / 2 + part_of(ceiling / 2, bits);
 }
 

@@ -13,6 +13,9 @@ namespace redlock::core {
 /// process hands the lock over to its own waiters. Other waiters ask again after this time at the latest.
 inline constexpr std::chrono::milliseconds wanted_life = std::chrono::seconds(1);
 
+/// So many of the clients that wait for a lock ask when it is free. The others stand by. contend.lua has it, too.
+inline constexpr std::uint32_t line_front = 3;
+
 /// The longest time that a manager yields if no other client takes the lock.
 inline constexpr std::chrono::milliseconds yield_max{500};
 

@@ -18,7 +18,6 @@ namespace redlock::stores::memory {
 namespace {
 
 constexpr std::size_t wanted_max = 64, readers_max = 64;
-constexpr std::uint32_t first_max = 3;
 
 std::chrono::milliseconds remaining(lock_table::entry const& e, clock::time_point now)
 {
@@ -113,7 +112,7 @@ std::vector<std::string> lock_table::first_in_line(std::string const& key, clock
     }
     std::sort(line.begin(), line.end());
     std::vector<std::string> first;
-    for (auto const& [since, who] : std::span(line).first(std::min<std::size_t>(line.size(), first_max)))
+    for (auto const& [since, who] : std::span(line).first(std::min<std::size_t>(line.size(), core::line_front)))
         first.push_back(who);
     return first;
 }
@@ -141,11 +140,11 @@ std::uint32_t lock_table::queue(node_command const& c, clock::time_point now)
     wish.since = since;
     auto const* const e = find(c.key(), now);
     wish.until = core::later(e && e->expires != clock::time_point::max() ? e->expires : now, core::wanted_life);
-    if (others < first_max)
+    if (others < core::line_front)
         return 0;
     auto const first = first_in_line(c.key(), now);
     auto const ahead = std::ranges::find(first, c.contender) - first.begin();
-    if (ahead == first_max) {
+    if (ahead == core::line_front) {
         wish.until = now + 3 * core::wanted_life;
         places[core::place_key(c.key(), c.contender)] = wish.until;
     }
@@ -324,7 +323,7 @@ node_reply lock_table::acquire(node_command const& c, clock::time_point now, voi
         }
     } else if (c.contends() && !several) {
         r.ahead = queue(c, now);
-        r.stands_by = r.ahead == first_max;
+        r.stands_by = r.ahead == core::line_front;
     } else if (c.contends()) {
         for (auto const& k : std::span(r.taken).first(c.grows ? 1 : r.taken.size()))
             note_denied(c.keys[k.index], c, now);

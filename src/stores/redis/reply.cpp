@@ -1,6 +1,7 @@
 #include "stores/redis/reply.hpp"
 
 #include "core/fencing.hpp"
+#include "core/handovers.hpp"
 #include "core/told_time.hpp"
 #include "net/secrets.hpp"
 
@@ -20,8 +21,6 @@ namespace redlock::stores::redis {
 namespace {
 
 using redlock::stores::redis::resp::type;
-
-constexpr std::uint32_t line_front = 3;  // so many waiting clients ask; see contend.lua
 
 node_reply unexpected() { return {.error = errc::unexpected_reply, .text = "the answer has an unexpected shape"}; }
 
@@ -108,9 +107,9 @@ node_reply interpret_contention(reply const& r)
     if (result.vote != vote::denied)
         return result;
     result.text = r.elements[2];
-    if (r.elements.size() == 4 && (!read_number(r.elements[3], result.ahead) || result.ahead > line_front))
+    if (r.elements.size() == 4 && (!read_number(r.elements[3], result.ahead) || result.ahead > core::line_front))
         return unexpected();
-    result.stands_by = result.ahead >= line_front;
+    result.stands_by = result.ahead >= core::line_front;
     return result;
 }
 
