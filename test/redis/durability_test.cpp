@@ -61,7 +61,8 @@ void warm_up(real_servers& r, lock_manager& locks)
     BOOST_TEST_REQUIRE(!r.release(acquire_after_quarantine(r, locks, "warm-up", {.ttl = 10s}).held));
 }
 
-// Acquires until the server has answered. @return the error of that attempt
+// Acquires until the server has answered, and waits for the clean-up: until then, others may find the key. @return the
+// error of that attempt
 error_code attempt(real_servers& r, lock_manager& locks, std::string const& resource)
 {
     error_code ec;
@@ -69,6 +70,7 @@ error_code attempt(real_servers& r, lock_manager& locks, std::string const& reso
         ec = r.acquire(locks, resource, {.ttl = 2s}).ec;
         return ec != errc::no_quorum;
     }));
+    BOOST_TEST(r.run_to([&] { return locks.stats().cleaning == 0; }));
     return ec;
 }
 
