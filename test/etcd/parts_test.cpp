@@ -3,6 +3,7 @@
 #include "stores/etcd/address.hpp"
 #include "stores/etcd/json.hpp"
 #include "stores/etcd/layout.hpp"
+#include "stores/etcd/move.hpp"
 #include "stores/etcd/outbox.hpp"
 #include "stores/etcd/refusal.hpp"
 #include "stores/etcd/watches.hpp"
@@ -245,6 +246,92 @@ BOOST_FIXTURE_TEST_CASE(send_again_puts_operations_before_all_others, waiting_fo
     BOOST_TEST(send() == 2u);
     BOOST_TEST(keys_sent() == "31");
     BOOST_TEST(over.empty());
+}
+
+namespace {
+
+struct keys_under_leases {
+    clock::time_point const now = clock::now();
+    stores::kit::expiries ours;
+
+    stores::kit::leased add(std::string key, std::chrono::seconds ttl, std::chrono::seconds kept, std::string who = "v")
+    {
+        stores::kit::leased const l{stores::kit::leased::kind::lock, std::move(key), std::move(who)};
+        ours.extend(l, now + ttl, ttl, now + kept);
+        return l;
+    }
+
+    std::vector<std::string> outliving(std::chrono::seconds then, std::size_t most = 100) const
+    {
+        std::vector<std::string> keys;
+        for (auto const& l : ours.outliving(now + then, most))
+            keys.push_back(l.key);
+        return keys;
+    }
+};
+
+using names = std::vector<std::string>;
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(outliving_lists_the_keys_whose_leases_end_first, keys_under_leases)
+{
+    add("late", 60s, 9s);
+    auto const first = add("first", 60s, 2s);
+    add("second", 60s, 4s);
+    add("brief", 2s, 3s);
+    BOOST_TEST(outliving(5s) == (names{"first", "second"}), boost::test_tools::per_element());
+    BOOST_TEST(outliving(5s, 1) == names{"first"}, boost::test_tools::per_element());
+
+    ours.keep(first, now + 20s);
+    BOOST_TEST(outliving(5s) == names{"second"}, boost::test_tools::per_element());
+    add("brief", 60s, 30s);  // the extension may have left it under its lease
+    BOOST_TEST(outliving(5s) == (names{"brief", "second"}), boost::test_tools::per_element());
+    ours.forget({stores::kit::leased::kind::lock, "second", "v"});
+    BOOST_TEST(outliving(5s) == names{"brief"}, boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(kept_of_a_command_is_the_first_end_of_its_leases, keys_under_leases)
+{
+    add("a", 60s, 9s);
+    add("b", 60s, 2s);
+    std::vector<std::string> const keys{"a", "b"};
+    node_command c{.what = node_command::kind::extend, .keys = keys, .value = "v", .ttl = 60s};
+    BOOST_TEST((ours.kept(c) == now + 2s));
+
+    node_reply unknown{.vote = vote::unknown};
+    ours.note(c, unknown, now, now + 20s);
+    BOOST_TEST((ours.kept(c) == now + 2s));
+    node_reply granted{.vote = vote::granted};
+    ours.note(c, granted, now, now + 20s);
+    BOOST_TEST((ours.kept(c) == now + 20s));
+    c.value = "other";
+    BOOST_TEST((ours.kept(c) == clock::time_point::min()));
+}
+
+BOOST_FIXTURE_TEST_CASE(move_takes_a_key_with_two_values_twice, keys_under_leases)
+{
+    session s("p", 0.01, false);
+    s.begin("1", 6s, now);
+    add("lock:stock", 60s, 1s, "first");
+    add("lock:stock", 60s, 2s, "second");
+    add("lock:other", 60s, 5s);
+    stores::etcd::move m;
+    auto const times = [&] {
+        auto const text = m.next(s, 1, {.prefix = "p"}, ours);
+        m.done(ours);
+        std::size_t n = 0;
+        for (auto at = text.find("ignore_value"); at != text.npos; at = text.find("ignore_value", at + 1))
+            ++n;
+        return n;
+    };
+
+    BOOST_TEST(times() == 2u);  // the session's key, and the first
+    BOOST_TEST(!m.is_over());
+    BOOST_TEST(times() == 2u);
+    BOOST_TEST(m.is_over());
+    BOOST_TEST(outliving(60s) == (names{"lock:other", "lock:stock", "lock:stock"}), boost::test_tools::per_element());
+    BOOST_TEST(outliving(3s).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

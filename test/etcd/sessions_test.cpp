@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(held_is_false_before_another_acquires_when_an_old_leader_re
     v.shutdown(first);
 }
 
-// The locks move to the next lease in parts.
+// Each renewal moves its lock to the next lease.
 BOOST_AUTO_TEST_CASE(renewal_of_many_locks_keeps_all_beyond_the_first_lease)
 {
     in_virtual_time v;
@@ -255,14 +255,58 @@ BOOST_AUTO_TEST_CASE(extend_when_the_keys_have_a_new_lease_promises_its_time)
     BOOST_TEST((p.ask() > 1s));
 }
 
-BOOST_AUTO_TEST_CASE(extend_before_all_keys_have_the_new_lease_promises_the_old)
+BOOST_AUTO_TEST_CASE(extend_without_a_next_lease_promises_the_old)
 {
     promises p;
-    p.network.refused = "ignore_value";  // the step that moves a key
+    p.network.refused = "TTL";  // the request for a lease
 
     p.time.run_for(p.context, 1500ms);
 
     BOOST_TEST((p.ask() <= 500ms));
+}
+
+// The locks of a node do not wait for each other.
+BOOST_AUTO_TEST_CASE(extend_while_other_keys_cannot_move_promises_the_next_lease)
+{
+    promises p;
+    auto const other = std::make_shared<testing::request>(
+        node_command{.what = testing::kind::acquire, .ttl = testing::long_ttl}, "lock:other", "v");
+    p.node->submit(other);
+    BOOST_REQUIRE(p.run_to([&] { return other->answers > 0; }));
+    p.network.refused = stores::etcd::base64("lock:other");
+
+    p.time.run_for(p.context, 1500ms);
+
+    BOOST_TEST((p.ask() > 1s));
+}
+
+// Nobody renews it, so the node itself moves it.
+BOOST_AUTO_TEST_CASE(acquire_for_longer_than_the_lease_keeps_others_out_for_its_ttl)
+{
+    in_virtual_time v;
+    auto const node = make_virtual_node(v.etcd, v.network, 2s);
+    node->start(v.context.get_executor(),
+                {.connected = [](server_identity const&) {}, .changed = [](std::string_view) {}});
+    std::vector<std::shared_ptr<testing::request>> all;
+    for (int i = 0; i < 250; ++i) {
+        all.push_back(std::make_shared<testing::request>(node_command{.what = testing::kind::acquire, .ttl = 9s},
+                                                         "lock:" + std::to_string(i), "v"));
+        node->submit(all.back());
+    }
+    BOOST_REQUIRE(v.run_to([&] { return std::ranges::all_of(all, [](auto& r) { return r->answers > 0; }); }));
+    auto const there = [&] {
+        int n = 0;
+        for (int i = 0; i < 250; ++i)
+            n += v.etcd.has("lock:" + std::to_string(i)) ? 1 : 0;
+        return n;
+    };
+
+    v.time.run_for(v.context, 8s);
+    BOOST_TEST(there() == 250);
+    v.time.run_for(v.context, 2s);
+    BOOST_TEST(there() == 0);
+    node->close();
+    v.time.run_for(v.context, 1s);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -97,7 +97,7 @@ private:
     void fail(outbox::transactions all, node_reply why)
     {
         for (auto const& t : all)
-            node_.note(t.operation->command(), why, outbox_.sent());
+            node_.note(t.operation->command(), why, outbox_.sent(), scope_.good_until);
         for (auto const& t : all)
             t.operation->complete(why);
     }
@@ -111,7 +111,9 @@ private:
 
     void up() override
     {
-        scope_.lease = session_->lease();
+        take_lease();
+        if (!node_.expiries()->locks().empty())  // the previous connection may have ended during a move
+            move_.emplace();
         node_.up("connected to " + net::to_string(link_->where().member));
     }
 
@@ -125,9 +127,9 @@ private:
     {
         auto const self = node_.shared_from_this();
         // No request is in flight here, so the node knows all keys under the previous lease.
-        if (session_->moves() && !move_) {
+        if (session_->lease() != scope_.lease) {
             move_.emplace();
-            scope_.lease = session_->lease();
+            take_lease();
         }
         std::string request;
         if (!move_ || std::exchange(others_next_, false)) {
@@ -164,13 +166,20 @@ private:
     // Handles the answer to a part of the move: some keys are under the latest lease, or the server refused.
     void moved(answer const& a)
     {
-        bool const refused = static_cast<bool>(a.why.error);
-        if (!refused)
-            node_.heard(revision_of(a.content));
-        if (!refused && !move_->done())
-            return;
-        move_.reset();
-        refused ? link_->stay() : link_->moved();
+        if (a.why.error) {
+            move_.reset();
+            return link_->ask_again_soon();
+        }
+        node_.heard(revision_of(a.content));
+        move_->done(*node_.expiries());
+        if (move_->is_over())
+            move_.reset();
+    }
+
+    void take_lease()
+    {
+        scope_.lease = session_->lease();
+        scope_.good_until = session_->good_until();
     }
 
     void hear(outbox::transactions sent, json::object const& answer)
@@ -198,9 +207,9 @@ private:
     void note(node_command const& c, node_reply& r, std::int64_t revision, std::vector<std::string>& changed)
     {
         bool const granted = r.vote == vote::granted;
-        node_.note(c, r, outbox_.sent());
+        node_.note(c, r, outbox_.sent(), scope_.good_until);
         if (granted && (c.what == kind::acquire || c.what == kind::extend))
-            r.good_for = std::chrono::floor<std::chrono::milliseconds>(session_->good_until() - outbox_.sent());
+            r.good_for = std::chrono::floor<std::chrono::milliseconds>(node_.expiries()->kept(c) - outbox_.sent());
         bool const inspects = c.what == kind::inspect;
         if (!c.watch || (!inspects && (c.what != kind::acquire || granted)))
             return;
@@ -227,7 +236,7 @@ private:
     scope scope_;
     std::shared_ptr<link> link_;
     outbox outbox_;
-    std::optional<move> move_;  ///< all keys to the latest lease
+    std::optional<move> move_;  ///< to the latest lease
     bool moves_now_ = false;    ///< a part of the move is in flight
     bool others_next_ = false;  ///< the latest request was a part of the move; now other commands get a turn
 };

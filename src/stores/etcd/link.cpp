@@ -59,8 +59,6 @@ asio::awaitable<node_reply> link::run()
         owner_->up();
     if (owner_) {
         auto const e = co_await asio::this_coro::executor;
-        if (session_->moves())  // the previous connection ended during the move
-            session_->stay(clock::now());
         if (!session_->reads_only())
             asio::co_spawn(e, keep_lease_alive(self), asio::detached);
         asio::co_spawn(e, hear(self), asio::detached);
@@ -194,24 +192,18 @@ asio::awaitable<void> link::keep_lease_alive(std::shared_ptr<link> self)
         if (a.why.error && (!a.why.untouched || is_token_gone(a.why)))
             co_return l.end(a.why);
         if (a.why.error) {  // for example, the database is full; releases still work
-            l.stay();
+            l.ask_again_soon();
             continue;
         }
-        l.session_->move(std::string(text(a.content, "ID")),
-                         core::told_time<std::chrono::seconds>(number(a.content, "TTL")), sent);
+        l.session_->renew(std::string(text(a.content, "ID")),
+                          core::told_time<std::chrono::seconds>(number(a.content, "TTL")), sent);
         l.wake();
     }
 }
 
-void link::moved()
+void link::ask_again_soon()
 {
-    session_->moved();
-    due_.cancel();
-}
-
-void link::stay()
-{
-    session_->stay(clock::now() + session_->ttl() / 20);
+    session_->ask_again_at(clock::now() + session_->ttl() / 20);
     due_.cancel();
 }
 

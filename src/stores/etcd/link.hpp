@@ -51,8 +51,7 @@ public:
     asio::awaitable<node_reply> run();
 
     void wake();
-    void moved();  ///< all keys are under the latest lease
-    void stay();   ///< the keys could not be moved to the latest lease
+    void ask_again_soon();  ///< for a lease: the server has refused one, or did not move keys to it
     void watch(std::string message);
     void end(node_reply why);
     void lose();  ///< ends the link because the session has ended

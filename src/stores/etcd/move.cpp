@@ -3,13 +3,12 @@
 #include "stores/etcd/json.hpp"
 
 #include <cstddef>
+#include <set>
 #include <utility>
 
 namespace redlock::stores::etcd {
 
 namespace {
-
-using kit::leased;
 
 constexpr std::size_t keys_of_part = 100;  // the default of etcd --max-txn-ops is 128
 
@@ -29,20 +28,27 @@ std::string move_one(kit::leased const& l, std::string const& lease, layout cons
 
 std::string move::next(session const& s, std::uint32_t connection, layout const& names, kit::expiries const& ours)
 {
-    auto const some = ours.after(last_ ? &*last_ : nullptr, keys_of_part);
-    transaction_text all{{is_equal(s.key(), to_text(connection))}, {put_under(s.key(), s.lease())}, {}};
-    done_ = some.size() < keys_of_part;
-    for (auto const& l : some) {
-        // Two rounds may have left values at one key. One transaction must not set a key twice.
-        if (last_ && all.then.size() > 1 && l.what == kit::leased::kind::lock && l.what == last_->what
-            && l.key == last_->key) {
-            done_ = false;
-            break;
-        }
-        all.then.push_back(move_one(l, s.lease(), names));
-        last_ = l;
+    auto const all = ours.outliving(clock::now() + s.ttl() / 2, keys_of_part);
+    good_until_ = s.good_until();
+    under_way_.clear();
+    transaction_text t{{is_equal(s.key(), to_text(connection))}, {put_under(s.key(), s.lease())}, {}};
+    // Two rounds may have left values at one key. One transaction must not set a key twice.
+    std::set<std::string> locks;
+    for (auto const& l : all) {
+        if (l.what == kit::leased::kind::lock && !locks.insert(l.key).second)
+            continue;
+        t.then.push_back(move_one(l, s.lease(), names));
+        under_way_.push_back(l);
     }
-    return all.request();
+    is_over_ = under_way_.size() < keys_of_part && under_way_.size() == all.size();
+    return t.request();
+}
+
+// A key that was missing counts as moved. Its extension finds that it is missing.
+void move::done(kit::expiries& ours) const
+{
+    for (auto const& l : under_way_)
+        ours.keep(l, good_until_);
 }
 
 }  // namespace redlock::stores::etcd

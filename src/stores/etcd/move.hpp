@@ -4,26 +4,35 @@
 #include "stores/etcd/session.hpp"
 #include "stores/kit/expiries.hpp"
 
+#include <redlock/clock.hpp>
+
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <vector>
 
 namespace redlock::stores::etcd {
 
-/** Moves all keys of a node from their leases to the latest lease of the session. Each transaction moves some of the
-    keys, so that other commands get a turn in between. New keys are under the latest lease from the start.
+/** Moves keys from their leases to the latest lease of the session: the session's key, and keys that nobody renews and
+    that outlive their leases. A renewal moves its lock itself, in the transaction that looks for the lock anyway. So
+    this takes only keys whose leases end within half of the ttl; a renewed lock was visited before.
+
+    Each transaction moves some of the keys, so that other commands get a turn in between.
 */
 class move {
 public:
     /// The next transaction, on connection number @p connection.
     std::string next(session const&, std::uint32_t connection, layout const&, kit::expiries const&);
 
+    /// The latest transaction was carried out.
+    void done(kit::expiries&) const;
+
     /// The latest transaction was the last one.
-    bool done() const noexcept { return done_; }
+    bool is_over() const noexcept { return is_over_; }
 
 private:
-    std::optional<kit::leased> last_;
-    bool done_ = false;
+    std::vector<kit::leased> under_way_;
+    clock::time_point good_until_{};  ///< the end of the lease to which they move
+    bool is_over_ = false;
 };
 
 }  // namespace redlock::stores::etcd

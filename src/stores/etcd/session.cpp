@@ -18,8 +18,7 @@ session::session(std::string prefix, double drift_factor, bool reads_only)
 void session::begin(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent)
 {
     key_ = core::session_key(prefix_, lease);
-    move(std::move(lease), ttl, sent);
-    moved();
+    renew(std::move(lease), ttl, sent);
 }
 
 void session::end()
@@ -27,31 +26,17 @@ void session::end()
     lease_.clear();
     key_.clear();
     good_until_ = {};
-    moves_ = false;
 }
 
-void session::move(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent)
+void session::renew(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent)
 {
     while (!all_.empty() && all_.front().second < sent)
         all_.pop_front();
     all_.emplace_back(lease, sent + 2 * ttl);
     lease_ = std::move(lease);
     ttl_ = ttl;
-    granted_ = sent;
-    moves_ = true;
-}
-
-void session::moved()
-{
-    moves_ = false;
-    due_ = granted_ + ttl_ / 3;
-    good_until_ = granted_ + ttl_ - core::drift(ttl_, drift_factor_);
-}
-
-void session::stay(clock::time_point again_at)
-{
-    moves_ = false;
-    due_ = again_at;
+    due_ = sent + ttl_ / 3;
+    good_until_ = sent + ttl_ - core::drift(ttl_, drift_factor_);
 }
 
 std::vector<std::string> session::leases() const

@@ -14,8 +14,9 @@ namespace redlock::stores::etcd {
 
     The node never prolongs a lease. A leader that was paused does not know of a prolongation. When it goes on, it may
     revoke the lease by its own clock, before it learns of the new leader. This is etcd issue 15247, and the releases
-    that name the issue fix only a part of it. So the node gets a new lease after a third of the ttl, and moves all keys
-    to it. If nobody prolongs a lease, no member revokes it too early.
+    that name the issue fix only a part of it. So the node gets a new lease after a third of the ttl. If nobody prolongs
+    a lease, no member revokes it too early. Each key stays under its lease, and is promised the end of that lease,
+    until it is renewed or moved: see @ref move.
 
     The session's key holds the number of the current connection, and each transaction has this number as a condition.
     So etcd does not carry out late requests of earlier connections or ended leases.
@@ -36,17 +37,15 @@ public:
     void begin(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent);
     void end();
 
-    /// The next lease has been granted. All keys are to move to it.
-    void move(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent);
-    bool moves() const noexcept { return moves_; }
-    void moved();                           ///< all keys are under the latest lease
-    void stay(clock::time_point again_at);  ///< the keys could not be moved; earlier promises still count
+    /// The next lease has been granted.
+    void renew(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent);
 
-    /// All keys exist at least until then.
+    /// The latest lease lives at least until then.
     clock::time_point good_until() const noexcept { return good_until_; }
 
     /// When to ask for the next lease.
-    clock::time_point due() const noexcept { return moves_ ? clock::time_point::max() : due_; }
+    clock::time_point due() const noexcept { return due_; }
+    void ask_again_at(clock::time_point when) noexcept { due_ = when; }
 
     /// The leases that may not have ended yet.
     std::vector<std::string> leases() const;
@@ -58,9 +57,7 @@ private:
     std::string lease_;  ///< the latest
     std::string key_;
     std::chrono::milliseconds ttl_{};
-    clock::time_point granted_{};  ///< when the node asked for the latest lease
     clock::time_point good_until_{}, due_{};
-    bool moves_ = false;
     std::deque<std::pair<std::string, clock::time_point>> all_;  ///< each lease, with a time at which it has ended
 };
 

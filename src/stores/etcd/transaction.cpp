@@ -299,7 +299,8 @@ std::optional<node_reply> transaction::raised(json::object const& answer)
 
 // Other commands.
 
-// The lease keeps the key. The transaction writes only if the new ttl is longer than the stored one.
+// The lease keeps the key. The transaction writes only if the new ttl is longer than the stored one, or the lease is
+// not the latest.
 transaction_text transaction::extend(scope const& s) const
 {
     auto const& c = command();
@@ -309,14 +310,21 @@ transaction_text transaction::extend(scope const& s) const
         add_holds(t.conditions, name, c.value);
         if (lasts_longer(key, s))
             t.then.push_back(put(name, to_text(content{std::string(c.value), c.ttl}), s.lease));
+        else if (s.ours->kept(lock_of(key)) < s.good_until)
+            t.then.push_back(put_under(name, s.lease));
     }
     return t;
+}
+
+leased transaction::lock_of(std::string const& key) const
+{
+    return {kit::leased::kind::lock, key, std::string(command().value)};
 }
 
 // Whether the command's ttl is longer than the stored one.
 bool transaction::lasts_longer(std::string const& key, scope const& s) const
 {
-    return s.ours->ttl({kit::leased::kind::lock, key, std::string(command().value)}) < command().ttl;
+    return s.ours->ttl(lock_of(key)) < command().ttl;
 }
 
 transaction_text transaction::release(scope const& s) const

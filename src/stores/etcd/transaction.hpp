@@ -25,7 +25,8 @@ inline constexpr std::size_t keys_max = 50;
 /// The settings that all transactions of a node share.
 struct scope {
     etcd::layout layout;
-    std::string lease{};
+    std::string lease{};             ///< the latest
+    clock::time_point good_until{};  ///< the latest lease lives at least until then
     /// The assumed remaining time of a lock whose key has a lease but no ttl, because another program wrote it.
     std::chrono::milliseconds session{};
     kit::expiries const* ours = nullptr;
@@ -62,6 +63,7 @@ private:
     node_command const& command() const noexcept { return operation->command(); }
     transaction_text of_each_key(transaction_text, std::vector<std::vector<std::string>> then,
                                  std::vector<std::vector<std::string>> otherwise) const;
+    leased lock_of(std::string const& key) const;
     bool lasts_longer(std::string const& key, scope const&) const;
     json::object const& of_key(json::object const& answer, std::size_t i) const;
 

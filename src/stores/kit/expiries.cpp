@@ -20,27 +20,47 @@ leased wanted_of(std::string const& key, node_command const& c)
 
 }  // namespace
 
-void expiries::extend(leased const& l, clock::time_point until, std::chrono::milliseconds ttl)
+void expiries::extend(leased const& l, clock::time_point until, std::chrono::milliseconds ttl, clock::time_point kept)
 {
-    auto const known = known_.emplace(l, entry{until, ttl}).first;
-    auto& [key, e] = *known;
-    order_.erase({e.until, &key});
-    e = {std::max(e.until, until), std::max(e.ttl, ttl)};
-    order_.emplace(e.until, &key);
+    auto const at = known_.emplace(l, entry{until, ttl, kept}).first;
+    auto const& e = at->second;
+    change(at, {std::max(e.until, until), std::max(e.ttl, ttl), std::min(e.kept, kept)});
+}
+
+void expiries::keep(leased const& l, clock::time_point kept)
+{
+    if (auto const at = known_.find(l); at != known_.end())
+        change(at, {at->second.until, at->second.ttl, kept});
+}
+
+void expiries::change(known::iterator at, entry e)
+{
+    leave(at);
+    at->second = e;
+    order_.emplace(e.until, &at->first);
+    if (e.kept < e.until)
+        outliving_.emplace(e.kept, &at->first);
+}
+
+void expiries::leave(known::iterator at)
+{
+    order_.erase({at->second.until, &at->first});
+    outliving_.erase({at->second.kept, &at->first});
 }
 
 void expiries::forget(leased const& l)
 {
-    auto const known = known_.find(l);
-    if (known == known_.end())
+    auto const at = known_.find(l);
+    if (at == known_.end())
         return;
-    order_.erase({known->second.until, &known->first});
-    known_.erase(known);
+    leave(at);
+    known_.erase(at);
 }
 
 void expiries::clear()
 {
     order_.clear();
+    outliving_.clear();
     known_.clear();
 }
 
@@ -78,15 +98,29 @@ std::vector<std::string> expiries::locks() const
     return keys;
 }
 
-std::vector<leased> expiries::after(leased const* last, std::size_t most) const
+clock::time_point expiries::kept(leased const& l) const
 {
-    std::vector<leased> next;
-    for (auto at = last ? known_.upper_bound(*last) : known_.begin(); at != known_.end() && next.size() < most; ++at)
-        next.push_back(at->first);
-    return next;
+    auto const at = known_.find(l);
+    return at == known_.end() ? clock::time_point::min() : at->second.kept;
 }
 
-void expiries::note(node_command const& c, node_reply& r, clock::time_point sent)
+clock::time_point expiries::kept(node_command const& c) const
+{
+    auto all = clock::time_point::max();
+    for (auto const& key : c.keys)
+        all = std::min(all, kept(lock_of(key, c)));
+    return all;
+}
+
+std::vector<leased> expiries::outliving(clock::time_point then, std::size_t most) const
+{
+    std::vector<leased> some;
+    for (auto at = outliving_.begin(); at != outliving_.end() && at->first < then && some.size() < most; ++at)
+        some.push_back(*at->second);
+    return some;
+}
+
+void expiries::note(node_command const& c, node_reply& r, clock::time_point sent, clock::time_point kept)
 {
     using kind = node_command::kind;
     bool const granted = r.vote == vote::granted, sets = c.what == kind::acquire || c.what == kind::extend;
@@ -94,16 +128,18 @@ void expiries::note(node_command const& c, node_reply& r, clock::time_point sent
     for (std::size_t i = 0; i < c.keys.size(); ++i) {
         auto const& key = c.keys[i];
         if (may_be_set || (sets && (granted || i < r.ours)))
-            extend(lock_of(key, c), sent + c.ttl, may_be_set ? std::chrono::milliseconds(0) : c.ttl);
+            extend(lock_of(key, c), sent + c.ttl, may_be_set ? std::chrono::milliseconds(0) : c.ttl, kept);
         else if (r.vote != vote::unknown && (c.what == kind::release || c.what == kind::extend || c.grows))
             forget(lock_of(key, c));
+        if (c.what == kind::extend && granted)
+            keep(lock_of(key, c), kept);
         if (c.what == kind::withdraw || (granted && c.contends()))
             forget(wanted_of(key, c));
         else if (may_be_set && c.contends())
-            extend(wanted_of(key, c), sent + c.ttl, std::chrono::milliseconds(0));
+            extend(wanted_of(key, c), sent + c.ttl, std::chrono::milliseconds(0), kept);
     }
     if (c.what == kind::acquire && c.contends() && r.vote == vote::denied)
-        note_denied(c, r);
+        note_denied(c, r, kept);
     auto const now = clock::now();
     if (c.what != kind::inspect || !granted)
         return;
@@ -111,11 +147,12 @@ void expiries::note(node_command const& c, node_reply& r, clock::time_point sent
         r.remaining = std::chrono::ceil<std::chrono::milliseconds>(ours - now);
 }
 
-void expiries::note_denied(node_command const& c, node_reply const& r)
+void expiries::note_denied(node_command const& c, node_reply const& r, clock::time_point kept)
 {
     // The client deletes its entry when it wins or gives up, so this expiry is only a safeguard.
     auto const wished = [&](std::string const& key, std::chrono::milliseconds remaining) {
-        extend(wanted_of(key, c), clock::now() + std::max(remaining, c.ttl) + core::wanted_life, core::wanted_life);
+        auto const until = clock::now() + std::max(remaining, c.ttl) + core::wanted_life;
+        extend(wanted_of(key, c), until, core::wanted_life, kept);
     };
     if (!c.has_several_keys())
         wished(c.key(), r.remaining);

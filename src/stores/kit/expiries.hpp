@@ -31,7 +31,10 @@ inline constexpr std::size_t waiters_max = 64;
 class expiries {
 public:
     /// Adds a key or prolongs it; never shortens it. @param ttl the stored ttl of a lock; zero: the key may be missing
-    void extend(leased const&, clock::time_point until, std::chrono::milliseconds ttl);
+    /// @param kept until when the latest lease lives. A known key may have stayed under an earlier one.
+    void extend(leased const&, clock::time_point until, std::chrono::milliseconds ttl,
+                clock::time_point kept = clock::time_point::max());
+    void keep(leased const&, clock::time_point kept);  ///< a known key is under the lease that lives until then
     void forget(leased const&);
     void clear();
 
@@ -42,20 +45,26 @@ public:
     clock::time_point next() const;                       ///< the maximum: there is no key
     std::vector<leased> take_due(clock::time_point now);  ///< expired keys, each only once until it is extended
     std::vector<std::string> locks() const;               ///< the keys of the locks
-    /// Up to @p most keys that follow @p last in a fixed order. Null: the first keys.
-    std::vector<leased> after(leased const* last, std::size_t most) const;
+
+    clock::time_point kept(leased const&) const;        ///< until when its lease lives; the minimum: unknown key
+    clock::time_point kept(node_command const&) const;  ///< until when the leases of all the command's locks live
+    /// Up to @p most keys that outlive their leases, which end before @p then. The first to end come first.
+    std::vector<leased> outliving(clock::time_point then, std::size_t most) const;
 
     /// Updates the expiry times with the reply to a command. If the command inspects a lock of this node, it also sets
     /// the remaining time in the reply.
     /// @param sent when the command was sent
-    void note(node_command const&, node_reply&, clock::time_point sent);
+    /// @param kept until when the lease lives under which the command set keys
+    void note(node_command const&, node_reply&, clock::time_point sent,
+              clock::time_point kept = clock::time_point::max());
 
 private:
-    void note_denied(node_command const&, node_reply const&);
+    void note_denied(node_command const&, node_reply const&, clock::time_point kept);
 
     struct entry {
         clock::time_point until;
         std::chrono::milliseconds ttl;
+        clock::time_point kept;
     };
     struct earlier {
         bool operator()(auto const& a, auto const& b) const
@@ -63,8 +72,15 @@ private:
             return a.first != b.first ? a.first < b.first : *a.second < *b.second;
         }
     };
-    std::map<leased, entry> known_;
-    std::set<std::pair<clock::time_point, leased const*>, earlier> order_;
+    using order = std::set<std::pair<clock::time_point, leased const*>, earlier>;
+    using known = std::map<leased, entry>;
+
+    void change(known::iterator, entry);
+    void leave(known::iterator);
+
+    known known_;
+    order order_;      ///< by the expiry
+    order outliving_;  ///< by the end of the lease: the keys that outlive theirs
 };
 
 }  // namespace redlock::stores::kit

@@ -184,9 +184,9 @@ void lease_node::flush()
     complete(std::move(over));
 }
 
-void lease_node::note(node_command const& c, node_reply& r, clock::time_point sent)
+void lease_node::note(node_command const& c, node_reply& r, clock::time_point sent, clock::time_point kept)
 {
-    expiries_->note(c, r, sent);
+    expiries_->note(c, r, sent, kept);
     if (deletions_)
         deletions_->plan();
 }

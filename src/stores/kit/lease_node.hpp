@@ -116,8 +116,9 @@ public:
 
     void flush_soon();
 
-    /// Updates the expiries with the reply to a command. @param sent when the command was sent
-    void note(node_command const&, node_reply&, clock::time_point sent);
+    /// Updates the expiries with the reply to a command: see @ref expiries::note.
+    void note(node_command const&, node_reply&, clock::time_point sent,
+              clock::time_point kept = clock::time_point::max());
 
     /// Notifies the manager that a key has changed. Empty: changes may have been missed.
     void tell(std::string const& name);
