@@ -189,12 +189,12 @@ private:
         kit::finished over;
         outbox::transactions again;
         std::vector<std::string> changed;
-        for (std::size_t i = 0; i < sent.size(); ++i) {
-            if (auto reply = sent[i].hear(inner(answer, i), scope_)) {
-                note(sent[i].operation->command(), *reply, revision, changed);
-                over.emplace_back(std::move(sent[i].operation), std::move(*reply));
+        for (auto& t : sent) {
+            if (auto reply = t.hear(inner(answer, t.step), scope_)) {
+                note(t.operation->command(), *reply, revision, changed);
+                over.emplace_back(std::move(t.operation), std::move(*reply));
             } else {
-                again.push_back(std::move(sent[i]));
+                again.push_back(std::move(t));
             }
         }
         outbox_.send_again(std::move(again));

@@ -1,6 +1,7 @@
 #include "stores/etcd/outbox.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace redlock::stores::etcd {
@@ -24,13 +25,36 @@ std::string outbox::next(std::string const& session, std::uint32_t connection, s
     transaction_text all;
     if (!session.empty())
         all.conditions.push_back(is_equal(session, to_text(connection)));
-    for (auto& t : under_way_) {
+    for (auto& t : under_way_)
         t.operation->mark_sent(connection);
+    add_extensions(all, s);
+    for (auto& t : under_way_) {
+        if (t.shared)
+            continue;
+        t.step = all.then.size();
         all.then.push_back(t.text(s));
     }
     if (std::any_of(under_way_.begin(), under_way_.end(), [&](auto& t) { return t.adds(s); }))
         all.otherwise.push_back(put_as_it_is(session));
     return all.request();
+}
+
+// Renewals of thousands of locks are most of what an etcd server has to do. With a step for each, they take twice the
+// time.
+void outbox::add_extensions(transaction_text& to, scope const& s)
+{
+    transaction_text all;
+    for (auto& t : under_way_) {
+        auto plain = t.plain(s);
+        t.shared = plain.has_value();
+        if (!plain)
+            continue;
+        t.step = to.then.size();
+        std::ranges::move(plain->conditions, std::back_inserter(all.conditions));
+        std::ranges::move(plain->then, std::back_inserter(all.then));
+    }
+    if (!all.conditions.empty())
+        to.then.push_back(all.step());
 }
 
 // Stops when the transaction is full, without a look at the operations behind.

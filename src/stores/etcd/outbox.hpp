@@ -45,6 +45,7 @@ public:
     void refuse(node_reply const& trouble, bool all, finished& over) { queue_.refuse(trouble, all, over); }
 
 private:
+    void add_extensions(transaction_text& to, scope const&);
     void choose(clock::time_point now, finished& over);
     bool has_room_for(transaction const&, std::size_t widest) const;
 

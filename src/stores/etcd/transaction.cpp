@@ -3,6 +3,7 @@
 #include "core/handovers.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 namespace redlock::stores::etcd {
@@ -69,6 +70,10 @@ std::optional<node_reply> transaction::hear(json::object const& answer, scope co
     case kind::raise:
         return raised(answer);
     case kind::extend:
+        if (shared && !succeeded) {
+            apart = true;
+            return std::nullopt;
+        }
         return node_reply{.vote = succeeded ? vote::granted : vote::denied};
     case kind::release:
         return released(answer);
@@ -306,14 +311,33 @@ transaction_text transaction::extend(scope const& s) const
     auto const& c = command();
     transaction_text t;
     for (auto const& key : c.keys) {
-        auto const name = s.layout.lock(key);
-        add_holds(t.conditions, name, c.value);
-        if (lasts_longer(key, s))
-            t.then.push_back(put(name, to_text(content{std::string(c.value), c.ttl}), s.lease));
-        else if (s.ours->kept(lock_of(key)) < s.good_until)
-            t.then.push_back(put_under(name, s.lease));
+        add_holds(t.conditions, s.layout.lock(key), c.value);
+        std::ranges::move(to_extend(key, s), std::back_inserter(t.then));
     }
     return t;
+}
+
+std::optional<transaction_text> transaction::plain(scope const& s) const
+{
+    auto const& c = command();
+    if (c.what != kind::extend || c.has_several_keys() || apart)
+        return std::nullopt;
+    auto const stored = s.ours->ttl(lock_of(c.key()));
+    if (stored.count() == 0)
+        return std::nullopt;
+    auto const text = to_text(content{std::string(c.value), stored});
+    return transaction_text{{is_equal(s.layout.lock(c.key()), text)}, to_extend(c.key(), s), {}};
+}
+
+std::vector<std::string> transaction::to_extend(std::string const& key, scope const& s) const
+{
+    auto const& c = command();
+    auto const name = s.layout.lock(key);
+    if (lasts_longer(key, s))
+        return {put(name, to_text(content{std::string(c.value), c.ttl}), s.lease)};
+    if (s.ours->kept(lock_of(key)) < s.good_until)
+        return {put_under(name, s.lease)};
+    return {};
 }
 
 leased transaction::lock_of(std::string const& key) const

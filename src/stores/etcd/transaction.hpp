@@ -43,6 +43,10 @@ public:
 
     std::string text(scope const&) const;
 
+    /// The same for an extension of one key whose text the node knows, with one condition. Several of these become one
+    /// step, which changes nothing if one of the conditions fails.
+    std::optional<transaction_text> plain(scope const&) const;
+
     /// Whether the transaction may add to the database.
     bool adds(scope const&) const;
 
@@ -50,7 +54,10 @@ public:
     std::optional<node_reply> hear(json::object const& answer, scope const&);
 
     std::shared_ptr<node_operation> operation;
-    bool alone = false;  ///< etcd refused it together with others
+    bool alone = false;    ///< etcd refused it together with others
+    std::size_t step = 0;  ///< of the larger transaction
+    bool shared = false;   ///< its step has the conditions of other extensions, too
+    bool apart = false;    ///< a step that it shared failed
 
 private:
     /// A key when the transaction read it.
@@ -64,6 +71,7 @@ private:
     transaction_text of_each_key(transaction_text, std::vector<std::vector<std::string>> then,
                                  std::vector<std::vector<std::string>> otherwise) const;
     leased lock_of(std::string const& key) const;
+    std::vector<std::string> to_extend(std::string const& key, scope const&) const;
     bool lasts_longer(std::string const& key, scope const&) const;
     json::object const& of_key(json::object const& answer, std::size_t i) const;
 
