@@ -11,7 +11,7 @@ namespace redlock::inline v0 {
 /// Defaults of an @ref etcd store, for what its addresses do not say.
 struct etcd_options {
     /// The time to live (TTL) of the leases of a node's keys: 2 s to an hour; the servers may make it longer. After a
-    /// third of it, the keys move to a new lease.
+    /// third of it, renewals put their locks under a new lease.
     ///
     /// A lock is promised for no longer than its lease is certain to live (@ref node_reply::good_for). So a process
     /// that is paused or partitioned for that long has lost all its locks. After the crash of a process, its locks are

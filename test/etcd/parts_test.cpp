@@ -227,6 +227,34 @@ BOOST_FIXTURE_TEST_CASE(refuse_with_thousands_kept_looks_at_each_a_few_times, wa
     BOOST_TEST(looks <= few * count);
 }
 
+// A condition of the shared step fails if somebody has deleted one of the keys. Then each has a step of its own.
+BOOST_FIXTURE_TEST_CASE(hear_of_a_shared_step_that_failed_sends_each_apart, waiting_for_etcd)
+{
+    for (std::size_t i = 1; i < 4; ++i) {
+        box.add(make({.what = node_command::kind::extend, .ttl = 9s}, i));
+        auto const& c = all.back()->command();
+        if (i < 3)
+            ours.extend({stores::kit::leased::kind::lock, c.key(), std::string(c.value)}, clock::now() + 9s, 9s);
+    }
+    BOOST_TEST(send() == 3u);
+    BOOST_TEST((sent[0].shared && sent[1].shared && !sent[2].shared));
+    BOOST_TEST((sent[0].step == 0u && sent[1].step == 0u && sent[2].step == 1u));
+    scope const s{.layout = {.prefix = "p"}, .lease = "1", .session = 10s, .ours = &ours};
+    json::object const failed, succeeded{{"succeeded", true}};
+
+    BOOST_TEST((sent[0].hear(succeeded, s)->vote == vote::granted));
+    BOOST_TEST(!sent[0].hear(failed, s));
+    BOOST_TEST(!sent[1].hear(failed, s));
+    BOOST_TEST((sent[2].hear(failed, s)->vote == vote::denied));
+    sent.pop_back();
+    box.send_again(std::move(sent));
+
+    BOOST_TEST(send() == 2u);
+    BOOST_TEST((!sent[0].shared && !sent[1].shared));
+    BOOST_TEST((sent[0].step == 0u && sent[1].step == 1u));
+    BOOST_TEST((sent[0].hear(failed, s)->vote == vote::denied));
+}
+
 BOOST_FIXTURE_TEST_CASE(send_again_puts_operations_before_all_others, waiting_for_etcd)
 {
     box.add(make({.what = node_command::kind::acquire}, 1));

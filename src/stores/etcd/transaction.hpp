@@ -26,7 +26,7 @@ inline constexpr std::size_t keys_max = 50;
 struct scope {
     etcd::layout layout;
     std::string lease{};             ///< the latest
-    clock::time_point good_until{};  ///< the latest lease lives at least until then
+    clock::time_point good_until{};  ///< it lives at least until then.
     /// The assumed remaining time of a lock whose key has a lease but no ttl, because another program wrote it.
     std::chrono::milliseconds session{};
     kit::expiries const* ours = nullptr;
@@ -44,7 +44,7 @@ public:
     std::string text(scope const&) const;
 
     /// The same for an extension of one key whose text the node knows, with one condition. Several of these become one
-    /// step, which changes nothing if one of the conditions fails.
+    /// step. It changes nothing if one of the conditions fails.
     std::optional<transaction_text> plain(scope const&) const;
 
     /// Whether the transaction may add to the database.
