@@ -3,15 +3,15 @@
 get_filename_component(manual "${manual}" ABSOLUTE BASE_DIR "${prefix}")
 get_filename_component(data "${data}" ABSOLUTE BASE_DIR "${prefix}")
 
-function(install_words to)  # WORD…: what to say to the tool
+macro(install_words to)  # WORD…: what to say to the tool
     execute_process(COMMAND "${tool}" ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE status)
     if(NOT status EQUAL 0)
-        list(JOIN ARGN " " words)
-        message(FATAL_ERROR "redlock ${words} has failed: ${status}")
+        message(FATAL_ERROR "redlock ${ARGN} has failed: ${status}")
     endif()
     file(WRITE "$ENV{DESTDIR}${to}" "${text}")
+    list(APPEND CMAKE_INSTALL_MANIFEST_FILES "${to}")
     message(STATUS "Installing: $ENV{DESTDIR}${to}")
-endfunction()
+endmacro()
 
 execute_process(COMMAND "${tool}" man --list OUTPUT_VARIABLE pages COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" pages "${pages}")

@@ -28,9 +28,10 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 //[scripts
-// KEYS: a sorted set of the jobs that are not due yet, by time; a stream of the jobs that are due.
+// KEYS: a sorted set of the jobs that are not due yet, by time; a stream of the jobs that are due; a list of the jobs
+// that were set aside.
 // ARGV: the worker; the milliseconds after which a worker that has not finished its job counts as dead.
-// Returns the ID of a job in the stream, and the job.
+// Returns the ID of a job in the stream, the job, and how many workers have had it under this ID.
 constexpr char const* take = R"(
     local time = redis.call('TIME')
     local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -43,14 +44,18 @@ constexpr char const* take = R"(
         local read = redis.call('XREADGROUP', 'GROUP', 'workers', ARGV[1], 'COUNT', '1', 'STREAMS', KEYS[2], '>')
         entry = read and read[1][2][1]
     end
-    return entry and {entry[1], entry[2][2]})";
+    if not entry then return nil end
+    return {entry[1], entry[2][2], tostring(redis.call('XPENDING', KEYS[2], 'workers', entry[1], entry[1], 1)[1][4])})";
 
-// ARGV: the ID in the stream; to put the job back, also the delay in milliseconds, and the job.
+// ARGV: the ID in the stream; to put the job back, also the delay in milliseconds, and the job; to set it aside, also
+// "aside", and the job with the reason.
 // Returns 0 if another worker has finished the job.
 constexpr char const* finish = R"(
     if redis.call('XACK', KEYS[2], 'workers', ARGV[1]) == 0 then return 0 end
     redis.call('XDEL', KEYS[2], ARGV[1])
-    if ARGV[2] then
+    if ARGV[2] == 'aside' then
+        redis.call('RPUSH', KEYS[3], ARGV[3])
+    elseif ARGV[2] then
         local time = redis.call('TIME')
         redis.call('ZADD', KEYS[1], time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2], ARGV[3])
     end
@@ -103,7 +108,8 @@ public:
             co_return std::nullopt;
         std::string const& text = taken->at(1);
         auto const blank = text.find(' ');
-        co_return job{taken->at(0), std::stoul(text), text.substr(blank + 1)};
+        auto const workers = std::stoul(taken->at(2));
+        co_return job{taken->at(0), std::stoul(text) + workers - 1, text.substr(blank + 1)};
     }
 
     asio::awaitable<void> done(job j) { co_await run<int>(finish, j.number); }
@@ -114,6 +120,11 @@ public:
         co_await run<int>(finish, j.number, std::to_string(later.count()), j.text());
     }
 
+    asio::awaitable<void> set_aside(job j, std::string why)
+    {
+        co_await run<int>(finish, j.number, "aside", j.text() + ": " + why);
+    }
+
     void close() { redis_.cancel(); }
 
 private:
@@ -121,7 +132,7 @@ private:
     asio::awaitable<Answer> run(char const* script, Arguments... arguments)
     {
         boost::redis::request r;
-        r.push("EVAL", script, 2, "later", "jobs", arguments...);
+        r.push("EVAL", script, 3, "later", "jobs", "aside", arguments...);
         boost::redis::response<Answer> answer;
         co_await redis_.async_exec(r, answer, asio::use_awaitable);
         co_return std::get<0>(answer).value();
@@ -141,10 +152,16 @@ asio::awaitable<void> print(std::map<std::string, int>& printed, std::string lab
 }
 
 //[worker
+constexpr std::size_t attempts_max = 20;
+
 // A job may be tried twice, so the work must be idempotent or fenced.
 asio::awaitable<bool> try_it(redlock::lock_manager& locks, delayed_jobs& jobs, job j,
                              std::map<std::string, int>& printed)
 {
+    if (j.attempts > attempts_max) {  // before the work: perhaps the job crashes its workers
+        co_await jobs.set_aside(j, "the last attempt did not end");
+        co_return false;
+    }
     redlock::attempt_report report;
     auto work = [&](redlock::lock&) { return print(printed, j.label); };
     std::string why;
@@ -160,13 +177,28 @@ asio::awaitable<bool> try_it(redlock::lock_manager& locks, delayed_jobs& jobs, j
     }
     std::cerr << j.label << ": " << why << '\n';
     auto const later = redlock::retry_after(report, j.attempts);
-    if (later > 0ms && j.attempts < 20)
+    if (later > 0ms && j.attempts < attempts_max)
         co_await jobs.come_back(j, later);
     else
-        co_await jobs.done(j);  // the job would never succeed
+        co_await jobs.set_aside(j, why);  // the job would never succeed
     co_return false;
 }
 //]
+
+asio::awaitable<bool> a_deadly_job_is_set_aside(redlock::lock_manager& locks, delayed_jobs& jobs,
+                                                std::map<std::string, int>& printed)
+{
+    co_await jobs.put("deadly");
+    asio::steady_timer pause(co_await asio::this_coro::executor);
+    std::optional<job> j;
+    while (!j || j->attempts <= attempts_max) {  // each worker crashes
+        j = co_await jobs.next();
+        pause.expires_after(5ms);
+        co_await pause.async_wait(asio::deferred);
+    }
+    bool const done = co_await try_it(locks, jobs, *j, printed);
+    co_return !done && !printed.contains("deadly") && !co_await jobs.next();
+}
 
 asio::awaitable<bool> run(std::string socket)
 {
@@ -198,6 +230,7 @@ asio::awaitable<bool> run(std::string socket)
     }
     co_await dead.come_back(*left_behind, 0ms);  // too late: another worker has finished the job
     auto const none = co_await jobs.next();
+    bool const well = co_await a_deadly_job_is_set_aside(locks, jobs, printed);
     dead.close();
     jobs.close();
     co_await locks.async_shutdown();
@@ -206,7 +239,7 @@ asio::awaitable<bool> run(std::string socket)
     bool once = left_behind && !none;
     for (auto const& [label, times] : printed)
         once = once && times == 1;
-    co_return (once && failed) == 3;
+    co_return once&& failed == 3 && well;
 }
 
 int main(int argc, char** argv)

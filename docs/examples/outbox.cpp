@@ -129,7 +129,7 @@ public:
     {
         db_.run("CREATE TABLE IF NOT EXISTS jobs (id INTEGER PRIMARY KEY AUTOINCREMENT,"
                 " printer TEXT NOT NULL, label TEXT NOT NULL,"
-                " run_at REAL DEFAULT (julianday('now')), attempts INTEGER NOT NULL DEFAULT 0)");
+                " run_at REAL DEFAULT (julianday('now')), attempts INTEGER NOT NULL DEFAULT 0, why TEXT)");
         db_.run("CREATE TABLE IF NOT EXISTS printed (label TEXT NOT NULL)");
     }
 
@@ -163,10 +163,11 @@ public:
                                  later.count(), j.id, j.attempts);
     }
 
-    // The job is never due again. It stays in the table, so that operators can look at it.
-    bool set_aside(job const& j)
+    // The job is never due again. It stays in the table with the reason, so that operators can look at it.
+    bool set_aside(job const& j, std::string const& why)
     {
-        return db_.changes_a_row("UPDATE jobs SET run_at = NULL WHERE id = ? AND attempts = ?", j.id, j.attempts);
+        return db_.changes_a_row("UPDATE jobs SET run_at = NULL, why = ? WHERE id = ? AND attempts = ?", why, j.id,
+                                 j.attempts);
     }
 
     // Writes the result and deletes the job in one transaction.
@@ -193,8 +194,14 @@ asio::awaitable<void> print(std::string const&)
 }
 
 //[worker
+constexpr std::int64_t attempts_max = 20;
+
 asio::awaitable<bool> try_it(redlock::lock_manager& locks, outbox& jobs, job j)
 {
+    if (j.attempts > attempts_max) {  // before the work: perhaps the job crashes its workers
+        jobs.set_aside(j, "the last attempt did not end");
+        co_return false;
+    }
     redlock::attempt_report report;
     auto work = [&](redlock::lock&) -> asio::awaitable<void> {
         co_await print(j.label);
@@ -212,10 +219,10 @@ asio::awaitable<bool> try_it(redlock::lock_manager& locks, outbox& jobs, job j)
         why = e.what();
     }
     auto const later = redlock::retry_after(report, static_cast<std::size_t>(j.attempts));
-    if (later > 0ms && j.attempts < 20)
+    if (later > 0ms && j.attempts < attempts_max)
         jobs.postpone(j, later);
     else
-        jobs.set_aside(j);  // the job would never succeed
+        jobs.set_aside(j, why);  // the job would never succeed
     std::cerr << "job " << j.id << ": " << why << '\n';
     co_return false;
 }
@@ -238,7 +245,7 @@ bool a_late_worker_is_refused(std::string const& path)
     bool const hidden = before && !other.take();
     database(path).run("UPDATE jobs SET run_at = 0");  // the minute is over
     auto const now = other.take();
-    bool const refused = now && !one.done(*before) && !one.postpone(*before, 1s) && !one.set_aside(*before);
+    bool const refused = now && !one.done(*before) && !one.postpone(*before, 1s) && !one.set_aside(*before, "late");
     return hidden && refused && count_of(path, "SELECT count(*) FROM printed") == 0 && other.done(*now);
 }
 
@@ -252,10 +259,10 @@ asio::awaitable<void> work(redlock::lock_manager& locks, std::string path, day& 
 {
     outbox jobs(path);
     asio::steady_timer pause(co_await asio::this_coro::executor);
-    while (count_of(path, "SELECT count(*) FROM jobs") > 0) {
+    while (count_of(path, "SELECT count(*) FROM jobs WHERE run_at IS NOT NULL") > 0) {
         if (auto const j = jobs.take()) {
             bool const done = co_await try_it(locks, jobs, *j);
-            if (!done && ++today.failed == 1)
+            if (!done && j->label != "deadly" && ++today.failed == 1)
                 today.somebody_else = {};
             continue;
         }
@@ -272,6 +279,8 @@ int main()
     bool well = a_late_worker_is_refused(path);
     for (int i = 0; i < 12; ++i)
         outbox(path).put(std::to_string(i % 4), "label " + std::to_string(i));
+    outbox(path).put("1", "deadly");
+    database(path).run("UPDATE jobs SET attempts = 20 WHERE label = 'deadly'");  // each worker has crashed
 
     asio::io_context context;
     redlock::config const settings{.nodes = {"memory://a", "memory://b", "memory://c"}};
@@ -296,6 +305,7 @@ int main()
     auto const printed = count_of(path, "SELECT count(DISTINCT label) FROM printed");
     auto const in_all = count_of(path, "SELECT count(*) FROM printed");
     std::cout << printed << " labels printed, " << today.failed << " attempts in vain\n";
+    well = well && count_of(path, "SELECT count(*) FROM jobs WHERE label = 'deadly' AND why IS NOT NULL") == 1;
     std::filesystem::remove_all(folder);
     return well && printed == 1 + 12 && in_all == printed && today.failed > 0 ? 0 : 1;
 }

@@ -4,7 +4,8 @@ CREATE TABLE jobs (
     printer  TEXT NOT NULL,
     label    TEXT NOT NULL,
     run_at   TIMESTAMPTZ DEFAULT now(),  -- NULL: set aside
-    attempts INT NOT NULL DEFAULT 0
+    attempts INT NOT NULL DEFAULT 0,
+    why      TEXT                        -- it was set aside
 );
 CREATE INDEX jobs_by_time ON jobs (run_at);
 
@@ -21,8 +22,8 @@ RETURNING id, printer, label, attempts;
 UPDATE jobs SET run_at = now() + $3 * INTERVAL '1 millisecond'
 WHERE id = $1 AND attempts = $2;
 
--- name: set_aside
-UPDATE jobs SET run_at = NULL
+-- name: set_aside  Here: $3 the reason.
+UPDATE jobs SET run_at = NULL, why = $3
 WHERE id = $1 AND attempts = $2;
 
 -- name: done       Run it in the transaction of the result. If it deletes no row, roll back.

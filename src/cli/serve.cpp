@@ -4,6 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/early_exit.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/open_files.hpp"
 #include "cli/output.hpp"
 #include "cli/with_locks.hpp"
 #include "runtime/as_result.hpp"
@@ -170,6 +171,30 @@ asio::awaitable<bool> tell_of_readiness(lock_manager& locks, settings const& s)
     co_return now.is_ready();
 }
 
+// Clients must not take the files that the nodes need to reconnect.
+std::size_t connections_of(settings const& s, how_to_serve const& how)
+{
+    constexpr std::size_t of_process = 24, of_thread = 4, of_node = 8;
+    auto const own = of_process + of_thread * how.threads + of_node * s.locks.nodes.size();
+    auto const limit = raise_open_files(own + how.connections);
+    if (limit <= own)
+        throw early_exit(wrong_configuration,
+                         fmt::format("redlock serve: this process may have {} open files, but the nodes alone need up "
+                                     "to {}: raise the limit (ulimit -n; LimitNOFILE= of systemd)",
+                                     limit, own));
+    return std::min(how.connections, limit - own);
+}
+
+void tell_of_connections(how_to_serve const& how, std::size_t connections)
+{
+    if (connections < how.connections)
+        remark(
+            fmt::format("redlock serve: this process may have too few open files for --max-connections {}. It serves "
+                        "{} at a time and keeps the other files for the nodes: raise the limit (ulimit -n; "
+                        "LimitNOFILE= of systemd)\n",
+                        how.connections, connections));
+}
+
 asio::awaitable<int> run(settings const& s, how_to_serve const& how, serve::access who,
                          serve::listen_address const& where, std::shared_ptr<asio::ssl::context> tls)
 {
@@ -181,8 +206,9 @@ asio::awaitable<int> run(settings const& s, how_to_serve const& how, serve::acce
     auto of_connections = threads.executors();
     if (of_connections.empty())
         of_connections.push_back(executor);
+    auto const connections = connections_of(s, how);
     auto const server =
-        std::make_shared<serve::http_server>(executor, api, std::move(of_connections), std::move(tls), how.connections);
+        std::make_shared<serve::http_server>(executor, api, std::move(of_connections), std::move(tls), connections);
     try {
         server->listen(where);
     } catch (boost::system::system_error const& e) {
@@ -190,6 +216,7 @@ asio::awaitable<int> run(settings const& s, how_to_serve const& how, serve::acce
     }
     co_await locks.async_inspect("=serve", as_result);  // makes the manager connect to the nodes
     remark(fmt::format("redlock serve: {}\n", server->url()));
+    tell_of_connections(how, connections);
     asio::signal_set ends(executor, SIGINT, SIGTERM, SIGHUP);
     co_await (ends.async_wait(as_result) && tell_of_readiness(locks, s));
     co_await stop(locks, api, *server, how.drain);

@@ -11,7 +11,7 @@ namespace redlock::cli {
 
 namespace {
 
-constexpr std::string_view http = "http://", https = "https://", unix_socket = "unix:";
+constexpr std::string_view http_scheme = "http://", https_scheme = "https://", unix_socket = "unix:";
 
 [[noreturn]] void refuse_url(std::string_view url, std::string_view why)
 {
@@ -24,12 +24,12 @@ std::string service_url::name() const
 {
     if (!socket.empty())
         return std::string(unix_socket) + socket;
-    return std::string(has_tls ? https : http) + net::to_string({host, port});
+    return std::string(has_tls ? https_scheme : http_scheme) + net::to_string({host, port});
 }
 
 bool service_url::is_one(std::string_view url) noexcept
 {
-    return url.starts_with(http) || url.starts_with(https)
+    return url.starts_with(http_scheme) || url.starts_with(https_scheme)
            || (url.starts_with(unix_socket) && !url.starts_with("unix://"));
 }
 
@@ -42,8 +42,8 @@ service_url service_url::read(std::string_view url)
             refuse_url(url, "must have a path after \"unix:\"");
         return u;
     }
-    u.has_tls = url.starts_with(https);
-    auto rest = url.substr(u.has_tls ? https.size() : http.size());
+    u.has_tls = url.starts_with(https_scheme);
+    auto rest = url.substr(u.has_tls ? https_scheme.size() : http_scheme.size());
     if (rest.ends_with('/'))
         rest.remove_suffix(1);
     if (auto const at = rest.rfind('@'); at != rest.npos) {

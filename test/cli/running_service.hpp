@@ -114,8 +114,10 @@ private:
 /// A running `redlock serve` on the servers, and its address.
 class service {
 public:
-    service(real_servers& r, std::vector<std::string> const& options = {}, std::string const& address = "127.0.0.1:0")
-        : tool_(words(r, options, address), without_nodes())
+    /// @param before  see @ref started_tool
+    service(real_servers& r, std::vector<std::string> const& options = {}, std::string const& address = "127.0.0.1:0",
+            std::string const& before = "")
+        : tool_(words(r, options, address), without_nodes(), "", before)
     {
         BOOST_TEST_REQUIRE(tool_.complains("redlock serve: "), tool_.err());
         BOOST_TEST_REQUIRE(comes_true([&] { return tool_.err().ends_with('\n'); }));

@@ -257,6 +257,30 @@ BOOST_AUTO_TEST_CASE(serve_with_too_many_connections_closes_the_oldest_idle_one)
     BOOST_TEST(s.ask(verb::get, "/v1/sessions/0").status == 404u);
 }
 
+// Without a reserve, 60 clients take all files, also those with which the service reconnects to its node.
+BOOST_AUTO_TEST_CASE(serve_with_few_files_and_many_clients_reconnects_to_its_node)
+{
+    real_servers r(1);
+    service s(r, {}, "127.0.0.1:0", "ulimit -n 64;");
+    BOOST_TEST(s.tool().complains("too few open files for --max-connections 1000. It serves 28 at a time"),
+               s.tool().err());
+    std::deque<http_connection> clients;
+    for (int i = 0; i < 60; ++i)
+        clients.emplace_back(s.endpoint());
+    BOOST_TEST(clients[0].ask(verb::get, "/healthz").status == 200u);
+    r[0].ask({"CLIENT", "KILL", "TYPE", "normal"});
+    BOOST_TEST(comes_true([&] { return count_of(r[0].ask({"CLIENT", "LIST"}), "\n") > 1; }));
+
+    BOOST_TEST(clients[1].ask(verb::get, "/healthz").status == 200u);  // no idle client had to go first
+}
+
+BOOST_AUTO_TEST_CASE(serve_with_too_few_files_for_its_nodes_says_so)
+{
+    real_servers r(1);
+    started_tool tool({"-u", r[0].url(), "serve", "--listen", "127.0.0.1:0"}, without_nodes(), "", "ulimit -n 32;");
+    must_say(tool.wait(), 78, "may have 32 open files, but the nodes alone need up to 36");
+}
+
 BOOST_AUTO_TEST_CASE(serve_takes_over_the_unix_socket_of_a_killed_service)
 {
     real_servers r(1);

@@ -113,9 +113,11 @@ inline void must_have(boost::json::object const& document, boost::json::object c
 class started_tool {
 public:
     /// @param redirection  for the shell, such as "2>&-"
+    /// @param before       a command for the shell, such as "ulimit -n 64;"
     explicit started_tool(std::vector<std::string> arguments, std::vector<std::string> environment = {},
-                          std::string const& redirection = "")
-        : process_(words(std::move(arguments), folder_.path, redirection), {.environment = std::move(environment)})
+                          std::string const& redirection = "", std::string const& before = "")
+        : process_(words(std::move(arguments), folder_.path, redirection, before),
+                   {.environment = std::move(environment)})
     {
     }
 
@@ -146,11 +148,10 @@ public:
 
 private:
     static std::vector<std::string> words(std::vector<std::string> arguments, std::string const& folder,
-                                          std::string const& redirection)
+                                          std::string const& redirection, std::string const& before)
     {
-        std::vector<std::string> all{
-            "/bin/sh", "-c", "exec \"$0\" \"$@\" </dev/null >" + folder + "/out 2>" + folder + "/err " + redirection,
-            REDLOCK_TOOL};
+        auto const runs = " exec \"$0\" \"$@\" </dev/null >" + folder + "/out 2>" + folder + "/err " + redirection;
+        std::vector<std::string> all{"/bin/sh", "-c", before + runs, REDLOCK_TOOL};
         all.insert(all.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
         return all;
     }

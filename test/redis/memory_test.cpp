@@ -13,6 +13,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -20,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -49,9 +51,16 @@ public:
 
     lock_manager& locks() { return *locks_; }
 
-    /// @return whether the call was made and its handler called
     template <class... Results, class Start>
-    bool call(char const* name, Start start)
+    void call(char const* name, Start start)
+    {
+        begin<Results...>(name, std::move(start));
+        finish();
+    }
+
+    /// A call that ends because of others.
+    template <class... Results, class Start>
+    void begin(char const* name, Start start)
     {
         auto const ended = [] {
             own_memory const own;
@@ -60,14 +69,22 @@ public:
         try {
             start([ended](error_code, Results...) { ++*ended; });
         } catch (std::bad_alloc const&) {
-            return false;
+            return;
         }
-        run([&] { return *ended > 0; }, 8s);
+        own_memory const own;
+        begun_.emplace_back(name, ended);
+    }
+
+    /// Waits until the handlers of all calls have been called.
+    void finish()
+    {
+        run([&] { return std::ranges::all_of(begun_, [](auto& b) { return *b.second > 0; }); }, 8s);
         run([&] { return false; }, 1ms);
         own_memory const own;
-        if (*ended != 1)
-            wrong_ += std::string(name) + ": " + std::to_string(*ended) + " calls; ";
-        return *ended == 1;
+        for (auto const& [name, ended] : std::exchange(begun_, {})) {
+            if (*ended != 1)
+                wrong_ += std::string(name) + ": " + std::to_string(*ended) + " calls; ";
+        }
     }
 
     template <class Condition>
@@ -101,6 +118,7 @@ public:
 private:
     real_servers& all_;
     std::optional<lock_manager> locks_;
+    std::vector<std::pair<char const*, std::shared_ptr<int>>> begun_;
     std::string wrong_;
     int thrown_ = 0;
 };
@@ -125,8 +143,11 @@ void use(careful_caller& c, local_server& server)
         });
     });
     c.call<lock_page>("list", [&](auto done) { locks.async_list("*", std::move(done)); });
+    if (seen.locked)
+        c.begin<lock_info>("watch", [&](auto done) { locks.async_watch(seen, std::move(done)); });
     if (held.held())
         c.call<>("release", [&](auto done) { held.async_release(std::move(done)); });
+    c.finish();
     if (own_memory const own; server.ask({"CLIENT", "KILL", "TYPE", "normal"}).empty())
         return;
     c.call<lock>("acquire after the connection ended",

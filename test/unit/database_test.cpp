@@ -75,6 +75,7 @@ public:
     {
         ++carried_out;
         answer = std::move(done);
+        answers.push_back(answer);
     }
     void end(stores::kit::backend const&, std::function<void(bool)> done) override { done(false); }
     void look(std::string verdict, std::function<void(core::memory_record const*)> done) override
@@ -86,8 +87,9 @@ public:
 
     bool is_away = false;
     std::size_t carried_out = 0;
-    std::function<void(node_reply)> answer;  ///< of the last command
-    std::string founded;                     ///< the word to found, in the last look
+    std::function<void(node_reply)> answer;                ///< of the last command
+    std::vector<std::function<void(node_reply)>> answers;  ///< of all
+    std::string founded;                                   ///< the word to found, in the last look
     std::function<void(core::memory_record const*)> looked;
     owner* const owner_;
 
@@ -229,6 +231,50 @@ BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_when_the_node_is_closed, two_c
     node->close();
 
     BOOST_TEST(founds->answers == 1u);
+}
+
+// Commands on different connections have no order. A withdrawal that came first would leave the wish.
+BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_sends_it_after_the_answer_to_its_acquisition, two_connections)
+{
+    using kind = node_command::kind;
+    test::counted_operations of;
+    auto const carried_out = [&] {
+        context.restart();
+        context.poll();
+        std::size_t all = 0;
+        for (auto const& s : sessions)
+            all += s->carried_out;
+        return all;
+    };
+    auto const acquires = of.make({.what = kind::acquire, .contender = "us"}, 0);
+    auto const withdraws = of.make({.what = kind::withdraw, .contender = "us"}, 0);
+    auto const of_another_name = of.make({.what = kind::withdraw, .contender = "us"}, 1);
+    for (auto const& o : {acquires, withdraws, of_another_name})
+        node->submit(o);
+    BOOST_TEST(carried_out() == 2u);
+    BOOST_TEST(withdraws->answers == 0u);
+
+    for (auto const& s : sessions) {
+        for (auto const& answer : std::exchange(s->answers, {}))
+            answer({.vote = vote::denied});
+    }
+    BOOST_TEST(acquires->answers == 1u);
+    BOOST_TEST(carried_out() == 3u);
+}
+
+BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_completes_when_the_node_is_closed, two_connections)
+{
+    using kind = node_command::kind;
+    test::counted_operations of;
+    auto const withdraws = of.make({.what = kind::withdraw, .contender = "us"}, 0);
+    node->submit(of.make({.what = kind::acquire, .contender = "us"}, 0));
+    node->submit(withdraws);
+    context.restart();
+    context.poll();
+    node->close();
+
+    BOOST_TEST(withdraws->answers == 1u);
+    BOOST_TEST((withdraws->reply.untouched && withdraws->reply.error == errc::node_closed));
 }
 
 BOOST_AUTO_TEST_CASE(interpret_inspection_ignores_readers_unless_the_key_is_shared)

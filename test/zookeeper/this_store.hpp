@@ -31,7 +31,7 @@ struct this_store {
     static inline options const durable{};
 
     static testing::node_kind kind() { return {.heals = false, .locks_any = false, .shares = false}; }
-    static constexpr auto patient = "?session=1s&timeout=10s";
+    static constexpr auto patient = "?session=60s&timeout=10s";
 
     static constexpr auto hurried = "?session=1s&timeout=200ms";
     static constexpr std::chrono::milliseconds life = 1s;  ///< of a hurried session

@@ -1,11 +1,14 @@
 #include "stores/kit/database_node.hpp"
 
 #include "stores/kit/watches.hpp"
+#include "stores/kit/wishes.hpp"
 
 #include <redlock/error.hpp>
 
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +20,8 @@ namespace {
 /** A database as a node: its connections, and the operations that are sent on them.
 
     The node sends operations at once. Operations with the same value use the same connection, so the server executes a
-    release after its acquisition.
+    release after its acquisition. A withdrawal has no value. It waits for the answers to the commands of its client
+   that may note the wish.
 */
 class database_node final : public node, connections::owner, public std::enable_shared_from_this<database_node> {
 public:
@@ -56,9 +60,10 @@ public:
     {
         auto const self = shared_from_this();
         auto const kept = std::exchange(kept_, {}), queue = std::exchange(queue_, {});
+        auto const withdrawals = std::exchange(withdrawals_, {});
         closed_ = true;
         connections_.close();
-        for (auto const* some : {&kept, &queue}) {
+        for (auto const* some : {&kept, &queue, &withdrawals}) {
             for (auto const& o : *some)
                 o->complete({.untouched = true, .error = errc::node_closed});
         }
@@ -71,6 +76,7 @@ public:
         connections_.abandon();
         kept_.clear();
         queue_.clear();
+        withdrawals_.clear();
         drop_references();
     }
 
@@ -125,10 +131,13 @@ private:
             return o->complete({.vote = vote::granted});
         if (c.what == kind::found)
             return connections_.found(*link, [o](node_reply r) { o->complete(std::move(r)); });
+        if (c.what == kind::withdraw && wishes_.may_follow(c))
+            return withdrawals_.push_back(std::move(o));
         o->mark_sent(link->number);
         bool const watches = c.watch && notifies();
         if (watches)
             watches_.sent(c);
+        wishes_.sent(c);
         link->carry_out(c, o->leaves_tombstone(link->number),
                         [this, o, watches](node_reply r) { answered(*o, std::move(r), watches); });
     }
@@ -142,6 +151,11 @@ private:
             changed = watches_.answered(o.command(), reply, clock::now());
         }
         auto const self = shared_from_this();
+        wishes_.answered(o.command());
+        if (!withdrawals_.empty()) {
+            std::ranges::move(std::exchange(withdrawals_, {}), std::back_inserter(queue_));
+            flush_soon();
+        }
         o.complete(std::move(reply));
         for (auto const& name : changed)
             tell(name);
@@ -198,6 +212,8 @@ private:
     operations queue_;
     operations kept_;  ///< operations that wait for a connection
     bool flush_kept_ = false;
+    operations withdrawals_;  ///< operations that wait for answers
+    wishes wishes_;
     watches watches_;
     connections connections_;
 };
