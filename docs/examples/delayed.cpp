@@ -28,7 +28,7 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 //[scripts
-// KEYS: a sorted set of the jobs that are not due yet, by time; a stream of the jobs that are due; a list of the jobs
+// KEYS: a sorted set of the jobs that are not due yet, by time. A stream of the jobs that are due. A list of the jobs
 // that were set aside.
 // ARGV: the worker; the milliseconds after which a worker that has not finished its job counts as dead.
 // Returns the ID of a job in the stream, the job, and how many workers have had it under this ID.
@@ -47,7 +47,7 @@ constexpr char const* take = R"(
     if not entry then return nil end
     return {entry[1], entry[2][2], tostring(redis.call('XPENDING', KEYS[2], 'workers', entry[1], entry[1], 1)[1][4])})";
 
-// ARGV: the ID in the stream; to put the job back, also the delay in milliseconds, and the job; to set it aside, also
+// ARGV: the ID in the stream. To put the job back, also the delay in milliseconds, and the job. To set it aside, also
 // "aside", and the job with the reason.
 // Returns 0 if another worker has finished the job.
 constexpr char const* finish = R"(
