@@ -112,7 +112,7 @@ child::child(options const& o, inheritance const& given) : our_group_(::getpgrp(
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (has_group_)
         guardian_.emplace();
-    int tells[2];  // the child writes the error of exec; a successful exec closes the pipe
+    int tells[2];
     if (::pipe2(tells, O_CLOEXEC) != 0)
         throw std::system_error(errno, std::generic_category(), "pipe");
     // The child allocates nothing: another thread, which resolves names, may have locked the allocator at the fork.
@@ -129,23 +129,13 @@ child::child(options const& o, inheritance const& given) : our_group_(::getpgrp(
     }
     auto const fork_error = errno;
     ::close(tells[1]);
-    int error = 0;
     if (pid_ < 0) {
         ::close(tells[0]);
         throw std::system_error(fork_error, std::generic_category(), "fork");
     }
     if (has_group_)
         ::setpgid(pid_, pid_);  // both parent and child call it, because either may run first
-    ssize_t told;
-    do
-        told = ::read(tells[0], &error, sizeof error);
-    while (told < 0 && errno == EINTR);
-    ::close(tells[0]);
-    if (told == sizeof error) {
-        ::waitpid(pid_, nullptr, 0);
-        pass_foreground(pid_, our_group_);
-        throw cannot_run{error};
-    }
+    tells_ = tells[0];
 }
 
 child::~child()
@@ -153,6 +143,13 @@ child::~child()
     if (!is_gone())
         signal(SIGKILL);
     pass_foreground(pid_, our_group_);
+    ::close(tells_);
+}
+
+int child::exec_error() const noexcept
+{
+    int error = 0;
+    return ::read(tells_, &error, sizeof error) == sizeof error ? error : 0;
 }
 
 // Returns the new number of @p tell, which is moved if the command needs its number for the file that it is given.
@@ -222,7 +219,7 @@ void child::check_children() noexcept
         if (who != pid_)
             continue;
         if (WIFSTOPPED(status)) {
-            was_stopped_ = was_stopped_ || WSTOPSIG(status) != SIGSTOP;
+            note_stop(WSTOPSIG(status));
         } else {
             has_ended_ = true;
             wait_status_ = status;
@@ -230,6 +227,17 @@ void child::check_children() noexcept
                                      && !got_interrupt_ && ::tcgetpgrp(terminal) == pid_;
         }
     }
+}
+
+// A shell that brings a running job to the foreground sends no SIGCONT. So this process learns of it when the command
+// uses the terminal.
+void child::note_stop(int signal) noexcept
+{
+    bool const wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
+    if (wants_terminal && has_terminal_ && ::tcgetpgrp(terminal) == our_group_)
+        resume();
+    else
+        was_stopped_ = was_stopped_ || signal != SIGSTOP;
 }
 
 bool child::was_stopped() noexcept { return std::exchange(was_stopped_, false); }
@@ -250,8 +258,16 @@ bool child::is_gone() noexcept
     return is_gone_;
 }
 
+void child::must_end_by(clock::time_point end) noexcept
+{
+    if (guardian_)
+        guardian_->must_end_by(end, pid_);
+}
+
+// SIGSTOP, because processes of the group may ignore SIGTSTP. They must not go on while nobody renews the lock.
 void child::suspend_with_command() noexcept
 {
+    signal(SIGSTOP);
     pass_foreground(pid_, our_group_);
     struct sigaction stops = {}, before = {};
     stops.sa_handler = SIG_DFL;

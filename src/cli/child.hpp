@@ -49,7 +49,8 @@ private:
       signals reach only the command itself.
     - If this process group is the foreground group of a terminal, the command's group becomes the foreground group.
     - If this process ends, even by SIGKILL, the kernel kills the command, and a guardian kills the command's group.
-      With `options::in_our_group` there is no guardian, because it would also kill the callers of this process.
+      The guardian also does so at the time of @ref must_end_by. With `options::in_our_group` there is no guardian,
+      because it would also kill the callers of this process.
     - This process becomes the parent of the group's orphans, so it learns when the last of them ends.
 */
 class child final : public supervised {
@@ -61,15 +62,11 @@ public:
         bool in_our_group = false;
     };
 
-    /// @throws cannot_run
+    /// Does not wait for the execution of the command, which may hang: see @ref exec_error.
     child(options const&, inheritance const&);
     ~child();  ///< sends SIGKILL unless the command and its group have ended
     child(child const&) = delete;
     child& operator=(child const&) = delete;
-
-    struct cannot_run {
-        int error;  ///< as of ::execvp
-    };
 
     void signal(int) noexcept override;
     void forward(int) noexcept override;
@@ -77,11 +74,16 @@ public:
     bool has_ended() const noexcept override { return has_ended_; }
     bool was_stopped() noexcept override;
     bool is_gone() noexcept override;
+    void must_end_by(clock::time_point end) noexcept override;
     void suspend_with_command() noexcept override;
     void resume() noexcept override;
 
     int status() const noexcept;                ///< its exit status, or 128 + the signal that has ended it
     int signal_that_ended_it() const noexcept;  ///< 0: none
+
+    /// Why the command could not be executed, as of ::execvp. Zero: it was executed, or it was killed before. Call it
+    /// after the end of the command.
+    int exec_error() const noexcept;
 
     /// Whether Ctrl-C has ended the command while its group was in the foreground: this process got no SIGINT then.
     bool was_interrupted_alone() const noexcept { return was_interrupted_alone_; }
@@ -91,8 +93,10 @@ private:
                              int tell) noexcept;
     static int give(options const&, int tell) noexcept;
     void pass_foreground(pid_t from, pid_t to) noexcept;
+    void note_stop(int signal) noexcept;
 
     pid_t pid_ = -1;
+    int tells_ = -1;  ///< the command writes the error of exec; a successful exec closes the other end
     pid_t const our_group_;
     bool const has_group_;
     std::optional<guardian> guardian_{};  ///< until the group is gone

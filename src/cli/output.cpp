@@ -130,6 +130,26 @@ void say(std::string_view line) noexcept
         auto const written = ::write(STDERR_FILENO, text.data(), size + 1);
 }
 
+bool write_within(int file, std::string_view text, std::chrono::milliseconds limit) noexcept
+{
+    using std::chrono::steady_clock;
+    auto const end = steady_clock::now() + limit;
+    while (!text.empty()) {
+        auto const left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now());
+        pollfd room{.fd = file, .events = POLLOUT, .revents = 0};
+        auto const is_known = ::poll(&room, 1, std::max(0, static_cast<int>(left.count())));
+        if (is_known < 0 && errno == EINTR)
+            continue;
+        if (is_known != 1)
+            return false;
+        auto const written = ::write(file, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
+        if (written < 0 && errno != EINTR && errno != EAGAIN)
+            return false;
+        text.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
+    }
+    return true;
+}
+
 void remark(std::string_view text) noexcept { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 std::string valid_utf8(std::string_view text)

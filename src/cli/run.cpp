@@ -55,6 +55,7 @@ struct run_options {
     bool has_grace = false, skip_busy = false, no_renew = false, foreground = false, no_note = false;
 };
 
+constexpr milliseconds status_within = 1s;    // --status-fd must take the result
 constexpr milliseconds service_timeout = 1s;  // of the last renewal, over a service
 
 /// Variables that list the locks of this run and of outer runs, with the prefix, one in a line.
@@ -92,7 +93,9 @@ void tell(ending const& e, run_options const& o)
                                                                  {"held_ms", e.held.count()},
                                                                  {"message", valid_utf8(e.message)}})
                       + '\n';
-    [[maybe_unused]] auto const written = ::write(o.status_fd, line.data(), line.size());
+    if (!write_within(o.status_fd, line, status_within))
+        say(fmt::format("redlock run: --status-fd {} does not take the result within {}", o.status_fd,
+                        in_words(status_within)));
 }
 
 // The field "reason" of a run that did not get its lock.
@@ -179,7 +182,7 @@ private:
         int const lost_for_it = inheritance::unused_file();
         auto close_lost = [&] { ::close(std::exchange(lost[1], -1)); };
         ending e;
-        try {
+        {
             child command({.words = options_.words,
                            .environment = environment(*held, lost_for_it),
                            .gives = lost[0],
@@ -189,24 +192,28 @@ private:
             ::close(lost[0]);
             auto const watcher = std::make_shared<supervisor>(signals, held, command, supervision(close_lost));
             bool const kept = co_await watcher->run();
-            e = {.reason = !kept                                 ? "lost"
-                           : command.signal_that_ended_it() != 0 ? "signal"
-                                                                 : "exited",
-                 .status = kept ? command.status() : static_cast<int>(lock_lost)};
-            if (kept && command.signal_that_ended_it() == SIGINT)
-                interrupted_ = command.was_interrupted_alone() ? interrupt::of_command_alone : interrupt::of_all;
-        } catch (child::cannot_run const& why) {
-            ::close(lost[0]);
-            e = {.reason = "cannot_run",
-                 .status = why.error == ENOENT ? not_found : cannot_execute,
-                 .message = fmt::format("redlock run: {}: {}", options_.words.front(),
-                                        std::generic_category().message(why.error))};
+            e = ending_of(command, kept);
         }
         if (lost[1] >= 0)
             close_lost();
         bool const has_stayed = e.reason != "exited" || co_await stay(*held, begun + options_.at_least, signals);
         co_await give_back(*held, e, has_stayed);
         co_return e;
+    }
+
+    ending ending_of(child const& command, bool kept)
+    {
+        if (!kept)
+            return {.reason = "lost", .status = lock_lost};
+        if (auto const error = command.exec_error(); error != 0)
+            return {.reason = "cannot_run",
+                    .status = error == ENOENT ? not_found : cannot_execute,
+                    .message = fmt::format("redlock run: {}: {}", options_.words.front(),
+                                           std::generic_category().message(error))};
+        auto const signal = command.signal_that_ended_it();
+        if (signal == SIGINT)
+            interrupted_ = command.was_interrupted_alone() ? interrupt::of_command_alone : interrupt::of_all;
+        return {.reason = signal != 0 ? "signal" : "exited", .status = command.status()};
     }
 
     supervisor::options supervision(std::function<void()> lost) const

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <redlock/clock.hpp>
+
 namespace redlock::cli {
 
 /// The interface of a command for the supervisor: implemented by @ref child, and by a fake in tests.
@@ -21,8 +23,12 @@ public:
     /// Whether the command and all processes of its group have ended.
     virtual bool is_gone() noexcept = 0;
 
-    /// After Ctrl-Z has stopped the command: stops this process, too. Returns when this process is continued, or
-    /// immediately if there is no shell that could continue it.
+    /// The command and its group must have ended at @p end, also if this process is stopped then. The maximum: there is
+    /// no such time.
+    virtual void must_end_by(clock::time_point end) noexcept = 0;
+
+    /// After Ctrl-Z has stopped the command: stops its whole group, and this process. Returns when this process is
+    /// continued, or immediately if there is no shell that could continue it.
     virtual void suspend_with_command() noexcept = 0;
 
     /// Continues the command, in the foreground if this process is in the foreground.

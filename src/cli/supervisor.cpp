@@ -52,6 +52,7 @@ asio::awaitable<bool> supervisor::run()
         act();
         if (child_.is_gone())
             break;
+        child_.must_end_by(options_.then == on_lost::warn ? clock::time_point::max() : hard_end() + margin_ / 2);
         if (arrived_.empty())
             co_await sleep(std::clamp<clock::duration>(next_step() - now(), 1ms, 1h));
         forward_signals();

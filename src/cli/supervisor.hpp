@@ -32,6 +32,7 @@ std::chrono::milliseconds default_grace(std::chrono::milliseconds ttl);
 
     - The supervisor kills the command a margin before the validity ends: min(max(t/20, 50 ms), t/5), where t is the
       smaller of ttl and max_hold. The lock counts as lost at that time; see held_locks::wait_lost.
+    - Half a margin later the command is killed also if this process is stopped: see supervised::must_end_by.
     - The supervisor sends SIGTERM @ref options::grace before that. The grace is at most half of t without the margin,
       so that there is time to work and to repeat a failed renewal.
     - Before SIGTERM, the supervisor renews the lock once more, even if this process was paused and wakes late.

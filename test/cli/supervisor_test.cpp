@@ -53,6 +53,7 @@ public:
     bool has_ended() const noexcept override { return is_known_to_have_ended_; }
     bool was_stopped() noexcept override { return std::exchange(is_stopped, false); }
     bool is_gone() noexcept override { return is_known_to_have_ended_ && left_behind == 0; }
+    void must_end_by(clock::time_point end) noexcept override { ends_at = end; }
     void suspend_with_command() noexcept override
     {
         note("stop");
@@ -78,6 +79,7 @@ public:
     int ends_by = SIGKILL;
     int left_behind = 0;  ///< other running processes of its group; their end causes no SIGCHLD
     bool is_stopped = false;
+    clock::time_point ends_at{};  ///< when a guardian would kill it
     clock::duration stopped_for = 1s;
 
 private:
@@ -285,6 +287,34 @@ BOOST_AUTO_TEST_CASE(run_with_successful_renewals_does_not_stop_the_command)
         f.must_be(true, 0, {});
         BOOST_TEST(f.said.empty());
     }
+}
+
+// At that time the guardian kills it, if this process is stopped: not before the lock is renewed, and not after its
+// end.
+BOOST_AUTO_TEST_CASE(must_end_by_of_a_renewed_lock_is_in_the_future_and_within_its_validity)
+{
+    for (milliseconds const ttl : {300ms, 1000ms, 10'000ms}) {
+        fixture f(how{.ttl = ttl, .grace = ttl / 5});
+        f.start();
+        for (auto const end = f.clock->now() + 5 * ttl; f.clock->now() < end; f.pass(ttl / 50)) {
+            BOOST_TEST((f.command.ends_at > f.clock->now()));
+            BOOST_TEST((f.command.ends_at < f.held.valid_until()));
+        }
+        f.cut_off();
+        f.pass(ttl);
+        BOOST_TEST((f.command.ends_at > f.kill_at() && f.command.ends_at < f.held.valid_until()));
+        f.end();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(must_end_by_with_warn_is_never)
+{
+    fixture f(how{.then = on_lost::warn});
+    f.start();
+    f.cut_off();
+    f.pass(20s);
+    BOOST_TEST((f.command.ends_at == clock::time_point::max()));
+    f.end();
 }
 
 BOOST_AUTO_TEST_CASE(run_of_a_command_that_has_already_ended_returns_immediately)

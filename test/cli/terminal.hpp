@@ -103,6 +103,15 @@ public:
         });
     }
 
+    /// Whether another process group than that of the program has the terminal within a minute.
+    bool gives_the_terminal_away()
+    {
+        return comes_true([&] {
+            read_on(10);
+            return ::tcgetpgrp(master_) != pid_;
+        });
+    }
+
     /// Reads the rest of the output, and waits for the end. Kills the program if it does not end within a minute.
     /// @return the exit status, or 128 + the signal
     int wait()

@@ -146,8 +146,9 @@ BOOST_FIXTURE_TEST_CASE(guardian_keeps_no_file_and_no_terminal_and_ends_with_run
     BOOST_TEST_REQUIRE(guardian > 0);
     auto const files = "/proc/" + std::to_string(guardian) + "/fd";
     using folder_iterator = std::filesystem::directory_iterator;
-    BOOST_TEST(comes_true([&] { return std::distance(folder_iterator(files), folder_iterator()) == 1; }));
+    BOOST_TEST(comes_true([&] { return std::distance(folder_iterator(files), folder_iterator()) == 2; }));
     BOOST_TEST(std::filesystem::read_symlink(files + "/0").string().starts_with("pipe:"));
+    BOOST_TEST(std::filesystem::read_symlink(files + "/1").string() == "anon_inode:[timerfd]");
     BOOST_TEST(::getsid(guardian) == guardian);
     for (int const signal : {SIGTERM, SIGHUP, SIGINT, SIGUSR1})
         ::kill(guardian, signal);

@@ -455,20 +455,47 @@ BOOST_FIXTURE_TEST_CASE(run_with_closed_or_full_files_succeeds, with_servers<1>)
     runs.wait();
 }
 
+namespace {
+
+/// A full pipe that nobody reads.
+struct full_pipe {
+    full_pipe()
+    {
+        BOOST_REQUIRE(::pipe(ends) == 0);
+        ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
+        while (::write(ends[1], "full", 4) > 0) {
+        }
+        ::fcntl(ends[1], F_SETFL, 0);
+    }
+    ~full_pipe()
+    {
+        ::close(ends[0]);
+        ::close(ends[1]);
+    }
+    full_pipe(full_pipe const&) = delete;
+    full_pipe& operator=(full_pipe const&) = delete;
+
+    std::string number() const { return std::to_string(ends[1]); }
+
+    int ends[2];
+};
+
+}  // namespace
+
 BOOST_FIXTURE_TEST_CASE(run_with_a_full_error_pipe_stops_the_command, with_servers<1>)
 {
-    int pipe[2];
-    BOOST_REQUIRE(::pipe(pipe) == 0);
-    ::fcntl(pipe[1], F_SETFL, O_NONBLOCK);
-    while (::write(pipe[1], "full", 4) > 0) {
-    }
-    ::fcntl(pipe[1], F_SETFL, 0);
-    auto const e = s.run({"--verbose", "--max-hold", "300ms", "x", "-c", "trap '' TERM; sleep 1000"},
-                         "2>&" + std::to_string(pipe[1]));
+    full_pipe const p;
+    auto const e =
+        s.run({"--verbose", "--max-hold", "300ms", "x", "-c", "trap '' TERM; sleep 1000"}, "2>&" + p.number());
     BOOST_TEST(e.status == 124);
     BOOST_TEST(s.is_free("x"));
-    ::close(pipe[0]);
-    ::close(pipe[1]);
+}
+
+BOOST_FIXTURE_TEST_CASE(run_with_a_full_status_fd_ends, with_servers<1>)
+{
+    full_pipe const p;
+    must_say(s.run({"--status-fd", p.number(), "x", "-c", "exit 3"}), 3, "does not take the result within 1.0 s");
+    BOOST_TEST(s.is_free("x"));
 }
 
 BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_leaves_ctrl_c_to_the_command, with_servers<1>)
