@@ -7,8 +7,8 @@
 
 namespace redlock::cli {
 
-/** A child process that kills the process group of a command if this process cannot do so: it has ended, or it is
-    stopped when the command must end.
+/** A child process that kills the process group of a command if this process cannot do so. Then this process has ended,
+    or it is stopped when the command must end.
 
     Only this process has the write end of the guardian's pipe. When that end is closed, for example because this
     process was killed by SIGKILL, the guardian sends SIGKILL to the group. The guardian has its own session and blocks

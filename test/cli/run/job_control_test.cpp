@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_SUITE(redlock_run_jobs)
 
 namespace {
 
-/// What a process of the command's group does with SIGTSTP.
+/// How a process of the command's group treats SIGTSTP.
 struct answer_to_ctrl_z {
     char const* name;
     char const* perl;
