@@ -405,24 +405,40 @@ BOOST_AUTO_TEST_CASE(keys_without_expiry_or_of_another_type_are_warnings)
                    f.keys.found = 5;
                }});
     must_find({"keys", warning, "1 key without an expiry, which nobody releases: lock:a b",
-               "-n 3 PEXPIRE 'lock:a b' 60000", [](auto& f, auto&) {
+               "-n 3 PEXPIRE 'lock:a b' 60000  # if its holder has ended; unused for 60 s", [](auto& f, auto&) {
                    f.place.database = 3;
-                   f.keys.endless.add("lock:a b", "string");
+                   f.keys.endless.add({.name = "lock:a b", .type = "string", .idle = 60s});
                }});
-    must_find({"keys", warning, "lock:x (list)", "RENAMENX lock:x no-lock:x",
-               [](auto& f, auto&) { f.keys.foreign.add("lock:x", "list"); }});
+    must_find({"keys", warning, "lock:x (list)", "RENAMENX lock:x no-lock:x  # if no program uses it any more",
+               [](auto& f, auto&) { f.keys.foreign.add({.name = "lock:x", .type = "list", .idle = 60s}); }});
     must_find({"keys", warning, "lock:\\x1bit's\\x0a",
                R"(printf '%s\n' '"PEXPIRE" "lock:\x1bit\x27s\x0a" "60000"' | redis-cli)",
-               [](auto& f, auto&) { f.keys.endless.add("lock:\x1bit's\n", "string"); }});
+               [](auto& f, auto&) { f.keys.endless.add({.name = "lock:\x1bit's\n", .type = "string", .idle = 60s}); }});
     for (auto const why : {"9 keys of another type", "lock:4 (list) and 4 more"})
         must_find({"keys", warning, why, "", [](auto& f, auto&) {
                        for (int i = 0; i < 9; ++i)
-                           f.keys.foreign.add(fmt::format("lock:{}", i), "list");
+                           f.keys.foreign.add({.name = fmt::format("lock:{}", i), .type = "list"});
                    }});
     must_find({"keys", ok, "others are there (--keys)", "", [](auto& f, auto&) { f.keys.is_all = false; }});
     must_find({"keys", unknown, "SCAN is refused", "ACL SETUSER app +scan", [](auto& f, auto&) {
                    f.keys.refusal = error("NOPERM no");
                    f.keys.refused = "scan";
+               }});
+}
+
+// A key that was used lately, or has an expiry, may be a lock that somebody holds.
+BOOST_AUTO_TEST_CASE(keys_that_may_be_held_get_a_line_that_only_asks)
+{
+    using enum level;
+    for (auto const idle : {std::optional<std::chrono::seconds>(), std::optional(59s)}) {
+        must_find({"keys", warning, "without an expiry", "OBJECT IDLETIME lock:x  # the seconds since it was used",
+                   [&](auto& f, auto&) { f.keys.endless.add({.name = "lock:x", .type = "string", .idle = idle}); }});
+        must_find({"keys", warning, "lock:x (list)", "OBJECT IDLETIME lock:x  # the seconds since it was used",
+                   [&](auto& f, auto&) { f.keys.foreign.add({.name = "lock:x", .type = "list", .idle = idle}); }});
+    }
+    must_find({"keys", warning, "lock:x (hash, for 28 s)",
+               "PTTL lock:x  # another kind of client holds it for 28 s: stop that client first", [](auto& f, auto&) {
+                   f.keys.foreign.add({.name = "lock:x", .type = "hash", .left = 28s, .idle = 100s});
                }});
 }
 

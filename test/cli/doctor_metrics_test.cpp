@@ -240,8 +240,8 @@ BOOST_AUTO_TEST_CASE(metrics_of_a_skipped_check_are_left_out)
 BOOST_AUTO_TEST_CASE(metrics_of_two_findings_of_a_check_have_the_worst_level)
 {
     auto nodes = healthy_set();
-    nodes[0].keys.endless.add("lock:a", "string");
-    nodes[0].keys.foreign.add("lock:b", "list");
+    nodes[0].keys.endless.add({.name = "lock:a", .type = "string"});
+    nodes[0].keys.foreign.add({.name = "lock:b", .type = "list"});
     nodes[1].name = first;  // two URLs with different passwords have the same name
     nodes[1].keys.refusal = error("NOPERM");
 

@@ -230,7 +230,42 @@ BOOST_FIXTURE_TEST_CASE(doctor_line_for_a_unix_socket_keeps_socket_and_database,
     local_server s(with_defects({"--unixsocket", sh.file("s")}));
     s.ask({"EVAL", "redis.call('SELECT', 3) redis.call('SET', 'jobs:for ever', 'somebody')", "0"});
 
-    must_mend(sh, fmt::format("redlock -u 'unix://{}?db=3' --prefix jobs: doctor", sh.file("s")), {"keys", "eviction"});
+    BOOST_TEST(comes_true([&] {
+        return std::stol(s.ask({"EVAL", "redis.call('SELECT', 3) return redis.call('OBJECT', 'IDLETIME', KEYS[1])", "1",
+                                "jobs:for ever"}))
+               >= 2;
+    }));
+
+    must_mend(sh, fmt::format("redlock -u 'unix://{}?db=3' --prefix jobs: --max-ttl 2s doctor --ttl 1s", sh.file("s")),
+              {"keys", "eviction"});
+}
+
+// Locks of this library, of Redisson (a hash), and of older code (no expiry). Each line is run, whatever it says.
+BOOST_FIXTURE_TEST_CASE(doctor_lines_beside_held_locks_leave_them_alone, with_shell)
+{
+    local_server s;
+    auto const url = s.url();
+    started_tool holder({"-u", url, "--restart-guard", "off", "hold", "ours", "-t", "60s"}, {"REDLOCK_URLS="});
+    BOOST_TEST(holder.says("ours"));
+    s.ask({"PERSIST", "lock:ours"});
+    s.ask({"HSET", "lock:redisson", "8743c9c0:1", "1"});
+    s.ask({"PEXPIRE", "lock:redisson", "3000000"});
+    s.ask({"SET", "lock:older", "somebody"});
+
+    auto const report = look_by(sh, fmt::format("redlock -u {} --restart-guard off doctor --keys 1000", url));
+    std::size_t lines = 0;
+    for (auto const& f : report.all_of("keys")) {
+        auto const ran = sh.run(f.mend);
+        BOOST_TEST(ran.status == 0, f.mend << ": " << ran.out << ran.err);
+        BOOST_TEST(!is_refused_in(ran), f.mend << ": " << ran.out << ran.err);
+        ++lines;
+    }
+
+    BOOST_TEST(lines == 2u);
+    BOOST_TEST(s.ask({"EXISTS", "lock:ours", "lock:redisson", "lock:older"}) == "3");
+    BOOST_TEST(s.ask({"PTTL", "lock:older"}) == "-1");
+    BOOST_TEST(std::stol(s.ask({"PTTL", "lock:redisson"})) > 2'000'000);
+    BOOST_TEST(holder.end_by(SIGTERM).status == 0);
 }
 
 BOOST_FIXTURE_TEST_CASE(doctor_line_for_tls_names_the_files_of_the_call, with_shell)

@@ -32,10 +32,10 @@ durability_state::lack lack_of(node_facts const& f)
 
 }  // namespace
 
-void key_facts::named::add(std::string key, std::string type)
+void key_facts::named::add(key k)
 {
     if (count++ < named_max)
-        first.emplace_back(std::move(key), std::move(type));
+        first.push_back(std::move(k));
 }
 
 std::int64_t node_facts::number(std::string_view name) const { return number_in(info.field(name)).value_or(0); }

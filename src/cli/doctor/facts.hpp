@@ -51,11 +51,18 @@ struct clock_reading {
 struct key_facts {
     static constexpr std::size_t named_max = 5;  ///< how many keys a finding names; the others are only counted
 
+    struct key {
+        std::string name, type;
+        std::optional<std::chrono::milliseconds> left{};  ///< nothing: it has no expiry
+        /// How long nobody has used it. Nothing: unknown. The server counts whole seconds.
+        std::optional<std::chrono::seconds> idle{};
+    };
+
     struct named {
         std::size_t count = 0;
-        std::vector<std::pair<std::string, std::string>> first{};  ///< keys and their types
+        std::vector<key> first{};
 
-        void add(std::string key, std::string type);
+        void add(key k);
     };
 
     reply refusal{};            ///< failed: why the keys could not be read

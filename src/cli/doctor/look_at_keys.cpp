@@ -1,6 +1,7 @@
 #include "cli/doctor/gather.hpp"
 
 #include "core/key.hpp"
+#include "core/told_time.hpp"
 
 #include <fmt/format.h>
 
@@ -33,14 +34,32 @@ void judge_key(key_facts& k, std::string const& key, std::string const& type, st
     bool const is_counter = mark == ":=fence";
     ++k.found;
     k.wanted += core::what_changed(key).first == core::watched::wanted ? 1 : 0;
-    if (type != type_of(key, mark))
-        return k.foreign.add(key, type);
+    if (type != type_of(key, mark)) {
+        auto const expires = left >= 0 ? std::optional(core::told_time<std::chrono::milliseconds>(left)) : std::nullopt;
+        return k.foreign.add({.name = key, .type = type, .left = expires});
+    }
     if (is_counter) {
         ++k.counters;
         if (counters.size() < counters_measured)
             counters.push_back(key);
     } else if (left == -1) {
-        k.endless.add(key, type);
+        k.endless.add({.name = key, .type = type});
+    }
+}
+
+// How long nobody has used the keys that are named. The command leaves that time as it is. It may be refused, and fails
+// if the server counts how often keys are used.
+asio::awaitable<void> ask_for_idle_time(server& s, key_facts::named& keys)
+{
+    std::vector<std::vector<std::string>> questions;
+    for (auto const& k : keys.first)
+        questions.push_back({"OBJECT", "IDLETIME", k.name});
+    if (questions.empty())
+        co_return;
+    auto const answers = co_await s.ask_all(std::move(questions));
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        if (auto const seconds = answers[i].number(); seconds && !answers[i].failed())
+            keys.first[i].idle = core::told_time<std::chrono::seconds>(*seconds);
     }
 }
 
@@ -126,6 +145,8 @@ asio::awaitable<key_facts> look_at_keys(server& s, node_facts const& f, demands 
     else if (k.is_all)
         k.looked_at = k.found;
     k.looked_at = std::max(k.looked_at, k.found);
+    co_await ask_for_idle_time(s, k.endless);
+    co_await ask_for_idle_time(s, k.foreign);
     co_await measure(s, k, std::move(counters));
     co_return k;
 }

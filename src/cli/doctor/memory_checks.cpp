@@ -114,13 +114,59 @@ std::string line_for(std::string const& client, std::vector<std::string> const& 
     return printable(line) == line ? line : fmt::format("printf '%s\\n' '{}' | {}", prompt, client);
 }
 
+std::string in_database(node_facts const& f, std::string const& client)
+{
+    return f.place.database == 0 ? client : fmt::format("{} -n {}", client, f.place.database);
+}
+
 std::string listed(key_facts::named const& keys, bool with_types)
 {
     std::string all;
-    for (auto const& [key, type] : keys.first)
-        all += fmt::format("{}{}{}", all.empty() ? "" : ", ", printable(key),
-                           with_types ? fmt::format(" ({})", printable(type)) : "");
+    for (auto const& k : keys.first) {
+        auto const life = k.left ? ", for " + in_words(*k.left) : std::string();
+        all += fmt::format("{}{}{}", all.empty() ? "" : ", ", printable(k.name),
+                           with_types ? fmt::format(" ({}{})", printable(k.type), life) : "");
+    }
     return keys.count > keys.first.size() ? fmt::format("{} and {} more", all, keys.count - keys.first.size()) : all;
+}
+
+// Whether the key looks as if nobody holds a lock by it. Nothing proves it: older lock code sets no expiry, and a
+// holder that only works does not touch its key.
+bool is_left_behind(key_facts::key const& k, demands const& d) { return !k.left && k.idle && *k.idle >= d.max_ttl; }
+
+key_facts::key const& to_mend(key_facts::named const& keys, demands const& d)
+{
+    auto const left = std::ranges::find_if(keys.first, [&](auto const& k) { return is_left_behind(k, d); });
+    return left == keys.first.end() ? keys.first.front() : *left;
+}
+
+// The line must not take a lock from its holder, so it only asks unless the key looks as if it was left behind.
+std::string mend_endless(node_facts const& f, demands const& d)
+{
+    auto const& k = to_mend(f.keys.endless, d);
+    auto const client = in_database(f, f.place.client());
+    if (!is_left_behind(k, d))
+        return line_for(client, {"OBJECT", "IDLETIME", k.name})
+               + "  # the seconds since it was used: a client may hold it, as older lock code sets no expiry";
+    return line_for(client, {"PEXPIRE", k.name, std::to_string(d.max_ttl.count())})
+           + fmt::format("  # if its holder has ended; unused for {}", in_words(*k.idle));
+}
+
+std::string mend_foreign(node_facts const& f, demands const& d)
+{
+    auto const& k = to_mend(f.keys.foreign, d);
+    auto const client = in_database(f, f.place.client());
+    if (k.left)
+        return line_for(client, {"PTTL", k.name})
+               + fmt::format("  # another kind of client holds it for {}: stop that client first, or choose another "
+                             "--prefix",
+                             in_words(*k.left));
+    if (!is_left_behind(k, d))
+        return line_for(client, {"OBJECT", "IDLETIME", k.name})
+               + "  # the seconds since it was used: if a program uses it, choose another --prefix";
+    return line_for(in_database(f, f.place.admin_client()), {"RENAMENX", k.name, "no-" + k.name})
+           + fmt::format("  # if no program uses it any more, else choose another --prefix; unused for {}",
+                         in_words(*k.idle));
 }
 
 std::string looked_at(node_facts const& f, demands const& d)
@@ -136,27 +182,20 @@ findings keys(node_facts const& f, demands const& d)
     if (k.refusal.failed())
         return {unread(f, d, k.refusal, "keys", k.refused)};
     findings all;
-    auto const in_database = [&](std::string const& client) {
-        return f.place.database == 0 ? client : fmt::format("{} -n {}", client, f.place.database);
-    };
     if (k.endless.count > 0)
         all.push_back({.level = level::warning,
                        .why = fmt::format("{} without an expiry, which nobody releases: {}; {}",
                                           counted(static_cast<std::int64_t>(k.endless.count), "key"),
                                           listed(k.endless, false), looked_at(f, d)),
-                       .mend = line_for(in_database(f.place.client()),
-                                        {"PEXPIRE", k.endless.first.front().first, std::to_string(d.max_ttl.count())}),
+                       .mend = mend_endless(f, d),
                        .values = {{"endless_keys", k.endless.count}}});
-    if (k.foreign.count > 0) {
-        auto const& key = k.foreign.first.front().first;
+    if (k.foreign.count > 0)
         all.push_back({.level = level::warning,
                        .why = fmt::format("{} of another type than those of locks, so nobody gets these locks: {}; {}",
                                           counted(static_cast<std::int64_t>(k.foreign.count), "key"),
                                           listed(k.foreign, true), looked_at(f, d)),
-                       .mend = line_for(in_database(f.place.admin_client()), {"RENAMENX", key, "no-" + key})
-                               + "  # or choose another --prefix",
+                       .mend = mend_foreign(f, d),
                        .values = {{"foreign_keys", k.foreign.count}}});
-    }
     if (all.empty())
         all.push_back({.why = fmt::format("all of them belong to locks and have an expiry: {}", looked_at(f, d)),
                        .values = {{"keys", k.found}}});
