@@ -23,7 +23,8 @@ constexpr std::array meanings{
     meaning{errc::authentication_failed, {no_permission, "correct user and password in the URL, or --password-file"}},
     meaning{errc::permission_denied, {no_permission, "\"redlock acl\" prints what the user must be allowed"}},
     meaning{errc::duplicate_node, {wrong_configuration, "name each server once"}},
-    meaning{errc::wrong_type, {wrong_configuration, "another kind of client may hold it: choose another --prefix, or stop that client"}},
+    meaning{errc::wrong_type,
+            {wrong_configuration, "another kind of client may hold it: choose another --prefix, or stop that client"}},
     meaning{errc::node_read_only, {no_quorum, "name the primary"}},
 };
 constexpr lasting_cause unknown_host{wrong_configuration, "correct the name of the host"};

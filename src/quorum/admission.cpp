@@ -9,6 +9,7 @@ namespace redlock::inline v0::quorum {
 namespace {
 
 constexpr std::size_t limit_at_first = 32, limit_min = 8;
+constexpr clock::duration pause_max = std::chrono::seconds(1);
 constexpr std::size_t at_once = 64;  // rounds that one turn of the event loop admits
 
 }  // namespace
@@ -23,23 +24,42 @@ admission::gate& admission::gate_of(entrant const& e) noexcept
 bool admission::enter(entrant& e)
 {
     auto& g = gate_of(e);
-    if (has_room(g) && g.is_empty()) {
+    std::size_t const line = e.aim() == entrant::purpose::other ? 1 : 0;
+    if (may_enter(g, line) && g.is_empty_up_to(line)) {
         ++g.under_way;
         e.has_place_ = true;
         return true;
     }
-    if (has_room(g))
-        go_on_soon();
     e.owner_ = e.owner();
-    g.lines[e.aim() == entrant::purpose::other ? 1 : 0].push_back(e);
+    g.lines[line].push_back(e);
     ++waiting_;
+    plan();
     return false;
+}
+
+bool admission::takes_acquisitions() const noexcept
+{
+    bool const must_pause = acquisitions_from_ != clock::time_point::min() && runtime_.now() < acquisitions_from_;
+    return is_open_ || (extensions_.is_empty_up_to(1) && !must_pause);
+}
+
+void admission::note_extensions() noexcept
+{
+    bool const wait = !extensions_.is_empty_up_to(1);
+    if (wait == extensions_wait_since_.has_value())
+        return;
+    auto const now = runtime_.now();
+    if (!wait)
+        acquisitions_from_ = now + std::min<clock::duration>(now - *extensions_wait_since_, pause_max);
+    extensions_wait_since_ = wait ? std::optional(now) : std::nullopt;
 }
 
 void admission::leave(entrant& e)
 {
-    if (e.waits_for_place())
-        return forget(e);
+    if (e.waits_for_place()) {
+        auto const owner = take(e);
+        return plan();
+    }
     if (!std::exchange(e.has_place_, false))
         return;
     auto& g = gate_of(e);
@@ -81,43 +101,62 @@ void admission::admit()
         return;
     std::size_t turn = at_once;
     for (auto* const g : {&extensions_, &others_}) {
-        for (auto& l : g->lines) {
-            while (turn > 0 && has_room(*g) && !l.empty()) {
-                --turn;
-                ++g->under_way;
-                auto& e = l.front();
-                l.pop_front();
-                --waiting_;
-                e.has_place_ = true;
-                auto const owner = std::exchange(e.owner_, nullptr);
-                e.admitted();
-            }
+        for (line* l; turn > 0 && (l = next_line(*g));) {
+            --turn;
+            ++g->under_way;
+            auto& e = l->front();
+            auto const owner = take(e);
+            e.has_place_ = true;
+            e.admitted();
         }
     }
     admits_ = false;
-    // The event loop gets its turn. A round may also have ended at once, because no node can be reached.
-    auto const goes_on = [this](gate const& g) { return has_room(g) && !g.is_empty(); };
-    if (goes_on(extensions_) || goes_on(others_))
-        go_on_soon();
+    plan();
 }
 
-void admission::go_on_soon() noexcept
+// Call it when a round begins to wait, or waits no longer. The event loop gets its turn before more are admitted. A
+// round may also have ended at once, because no node can be reached.
+void admission::plan() noexcept
+{
+    if (admits_)
+        return;
+    note_extensions();
+    if (next_line(extensions_) || next_line(others_))
+        go_on_at(runtime_.now());
+    else if (has_room(others_) && !others_.is_empty_up_to(1) && extensions_.is_empty_up_to(1))
+        go_on_at(acquisitions_from_);
+}
+
+// The line whose first round can be admitted now. Null: none.
+admission::line* admission::next_line(gate& g) const noexcept
+{
+    for (std::size_t i = 0; i < g.lines.size(); ++i) {
+        if (!g.lines[i].empty() && may_enter(g, i))
+            return &g.lines[i];
+    }
+    return nullptr;
+}
+
+void admission::go_on_at(clock::time_point when) noexcept
 try {
-    if (!next_turn_.is_set())
-        runtime_.set(next_turn_, runtime_.now());
+    if (next_turn_.is_set() && next_turn_at_ <= when)
+        return;
+    runtime_.set(next_turn_, when);
+    next_turn_at_ = when;
 } catch (...) {  // out of memory: the next round that comes or goes does it
 }
 
-void admission::forget(entrant& e) noexcept
+std::shared_ptr<void> admission::take(entrant& e) noexcept
 {
     e.unlink();
     --waiting_;
-    std::exchange(e.owner_, nullptr);  // the last step, because it may destroy the entrant
+    return std::exchange(e.owner_, nullptr);
 }
 
 void admission::open()
 {
     limit_ = std::numeric_limits<std::size_t>::max();
+    is_open_ = true;
     while (waiting_ > 0 && !admits_)
         admit();
 }
@@ -127,7 +166,7 @@ void admission::abandon() noexcept
     for (auto* const g : {&extensions_, &others_}) {
         for (auto& l : g->lines) {
             while (!l.empty())
-                forget(l.front());
+                auto const owner = take(l.front());
         }
     }
 }

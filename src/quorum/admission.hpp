@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace redlock::inline v0::quorum {
 
@@ -59,6 +60,10 @@ private:
     Extensions have places of their own, so they never wait for acquisitions. Releases, and whatever else ends a call,
     go before acquisitions. Rounds that connect or found are always admitted.
 
+    While extensions wait, no acquisition is admitted, and afterwards for as long again, but at most for a second. So a
+    manager takes no further locks when the extensions of its locks need half of what the nodes can do. Otherwise
+    each lock in excess would delay all extensions, until all locks are lost.
+
     On the strand.
 */
 class admission {
@@ -96,15 +101,23 @@ private:
         std::array<line, 2> lines;
         std::size_t under_way = 0;
 
-        bool is_empty() const noexcept { return lines[0].empty() && lines[1].empty(); }
+        bool is_empty_up_to(std::size_t i) const noexcept { return lines[0].empty() && (i == 0 || lines[1].empty()); }
     };
 
     gate& gate_of(entrant const&) noexcept;
     bool has_room(gate const& g) const noexcept { return g.under_way < limit_; }
+    bool takes_acquisitions() const noexcept;
+    bool may_enter(gate const& g, std::size_t line) const noexcept
+    {
+        return has_room(g) && (line == 0 || takes_acquisitions());
+    }
+    line* next_line(gate& g) const noexcept;
+    void note_extensions() noexcept;
+    void plan() noexcept;
     void adapt(entrant::outcome const&);
     void admit();
-    void go_on_soon() noexcept;
-    void forget(entrant&) noexcept;
+    void go_on_at(clock::time_point) noexcept;
+    [[nodiscard]] std::shared_ptr<void> take(entrant&) noexcept;  ///< out of its line; @return its owner
 
     runtime::runtime& runtime_;
     gate extensions_, others_;
@@ -112,8 +125,12 @@ private:
     std::size_t waiting_ = 0, answered_ = 0;
     clock::duration quickest_ = clock::duration::max();
     clock::time_point shrunk_at_ = clock::time_point::min();
-    bool admits_ = false;  ///< in @ref admit
+    std::optional<clock::time_point> extensions_wait_since_;
+    clock::time_point acquisitions_from_ = clock::time_point::min();
+    bool admits_ = false;   ///< in @ref admit
+    bool is_open_ = false;  ///< see @ref open
     runtime::alarm next_turn_;
+    clock::time_point next_turn_at_{};  ///< if it is set
 };
 
 }  // namespace redlock::quorum

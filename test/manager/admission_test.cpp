@@ -111,6 +111,25 @@ BOOST_FIXTURE_TEST_CASE(destruction_of_a_crowd_of_locks_releases_all_of_them, bu
         BOOST_TEST(s->count(kind::release) == crowd);
 }
 
+// Each lock is renewed every 200 ms, so the servers, which answer 20,000 requests a second, can renew 4,000 locks. If
+// the manager took more, it would lose all of them.
+BOOST_FIXTURE_TEST_CASE(acquire_of_more_locks_than_can_be_renewed_is_overloaded, busy_servers)
+{
+    w.each([](auto& s) { s.work = 1ms; });
+    std::deque<lock_world::outcome> all(400);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        w.start_acquire(all[i], *locks, "r" + std::to_string(i), {.ttl = 600ms, .renew = renewal::automatic});
+        if (i % 20 == 0)
+            w.run_for(100ms);
+    }
+    wait_for(all);
+    auto const held = count(all, {});
+    BOOST_TEST(held > 50u);
+    BOOST_TEST(count(all, errc::overloaded) > 50u);
+    w.run_for(5s);
+    BOOST_TEST(std::ranges::count_if(all, [](auto& o) { return o.held.held(); }) == held);
+}
+
 BOOST_FIXTURE_TEST_CASE(acquire_of_a_crowd_that_cannot_be_asked_in_time_is_overloaded, busy_servers)
 {
     w.each([](auto& s) { s.work = 2ms; });

@@ -36,7 +36,7 @@ struct this_store {
     static inline options const plain_bytes{"fsync=off", "bytea_output=escape"};
 
     static testing::node_kind kind() { return {}; }
-    static constexpr auto patient = "";
+    static constexpr auto patient = "?timeout=20s";
     static constexpr auto one_connection = "?connections=1&table=locks_of_mine&prepare=off";
     static constexpr auto named_by = "REDLOCK_TEST_URL";
 

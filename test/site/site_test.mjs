@@ -18,7 +18,7 @@ if (!site || !questions) {
     process.exit(1);
 }
 
-const TIMEOUT = 30_000;  // milliseconds
+const TIMEOUT = 120_000;  // milliseconds
 const FIRST = 5;  // so many pages of the results are read
 const PHONE = { width: 360, height: 740 };
 

@@ -125,6 +125,70 @@ BOOST_AUTO_TEST_CASE(async_wait_lost_after_a_deletion_by_hand_returns_lost)
     r.shutdown(locks);
 }
 
+namespace {
+
+/// An operator deletes the node of a lock, and another client acquires it.
+struct taken_by_hand {
+    explicit taken_by_hand(real_servers& all)
+        : r(all),
+          before(r.context, on(server().url("?session=600s"))),
+          next(r.context, on(server().url("?session=600s"))),
+          operators(server().port())
+    {
+        first = hold(r, before, "handed", {.ttl = 20s});
+        BOOST_TEST(!r.run_to([] { return false; }, 1100ms));  // an operator takes longer than a second
+        BOOST_REQUIRE(operators.remove("/redlock/locks/lock:handed") == ZOK);
+        second = hold(r, next, "handed", {.ttl = 20s});
+    }
+
+    ~taken_by_hand()
+    {
+        BOOST_TEST(operators.exists("/redlock/locks/lock:handed") == ZOK);
+        BOOST_TEST(!r.extend(second, 20s));
+        BOOST_TEST(!r.release(second));
+        first = {};
+        r.shutdown(before);
+        r.shutdown(next);
+    }
+
+    real_servers& r;
+    lock_manager before, next;
+    plain_zookeeper operators;
+    lock first, second;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(release_after_a_deletion_by_hand_leaves_the_lock_of_the_next_holder)
+{
+    taken_by_hand t(r);
+    BOOST_TEST((r.release(t.first) == errc::not_held));
+}
+
+BOOST_AUTO_TEST_CASE(extend_after_a_deletion_by_hand_leaves_the_lock_of_the_next_holder)
+{
+    taken_by_hand t(r);
+    BOOST_TEST(!!r.extend(t.first, 40s));
+}
+
+BOOST_AUTO_TEST_CASE(expiry_after_a_deletion_by_hand_leaves_the_lock_of_the_next_holder)
+{
+    lock_manager before(r.context, on(server().url("?session=600s"))),
+        next(r.context, on(server().url("?session=600s")));
+    auto const first = hold(r, before, "expired", {.ttl = 3500ms});
+    plain_zookeeper operators(server().port());
+    BOOST_REQUIRE(operators.remove("/redlock/locks/lock:expired") == ZOK);
+    auto second = hold(r, next, "expired", {.ttl = 20s});
+
+    BOOST_TEST(!r.run_to([] { return false; }, 4s));
+
+    BOOST_TEST(!first.held());
+    BOOST_TEST(operators.exists("/redlock/locks/lock:expired") == ZOK);
+    BOOST_TEST(!r.release(second));
+    r.shutdown(before);
+    r.shutdown(next);
+}
+
 // While the session lasts, only the node can end a lock of the session. So the node must delete the lock.
 BOOST_AUTO_TEST_CASE(acquire_with_a_longer_session_expires_after_the_ttl)
 {

@@ -19,6 +19,7 @@ using handovers = node_command::handovers;
 using std::chrono::milliseconds;
 
 constexpr std::size_t counters_max = 10'000;  // to remember
+constexpr std::chrono::seconds lately{1};     // an operator needs longer to delete a node by hand
 
 // Null: unknown.
 std::shared_ptr<key_details const> waiters_in(answer const& folder)
@@ -191,15 +192,58 @@ asio::awaitable<node_reply> errand::raise()
 
 // Other commands.
 
+bool errand::was_seen_lately(std::string const& key) const
+{
+    kit::leased const lock{kit::leased::kind::lock, key, std::string(c_.value)};
+    auto const ttl = s_.ours->ttl(lock);
+    return ttl.count() > 0 && clock::now() < s_.ours->until(lock) - ttl + lately;
+}
+
+// Another program may delete only a lock's node. Then another client can acquire the lock while the node that repeats
+// our value is still there. A transaction cannot compare values, so this reads them before nodes are changed, unless
+// this client has seen the lock lately. @return ZOK, or why a lock could not be read
+asio::awaitable<int> errand::look_at_holders()
+{
+    std::vector<std::shared_ptr<pending>> all;
+    for (auto const& key : c_.keys) {
+        bool const is_known = was_seen_lately(key);
+        if (!is_known)
+            s_.server->sync(s_.layout.lock(key));
+        all.push_back(is_known ? nullptr : s_.server->get(s_.layout.lock(key), false));
+    }
+    seen_.assign(c_.keys.size(), {.is_there = true, .what = {std::string(c_.value)}});
+    int code = ZOK;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (!all[i])
+            continue;
+        auto const a = co_await answer_of(all[i]);
+        if (a.code != ZOK && a.code != ZNONODE)
+            code = a.code;
+        seen_[i] = {.is_there = a.code == ZOK, .what = to_content(a.data)};
+    }
+    co_return code;
+}
+
 // An extension is always a transaction, because its answer comes through the leader. It also reads the lock's node, in
 // case another program deleted only that node.
 asio::awaitable<node_reply> errand::extend()
 {
+    auto const is_longer = [this](std::string const& key) {
+        return s_.ours->ttl({kit::leased::kind::lock, key, std::string(c_.value)}) < c_.ttl;
+    };
+    if (std::ranges::any_of(c_.keys, is_longer)) {
+        if (auto const code = co_await look_at_holders(); code != ZOK)
+            co_return refusal(code);
+        for (std::size_t i = 0; i < c_.keys.size(); ++i) {
+            if (!is_ours(i))
+                co_return node_reply{.vote = vote::denied};
+        }
+    }
     plan p;
     for (std::size_t i = 0; i < c_.keys.size(); ++i) {
         auto const& key = c_.keys[i];
         p.add({step::kind::check, s_.layout.holder(key, c_.value)}, plan::role::lock, i);
-        if (s_.ours->ttl({kit::leased::kind::lock, key, std::string(c_.value)}) < c_.ttl)
+        if (is_longer(key))
             p.add({step::kind::set, s_.layout.lock(key), to_text(content{std::string(c_.value), c_.ttl})},
                   plan::role::lock, i);
     }
@@ -227,11 +271,15 @@ asio::awaitable<node_reply> errand::extend()
 
 asio::awaitable<node_reply> errand::release()
 {
+    if (auto const code = co_await look_at_holders(); code != ZOK)
+        co_return refusal(code);
     std::vector<std::shared_ptr<pending>> all;
     std::vector<bool> watched;
     for (std::size_t i = 0; i < c_.keys.size(); ++i) {
         plan p;
         add_no_lock(p, i);
+        if (!is_free(i) && !is_ours(i))
+            p.steps.pop_back();  // the lock's node is that of another client
         // The deletion by this errand is not reported as a change.
         watched.push_back(s_.known->interests.erase(s_.layout.lock(c_.keys[i])) > 0);
         all.push_back(begin(std::move(p.steps)));
@@ -244,11 +292,12 @@ asio::awaitable<node_reply> errand::release()
             changed_.push_back(c_.keys[i]);
         if (v.code != ZOK && !(v.is_told && v.code == ZNONODE))
             co_return refusal(v.code);
-        if (v.code == ZOK && c_.handed_on == handovers::end)
+        bool const was_ours = v.code == ZOK && is_ours(i);
+        if (was_ours && c_.handed_on == handovers::end)
             end_handovers(c_.keys[i]);
         if (v.code == ZNONODE && v.step > 0)  // another program deleted only the lock's node
             s_.server->remove(s_.layout.holder(c_.keys[i], c_.value));
-        r.ours += v.code == ZOK ? 1 : 0;
+        r.ours += was_ours ? 1 : 0;
     }
     r.vote = r.ours == c_.keys.size() ? vote::granted : vote::denied;
     r.ours = c_.has_several_keys() ? r.ours : 0;

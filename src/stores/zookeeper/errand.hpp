@@ -117,6 +117,8 @@ private:
     asio::awaitable<node_reply> denied(std::size_t refused);
     taken_key taken(std::size_t key) const;
     asio::awaitable<void> read_locks();
+    bool was_seen_lately(std::string const& key) const;
+    asio::awaitable<int> look_at_holders();
     asio::awaitable<void> note_wanted(std::string const& key);
     asio::awaitable<bool> look_at_counters();
     std::size_t note_counters(plan const&, std::uint64_t to) const;
