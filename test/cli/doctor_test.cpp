@@ -243,6 +243,18 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_a_server_without_a_log_prints_a_line_that_enab
     BOOST_TEST(run_doctor({s.url()}).of("durability").level == "OK");
 }
 
+namespace {
+
+// The doctor prints a line that changes a key only if nobody has used the key for max_ttl.
+std::vector<std::string> const soon_left_behind{"--max-ttl", "2s", "--ttl", "1s"};
+
+void wait_until_left_behind(local_server& s, std::string const& key)
+{
+    BOOST_TEST(comes_true([&] { return std::stol(s.ask({"OBJECT", "IDLETIME", key})) >= 2; }));
+}
+
+}  // namespace
+
 BOOST_FIXTURE_TEST_CASE(doctor_of_keys_without_expiry_or_of_another_type_names_them, one_server)
 {
     s.ask({"SET", "other", "no end, and no lock"});
@@ -264,6 +276,9 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_keys_without_expiry_or_of_another_type_names_t
     BOOST_TEST(seen.of("counters").why.find("1 counter of fencing") == 0u);
 
     for (auto const& k : keys)
+        BOOST_TEST(has(k.mend, " OBJECT IDLETIME "), k.mend);
+    wait_until_left_behind(s, "lock:list");
+    for (auto const& k : run_doctor({s.url()}, soon_left_behind).all_of("keys"))
         run_line(k.mend);
     BOOST_TEST(run_doctor({s.url()}).of("keys").level == "OK");
     BOOST_TEST(s.ask({"LLEN", "no-lock:list"}) == "1");
@@ -280,7 +295,8 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_keys_with_any_bytes_escapes_and_fixes_them, on
     BOOST_TEST(std::ranges::none_of(table.out, [](unsigned char c) { return (c < ' ' && c != '\n') || c == 0xff; }),
                table.out);
 
-    auto const seen = run_doctor({s.url()});
+    wait_until_left_behind(s, "lock:list" + evil);
+    auto const seen = run_doctor({s.url()}, soon_left_behind);
     for (auto const& k : seen.all_of("keys"))
         run_line(k.mend);
     BOOST_TEST(run_doctor({s.url()}).of("keys").level == "OK");

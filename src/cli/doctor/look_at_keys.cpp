@@ -1,7 +1,6 @@
 #include "cli/doctor/gather.hpp"
 
 #include "core/key.hpp"
-#include "core/told_time.hpp"
 
 #include <fmt/format.h>
 
@@ -15,6 +14,7 @@ namespace redlock::cli::doctor {
 namespace {
 
 constexpr std::size_t keys_at_once = 1000, counters_measured = 100;
+constexpr std::int64_t idle_max = 1'000'000'000;  // seconds
 
 // The type of a lock's key with this mark; see docs/protocol.md.
 std::string_view type_of(std::string const& key, std::string_view mark)
@@ -35,7 +35,7 @@ void judge_key(key_facts& k, std::string const& key, std::string const& type, st
     ++k.found;
     k.wanted += core::what_changed(key).first == core::watched::wanted ? 1 : 0;
     if (type != type_of(key, mark)) {
-        auto const expires = left >= 0 ? std::optional(core::told_time<std::chrono::milliseconds>(left)) : std::nullopt;
+        auto const expires = left >= 0 ? std::optional(std::chrono::milliseconds(left)) : std::nullopt;
         return k.foreign.add({.name = key, .type = type, .left = expires});
     }
     if (is_counter) {
@@ -59,7 +59,7 @@ asio::awaitable<void> ask_for_idle_time(server& s, key_facts::named& keys)
     auto const answers = co_await s.ask_all(std::move(questions));
     for (std::size_t i = 0; i < answers.size(); ++i) {
         if (auto const seconds = answers[i].number(); seconds && !answers[i].failed())
-            keys.first[i].idle = core::told_time<std::chrono::seconds>(*seconds);
+            keys.first[i].idle = std::chrono::seconds(std::clamp<std::int64_t>(*seconds, 0, idle_max));
     }
 }
 
