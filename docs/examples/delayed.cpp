@@ -239,7 +239,8 @@ asio::awaitable<bool> run(std::string socket)
     bool once = left_behind && !none;
     for (auto const& [label, times] : printed)
         once = once && times == 1;
-    co_return once&& failed == 3 && well;
+    bool const as_expected = failed == 3 && once;
+    co_return as_expected&& well;
 }
 
 int main(int argc, char** argv)

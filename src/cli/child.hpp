@@ -72,6 +72,7 @@ public:
     void forward(int) noexcept override;
     void check_children() noexcept override;
     bool has_ended() const noexcept override { return has_ended_; }
+    bool was_killed() const noexcept override { return has_ended_ && signal_that_ended_it() == SIGKILL; }
     bool was_stopped() noexcept override;
     bool is_gone() noexcept override;
     void must_end_by(clock::time_point end) noexcept override;

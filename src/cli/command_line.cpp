@@ -3,10 +3,12 @@
 #include "cli/description.hpp"
 #include "cli/early_exit.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/nearest.hpp"
 #include "cli/node_urls.hpp"
 #include "cli/output.hpp"
 #include "cli/server_place.hpp"
 #include "cli/stores.hpp"
+#include "cli/text_file.hpp"
 #include "core/key.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +17,7 @@
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -74,6 +77,9 @@ std::string first_line_of(std::string const& path)
         throw std::runtime_error(path + " cannot be read, or is empty");
     if (line.ends_with('\r'))
         line.pop_back();
+    line = without_byte_order_mark(line);
+    if (line.empty())
+        throw std::runtime_error("the first line of " + path + " is empty");
     return line;
 }
 
@@ -282,7 +288,9 @@ std::vector<command_line::configured> command_line::from_file(std::string const&
         refuse_configuration(fmt::format("{} cannot be read", path));
     std::vector<configured> all;
     try {
-        for (auto const& item : CLI::ConfigINI().from_config(file)) {
+        std::string const text(std::istreambuf_iterator<char>(file), {});
+        std::istringstream lines{std::string(without_byte_order_mark(text))};
+        for (auto const& item : CLI::ConfigINI().from_config(lines)) {
             auto const option = "--" + item.name;
             auto const* const known = option == "--config" ? nullptr : global_option(*this, option);
             bool const is_shared = std::ranges::find(shared_options, option) != shared_options.end();
@@ -290,7 +298,8 @@ std::vector<command_line::configured> command_line::from_file(std::string const&
                 refuse_configuration(
                     fmt::format("{}: sections such as [{}] are not known", path, item.parents.front()));
             if (!known && !is_shared)
-                refuse_configuration(fmt::format("{}: \"{}\" cannot be set in a file", path, item.name));
+                refuse_configuration(fmt::format("{}: \"{}\" cannot be set in a file{}", path, item.name,
+                                                 did_you_mean(option, names_of_options())));
             check_values(path, item.name, item.inputs);
             if (is_shared && !get_option_no_throw(option))
                 continue;  // an option of other commands

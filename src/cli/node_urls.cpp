@@ -1,5 +1,7 @@
 #include "cli/node_urls.hpp"
 
+#include "cli/text_file.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -54,7 +56,7 @@ std::vector<std::string> urls_in_file(std::string const& path)
     std::string const text(std::istreambuf_iterator<char>(file), {});
     if (!file)
         throw std::runtime_error(path + " cannot be read");
-    auto urls = split_urls(text);
+    auto urls = split_urls(without_byte_order_mark(text));
     if (urls.empty())
         throw std::runtime_error(path + " names no lock server");
     return urls;

@@ -1,6 +1,7 @@
 #include "cli/option_parser.hpp"
 
 #include "cli/early_exit.hpp"
+#include "cli/nearest.hpp"
 #include "cli/node_urls.hpp"
 
 #include <redlock/version.hpp>
@@ -272,10 +273,21 @@ void option_parser::read(std::vector<std::string> arguments)
         throw early_exit(0, e.what());
     } catch (CLI::ExtrasError const&) {
         auto const first = remaining().front();
-        refuse(fmt::format("there is no option \"{}\"; --help lists them", without_urls(first)));
+        refuse(fmt::format("there is no option \"{}\"{}; --help lists them", without_urls(first),
+                           did_you_mean(first.substr(0, first.find('=')), names_of_options())));
     } catch (CLI::ParseError const& e) {
         refuse(without_urls(e.what()));
     }
+}
+
+std::vector<std::string> option_parser::names_of_options() const
+{
+    std::vector<std::string> all;
+    for (auto const* o : get_options()) {
+        for (auto const& name : o->get_lnames())
+            all.push_back("--" + name);
+    }
+    return all;
 }
 
 void option_parser::refuse(std::string const& why) const { throw early_exit(wrong_usage, get_name() + ": " + why); }

@@ -61,6 +61,8 @@ public:
     /// @throws early_exit
     void read(std::vector<std::string> arguments);
 
+    std::vector<std::string> names_of_options() const;  ///< "--ttl", …
+
     /// @throws early_exit
     [[noreturn]] void refuse(std::string const& why) const;
 

@@ -136,15 +136,14 @@ bool write_within(int file, std::string_view text, std::chrono::milliseconds lim
     auto const end = steady_clock::now() + limit;
     while (!text.empty()) {
         auto const left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now());
-        pollfd room{.fd = file, .events = POLLOUT, .revents = 0};
-        auto const is_known = ::poll(&room, 1, std::max(0, static_cast<int>(left.count())));
-        if (is_known < 0 && errno == EINTR)
-            continue;
-        if (is_known != 1)
+        if (left.count() < 0)
             return false;
+        pollfd room{.fd = file, .events = POLLOUT, .revents = 0};
+        if (::poll(&room, 1, static_cast<int>(left.count())) != 1)
+            continue;
         auto const written = ::write(file, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
         if (written < 0 && errno != EINTR && errno != EAGAIN)
-            return false;
+            return true;
         text.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
     }
     return true;

@@ -50,8 +50,8 @@ std::string escaped(std::string_view text, std::string_view special);
 /// command. Text that does not fit into a full pipe is lost.
 void say(std::string_view line) noexcept;
 
-/// Writes @p text to @p file. It waits for a full pipe, but in all for at most @p limit.
-/// @return whether all was written
+/// Writes @p text to @p file. It waits for a full pipe, but in all for at most @p limit. Write errors are ignored.
+/// @return false: the pipe was full until then
 bool write_within(int file, std::string_view text, std::chrono::milliseconds limit) noexcept;
 
 /// Writes a text of any length for people to standard error. It may block. Write errors are ignored.

@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/early_exit.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/nearest.hpp"
 #include "cli/node_urls.hpp"
 #include "cli/output.hpp"
 
@@ -18,6 +19,7 @@
 #include <system_error>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -30,6 +32,14 @@ std::string help()
     for (auto const& c : commands())
         text += c.about.empty() ? "" : fmt::format("  {:<11}{:<26}{}\n", c.name, c.takes, c.about);
     return text + "\nredlock COMMAND --help prints its options, and those of all commands.";
+}
+
+std::vector<std::string> names()
+{
+    std::vector<std::string> all;
+    for (auto const& c : commands())
+        all.emplace_back(c.name);
+    return all;
 }
 
 // Undoes what a parent process may have done. If it has closed a standard file, another file would get its number. If
@@ -56,13 +66,18 @@ int run_command(arguments given)
     auto word = given.begin();
     while (word != given.end() && word->starts_with('-') && *word != "--help" && *word != "-h" && *word != "--version")
         word += takes_value(*word) && word + 1 != given.end() ? 2 : 1;
+    if (word != given.end() && *word == "help" && word + 1 != given.end() && !(word + 1)->starts_with('-')) {
+        *word = *(word + 1);  // "redlock help run" is "redlock run --help"
+        *(word + 1) = "--help";
+        given.erase(word + 2, given.end());
+    }
     if (word == given.end() || *word == "--help" || *word == "-h" || *word == "help")
         throw early_exit(word == given.end() ? wrong_usage : done, help());
     auto const name = *word == "--version" ? std::string("version") : *word;
     auto const known = std::ranges::find(commands(), name, &command::name);
     if (known == commands().end())
-        throw early_exit(wrong_usage, fmt::format("redlock: there is no command \"{}\"; redlock --help lists them",
-                                                  redlock::cli::without_urls(name)));
+        throw early_exit(wrong_usage, fmt::format("redlock: there is no command \"{}\"{}; redlock --help lists them",
+                                                  redlock::cli::without_urls(name), did_you_mean(name, names())));
     given.erase(word);
     return known->run(std::move(given));
 }

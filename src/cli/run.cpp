@@ -80,11 +80,11 @@ struct ending {
     milliseconds waited{0}, held{0};
 };
 
-// Writes the result of the run to --status-fd.
-void tell(ending const& e, run_options const& o)
+// Writes the result of the run to --status-fd. @return false: its reader is too slow
+bool tell(ending const& e, run_options const& o)
 {
     if (o.status_fd < 0)
-        return;
+        return true;
     auto const line = boost::json::serialize(boost::json::object{{"schema", 1},
                                                                  {"keys", json_of(o.how.keys)},
                                                                  {"reason", e.reason},
@@ -93,9 +93,7 @@ void tell(ending const& e, run_options const& o)
                                                                  {"held_ms", e.held.count()},
                                                                  {"message", valid_utf8(e.message)}})
                       + '\n';
-    if (!write_within(o.status_fd, line, status_within))
-        say(fmt::format("redlock run: --status-fd {} does not take the result within {}", o.status_fd,
-                        in_words(status_within)));
+    return write_within(o.status_fd, line, status_within);
 }
 
 // The field "reason" of a run that did not get its lock.
@@ -122,7 +120,9 @@ public:
         auto const e = co_await end_of(locks);
         if (!e.message.empty())
             say(e.message);
-        tell(e, options_);
+        if (!tell(e, options_))
+            say(fmt::format("--status-fd {} does not take the result within {}", options_.status_fd,
+                            in_words(status_within)));
         co_return e.status;
     }
 

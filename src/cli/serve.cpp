@@ -6,6 +6,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/open_files.hpp"
 #include "cli/output.hpp"
+#include "cli/text_file.hpp"
 #include "cli/with_locks.hpp"
 #include "runtime/as_result.hpp"
 #include "serve/access.hpp"
@@ -63,7 +64,7 @@ serve::access access_of(command_line const& line, how_to_serve const& how)
         line.refuse(fmt::format("--token-file is \"{}\", which cannot be read", how.token_file));
     std::string const text(std::istreambuf_iterator<char>(file), {});
     try {
-        return serve::access::read(text);
+        return serve::access::read(without_byte_order_mark(text));
     } catch (std::invalid_argument const& e) {
         line.refuse(fmt::format("--token-file is \"{}\": {}", how.token_file, e.what()));
     }

@@ -2,11 +2,10 @@
 
 #include "cli/permissions.hpp"
 #include "net/url.hpp"
+#include "net/url_text.hpp"
 
 #include <redlock/node.hpp>
 #include <redlock/store.hpp>
-
-#include <boost/algorithm/string/case_conv.hpp>
 
 #include <fmt/format.h>
 
@@ -110,8 +109,9 @@ std::string without_password(std::string const& url)
 std::vector<named_node> named_nodes(config const& settings)
 {
     std::vector<named_node> all;
-    for (auto const& url : settings.nodes) {
-        auto const scheme = boost::algorithm::to_lower_copy(url.substr(0, url.find("://")));
+    for (auto const& named : settings.nodes) {
+        auto const url = net::with_lower_scheme(named);
+        auto const scheme = url.substr(0, url.find("://"));
         auto const knows = [&](store const& s) { return std::ranges::find(s.schemes, scheme) != s.schemes.end(); };
         auto const of_store = std::ranges::find_if(settings.stores, knows);
         if (of_store == settings.stores.end()) {

@@ -18,7 +18,8 @@ public:
     virtual void check_children() noexcept = 0;
 
     virtual bool has_ended() const noexcept = 0;
-    virtual bool was_stopped() noexcept = 0;  ///< whether its terminal has stopped it since the last call
+    virtual bool was_killed() const noexcept = 0;  ///< it has ended by SIGKILL
+    virtual bool was_stopped() noexcept = 0;       ///< whether its terminal has stopped it since the last call
 
     /// Whether the command and all processes of its group have ended.
     virtual bool is_gone() noexcept = 0;

@@ -38,6 +38,7 @@ supervisor::supervisor(asio::signal_set& signals, std::shared_ptr<held_locks> l,
       margin_(margin_of(time_to_work_)),
       grace_(std::min(options_.grace, (time_to_work_ - margin_) / 2)),
       renewal_timeout_(std::min(options_.renewal_timeout, margin_)),
+      tell_every_(std::min<std::chrono::milliseconds>(time_to_work_ / 20, 1s)),
       signals_(signals),
       wake_(signals.get_executor())
 {
@@ -52,15 +53,27 @@ asio::awaitable<bool> supervisor::run()
         act();
         if (child_.is_gone())
             break;
-        child_.must_end_by(options_.then == on_lost::warn ? clock::time_point::max() : hard_end() + margin_ / 2);
+        tell_end();
         if (arrived_.empty())
-            co_await sleep(std::clamp<clock::duration>(next_step() - now(), 1ms, 1h));
+            co_await sleep(std::clamp<clock::duration>(next_step() - now(), 1ms, tell_every_));
         forward_signals();
         child_.check_children();
+    }
+    if (!is_told_ && child_.was_killed() && now() >= told_end_) {
+        tell_loss();
+        options_.say(fmt::format("{} could not be renewed while redlock was stopped; the command was killed",
+                                 fmt::join(held_->resources(), ", ")));
     }
     is_over_ = true;
     signals_.cancel();
     co_return !is_told_ || options_.then == on_lost::warn;
+}
+
+// Renewals move the end, and do not wake the supervisor.
+void supervisor::tell_end()
+{
+    told_end_ = options_.then == on_lost::warn ? clock::time_point::max() : hard_end() + margin_ / 2;
+    child_.must_end_by(told_end_);
 }
 
 asio::awaitable<void> supervisor::sleep(clock::duration d)
@@ -115,6 +128,7 @@ void supervisor::forward_signals()
 void supervisor::act()
 {
     if (child_.was_stopped()) {
+        tell_end();
         child_.suspend_with_command();
         // The lock was not renewed while this process was stopped. If the lock is lost, the command must not continue.
         if (held_->held() || options_.then == on_lost::warn)

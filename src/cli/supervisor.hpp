@@ -32,7 +32,8 @@ std::chrono::milliseconds default_grace(std::chrono::milliseconds ttl);
 
     - The supervisor kills the command a margin before the validity ends: min(max(t/20, 50 ms), t/5), where t is the
       smaller of ttl and max_hold. The lock counts as lost at that time; see held_locks::wait_lost.
-    - Half a margin later the command is killed also if this process is stopped: see supervised::must_end_by.
+    - Half a margin later the command is killed also if this process is stopped: see supervised::must_end_by. If this
+      process is stopped right after a renewal, it may be earlier by a twentieth of t, and by a second at most.
     - The supervisor sends SIGTERM @ref options::grace before that. The grace is at most half of t without the margin,
       so that there is time to work and to repeat a failed renewal.
     - Before SIGTERM, the supervisor renews the lock once more, even if this process was paused and wakes late.
@@ -64,6 +65,7 @@ private:
     void forward_signals();
     void act();
     asio::awaitable<void> sleep(clock::duration);  ///< ends early if wake_ is cancelled
+    void tell_end();
     void renew(clock::time_point at);
     static asio::awaitable<void> note_loss(std::shared_ptr<supervisor>);
     static asio::awaitable<void> extend(std::shared_ptr<supervisor>);
@@ -81,10 +83,11 @@ private:
     supervised& child_;
     options const options_;
     std::chrono::milliseconds const time_to_work_;  ///< the smaller of ttl and max_hold
-    std::chrono::milliseconds const margin_, grace_, renewal_timeout_;
+    std::chrono::milliseconds const margin_, grace_, renewal_timeout_, tell_every_;
     asio::signal_set& signals_;
     asio::steady_timer wake_;
     std::vector<int> arrived_;
+    clock::time_point told_end_ = clock::time_point::max();  ///< see supervised::must_end_by
     bool is_over_ = false;
     bool lost_ = false;     ///< the lock is lost
     bool is_told_ = false;  ///< `options::lost` was called

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace redlock::net {
@@ -45,13 +47,18 @@ public:
     {
         auto rest = text_;
         if (auto const end = rest.find("://"); end != std::string_view::npos) {
-            auto const* const known = std::ranges::find(schemes, rest.substr(0, end), &scheme::name);
+            auto const named = lower(rest.substr(0, end));
+            auto const* const known = std::ranges::find(schemes, named, &scheme::name);
             if (known == std::end(schemes))
                 return refuse("its scheme must be redis, rediss, valkey, valkeys, one of these with -sentinel or "
                               "-cluster, unix or memory, or that of a store in config::stores");
             url_.transport = known->transport;
             url_.topology = known->topology;
             rest.remove_prefix(end + 3);
+        } else if (auto const slash = rest.find(":/"); slash != std::string_view::npos) {
+            auto const before = lower(rest.substr(0, slash));
+            if (std::ranges::find(schemes, before, &scheme::name) != std::end(schemes))
+                return refuse(fmt::format("two slashes must follow the scheme: {}://", before));
         }
         switch (url_.transport) {
         case transport::memory:
@@ -105,6 +112,12 @@ private:
 
     url tcp(std::string_view rest)
     {
+        // A comma in a password is no reason to refuse the address.
+        auto const comma = rest.find(',');
+        bool const in_password = rest.find('@', comma) != rest.npos && rest.find("://", comma) == rest.npos;
+        if (comma != rest.npos && !in_password)
+            return refuse("it names several servers, but each node has an address of its own: an element of "
+                          "config::nodes, or a --url");
         if (!take_credentials(rest, rest.rfind('@')))
             return url_;
         if (auto const mark = rest.find_first_of("?#"); mark != std::string_view::npos)
@@ -214,10 +227,7 @@ private:
                                                   : std::nullopt;
         if (!number)
             return none("its port must be 1 to 65535");
-        place p{std::string(host), std::to_string(*number)};
-        std::ranges::transform(p.host, p.host.begin(),
-                               [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-        return p;
+        return place{lower(host), std::to_string(*number)};
     }
 
     std::optional<place> none(std::string_view why)

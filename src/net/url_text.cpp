@@ -74,6 +74,20 @@ std::string shown(std::string_view text)
     return result;
 }
 
+std::string lower(std::string_view text)
+{
+    std::string all(text);
+    std::ranges::transform(all, all.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return all;
+}
+
+std::string with_lower_scheme(std::string_view url)
+{
+    auto const end = url.find("://");
+    return end == url.npos ? std::string(url) : lower(url.substr(0, end)) + std::string(url.substr(end));
+}
+
 bool is_host_name(std::string_view host)
 {
     return host.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")

@@ -24,14 +24,13 @@ admission::gate& admission::gate_of(entrant const& e) noexcept
 bool admission::enter(entrant& e)
 {
     auto& g = gate_of(e);
-    std::size_t const line = e.aim() == entrant::purpose::other ? 1 : 0;
-    if (may_enter(g, line) && g.is_empty_up_to(line)) {
+    if (may_enter(g, e.aim()) && g.is_empty_up_to(e.aim())) {
         ++g.under_way;
         e.has_place_ = true;
         return true;
     }
     e.owner_ = e.owner();
-    g.lines[line].push_back(e);
+    g.lines[static_cast<std::size_t>(e.aim())].push_back(e);
     ++waiting_;
     plan();
     return false;
@@ -40,12 +39,12 @@ bool admission::enter(entrant& e)
 bool admission::takes_acquisitions() const noexcept
 {
     bool const must_pause = acquisitions_from_ != clock::time_point::min() && runtime_.now() < acquisitions_from_;
-    return is_open_ || (extensions_.is_empty_up_to(1) && !must_pause);
+    return is_open_ || (extensions_.is_empty() && !must_pause);
 }
 
 void admission::note_extensions() noexcept
 {
-    bool const wait = !extensions_.is_empty_up_to(1);
+    bool const wait = !extensions_.is_empty();
     if (wait == extensions_wait_since_.has_value())
         return;
     auto const now = runtime_.now();
@@ -101,6 +100,7 @@ void admission::admit()
         return;
     std::size_t turn = at_once;
     for (auto* const g : {&extensions_, &others_}) {
+        note_extensions();
         for (line* l; turn > 0 && (l = next_line(*g));) {
             --turn;
             ++g->under_way;
@@ -123,7 +123,7 @@ void admission::plan() noexcept
     note_extensions();
     if (next_line(extensions_) || next_line(others_))
         go_on_at(runtime_.now());
-    else if (has_room(others_) && !others_.is_empty_up_to(1) && extensions_.is_empty_up_to(1))
+    else if (has_room(others_) && !others_.is_empty() && extensions_.is_empty())
         go_on_at(acquisitions_from_);
 }
 
@@ -131,7 +131,7 @@ void admission::plan() noexcept
 admission::line* admission::next_line(gate& g) const noexcept
 {
     for (std::size_t i = 0; i < g.lines.size(); ++i) {
-        if (!g.lines[i].empty() && may_enter(g, i))
+        if (!g.lines[i].empty() && may_enter(g, static_cast<entrant::purpose>(i)))
             return &g.lines[i];
     }
     return nullptr;
@@ -141,8 +141,8 @@ void admission::go_on_at(clock::time_point when) noexcept
 try {
     if (next_turn_.is_set() && next_turn_at_ <= when)
         return;
-    runtime_.set(next_turn_, when);
     next_turn_at_ = when;
+    runtime_.set(next_turn_, when);
 } catch (...) {  // out of memory: the next round that comes or goes does it
 }
 

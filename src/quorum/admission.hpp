@@ -6,6 +6,7 @@
 
 #include <boost/intrusive/list.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,7 @@ public:
         extension,
         ending,  ///< it releases, or ends a call
         other,
+        acquisition,
     };
 
     /// How its wait for the nodes has ended.
@@ -58,7 +60,7 @@ private:
     controls its window in this way: Brakmo and Peterson, 1995.)
 
     Extensions have places of their own, so they never wait for acquisitions. Releases, and whatever else ends a call,
-    go before acquisitions. Rounds that connect or found are always admitted.
+    go before inspections, and these before acquisitions. Rounds that connect or found are always admitted.
 
     While extensions wait, no acquisition is admitted, and afterwards for as long again, but at most for a second. So a
     manager takes no further locks when the extensions of its locks need half of what the nodes can do. Otherwise
@@ -96,20 +98,25 @@ public:
 private:
     using line = boost::intrusive::list<entrant, boost::intrusive::constant_time_size<false>>;
 
-    /// Rounds that share places. Those of the first line go first.
+    /// Rounds that share places, in a line for each purpose. Those of the first line go first.
     struct gate {
-        std::array<line, 2> lines;
+        std::array<line, 4> lines;
         std::size_t under_way = 0;
 
-        bool is_empty_up_to(std::size_t i) const noexcept { return lines[0].empty() && (i == 0 || lines[1].empty()); }
+        bool is_empty() const noexcept { return is_empty_up_to(entrant::purpose::acquisition); }
+        bool is_empty_up_to(entrant::purpose p) const noexcept
+        {
+            return std::all_of(lines.begin(), lines.begin() + static_cast<int>(p) + 1,
+                               [](auto& l) { return l.empty(); });
+        }
     };
 
     gate& gate_of(entrant const&) noexcept;
     bool has_room(gate const& g) const noexcept { return g.under_way < limit_; }
     bool takes_acquisitions() const noexcept;
-    bool may_enter(gate const& g, std::size_t line) const noexcept
+    bool may_enter(gate const& g, entrant::purpose p) const noexcept
     {
-        return has_room(g) && (line == 0 || takes_acquisitions());
+        return has_room(g) && (p != entrant::purpose::acquisition || takes_acquisitions());
     }
     line* next_line(gate& g) const noexcept;
     void note_extensions() noexcept;

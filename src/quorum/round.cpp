@@ -395,6 +395,8 @@ entrant::purpose round::aim() const noexcept
     case kind::raise:
     case kind::withdraw:
         return purpose::ending;
+    case kind::acquire:
+        return purpose::acquisition;
     default:
         return purpose::other;
     }

@@ -1,6 +1,7 @@
 #include "stores/make_node.hpp"
 
 #include "net/url.hpp"
+#include "net/url_text.hpp"
 #include "stores/memory/memory_connection.hpp"
 #include "stores/redis/cluster_node.hpp"
 #include "stores/redis/redis_node.hpp"
@@ -86,16 +87,17 @@ std::shared_ptr<node> make_known(net::url const& url, config const& c,
     return stores::redis::make_redis_node(url, c, group, std::move(way));
 }
 
-std::shared_ptr<node> make_of(store const& s, std::size_t i, config const& c, store_context const& context)
+std::shared_ptr<node> make_of(store const& s, std::size_t i, std::string const& url, config const& c,
+                              store_context const& context)
 {
     std::shared_ptr<node> made;
     try {
-        made = s.make(c.nodes[i], c, context);
+        made = s.make(url, c, context);
     } catch (std::invalid_argument const& e) {
         refuse(fmt::format("nodes[{}]: {}", i, e.what()));
     }
     if (!made)
-        refuse(fmt::format("nodes[{}]: the store of \"{}://\" made no node", i, scheme_of(c.nodes[i])));
+        refuse(fmt::format("nodes[{}]: the store of \"{}://\" made no node", i, scheme_of(url)));
     return made;
 }
 
@@ -111,9 +113,10 @@ std::vector<std::shared_ptr<node>> make_nodes(config const& c, std::shared_ptr<r
     }};
     std::map<std::string, std::size_t> seen;
     for (std::size_t i = 0; i < c.nodes.size(); ++i) {
-        auto const scheme = scheme_of(c.nodes[i]);
+        auto const address = net::with_lower_scheme(c.nodes[i]);
+        auto const scheme = scheme_of(address);
         if (auto const other = stores.find(scheme); other != stores.end()) {
-            nodes.push_back(make_of(*other->second, i, c, context));
+            nodes.push_back(make_of(*other->second, i, address, c, context));
         } else {
             refuse_component(scheme, i);
             auto const url = net::parse_url(c.nodes[i]);

@@ -303,6 +303,16 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_keys_with_any_bytes_escapes_and_fixes_them, on
     BOOST_TEST(s.ask({"LLEN", "no-lock:list" + evil}) == "1");
 }
 
+BOOST_AUTO_TEST_CASE(doctor_line_repeats_each_value_of_an_option)
+{
+    auto const seen = run_doctor({"redis://127.0.0.1:1"},
+                                 {"--skip", "version", "--skip", "slow-log,timeout", "--ttl", "9s", "--ttl", "8s"});
+    auto const line = seen.of("votes").mend;
+    for (auto const* const part : {"--skip version", "--skip slow-log", "--skip timeout", "--skip clock", "--ttl 8s"})
+        BOOST_TEST(has(line, part), line);
+    BOOST_TEST(!has(line, "9s"), line);
+}
+
 BOOST_FIXTURE_TEST_CASE(doctor_keeps_locks_and_counters_of_other_clients, one_server)
 {
     s.ask({"SET", "lock:jobs:trial", "somebody", "PX", "3600000"});

@@ -51,6 +51,7 @@ public:
     void forward(int s) noexcept override { note(fmt::format("forwarded {}", s)); }
     void check_children() noexcept override { is_known_to_have_ended_ = has_ended_; }
     bool has_ended() const noexcept override { return is_known_to_have_ended_; }
+    bool was_killed() const noexcept override { return is_killed_by_guardian; }
     bool was_stopped() noexcept override { return std::exchange(is_stopped, false); }
     bool is_gone() noexcept override { return is_known_to_have_ended_ && left_behind == 0; }
     void must_end_by(clock::time_point end) noexcept override { ends_at = end; }
@@ -79,6 +80,7 @@ public:
     int ends_by = SIGKILL;
     int left_behind = 0;  ///< other running processes of its group; their end causes no SIGCHLD
     bool is_stopped = false;
+    bool is_killed_by_guardian = false;
     clock::time_point ends_at{};  ///< when a guardian would kill it
     clock::duration stopped_for = 1s;
 
@@ -296,15 +298,33 @@ BOOST_AUTO_TEST_CASE(must_end_by_of_a_renewed_lock_is_in_the_future_and_within_i
     for (milliseconds const ttl : {300ms, 1000ms, 10'000ms}) {
         fixture f(how{.ttl = ttl, .grace = ttl / 5});
         f.start();
+        auto known = f.held.valid_until();
+        auto renewed = f.clock->now();
         for (auto const end = f.clock->now() + 5 * ttl; f.clock->now() < end; f.pass(ttl / 50)) {
-            BOOST_TEST((f.command.ends_at > f.clock->now()));
+            if (std::exchange(known, f.held.valid_until()) != known)
+                renewed = f.clock->now();
+            BOOST_TEST((f.command.ends_at > f.clock->now() + ttl / 5));
             BOOST_TEST((f.command.ends_at < f.held.valid_until()));
+            if (f.clock->now() > renewed + ttl / 20)
+                BOOST_TEST((f.command.ends_at > f.kill_at()));
         }
         f.cut_off();
         f.pass(ttl);
         BOOST_TEST((f.command.ends_at > f.kill_at() && f.command.ends_at < f.held.valid_until()));
         f.end();
     }
+}
+
+BOOST_AUTO_TEST_CASE(run_of_a_command_that_the_guardian_killed_reports_the_loss)
+{
+    fixture f;
+    f.start();
+    f.pass(4s);
+    f.pause(30s);
+    f.command.is_killed_by_guardian = true;
+    f.end();
+    f.must_be(false, 1);
+    f.must_have_said_once("the command");
 }
 
 BOOST_AUTO_TEST_CASE(must_end_by_with_warn_is_never)

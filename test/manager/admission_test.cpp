@@ -126,6 +126,10 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_more_locks_than_can_be_renewed_is_overloaded,
     auto const held = count(all, {});
     BOOST_TEST(held > 50u);
     BOOST_TEST(count(all, errc::overloaded) > 50u);
+    bool seen = false;
+    locks->async_inspect("r0", [&](error_code, lock_info) { seen = true; });
+    w.run_for(1s);
+    BOOST_TEST(seen);  // inspections go on
     w.run_for(5s);
     BOOST_TEST(std::ranges::count_if(all, [](auto& o) { return o.held.held(); }) == held);
 }

@@ -262,6 +262,48 @@ BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_sends_it_after_the_answer_to_its_
     BOOST_TEST(carried_out() == 3u);
 }
 
+// Its client wishes for the lock again. The withdrawal would delete the new wish.
+BOOST_FIXTURE_TEST_CASE(submit_of_a_wish_drops_the_withdrawal_that_waits, two_connections)
+{
+    using kind = node_command::kind;
+    test::counted_operations of;
+    auto const withdraws = of.make({.what = kind::withdraw, .contender = "us"}, 0);
+    for (auto const& o : {of.make({.what = kind::acquire, .contender = "us"}, 0), withdraws,
+                          of.make({.what = kind::acquire, .contender = "us"}, 0)})
+        node->submit(o);
+    context.restart();
+    context.poll();
+    BOOST_TEST(withdraws->answers == 1u);
+    for (auto const& s : sessions) {
+        for (auto const& answer : std::exchange(s->answers, {}))
+            answer({.vote = vote::denied});
+    }
+    context.restart();
+    context.poll();
+    BOOST_TEST(sessions[0]->carried_out + sessions[1]->carried_out == 2u);
+}
+
+BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_that_waited_for_long_sends_it, two_connections)
+{
+    using kind = node_command::kind;
+    test::counted_operations of;
+    auto const acquires = of.make({.what = kind::acquire, .contender = "us"}, 0);
+    auto const withdraws = of.make({.what = kind::withdraw, .contender = "us"}, 0);
+    node->submit(acquires);
+    node->submit(withdraws);
+    context.restart();
+    context.poll();
+    withdraws->not_after = clock::time_point::min();
+    for (auto const& s : sessions) {
+        for (auto const& answer : std::exchange(s->answers, {}))
+            answer({.vote = vote::denied});
+    }
+    context.restart();
+    context.poll();
+    BOOST_TEST(sessions[0]->carried_out + sessions[1]->carried_out == 2u);
+    BOOST_TEST(withdraws->answers == 0u);  // it is under way
+}
+
 BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_completes_when_the_node_is_closed, two_connections)
 {
     using kind = node_command::kind;

@@ -133,8 +133,17 @@ BOOST_AUTO_TEST_CASE(parse_url_of_a_broken_url_gives_the_reason)
     BOOST_TEST(wrong("redis://[::1]x").find("port") != std::string::npos);
     BOOST_TEST(wrong("redis://a b").find("host") != std::string::npos);
     for (auto const* text :
-         {"redis://a,b", "redis://h%41", "redis://[nonsense]", "redis://[127.0.0.1]", "redis://h;x", "redis://hôte"})
+         {"redis://h%41", "redis://[nonsense]", "redis://[127.0.0.1]", "redis://h;x", "redis://hôte"})
         BOOST_TEST(wrong(text).find("neither a name nor an address") != std::string::npos);
+    for (auto const* text :
+         {"redis://a,b", "redis://a,redis://b/1", "a,b", "redis://:p@a,redis://:p@b", "redis://:p@a,b"})
+        BOOST_TEST(wrong(text).find("it names several servers") != std::string::npos, wrong(text));
+    BOOST_TEST(redlock::net::parse_url("redis://:p,q@a").password == "p,q");
+    for (auto const* text : {"redis:/h", "REDISS:/h/1"})
+        BOOST_TEST(wrong(text).find("two slashes must follow the scheme") != std::string::npos, wrong(text));
+    BOOST_TEST(redlock::net::parse_url("redis:7000").host == "redis");
+    BOOST_TEST(redlock::net::parse_url("REDIS://H:7000").name() == "redis://h:7000");
+    BOOST_TEST(redlock::net::parse_url("Rediss-Cluster://h").name() == "rediss-cluster://h:6379");
     BOOST_TEST(wrong("redis://h:99999").find("h:99999") != std::string::npos);
     BOOST_TEST(wrong("redis://user@h").find("password") != std::string::npos);
     BOOST_TEST(wrong("redis://u:%4@h").find("hexadecimal") != std::string::npos);

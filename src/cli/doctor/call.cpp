@@ -122,7 +122,13 @@ call read_call(command_line const& line, settings const& s)
         if (o->count() == 0 || name.empty() || std::ranges::find(left_out, name) != left_out.end())
             continue;
         auto& group = o->get_group() == global_group ? c.of_all : c.own;
-        group.emplace_back("--" + name, o->get_expected_max() == 0 ? std::string() : o->results().back());
+        if (o->get_expected_max() == 0)
+            group.emplace_back("--" + name, std::string());
+        else if (o->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast)
+            group.emplace_back("--" + name, o->results().back());
+        else
+            for (auto const& value : o->results())
+                group.emplace_back("--" + name, value);
     }
     c.names_nodes = line.get_option("--url")->count() > 0;
     auto const& named = line.named_nodes();

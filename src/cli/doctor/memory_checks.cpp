@@ -140,14 +140,20 @@ key_facts::key const& to_mend(key_facts::named const& keys, demands const& d)
     return left == keys.first.end() ? keys.first.front() : *left;
 }
 
+std::string ask_for_use(node_facts const& f, key_facts::key const& k)
+{
+    bool const counts = f.info.field("maxmemory_policy").find("lfu") != std::string::npos;
+    return line_for(in_database(f, f.place.admin_client()), {"OBJECT", counts ? "FREQ" : "IDLETIME", k.name})
+           + (counts ? "  # how often it was used lately: " : "  # the seconds since it was used: ");
+}
+
 // The line must not take a lock from its holder, so it only asks unless the key looks as if it was left behind.
 std::string mend_endless(node_facts const& f, demands const& d)
 {
     auto const& k = to_mend(f.keys.endless, d);
     auto const client = in_database(f, f.place.client());
     if (!is_left_behind(k, d))
-        return line_for(client, {"OBJECT", "IDLETIME", k.name})
-               + "  # the seconds since it was used: a client may hold it, as older lock code sets no expiry";
+        return ask_for_use(f, k) + "a client may hold it, as older lock code sets no expiry";
     return line_for(client, {"PEXPIRE", k.name, std::to_string(d.max_ttl.count())})
            + fmt::format("  # if its holder has ended; unused for {}", in_words(*k.idle));
 }
@@ -162,8 +168,7 @@ std::string mend_foreign(node_facts const& f, demands const& d)
                              "--prefix",
                              in_words(*k.left));
     if (!is_left_behind(k, d))
-        return line_for(client, {"OBJECT", "IDLETIME", k.name})
-               + "  # the seconds since it was used: if a program uses it, choose another --prefix";
+        return ask_for_use(f, k) + "if a program uses it, choose another --prefix";
     return line_for(in_database(f, f.place.admin_client()), {"RENAMENX", k.name, "no-" + k.name})
            + fmt::format("  # if no program uses it any more, else choose another --prefix; unused for {}",
                          in_words(*k.idle));

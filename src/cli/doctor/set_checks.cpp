@@ -153,8 +153,10 @@ findings same_settings(nodes const& all, demands const& d)
     }
     findings found;
     for (auto const& [name, values] : stores::redis::values_of(lines)) {
-        // The default is strict in this tool, and automatic in programs. A mix of both is as safe as automatic.
-        bool const is_usual = name == "restart_guard" && std::ranges::find(values, "off") == values.end();
+        // The default is strict in this tool, and automatic in programs. A mix of both is as safe as automatic. Clients
+        // that draw no tokens exclude those that do.
+        bool const is_usual = name == "fencing"
+                              || (name == "restart_guard" && std::ranges::find(values, "off") == values.end());
         if (values.size() > 1)
             found.push_back(
                 {.level = is_usual ? level::ok : level::warning,

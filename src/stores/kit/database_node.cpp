@@ -21,7 +21,7 @@ namespace {
 
     The node sends operations at once. Operations with the same value use the same connection, so the server executes a
     release after its acquisition. A withdrawal has no value. It waits for the answers to the commands of its client
-   that may note the wish.
+   that may note the wish, unless the client wishes for the same again meanwhile.
 */
 class database_node final : public node, connections::owner, public std::enable_shared_from_this<database_node> {
 public:
@@ -111,15 +111,18 @@ private:
             for (auto const& o : *some)
                 send(o, now);
         }
+        for (auto& o : std::exchange(withdrawals_, {}))
+            send(std::move(o), now, true);
     }
 
-    void send(std::shared_ptr<node_operation> o, clock::time_point now)
+    // A withdrawal that @p has_waited is not late, because the wait was necessary.
+    void send(std::shared_ptr<node_operation> o, clock::time_point now, bool has_waited = false)
     {
         using kind = node_command::kind;
         auto const& c = o->command();
         if (closed_)
             return o->complete({.untouched = true, .error = errc::node_closed});
-        if (o->withdrawn() || now > o->not_after)
+        if (o->withdrawn() || (now > o->not_after && !has_waited))
             return o->complete({.untouched = true, .error = errc::node_unreachable});
         auto* const link =
             connections_.session_for(c.value.empty() && !c.keys.empty() ? std::string_view(c.key()) : c.value, now);
@@ -133,6 +136,7 @@ private:
             return connections_.found(*link, [o](node_reply r) { o->complete(std::move(r)); });
         if (c.what == kind::withdraw && wishes_.may_follow(c))
             return withdrawals_.push_back(std::move(o));
+        drop_withdrawals_before(c);
         o->mark_sent(link->number);
         bool const watches = c.watch && notifies();
         if (watches)
@@ -140,6 +144,19 @@ private:
         wishes_.sent(c);
         link->carry_out(c, o->leaves_tombstone(link->number),
                         [this, o, watches](node_reply r) { answered(*o, std::move(r), watches); });
+    }
+
+    // Otherwise the withdrawal would delete the wish that the command notes.
+    void drop_withdrawals_before(node_command const& c)
+    {
+        operations dropped;
+        for (auto& w : withdrawals_) {
+            if (wishes::replaces(c, w->command()))
+                dropped.push_back(std::exchange(w, nullptr));
+        }
+        std::erase(withdrawals_, nullptr);
+        for (auto const& w : dropped)
+            w->complete({.vote = vote::granted});
     }
 
     void answered(node_operation& o, node_reply reply, bool watches)
@@ -152,10 +169,8 @@ private:
         }
         auto const self = shared_from_this();
         wishes_.answered(o.command());
-        if (!withdrawals_.empty()) {
-            std::ranges::move(std::exchange(withdrawals_, {}), std::back_inserter(queue_));
+        if (!withdrawals_.empty())
             flush_soon();
-        }
         o.complete(std::move(reply));
         for (auto const& name : changed)
             tell(name);

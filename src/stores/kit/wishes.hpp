@@ -35,6 +35,15 @@ public:
         return std::ranges::any_of(c.keys, [&](auto const& key) { return keys_.contains(key); });
     }
 
+    /// Whether the client of the withdrawal @p earlier wishes for the same again by @p c, and will withdraw that
+    /// itself.
+    static bool replaces(node_command const& c, node_command const& earlier)
+    {
+        return may_note(c) && c.contender == earlier.contender
+               && std::ranges::all_of(earlier.keys,
+                                      [&](auto const& key) { return std::ranges::find(c.keys, key) != c.keys.end(); });
+    }
+
 private:
     static bool may_note(node_command const& c)
     {

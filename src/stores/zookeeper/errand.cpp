@@ -287,7 +287,7 @@ asio::awaitable<node_reply> errand::release()
     node_reply r{.vote = vote::granted};
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto const v = co_await verdict_of(all[i]);
-        if (v.code != ZOK && watched[i])
+        if (watched[i] && !(v.code == ZOK && is_ours(i)))
             // Another client has the lock, and may have released it meanwhile. Waiters must ask again.
             changed_.push_back(c_.keys[i]);
         if (v.code != ZOK && !(v.is_told && v.code == ZNONODE))

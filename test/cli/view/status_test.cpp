@@ -245,9 +245,16 @@ BOOST_AUTO_TEST_CASE(status_with_a_password_file_reads_its_first_line)
 {
     tool t(1, {"--requirepass", "pass word/@"});
     redlock::testbed::temporary_folder const folder;
+    auto const file = folder.path + "/password";
     for (std::string const end : {"", "\n", "\r\n", "\nmore\n"}) {
-        std::ofstream(folder.path + "/password") << "pass word/@" << end;
-        BOOST_TEST(t.run({"status", "x", "--password-file", folder.path + "/password"}).status == 1);
+        for (auto const* const mark : {"", "\xef\xbb\xbf"}) {
+            std::ofstream(file) << mark << "pass word/@" << end;
+            BOOST_TEST(t.run({"status", "x", "--password-file", file}).status == 1);
+        }
+    }
+    for (auto const* const empty : {"\npass word/@\n", "\r\n"}) {
+        std::ofstream(file) << empty;
+        must_say(t.run({"status", "x", "--password-file", file}), 78, "the first line of ", "/password is empty");
     }
     BOOST_TEST(t.run({"status", "x", "--password-file", folder.path + "/none"}).status == 78);
 }

@@ -7,6 +7,7 @@
 #include <boost/json/value.hpp>
 
 #include <algorithm>
+#include <fstream>
 #include <sstream>
 
 using namespace redlock::test;
@@ -83,6 +84,30 @@ BOOST_AUTO_TEST_CASE(help_lists_all_commands_and_each_command_has_help)
         must_show(say({command, "--help"}), 0, "usage: redlock " + command, "--url");
     }
     BOOST_TEST(std::ranges::count(all, "man") == 0, "the pages are for man(1)");
+}
+
+BOOST_AUTO_TEST_CASE(help_of_a_command_is_its_option_help)
+{
+    auto const one = say({"help", "run"}), other = say({"run", "--help"});
+    BOOST_TEST(one.status == 0);
+    BOOST_TEST(one.out == other.out);
+    must_say(say({"help", "rum"}), 64, "there is no command \"rum\"; did you mean \"run\"?");
+}
+
+BOOST_AUTO_TEST_CASE(unknown_words_lead_to_those_that_were_meant)
+{
+    must_say(say({"rum", "x"}), 64, "there is no command \"rum\"; did you mean \"run\"?; redlock --help");
+    must_say(say({"staus", "x"}), 64, "did you mean \"status\"?");
+    must_say(say({"status", "x", "--prefxi", "y"}), 64, "there is no option \"--prefxi\"; did you mean \"--prefix\"?");
+    must_say(say({"status", "x", "--prefx=y"}), 64, "did you mean \"--prefix\"?");
+    must_say(say({"run", "--timeout", "5s", "x", "true"}), 64,
+             "there is no option \"--timeout\"; did you mean \"--wait\"?");
+    auto const far = say({"status", "x", "--quorum"});
+    must_say(far, 64, "there is no option \"--quorum\"; --help lists them");
+    redlock::testbed::temporary_folder const folder;
+    std::ofstream(folder.path + "/settings") << "\xef\xbb\xbfurls = redis://10.0.0.1\n";
+    must_say(say({"status", "x", "--config", folder.path + "/settings"}), 78,
+             "\"urls\" cannot be set in a file; did you mean \"--url\"?");
 }
 
 BOOST_AUTO_TEST_CASE(version_needs_no_server)
