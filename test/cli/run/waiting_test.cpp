@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(run_on_a_key_of_another_type_ends_immediately_with_78)
 {
     local_server const s;
     s.ask({"RPUSH", "lock:x", "a list"});
-    must_end_immediately({s.url()}, 78, "choose another --prefix, or delete the key");
+    must_end_immediately({s.url()}, 78, "choose another --prefix, or stop that client");
 }
 
 BOOST_AUTO_TEST_CASE(run_on_a_server_that_may_evict_names_the_setting_to_change)
