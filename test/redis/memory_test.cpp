@@ -78,7 +78,7 @@ public:
     /// Waits until the handlers of all calls have been called.
     void finish()
     {
-        run([&] { return std::ranges::all_of(begun_, [](auto& b) { return *b.second > 0; }); }, 8s);
+        run([&] { return std::ranges::all_of(begun_, [](auto& b) { return *b.second > 0; }); }, 30s);
         run([&] { return false; }, 1ms);
         own_memory const own;
         for (auto const& [name, ended] : std::exchange(begun_, {})) {
