@@ -43,8 +43,7 @@ enum class errc {
     unsupported = 8,
     /// Too many calls of this manager were under way, so its turn to ask the nodes did not come within the call's
     /// `wait`, nor within `config::connect_timeout`. Make fewer calls at once, or try again later. Or the manager has
-    /// as
-    /// many locks as its nodes can renew: hold fewer, or with a longer TTL.
+    /// as many locks as its nodes can renew: hold fewer, or with a longer TTL.
     overloaded = 9,
 
     /// The node did not answer within `config::node_timeout`. If the answer comes late, the manager releases what it

@@ -48,10 +48,11 @@ public:
                                               : std::vector<std::string>{"/bin/dash", "-i"},
                  environment(s))
     {
-        std::ofstream(file("worker"))
-            << "use POSIX; use Time::HiRes qw(time sleep); " << worker.perl << " open(my $log, '>>', '" << file("log")
-            << "'); $SIG{HUP} = $SIG{TERM} = 'IGNORE'; for (;;) { syswrite($log, sprintf(\"%.6f\\n\", time())); "
-            << "sleep(0.005); }\n";
+        std::ofstream(file("worker")) << "use POSIX; use Time::HiRes qw(time sleep); " << worker.perl
+                                      << " open(my $log, '>>', '" << file("log")
+                                      << "'); $SIG{HUP} = $SIG{TERM} = 'IGNORE'; $SIG{INT} = 'DEFAULT'; for (;;) { "
+                                         "syswrite($log, sprintf(\"%.6f\\n\", time())); "
+                                      << "sleep(0.005); }\n";
     }
 
     ~job() { shell_.type("\x03\nkill -KILL %1; exit\n"); }
@@ -160,6 +161,31 @@ constexpr chain chains[] = {
          j.type("fg\n");
          BOOST_TEST(j.shell().gives_the_terminal_away());
          j.type("\x1a");
+     }},
+    {"Ctrl-C",
+     [](job& j) {
+         j.type(j.words() + "\n");
+         BOOST_TEST(j.works());
+         j.type("\x03");
+     }},
+    {"Ctrl-Z, fg, Ctrl-C",
+     [](job& j) {
+         j.type(j.words() + "\n");
+         BOOST_TEST(j.works());
+         j.type("\x1a");
+         BOOST_TEST(j.shell().shows("topped"));
+         j.type("fg\n");
+         BOOST_TEST(j.shell().gives_the_terminal_away());
+         BOOST_TEST(j.works());
+         j.type("\x03");
+     }},
+    {"&, fg, Ctrl-C",
+     [](job& j) {
+         j.type(j.words() + " &\n");
+         BOOST_TEST(j.works());
+         j.type("fg\n");
+         BOOST_TEST(j.shell().gives_the_terminal_away());
+         j.type("\x03");
      }},
     {"&, fg, a line, Ctrl-Z",
      [](job& j) {
