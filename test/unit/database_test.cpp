@@ -128,6 +128,22 @@ struct two_connections {
 
     ~two_connections() { node->close(); }
 
+    /// How many commands the sessions have got.
+    std::size_t carried_out()
+    {
+        context.restart();
+        context.poll();
+        return sessions[0]->carried_out + sessions[1]->carried_out;
+    }
+
+    void deny_all()
+    {
+        for (auto const& s : sessions) {
+            for (auto const& answer : std::exchange(s->answers, {}))
+                answer({.vote = vote::denied});
+        }
+    }
+
     /// The session that was asked to found the record.
     scripted_session& asked_to_found()
     {
@@ -238,14 +254,6 @@ BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_sends_it_after_the_answer_to_its_
 {
     using kind = node_command::kind;
     test::counted_operations of;
-    auto const carried_out = [&] {
-        context.restart();
-        context.poll();
-        std::size_t all = 0;
-        for (auto const& s : sessions)
-            all += s->carried_out;
-        return all;
-    };
     auto const acquires = of.make({.what = kind::acquire, .contender = "us"}, 0);
     auto const withdraws = of.make({.what = kind::withdraw, .contender = "us"}, 0);
     auto const of_another_name = of.make({.what = kind::withdraw, .contender = "us"}, 1);
@@ -254,10 +262,7 @@ BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_sends_it_after_the_answer_to_its_
     BOOST_TEST(carried_out() == 2u);
     BOOST_TEST(withdraws->answers == 0u);
 
-    for (auto const& s : sessions) {
-        for (auto const& answer : std::exchange(s->answers, {}))
-            answer({.vote = vote::denied});
-    }
+    deny_all();
     BOOST_TEST(acquires->answers == 1u);
     BOOST_TEST(carried_out() == 3u);
 }
@@ -271,16 +276,10 @@ BOOST_FIXTURE_TEST_CASE(submit_of_a_wish_drops_the_withdrawal_that_waits, two_co
     for (auto const& o : {of.make({.what = kind::acquire, .contender = "us"}, 0), withdraws,
                           of.make({.what = kind::acquire, .contender = "us"}, 0)})
         node->submit(o);
-    context.restart();
-    context.poll();
+    BOOST_TEST(carried_out() == 2u);
     BOOST_TEST(withdraws->answers == 1u);
-    for (auto const& s : sessions) {
-        for (auto const& answer : std::exchange(s->answers, {}))
-            answer({.vote = vote::denied});
-    }
-    context.restart();
-    context.poll();
-    BOOST_TEST(sessions[0]->carried_out + sessions[1]->carried_out == 2u);
+    deny_all();
+    BOOST_TEST(carried_out() == 2u);
 }
 
 BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_that_waited_for_long_sends_it, two_connections)
@@ -291,16 +290,10 @@ BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_that_waited_for_long_sends_it, tw
     auto const withdraws = of.make({.what = kind::withdraw, .contender = "us"}, 0);
     node->submit(acquires);
     node->submit(withdraws);
-    context.restart();
-    context.poll();
+    BOOST_TEST(carried_out() == 1u);
     withdraws->not_after = clock::time_point::min();
-    for (auto const& s : sessions) {
-        for (auto const& answer : std::exchange(s->answers, {}))
-            answer({.vote = vote::denied});
-    }
-    context.restart();
-    context.poll();
-    BOOST_TEST(sessions[0]->carried_out + sessions[1]->carried_out == 2u);
+    deny_all();
+    BOOST_TEST(carried_out() == 2u);
     BOOST_TEST(withdraws->answers == 0u);  // it is under way
 }
 
@@ -311,8 +304,7 @@ BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_completes_when_the_node_is_closed
     auto const withdraws = of.make({.what = kind::withdraw, .contender = "us"}, 0);
     node->submit(of.make({.what = kind::acquire, .contender = "us"}, 0));
     node->submit(withdraws);
-    context.restart();
-    context.poll();
+    BOOST_TEST(carried_out() == 1u);
     node->close();
 
     BOOST_TEST(withdraws->answers == 1u);

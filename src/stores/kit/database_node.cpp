@@ -7,8 +7,6 @@
 
 #include <boost/asio/post.hpp>
 
-#include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +19,7 @@ namespace {
 
     The node sends operations at once. Operations with the same value use the same connection, so the server executes a
     release after its acquisition. A withdrawal has no value. It waits for the answers to the commands of its client
-   that may note the wish, unless the client wishes for the same again meanwhile.
+    that may note the wish, unless the client wishes for the same again meanwhile.
 */
 class database_node final : public node, connections::owner, public std::enable_shared_from_this<database_node> {
 public:
@@ -150,11 +148,12 @@ private:
     void drop_withdrawals_before(node_command const& c)
     {
         operations dropped;
-        for (auto& w : withdrawals_) {
-            if (wishes::replaces(c, w->command()))
-                dropped.push_back(std::exchange(w, nullptr));
-        }
-        std::erase(withdrawals_, nullptr);
+        std::erase_if(withdrawals_, [&](auto const& w) {
+            bool const is_replaced = wishes::replaces(c, w->command());
+            if (is_replaced)
+                dropped.push_back(w);
+            return is_replaced;
+        });
         for (auto const& w : dropped)
             w->complete({.vote = vote::granted});
     }

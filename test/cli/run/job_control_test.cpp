@@ -126,74 +126,76 @@ struct chain {
     void (*run)(job&);
 };
 
+void start(job& j)
+{
+    j.type(j.words() + "\n");
+    BOOST_TEST(j.works());
+}
+
+void bring_to_the_foreground(job& j)
+{
+    j.type("fg\n");
+    BOOST_TEST(j.shell().gives_the_terminal_away());
+    BOOST_TEST(j.works());
+}
+
+void start_behind_and_bring_back(job& j, bool reads = false)
+{
+    j.type(j.words(reads) + " &\n");
+    BOOST_TEST(j.works());
+    bring_to_the_foreground(j);
+}
+
+void start_and_stop(job& j)
+{
+    start(j);
+    j.type("\x1a");
+    BOOST_TEST(j.shell().shows("topped"));
+}
+
 constexpr chain chains[] = {
     {"Ctrl-Z",
      [](job& j) {
-         j.type(j.words() + "\n");
-         BOOST_TEST(j.works());
+         start(j);
          j.type("\x1a");
      }},
     {"Ctrl-Z, bg, kill",
      [](job& j) {
-         j.type(j.words() + "\n");
-         BOOST_TEST(j.works());
-         j.type("\x1a");
-         BOOST_TEST(j.shell().shows("topped"));
+         start_and_stop(j);
          j.type("bg\n");
          BOOST_TEST(j.works());
          j.type("kill -KILL %1\n");
      }},
     {"Ctrl-Z, fg, Ctrl-Z",
      [](job& j) {
-         j.type(j.words() + "\n");
-         BOOST_TEST(j.works());
-         j.type("\x1a");
-         BOOST_TEST(j.shell().shows("topped"));
-         j.type("fg\n");
-         BOOST_TEST(j.shell().gives_the_terminal_away());
-         BOOST_TEST(j.works());
+         start_and_stop(j);
+         bring_to_the_foreground(j);
          j.type("\x1a");
      }},
     {"&, fg, Ctrl-Z",
      [](job& j) {
-         j.type(j.words() + " &\n");
-         BOOST_TEST(j.works());
-         j.type("fg\n");
-         BOOST_TEST(j.shell().gives_the_terminal_away());
+         start_behind_and_bring_back(j);
          j.type("\x1a");
      }},
     {"Ctrl-C",
      [](job& j) {
-         j.type(j.words() + "\n");
-         BOOST_TEST(j.works());
+         start(j);
          j.type("\x03");
      }},
     {"Ctrl-Z, fg, Ctrl-C",
      [](job& j) {
-         j.type(j.words() + "\n");
-         BOOST_TEST(j.works());
-         j.type("\x1a");
-         BOOST_TEST(j.shell().shows("topped"));
-         j.type("fg\n");
-         BOOST_TEST(j.shell().gives_the_terminal_away());
-         BOOST_TEST(j.works());
+         start_and_stop(j);
+         bring_to_the_foreground(j);
          j.type("\x03");
      }},
     {"&, fg, Ctrl-C",
      [](job& j) {
-         j.type(j.words() + " &\n");
-         BOOST_TEST(j.works());
-         j.type("fg\n");
-         BOOST_TEST(j.shell().gives_the_terminal_away());
+         start_behind_and_bring_back(j);
          j.type("\x03");
      }},
     {"&, fg, a line, Ctrl-Z",
      [](job& j) {
-         j.type(j.words(true) + " &\n");
-         BOOST_TEST(j.works());
-         j.type("fg\n");
-         BOOST_TEST(j.shell().gives_the_terminal_away());
-         BOOST_TEST(j.works());
+         start_behind_and_bring_back(j, true);
          j.type("hello\n");
          BOOST_TEST(j.works());
          j.type("\x1a");
