@@ -201,7 +201,10 @@ asio::awaitable<int> run(settings const& s, how_to_serve const& how, serve::acce
 {
     auto const executor = co_await asio::this_coro::executor;
     auto locks = manager_of(executor, s);
-    serve::instance all(executor, locks, std::move(who), how.limits);
+    auto limits = how.limits;
+    limits.ttl = s.locks.max_ttl;
+    serve::instance all(executor, locks, std::move(who), limits);
+    all.is_local = where.is_private && where.socket.empty();
     serve::api api(all);
     connection_threads const threads(how.threads > 1 ? how.threads : 0);
     auto of_connections = threads.executors();
@@ -220,6 +223,12 @@ asio::awaitable<int> run(settings const& s, how_to_serve const& how, serve::acce
     tell_of_connections(how, connections);
     asio::signal_set ends(executor, SIGINT, SIGTERM, SIGHUP);
     co_await (ends.async_wait(as_result) && tell_of_readiness(locks, s));
+    ends.async_wait([&ends](boost::system::error_code ec, int number) {  // the second signal ends the process at once
+        if (!ec) {
+            ends.clear();
+            std::raise(number);
+        }
+    });
     co_await stop(locks, api, *server, how.drain);
     co_return done;
 }

@@ -1,6 +1,7 @@
 #include "serve/api.hpp"
 
 #include "serve/fields.hpp"
+#include "serve/framing.hpp"
 #include "serve/openapi.hpp"
 #include "serve/problems.hpp"
 #include "serve/readiness.hpp"
@@ -87,10 +88,15 @@ void api::stop()
 
 api::route const* api::find_route(call const& c, answer& refusal) const
 {
-    auto const is_this = [&](route const& one) { return one.method == c.r.method() && is_path(c.target, one.path); };
+    // HEAD is GET without the body. It opens no session.
+    auto const is_this = [&](route const& one) {
+        bool const is_head = c.r.method() == verb::head && one.method == verb::get
+                             && one.function != &api::open_session;
+        return (one.method == c.r.method() || is_head) && is_path(c.target, one.path);
+    };
     auto const* const found = std::ranges::find_if(routes, is_this);
     bool const is_known = found != std::end(routes);
-    if (!all_.who.needs_tokens() && !c.r[http::field::origin].empty())
+    if (!all_.who.needs_tokens() && may_be_from_a_page(c.r, all_.is_local))
         refusal = from_a_page(c.r);
     else if (!(is_known && found->is_open) && !all_.who.knows(c.r[http::field::authorization]))
         refusal = unauthorized(c.r);

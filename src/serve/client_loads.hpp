@@ -2,6 +2,8 @@
 
 #include <redlock/clock.hpp>
 
+#include <redlock/config.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <map>
@@ -13,6 +15,7 @@ namespace redlock::serve {
 /// The limits of one client at one instance of the service.
 struct limits {
     std::chrono::milliseconds wait{std::chrono::minutes(10)};  ///< the longest wait of a request
+    std::chrono::milliseconds ttl = config().max_ttl;          ///< the longest time to live of a lock
     std::size_t waiting = 1000;                                ///< requests that acquire a lock, at a time
     std::size_t bytes = 16 << 20;                              ///< of the bodies of these requests
     std::size_t locks = 10'000;                                ///< held at a time

@@ -13,7 +13,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t day_ms = 24 * 60 * 60 * 1000;
 constexpr std::size_t names_max = 256, name_max = 512;  // of a lock_manager
 
 [[noreturn]] void refuse(std::string_view name, json::value const& value, std::string_view must_be)
@@ -56,15 +55,16 @@ fields::fields(std::string_view text, std::initializer_list<std::string_view> kn
 }
 
 std::chrono::milliseconds fields::milliseconds(std::string_view name, std::chrono::milliseconds otherwise,
-                                               std::chrono::milliseconds least) const
+                                               std::chrono::milliseconds least, std::chrono::milliseconds most) const
 {
     auto const* const value = all_.if_contains(name);
     if (!value)
         return otherwise;
     boost::system::error_code ec;
     auto const n = value->to_number<std::int64_t>(ec);
-    if (!value->is_number() || ec || n < least.count() || n > day_ms)
-        refuse(name, *value, "a number of milliseconds, " + std::to_string(least.count()) + " to 86400000");
+    if (!value->is_number() || ec || n < least.count() || n > most.count())
+        refuse(name, *value,
+               "a number of milliseconds, " + std::to_string(least.count()) + " to " + std::to_string(most.count()));
     return std::chrono::milliseconds(n);
 }
 

@@ -26,9 +26,10 @@ public:
     /// @param known the names that the document may have
     fields(std::string_view text, std::initializer_list<std::string_view> known);
 
-    /// A time of @p least to one day.
+    /// A time of @p least to @p most.
     std::chrono::milliseconds milliseconds(std::string_view name, std::chrono::milliseconds otherwise,
-                                           std::chrono::milliseconds least = {}) const;
+                                           std::chrono::milliseconds least = {},
+                                           std::chrono::milliseconds most = std::chrono::hours(24)) const;
 
     std::string text(std::string_view name) const;  ///< empty if there is none
     std::string word(std::string_view name) const;  ///< not empty; empty if there is none

@@ -1,5 +1,7 @@
 #include "serve/http_connection.hpp"
 
+#include "serve/framing.hpp"
+
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -14,10 +16,13 @@
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
 
+#include <fmt/chrono.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <ctime>
 #include <exception>
 #include <optional>
 #include <string>
@@ -53,8 +58,21 @@ response refusal_of(request const& r, error_code ec)
     return answer;
 }
 
+// The time in the form of RFC 9110.
+std::string date_now()
+{
+    auto const now = std::time(nullptr);
+    thread_local std::pair<std::time_t, std::string> latest;
+    if (latest.first != now) {
+        std::tm parts{};
+        ::gmtime_r(&now, &parts);
+        latest = {now, fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", parts)};
+    }
+    return latest.second;
+}
+
 // By hand, because http::serializer takes several times as long.
-std::string text_of(response const& r)
+std::string text_of(response const& r, bool with_body)
 {
     std::string text = r.version() == 10 ? "HTTP/1.0 " : "HTTP/1.1 ";
     auto const add = [&](auto const&... parts) { (text.append(parts.data(), parts.size()), ...); };
@@ -62,7 +80,9 @@ std::string text_of(response const& r)
     add(std::to_string(r.result_int()), " "sv, r.reason(), "\r\n"sv);
     for (auto const& field : r)
         add(field.name_string(), ": "sv, field.value(), "\r\n"sv);
-    add("\r\n"sv, r.body());
+    add("Date: "sv, date_now(), "\r\n\r\n"sv);
+    if (with_body)
+        add(r.body());
     return text;
 }
 
@@ -231,9 +251,9 @@ private:
 
     void refuse(error_code ec)
     {
-        auto const asked = parser_->release();
+        asked_ = parser_->release();
         is_refused_ = true;
-        send(refusal_of(asked, ec));
+        send(refusal_of(asked_, ec));
     }
 
     void handle()
@@ -241,6 +261,11 @@ private:
         now_ = state::handling;
         set_idle(false);
         asked_ = parser_->release();
+        if (auto refusal = refusal_of_framing(asked_)) {
+            is_refused_ = true;
+            refusal->keep_alive(false);
+            return send(std::move(*refusal));
+        }
         set_no_deadline();
         read();
         call<answer>(api_.handle(asked_), [this](std::exception_ptr failure, answer a) {
@@ -277,7 +302,7 @@ private:
         answer_ = std::move(a);
         stays_ = answer_.response.keep_alive() && !stopping_ && !answer_.events;
         answer_.response.keep_alive(stays_);
-        write(text_of(answer_.response), [this](error_code ec) {
+        write(text_of(answer_.response, asked_.method() != http::verb::head), [this](error_code ec) {
             if (ec)
                 give_back(answer_);
             if (ec || now_ == state::ended)

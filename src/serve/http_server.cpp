@@ -9,9 +9,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <optional>
+#include <string>
+#include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -34,15 +39,51 @@ void set_options(http_connection::socket& s)
     ::setsockopt(s.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &unconfirmed_ms, sizeof unconfirmed_ms);
 }
 
+// The socket at the path; nothing: there is something else, or nothing.
+std::optional<struct stat> socket_at(std::string const& path)
+{
+    struct stat is {};
+    return ::lstat(path.c_str(), &is) == 0 && S_ISSOCK(is.st_mode) ? std::optional(is) : std::nullopt;
+}
+
 // Whether the file of a Unix socket was left behind by a process that was killed.
 bool is_abandoned(listen_address const& a)
 {
+    if (!socket_at(a.socket))
+        return false;
     asio::io_context context;
     http_connection::socket probe(context, a.endpoint.protocol());
     boost::system::error_code ec;
     probe.connect(a.endpoint, ec);
     return ec == asio::error::connection_refused;
 }
+
+// Keeps other processes from listening on a socket in the same folder.
+class locked_folder {
+public:
+    explicit locked_folder(std::string const& socket)
+        : descriptor_(socket.empty() ? -1 : ::open(folder_of(socket).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+    {
+        if (descriptor_ >= 0)
+            ::flock(descriptor_, LOCK_EX);
+    }
+    ~locked_folder()
+    {
+        if (descriptor_ >= 0)
+            ::close(descriptor_);
+    }
+    locked_folder(locked_folder const&) = delete;
+    locked_folder& operator=(locked_folder const&) = delete;
+
+private:
+    static std::string folder_of(std::string const& path)
+    {
+        auto const slash = path.rfind('/');
+        return slash == path.npos ? "." : path.substr(0, slash + 1);
+    }
+
+    int const descriptor_;
+};
 
 }  // namespace
 
@@ -62,9 +103,16 @@ void http_server::listen(listen_address const& a)
     acceptor_.open(a.endpoint.protocol());
     if (a.socket.empty())
         acceptor_.set_option(asio::socket_base::reuse_address(true));
-    bind(a);
-    socket_path_ = a.socket;
-    acceptor_.listen();
+    {
+        locked_folder const alone(a.socket);  // another start must not take the socket that this one makes for
+                                              // abandoned
+        bind(a);
+        acceptor_.listen();
+    }
+    if (auto const made = socket_at(a.socket)) {
+        socket_path_ = a.socket;
+        socket_inode_ = made->st_ino;
+    }
     url_ = url_of(a, acceptor_.local_endpoint());
     if (tls_ && a.socket.empty())
         url_.insert(4, "s");  // https://
@@ -90,7 +138,7 @@ void http_server::stop()
     stopping_ = true;
     boost::system::error_code ignored;
     acceptor_.close(ignored);
-    if (!socket_path_.empty())
+    if (auto const there = socket_at(socket_path_); there && there->st_ino == socket_inode_)
         ::unlink(socket_path_.c_str());
     for (auto const& [number, c] : connections_)
         c->stop();

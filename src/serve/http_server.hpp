@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace redlock::serve {
@@ -56,7 +57,9 @@ private:
     asio::basic_socket_acceptor<protocol> acceptor_;
     std::map<std::size_t, std::shared_ptr<http_connection>> connections_;  ///< in the order of their beginning
     std::size_t accepted_ = 0;
-    std::string url_, socket_path_;
+    std::string url_;
+    std::string socket_path_;  ///< of the Unix socket that this server has made
+    ino_t socket_inode_ = 0;
     bool stopping_ = false;
 };
 

@@ -31,6 +31,7 @@ struct instance {
     std::map<std::string, repeats> repeated{};  ///< by client
     waiting_requests waiting{};
     sessions open_sessions;
+    bool is_local = false;  ///< it listens on the loopback interface
     bool stopping = false;
 };
 

@@ -117,7 +117,9 @@ asio::awaitable<answer> lock_requests::acquire_once(call const& c)
             co_return problem(c.r, http::status::conflict, "in-progress", "The first request is under way",
                               "The request with this Idempotency-Key has not ended yet.");
         // The nodes know whether it is still held. So the repeated request extends it.
-        auto const ttl = fields(c.r.body(), acquisition_fields).milliseconds("ttl_ms", default_ttl, ttl_min);
+        auto const ttl =
+            fields(c.r.body(), acquisition_fields)
+                .milliseconds("ttl_ms", std::min<milliseconds>(default_ttl, all_.limits.ttl), ttl_min, all_.limits.ttl);
         auto again = co_await prolong(c, lock_ticket(*known->ticket), ttl, nullptr);
         if (again.response.result() == http::status::ok)
             again.response.result(http::status::created);
@@ -178,7 +180,8 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c)
     attempt_report report;
     auto const note = body.text("note");
     auto const mode = mode_in(body);
-    acquire_options const how{.ttl = body.milliseconds("ttl_ms", default_ttl, ttl_min),
+    acquire_options const how{.ttl = body.milliseconds("ttl_ms", std::min<milliseconds>(default_ttl, all_.limits.ttl),
+                                                       ttl_min, all_.limits.ttl),
                               .wait = body.milliseconds("wait_ms", 0ms),
                               .renew = owner ? renewal::automatic : renewal::none,
                               .max_hold = mode == mode::shared ? hold_of_one_reader : 0ms,
@@ -218,7 +221,8 @@ asio::awaitable<answer> lock_requests::extend(call const& c)
     if (auto refusal = refusal_of(c, ticket))
         co_return std::move(*refusal);
     fields const body(c.r.body(), {"ttl_ms", "session"});
-    auto const ttl = body.milliseconds("ttl_ms", default_ttl, ttl_min);
+    auto const ttl =
+        body.milliseconds("ttl_ms", std::min<milliseconds>(default_ttl, all_.limits.ttl), ttl_min, all_.limits.ttl);
     auto const session_id = body.word("session");
     auto const owner = all_.open_sessions.find(session_id, c.client);
     if (!owner && !session_id.empty())
@@ -269,8 +273,8 @@ asio::awaitable<answer> lock_requests::extend_here(call const& c, std::string to
     auto const extended = all_.open_sessions.find_lock(token);
     auto const [ec] = co_await extended->handle.async_extend(ttl, as_result);
     if (ec == errc::invalid_argument)
-        throw wrong_field("ttl_ms is " + std::to_string(ttl.count())
-                          + ", but must be at least 20, and more than the time to wait for a node");
+        throw wrong_field("ttl_ms is " + std::to_string(ttl.count()) + ", but must be 20 to "
+                          + std::to_string(all_.limits.ttl.count()) + ", and more than the time to wait for a node");
     auto const now = all_.open_sessions.find_lock(token);  // another request may have moved it
     if (ec == errc::lost || ec == errc::not_held || (!ec && !now))
         co_return unknown_lock(c.r);

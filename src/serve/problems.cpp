@@ -67,8 +67,10 @@ response stopping(request const& r)
 
 response from_a_page(request const& r)
 {
-    return problem(r, http::status::forbidden, "forbidden", "Pages in browsers need a token",
-                   "The request has the header field Origin. Without --token-file, any page could use the locks.");
+    return problem(
+        r, http::status::forbidden, "forbidden", "Pages in browsers need a token",
+        "The request has the header field Origin, is from another site, or names a host other than localhost. "
+        "Without --token-file, any page could use the locks.");
 }
 
 response wrong_method(request const& r, std::string_view allowed)

@@ -1,5 +1,6 @@
 #include "serve/target.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <utility>
@@ -41,6 +42,10 @@ std::string_view take_part(std::string_view& from, char mark)
 
 std::optional<target> target::read(std::string_view text)
 {
+    for (std::string_view const scheme : {"http://", "https://"}) {  // the absolute form, which proxies send
+        if (text.starts_with(scheme))
+            text.remove_prefix(std::min(text.find('/', scheme.size()), text.size()));
+    }
     if (!text.starts_with('/'))
         return std::nullopt;
     target t;

@@ -238,9 +238,9 @@ BOOST_FIXTURE_TEST_CASE(serve_answers_other_methods_with_those_of_the_path, desc
 BOOST_FIXTURE_TEST_CASE(serve_answers_head_without_a_body, described_service)
 {
     auto connection = running().connect();
-    for (std::string const target : {"/v1/locks", "/nowhere"}) {
+    for (auto const& [target, status] : {std::pair("/v1/locks", "200"), {"/v1/sessions", "405"}, {"/nowhere", "404"}}) {
         connection.send(verb::head, target, {}, with_token());
-        BOOST_TEST(has(connection.read_until("\r\n\r\n"), "HTTP/1.1 40"));
+        BOOST_TEST(has(connection.read_until("\r\n\r\n"), std::string("HTTP/1.1 ") + status), target);
         BOOST_TEST(connection.ask(verb::get, "/readyz").status == 200u);
     }
 }

@@ -91,7 +91,8 @@ public:
     std::string read_all()
     {
         boost::system::error_code ec;
-        asio::read(socket_, input_, ec);
+        while (!ec)
+            input_.commit(socket_.read_some(input_.prepare(4096), ec));
         std::string text(static_cast<char const*>(input_.data().data()), input_.size());
         input_.consume(input_.size());
         return text;

@@ -325,13 +325,16 @@ BOOST_AUTO_TEST_CASE(serve_with_tls_and_several_threads_serves_all_requests)
     for (int i = 0; i < 3; ++i) {
         http::request<http::string_body> asked(verb::post, "/v1/locks", 11);
         asked.body() = fmt::format(R"({{"resources":["a{}"],"wait_ms":9000}})", i);
+        asked.set(http::field::host, "localhost");
         asked.prepare_payload();
         http::write(stream, asked);
         http::response<http::string_body> answer;
         http::read(stream, input, answer);
         BOOST_TEST(answer.result_int() == 201u, answer.body());
     }
-    http::write(stream, http::request<http::empty_body>(verb::get, "/v1/sessions", 11));
+    http::request<http::empty_body> opens(verb::get, "/v1/sessions", 11);
+    opens.set(http::field::host, "localhost");
+    http::write(stream, opens);
     std::string text;
     while (!has(text, "event: session")) {
         char bytes[512];

@@ -148,6 +148,8 @@ BOOST_FIXTURE_TEST_CASE(serve_refuses_wrong_requests_by_name, two_services)
     wrong(R"({"resources":[]})", "resources is []");
     wrong(R"({"resources":["a"],"ttl_ms":"x"})", R"(ttl_ms is "x", but must be a number of milliseconds)");
     wrong(R"({"resources":["a"],"ttl_ms":5})", "ttl_ms is 5, but must be a number of milliseconds, 20 to");
+    wrong(R"({"resources":["a"],"ttl_ms":90000})",
+          "ttl_ms is 90000, but must be a number of milliseconds, 20 to 60000");
     wrong(R"({"resources":["a"],"wait_ms":86400000})", "wait_ms is 86400000, but must be at most 600000");
     wrong(R"({"resources":["a"],"mode":"both"})", R"(mode is "both", but must be exclusive or shared)");
     wrong(R"({"resources":["a:=fence"]})", ":=fence");
@@ -158,7 +160,7 @@ BOOST_FIXTURE_TEST_CASE(serve_refuses_wrong_requests_by_name, two_services)
     BOOST_TEST(one.ask(verb::get, "/v1/sessions?grace_ms=18446734073709551616").status == 400u);
     BOOST_TEST(one.ask(verb::get, "/healthz", "", {{"Origin", "http://example.com"}}).status == 403u);
     auto asks = one.connect();
-    asks.send_bytes("POST /v1/locks HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 17\r\n\r\n");
+    asks.send_bytes("POST /v1/locks HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 17\r\n\r\n");
     BOOST_TEST(has(asks.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue"));
     asks.send_bytes(R"({"resources":"x"})");
     BOOST_TEST(asks.receive().status == 201u);
@@ -279,6 +281,101 @@ BOOST_AUTO_TEST_CASE(serve_with_too_few_files_for_its_nodes_says_so)
     real_servers r(1);
     started_tool tool({"-u", r[0].url(), "serve", "--listen", "127.0.0.1:0"}, without_nodes(), "", "ulimit -n 32;");
     must_say(tool.wait(), 78, "may have 32 open files, but the nodes alone need up to 36");
+}
+
+// The body of a request whose end is unclear must not become the next request.
+BOOST_FIXTURE_TEST_CASE(serve_ends_the_connection_after_a_request_without_a_clear_end, two_services)
+{
+    std::string const inner = "DELETE /v1/locks/smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    auto const answers_to = [&](std::string const& request) {
+        auto c = one.connect();
+        c.send_bytes(request);
+        return c.read_all();
+    };
+    for (auto const* const coding : {"xchunked", "chunked, identity", "identity", "gzip", "chunked;q=1", "chunked,"}) {
+        for (auto const& length : {std::string(), "Content-Length: " + std::to_string(inner.size()) + "\r\n"}) {
+            auto const all = answers_to("POST /v1/locks HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+                                        + std::string(coding) + "\r\n" + length + "\r\n" + inner);
+            BOOST_TEST((all.starts_with("HTTP/1.1 400 ") || all.starts_with("HTTP/1.1 501 ")), coding << ": " << all);
+            BOOST_TEST(count_of(all, "HTTP/1.1 ") == 1u, coding << ": " << all);
+        }
+    }
+    BOOST_TEST(answers_to("GET /healthz HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 400 "));
+    BOOST_TEST(answers_to("GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n").starts_with("HTTP/1.1 400 "));
+    BOOST_TEST(
+        answers_to("GET /healthz HTTP/1.1\r\nHost: localhost\r\nExpect: more\r\n\r\n").starts_with("HTTP/1.1 417 "));
+
+    auto const whole = answers_to("GET http://localhost/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                                  "HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                                  "HEAD /v1/sessions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    BOOST_TEST(count_of(whole, "HTTP/1.1 200 ") == 2u, whole);
+    BOOST_TEST(count_of(whole, "\"connected\"") == 1u, whole);  // HEAD has no body
+    BOOST_TEST(count_of(whole, "HTTP/1.1 405 ") == 1u, whole);
+    BOOST_TEST(count_of(whole, " GMT\r\n\r\n") == 3u, whole);
+}
+
+// A page that knows a name for the loopback address (DNS rebinding) must not read the locks.
+BOOST_AUTO_TEST_CASE(serve_without_tokens_refuses_requests_of_pages)
+{
+    real_servers r(1);
+    service const s(r);
+    auto const status_with = [&](std::string const& name, std::string const& value) {
+        return s.ask(verb::get, "/v1/locks", "", {{name, value}}).status;
+    };
+    for (auto const* const host : {"evil.example:8642", "localhost.evil.example", "127.0.0.1.evil.example"})
+        BOOST_TEST(status_with("Host", host) == 403u, host);
+    for (auto const* const host : {"localhost", "LOCALHOST:8642", "127.0.0.1:8642", "[::1]:8642", "10.0.0.1"})
+        BOOST_TEST(status_with("Host", host) == 200u, host);
+    for (auto const* const origin : {"http://evil.example", "null", ""})
+        BOOST_TEST(status_with("Origin", origin) == 403u, origin);
+    BOOST_TEST(status_with("Sec-Fetch-Site", "cross-site") == 403u);
+    BOOST_TEST(status_with("Sec-Fetch-Site", "none") == 200u);  // somebody has typed the address
+}
+
+BOOST_AUTO_TEST_CASE(serve_ends_at_once_by_a_second_signal)
+{
+    real_servers r(1);
+    service s(r, {"--drain", "60s"});
+    auto slow = s.connect(), idle = s.connect();
+    slow.send_bytes("POST /v1/locks HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{");
+    BOOST_TEST(s.ask(verb::get, "/healthz").status == 200u);
+    s.tool().process().signal(SIGTERM);
+    BOOST_TEST(idle.is_closed());
+    BOOST_TEST(!s.tool().process().ended().has_value());  // it waits for the rest of the request
+    s.tool().process().signal(SIGTERM);
+    BOOST_TEST(s.tool().wait().status == 128 + SIGTERM);
+}
+
+BOOST_AUTO_TEST_CASE(serve_on_a_file_that_is_no_socket_leaves_it_alone)
+{
+    testbed::temporary_folder folder;
+    auto const file = folder.path + "/notes";
+    std::ofstream(file) << "important";
+    must_say(run_tool({"-u", "memory://a", "serve", "--listen", "unix:" + file}), 125, "in use");
+    BOOST_TEST(text_of(file) == "important");
+}
+
+// Two that start at once: one of them serves.
+BOOST_AUTO_TEST_CASE(serve_by_two_that_start_at_once_is_done_by_one)
+{
+    testbed::temporary_folder folder;
+    auto const address = "unix:" + folder.path + "/socket";
+    for (int i = 0; i < 10; ++i) {
+        {
+            started_tool killed({"-u", "memory://a", "serve", "--listen", address}, without_nodes());
+            BOOST_TEST_REQUIRE(killed.complains("redlock serve: unix:"), killed.err());
+            killed.end_by(SIGKILL);  // the socket stays
+        }
+        started_tool one({"-u", "memory://a", "serve", "--listen", address}, without_nodes());
+        started_tool two({"-u", "memory://a", "serve", "--listen", address}, without_nodes());
+        BOOST_TEST(comes_true([&] { return one.process().ended().has_value() != two.process().ended().has_value(); }));
+        auto& loser = one.process().ended() ? one : two;
+        auto& winner = one.process().ended() ? two : one;
+        BOOST_TEST(loser.wait().status == 125);
+        BOOST_TEST(winner.complains("redlock serve: unix:"), winner.err());
+        BOOST_TEST(::access((folder.path + "/socket").c_str(), F_OK) == 0);
+        BOOST_TEST(winner.end_by(SIGTERM).status == 0);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(serve_takes_over_the_unix_socket_of_a_killed_service)
