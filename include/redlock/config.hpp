@@ -31,6 +31,24 @@ struct tls_options {
     bool verify = true;
 };
 
+/// The user and the password for a connection to a server. Both may be empty.
+struct credentials {
+    std::string user{};      ///< Empty: the user that the server chooses; in Redis, `default`.
+    std::string password{};  ///< Empty: none. A user of Redis may have none (`nopass`).
+};
+
+/// A connection that is about to be made: see `config::credentials`.
+struct credentials_request {
+    /// The server's name, as in reports. For a member of a Redis Cluster: the name of the member. For a Sentinel: the
+    /// address of the Sentinel.
+    std::string_view node;
+    bool is_sentinel = false;           ///< Whether the server is a Sentinel.
+    redlock::credentials in_address{};  ///< User and password in the address of `config::nodes`.
+};
+
+/// See `config::credentials`.
+using credentials_function = std::function<credentials(credentials_request const&)>;
+
 /** The settings of a @ref lock_manager . An aggregate with defaults, such as `{.nodes = {"redis://10.0.0.1", …}}`.
 
     The manager's constructor checks them. If one is wrong, it throws `std::invalid_argument`, which names the field,
@@ -124,6 +142,18 @@ struct config {
 
     /// TLS for the nodes whose URL asks for it.
     tls_options tls{};
+
+    /** Returns user and password for each new connection to a node or a Sentinel, for passwords that change: rotation,
+        or tokens such as those of IAM. Empty: those of the address.
+
+        Return `request.in_address` to use what the address says. Connections that exist stay as they are. A holder
+        keeps its locks if the next connection succeeds before their validity ends.
+
+        The manager calls the function on its strand, or the threads of the node's executor. It must not block: fetch a
+        token in the background, and return the latest one here. If the function throws, the attempt to connect fails
+        with `errc::node_unreachable` and the text of the exception, and the manager tries again after the usual pause.
+        Not called for `memory://`, nor for ZooKeeper: a lock's node there belongs to the user with this password. */
+    credentials_function credentials{};
 
     /// The log function, called with each line. Empty: no log. To begin with: @ref log_to_stderr.
     ///

@@ -15,9 +15,14 @@ class lock_handle;
 
 /// Defaults of a @ref postgresql store, for what its addresses do not say.
 struct postgresql_options {
-    /// The table of the locks, with or without its schema. The names of the other tables and of the functions begin
-    /// with it. At most 40 lower-case letters, digits and `_`, with no digit first.
+    /// The table of the locks, with or without its schema, such as `app.locks`. The names of the other tables and of
+    /// the functions begin with it. At most 40 lower-case letters, digits and `_`, with no digit first.
     std::string table = "redlock";
+
+    /// The schema of the tables, if @ref table names none: lower-case letters, digits and `_`, with no digit first, and
+    /// no reserved word. Empty: `public`. It must be the same for all clients. The `search_path` of a role has no
+    /// influence. Schema and table together have at most 60 characters.
+    std::string schema{};
 
     /// How many connections each node keeps, 1 to 64. Each carries out one command at a time. A client that acquires
     /// and releases a lock uses the same connection for both. With several connections, commits share a wait for the
@@ -55,9 +60,9 @@ struct postgresql_options {
 
     `postgresql://[user[:password]@]host[:port][,host…]/database[?parameter=value&…]`, or `postgres://`
 
-    These parameters set the members of @ref postgresql_options : `table`, `connections`, `timeout` (such as `500ms` or
-    `2s`), `application_name`, and `notify`, `prepare`, `session_pooler` (`on`, `off`). Other parameters are those of
-    libpq (`sslmode`, `sslrootcert`, …). Environment, service and password files are read as libpq reads them.
+    These parameters set the members of @ref postgresql_options : `table`, `schema`, `connections`, `timeout` (such as
+   `500ms` or `2s`), `application_name`, and `notify`, `prepare`, `session_pooler` (`on`, `off`). Other parameters are
+   those of libpq (`sslmode`, `sslrootcert`, …). Environment, service and password files are read as libpq reads them.
 
     Several hosts are one node: the primary with the highest timeline among them. The database's clock decides which
     locks have expired. docs/stores.md says what such a node promises.
@@ -84,7 +89,8 @@ REDLOCK_API store postgresql(postgresql_options options = {});
     @par Thread safety
     May be called from any thread; does not wait.
 
-    @param where Only `table` is used.
+    @param where Only `table` and `schema` are used. If they name no schema, the `search_path` of your connection must
+                 find the tables.
     @param held The lock. If it is empty, the statement always fails.
     @param prefix The manager's `config::prefix`.
 */

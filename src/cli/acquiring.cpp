@@ -178,8 +178,10 @@ acquire_options how_to_acquire::options(attempt_report& report) const
             .note = note};
 }
 
-void how_to_acquire::check_note(command_line const& line, config const& c) const
+void how_to_acquire::check(command_line const& line, config const& c) const
 {
+    if (line.is_given("--wait") && line.is_given("--nonblock"))
+        line.refuse("--wait waits, and --nonblock does not: give one of them");
     attempt_report unused;
     if (auto const why = locks::check(options(unused), c); why.starts_with("note "))
         line.refuse("--" + why);

@@ -39,7 +39,7 @@ struct how_to_acquire {
     void add_to(config&) const;  ///< call it before the manager is created
 
     /// @throws early_exit if the library would refuse the note
-    void check_note(command_line const&, config const&) const;
+    void check(command_line const&, config const&) const;
     acquire_options options(attempt_report&) const;
 };
 

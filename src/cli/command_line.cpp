@@ -15,7 +15,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
+#include <memory>
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
@@ -63,6 +66,13 @@ bool takes_value(CLI::Option const& o) { return o.get_items_expected_max() > 0; 
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
+// The beginning of a name in a file. Without '=', the rest of the line may be a password.
+std::string beginning_of(std::string_view name)
+{
+    auto const end = name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.");
+    return std::string(name.substr(0, end)) + (end == name.npos ? "" : "…");
+}
+
 bool is_yes(std::string_view text)
 {
     return !text.empty() && text != "0" && text != "false" && text != "no" && text != "off";
@@ -81,6 +91,27 @@ std::string first_line_of(std::string const& path)
     if (line.empty())
         throw std::runtime_error("the first line of " + path + " is empty");
     return line;
+}
+
+// Passwords change while a command runs, so each new connection reads the file again. A pipe can be read only once.
+credentials_function latest_in(std::string const& file, std::string const& at_start)
+{
+    std::error_code not_there;
+    if (!std::filesystem::is_regular_file(file, not_there))
+        return {};
+    auto const latest = std::make_shared<std::string>(at_start);
+    return [file, at_start, latest](credentials_request const& to) {
+        auto with = to.in_address;
+        if (to.is_sentinel || with.password != at_start)
+            return with;
+        try {
+            if (std::error_code ec; std::filesystem::is_regular_file(file, ec))  // a pipe would block
+                *latest = first_line_of(file);
+        } catch (std::runtime_error const&) {  // it is being replaced
+        }
+        with.password = *latest;
+        return with;
+    };
 }
 
 }  // namespace
@@ -145,6 +176,8 @@ command_line::command_line(std::string const& command, std::string about, std::s
     add_flag("--verbose,-v", settings_.verbose, "print what is done, and the log of the library");
     add_flag("--quiet,-q", settings_.quiet, "print no messages; the exit status tells of errors");
     option_defaults()->group("Options");
+    if (command != common_options)
+        list_elsewhere(global_group, "Options of all commands, such as -u, --url URL:\n  redlock help options");
 }
 
 void command_line::add_keys(std::vector<std::string>& into)
@@ -219,8 +252,10 @@ settings command_line::read(std::vector<std::string> arguments)
 void command_line::parse(std::vector<configured> const& defaults, std::vector<std::string> given)
 {
     std::vector<std::string> all;
-    for (auto const& d : defaults)
+    for (auto const& d : defaults) {
         all.push_back(d.text);
+        ++defaults_[d.text.substr(0, d.text.find('='))];
+    }
     std::ranges::move(given, std::back_inserter(all));
     try {
         option_parser::read(std::move(all));
@@ -237,6 +272,13 @@ void command_line::parse(std::vector<configured> const& defaults, std::vector<st
         }
         throw;
     }
+}
+
+bool command_line::is_given(std::string const& option) const
+{
+    auto const* const o = get_option_no_throw(option);
+    auto const known = defaults_.find(option);
+    return o && o->count() > (known == defaults_.end() ? 0 : known->second);
 }
 
 void command_line::check_ttl()
@@ -296,9 +338,9 @@ std::vector<command_line::configured> command_line::from_file(std::string const&
             bool const is_shared = std::ranges::find(shared_options, option) != shared_options.end();
             if (!item.parents.empty())
                 refuse_configuration(
-                    fmt::format("{}: sections such as [{}] are not known", path, item.parents.front()));
+                    fmt::format("{}: sections such as [{}] are not known", path, beginning_of(item.parents.front())));
             if (!known && !is_shared)
-                refuse_configuration(fmt::format("{}: \"{}\" cannot be set in a file{}", path, item.name,
+                refuse_configuration(fmt::format("{}: \"{}\" cannot be set in a file{}", path, beginning_of(item.name),
                                                  did_you_mean(option, names_of_options())));
             check_values(path, item.name, item.inputs);
             if (is_shared && !get_option_no_throw(option))
@@ -363,6 +405,7 @@ void command_line::choose_nodes()
             return;
         for (auto& url : nodes)
             url = with_password(url, password);
+        settings_.locks.credentials = latest_in(password_file_, password);
         for (auto* const set : other_sets_) {
             for (auto& url : *set)
                 url = with_password(url, password);

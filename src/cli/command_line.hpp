@@ -4,6 +4,8 @@
 #include "cli/settings.hpp"
 
 #include <chrono>
+#include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +53,9 @@ public:
     /// --password-file.
     std::vector<std::string> const& named_nodes() const noexcept { return named_; }
 
+    /// Whether the arguments contain the option. Defaults by a file or the environment do not count.
+    bool is_given(std::string const& option) const;
+
     /// @throws early_exit
     settings read(std::vector<std::string> arguments);
 
@@ -74,6 +79,7 @@ private:
     std::vector<std::string> urls_, urls_in_file_, named_;
     std::vector<std::vector<std::string>*> other_sets_;
     std::string output_ = "table", color_ = "auto", path_, password_file_;
+    std::map<std::string, std::size_t> defaults_;  ///< how many values each option has by default
     std::string const* key_ = nullptr;
     std::chrono::milliseconds* ttl_ = nullptr;
     std::string restart_guard_ = "strict";

@@ -148,11 +148,13 @@ std::uint64_t counter_move::counter_of(moving_node& n, std::string const& key, r
     if (r.what == reply::kind::nothing)
         return 0;
     auto const counter = r.failed() ? 0 : token_in(r.text);
-    if (counter == 0 && n.trouble.empty())
-        n.trouble = r.what == reply::kind::silence ? r.text
-                    : r.failed()                   ? fmt::format("{} ({})", r.text, key)
-                                                   : fmt::format("{} is {}, which is no token", key, r.text);
-    return counter;
+    if (counter != 0 || !n.trouble.empty())
+        return counter;
+    n.is_refused = is_refused(r);
+    n.trouble = r.what == reply::kind::silence ? r.text
+                : r.failed()                   ? fmt::format("{} ({})", r.text, key)
+                                               : fmt::format("{} is {}, which is no token", key, r.text);
+    return 0;
 }
 
 }  // namespace redlock::cli

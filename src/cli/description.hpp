@@ -15,6 +15,9 @@ namespace redlock::cli {
 /// The heading of the options that every command has.
 inline constexpr char global_group[] = "Options of all commands";
 
+/// `redlock help options` describes the options of this group.
+inline constexpr char common_options[] = "COMMAND";
+
 /// One option of a command.
 struct option_text {
     std::vector<std::string> names;    ///< "--output", "-o"

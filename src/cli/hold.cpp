@@ -84,7 +84,7 @@ int hold(arguments given)
     auto s = line.read(std::move(given));
     how.add_to(s.locks);
     must_suit_service(line, s);
-    how.check_note(line, s.locks);
+    how.check(line, s.locks);
     return with_source(s, "hold", [&](lock_source& locks) { return hold_until_told(locks, how, s); });
 }
 

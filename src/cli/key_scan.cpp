@@ -18,6 +18,7 @@ void scan_place::take(reply const& page, std::vector<std::string>& keys)
 {
     if (page.what != reply::kind::list || page.elements.size() != 2) {
         trouble = page.failed() ? page.text : "its answer to SCAN has an unknown form";
+        is_refused = cli::is_refused(page);
         is_scanned = true;
         return;
     }

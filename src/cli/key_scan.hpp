@@ -24,7 +24,8 @@ std::uint64_t fingerprint_of(std::string_view text);
 struct scan_place {
     std::string cursor = "0";
     bool is_scanned = false;
-    std::string trouble{};  ///< why the scan of the server failed; empty if it did not
+    std::string trouble{};    ///< why the scan of the server failed; empty if it did not
+    bool is_refused = false;  ///< it failed because the server refuses the password or a command
 
     /// Reads the answer to SCAN, and appends its keys to @p keys.
     void take(reply const& page, std::vector<std::string>& keys);

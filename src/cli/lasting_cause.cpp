@@ -20,12 +20,15 @@ struct meaning {
 };
 
 constexpr std::array meanings{
-    meaning{errc::authentication_failed, {no_permission, "correct user and password in the URL, or --password-file"}},
+    meaning{
+        errc::authentication_failed,
+        {no_permission, "correct user and password in the URL (of Sentinels: sentinel_password), or --password-file"}},
     meaning{errc::permission_denied, {no_permission, "\"redlock acl\" prints what the user must be allowed"}},
     meaning{errc::duplicate_node, {wrong_configuration, "name each server once"}},
     meaning{errc::wrong_type,
             {wrong_configuration, "another kind of client may hold it: choose another --prefix, or stop that client"}},
     meaning{errc::node_read_only, {no_quorum, "name the primary"}},
+    meaning{errc::unsupported_server, {wrong_configuration, "\"redlock doctor\" says what the server lacks"}},
 };
 constexpr lasting_cause unknown_host{wrong_configuration, "correct the name of the host"};
 
@@ -46,7 +49,13 @@ std::optional<lasting_cause> lasting_cause_of(node_report const& n)
     if (is_unknown_host(n))
         return unknown_host;
     auto const known = std::ranges::find_if(meanings, [&](auto& m) { return n.error == m.error; });
-    return known == meanings.end() ? std::nullopt : std::optional(known->cause);
+    if (known == meanings.end())
+        return std::nullopt;
+    auto cause = known->cause;
+    bool const is_redis = n.name.starts_with("redis") || n.name.starts_with("unix://");
+    if (n.error == errc::permission_denied && !is_redis)
+        cause.way_out = "let an administrator grant what is missing";
+    return cause;
 }
 
 std::optional<exit_status> lasting_status_of(std::span<node_report const> nodes,

@@ -167,8 +167,7 @@ void advise(counter_move const& m, move_order const& o)
 int status_of_move(counter_move const& m, move_order const& o)
 {
     if (m.has_failed())
-        return std::ranges::any_of(m.nodes(), [](auto const& n) { return is_refused(n.trouble); }) ? no_permission
-                                                                                                   : no_quorum;
+        return std::ranges::any_of(m.nodes(), [](auto const& n) { return n.is_refused; }) ? no_permission : no_quorum;
     return o.dry_run && !is_as_high(m) ? no : done;
 }
 

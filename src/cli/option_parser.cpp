@@ -3,6 +3,7 @@
 #include "cli/early_exit.hpp"
 #include "cli/nearest.hpp"
 #include "cli/node_urls.hpp"
+#include "cli/wrapped_text.hpp"
 
 #include <redlock/version.hpp>
 
@@ -13,7 +14,6 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr int wrong_usage = 64;  // EX_USAGE of sysexits.h
 constexpr char a_time[] = "TIME", own_group[] = "Options";
-constexpr std::size_t first_column = 21, last_column = 120;
+constexpr std::size_t first_column = 21;
 
 constexpr std::pair<std::string_view, double> units[]{{"", 1e6},   {"us", 1e3},   {"ms", 1e6},  {"s", 1e9},
                                                       {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
@@ -49,27 +49,6 @@ std::string in_words(std::chrono::nanoseconds ns)
     return ms < 1000 ? fmt::format("{}ms", ms) : fmt::format("{}s", ms / 1000);
 }
 
-// Breaks @p text into lines. All lines but the first begin at the column @p indent.
-std::string paragraph(std::string_view text, std::size_t indent)
-{
-    std::string lines;
-    std::size_t column = indent;
-    while (!text.empty()) {
-        auto const word = text.substr(0, text.find(' '));
-        if (column + width_of(word) > last_column && !lines.empty()) {
-            lines.back() = '\n';
-            lines.append(indent, ' ');
-            column = indent;
-        }
-        lines.append(word) += ' ';
-        column += width_of(word) + 1;
-        text.remove_prefix(std::min(word.size() + 1, text.size()));
-    }
-    if (!lines.empty())
-        lines.pop_back();
-    return lines;
-}
-
 // "-t, --ttl TIME"
 std::string names_of(CLI::Option const& o)
 {
@@ -86,14 +65,16 @@ std::string names_of(CLI::Option const& o)
 // Replaces the help of CLI11, whose layout depends on its version, and which breaks the lines of tables.
 std::string option_parser::help_text() const
 {
+    auto const columns = columns_of_output();
     auto text = fmt::format("usage: {} [OPTION]…", get_name());
     text += operands_.empty() ? "" : ' ' + operands_;
     for (auto const* o : get_options([this](CLI::Option const* o) { return o->get_positional() && operands_.empty(); }))
         text += fmt::format(" [{}]…", o->get_name(true));
-    text += fmt::format("\n\n{}\n", paragraph(get_description(), 0));
+    text += fmt::format("\n\n{}\n", wrapped_document(get_description(), columns));
     bool times = false;
     auto groups = get_groups();
     std::stable_partition(groups.begin(), groups.end(), [](auto const& g) { return g == own_group; });
+    std::erase(groups, group_elsewhere_);
     for (auto const& group : groups) {
         auto const options =
             get_options([&](CLI::Option const* o) { return o->nonpositional() && o->get_group() == group; });
@@ -104,17 +85,16 @@ std::string option_parser::help_text() const
             times = times || o->get_type_name() == a_time;
             auto const there = width_of(name) + 2 <= first_column ? width_of(name) : 0;
             text += fmt::format("{}{}{:{}}{}\n", name, there > 0 ? "" : "\n", "", first_column - there,
-                                paragraph(o->get_description(), first_column));
+                                wrapped(o->get_description(), first_column, columns));
         }
     }
     if (times)
         text += fmt::format("\n{}: 250ms, 1.5s, 2min or 1h{}.\n", a_time,
                             needs_units_ ? "" : "; without a unit, milliseconds");
-    std::string notes;
-    std::istringstream lines(get_footer());
-    for (std::string line; std::getline(lines, line);)
-        notes += paragraph(line, 0) + '\n';
-    return notes.empty() ? text : fmt::format("{}\n{}", text, notes);
+    if (!elsewhere_.empty())
+        text += fmt::format("\n{}\n", wrapped_document(elsewhere_, columns));
+    auto const notes = wrapped_document(get_footer(), columns);
+    return notes.empty() ? text : fmt::format("{}\n{}\n", text, notes);
 }
 
 int early_exit::tell() const
@@ -266,18 +246,24 @@ void option_parser::read(std::vector<std::string> arguments)
         std::ranges::reverse(arguments);  // CLI11 expects the reverse order
         parse(std::move(arguments));
     } catch (CLI::CallForHelp const&) {
-        auto text = help();
-        text.pop_back();
-        throw early_exit(0, text);
+        throw early_exit(0, help_of_options());
     } catch (CLI::CallForVersion const& e) {
         throw early_exit(0, e.what());
     } catch (CLI::ExtrasError const&) {
         auto const first = remaining().front();
-        refuse(fmt::format("there is no option \"{}\"{}; --help lists them", without_urls(first),
-                           did_you_mean(first.substr(0, first.find('=')), names_of_options())));
+        auto const name = first.substr(0, first.find('='));  // the value may be a password
+        refuse(fmt::format("there is no option \"{}\"{}; --help lists them", without_urls(name),
+                           did_you_mean(name, names_of_options())));
     } catch (CLI::ParseError const& e) {
         refuse(without_urls(e.what()));
     }
+}
+
+std::string option_parser::help_of_options() const
+{
+    auto text = help_text();
+    text.pop_back();
+    return text;
 }
 
 std::vector<std::string> option_parser::names_of_options() const

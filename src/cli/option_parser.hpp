@@ -42,6 +42,13 @@ public:
     /// Sets the text after the options in the usage line of the help: "KEY CMD…".
     void set_operands(std::string text) { operands_ = std::move(text); }
 
+    /// Leaves the options of @p group out of the help, which has the text @p where instead.
+    void list_elsewhere(std::string group, std::string where)
+    {
+        group_elsewhere_ = std::move(group);
+        elsewhere_ = std::move(where);
+    }
+
     /// From now on, a duration without a unit is an error.
     void require_units() { needs_units_ = true; }
 
@@ -62,6 +69,7 @@ public:
     void read(std::vector<std::string> arguments);
 
     std::vector<std::string> names_of_options() const;  ///< "--ttl", …
+    std::string help_of_options() const;                ///< the text of --help, without an end of line
 
     /// @throws early_exit
     [[noreturn]] void refuse(std::string const& why) const;
@@ -80,7 +88,7 @@ private:
     std::string help_text() const;
 
     bool needs_units_ = false;
-    std::string operands_;
+    std::string operands_, group_elsewhere_, elsewhere_;
 };
 
 }  // namespace redlock::cli

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string_view>
+#include <utility>
 
 namespace redlock::cli {
 
@@ -18,9 +19,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t tries = 3;
-// A node first tries to connect again after 10 to 80 ms. So looks with this distance see different tries.
-constexpr clock::duration between_tries = 200ms;
+// How long a cause may last that often passes. The name of a pod appears when it is ready. A new password reaches the
+// server and its clients at different times.
+constexpr clock::duration patience = 1min;
 
 // Whether the address of @p node always means the same server. Sentinels, a cluster or a list of hosts do not.
 bool names_one_server(std::string_view node)
@@ -33,7 +34,7 @@ bool is_missing(node_report const& n) { return n.vote == vote::unknown && n.erro
 
 }  // namespace
 
-void quorum_watch::acquisition_begun(events::acquisition_begun const& e) { begun_ = since_ = e.when; }
+void quorum_watch::acquisition_begun(events::acquisition_begun const& e) { since_ = e.when; }
 
 void quorum_watch::round_decided(events::round_decided const& e)
 {
@@ -41,11 +42,12 @@ void quorum_watch::round_decided(events::round_decided const& e)
         return;
     bool const had_quorum = !nodes_.empty() && !lacks_quorum();
     outcome_ = e.outcome;
+    now_ = e.when;
     nodes_.assign(e.nodes.begin(), e.nodes.end());
     if (had_quorum && lacks_quorum())
         since_ = e.when;
     for (auto const& n : nodes_)
-        note_node(n, e.when);
+        note_node(n);
     if (changed)
         changed();
 }
@@ -55,17 +57,13 @@ void quorum_watch::node_quarantined(events::node_quarantined const& e)
     histories_[std::string(e.node)].quarantined_until = e.when + e.remaining;
 }
 
-void quorum_watch::note_node(node_report const& n, clock::time_point now)
+void quorum_watch::note_node(node_report const& n)
 {
     auto& h = histories_[n.name];
     h.has_voted = h.has_voted || n.vote != vote::unknown;
-    if (!is_unknown_host(n)) {
-        h.unknown_host = 0;
-    } else if (h.unknown_host == 0 || now >= h.look_again) {
-        h.looked = h.unknown_host == 0 ? now : h.looked;
-        ++h.unknown_host;
-        h.look_again = now + std::max(between_tries, h.looked - begun_);  // at least the duration of the first try
-    }
+    auto const cause = is_unknown_host(n) ? error_code(boost::asio::error::host_not_found) : n.error;
+    if (cause != std::exchange(h.cause, cause))
+        h.since = now_;
 }
 
 bool quorum_watch::lacks_quorum() const { return outcome_ == errc::no_quorum || outcome_ == errc::quarantined; }
@@ -75,16 +73,19 @@ std::optional<exit_status> quorum_watch::lasting_status() const
     return lasting_status_of(nodes_, [this](auto& n) { return lasts(n); });
 }
 
-// Whether the cause of a missing vote is lasting. A read-only node that has voted before was the primary, and may
-// become the primary again.
+// Whether the cause of a missing vote is lasting. A node that has voted before may vote again. A read-only one was the
+// primary. A server that refuses a password, or cannot be used, is being changed.
 bool quorum_watch::lasts(node_report const& n) const
 {
     auto const& h = histories_.find(n.name)->second;
     if (n.error == errc::node_read_only)
         return !h.has_voted && names_one_server(n.name);
     if (is_unknown_host(n))
-        return h.unknown_host >= tries && names_one_server(n.name);
-    return true;
+        return now_ - h.since >= patience && names_one_server(n.name);
+    bool const is_old = now_ - h.since >= patience;
+    if (n.error == errc::unsupported_server)  // also if a name leads to two servers for a while, or tables are made
+        return is_old && names_one_server(n.name);
+    return n.error != errc::authentication_failed || !h.has_voted || is_old;
 }
 
 std::string quorum_watch::missing_nodes() const { return nodes_in_words(is_missing); }

@@ -55,22 +55,22 @@ public:
 private:
     struct history {
         bool has_voted = false;
-        std::size_t unknown_host = 0;              ///< how many looks found that the resolver knows no such host
-        clock::time_point looked{}, look_again{};  ///< the first such look; the earliest time of the next one
+        error_code cause{};         ///< why the latest vote is missing
+        clock::time_point since{};  ///< since when it has been missing for this reason
         clock::time_point quarantined_until{};
     };
     using cause = std::pair<std::string, error_code>;  ///< a node, and why it is missing
 
-    void note_node(node_report const&, clock::time_point now);
+    void note_node(node_report const&);
     bool lasts(node_report const&) const;
     std::string nodes_in_words(std::function<bool(node_report const&)> const& counts) const;
     std::string why(node_report const&) const;
     bool is_new(node_report const&) const;
     bool is_news(node_report const&) const;
 
-    error_code outcome_{};  ///< of the latest round
-    clock::time_point begun_{}, since_{};
-    std::vector<node_report> nodes_{};  ///< of the latest round
+    error_code outcome_{};               ///< of the latest round
+    clock::time_point since_{}, now_{};  ///< `now_`: when the latest round ended
+    std::vector<node_report> nodes_{};   ///< of the latest round
     std::map<std::string, history, std::less<>> histories_{};
     std::set<cause> told_{};
 };

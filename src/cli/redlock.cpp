@@ -3,11 +3,13 @@
 #include "cli/child.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/description.hpp"
 #include "cli/early_exit.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/nearest.hpp"
 #include "cli/node_urls.hpp"
 #include "cli/output.hpp"
+#include "cli/wrapped_text.hpp"
 
 #include <fmt/format.h>
 
@@ -26,12 +28,17 @@ namespace {
 using namespace redlock::cli;
 using redlock::cli::early_exit;
 
+constexpr std::size_t about_column = 39;
+
 std::string help()
 {
     std::string text = "usage: redlock [OPTION]… COMMAND …\n\nDistributed locks from the command line.\n\n";
+    auto const columns = columns_of_output();
     for (auto const& c : commands())
-        text += c.about.empty() ? "" : fmt::format("  {:<11}{:<26}{}\n", c.name, c.takes, c.about);
-    return text + "\nredlock COMMAND --help prints its options, and those of all commands.";
+        text += c.about.empty()
+                    ? ""
+                    : fmt::format("  {:<11}{:<26}{}\n", c.name, c.takes, wrapped(c.about, about_column, columns));
+    return text + "\nredlock COMMAND --help prints its options.\nredlock help options prints those of all commands.";
 }
 
 std::vector<std::string> names()
@@ -66,6 +73,8 @@ int run_command(arguments given)
     auto word = given.begin();
     while (word != given.end() && word->starts_with('-') && *word != "--help" && *word != "-h" && *word != "--version")
         word += takes_value(*word) && word + 1 != given.end() ? 2 : 1;
+    if (word != given.end() && *word == "help" && word + 1 != given.end() && *(word + 1) == "options")
+        throw early_exit(done, command_line(common_options, "The options of all commands.").help_of_options());
     if (word != given.end() && *word == "help" && word + 1 != given.end() && !(word + 1)->starts_with('-')) {
         *word = *(word + 1);  // "redlock help run" is "redlock run --help"
         *(word + 1) = "--help";

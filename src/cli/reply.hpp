@@ -14,13 +14,14 @@ struct reply {
         nothing,  ///< null
         text,     ///< a string, a number or a Boolean
         list,     ///< a list, or a map as names and values in turn
-        error,    ///< text: the server's message, without secrets
+        error,    ///< text: the server's message, without secrets, for people; said: the message as it came
         silence,  ///< there was no answer; text: why
     };
 
     kind what = kind::nothing;
     std::string text{};
     std::vector<reply> elements{};
+    std::string said{};  ///< of an error; decisions depend on it, and it is never shown
 
     bool failed() const noexcept { return what == kind::error || what == kind::silence; }
 

@@ -397,7 +397,7 @@ int run_with(command_line const& line, run_options& o, settings s)
     check_words(line, o);
     if (o.how.note.empty() && !o.no_note)
         o.how.note = default_note(o.words.empty() ? std::span(&o.shell_command, 1) : std::span(o.words));
-    o.how.check_note(line, s.locks);
+    o.how.check(line, s.locks);
     if (o.words.empty())
         o.words = {"/bin/sh", "-c", o.shell_command};
     if (o.status_fd >= 0 && !is_writable(o.status_fd))

@@ -70,6 +70,7 @@ struct server::connection final : stores::redis::link::listener {
         : runtime(runtime::make_system_runtime(e)),
           where(std::move(u)),
           limits(l),
+          hello(where, c.credentials),
           name(where.name()),
           link(stores::redis::make_socket_link(where, c, accepted)),
           answer_comes(e)
@@ -84,10 +85,10 @@ struct server::connection final : stores::redis::link::listener {
         asio::dispatch(runtime->strand(), std::move(f));
     }
 
-    std::shared_ptr<stores::redis::batch> greeting() const
+    std::shared_ptr<stores::redis::batch> greeting()
     {
         auto b = std::make_shared<stores::redis::batch>();
-        stores::redis::say_hello(b->request, where);
+        hello.say(b->request);
         if (where.database != 0)
             b->request.push("SELECT", where.database);
         return b;
@@ -142,11 +143,12 @@ struct server::connection final : stores::redis::link::listener {
         std::vector<reply> answers;
         for (std::span rest(b->parts); !rest.empty();) {
             answers.push_back(take(rest));
-            auto& text = answers.back().text;
-            if (!answers.back().failed())
+            auto& last = answers.back();
+            if (!last.failed())
                 continue;
-            commands -= !text.starts_with("WRONGTYPE");  // other errors: the server has not executed the command
-            text = net::without(std::move(text), where.password);  // an error may quote the command
+            last.said = last.text;
+            commands -= !last.said.starts_with("WRONGTYPE");  // other errors: the server has not executed the command
+            last.text = net::without(last.said, {hello.secret()});  // an error may quote the command
         }
         co_return answers;
     }
@@ -169,6 +171,7 @@ struct server::connection final : stores::redis::link::listener {
     std::shared_ptr<runtime::runtime> const runtime;
     net::url const where;
     ask_limits const limits;
+    stores::redis::hello_command hello;
     std::string const name;
     std::shared_ptr<stores::redis::link> const link;
     asio::steady_timer answer_comes;  ///< expires at the timeout; an answer cancels it
@@ -212,7 +215,14 @@ asio::awaitable<std::vector<reply>> server::ask_all(std::vector<std::vector<std:
     if (!c->is_greeted) {
         // The greeting is sent alone. Otherwise a server that refuses the user would answer the questions as the
         // default user.
-        auto const greeted = co_await c->exchange(c->greeting(), c->limits.connect);
+        std::shared_ptr<stores::redis::batch> greeting;
+        try {
+            greeting = c->greeting();
+        } catch (std::exception const& e) {  // no password
+            c->trouble = e.what();
+            co_return std::vector<reply>(questions.size(), reply{reply::kind::silence, e.what(), {}});
+        }
+        auto const greeted = co_await c->exchange(greeting, c->limits.connect);
         auto const refused = std::ranges::find_if(greeted, &reply::failed);
         if (refused != greeted.end()) {
             c->give_up();

@@ -103,7 +103,22 @@ std::string without_password(std::string const& url)
     auto name = u.name();
     if (!u.user.empty())
         name.insert(name.find("://") + 3, percent_encoded(u.user) + '@');
-    return u.database == 0 ? name : name + "?db=" + std::to_string(u.database);
+    std::string parameters;
+    auto const add = [&](std::string const& text) { parameters += (parameters.empty() ? '?' : '&') + text; };
+    if (u.database != 0)
+        add("db=" + std::to_string(u.database));
+    if (!u.sentinel_user.empty())
+        add("sentinel_user=" + percent_encoded(u.sentinel_user));
+    if (!u.sentinel_password.empty())
+        add("sentinel_password=PASSWORD");
+    if (u.sentinel_transport)
+        add(*u.sentinel_transport == net::transport::tls ? "sentinel_tls=on" : "sentinel_tls=off");
+    std::string routes;
+    for (auto const& [announced, reachable] : u.routes)
+        routes += (routes.empty() ? "map=" : ",") + net::to_string(announced) + '=' + net::to_string(reachable);
+    if (!routes.empty())
+        add(routes);
+    return name + parameters;
 }
 
 std::vector<named_node> named_nodes(config const& settings)

@@ -82,10 +82,10 @@ asio::awaitable<std::vector<answers>> servers::ask_all(questions what)
     return ask(std::vector<questions>(all_.size(), what));
 }
 
-bool is_refused(std::string_view error)
+bool is_refused(reply const& answer)
 {
     constexpr std::array refusals{"NOPERM", "NOAUTH", "WRONGPASS", "ERR AUTH", "ERR invalid password"};
-    return std::ranges::any_of(refusals, [&](auto const* r) { return error.starts_with(r); });
+    return std::ranges::any_of(refusals, [&](auto const* r) { return answer.said.starts_with(r); });
 }
 
 int with_servers(settings const& s, std::string_view command, std::function<asio::awaitable<int>(servers&)> const& body)

@@ -62,7 +62,7 @@ private:
 };
 
 /// Whether a server refuses the password or a command. If so, the user must correct the configuration.
-bool is_refused(std::string_view error);
+bool is_refused(reply const&);
 
 /// Runs @p body with the servers. @return its result
 /// @throws early_exit like the constructor of @ref servers

@@ -133,7 +133,7 @@ int acquire(arguments given)
     how.add_to(line);
     auto s = line.read(std::move(given));
     how.add_to(s.locks);
-    how.check_note(line, s.locks);
+    how.check(line, s.locks);
     must_outlive_processes(s, "acquire");
     return with_locks(s, [&](lock_manager& locks) { return acquire_and_leave(locks, how, s); });
 }

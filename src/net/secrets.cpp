@@ -10,7 +10,7 @@ namespace redlock::net {
 namespace {
 
 constexpr std::size_t words_max = 160;
-constexpr std::size_t short_secret = 4;
+constexpr std::size_t strong_min = 8;
 constexpr std::size_t searched_max = 2048;  // more than words_max, because hidden secrets shorten the text
 
 constexpr std::size_t beginning_min = 4;  // a match of this length is hardly chance, if the quotation ends there
@@ -19,6 +19,16 @@ constexpr std::size_t long_piece = 8;
 unsigned char lower(char c) noexcept { return static_cast<unsigned char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); }
 
 bool is_printable(char c) noexcept { return c >= 0x20 && c < 0x7f; }
+
+bool is_letter(char c) noexcept { return lower(c) >= 'a' && lower(c) <= 'z'; }
+
+bool is_of_a_word(char c) noexcept { return is_letter(c) || (c >= '0' && c <= '9'); }
+
+// A server's message may contain a weak secret by chance. Then a gap in well-known words would reveal the secret.
+bool is_weak(std::string_view secret)
+{
+    return secret.size() < strong_min || std::all_of(secret.begin(), secret.end(), is_letter);
+}
 
 struct character {
     char value;
@@ -67,9 +77,15 @@ bool ends_quotation(std::string_view rest)
     return rest.empty() || std::string_view("'\"`.\xe2").find(rest.front()) != std::string_view::npos;
 }
 
-// How many characters of @p text are the secret, or enough of its beginning. Each character may be encoded in several
-// ways, and text that looks encoded may be literal. So the function follows all interpretations in parallel.
-std::size_t matched(std::string_view text, std::string_view secret)
+struct match {
+    std::size_t length;  // 0: the text does not begin with the secret
+    bool is_whole;       // false: only with the beginning of the secret
+};
+
+// How many characters at the beginning of @p text are the secret, or enough of its beginning. Each character may be
+// encoded in several ways, and text that looks encoded may be literal. So the function follows all interpretations in
+// parallel.
+match matched(std::string_view text, std::string_view secret)
 {
     std::vector<std::size_t> ends{0}, next;
     std::size_t piece = 0;
@@ -84,7 +100,7 @@ std::size_t matched(std::string_view text, std::string_view secret)
                 next.push_back(at + c->length);
         }
         if (next.empty())
-            return piece;
+            return {piece, false};
         std::sort(next.begin(), next.end());
         next.erase(std::unique(next.begin(), next.end()), next.end());
         ends.swap(next);
@@ -95,46 +111,70 @@ std::size_t matched(std::string_view text, std::string_view secret)
                 piece = at;
         }
     }
-    return ends.back();
+    return {ends.back(), true};
+}
+
+// Whether a match at @p at, of @p length, begins and ends with a word. Encoded characters separate words.
+bool is_word(std::string_view text, std::size_t at, std::size_t length)
+{
+    auto const is_after = [&](std::string_view mark) {  // and two digits
+        return at >= mark.size() + 2 && text.substr(at - mark.size() - 2, mark.size()) == mark
+               && hexadecimal(text, at - 2);
+    };
+    bool const is_encoded = is_after("%") || is_after("\\x") || is_after("\\u00");
+    bool const begins = at == 0 || is_encoded || !is_of_a_word(text[at - 1]) || !is_of_a_word(text[at]);
+    auto const end = at + length;
+    return begins && (end == text.size() || !is_of_a_word(text[end]) || !is_of_a_word(text[end - 1]));
+}
+
+// Nothing: the gap would reveal the secret.
+std::optional<std::string> masked(std::string_view text, std::string_view secret)
+{
+    std::string result;
+    for (std::size_t at = 0; at < text.size();) {
+        auto const found = secret.empty() ? match{} : matched(text.substr(at), secret);
+        if (found.length == 0 || (is_weak(secret) && !is_word(text, at, found.length))) {
+            result += text[at++];
+            continue;
+        }
+        if (is_weak(secret) || !found.is_whole)
+            return std::nullopt;
+        result += "***";
+        at += found.length;
+    }
+    return result;
 }
 
 }  // namespace
 
-std::string without(std::string text, std::string_view secret)
+std::string without(std::string_view text, std::initializer_list<std::string_view> secrets)
 {
-    if (secret.empty())
-        return text;
-    std::string result;
-    std::string_view rest = text;
-    while (!rest.empty()) {
-        if (auto const n = matched(rest, secret); n > 0) {
-            result += "***";
-            rest.remove_prefix(n);
-        } else {
-            result += rest.front();
-            rest.remove_prefix(1);
-        }
+    std::string words(text);
+    for (auto const& s : secrets) {
+        auto rest = masked(words, s);
+        if (!rest)
+            return "(the server's message is hidden, because it may contain the password; see the server's log)";
+        words = std::move(*rest);
     }
-    return result;
+    return words;
 }
 
 std::string presentable(std::string_view text, std::initializer_list<std::string_view> secrets)
 {
     // "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' …" would reveal the password.
     text = text.substr(0, text.find(", with args beginning with"));
-    std::string words(text.substr(0, searched_max));
-    for (auto const& s : secrets) {
-        auto rest = without(words, s);
-        if (rest != words && s.size() < short_secret)  // the gaps would reveal a short password
-            return "(the server's message is hidden: the password is short and may be in it)";
-        words = std::move(rest);
-    }
+    auto words = without(text.substr(0, searched_max), secrets);
     words.resize(std::min(words.size(), words_max));
     for (auto& c : words) {
         if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f)
             c = '?';
     }
     return words;
+}
+
+std::string_view secret_of(std::string_view password, std::string_view user, std::string_view database)
+{
+    return password == user || password == database ? std::string_view() : password;
 }
 
 }  // namespace redlock::net

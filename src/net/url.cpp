@@ -149,14 +149,7 @@ private:
             return refuse(
                 "after the Sentinels, a slash and the name of the master must follow, of letters, digits and ._-: "
                 "redis-sentinel://10.0.0.1,10.0.0.2/mymaster");
-        while (!rest.empty()) {
-            auto value = take(rest, "&");
-            auto const name = take(value, "=");
-            if (!set_parameter(name, value))
-                return url_;
-        }
-        if (!url_.sentinel_user.empty() && url_.sentinel_password.empty())
-            return refuse("sentinel_user needs sentinel_password");
+        set_parameters(rest);
         return url_;
     }
 
@@ -164,10 +157,12 @@ private:
     {
         if (!take_credentials(rest, rest.rfind('@')))
             return url_;
-        if (rest.find_first_of("/?#") != std::string_view::npos)
+        auto const members = take(rest, "?");
+        if (members.find_first_of("/#") != std::string_view::npos)
             return refuse("it must name only members of the cluster, such as redis-cluster://10.0.0.1,10.0.0.2:7000. A "
                           "cluster has one database, and all other settings are in config");
-        set_asked(rest, "6379");
+        if (set_asked(members, "6379"))
+            set_parameters(rest);
         return url_;
     }
 
@@ -184,22 +179,60 @@ private:
         return true;
     }
 
+    void set_parameters(std::string_view all)
+    {
+        while (!all.empty() && url_.wrong.empty()) {
+            auto value = take(all, "&");
+            auto const name = take(value, "=");
+            if (name == "map")
+                set_routes(value);
+            else if (url_.topology == topology::sentinel)
+                set_parameter(name, value);
+            else
+                refuse("what follows '?' must be map, such as map=10.0.0.1:6379=proxy:7001; all other settings are in "
+                       "config");
+        }
+    }
+
+    // Reads "10.0.0.1:6379=proxy:7001,…".
+    void set_routes(std::string_view text)
+    {
+        if (text.ends_with(','))
+            return void(refuse("map ends with a comma"));
+        do {
+            auto reachable = take(text, ",");
+            auto const announced = take(reachable, "=");
+            auto const from = place_in(announced, "6379"), to = from ? place_in(reachable, "6379") : std::nullopt;
+            if (!to)
+                return void(refuse("map must be ANNOUNCED=REACHABLE[,…], each a host and a port: "
+                                   "map=10.0.0.1:6379=proxy:7001"));
+            url_.routes.emplace_back(*from, *to);
+        } while (!text.empty());
+    }
+
     bool set_parameter(std::string_view name, std::string_view value)
     {
         auto const text = percent_decode(value);
         if (name == "db" && set_database(value))
             return true;
+        if (name == "sentinel_tls" && (value == "on" || value == "off")) {
+            url_.sentinel_transport = value == "on" ? transport::tls : transport::tcp;
+            return true;
+        }
         if (name == "sentinel_user" && text)
             url_.sentinel_user = *text;
         else if (name == "sentinel_password" && text)
             url_.sentinel_password = *text;
         else if (name == "db")
             refuse(database_rule);
+        else if (name == "sentinel_tls")
+            refuse("sentinel_tls must be on or off");
         else if (name == "sentinel_user" || name == "sentinel_password")
             refuse("'%' in sentinel_user and sentinel_password must be followed by two hexadecimal digits");
         else
-            refuse("what follows '?' must be db, sentinel_user or sentinel_password, such as db=2&sentinel_password=…; "
-                   "user and password of the servers stand before the Sentinels; all other settings are in config");
+            refuse("what follows '?' must be db, map, sentinel_tls, sentinel_user or sentinel_password, such as "
+                   "db=2&sentinel_tls=off; user and password of the servers stand before the Sentinels; all other "
+                   "settings are in config");
         return url_.wrong.empty();
     }
 
@@ -250,14 +283,13 @@ private:
     {
         auto const colon = text.find(':');
         auto const user = percent_decode(text.substr(0, colon));
-        auto const password = colon == std::string_view::npos ? std::optional<std::string>("")
-                                                              : percent_decode(text.substr(colon + 1));
-        if (!user || !password) {
-            refuse("'%' in user or password must be followed by two hexadecimal digits");
+        if (colon == std::string_view::npos) {  // perhaps it is the password
+            refuse("a user must be followed by ':' and a password, or by ':' alone if the user has none");
             return false;
         }
-        if (password->empty()) {
-            refuse("a user must be followed by ':' and a password");
+        auto const password = percent_decode(text.substr(colon + 1));
+        if (!user || !password) {
+            refuse("'%' in user or password must be followed by two hexadecimal digits");
             return false;
         }
         url_.user = *user;
@@ -317,6 +349,12 @@ url url::of(place const& p) const
     u.host = p.host;
     u.port = p.port;
     return u;
+}
+
+place url::route_to(place const& p) const
+{
+    auto const known = std::ranges::find(routes, p, &std::pair<place, place>::first);
+    return known == routes.end() ? p : known->second;
 }
 
 url parse_url(std::string_view text) { return parser(text).run(); }

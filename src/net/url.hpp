@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace redlock::net {
@@ -41,8 +43,10 @@ struct url {
     std::string service;        ///< the name of the master at the Sentinels
     std::string sentinel_user;  ///< the user for the Sentinels
     std::string sentinel_password;
-    std::string cluster;  ///< only for a member: the name of the cluster
-    std::string tag;      ///< only for a member: a hash tag in one of its slots
+    std::optional<net::transport> sentinel_transport;  ///< nothing: as for the servers
+    std::vector<std::pair<place, place>> routes;       ///< how to reach servers behind NAT: announced, reachable
+    std::string cluster;                               ///< only for a member: the name of the cluster
+    std::string tag;                                   ///< only for a member: a hash tag in one of its slots
 
     std::string wrong;  ///< why the URL is not allowed, without a password; empty if it is allowed
 
@@ -51,6 +55,9 @@ struct url {
 
     /// The URL of one of the servers behind this URL.
     url of(place const&) const;
+
+    /// Where to connect for a server that announces @p p.
+    place route_to(place const& p) const;
 };
 
 url parse_url(std::string_view text);

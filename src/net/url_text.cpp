@@ -43,8 +43,41 @@ std::string_view take(std::string_view& text, std::string_view marks)
     return taken;
 }
 
+namespace {
+
+bool is_number(std::string_view text)
+{
+    return !text.empty() && text.size() <= 5 && text.find_first_not_of("0123456789") == text.npos;
+}
+
+// Whether the text is one or several addresses, each at most a scheme, a host, a port and a number after a slash.
+bool is_plain(std::string_view text)
+{
+    do {
+        auto one = take(text, ",");
+        if (auto const slash = one.find(":/"); slash != one.npos && is_host_name(one.substr(0, slash)))
+            one.remove_prefix(std::min(one.find_first_not_of('/', slash + 1), one.size()));
+        auto const path = one.find('/');
+        auto const where = one.substr(0, path);
+        auto const number = path == one.npos ? std::string_view("0") : one.substr(path + 1);
+        auto const colon = where.ends_with(']') ? where.npos : where.rfind(':');
+        auto host = where.substr(0, colon);
+        if (host.starts_with('[') && host.ends_with(']'))
+            host = is_v6_address(host.substr(1, host.size() - 2)) ? std::string_view("h") : std::string_view();
+        bool const has_port = colon != where.npos;
+        if (!is_host_name(host) || (has_port && !is_number(where.substr(colon + 1)))
+            || !(number.empty() || is_number(number.substr(number.starts_with('-') ? 1 : 0))))
+            return false;
+    } while (!text.empty());
+    return true;
+}
+
+}  // namespace
+
 std::string shown(std::string_view text)
 {
+    if (is_plain(text))
+        return std::string(text);
     auto const scheme_end = text.find("://");
     auto const scheme = text.substr(0, scheme_end == std::string_view::npos ? 0 : scheme_end + 3);
     auto rest = text.substr(scheme.size());

@@ -581,6 +581,17 @@ BOOST_AUTO_TEST_CASE(same_settings_names_settings_that_differ_between_clients)
     BOOST_TEST((found(nodes, "same-settings").front().level == level::unknown));
 }
 
+BOOST_AUTO_TEST_CASE(same_database_names_databases_with_other_clients)
+{
+    auto nodes = healthy_set();
+    BOOST_TEST((found(nodes, "same-database").front().level == level::ok));
+    nodes[1].other_databases = {2, 5};
+    auto const other = found(nodes, "same-database");
+    BOOST_TEST_REQUIRE(other.size() == 1u);
+    BOOST_TEST((other.front().level == level::warning));
+    BOOST_TEST(other.front().why.find("in the database 2 and 5 of redis://10.0.0.2:6379") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(votes_without_a_majority_are_critical)
 {
     auto nodes = healthy_set();

@@ -168,9 +168,9 @@ BOOST_AUTO_TEST_CASE(metrics_of_a_healthy_set_have_each_check_with_zero)
             BOOST_TEST(told.check(check, f.name) == "0", check << " of " << f.name);
     }
     for (auto const* const check :
-         {"nodes", "same-server", "same-host", "same-settings", "restart-guard", "votes", "deadlock"})
+         {"nodes", "same-server", "same-host", "same-settings", "same-database", "restart-guard", "votes", "deadlock"})
         BOOST_TEST(told.check(check) == "0", check);
-    BOOST_TEST(told.checks().size() == 3 * checks_about(healthy()).size() + 7);
+    BOOST_TEST(told.checks().size() == 3 * checks_about(healthy()).size() + 8);
     BOOST_TEST(told.check("certificate", first) == "none");  // the address has no TLS
     BOOST_TEST(told.check("settings", first) == "none");     // only other stores have this check
 }

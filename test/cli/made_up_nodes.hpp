@@ -33,7 +33,7 @@ inline reply words(std::vector<std::string> const& all)
     return r;
 }
 
-inline reply error(std::string words) { return {.what = reply::kind::error, .text = std::move(words)}; }
+inline reply error(std::string words) { return {.what = reply::kind::error, .text = words, .said = words}; }
 
 inline reply silence(std::string words = "it has not answered")
 {

@@ -350,7 +350,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_line_for_protected_mode_sets_a_password, with_she
     sh.write("FILE", password);
     redlock::cli::doctor::node_facts f{.name = s.url()};
     f.place = {.host = "127.0.0.1", .port = std::to_string(s.port()), .user = "default"};
-    f.hello = {.what = redlock::cli::reply::kind::error, .text = "DENIED Redis is running in protected mode"};
+    f.hello = {.what = redlock::cli::reply::kind::error, .said = "DENIED Redis is running in protected mode"};
     auto const found = redlock::cli::doctor::diagnose({f}, {});
     auto const login = std::ranges::find(found, "login", &redlock::cli::doctor::finding::what);
     BOOST_TEST_REQUIRE((login != found.end()));

@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(to_content_of_to_text_returns_the_same_content)
 
 BOOST_AUTO_TEST_CASE(refusal_is_untouched_only_if_the_server_did_nothing)
 {
-    auto const why = [](char const* said) { return refusal(boost::json::parse(said).as_object()); };
+    auto const why = [](char const* said) { return refusal(boost::json::parse(said).as_object()).why; };
     auto const no_space = why(R"({"error":"etcdserver: mvcc: database space exceeded","code":8})");
     BOOST_TEST((no_space.untouched && no_space.error == errc::node_refuses_writes));
     auto const timed_out = why(R"({"error":"etcdserver: request timed out","code":14})");
@@ -75,9 +75,24 @@ BOOST_AUTO_TEST_CASE(refusal_is_untouched_only_if_the_server_did_nothing)
     BOOST_TEST(!why(R"({"error":"something new"})").untouched);
     BOOST_TEST((why(R"({"error":{"grpc_code":7,"message":"permission denied"}})").error == errc::permission_denied));
     BOOST_TEST((why(R"({"error":{"code":7,"message":"permission denied"}})").error == errc::permission_denied));
-    BOOST_TEST(is_lease_gone(why(R"({"code":5, "message":"etcdserver: requested lease not found"})")));
-    BOOST_TEST(is_lease_gone(why(R"({"error":"etcdserver: requested lease not found","code":5})")));
-    BOOST_TEST(is_token_gone(why(R"({"error":"etcdserver: invalid auth token","code":16})")));
+}
+
+BOOST_AUTO_TEST_CASE(refusal_names_what_is_missing_whatever_the_password)
+{
+    for (auto const* const password : {"", "auth", "token", "lease", "etcdserver", "not", "geheim"}) {
+        auto const missing = [&](char const* said) {
+            return refusal(boost::json::parse(said).as_object(), password).missing;
+        };
+        BOOST_TEST((missing(R"({"code":5, "message":"etcdserver: requested lease not found"})") == missing::lease));
+        BOOST_TEST((missing(R"({"error":"etcdserver: requested lease not found","code":5})") == missing::lease));
+        BOOST_TEST((missing(R"({"error":"etcdserver: invalid auth token","code":16})") == missing::token));
+        BOOST_TEST((missing(R"({"error":"authentication is not enabled"})") == missing::authentication));
+        BOOST_TEST((missing(R"({"error":"etcdserver: key not found"})") == missing::key));
+        BOOST_TEST((missing(R"({"error":"etcdserver: request timed out","code":14})") == missing::nothing));
+    }
+    auto const hidden =
+        refusal(boost::json::parse(R"({"error":"etcdserver: invalid auth token"})").as_object(), "token");
+    BOOST_TEST(hidden.why.text.find("invalid") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(take_due_returns_each_expired_key_once_until_extended)

@@ -144,8 +144,7 @@ private:
         }
         auto const said = std::move(heard_.front());
         heard_.pop_front();
-        co_return said.contains("error") ? stores::etcd::answer{{}, stores::etcd::refusal(said)}
-                                         : stores::etcd::answer{said, {}};
+        co_return said.contains("error") ? stores::etcd::refusal(said) : stores::etcd::answer{said, {}};
     }
 
     boost::asio::awaitable<void> wait(clock::time_point limit)

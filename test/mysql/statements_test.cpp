@@ -87,8 +87,10 @@ BOOST_AUTO_TEST_CASE(interpret_of_a_malformed_answer_returns_unexpected_reply)
 
 BOOST_AUTO_TEST_CASE(presentable_replaces_the_password_by_stars)
 {
-    auto const a = stores::mysql::parse_address("mysql://u:geheim@h/db", {});
-    BOOST_TEST(stores::mysql::presentable("no\ngeheim here, geheim", a) == "no *** here, ***");
+    auto const a = stores::mysql::parse_address("mysql://u:geheim-1@h/db", {});
+    BOOST_TEST(stores::mysql::presentable("no\ngeheim-1 here, geheim-1", a) == "no *** here, ***");
+    auto const same = stores::mysql::parse_address("mysql://db:db@h/db", {});
+    BOOST_TEST(stores::mysql::presentable("Unknown database 'db'", same) == "Unknown database 'db'");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

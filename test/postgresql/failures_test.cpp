@@ -44,6 +44,8 @@ BOOST_AUTO_TEST_CASE(acquire_without_access_returns_the_reason)
     };
     BOOST_TEST(eventually(address_of(s, "app:wrong-geheim"), errc::authentication_failed));
     BOOST_TEST((error_of(address_of(s, "app")) == errc::authentication_failed));
+    for (auto const* const word_of_the_message : {"password", "authentication", "failed", "app"})
+        BOOST_TEST((error_of(address_of(s, std::string("app:") + word_of_the_message)) == errc::authentication_failed));
     BOOST_TEST((error_of(address_of(s, "nobody:geheim")) == errc::authentication_failed));
     BOOST_TEST(
         (error_of(fmt::format("postgresql://redlock@127.0.0.1:{}/nowhere", s.port())) == errc::node_unreachable));

@@ -17,24 +17,6 @@ namespace {
 constexpr auto shared_by_all = "pool_mode=transaction\ndefault_pool_size=1";  // one connection to the server
 constexpr auto both_off = "?notify=off&prepare=off";
 
-// Checks that a manager can acquire, extend and release a lock, and that another manager can wait for it.
-void check_locks(real_servers& r, config const& settings)
-{
-    lock_manager mine(r.context, settings), others(r.context, settings);
-    auto won = r.acquire(mine, "stock", {.ttl = 20s, .wait = 20s});
-    BOOST_TEST(!won.ec, won.report.message);
-    real_servers::outcome waiter;
-    r.start_acquire(waiter, others, "stock", {.ttl = 20s, .wait = 20s, .report = &waiter.report});
-    BOOST_TEST(r.run_to([&] { return others.stats().rounds > 0; }));
-    BOOST_TEST(!r.extend(won.held, 30s));
-    BOOST_TEST(!r.release(won.held));
-    BOOST_TEST(r.run_to([&] { return waiter.done; }));
-    BOOST_TEST(!waiter.ec, waiter.report.message);
-    BOOST_TEST(!r.release(waiter.held));
-    r.shutdown(mine);
-    r.shutdown(others);
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(acquire_through_an_undeclared_pooler_is_refused)

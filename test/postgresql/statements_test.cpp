@@ -8,15 +8,20 @@
 #include <set>
 #include <string>
 
-using namespace redlock::stores::postgresql;
-
 BOOST_AUTO_TEST_SUITE(statements_for_postgresql)
+
+using namespace redlock::stores::postgresql;
 
 BOOST_AUTO_TEST_CASE(prepared_name_differs_by_table_statement_and_version)
 {
     constexpr std::size_t longest_name = 63;  // the server ignores further characters
-    std::string const tables[] = {"redlock", "app.redlock", "app_redlock", std::string(40, 't'),
-                                  std::string(39, 't') + "u"};
+    std::string const tables[] = {"redlock",
+                                  "app.redlock",
+                                  "app_redlock",
+                                  std::string(40, 't'),
+                                  std::string(39, 't') + "u",
+                                  std::string(19, 's') + '.' + std::string(40, 't'),
+                                  std::string(19, 's') + '.' + std::string(39, 't') + "u"};
     std::set<std::string> names;
     for (auto const& table : tables) {
         for (auto const& s : all_statements()) {

@@ -225,7 +225,7 @@ struct world {
         script_view on(here, now, [this] { write(); });
         auto const answer = by->script.run(on, all.subspan(3, 2), all.subspan(5));
         redis::server_record record;
-        if (by->question.read(answer, record).error)
+        if (by->question.read(answer, {}, record).error)
             return std::nullopt;
         return record;
     }

@@ -1,6 +1,7 @@
 // A cluster as one node: slots that move, masters that die, sets of names in several slots.
 
 #include "stores/redis/scripts.hpp"
+#include "support/certificates.hpp"
 #include "support/one_node.hpp"
 #include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
@@ -350,6 +351,33 @@ BOOST_AUTO_TEST_CASE(acquire_in_a_cluster_with_wrong_settings_names_the_mistake)
     auto const o = r.attempt(trusting(c.url("locks:pass-word@")), {.wait = 10s});
     BOOST_TEST_INFO(o.report.message);
     BOOST_TEST(!o.ec);
+}
+
+// The certificate has no address, and the member announces both.
+BOOST_AUTO_TEST_CASE(acquire_in_a_tls_cluster_verifies_the_announced_host_name)
+{
+    certificates c;
+    c.sign("named", "DNS:localhost");
+    auto const port = std::to_string(testbed::free_port());
+    redis_cluster s(1, 0,
+                    {"--tls-port", port, "--tls-cluster", "yes", "--tls-cert-file", c.file("named.pem"),
+                     "--tls-key-file", c.file("named.key"), "--tls-ca-cert-file", c.file("ca.pem"),
+                     "--tls-auth-clients", "no", "--cluster-announce-ip", "127.0.0.1"});
+    if (s[0].ask({"CONFIG", "SET", "cluster-announce-hostname", "localhost"}) != "OK")
+        return;  // Redis 7 is needed
+    auto trusted = trusting("rediss-cluster://localhost:" + port);
+    trusted.tls.ca_file = c.file("ca.pem");
+    real_servers r(0);
+    auto won = r.attempt(trusted, {.wait = 10s});
+    BOOST_TEST_INFO(won.report.message);
+    BOOST_TEST(!won.ec);
+
+    s[0].ask({"CONFIG", "SET", "cluster-announce-hostname", "unknown.invalid"});
+    BOOST_TEST(r.attempt(trusted, {.wait = 300ms}).ec.failed());
+    trusted.nodes[0] += "?map=unknown.invalid:" + port + "=localhost:" + port;
+    won = r.attempt(trusted, {.wait = 10s});
+    BOOST_TEST_INFO(won.report.message);
+    BOOST_TEST(!won.ec);
 }
 
 // Rule 11 of docs/architecture.md.

@@ -161,19 +161,72 @@ BOOST_AUTO_TEST_CASE(acquire_on_a_server_without_scripts_gets_no_vote)
     BOOST_TEST(refused.report.message.find("EVALSHA") != std::string::npos);
 }
 
-// The trial does not show which names are allowed; each vote does.
+// The trial does not show which names are allowed; each vote does. The server's refusals contain two of the passwords.
 BOOST_AUTO_TEST_CASE(acquire_by_a_user_with_some_lock_names_is_granted_only_these)
 {
     real_servers r(1);
-    r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:stock*", "~lock::=record", "~lock::=clients", "+@all"});
+    for (std::string const password : {"pw", "keys", "NOPERM"}) {
+        r[0].ask({"ACL", "SETUSER", "locker", "reset", "on", '>' + password, "~lock:stock*", "~lock::=record",
+                  "~lock::=clients", "+@all"});
+        ending_manager locks(r, {.nodes = {with_credentials(r[0], "locker:" + password)},
+                                 .node_timeout = busy_timeout,
+                                 .fencing = servers_fence()});
+        auto won = r.acquire(locks, "stock");
+        BOOST_TEST(!won.ec);
+        BOOST_TEST(!r.extend(won.held, 20s));
+        BOOST_TEST(!r.release(won.held));
+        auto const refused = r.acquire(locks, "other");
+        BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
+        BOOST_TEST(refused.report.nodes[0].message.find(' ' + password) == std::string::npos);
+    }
+}
+
+// Rotation of a password: new connections use the new one, and those that work are kept.
+BOOST_AUTO_TEST_CASE(acquire_after_the_password_changed_asks_the_credentials_again)
+{
+    real_servers r(1);
+    std::string password = "one";
+    std::string node;
+    bool fails = false;
+    r[0].ask({"ACL", "SETUSER", "app", "on", ">one", "~*", "&*", "+@all"});
     ending_manager locks(
-        r, {.nodes = {with_credentials(r[0], "locker:pw")}, .node_timeout = busy_timeout, .fencing = servers_fence()});
-    auto won = r.acquire(locks, "stock");
-    BOOST_TEST(!won.ec);
-    BOOST_TEST(!r.extend(won.held, 20s));
-    BOOST_TEST(!r.release(won.held));
-    auto const refused = r.acquire(locks, "other");
-    BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
+        r, {.nodes = {r[0].url()}, .node_timeout = busy_timeout, .credentials = [&](credentials_request const& to) {
+                node = to.node;
+                BOOST_TEST(to.in_address.user == "");
+                if (fails)
+                    throw std::runtime_error("the vault is sealed");
+                return credentials{.user = "app", .password = password};
+            }});
+    auto held = r.acquire(locks, "stock", {.ttl = 60s});
+    BOOST_TEST(!held.ec);
+    auto const trouble = [&] { return r.acquire(locks, "other", {.ttl = 60s}).report.nodes.at(0); };
+    BOOST_TEST(node == locks.stats().nodes[0].name);
+
+    r[0].ask({"ACL", "SETUSER", "app", "<one", ">two"});
+    BOOST_TEST(!r.extend(held.held, 60s));  // the connection still works
+    fails = true;
+    r[0].ask({"CLIENT", "KILL", "USER", "app"});
+    BOOST_TEST(r.run_to([&] { return trouble().message.find("the vault is sealed") != std::string::npos; }));
+    for (int i = 0; i < 8; ++i) {  // also after attempts that send PING first
+        r.run_to([] { return false; }, 50ms);
+        BOOST_TEST(trouble().message.find("the vault is sealed") != std::string::npos);
+    }
+    fails = false;  // still the old password
+    BOOST_TEST(r.run_to([&] { return trouble().error == errc::authentication_failed; }));
+    password = "two";
+    BOOST_TEST(r.run_to([&] { return !r.extend(held.held, 60s); }));
+    BOOST_TEST(!r.release(held.held));
+}
+
+BOOST_AUTO_TEST_CASE(acquire_by_a_user_without_password_succeeds)
+{
+    real_servers r(1);
+    r[0].ask({"ACL", "SETUSER", "guest", "on", "nopass", "~*", "&*", "+@all"});
+    for (auto const* const who : {"guest:", "guest:any"}) {
+        ending_manager locks(r, {.nodes = {with_credentials(r[0], who)}, .node_timeout = busy_timeout});
+        BOOST_TEST(!r.acquire(locks, std::string("stock") + who).ec);
+        BOOST_TEST(r[0].ask({"CLIENT", "LIST"}).find("user=guest") != std::string::npos);
+    }
 }
 
 // Rule 14 of docs/architecture.md.

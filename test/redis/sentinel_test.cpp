@@ -297,6 +297,19 @@ BOOST_AUTO_TEST_CASE(acquire_over_sentinels_with_tls_succeeds)
 
     BOOST_TEST_INFO(won.report.message);
     BOOST_TEST(!won.ec);
+    // Only the server uses TLS; then only the Sentinel, and the server has another address than the Sentinel says.
+    auto mixed = trusted;
+    for (auto const& url :
+         {"rediss-sentinel://localhost:" + std::to_string(s.sentinel(0).port()) + "/stock?sentinel_tls=off",
+          "redis-sentinel://localhost:" + port + "/stock?sentinel_tls=on&map=127.0.0.1:" + master
+              + "=localhost:" + std::to_string(s.server(0).port())}) {
+        mixed.nodes = {url};
+        auto const other = r.attempt(mixed, {.wait = 10s});
+        BOOST_TEST_INFO(other.report.message);
+        BOOST_TEST(!other.ec);
+    }
+    mixed.nodes = {"rediss-sentinel://localhost:" + std::to_string(s.sentinel(0).port()) + "/stock"};
+    BOOST_TEST(says(report_with_error(mixed, errc::node_unreachable).message, "?sentinel_tls="));
     trusted.tls.ca_file.clear();
     BOOST_TEST(says(report_with_error(trusted, errc::node_unreachable).message, "certificate"));
 }

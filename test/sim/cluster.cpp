@@ -263,8 +263,7 @@ private:
         if (!heard_.empty()) {
             auto const said = json::parse(heard_.front()).as_object();
             heard_.pop_front();
-            co_return said.contains("error") ? stores::etcd::answer{{}, stores::etcd::refusal(said)}
-                                             : stores::etcd::answer{said, {}};
+            co_return said.contains("error") ? stores::etcd::refusal(said) : stores::etcd::answer{said, {}};
         }
         if (state_ == state::open)
             why_ = "it has stopped answering";

@@ -62,4 +62,25 @@ inline node_report trouble_of(real_servers::outcome const& tried)
     return tried.report.nodes[0];
 }
 
+/// A lock is held, waited for, extended, and released. Between these, nothing is sent for @p pause.
+inline void check_locks(real_servers& r, config const& settings, std::chrono::milliseconds pause = {})
+{
+    lock_manager mine(r.context, settings), others(r.context, settings);
+    auto won = r.acquire(mine, "stock", {.ttl = 30s, .wait = 20s});
+    BOOST_TEST(!won.ec, won.report.message);
+    real_servers::outcome waiter;
+    r.start_acquire(waiter, others, "stock", {.ttl = 30s, .wait = 30s, .report = &waiter.report});
+    BOOST_TEST(r.run_to([&] { return others.stats().rounds > 0; }));
+    if (pause.count() > 0)
+        r.run_to([] { return false; }, pause);
+    BOOST_TEST(r.run_to([&] { return !r.extend(won.held, 30s) || !won.held.held(); }));
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(!r.release(won.held));
+    BOOST_TEST(r.run_to([&] { return waiter.done; }));
+    BOOST_TEST(!waiter.ec, waiter.report.message);
+    BOOST_TEST(!r.release(waiter.held));
+    r.shutdown(mine);
+    r.shutdown(others);
+}
+
 }  // namespace redlock::test

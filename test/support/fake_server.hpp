@@ -7,16 +7,18 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace redlock::test {
 
 /// A server on loopback whose answers the test decides. It runs in the event loop of the test.
 class fake_server {
 public:
-    /// Gets received bytes, and returns the bytes to send.
-    using answer = std::function<std::string(std::string_view)>;
+    /// Gets received bytes, and returns the bytes to send. Nothing: closes the connection.
+    using answer = std::function<std::optional<std::string>(std::string_view)>;
 
     fake_server(boost::asio::io_context& context, answer a)
         : acceptor_(context, {boost::asio::ip::address_v4::loopback(), 0}), answer_(std::move(a))
@@ -52,7 +54,10 @@ private:
             boost::asio::buffer(s->buffer), [this, s, here = alive()](boost::system::error_code ec, std::size_t n) {
                 if (ec || here.expired())
                     return;
-                s->out = answer_({s->buffer.data(), n});
+                auto out = answer_({s->buffer.data(), n});
+                if (!out || here.expired())
+                    return;
+                s->out = std::move(*out);
                 boost::asio::async_write(s->socket, boost::asio::buffer(s->out),
                                          [this, s, here](boost::system::error_code failed, std::size_t) {
                                              if (!failed && !here.expired())

@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_SUITE(cluster)
 
 namespace {
 
-net::place const asked{"10.0.0.9", "7009"};
+net::url const asked = net::parse_url("redis-cluster://10.0.0.9:7009");
 
 std::string owner_of(cluster_map const& m, std::uint16_t slot)
 {
@@ -85,6 +85,46 @@ BOOST_AUTO_TEST_CASE(read_cluster_of_member_replies_gives_the_owner_of_each_slot
     BOOST_TEST(owner_of(m, 8192) == "[fe80::1]:6379");
     BOOST_TEST(owner_of(m, 16383) == "nobody");
     BOOST_TEST(m.owners().size() == 2u);
+}
+
+// Certificates often have host names only. The place stays the address, because names appear and change.
+BOOST_AUTO_TEST_CASE(target_of_a_member_over_tls_is_its_announced_host_name)
+{
+    cluster_map m;
+    auto const way = [&](char const* at) { return net::to_string(m.target_of(read_redirection(at)->to)); };
+    BOOST_REQUIRE(!read_cluster(text(redis_7), net::parse_url("rediss-cluster://seed"), m).error);
+    BOOST_TEST(owner_of(m, 0) == "10.0.0.1:6379");
+    BOOST_TEST(way("MOVED 0 10.0.0.1:6379") == "lock1.example:6379");
+    BOOST_TEST(way("MOVED 0 fe80::1:6379") == "[fe80::1]:6379");  // it announces no name
+    BOOST_TEST(way("MOVED 0 10.9.9.9:1") == "10.9.9.9:1");
+    BOOST_TEST(net::to_string(m.place_of({"lock1.example", "6379"})) == "10.0.0.1:6379");
+    BOOST_TEST(net::to_string(m.place_of({"10.0.0.1", "6379"})) == "10.0.0.1:6379");
+    BOOST_REQUIRE(!read_cluster(text(redis_7), net::parse_url("redis-cluster://seed"), m).error);
+    BOOST_TEST(way("MOVED 0 10.0.0.1:6379") == "10.0.0.1:6379");
+
+    // One name for several members, such as a master and its replica, leads to any of them.
+    BOOST_REQUIRE(!read_cluster(text("a 10.0.0.1:6379@1,any.example master - 0 0 1 connected 0-99\n"
+                                     "b 10.0.0.2:6379@1,any.example slave a 0 0 1 connected\n"
+                                     "c 10.0.0.2:6380@1,ANY.example,shard-id=7 master - 0 0 1 connected 101\n"),
+                                net::parse_url("rediss-cluster://seed"), m)
+                       .error);
+    BOOST_TEST(way("MOVED 0 10.0.0.1:6379") == "10.0.0.1:6379");
+    BOOST_TEST(way("MOVED 0 10.0.0.2:6379") == "10.0.0.2:6379");
+    BOOST_TEST(way("MOVED 0 10.0.0.2:6380") == "any.example:6380");
+}
+
+BOOST_AUTO_TEST_CASE(target_of_a_member_behind_nat_is_its_mapped_address)
+{
+    auto const behind = net::parse_url("rediss-cluster://seed?map=10.0.0.1:6379=proxy:1,b.example:2=[::1]:2");
+    BOOST_REQUIRE(behind.wrong.empty());
+    cluster_map m;
+    BOOST_REQUIRE(!read_cluster(text("a 10.0.0.1:6379@1,a.example master - 0 0 1 connected 0-99\n"
+                                     "b 10.0.0.2:2@1,b.example slave a 0 0 1 connected\n"),
+                                behind.of({"proxy", "3"}), m)
+                       .error);
+    BOOST_TEST(owner_of(m, 0) == "10.0.0.1:6379");
+    BOOST_TEST(net::to_string(m.target_of({"10.0.0.1", "6379"})) == "proxy:1");
+    BOOST_TEST(net::to_string(m.target_of({"10.0.0.2", "2"})) == "[::1]:2");
 }
 
 BOOST_AUTO_TEST_CASE(read_cluster_of_an_unusable_reply_fails_and_changes_nothing)
@@ -180,7 +220,8 @@ slot_times times(std::string ranges, std::string age)
     record_question const q(net::parse_url("redis://s"), {.nodes = {}});
     server_record r;
     BOOST_TEST(
-        !q.read(list(stores::redis::resp::type::array, {"f00d", "r", std::move(age), "0", std::move(ranges), "abc"}), r)
+        !q.read(list(stores::redis::resp::type::array, {"f00d", "r", std::move(age), "0", std::move(ranges), "abc"}),
+                "", r)
              .error);
     slot_times t;
     t.told(r, 70s, noon);

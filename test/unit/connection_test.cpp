@@ -25,7 +25,16 @@ namespace {
 /// Records all batches that were sent on the current connection.
 struct recording_link final : scripted_link {
     void send(std::shared_ptr<stores::redis::batch> const& b) override { sent.push_back(b); }
-    void greets(replies::server server = replies::server({})) { says(server.answers(asked->request)); }
+    // After a connection without an answer, PING goes before the greeting.
+    void greets(replies::server server = replies::server({}))
+    {
+        if (asked->request.commands() == 1) {
+            says({{.type = stores::redis::resp::type::simple_string, .text = "PONG", .elements = {}}});
+            asked = sent.back();
+            sent.pop_back();
+        }
+        says(server.answers(asked->request));
+    }
     void ends()
     {
         sent.clear();
@@ -181,6 +190,50 @@ BOOST_AUTO_TEST_CASE(reconnection_pauses_grow_until_a_connection_lasts)
     link->ends();
     pass(10ms);
     BOOST_TEST(link->opened == 13);
+}
+
+// A proxy that does not know HELLO answers PING. A server that is being stopped may do so once.
+BOOST_AUTO_TEST_CASE(connection_that_ends_at_hello_after_an_answer_to_ping_is_unsupported)
+{
+    auto const pings = [&] {
+        pass(500ms);
+        BOOST_TEST_REQUIRE(link->asked->request.commands() == 1u);
+        link->says({{.type = stores::redis::resp::type::simple_string, .text = "PONG", .elements = {}}});
+    };
+    link->ends();
+    for (int i = 0; i < 2; ++i) {
+        BOOST_TEST((c.trouble().error == errc::node_unreachable));
+        pings();
+        link->ends();
+    }
+    BOOST_TEST((c.trouble().error == errc::unsupported_server));
+    pings();
+    pass(3s);  // it does not answer HELLO either, and this client ends the connection
+    BOOST_TEST(link->cuts == 1);
+    link->ends();
+    BOOST_TEST((c.trouble().error == errc::node_unreachable));
+    pass(1s);
+    link->greets();
+    BOOST_TEST(c.up());
+}
+
+// A server with too many clients answers any command so, and hangs up. That says nothing about HELLO.
+BOOST_AUTO_TEST_CASE(connection_that_is_refused_at_ping_has_the_reason_of_the_server)
+{
+    for (int i = 0; i < 4; ++i) {
+        link->ends();
+        pass(1s);
+        if (link->asked->request.commands() == 1)
+            link->says({{.type = stores::redis::resp::type::simple_error,
+                         .text = "ERR max number of clients reached",
+                         .elements = {}}});
+        BOOST_TEST((c.trouble().error != errc::unsupported_server));
+    }
+    BOOST_TEST(c.trouble().text == "ERR max number of clients reached");
+    link->ends();
+    pass(1s);
+    link->greets();
+    BOOST_TEST(c.up());
 }
 
 BOOST_AUTO_TEST_CASE(connection_that_no_longer_answers_ends)

@@ -23,7 +23,7 @@ namespace {
 
 introduction greets(server s, std::string address = "redis://s", config c = {.nodes = {}, .fencing = true})
 {
-    greeting const g(net::parse_url(address), c);
+    greeting g(net::parse_url(address), c);
     stores::redis::request r;
     g.ask(r, "0123456789abcdef");
     auto const answers = s.answers(r);
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(ask_of_a_cluster_member_uses_keys_in_its_own_slots)
     auto where = net::parse_url("redis://s");
     where.topology = net::topology::member;
     where.tag = "{3}";
-    greeting const g(where, {.nodes = {}, .fencing = true});
+    greeting g(where, {.nodes = {}, .fencing = true});
     stores::redis::request r;
     g.ask(r, "0123456789abcdef");
     for (auto const& c : test::take_commands(r.bytes())) {

@@ -1,5 +1,6 @@
 #include "core/told_time.hpp"
 #include "net/secrets.hpp"
+#include "stores/redis/cluster_map.hpp"
 #include "stores/redis/reply.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -129,14 +130,43 @@ BOOST_AUTO_TEST_CASE(interpret_error_of_a_truncated_script_error_is_server_error
         BOOST_TEST((stores::redis::interpret_error(text).error == errc::server_error));
 }
 
-// The gaps would reveal a short password.
-BOOST_AUTO_TEST_CASE(presentable_with_a_short_password_hides_the_whole_message)
+// A gap in well-known words would reveal a password that is one of these words.
+BOOST_AUTO_TEST_CASE(presentable_with_the_password_as_a_word_hides_the_message)
 {
-    auto const words = net::presentable("WRONGPASS invalid username-password pair", {"a"});
-    BOOST_TEST(words.find("WRONGP") == std::string::npos);
-    BOOST_TEST(words.find("message is hidden") != std::string::npos);
-    BOOST_TEST(net::presentable("WRONGPASS invalid username-password pair", {"zz"})
-               == "WRONGPASS invalid username-password pair");
+    constexpr std::string_view words = "WRONGPASS invalid username-password pair or user is disabled.";
+    for (auto const* const password : {"password", "PAIR", "wrongpass", "or", "username", "user", "is"}) {
+        auto const shown = net::presentable(words, {password});
+        BOOST_TEST(shown.find("message is hidden") != std::string::npos);
+        BOOST_TEST(shown.find("WRONGP") == std::string::npos);
+    }
+    for (auto const* const password : {"a", "WRONG", "pass", "zz", "name", "able"})
+        BOOST_TEST(net::presentable(words, {password}) == words);
+    BOOST_TEST(net::presentable("ERR 'AUTH' 'a'", {"a"}).find("hidden") != std::string::npos);
+    for (auto const* const quoted : {"app%3Asesame%40host", "app\\x3asesame\\x40host", "app\\u003asesame\\u0040host"})
+        BOOST_TEST(net::presentable(quoted, {"sesame"}).find("hidden") != std::string::npos);
+    // The beginning of a password that is longer than the quotation.
+    BOOST_TEST(net::presentable("ERR 'correcth...", {"correcthorse9"}).find("correcth") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(secret_of_a_word_that_the_address_shows_is_empty)
+{
+    BOOST_TEST(net::secret_of("app", "app") == "");
+    BOOST_TEST(net::secret_of("app", "other", "app") == "");
+    BOOST_TEST(net::secret_of("geheim", "app", "db") == "geheim");
+}
+
+// The decision depends on the text of the server, and the place in it is read later.
+BOOST_AUTO_TEST_CASE(interpret_error_does_not_depend_on_the_password)
+{
+    for (std::string_view const password : {"MOVED", "3999", "10.0.0.1", "6381", "0", "1"}) {
+        auto const r = stores::redis::interpret_error("MOVED 3999 10.0.0.1:6381", {password});
+        BOOST_TEST((r.error == errc::wrong_cluster_node));
+        auto const to = stores::redis::read_redirection(r.text);
+        BOOST_TEST_REQUIRE(to.has_value());
+        BOOST_TEST(net::to_string(to->to) == "10.0.0.1:6381");
+    }
+    auto const refused = stores::redis::interpret_error("NOPERM No permissions to access a key", {"NOPERM"});
+    BOOST_TEST((refused.error == errc::permission_denied));
 }
 
 BOOST_AUTO_TEST_CASE(interpret_of_wrongtype_for_extend_and_release_is_denied)
@@ -483,11 +513,11 @@ BOOST_AUTO_TEST_CASE(presentable_leaves_out_quoted_secrets)
     q.value = "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1";
     stores::redis::reply const replies[] = {
         make(stores::redis::resp::type::simple_string, "OK"),
-        make(stores::redis::resp::type::simple_error, "ERR pw=sesame 5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1")};
-    BOOST_TEST(stores::redis::interpret(q, replies, "sesame").text == "ERR pw=*** ***");
-    BOOST_TEST(stores::redis::interpret(q, {replies + 1, 1}, "sesame").text == "ERR pw=*** ***");
+        make(stores::redis::resp::type::simple_error, "ERR pw=sesame-7 5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1")};
+    BOOST_TEST(stores::redis::interpret(q, replies, "sesame-7").text == "ERR pw=*** ***");
+    BOOST_TEST(stores::redis::interpret(q, {replies + 1, 1}, "sesame-7").text == "ERR pw=*** ***");
     q.what = kind::raise;
-    BOOST_TEST(stores::redis::interpret(q, replies, "sesame").text == "ERR pw=*** ***");
+    BOOST_TEST(stores::redis::interpret(q, replies, "sesame-7").text == "ERR pw=*** ***");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

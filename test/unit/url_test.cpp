@@ -62,6 +62,7 @@ BOOST_AUTO_TEST_CASE(parse_url_of_a_unix_socket_reads_user_and_password)
     // "ss" could be a part of the password.
     BOOST_TEST(redlock::net::parse_url("unix://u:pa@/ss@/s").wrong.find("%40") != std::string::npos);
     BOOST_TEST(redlock::net::parse_url("unix://user@/s").wrong.find("password") != std::string::npos);
+    BOOST_TEST(redlock::net::parse_url("unix://user:@/s").user == "user");
 }
 
 BOOST_AUTO_TEST_CASE(parse_url_of_sentinels_reads_addresses_and_master_name)
@@ -93,9 +94,15 @@ BOOST_AUTO_TEST_CASE(parse_url_of_sentinels_reads_addresses_and_master_name)
     BOOST_TEST(says("redis-sentinel://a,,b/m", "host"));
     BOOST_TEST(says("redis-sentinel://a:0/m", "port"));
     BOOST_TEST(says("redis-sentinel://a/m?db=x", "database"));
-    BOOST_TEST(says("redis-sentinel://a/m?timeout=3", "db, sentinel_user or sentinel_password"));
+    BOOST_TEST(says("redis-sentinel://a/m?timeout=3", "db, map, sentinel_tls, sentinel_user or sentinel_password"));
     BOOST_TEST(says("redis-sentinel://a/m?sentinel_password=%4", "hexadecimal"));
-    BOOST_TEST(says("redis-sentinel://a/m?sentinel_user=u", "needs sentinel_password"));
+    BOOST_TEST(says("redis-sentinel://a/m?sentinel_tls=yes", "on or off"));
+    for (auto const* const map : {"", "a:1", "a:1=", "=b:1", "a:0=b:1", "a:1=b:1,", "a:1=b c:1"})
+        BOOST_TEST(says(std::string("redis-cluster://a?map=") + map, "map"));
+    BOOST_TEST(says("redis-cluster://a?db=1", "map"));
+    auto const encrypted = redlock::net::parse_url("redis-sentinel://a/m?sentinel_tls=on&sentinel_user=u");
+    BOOST_TEST((encrypted.transport == redlock::net::transport::tcp));
+    BOOST_TEST((encrypted.sentinel_transport == redlock::net::transport::tls));
 }
 
 BOOST_AUTO_TEST_CASE(parse_url_of_a_cluster_reads_the_members)
@@ -107,7 +114,7 @@ BOOST_AUTO_TEST_CASE(parse_url_of_a_cluster_reads_the_members)
     BOOST_TEST(u.user == "us@er");
     BOOST_TEST(u.name() == "redis-cluster://h1:6379,[::1]:7000");
     BOOST_TEST(redlock::net::parse_url("valkeys-cluster://h").name() == "rediss-cluster://h:6379");
-    for (auto const* text : {"redis-cluster://h/1", "redis-cluster://h?db=1", "redis-cluster://h,g#x"})
+    for (auto const* text : {"redis-cluster://h/1", "redis-cluster://h/1?map=a:1=b:1", "redis-cluster://h,g#x"})
         BOOST_TEST(redlock::net::parse_url(text).wrong.find("it must name only members of the cluster")
                    != std::string::npos);
     BOOST_TEST(redlock::net::parse_url("redis-cluster://").wrong.find("host") != std::string::npos);
@@ -146,11 +153,21 @@ BOOST_AUTO_TEST_CASE(parse_url_of_a_broken_url_gives_the_reason)
     BOOST_TEST(redlock::net::parse_url("Rediss-Cluster://h").name() == "rediss-cluster://h:6379");
     BOOST_TEST(wrong("redis://h:99999").find("h:99999") != std::string::npos);
     BOOST_TEST(wrong("redis://user@h").find("password") != std::string::npos);
+    BOOST_TEST(net::parse_url("redis://user:@h").password.empty());
     BOOST_TEST(wrong("redis://u:%4@h").find("hexadecimal") != std::string::npos);
     BOOST_TEST(wrong("unix://relative").find("absolute") != std::string::npos);
     BOOST_TEST(wrong("unix:///s?x=1").find("unix://user:password@/path") != std::string::npos);
     BOOST_TEST(wrong("unix:///s?db=x").find("database") != std::string::npos);
     BOOST_TEST(wrong("memory://").find("name") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(parse_url_shows_an_address_without_secrets_whole)
+{
+    for (std::string const text :
+         {"redis://10.0.0.1:6379,redis://10.0.0.2:6379", "redis:/host", "redis:/host:6379/1", "redis://h:1/-1",
+          "redis://h/70000", "redis://[::1]:7/99999", "a,b:1,[::1]", "bad://h:1", "redis://h:99999"})
+        BOOST_TEST(redlock::net::parse_url(text).wrong.find('"' + text + '"') != std::string::npos,
+                   redlock::net::parse_url(text).wrong);
 }
 
 // Rule 14 of docs/architecture.md.

@@ -164,7 +164,7 @@ std::string without_check(demands const& d, std::string_view what)
     return d.call.with("--skip", (given == d.call.own.end() ? "" : given->second + ',') + std::string(what)).line();
 }
 
-bool is_forbidden(reply const& r) { return r.what == reply::kind::error && r.text.starts_with("NOPERM"); }
+bool is_forbidden(reply const& r) { return r.what == reply::kind::error && r.said.starts_with("NOPERM"); }
 
 std::string counted(std::int64_t count, std::string_view noun)
 {

@@ -94,7 +94,8 @@ struct vote_facts {
     std::chrono::milliseconds quarantine{0};              ///< the time until it votes
     quarantine_reason reason = quarantine_reason::fresh;  ///< why it does not vote yet
     bool is_to_be_founded = false;                        ///< it votes from the first lock on, as all nodes are new
-    std::string message{};                                ///< why it is not connected
+    error_code error{};                                   ///< why it is not connected
+    std::string message{};                                ///< the same in words
 };
 
 /// The facts about one node. A missing answer is a reply with `failed()`.
@@ -109,7 +110,8 @@ struct node_facts {
     std::set<std::string> run_ids{};  ///< of all servers that have answered at the address
 
     reply hello{}, info{}, settings{}, slow_log{}, sentinels{}, time{}, clients{};
-    reply services{};  ///< of a Sentinel: the services that it watches
+    std::vector<int> other_databases{};  ///< in which clients with this prefix have left their settings lately
+    reply services{};                    ///< of a Sentinel: the services that it watches
     std::vector<std::chrono::microseconds> round_trips{};
     std::optional<clock_reading> first_time{}, last_time{};
     std::vector<std::pair<std::string, reply>> trials{};  ///< tested permissions, by their names

@@ -36,6 +36,7 @@ constexpr auto greeting_time = 1s, answer_time = 5s;
 constexpr auto time_between_clocks = 1s;
 constexpr auto round_trips_time = 1s;
 constexpr std::size_t connections_more = 3;
+constexpr int databases_max = 100;
 constexpr std::size_t round_trips_max = 50, round_trips_min = 5;
 
 // Name resolution, connecting and the TLS handshake may take connect_timeout each.
@@ -172,6 +173,31 @@ asio::awaitable<void> try_permissions(server& s, node_facts& f, demands const& d
         f.trials.emplace_back(std::move(names[i]), std::move(answers[i]));
 }
 
+// Finds the other databases in which clients with this prefix have left their settings within the last hour.
+asio::awaitable<void> look_at_databases(server& s, node_facts& f, demands const& d)
+{
+    std::vector<std::vector<std::string>> questions;
+    std::vector<int> numbers;
+    for (int n = 0; n < databases_max; ++n) {
+        if (n == f.place.database || f.info.field(fmt::format("db{}", n)).empty())
+            continue;
+        numbers.push_back(n);
+        questions.push_back({"SELECT", std::to_string(n)});
+        questions.push_back({"GET", core::settings_key(d.prefix)});
+    }
+    if (numbers.empty())
+        co_return;
+    std::vector<std::string> first = questions.front();
+    if (auto const may = co_await s.ask(std::move(first)); may.failed())  // each refusal leaves a line in the ACL LOG
+        co_return;
+    questions.push_back({"SELECT", std::to_string(f.place.database)});
+    auto const answers = co_await s.ask_all(std::move(questions));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        if (!answers[2 * i].failed() && answers[2 * i + 1].what == reply::kind::text)
+            f.other_databases.push_back(numbers[i]);
+    }
+}
+
 asio::awaitable<void> look_at_server(server& s, node_facts& f, std::string const& url, redlock::config const& c,
                                      demands const& d)
 {
@@ -188,6 +214,7 @@ asio::awaitable<void> look_at_server(server& s, node_facts& f, std::string const
     }
     std::vector<std::string> settings_of_clients{"GET", core::settings_key(d.prefix)};
     f.clients = co_await s.ask(std::move(settings_of_clients));
+    co_await look_at_databases(s, f, d);
     co_await measure_round_trips(s, f, d.prefix + d.probe);
     co_await try_permissions(s, f, d);
     f.keys = co_await look_at_keys(s, f, d);

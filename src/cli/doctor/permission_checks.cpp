@@ -14,7 +14,7 @@ namespace redlock::cli::doctor {
 
 namespace {
 
-bool is_about_keys(reply const& r) { return r.text.find(" key") != std::string::npos; }
+bool is_about_keys(reply const& r) { return r.said.find(" key") != std::string::npos; }
 
 // A finding for each refused command. If a server refuses a script, it does not tell which command of the script was
 // refused, so the commands were tested one by one.

@@ -20,6 +20,7 @@ using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 
 constexpr auto probe_ttl = 5s, wait_max = 10s;
+constexpr auto further_attempts = 1s;
 
 resource_set several(demands const& d)
 {
@@ -177,11 +178,20 @@ asio::awaitable<std::vector<vote_facts>> ask_for_votes(redlock::config c, demand
         timer.expires_after(5ms);
         co_await timer.async_wait(as_result);
     }
+    // Further attempts show whether the server ends each connection at HELLO.
+    auto const is_away = [](node_stats const& n) { return !n.connected && n.last_error == errc::node_unreachable; };
+    auto const further = clock::now() + further_attempts;
+    while (std::ranges::any_of(all.stats().nodes, is_away) && clock::now() < further) {
+        timer.expires_after(50ms);
+        co_await timer.async_wait(as_result);
+        co_await all.async_inspect(d.probe, as_result);
+    }
     std::vector<vote_facts> votes;
     for (auto const& n : all.stats().nodes)
         votes.push_back({.is_connected = n.connected,
                          .quarantine = n.quarantine,
                          .reason = n.reason,
+                         .error = n.connected ? error_code() : n.last_error,
                          .message = n.last_message.empty() && n.last_error ? n.last_error.message() : n.last_message});
     co_await all.async_shutdown(as_result);
     auto const is_new = [](vote_facts const& v) {

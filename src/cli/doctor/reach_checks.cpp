@@ -98,6 +98,11 @@ findings reachable(node_facts const& f, demands const& d)
     }
     if (f.hello.what != reply::kind::silence)
         return {{.why = "it answers"}};
+    if (f.vote.error == errc::unsupported_server)
+        return {{.level = level::critical,
+                 .why = fmt::format("it cannot vote: {}", printable(f.vote.message)),
+                 .mend = d.call.with_node(f.name, f.place.at("HOST", f.place.port).url()).line()
+                         + "  # HOST: the server itself"}};
     if (f.is_other_transport)
         return {other_transport(f, d)};
     return {{.level = level::critical,
@@ -125,7 +130,7 @@ std::string set_password(node_facts const& f)
 
 std::string mend_login(node_facts const& f, demands const& d)
 {
-    auto const& words = f.hello.text;
+    auto const& words = f.hello.said;
     auto const says = [&](char const* text) { return words.find(text) != words.npos; };
     if (is_forbidden(f.hello))
         return allow(f, says("select") ? "+select" : "+hello");

@@ -176,6 +176,26 @@ findings same_settings(nodes const& all, demands const& d)
     return found;
 }
 
+// Clients that use another database of a server share no locks with those of this call.
+findings same_database(nodes const& all, demands const& d)
+{
+    findings found;
+    for (auto const& f : all) {
+        if (!f.other_databases.empty())
+            found.push_back(
+                {.level = level::warning,
+                 .why = fmt::format("clients within the last hour have locked with this prefix in the "
+                                    "database {} of {}, too, where nobody sees the locks of the database {}",
+                                    fmt::join(f.other_databases, " and "), f.name, f.place.database),
+                 .mend = d.call.line()
+                         + "  # an hour after all clients name one database; --skip same-database if they are other "
+                           "clients"});
+    }
+    if (found.empty() && std::ranges::any_of(all, [](auto const& f) { return f.is_server; }))
+        found.push_back({.why = "clients with this prefix use one database of each server"});
+    return found;
+}
+
 findings votes(nodes const& all, demands const& d)
 {
     auto const majority = core::majority(all.size());
@@ -317,9 +337,13 @@ findings deadlock(nodes const& all, demands const& d)
 }
 
 constexpr std::array checks{
-    check_of_all{"nodes", number_of_nodes}, check_of_all{"same-server", same_server},
-    check_of_all{"same-host", same_host},   check_of_all{"same-settings", same_settings},
-    check_of_all{"restart-guard", guard},   check_of_all{"votes", votes},
+    check_of_all{"nodes", number_of_nodes},
+    check_of_all{"same-server", same_server},
+    check_of_all{"same-host", same_host},
+    check_of_all{"same-settings", same_settings},
+    check_of_all{"same-database", same_database},
+    check_of_all{"restart-guard", guard},
+    check_of_all{"votes", votes},
     check_of_all{"deadlock", deadlock},
 };
 

@@ -50,8 +50,7 @@ std::vector<std::shared_ptr<server const>> servers_of(address const& a, config c
         net::url host;
         host.host = m.host;
         auto certificates = a.tls ? net::tls_settings(host, c.tls) : net::tls_settings();
-        all.push_back(
-            std::make_shared<server>(server{m, a.password, a.tls, std::move(certificates), c.connect_timeout}));
+        all.push_back(std::make_shared<server>(server{m, a.tls, std::move(certificates), c.connect_timeout}));
     }
     return all;
 }
@@ -238,18 +237,15 @@ answer http_channel::interpret(unsigned status, std::string_view body)
         auto const hint = words.find("HTTPS") != words.npos
                               ? std::string("; it requires TLS on this port: its URL begins with etcds://")
                               : std::string(asks_for_port) + " It must be etcd 3.4 or newer";
-        return {{},
-                {.untouched = !answered_,
-                 .error = errc::unexpected_reply,
-                 .text = net::without(words, server_->password) + hint}};
+        return {
+            {},
+            {.untouched = !answered_, .error = errc::unexpected_reply, .text = net::without(words, {secret_}) + hint}};
     }
     answered_ = true;
     auto& content = said.get_object();
     if (status == 200 && !content.if_contains("error"))
         return {std::move(content), {}};
-    auto why = refusal(content);
-    why.text = net::without(std::move(why.text), server_->password);
-    return {{}, std::move(why)};
+    return refusal(content, secret_);
 }
 
 }  // namespace redlock::stores::etcd

@@ -2,6 +2,7 @@
 
 #include "stores/etcd/address.hpp"
 #include "stores/etcd/json.hpp"
+#include "stores/etcd/refusal.hpp"
 #include "stores/etcd/wire.hpp"
 
 #include <redlock/clock.hpp>
@@ -31,7 +32,6 @@ using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::
 /// A member, and how to connect to it.
 struct server {
     etcd::member member;
-    std::string password{};  ///< removed from the server's texts before they are shown
     bool tls = false;
     net::tls_settings certificates{};
     std::chrono::milliseconds connect_timeout{};
@@ -39,13 +39,6 @@ struct server {
 
 /// All members of an address.
 std::vector<std::shared_ptr<server const>> servers_of(address const&, config const&);
-
-/// The outcome of a request.
-struct answer {
-    json::object content{};
-    /// With an error: the server did not answer, or refused the request. `untouched`: the server did nothing.
-    node_reply why{};
-};
 
 /** One connection to one server. It carries requests, one at a time, or one stream in both directions that never ends.
 
@@ -58,6 +51,9 @@ public:
 
     /// Connects. @return with an error: why the connection failed
     virtual asio::awaitable<node_reply> open() = 0;
+
+    /// Texts of the server will not contain @p secret.
+    virtual void hide(std::string /*secret*/) {}
 
     /// @p timeout: if the answer takes longer, the connection ends. @p token: the authentication token; empty: none.
     virtual asio::awaitable<answer> ask(std::string_view path, std::string body, std::string_view token,
@@ -78,6 +74,7 @@ public:
     http_channel(asio::any_io_executor, std::shared_ptr<server const>);
 
     asio::awaitable<node_reply> open() override;
+    void hide(std::string secret) override { secret_ = std::move(secret); }
     asio::awaitable<answer> ask(std::string_view path, std::string body, std::string_view token,
                                 std::chrono::milliseconds timeout) override;
     asio::awaitable<answer> stream(std::string_view path, std::string first, std::string_view token,
@@ -95,6 +92,7 @@ private:
 
     asio::any_io_executor executor_;
     std::shared_ptr<server const> const server_;
+    std::string secret_;
     std::optional<etcd::wire> wire_;
     std::optional<asio::ip::basic_resolver<asio::ip::tcp, asio::any_io_executor>> resolver_;
     timer limit_;

@@ -148,10 +148,10 @@ private:
     {
         auto const self = node_.shared_from_this();
         auto sent = outbox_.take_under_way();
-        bool const is_fenced = a.why.error ? is_key_gone(a.why) : !is_true(a.content, "succeeded");
+        bool const is_fenced = a.why.error ? a.missing == missing::key : !is_true(a.content, "succeeded");
         if (std::exchange(moves_now_, false) && !is_fenced)
             return moved(a);
-        if (is_fenced || is_token_gone(a.why))
+        if (is_fenced || a.missing == missing::token)
             outbox_.send_again(std::move(sent));
         else if (a.why.untouched && sent.size() > 1)  // one of them caused the refusal
             outbox_.send_again(std::move(sent), true);
@@ -272,7 +272,9 @@ store etcd(etcd_options options)
         throw std::invalid_argument(std::string("redlock::etcd_options: ") + e.what());
     }
     auto make = [options = std::move(options)](std::string_view url, config const& c, store_context const& context) {
-        return stores::etcd::make_etcd_node(stores::etcd::parse_address(url, options), c, context);
+        auto where = stores::etcd::parse_address(url, options);
+        where.credentials = c.credentials;
+        return stores::etcd::make_etcd_node(std::move(where), c, context);
     };
     return {.schemes = {"etcd", "etcds"}, .make = std::move(make)};
 }

@@ -1,9 +1,10 @@
 #include "stores/etcd/link.hpp"
 
 #include "core/told_time.hpp"
+#include "net/log_in.hpp"
+#include "net/secrets.hpp"
 #include "runtime/as_result.hpp"
 #include "stores/etcd/layout.hpp"
-#include "stores/etcd/refusal.hpp"
 #include "stores/etcd/watches.hpp"
 
 #include <redlock/error.hpp>
@@ -15,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace redlock::stores::etcd {
@@ -31,6 +33,9 @@ asio::awaitable<void> wait_until(timer& t, clock::time_point when)
     t.expires_at(when);
     co_await t.async_wait(as_result);
 }
+
+// Whether a connection cannot be used after the answer: the outcome of a request is unknown, or the token is not valid.
+bool is_useless_after(answer const& a) { return a.why.error && (!a.why.untouched || a.missing == missing::token); }
 
 }  // namespace
 
@@ -88,14 +93,22 @@ asio::awaitable<node_reply> link::greet()
 
 asio::awaitable<node_reply> link::authenticate()
 {
-    if (address_->user.empty())
+    credentials who;
+    try {
+        who = net::log_in(address_->credentials,
+                          {.node = address_->name, .in_address = {address_->user, address_->password}});
+    } catch (std::exception const& e) {
+        co_return node_reply{.untouched = true, .error = errc::node_unreachable, .text = e.what()};
+    }
+    if (who.user.empty())
         co_return node_reply{};
-    auto body = json::serialize(json::object{{"name", address_->user}, {"password", address_->password}});
+    for (auto const& c : {commands_, keeper_, watcher_})
+        c->hide(std::string(net::secret_of(who.password, who.user)));
+    auto body = json::serialize(json::object{{"name", who.user}, {"password", who.password}});
     auto const a = co_await commands_->ask("/v3/auth/authenticate", std::move(body), {},
                                            server_->connect_timeout + address_->options.timeout);
     token_ = text(a.content, "token");
-    bool const is_open_to_all = a.why.text.find("authentication is not enabled") != std::string::npos;
-    co_return is_open_to_all ? node_reply{} : a.why;
+    co_return a.missing == missing::authentication ? node_reply{} : a.why;
 }
 
 asio::awaitable<answer> link::open_session()
@@ -117,7 +130,7 @@ asio::awaitable<answer> link::open_session()
         auto const count_me =
             transaction_text{{}, {raise_to(session_->key(), number_, session_->lease())}, {}}.request();
         auto a = co_await commands_->ask("/v3/kv/txn", count_me, token_, timeout);
-        if (!a.why.error || !owner_ || !is_lease_gone(a.why))
+        if (!a.why.error || !owner_ || a.missing != missing::lease)
             co_return a;
         owner_->lost();
         if (!owner_)
@@ -138,7 +151,7 @@ asio::awaitable<node_reply> link::open_others()
                                                  server_->connect_timeout + address_->options.timeout);
     auto const& result = object(first.content, "result");
     if (is_true(result, "canceled"))
-        co_return refusal(json::object{{"error", text(result, "cancel_reason")}});
+        co_return refusal(json::object{{"error", text(result, "cancel_reason")}}).why;
     if (first.why.error == errc::node_unreachable)
         co_return node_reply{
             .untouched = true, .error = first.why.error, .text = "it does not stream /v3/watch: " + first.why.text};
@@ -161,8 +174,9 @@ asio::awaitable<void> link::send()
         if (!owner_)
             break;
         auto const why = a.why;
+        bool const is_over = is_useless_after(a);
         owner_->answered(std::move(a));
-        if (why.error && (!why.untouched || is_token_gone(why)))
+        if (is_over)
             end(why);
     }
 }
@@ -189,7 +203,7 @@ asio::awaitable<void> link::keep_lease_alive(std::shared_ptr<link> self)
         auto const a = co_await l.grant(*l.keeper_, l.session_->ttl() / 3);
         if (!l.owner_)
             co_return;
-        if (a.why.error && (!a.why.untouched || is_token_gone(a.why)))
+        if (is_useless_after(a))
             co_return l.end(a.why);
         if (a.why.error) {  // for example, the database is full; releases still work
             l.ask_again_soon();

@@ -1,5 +1,7 @@
 #include "stores/etcd/refusal.hpp"
 
+#include "net/secrets.hpp"
+
 #include <redlock/error.hpp>
 
 #include <array>
@@ -49,27 +51,32 @@ std::string_view advice_for(errc reason, std::string_view words)
     return {};
 }
 
+missing missing_in(std::string_view words)
+{
+    return says(words, "requested lease not found")       ? missing::lease
+           : says(words, "key not found")                 ? missing::key
+           : names_token(words)                           ? missing::token
+           : says(words, "authentication is not enabled") ? missing::authentication
+                                                          : missing::nothing;
+}
+
 }  // namespace
 
-node_reply refusal(json::object const& said)
+answer refusal(json::object const& said, std::string_view secret)
 {
     auto const& stream = object(said, "error");  // an object in a stream
     auto const& what = stream.empty() ? said : stream;
     auto const code = what.contains("grpc_code") ? number(what, "grpc_code") : number(what, "code");
     // Since etcd 3.5, "error" may be missing.
-    auto words = std::string(text(what, what.contains("message") ? "message" : "error"));
+    auto const words = text(what, what.contains("message") ? "message" : "error");
     auto const reason = reason_of(code, words);
     constexpr std::array certain{invalid_argument,    not_found,     permission_denied, resource_exhausted,
                                  failed_precondition, unimplemented, unauthenticated};
     bool const untouched = std::find(certain.begin(), certain.end(), code) != certain.end();
-    words += advice_for(reason, words);
-    return {.untouched = untouched, .error = reason, .text = std::move(words)};
+    return {.why = {.untouched = untouched,
+                    .error = reason,
+                    .text = net::without(words, {secret}).append(advice_for(reason, words))},
+            .missing = missing_in(words)};
 }
-
-bool is_lease_gone(node_reply const& why) { return says(why.text, "requested lease not found"); }
-
-bool is_key_gone(node_reply const& why) { return says(why.text, "key not found"); }
-
-bool is_token_gone(node_reply const& why) { return names_token(why.text); }
 
 }  // namespace redlock::stores::etcd

@@ -1,5 +1,6 @@
 #include "stores/kit/database_options.hpp"
 
+#include "net/secrets.hpp"
 #include "net/url_text.hpp"
 
 #include <fmt/format.h>
@@ -59,16 +60,13 @@ void check(std::size_t connections, milliseconds timeout)
     kit::check_range("timeout", timeout.count(), 1, timeout_max.count(), "ms");
 }
 
-std::string presentable(std::string text, std::initializer_list<std::string_view> secrets)
+std::string presentable(std::string_view text, std::initializer_list<std::string_view> secrets)
 {
-    for (auto const& secret : secrets) {
-        for (auto at = secret.empty() ? text.npos : text.find(secret); at != text.npos; at = text.find(secret, at + 3))
-            text.replace(at, secret.size(), "***");
-    }
-    text.resize(text.find_last_not_of('\n') + 1);
+    auto words = net::without(text, secrets);
+    words.resize(words.find_last_not_of('\n') + 1);
     std::replace_if(
-        text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
-    return text;
+        words.begin(), words.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+    return words;
 }
 
 }  // namespace redlock::stores::kit

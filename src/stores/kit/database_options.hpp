@@ -59,7 +59,7 @@ void check_defaults(Options const& o, void (*check)(Options const&), std::string
     }
 }
 
-/// @p text in one line, without @p secrets.
-std::string presentable(std::string text, std::initializer_list<std::string_view> secrets);
+/// @p text in one line, without @p secrets, as @ref net::without.
+std::string presentable(std::string_view text, std::initializer_list<std::string_view> secrets);
 
 }  // namespace redlock::stores::kit

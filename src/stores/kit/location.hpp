@@ -2,6 +2,8 @@
 
 #include "net/url.hpp"
 
+#include <redlock/config.hpp>
+
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -38,6 +40,7 @@ struct address {
     std::string user, password;
     bool tls = false;
     Options options;
+    credentials_function credentials{};  ///< as in `config`
 };
 
 // The functions below throw std::invalid_argument. Its text names the mistake, and contains no secrets.

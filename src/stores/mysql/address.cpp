@@ -1,5 +1,7 @@
 #include "stores/mysql/address.hpp"
 
+#include "net/log_in.hpp"
+#include "net/secrets.hpp"
 #include "net/url_text.hpp"
 #include "stores/kit/database_options.hpp"
 #include "stores/kit/steps.hpp"
@@ -144,6 +146,20 @@ address parse_address(std::string_view url, mysql_options defaults)
     return a;
 }
 
-std::string presentable(std::string text, address const& a) { return kit::presentable(std::move(text), {a.password}); }
+std::shared_ptr<address const> logged_in(std::shared_ptr<address const> const& a)
+{
+    if (!a->credentials)
+        return a;
+    auto changed = *a;
+    auto who = net::log_in(a->credentials, {.node = a->name, .in_address = {a->user, a->password}});
+    changed.user = std::move(who.user);
+    changed.password = std::move(who.password);
+    return std::make_shared<address const>(std::move(changed));
+}
+
+std::string presentable(std::string_view text, address const& a)
+{
+    return kit::presentable(text, {net::secret_of(a.password, a.user, a.database)});
+}
 
 }  // namespace redlock::stores::mysql

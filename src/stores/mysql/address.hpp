@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -23,7 +24,11 @@ struct address {
     mysql_options options{};
     bool read_only = false;  ///< as in `config`
     std::chrono::milliseconds max_ttl = config().max_ttl;
+    credentials_function credentials{};
 };
+
+/// @p a with user and password for the next connection. @throws std::runtime_error if `config::credentials` throws
+std::shared_ptr<address const> logged_in(std::shared_ptr<address const> const& a);
 
 /// @throws std::invalid_argument if @p url is not valid; the message contains no secrets
 address parse_address(std::string_view url, mysql_options defaults);
@@ -32,6 +37,6 @@ address parse_address(std::string_view url, mysql_options defaults);
 void check(mysql_options const&);
 
 /// @p text without the password, and in one line.
-std::string presentable(std::string text, address const&);
+std::string presentable(std::string_view text, address const&);
 
 }  // namespace redlock::stores::mysql

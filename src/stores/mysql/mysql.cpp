@@ -25,6 +25,7 @@ store mysql(mysql_options options)
         auto parsed = stores::mysql::parse_address(url, options);
         parsed.read_only = settings.read_only;
         parsed.max_ttl = settings.max_ttl;
+        parsed.credentials = settings.credentials;
         auto const where = std::make_shared<stores::mysql::address const>(std::move(parsed));
         auto make_session = [where, timeout = settings.connect_timeout](asio::any_io_executor e, std::size_t,
                                                                         stores::kit::session::owner& o) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <cstdlib>
 #include <errmsg.h>
 #include <system_error>
@@ -50,7 +51,7 @@ std::string with_words(std::string text)
 
 session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds connect_timeout,
                  owner& o)
-    : kit::client_session(std::move(e), connect_timeout, o), address_(std::move(a))
+    : kit::client_session(std::move(e), connect_timeout, o), given_(std::move(a)), address_(given_)
 {
 }
 
@@ -61,6 +62,11 @@ session::~session() { disconnect(); }
 void session::connect()
 {
     set_limit(3 * connect_timeout_);
+    try {
+        address_ = logged_in(given_);
+    } catch (std::exception const& e) {
+        return refuse(errc::node_unreachable, e.what());
+    }
     if (address_->host.empty()) {
         places_ = {""};
         return connect_next();
@@ -91,6 +97,7 @@ void session::connect_next()
             return connect_next();
         }
         auto why = why_not(a);
+        why.text = presentable(why.text, *address_);
         if (not_there)
             why.text = with_words(std::move(why.text))
                        + (address_->socket.empty() ? fmt::format(", port {}", address_->port) : "");
@@ -300,7 +307,7 @@ void session::answered(answer a)
     auto const tell = std::move(questions_.front().tell);
     questions_.pop_front();
     sent_at_.reset();
-    a.text = presentable(std::move(a.text), *address_);
+    a.text = presentable(a.text, *address_);
     bool const over = ends_connection(a.error);
     if (a.error != 0 && !over)
         questions_.push_front({"ROLLBACK", [](answer const&) {}});

@@ -73,8 +73,9 @@ private:
     static settings read_settings(answer const&);
     std::string for_our_table(std::string_view text) const;
 
-    std::shared_ptr<address const> const address_;
-    std::vector<std::string> places_;  ///< addresses of the host still to try; empty text: the Unix socket
+    std::shared_ptr<address const> const given_;
+    std::shared_ptr<address const> address_;  ///< with user and password of the latest connection
+    std::vector<std::string> places_;         ///< addresses of the host still to try; empty text: the Unix socket
     std::shared_ptr<client> client_;
     std::deque<question> questions_;
     std::optional<clock::time_point> sent_at_;  ///< when the first question was sent

@@ -1,5 +1,7 @@
 #include "stores/postgresql/address.hpp"
 
+#include "net/log_in.hpp"
+#include "net/secrets.hpp"
 #include "stores/kit/database_options.hpp"
 #include "stores/kit/steps.hpp"
 
@@ -16,6 +18,9 @@ namespace {
 
 using kit::refuse;
 
+constexpr std::string_view default_schema = "public";
+constexpr std::size_t full_table_max = 60;  // the name of a channel has at most 63
+
 constexpr auto form =
     "it must be postgresql://[user[:password]@]host[:port]/database, and special characters in user and "
     "password must be percent-encoded";
@@ -31,6 +36,10 @@ bool read_option(std::string_view name, std::string_view value, postgresql_optio
         o.session_pooler = kit::to_switch(name, value);
     else if (name == "application_name")
         o.application_name = value;
+    else if (name == "schema" && !value.empty())
+        o.schema = value;
+    else if (name == "schema")
+        refuse("schema has no value");
     else
         return kit::read_option(name, value, o);
     return true;
@@ -87,10 +96,26 @@ std::string name_of(address const& a)
     }
     if (auto const database = a.get("dbname"); !database.empty())
         name += "/" + database;
-    return name + kit::shown_table(a.options);
+    auto const table = schema_of(a.options) == default_schema ? bare_table_of(a.options) : full_table_of(a.options);
+    return table == postgresql_options().table ? name : name + "?table=" + table;
 }
 
 }  // namespace
+
+std::string schema_of(postgresql_options const& o)
+{
+    auto const dot = o.table.find('.');
+    if (dot != o.table.npos)
+        return o.table.substr(0, dot);
+    return o.schema.empty() ? std::string(default_schema) : o.schema;
+}
+
+std::string bare_table_of(postgresql_options const& o)
+{
+    return o.table.substr(o.table.find('.') + 1);  // npos + 1 is 0
+}
+
+std::string full_table_of(postgresql_options const& o) { return schema_of(o) + '.' + bare_table_of(o); }
 
 std::string address::get(std::string_view setting) const
 {
@@ -126,6 +151,12 @@ void check(postgresql_options const& o)
         kit::refuse(fmt::format("table is \"{}\", but must be at most {} lower-case letters, digits and _, "
                                 "with a schema and a dot before it or without",
                                 o.table, kit::table_max));
+    if (!o.schema.empty() && !kit::is_name(o.schema))
+        kit::refuse(fmt::format("schema is \"{}\", but must be lower-case letters, digits and _", o.schema));
+    if (auto const full = full_table_of(o); full.size() > full_table_max)
+        kit::refuse(fmt::format("the table {} must have at most {} characters with its schema", full, full_table_max));
+    if (has_schema && !o.schema.empty() && o.schema != schema_of(o))
+        kit::refuse(fmt::format("schema is \"{}\", and table is \"{}\": name one schema", o.schema, o.table));
 }
 
 address parse_address(std::string_view url, postgresql_options defaults)
@@ -145,10 +176,22 @@ address parse_address(std::string_view url, postgresql_options defaults)
     return a;
 }
 
-std::string presentable(std::string text, address const& a)
+std::shared_ptr<address const> logged_in(std::shared_ptr<address const> const& a)
 {
-    auto const password = a.get("password"), of_key = a.get("sslpassword");
-    return kit::presentable(std::move(text), {password, of_key});
+    if (!a->credentials)
+        return a;
+    auto changed = *a;
+    auto who = net::log_in(a->credentials, {.node = a->name, .in_address = {a->get("user"), a->get("password")}});
+    changed.settings["user"] = std::move(who.user);  // libpq ignores empty settings
+    changed.settings["password"] = std::move(who.password);
+    return std::make_shared<address const>(std::move(changed));
+}
+
+std::string presentable(std::string_view text, address const& a)
+{
+    auto const password = a.get("password"), of_key = a.get("sslpassword"), user = a.get("user"),
+               database = a.get("dbname");
+    return kit::presentable(text, {net::secret_of(password, user, database), of_key});
 }
 
 }  // namespace redlock::stores::postgresql

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,10 +21,20 @@ struct address {
     postgresql_options options;
     bool read_only = false;  ///< as in `config`
     std::chrono::milliseconds max_ttl = config().max_ttl;
+    credentials_function credentials{};
 
     std::string get(std::string_view setting) const;
     std::vector<std::string> list(std::string_view setting) const;  ///< the parts between commas
 };
+
+/// The schema of the tables.
+std::string schema_of(postgresql_options const&);
+
+/// The name of the first table, without its schema.
+std::string bare_table_of(postgresql_options const&);
+
+/// The name of the first table, with its schema.
+std::string full_table_of(postgresql_options const&);
 
 /// An address of a host.
 struct found {
@@ -36,6 +47,9 @@ struct found {
 /// @p a with @p one as its only host.
 address only(address a, found const& one);
 
+/// @p a with user and password for the next connection. @throws std::runtime_error if `config::credentials` throws
+std::shared_ptr<address const> logged_in(std::shared_ptr<address const> const& a);
+
 /// @throws std::invalid_argument if @p url is not valid; the message contains no secrets
 address parse_address(std::string_view url, postgresql_options defaults);
 
@@ -43,6 +57,6 @@ address parse_address(std::string_view url, postgresql_options defaults);
 void check(postgresql_options const&);
 
 /// @p text without the known passwords, in one line.
-std::string presentable(std::string text, address const&);
+std::string presentable(std::string_view text, address const&);
 
 }  // namespace redlock::stores::postgresql

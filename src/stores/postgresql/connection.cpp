@@ -40,7 +40,7 @@ bool is_prepared_already(PGresult const& r)
 
 connection::connection(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds timeout,
                        owner& o)
-    : kit::client_session(std::move(e), timeout, o), address_(std::move(a))
+    : kit::client_session(std::move(e), timeout, o), given_(std::move(a)), address_(given_)
 {
 }
 
@@ -241,9 +241,8 @@ std::optional<clock::time_point> connection::waiting_since() const
 
 void connection::fail()
 {
-    auto words = connection_ ? presentable(PQerrorMessage(handle()), *address_) : std::string("out of memory");
-    auto const reason = up() ? errc::node_unreachable : reason_of(words);
-    refuse(reason, std::move(words));
+    std::string const words = connection_ ? PQerrorMessage(handle()) : "out of memory";
+    refuse(up() ? errc::node_unreachable : reason_of(words), presentable(words, *address_));
 }
 
 void connection::fail_all()

@@ -47,7 +47,8 @@ protected:
     PGconn* handle() const noexcept { return connection_.get(); }
     std::string for_our_table(std::string_view text) const;
 
-    std::shared_ptr<address const> const address_;
+    std::shared_ptr<address const> const given_;
+    std::shared_ptr<address const> address_;  ///< with user and password of the latest connection
 
 private:
     struct question {

@@ -44,6 +44,7 @@ store postgresql(postgresql_options options)
         auto parsed = stores::postgresql::parse_address(url, options);
         parsed.read_only = settings.read_only;
         parsed.max_ttl = settings.max_ttl;
+        parsed.credentials = settings.credentials;
         auto const where = std::make_shared<stores::postgresql::address const>(std::move(parsed));
         // Made by the first session, because the node knows its executor only then.
         auto const all = std::make_shared<std::shared_ptr<stores::postgresql::hosts>>();
@@ -68,8 +69,10 @@ sql_statement owns(postgresql_options const& where, lock_handle const& held, std
                 + fmt::format(R"("\\x{}")", stores::kit::in_hex(std::string(prefix) + resource));
     if (keys.empty())
         keys = "\"\"";  // no lock has the empty key
-    return {.text = stores::kit::for_table("SELECT redlock_owns($1::bytea[], $2::bytea)", where.table),
-            .parameters = {"{" + keys + "}", "\\x" + stores::kit::in_hex(held.token())}};
+    return {
+        .text = stores::kit::for_table("SELECT redlock_owns($1::bytea[], $2::bytea)",
+                                       where.schema.empty() ? where.table : stores::postgresql::full_table_of(where)),
+        .parameters = {"{" + keys + "}", "\\x" + stores::kit::in_hex(held.token())}};
 }
 
 }  // namespace redlock

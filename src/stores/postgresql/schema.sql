@@ -1,7 +1,9 @@
 -- Locks in PostgreSQL 13 or newer. Each function is one atomic step, by the clock of the database. docs/stores.md lists
 -- the rights that a client needs. For another name, replace "redlock" everywhere in this file, and add ?table=name to
--- the address of the node.
+-- the address of the node. The tables belong to the schema public. For another one, change its name here, and add
+-- ?schema=name to the address.
 BEGIN;
+SET LOCAL search_path = public;
 SELECT pg_advisory_xact_lock(hashtext('redlock'));  -- other clients that do this wait
 SELECT set_config('redlock.tables', num_nonnulls(to_regclass('redlock'), to_regclass('redlock_reader'), to_regclass('redlock_wish'),
                                                  to_regclass('redlock_tombstone'), to_regclass('redlock_timeline'), to_regclass('redlock_record'))::text, true);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,6 +26,7 @@ using kit::integer;
 constexpr int oldest_version = 130'000;
 constexpr auto timeline = "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint";
 constexpr std::string_view with_same_tables = "2";
+constexpr std::string_view default_path = "SET LOCAL search_path = public;";
 constexpr auto run_again = "let their owner run schema.sql again; see docs/stores.md";
 constexpr auto renew = "drop its tables and functions while nobody holds a lock; the library then creates them again";
 constexpr std::chrono::seconds ask_again_after{1};
@@ -63,12 +65,6 @@ std::string put_signature(char const* verdict, std::chrono::milliseconds holds, 
 // A standby cannot tell its timeline.
 std::string timeline_or_zero() { return fmt::format("CASE WHEN pg_is_in_recovery() THEN 0 ELSE {} END", timeline); }
 
-std::string schema_of(std::string const& table)
-{
-    auto const dot = table.find('.');
-    return dot != table.npos ? table.substr(0, dot) : "public";
-}
-
 }  // namespace
 
 session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::shared_ptr<hosts> of_several,
@@ -103,6 +99,12 @@ void session::abandon()
 
 void session::connect()
 {
+    try {
+        address_ = logged_in(given_);
+        use_table(full_table_of(given_->options));
+    } catch (std::exception const& e) {
+        return refuse(errc::node_unreachable, e.what());
+    }
     auto const names = address_->list("host"), addresses = address_->list("hostaddr");
     set_limit(connect_timeout_ * static_cast<int>(2 + names.size()));
     std::vector<found> all;
@@ -179,8 +181,8 @@ void session::greet()
         return ask_for_standing();
     auto const text =
         fmt::format("SELECT pg_is_in_recovery(), {}, {}, pg_backend_pid(), {}", all_there, version_there, record_there);
-    request(for_our_table(text), "USAGE ON SCHEMA " + schema_of(address_->options.table), [this](auto const& rows) {
-        auto const& o = address_->options;
+    request(for_our_table(text) + places(), "USAGE ON SCHEMA " + schema_of(given_->options), [this](auto const& rows) {
+        auto const& o = given_->options;
         is_standby_ = cell(rows, 0) == "t";
         if (is_standby_ && !address_->read_only)
             return refuse(errc::node_read_only,
@@ -194,19 +196,75 @@ void session::greet()
         if (auto const& version = cell(rows, 2); !version.empty() && version != schema_version)
             return refuse(errc::unsupported_server,
                           fmt::format("its functions for the table {} have version {}, but this library needs {}; {}",
-                                      o.table, version, schema_version,
+                                      full_table_of(o), version, schema_version,
                                       version == with_same_tables ? run_again : renew));
         bool const has_tables = cell(rows, 1) == "t";
+        if (auto const why = trouble_with_places(rows, has_tables); !why.empty())
+            return refuse(errc::unsupported_server, why);
         if (has_tables && (address_->read_only || cell(rows, 4) == "t"))
             return make_ready();
         if (!o.create_table || address_->read_only)
             return refuse(errc::unsupported_server,
                           fmt::format("the tables of {} are incomplete; create them with schema.sql, see "
                                       "docs/stores.md, or {}",
-                                      o.table,
+                                      full_table_of(o),
                                       address_->read_only ? "start a manager that locks" : "set create_table"));
         make_tables(has_tables ? run_again : "");
     });
+}
+
+void session::use_table(std::string name)
+{
+    auto changed = *address_;
+    changed.options.table = std::move(name);
+    address_ = std::make_shared<address const>(std::move(changed));
+}
+
+// Further columns of the first question, about the places of such tables:
+// - where the search_path of the role leads;
+// - whether the functions name their tables without the schema;
+// - the other schemas that have such tables.
+std::string session::places() const
+{
+    auto const& o = given_->options;
+    return fmt::format(", CASE to_regclass('{1}_reader') WHEN to_regclass('{2}_reader') THEN 'here' "
+                       "ELSE to_regclass('{1}_reader')::text END, "
+                       "(SELECT position('{2}' IN prosrc) = 0 FROM pg_proc WHERE oid = "
+                       "to_regprocedure('{2}_meet(bigint)')), "
+                       "(SELECT string_agg(nspname, ', ') FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace "
+                       "WHERE relname = '{1}_reader' AND nspname <> '{0}' AND relkind IN ('r', 'p'))",
+                       schema_of(o), bare_table_of(o), full_table_of(o));
+}
+
+/* One address must mean one place for all roles. Functions that name their tables without the schema find them by the
+   search_path. The session sets it, but behind a pooler that shares connections it cannot. */
+std::string session::trouble_with_places(kit::rows const& rows, bool has_tables)
+{
+    auto const& o = given_->options;
+    auto const schema = schema_of(o), table = bare_table_of(o), full = full_table_of(o);
+    auto const &path_leads_to = cell(rows, 5), &others = cell(rows, 7);
+    bool const names_schema = o.table != table || !o.schema.empty();
+    bool const needs_path = cell(rows, 6) == "t";
+    use_table(needs_path ? table : full);
+    if (!names_schema && !path_leads_to.empty() && path_leads_to != "here")
+        return fmt::format("the search_path of this role leads to the tables {} in another schema ({}), and this "
+                           "address means {}: add ?schema=NAME to the address of all clients",
+                           table, others, full);
+    if (!has_tables && !names_schema && !others.empty())
+        return fmt::format("there are tables {} in the schema {}, and none in {}, which this address means: add "
+                           "?schema=NAME to the address of all clients",
+                           table, others, schema);
+    if (!o.prepare && needs_path && path_leads_to != "here")
+        return fmt::format("the search_path of this role does not lead to {}, and the pooler shares connections: let "
+                           "an administrator say: ALTER ROLE … SET search_path = {}",
+                           full, schema);
+    bool const is_first = listens_ || !given_->options.notify;  // the connections of a node are alike
+    if (!others.empty() && !names_schema && is_first && !std::exchange(told_of_places_, true))
+        owner_->log(log_level::warning,
+                    fmt::format("there are tables {} in other schemas, too: {}. Clients that use those share no locks "
+                                "with this one, which uses {}",
+                                table, others, full));
+    return {};
 }
 
 void session::ask_for_standing()
@@ -239,17 +297,19 @@ void session::follow_hosts()
 
 void session::make_tables(std::string const& way_out)
 {
-    simple_query(for_our_table(schema()), [this, way_out](PGresult const& made) {
-        auto const& table = address_->options.table;
+    auto const path = fmt::format("SET LOCAL search_path = {};", schema_of(given_->options));
+    auto text = for_our_table(schema());
+    text.replace(text.find(default_path), default_path.size(), path);
+    simple_query(text, [this, way_out](PGresult const& made) {
         if (PQresultStatus(&made) == PGRES_FATAL_ERROR) {
             auto why = refusal(made);
             why.text = "it cannot create its tables: " + why.text;
             if (way_out.empty())
-                return refuse_with_grant(std::move(why), "CREATE, USAGE ON SCHEMA " + schema_of(table));
+                return refuse_with_grant(std::move(why), "CREATE, USAGE ON SCHEMA " + schema_of(given_->options));
             why.text += "; " + way_out;
             return cut(std::move(why));
         }
-        owner_->log(log_level::info, "created the missing tables and functions of " + table);
+        owner_->log(log_level::info, "created the missing tables and functions of " + full_table_of(given_->options));
         make_ready();
     });
 }
@@ -260,8 +320,9 @@ void session::make_ready()
     std::string text;
     if (address_->options.prepare)  // a pooler would apply these settings to other clients
         text = fmt::format("SELECT set_config('default_transaction_isolation', 'read committed', false), "
-                           "set_config('lock_timeout', '{}', false), set_config('statement_timeout', '{}', false);",
-                           timeout_ms, 2 * timeout_ms);
+                           "set_config('lock_timeout', '{}', false), set_config('statement_timeout', '{}', false), "
+                           "set_config('search_path', '{}', false);",
+                           timeout_ms, 2 * timeout_ms, schema_of(given_->options));
     if (notifies())
         text += "LISTEN \"" + address_->options.table + "\";";
     auto const mark = address_->options.prepare ? fmt::format("set_config('redlock.mark', {}, false)", its_mark)
@@ -325,7 +386,7 @@ std::shared_ptr<bool const> session::watch(node_command const& c)
         bool const is_answer = r && PQresultStatus(r) == PGRES_TUPLES_OK;
         *is_watched = is_answer && kit::cell(rows_of(*r), 0) == "t";
         auto const why = r && !is_answer ? refusal(*r).error : error_code();
-        may_watch_ = may_watch_ && why != errc::permission_denied && why != errc::node_read_only;
+        may_watch_ = may_watch_ && why != errc::permission_denied && why != errc::node_refuses_writes;
     });
     return is_watched;
 }

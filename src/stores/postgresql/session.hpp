@@ -42,6 +42,9 @@ private:
     void resolve(std::size_t next, std::vector<found>);
     void choose(std::vector<found> const& all);
     void greet() override;
+    void use_table(std::string name);
+    std::string places() const;
+    std::string trouble_with_places(kit::rows const&, bool has_tables);
     void ask_for_standing();
     bool is_outdated(kit::introduction const&) const;
     void follow_hosts();
@@ -56,11 +59,12 @@ private:
     std::shared_ptr<hosts> const hosts_;
     hosts::report const tell_;  ///< only a probe has one
     bool const listens_;
-    bool may_watch_ = true;     ///< false: the server has denied this role to change its tables
-    bool follows_ = false;      ///< the hosts report promotions to this session
-    bool is_standby_ = false;   ///< only a manager that only reads stays connected to one
-    std::int64_t backend_ = 0;  ///< the process number of the server's backend
-    std::string mark_;          ///< of the tables that this connection has met
+    bool may_watch_ = true;        ///< false: the server has denied this role to change its tables
+    bool told_of_places_ = false;  ///< the log has a line about tables in other schemas
+    bool follows_ = false;         ///< the hosts report promotions to this session
+    bool is_standby_ = false;      ///< only a manager that only reads stays connected to one
+    std::int64_t backend_ = 0;     ///< the process number of the server's backend
+    std::string mark_;             ///< of the tables that this connection has met
 };
 
 }  // namespace redlock::stores::postgresql

@@ -104,6 +104,14 @@ std::string keys_of(node_command const& c)
     return bytes;
 }
 
+std::uint64_t fnv1a(std::string_view text) noexcept
+{
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (unsigned char const c : text)
+        hash = (hash ^ c) * 0x100000001b3;
+    return hash;
+}
+
 errc reason_of(std::string_view state)
 {
     using namespace std::string_view_literals;
@@ -116,10 +124,10 @@ errc reason_of(std::string_view state)
         {"57P"sv, errc::node_loading},        // the server is shutting down or starting
         {"42501"sv, errc::permission_denied},
         {"28"sv, errc::authentication_failed},
-        {"25006"sv, errc::node_read_only},
-        {"42P01"sv, errc::unsupported_server},  // the tables were deleted
-        {"42883"sv, errc::unsupported_server},  // the functions were deleted
-        {"RL002"sv, errc::unsupported_server},  // the tables have changed since this connection met them
+        {"25006"sv, errc::node_refuses_writes},  // it is no standby: those are found out before
+        {"42P01"sv, errc::unsupported_server},   // the tables were deleted
+        {"42883"sv, errc::unsupported_server},   // the functions were deleted
+        {"RL002"sv, errc::unsupported_server},   // the tables have changed since this connection met them
     };
     auto const* const known =
         std::find_if(std::begin(reasons), std::end(reasons), [&](auto& r) { return state.starts_with(r.first); });
@@ -165,7 +173,9 @@ std::span<statement const> all_statements() noexcept { return steps; }
 
 std::string prepared_name(statement const& s, std::string_view table)
 {
-    return fmt::format("{}:{}.{}:{}", table, schema_version, texts_version, s.name);
+    // The server ignores what is behind the 63rd character.
+    auto const place = table.size() <= kit::table_max ? std::string(table) : fmt::format("{:016x}", fnv1a(table));
+    return fmt::format("{}:{}.{}:{}", place, schema_version, texts_version, s.name);
 }
 
 std::pair<statement const*, parameters> put_watch(node_command const& c)
@@ -227,6 +237,11 @@ node_reply refusal(PGresult const& answer)
     std::string text(field(PG_DIAG_MESSAGE_PRIMARY));
     if (state == "26000")
         text += "; does a pooler share connections? Then add ?prepare=off";
+    if (state == "25006")
+        text += "; unless it is a standby now, the role or the database has default_transaction_read_only: ALTER ROLE "
+                "… SET "
+                "default_transaction_read_only = off, or add ?options=-cdefault_transaction_read_only%3Doff to the "
+                "address";
     if (state == "42P01" || state == "42883")
         text += "; see docs/stores.md for how the tables are made";
     return {.untouched = undone, .error = undone ? reason_of(state) : errc::connection_lost, .text = std::move(text)};

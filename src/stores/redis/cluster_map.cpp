@@ -60,25 +60,51 @@ bool read_slots(std::string_view text, net::place const& owner, cluster_map& map
     return true;
 }
 
-// Reads "id address@bus,… flags master ping pong epoch link slot…".
-bool read_member(std::string_view line, net::place const& asked, cluster_map& map)
+// A line of the answer.
+struct line {
+    net::place address{};
+    std::string name{};  // the host name; empty: it announces none
+    std::string_view flags{}, slots{};
+
+    net::place named() const { return {name, address.port}; }
+};
+
+// Reads "id address@bus[,hostname[,…]] flags master ping pong epoch link slot…".
+std::optional<line> read_member(std::string_view line, net::place const& asked)
 {
+    redis::line m;
     net::take(line, " ");
     auto address = net::take(line, " ");
-    auto where = read_place(net::take(address, "@"));
-    auto const flags = net::take(line, " ");
+    auto const where = read_place(net::take(address, "@"));
+    net::take(address, ",");
+    if (auto const name = net::take(address, ","); net::is_host_name(name))
+        m.name = net::lower(name);
+    m.flags = net::take(line, " ");
     for (int i = 0; i < 5; ++i)
         net::take(line, " ");
-    if (!is_master(flags))
-        return true;
-    if (!where)
-        return false;
-    if (where->host.empty())
-        where->host = asked.host;
-    if (!has_flag(flags, "fail") && !has_flag(flags, "fail?"))
-        map.set_well(*where);
-    while (!line.empty()) {
-        if (!read_slots(net::take(line, " "), *where, map))
+    m.slots = line;
+    if (where)
+        m.address = {where->host.empty() ? asked.host : where->host, where->port};
+    return where || !is_master(m.flags) ? std::optional(std::move(m)) : std::nullopt;
+}
+
+// Where to connect for a member. If two members announce one name and port, the name says nothing.
+net::place target_of(line const& m, std::vector<line> const& all, net::url const& cluster)
+{
+    for (auto const& announced : {m.address, m.named()}) {
+        if (auto const way = cluster.route_to(announced); way != announced)
+            return way;
+    }
+    bool const is_named = !m.name.empty() && std::ranges::count(all, m.named(), &line::named) == 1;
+    return is_named && cluster.transport == net::transport::tls ? m.named() : m.address;
+}
+
+bool add_slots(line const& m, cluster_map& map)
+{
+    if (!has_flag(m.flags, "fail") && !has_flag(m.flags, "fail?"))
+        map.set_well(m.address);
+    for (auto rest = m.slots; !rest.empty();) {
+        if (!read_slots(net::take(rest, " "), m.address, map))
             return false;
     }
     return true;
@@ -136,7 +162,19 @@ redis::request ask_for_cluster()
     return r;
 }
 
-node_reply read_cluster(reply const& answer, net::place const& asked, cluster_map& map)
+net::place cluster_map::place_of(net::place const& announced) const
+{
+    auto const known = std::ranges::find(members_, announced, &member::named);
+    return known == members_.end() || announced.host.empty() ? announced : known->at;
+}
+
+net::place cluster_map::target_of(net::place const& p) const
+{
+    auto const known = std::ranges::find(members_, p, &member::at);
+    return known == members_.end() ? p : known->target;
+}
+
+node_reply read_cluster(reply const& answer, net::url const& asked, cluster_map& map)
 {
     if (answer.is_error()) {
         auto r = interpret_error(answer.text);
@@ -150,10 +188,20 @@ node_reply read_cluster(reply const& answer, net::place const& asked, cluster_ma
         text.remove_prefix(4);
     if (!text.ends_with('\n'))
         return {.error = errc::unexpected_reply, .text = "its answer to CLUSTER NODES is incomplete"};
-    while (!text.empty()) {
-        if (!read_member(net::take(text, "\n"), asked, read))
-            return {.error = errc::unexpected_reply, .text = "its answer to CLUSTER NODES is not understood"};
+    std::vector<line> all;
+    bool understood = true;
+    while (!text.empty() && understood) {
+        auto m = read_member(net::take(text, "\n"), {asked.host, asked.port});
+        understood = m.has_value();
+        if (m && !m->address.port.empty())
+            all.push_back(std::move(*m));
     }
+    for (auto const& m : all) {
+        read.add(m.address, m.named(), target_of(m, all, asked));
+        understood = understood && (!is_master(m.flags) || add_slots(m, read));
+    }
+    if (!understood)
+        return {.error = errc::unexpected_reply, .text = "its answer to CLUSTER NODES is not understood"};
     if (read.owners().empty())
         return {.error = errc::wrong_cluster_node, .text = "its cluster has no slots"};
     map = std::move(read);

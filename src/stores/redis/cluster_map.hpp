@@ -41,6 +41,18 @@ public:
     /// The masters that own slots.
     std::vector<net::place> owners() const;
 
+    /// The place of a member, which may be named by the host name that it announces.
+    net::place place_of(net::place const& announced) const;
+
+    /// Where to connect for the member at @p p.
+    net::place target_of(net::place const& p) const;
+
+    /// Adds a member, which announces the host name of @p named , too; an empty one: none.
+    void add(net::place const& p, net::place const& named, net::place const& target)
+    {
+        members_.push_back({p, named, target});
+    }
+
     /// A hash tag, with its braces, in one of the slots of @p p. Empty: @p p owns no slot.
     std::string tag_of(net::place const& p) const;
 
@@ -49,14 +61,22 @@ private:
 
     std::vector<net::place> masters_;
     std::vector<net::place> well_;
+    struct member {
+        net::place at, named, target;
+    };
+
+    std::vector<member> members_;  ///< replicas, too
     std::array<std::uint16_t, slot_count> owners_;
 };
 
 /// Asks a member for all members and their slots.
 redis::request ask_for_cluster();
 
-/// Reads the answer of the member at @p asked. @return with an error: why the answer is of no use
-node_reply read_cluster(reply const& answer, net::place const& asked, cluster_map& map);
+/// Reads the answer of the member @p asked. @return with an error: why the answer is of no use
+///
+/// With TLS, the way to a member is the host name that it announces: certificates often have no addresses. Its place is
+/// its address all the same, because a name can appear or change.
+node_reply read_cluster(reply const& answer, net::url const& asked, cluster_map& map);
 
 /// The new place of a slot, from a MOVED error.
 struct redirection {

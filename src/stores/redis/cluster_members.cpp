@@ -92,8 +92,9 @@ try {
     where.topology = net::topology::member;
     where.cluster = name_;
     where.tag = map_.tag_of(p);
+    where.routes = {{p, map_.target_of(p)}};
     auto const n = make_redis_node(where, settings_, group_, make_link_(where));
-    members_.push_back({.number = number_, .where = p, .tag = where.tag, .node = n});
+    members_.push_back({.number = number_, .where = p, .target = map_.target_of(p), .tag = where.tag, .node = n});
     auto const connected = [this, self = self_, number = number_](server_identity const& server) {
         if (auto const alive = self.lock())
             this->connected(number, server);
@@ -139,7 +140,9 @@ void cluster_members::tend()
     // A connected member stays, because it can still be asked. Any other member needs a slot for the trial lock.
     auto const stays = [&](member const& m) {
         auto const* const of_tag = map_.owner(slot_of(m.tag));
-        return m.node->ready() || (std::ranges::find(owners, m.where) != owners.end() && of_tag && *of_tag == m.where);
+        return m.node->ready()
+               || (std::ranges::find(owners, m.where) != owners.end() && of_tag && *of_tag == m.where
+                   && m.target == map_.target_of(m.where));
     };
     auto const gone = std::stable_partition(members_.begin(), members_.end(), stays);
     std::vector<member> const left(std::make_move_iterator(gone), std::make_move_iterator(members_.end()));
@@ -219,7 +222,7 @@ void cluster_members::answered(std::uint32_t number, reply const& cluster)
 {
     auto* const m = of_number(number);
     cluster_map own;
-    if (!m || read_cluster(cluster, m->where, own).error)
+    if (!m || read_cluster(cluster, url_.of(m->where), own).error)
         return;
     auto const where = m->where;
     auto const leaving = m->leaving;

@@ -44,7 +44,8 @@ public:
     struct member {
         std::uint32_t number;
         net::place where;
-        std::string tag;  ///< a hash tag in one of its slots
+        net::place target;  ///< where the node connects
+        std::string tag;    ///< a hash tag in one of its slots
         std::shared_ptr<server_node> node;
         clock::time_point votes_from = clock::time_point::min();  ///< end of the quarantine
         /// From then on it can hand slots over. Before, it had failed, or was no master.

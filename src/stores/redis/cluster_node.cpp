@@ -62,7 +62,7 @@ public:
         : name_(cluster.name()),
           group_(std::move(g)),
           members_(cluster, c, group_, make_link, map_, *this),
-          inquiry_(seeds_of(cluster), ask_for_cluster(), c, make_link, *this)
+          inquiry_(seeds_of(cluster), false, ask_for_cluster(), c, make_link, *this)
     {
     }
 
@@ -145,7 +145,7 @@ private:
     node_reply answered(reply const& answer, net::url const& by) override
     {
         cluster_map told;
-        if (auto why = read_cluster(answer, {by.host, by.port}, told); why.error)
+        if (auto why = read_cluster(answer, by, told); why.error)
             return why;
         if (!std::exchange(mapped_, true))
             members_.log(
@@ -240,6 +240,7 @@ private:
             if (auto to = read_redirection(r.text); to && by) {
                 if (to->to.host.empty())
                     to->to.host = by->where.host;
+                to->to = map_.place_of(to->to);
                 members_.redirected(o->member, *to);
             }
         }

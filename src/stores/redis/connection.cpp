@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds time_to_read{10};  // for replies that have arrived and are not handled yet
 constexpr std::size_t spare_max = 8;
+constexpr unsigned hung_up_max = 2;  // once may be a server that is being stopped
 
 bool is_forbidden(reply const& r)
 {
@@ -27,8 +28,7 @@ bool is_forbidden(reply const& r)
 }  // namespace
 
 connection::connection(net::url const& server, config const& c, owner& o, std::shared_ptr<link> l)
-    : password_(server.password),
-      greeting_(server, c),
+    : greeting_(server, c),
       is_chosen_(server.topology == net::topology::sentinel),
       node_timeout_(c.node_timeout),
       max_ttl_(c.max_ttl),
@@ -78,11 +78,42 @@ void connection::abandon()
 void connection::attempt()
 try {
     refused_ = false;
+    knows_ping_ = false;
+    asked_ = std::make_shared<batch>();
+    if (asks_for_ping_)
+        asked_->request.push("PING");
+    else
+        greeting_.ask(asked_->request, random_word());
+    link_->open(asked_);
+} catch (std::exception const& e) {  // no password, or no memory
+    asked_.reset();
+    ended({.error = errc::node_unreachable, .text = e.what()});  // out of memory
+}
+
+// After the answer to PING. A server that answers it, and ends the connection at HELLO, cannot be used. A server that
+// has too many clients refuses PING, and then the answer is the reason.
+void connection::greet()
+try {
+    if (!asked_->has(0))
+        return;  // the connection has ended
+    asks_for_ping_ = false;
+    auto const& pong = asked_->replies[0];
+    auto const why = pong.is_error() ? interpret_error(pong.text, {greeting_.secret()}) : node_reply();
+    if (why.error && why.error != errc::authentication_failed && why.error != errc::permission_denied)
+        return give_up_greeting(why);
+    knows_ping_ = true;
     asked_ = std::make_shared<batch>();
     greeting_.ask(asked_->request, random_word());
-    link_->open(asked_);
-} catch (std::exception const& e) {
-    ended({.error = errc::node_unreachable, .text = e.what()});  // out of memory
+    link_->send(asked_);
+} catch (std::exception const& e) {  // no password, or no memory
+    give_up_greeting({.error = errc::node_unreachable, .text = e.what()});
+}
+
+void connection::give_up_greeting(node_reply why)
+{
+    refused_ = true;
+    set_trouble(std::move(why));
+    link_->cut();
 }
 
 // Connecting and TLS have their own timeouts; this timeout is for a server that does not answer the greeting.
@@ -99,15 +130,14 @@ void connection::greeted()
         return link_->cut();
     }
     if (auto refusal = check_server(server); refusal.error) {
-        refused_ = true;
-        set_trouble(std::move(refusal));
-        return link_->cut();
+        return give_up_greeting(std::move(refusal));
     }
     link_->server_accepted();
     auto const before = std::exchange(lingering_, number_);
     if (++number_ == 0)
         ++number_;
     trouble_ = {};
+    hung_up_ = 0;
     up_ = true;
     up_since_ = runtime_->now();
     looked_at_ = 0;
@@ -206,7 +236,7 @@ void connection::send(std::shared_ptr<batch> const& b)
 void connection::answered(std::shared_ptr<batch> const& b)
 {
     if (b == asked_)
-        return greeted();
+        return asks_for_ping_ ? greet() : greeted();
     std::erase(in_flight_, b);
     if (b->on_answer && up_ && b->connection == number_)
         b->on_answer(*b);
@@ -243,8 +273,10 @@ void connection::look_again_later()
 // meanwhile. So the client waits once more, for `time_to_read`, before it ends the connection.
 void connection::deadline_passed()
 {
-    if (!up_)
+    if (!up_) {
+        knows_ping_ = false;  // this client ends the connection, not the server
         return link_->cut();
+    }
     if (!in_flight_.empty() && in_flight_.front()->number == looked_at_) {
         if (!std::exchange(suspected_, true))
             return runtime_->set(deadline_, runtime_->now() + time_to_read);
@@ -315,7 +347,7 @@ void connection::looked(batch const& answer, questions asked)
 void connection::looked_at_record(reply const& answer)
 {
     server_record record;
-    auto const why = greeting_.record().read(answer, record);
+    auto const why = greeting_.record().read(answer, greeting_.secret(), record);
     if (!why.error) {
         bool const is_other = !memory_.word().empty() && record.memory.word != memory_.word();
         if (is_other) {
@@ -382,6 +414,9 @@ void connection::ended(node_reply why)
     auto const asked = std::exchange(asked_, {});  // keeps its replies alive until the end of this function
     if (std::exchange(looks_elsewhere_, false))
         return attempt();
+    bool const is_silent = !was_up && !refused_ && asked && !asked->has(0);
+    hung_up_ = is_silent && knows_ping_ ? hung_up_ + 1 : 0;
+    asks_for_ping_ = is_silent;
     auto const now = runtime_->now();
     failures_ = was_up && now - up_since_ > core::reconnection_pause_max ? 0 : failures_ + 1;
     deadline_.clear();
@@ -391,7 +426,12 @@ void connection::ended(node_reply why)
         owner_.log(log_level::warning, "connection lost: " + why.text);
     } else if (!refused_ && asked && asked->has(0) && asked->replies[0].is_error()) {
         // A server that has too many clients, or requires a password, sends an error before it ends the connection.
-        set_trouble(interpret_error(asked->replies[0].text, {password_}));
+        set_trouble(interpret_error(asked->replies[0].text, {greeting_.secret()}));
+    } else if (hung_up_ >= hung_up_max) {
+        set_trouble(
+            {.error = errc::unsupported_server,
+             .text = "it answers PING, and ends the connection at HELLO, as a proxy does that does not know the "
+                     "command; name the servers themselves: Redis 6 or newer, or Valkey"});
     } else if (!refused_) {
         set_trouble(std::move(why));
     }

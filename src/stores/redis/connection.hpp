@@ -113,6 +113,9 @@ public:
     /// Another connection must be made: what is known about the server has changed.
     void greet_again() { link_->cut(); }
 
+    /// The password, which must not be shown.
+    std::string_view secret() const { return greeting_.secret(); }
+
     void move_to(std::string_view tag) { greeting_.move_to(tag); }
 
     std::deque<std::shared_ptr<batch>> const& in_flight() const noexcept { return in_flight_; }
@@ -125,6 +128,8 @@ private:
     void ended(node_reply why) override;
 
     void attempt();
+    void greet();
+    void give_up_greeting(node_reply why);
     void greeted();
     bool looks_elsewhere(introduction const&);
     node_reply check_server(introduction const&);
@@ -147,7 +152,6 @@ private:
     void set_trouble(node_reply why);
     clock::duration pause();
 
-    std::string const password_;
     greeting greeting_;
     bool const is_chosen_;  ///< Sentinels choose the server
     std::chrono::milliseconds const node_timeout_, max_ttl_;
@@ -161,7 +165,10 @@ private:
     runtime::alarm look_soon_{[this] { look(); }};
     bool begun_ = false;
     bool up_ = false;
-    bool refused_ = false;  ///< the greeting showed that the server cannot vote
+    bool refused_ = false;        ///< the greeting showed that the server cannot vote
+    bool asks_for_ping_ = false;  ///< the latest greeting got no reply: PING goes first
+    bool knows_ping_ = false;     ///< the server of this connection has answered PING
+    unsigned hung_up_ = 0;        ///< how often in a row it then ended the connection at HELLO
     unsigned failures_ = 0;
     clock::time_point up_since_;
     node_reply trouble_;

@@ -1,6 +1,7 @@
 // The meaning of a server's errors, and their texts without secrets.
 
 #include "net/secrets.hpp"
+#include "stores/redis/cluster_map.hpp"
 #include "stores/redis/reply.hpp"
 
 #include <algorithm>
@@ -67,7 +68,8 @@ bool is_forbidden_in_script(std::string_view text)
 node_reply interpret_error(std::string_view text, std::initializer_list<std::string_view> secrets)
 {
     node_reply r;
-    r.text = net::presentable(text, secrets);
+    // The cluster reads the place in this text, which contains nothing else.
+    r.text = read_redirection(text) ? std::string(text) : net::presentable(text, secrets);
     if (auto const* refusal = find_refusal(text)) {
         r.error = refusal->error;
         r.untouched = true;

@@ -2,7 +2,6 @@
 
 #include "core/key.hpp"
 #include "core/told_time.hpp"
-#include "stores/redis/hello.hpp"
 #include "stores/redis/scripts.hpp"
 
 #include <algorithm>
@@ -80,7 +79,8 @@ bool is_temporary(error_code ec)
 }
 
 greeting::greeting(net::url const& server, config const& c)
-    : server_(server),
+    : hello_(server, c.credentials),
+      server_(server),
       prefix_(c.prefix),
       fencing_(c.fencing),
       allow_eviction_(c.allow_eviction),
@@ -95,9 +95,9 @@ std::size_t greeting::scripts_at() const noexcept { return questions + (selects_
 
 std::size_t greeting::trial_at() const noexcept { return scripts_at() + greeted_scripts.size(); }
 
-void greeting::ask(redis::request& r, std::string_view word) const
+void greeting::ask(redis::request& r, std::string_view word)
 {
-    say_hello(r, server_);
+    hello_.say(r);
     if (read_only_)
         return ask_to_read(r);
     r.push("INFO", "server");
@@ -148,7 +148,7 @@ introduction greeting::read_to_read(std::span<reply const> replies) const
     for (auto const& r : replies) {
         if (!r.is_error())
             continue;
-        auto refusal = interpret_error(r.text, {server_.password});
+        auto refusal = interpret_error(r.text, {secret()});
         bool const is_optional = &r == &replies[1] && !is_temporary(refusal.error);
         if (!is_optional)
             i.refusal = std::move(refusal);
@@ -177,7 +177,7 @@ introduction greeting::read(std::span<reply const> replies) const
         return i;
     }
     if (selects_database() && replies[questions].is_error()) {
-        i.refusal = interpret_error(replies[questions].text, {server_.password});
+        i.refusal = interpret_error(replies[questions].text, {secret()});
         return i;
     }
     i.refusal = not_now(replies);
@@ -202,7 +202,7 @@ introduction greeting::read(std::span<reply const> replies) const
         i.refusal = fails_trial(trial.subspan(type_trial));
     if (wants_record() && !i.refusal.error) {
         server_record record;
-        auto why = record_.read(replies.back(), record);
+        auto why = record_.read(replies.back(), secret(), record);
         record.memory.up = uptime_in(server);
         if (!why.error)
             i.record = std::move(record);
@@ -242,7 +242,7 @@ bool greeting::checks_type(std::span<reply const> trial)
 node_reply greeting::refusal_of_welcome(reply const& welcome) const
 {
     if (welcome.is_error()) {
-        auto r = interpret_error(welcome.text, {server_.password});
+        auto r = interpret_error(welcome.text, {secret()});
         if (r.error == errc::server_error && r.untouched)  // the server does not know HELLO
             r.error = errc::unsupported_server;
         if (r.error == errc::unsupported_server)
@@ -292,7 +292,7 @@ node_reply greeting::not_now(std::span<reply const> replies) const
     for (auto const& r : replies) {
         if (!r.is_error())
             continue;
-        auto refusal = interpret_error(r.text, {server_.password});
+        auto refusal = interpret_error(r.text, {secret()});
         if (refusal.error == errc::node_busy || refusal.error == errc::node_loading)
             return refusal;
     }
@@ -331,11 +331,10 @@ node_reply greeting::fails_trial(std::span<reply const> replies) const
     for (auto const& r : replies) {
         if (!r.is_error())
             continue;
-        auto refusal = interpret_error(r.text, {server_.password});
+        auto refusal = interpret_error(r.text, {secret()});
         // An access list may allow only some names of locks; then each vote shows whether it allows ours. But if the
         // list allows SET for a key, it must allow the other commands, too.
-        bool const about_keys = refusal.error == errc::permission_denied
-                                && refusal.text.find(" key") != std::string::npos;
+        bool const about_keys = refusal.error == errc::permission_denied && r.text.find(" key") != std::string::npos;
         if (is_temporary(refusal.error) || (about_keys && !may_set))
             continue;
         if (refusal.error == errc::script_missing)

@@ -3,6 +3,7 @@
 #include "net/secrets.hpp"
 #include "net/url.hpp"
 #include "stores/redis/encoder.hpp"
+#include "stores/redis/hello.hpp"
 #include "stores/redis/reply.hpp"
 #include "stores/redis/request.hpp"
 #include "stores/redis/server_record.hpp"
@@ -48,13 +49,16 @@ public:
     greeting(net::url const& server, config const& c);
 
     /// @param word a different word for each connection
-    void ask(redis::request&, std::string_view word) const;
+    void ask(redis::request&, std::string_view word);
 
     /// Reads the @p replies to @ref ask.
     introduction read(std::span<reply const> replies) const;
 
     /// The server's words, printable and without the password.
-    std::string shown(std::string_view said) const { return net::presentable(said, {server_.password}); }
+    std::string shown(std::string_view said) const { return net::presentable(said, {secret()}); }
+
+    /// The password of the latest greeting, which must not be shown.
+    std::string_view secret() const { return hello_.secret(); }
 
     /// Asks for the policy of the log. Each heartbeat repeats this.
     static void ask_for_policy(redis::request&);
@@ -89,6 +93,7 @@ private:
     std::size_t scripts_at() const noexcept;
     std::size_t trial_at() const noexcept;
 
+    hello_command hello_;
     net::url server_;
     std::string const prefix_;
     bool const fencing_;

@@ -1,7 +1,6 @@
 #include "stores/redis/inquiry.hpp"
 
-#include "stores/redis/hello.hpp"
-
+#include <exception>
 #include <utility>
 
 namespace redlock::stores::redis {
@@ -14,12 +13,12 @@ constexpr std::chrono::milliseconds ask_every = 1s;
 
 }  // namespace
 
-inquiry::inquiry(std::vector<net::url> const& servers, redis::request question, config const& c,
+inquiry::inquiry(std::vector<net::url> const& servers, bool of_sentinels, redis::request question, config const& c,
                  link_factory const& make_link, owner& o)
     : question_(std::move(question)), limit_(c.connect_timeout), owner_(o)
 {
     for (auto const& where : servers)
-        servers_.push_back({where, make_link(where)});
+        servers_.push_back({where, {where, c.credentials, of_sentinels}, make_link(where)});
 }
 
 void inquiry::start(std::shared_ptr<runtime::runtime> r)
@@ -65,7 +64,11 @@ void inquiry::ask_current()
         runtime_->set(late_, runtime_->now() + limit_);
         return current().link->send(asked_);
     }
-    say_hello(asked_->request, current().where);
+    try {
+        current().hello.say(asked_->request);
+    } catch (std::exception const& e) {
+        return ended({.error = errc::node_unreachable, .text = e.what()});
+    }
     asked_->request.append(question_);
     current().link->open(asked_);
 }
@@ -96,7 +99,7 @@ node_reply inquiry::check_answer(batch const& answer)
 {
     auto const last = answer.request.commands() - 1;
     if (last > 0 && answer.replies[0].is_error())  // the reply to HELLO
-        return interpret_error(answer.replies[0].text, {current().where.password});
+        return interpret_error(answer.replies[0].text, {current().hello.secret()});
     return owner_.answered(answer.replies[last], current().where);
 }
 

@@ -3,6 +3,7 @@
 #include "net/url.hpp"
 #include "runtime/runtime.hpp"
 #include "stores/redis/batch.hpp"
+#include "stores/redis/hello.hpp"
 #include "stores/redis/link.hpp"
 #include "stores/redis/reply.hpp"
 #include "stores/redis/request.hpp"
@@ -47,8 +48,10 @@ public:
     };
 
     /// @param servers at least one, with user and password
+    /// @param of_sentinels whether the servers are Sentinels
     /// @param question one command
-    inquiry(std::vector<net::url> const& servers, redis::request question, config const&, link_factory const&, owner&);
+    inquiry(std::vector<net::url> const& servers, bool of_sentinels, redis::request question, config const&,
+            link_factory const&, owner&);
     ~inquiry() { abandon(); }
     inquiry(inquiry const&) = delete;
     inquiry& operator=(inquiry const&) = delete;
@@ -64,6 +67,7 @@ public:
 private:
     struct server {
         net::url where;
+        hello_command hello;
         std::shared_ptr<redis::link> link;
     };
 

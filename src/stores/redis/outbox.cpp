@@ -55,10 +55,7 @@ bool is_vote(node_command const& c)
 
 }  // namespace
 
-outbox::outbox(connection& c, std::shared_ptr<sender> s, std::string password)
-    : connection_(c), sender_(std::move(s)), password_(std::move(password)), tidy_at_(tidy_min)
-{
-}
+outbox::outbox(connection& c, std::shared_ptr<sender> s) : connection_(c), sender_(std::move(s)), tidy_at_(tidy_min) {}
 
 void outbox::start(std::weak_ptr<outbox> self, std::shared_ptr<runtime::runtime> r,
                    std::function<void(std::string_view)> changed)
@@ -209,7 +206,7 @@ void outbox::answered(batch& b)
         node_reply r;
         std::vector<std::string> changed;
         try {
-            r = interpret(c, {&b.replies[e.answer], replies}, password_, e.checks_type);
+            r = interpret(c, {&b.replies[e.answer], replies}, connection_.secret(), e.checks_type);
             if (r.untouched && try_again(e, r.error))
                 continue;
             if (!trusted && r.vote == vote::granted && is_vote(c)) {

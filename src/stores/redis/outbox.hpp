@@ -28,7 +28,7 @@ namespace redlock::stores::redis {
 */
 class outbox final : public sender::outbox {
 public:
-    outbox(connection&, std::shared_ptr<sender>, std::string password);
+    outbox(connection&, std::shared_ptr<sender>);
 
     /// @param self this object
     /// @param changed called with each changed key, after the replies that the server sent before the change
@@ -82,7 +82,6 @@ private:
 
     connection& connection_;
     std::shared_ptr<sender> const sender_;
-    std::string const password_;
     std::weak_ptr<outbox> self_;
     std::shared_ptr<runtime::runtime> runtime_;
     std::function<void(std::string_view)> changed_;

@@ -22,7 +22,7 @@ public:
           log_(c.log),
           group_(std::move(g)),
           connection_(server, c, *this, std::move(l)),
-          outbox_(connection_, group_->runtime ? group_->sender : std::make_shared<redis::sender>(), server.password)
+          outbox_(connection_, group_->runtime ? group_->sender : std::make_shared<redis::sender>())
     {
     }
 

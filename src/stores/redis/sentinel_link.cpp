@@ -18,7 +18,7 @@ public:
     sentinel_link(net::url const& server, config const& c, link_factory make_link)
         : server_(server),
           make_link_(std::move(make_link)),
-          inquiry_(sentinels_of(server), ask_for_master(server.service), c, make_link_, *this)
+          inquiry_(sentinels_of(server), true, ask_for_master(server.service), c, make_link_, *this)
     {
     }
     ~sentinel_link() override { abandon(); }
@@ -157,6 +157,7 @@ std::vector<net::url> sentinels_of(net::url const& u)
         sentinel.user = u.sentinel_user;
         sentinel.password = u.sentinel_password;
         sentinel.database = 0;
+        sentinel.transport = u.sentinel_transport.value_or(u.transport);
         all.push_back(std::move(sentinel));
     }
     return all;

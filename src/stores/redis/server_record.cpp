@@ -69,8 +69,7 @@ record_question::record_question(net::url const& server, config const& c)
     : is_member_(server.topology == net::topology::member),
       prefix_(c.prefix),
       holds_(std::to_string(c.max_ttl.count())),
-      settings_(c.record ? shared_settings(c) : std::string()),
-      password_(server.password)
+      settings_(c.record ? shared_settings(c) : std::string())
 {
     move_to(server.tag);
 }
@@ -94,10 +93,10 @@ void record_question::ask(redis::request& r, details const& d) const
         ask();
 }
 
-node_reply record_question::read(reply const& answer, server_record& record) const
+node_reply record_question::read(reply const& answer, std::string_view secret, server_record& record) const
 {
     if (answer.is_error())
-        return interpret_error(answer.text, {password_});
+        return interpret_error(answer.text, {secret});
     if (answer.type == resp::type::null)
         return {.error = errc::unsupported_server,
                 .text = "it hides its run_id (INFO server), so nobody can tell whether it has restarted; locks need "

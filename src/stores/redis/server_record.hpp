@@ -59,7 +59,7 @@ public:
     void ask(redis::request&, details const&) const;
 
     /// @return with an error: why there is no record
-    node_reply read(reply const&, server_record&) const;
+    node_reply read(reply const&, std::string_view secret, server_record&) const;
 
     /// The key of the record. In a cluster it is in one of the master's slots.
     std::string const& key() const noexcept { return key_; }
@@ -69,7 +69,7 @@ public:
 
 private:
     bool const is_member_;
-    std::string const prefix_, holds_, settings_, password_;
+    std::string const prefix_, holds_, settings_;
     std::string key_, settings_key_;
 };
 

@@ -53,13 +53,22 @@ std::string words_of(std::exception_ptr const& e)
     }
 }
 
+// The server as it is reached: behind NAT, or by its host name, at another place than it announces.
+net::url routed(net::url server)
+{
+    auto const way = server.route_to({server.host, server.port});
+    server.host = way.host;
+    server.port = way.port;
+    return server;
+}
+
 class socket_link final : public link, stream::owner, public std::enable_shared_from_this<socket_link> {
 public:
     socket_link(net::url const& server, config const& c, resp::limits accepted)
-        : server_(server),
+        : server_(routed(server)),
           connect_timeout_(c.connect_timeout),
-          tls_(is_encrypted() ? net::tls_settings(server, c.tls) : net::tls_settings()),
-          name_(net::is_address(server.host) ? std::string() : server.host),
+          tls_(is_encrypted() ? net::tls_settings(server_, c.tls) : net::tls_settings()),
+          name_(net::is_address(server_.host) ? std::string() : server_.host),
           accepted_(accepted)
     {
     }
@@ -229,8 +238,7 @@ private:
         case inbox::event::malformed:
             if (kept_)
                 return end({.error = errc::unexpected_reply, .text = "its reply is malformed"});
-            return end(
-                {.error = errc::unexpected_reply, .text = std::string("it does not answer as Redis does") += hint()});
+            return end({.error = errc::unexpected_reply, .text = "it does not answer as Redis does" + hint()});
         case inbox::event::unasked:
             return end({.error = errc::unexpected_reply, .text = "it sent a reply without a request"});
         case inbox::event::none:
@@ -286,13 +294,24 @@ private:
             return words + ": " + why;
         bool const may_be_the_other = is_encrypted() ? ec.category() == asio::error::get_ssl_category()
                                                      : ec == asio::error::eof || ec == asio::error::connection_reset;
-        return may_be_the_other ? words + std::string(hint()) : words;
+        if (!may_be_the_other)
+            return words;
+        if (words.find("certificate required") != words.npos)
+            return words + "; it accepts only clients with a certificate: config::tls, or --certificate-file";
+        if (words.find("alert") != words.npos)  // so it does speak TLS
+            return words;
+        return words + hint() + (is_encrypted() ? "" : ". Or is it a proxy that does not know HELLO?");
     }
 
-    std::string_view hint() const
+    std::string hint() const
     {
-        return is_encrypted() ? "; does it speak TLS on this port? Without, its URL begins with redis://"
-                              : "; does it want TLS on this port? Then its URL begins with rediss://";
+        std::string_view const kind = server_.asked.empty() ? "" : server_.service.empty() ? "-cluster" : "-sentinel";
+        auto const words =
+            is_encrypted()
+                ? fmt::format("; does it speak TLS on this port? Without, its URL begins with redis{}://", kind)
+                : fmt::format("; does it want TLS on this port? Then its URL begins with rediss{}://", kind);
+        return server_.service.empty() ? words
+                                       : words + ", with ?sentinel_tls= if the Sentinels differ from the servers";
     }
 
     net::url const server_;

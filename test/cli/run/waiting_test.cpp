@@ -3,11 +3,15 @@
 #include "cli/started_tool.hpp"
 #include "cli/terminal.hpp"
 #include "testbed/local_server.hpp"
+#include "testbed/plain_client.hpp"
 #include "testbed/postgres_server.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,9 +96,77 @@ BOOST_AUTO_TEST_CASE(run_with_one_server_named_twice_ends_immediately_with_78)
 
 BOOST_AUTO_TEST_CASE(run_with_an_unknown_host_ends_with_78)
 {
-    for (auto const& arguments : {words{"x", "true"}, {"-n", "x", "true"}}) {
-        must_say(run({unknown_host}, arguments), 78, "correct the name of the host");
+    for (auto const& arguments : {words{"-n", "x", "true"}, {"-w", "1s", "x", "true"}})
+        must_say(run({unknown_host}, arguments), 78, "Host not found");
+    // Without a limit it waits for a minute: the name may appear, as that of a pod does when the pod is ready.
+    started_tool tool({"run", "x", "true"}, short_timeouts({unknown_host}));
+    BOOST_TEST(tool.complains("redlock run: waiting: too few nodes answer: " + unknown_host), tool.err());
+    BOOST_TEST(!tool.process().ended().has_value());
+    BOOST_TEST(tool.end_by(SIGINT).status == 130);
+}
+
+// Without a limit it ends after a minute.
+BOOST_AUTO_TEST_CASE(run_on_a_server_without_commands_ends_with_78)
+{
+    for (auto const* const command : {"HELLO", "EVALSHA"}) {
+        local_server const s({"--rename-command", command, ""});
+        for (auto const& arguments : {words{"-n", "x", "true"}, {"-w", "1s", "x", "true"}})
+            must_say(run({s.url()}, arguments), 78, "the server cannot do what locks need");
     }
+}
+
+// A pipe can be read once, and opening it again would block.
+BOOST_AUTO_TEST_CASE(run_with_a_pipe_as_password_file_reads_it_once)
+{
+    redlock::testbed::temporary_folder const folder;
+    auto const pipe = folder.path + "/pipe";
+    BOOST_TEST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    local_server const s({"--requirepass", "geheim"});
+    started_tool tool({"--password-file", pipe, "run", "-t", "20s", "x", "sh", "-c",
+                       "echo in; while test ! -e " + folder.path + "/go; do sleep 0.05; done"},
+                      environment({s.url()}));
+    std::ofstream(pipe) << "geheim\n";
+    BOOST_TEST_REQUIRE(comes_true([&] { return tool.out() == "in\n"; }), tool.err());
+    redlock::testbed::plain_client admin(s.port());
+    admin.ask({"AUTH", "geheim"});
+    admin.ask({"CLIENT", "KILL", "TYPE", "normal"});
+    std::ofstream(folder.path + "/go").flush();
+    BOOST_TEST(end_of(std::move(tool)).status == 0);
+}
+
+// The server gets the new password first, and ends all connections. Then the file gets it.
+BOOST_AUTO_TEST_CASE(run_with_a_password_file_goes_on_after_a_new_password)
+{
+    redlock::testbed::temporary_folder const folder;
+    auto const file = folder.path + "/password", next = folder.path + "/next";
+    auto const write = [&](std::string const& password) {
+        std::ofstream(next) << password << '\n';
+        std::filesystem::rename(next, file);
+    };
+    local_server const s;
+    s.ask({"ACL", "SETUSER", "app", "on", ">one", "~*", "&*", "+@all"});
+    write("one");
+    auto const start = [&](words arguments) {
+        arguments.insert(arguments.begin(), {"--password-file", file, "run", "-t", "20s", "x", "sh", "-c"});
+        return started_tool(std::move(arguments), short_timeouts({with_user(s, "app")}));
+    };
+    auto holder = start({"echo in; while test ! -e " + folder.path + "/go; do sleep 0.05; done"});
+    BOOST_TEST_REQUIRE(comes_true([&] { return holder.out() == "in\n"; }));
+    auto waiter = start({"echo next"});
+    BOOST_TEST(comes_true([&] { return count_of(s.ask({"CLIENT", "LIST"}), "user=app") == 2u; }));
+
+    std::filesystem::remove(file);  // no reason to forget the password
+    s.ask({"CLIENT", "KILL", "USER", "app"});
+    BOOST_TEST(comes_true([&] { return count_of(s.ask({"CLIENT", "LIST"}), "user=app") == 2u; }));
+    s.ask({"ACL", "SETUSER", "app", "<one", ">two"});
+    s.ask({"CLIENT", "KILL", "USER", "app"});
+    BOOST_TEST(waiter.complains("redlock run: waiting: too few nodes answer"), waiter.err());
+    BOOST_TEST(!holder.process().ended().has_value());
+    write("two");
+    BOOST_TEST(comes_true([&] { return s.ask({"CLIENT", "LIST"}).find("user=app") != std::string::npos; }));
+    std::ofstream(folder.path + "/go").flush();
+    BOOST_TEST(end_of(std::move(holder)).status == 0);
+    BOOST_TEST(end_of(std::move(waiter)).status == 0);
 }
 
 BOOST_AUTO_TEST_CASE(run_on_a_replica_ends_immediately_with_69)
@@ -284,6 +356,7 @@ BOOST_AUTO_TEST_CASE(run_on_a_held_lock_names_the_holder_and_its_ttl)
         BOOST_TEST(e.err.starts_with("redlock run: x is held by web-3:4121, ttl 3"), e.err);
         BOOST_TEST(count_of(e.err, "\n") == 1u, e.err);
     }
+    must_say(run({s.url()}, {"-w", "5s", "-n", "x", "true"}), 64, "--wait waits, and --nonblock does not");
     auto const foreign = run({s.url()}, {"-n", "y", "true"});
     BOOST_TEST(foreign.err == "redlock run: y is held by a client without a name, without end\n");
     for (auto const* command : {"hold", "acquire"}) {

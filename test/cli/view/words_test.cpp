@@ -34,7 +34,7 @@ std::vector<std::string> commands()
     std::vector<std::string> all;
     std::istringstream help(say({"--help"}).out);
     for (std::string line; std::getline(help, line);) {
-        if (line.starts_with("  "))
+        if (line.starts_with("  ") && line[2] != ' ')
             all.push_back(words_of(line).front());
     }
     return all;
@@ -91,6 +91,15 @@ BOOST_AUTO_TEST_CASE(help_of_a_command_is_its_option_help)
     auto const one = say({"help", "run"}), other = say({"run", "--help"});
     BOOST_TEST(one.status == 0);
     BOOST_TEST(one.out == other.out);
+    must_show(say({"help", "options"}), 0, "-u, --url URL", "--password-file FILE");
+    BOOST_TEST(one.out.find("--password-file") == std::string::npos);
+    BOOST_TEST(one.out.find("redlock help options") != std::string::npos);
+    for (auto const& words :
+         {std::vector<std::string>{"help"}, {"help", "options"}, {"run", "--help"}, {"serve", "--help"}}) {
+        std::istringstream lines(say(words).out);
+        for (std::string line; std::getline(lines, line);)
+            BOOST_TEST(std::ranges::count_if(line, [](char c) { return (c & 0xc0) != 0x80; }) <= 80, line);
+    }
     must_say(say({"help", "rum"}), 64, "there is no command \"rum\"; did you mean \"run\"?");
 }
 
@@ -106,6 +115,15 @@ BOOST_AUTO_TEST_CASE(unknown_words_lead_to_those_that_were_meant)
     must_say(far, 64, "there is no option \"--quorum\"; --help lists them");
     redlock::testbed::temporary_folder const folder;
     std::ofstream(folder.path + "/settings") << "\xef\xbb\xbfurls = redis://10.0.0.1\n";
+    for (auto const* const line :
+         {"url redis://:S3cretPw@h", "url: redis://:S3cretPw@h:1", "password: S3cretPw", "[a:S3cretPw@h]"}) {
+        auto const file = kept(folder, "mistyped", line);
+        auto const told = say({"status", "x", "--config", file});
+        BOOST_TEST(told.status == 78, line);
+        BOOST_TEST(told.err.find("S3cretPw") == std::string::npos, told.err);
+    }
+    auto const mistyped = say({"run", "--password=S3cretPw", "x", "true"});
+    BOOST_TEST(mistyped.err.find("S3cretPw") == std::string::npos, mistyped.err);
     must_say(say({"status", "x", "--config", folder.path + "/settings"}), 78,
              "\"urls\" cannot be set in a file; did you mean \"--url\"?");
 }
