@@ -121,8 +121,8 @@ asio::awaitable<acquired> service_source::ask(how_to_acquire const& how)
     }
 }
 
-// The validity counts from when the request was sent. After a wait, little of it or nothing is left, so the locks are
-// renewed at once.
+// The validity counts from the end of the wait, which the service tells. It cannot have waited longer than the answer
+// took.
 asio::awaitable<acquired> service_source::take(service_answer const& answer, how_to_acquire const& how) const
 {
     acquired result;
@@ -133,7 +133,8 @@ asio::awaitable<acquired> service_source::take(service_answer const& answer, how
         about.fencing_token = static_cast<std::uint64_t>(number_of(answer.body, "fencing_token"));
         about.ttl = how.ttl;
         about.max_hold = how.max_hold;
-        about.sent = answer.sent;
+        auto const waited = milliseconds(answer.body.contains("waited_ms") ? number_of(answer.body, "waited_ms") : 0);
+        about.sent = answer.sent + std::clamp<clock::duration>(waited, 0ms, clock::now() - answer.sent);
         about.valid_for = milliseconds(number_of(answer.body, "valid_for_ms"));
         about.drift_factor = drift_factor_;
         about.renews = how.renew == renewal::automatic;

@@ -30,10 +30,13 @@ constexpr char const* right_name = "the name of the lock must have 1 to 512 byte
 // with an id of its own.
 constexpr milliseconds hold_of_one_reader = std::chrono::hours(24 * 365 * 10);
 
-response held(request const& r, http::status status, lock_ticket const& t, clock::time_point valid_until)
+response held(request const& r, http::status status, lock_ticket const& t, clock::time_point valid_until,
+              std::optional<milliseconds> waited = std::nullopt)
 {
     auto body = json_of(t);
     body["valid_for_ms"] = left_until(valid_until).count();
+    if (waited)
+        body["waited_ms"] = waited->count();
     auto answer = document(r, status, body);
     answer.set(http::field::etag, etag_of(t));
     answer.set(http::field::location, "/v1/locks/" + std::string(body.at("id").as_string()));
@@ -166,6 +169,7 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c)
     if (auto refusal = over_limit(c))
         co_return std::move(*refusal);
     client_loads::place const place(all_.loads, c.client, c.r.body().size());
+    auto const begun = clock::now();
     fields const body(c.r.body(), acquisition_fields);
     auto names = body.texts("resources");
     must_fit(names);
@@ -200,7 +204,8 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c)
     answer result;
     result.valid_until = l.valid_until();
     auto ticket = ticket_of(l);
-    result.response = held(c.r, http::status::created, ticket, result.valid_until);
+    auto const waited = std::chrono::floor<milliseconds>(clock::now() - begun);
+    result.response = held(c.r, http::status::created, ticket, result.valid_until, waited);
     result.acquired = ticket;
     if (owner) {
         if (owner->is_over())

@@ -10,7 +10,7 @@ std::string_view openapi_document() noexcept
   "title": "redlock serve",
   "version": "1",
   "summary": "Distributed locks over HTTP.",
-  "description": "To hold a lock, acquire it, extend it before `valid_for_ms` is over, and release it. Or open a session: the service renews the locks of the session as long as its stream of events lives. Count `valid_for_ms` from when you sent the request, and stop the work before it is over. Everybody who knows the id of a lock can release it: do not log ids. Errors are problems of RFC 9457. A path with another method is answered with 405, and `Allow` lists the methods.",
+  "description": "To hold a lock, acquire it, extend it before `valid_for_ms` is over, and release it. Or open a session: the service renews the locks of the session as long as its stream of events lives. Count `valid_for_ms` from when you sent the request, or `waited_ms` later, and stop the work before it is over. Everybody who knows the id of a lock can release it: do not log ids. Errors are problems of RFC 9457. A path with another method is answered with 405, and `Allow` lists the methods.",
   "license": {"name": "BSL-1.0", "identifier": "BSL-1.0"}
 },
 "servers": [{"url": "/"}],
@@ -334,12 +334,13 @@ std::string_view openapi_document() noexcept
         "resources": {"type": "array", "items": {"type": "string"}},
         "mode": {"$ref": "#/components/schemas/mode"},
         "valid_for_ms": {"$ref": "#/components/schemas/validity"},
+        "waited_ms": {"type": "integer", "format": "int64", "minimum": 0, "description": "Only of a new lock: how long the request waited for it, in milliseconds. Count `valid_for_ms` from this time after you sent the request."},
         "fencing_token": {"$ref": "#/components/schemas/fencing_token"}
       }
     },
     "lock_id": {"type": "string", "description": "The ticket of the lock. Everybody who knows it can release the lock."},
     "fencing_token": {"type": "integer", "format": "int64", "minimum": 0, "maximum": 9007199254740991, "description": "It increases with each acquisition. 0: the service runs without `--fencing`."},
-    "validity": {"type": "integer", "format": "int64", "minimum": 0, "description": "For how long the lock is valid, in milliseconds. Count it from when you sent the request."},
+    "validity": {"type": "integer", "format": "int64", "minimum": 0, "description": "For how long the lock is valid, in milliseconds. Count it from when you sent the request, or `waited_ms` later."},
     "lock_state": {
       "type": "object",
       "required": ["resource", "locked", "mode", "owner", "note", "since_ms", "remaining_ms", "readers", "knows_readers", "waiters", "knows_waiters", "nodes"],

@@ -56,14 +56,14 @@ struct guarded_number {
     std::atomic<long> late{0};  ///< writes that may have been after the end of the validity, because the client paused
 };
 
-// Increments the number under its lock, once. It stops if the validity is over, counted from before the request.
+// Increments the number under its lock, once. It stops if the validity is over, counted as docs/serve.md says.
 void increment(http_connection& to, std::string const& name, guarded_number& n)
 {
     auto const sent = clock::now();
     auto const won = to.ask(verb::post, "/v1/locks", body_for(name, 5000, 2000));
     if (won.status != 201)
         return;
-    auto const end = sent + std::chrono::milliseconds(won.number("valid_for_ms"));
+    auto const end = sent + std::chrono::milliseconds(won.number("waited_ms") + won.number("valid_for_ms"));
     auto const token = won.number("fencing_token");
     if (clock::now() < end) {
         n.old_tokens += n.last_token.exchange(token) >= token;

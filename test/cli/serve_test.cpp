@@ -74,6 +74,21 @@ BOOST_FIXTURE_TEST_CASE(serve_waits_until_a_lock_is_released_or_the_time_is_over
     BOOST_TEST(waits.receive().status == 201u);
 }
 
+BOOST_FIXTURE_TEST_CASE(serve_tells_how_long_a_request_has_waited, two_services)
+{
+    BOOST_TEST_REQUIRE(one.acquire(R"({"resources":["a"],"ttl_ms":5000})").status == 201u);
+    auto const sent = clock::now();
+    auto const won = two.acquire(R"({"resources":["a"],"ttl_ms":60000,"wait_ms":60000})");
+    BOOST_TEST_REQUIRE(won.status == 201u, won.body);
+    auto const took = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - sent).count();
+    auto const waited = won.number("waited_ms"), valid_for = won.number("valid_for_ms");
+    BOOST_TEST(waited <= took);
+    BOOST_TEST(waited > 0);
+    BOOST_TEST(waited + valid_for > took);
+    auto const extended = two.ask(verb::patch, "/v1/locks/" + won.text("id"), R"({"ttl_ms":3500})");
+    BOOST_TEST(!extended.json().contains("waited_ms"));
+}
+
 BOOST_FIXTURE_TEST_CASE(serve_gives_no_lock_to_a_client_that_has_gone, two_services)
 {
     auto const won = one.acquire(R"({"resources":["a"],"ttl_ms":60000,"wait_ms":9000})");
