@@ -40,6 +40,7 @@ Errors and reports
 Settings
     config
     tls_options
+    credentials credentials_request credentials_function
     restart_guard
 Leader election
     elect elected

@@ -392,7 +392,9 @@ BOOST_AUTO_TEST_CASE(without_password_keeps_the_user_the_database_and_the_servic
     BOOST_TEST(without_password("redis://:password@10.0.0.1") == "redis://10.0.0.1:6379");
     BOOST_TEST(without_password("unix://app:password@/run/redis?db=1") == "unix://app@/run/redis?db=1");
     BOOST_TEST(without_password("redis-sentinel://app:x@a,b/stock?db=2&sentinel_password=y")
-               == "redis-sentinel://app@a:26379,b:26379/stock?db=2");
+               == "redis-sentinel://app@a:26379,b:26379/stock?db=2&sentinel_password=PASSWORD");
+    BOOST_TEST(without_password("rediss-sentinel://:x@a/stock?sentinel_tls=off&sentinel_user=u&map=h:1=p:2,i:3=[::1]:4")
+               == "rediss-sentinel://a:26379/stock?sentinel_user=u&sentinel_tls=off&map=h:1=p:2,i:3=[::1]:4");
     BOOST_TEST(without_password("redis-cluster://:x@a:7000") == "redis-cluster://a:7000");
     BOOST_TEST(without_password("postgresql://app:x@a/db") == "URL");
 }

@@ -381,7 +381,7 @@ BOOST_FIXTURE_TEST_CASE(tool_refuses_what_a_service_cannot_do, two_instances)
     must_say(over({url}, {"status", "x", "--tokens"}), 64, "--tokens needs the lock servers");
     must_say(over({url}, {"list", "--waits"}), 64, "--waits needs the lock servers");
     must_say(over({url}, {"break", "x", "--token", "t"}), 64, "--token needs the lock servers");
-    must_say(over({url}, {"run", "--ttl", "2h", "x", "true"}), 64, url + ": ", "ttl is ");
+    must_say(over({url}, {"run", "--ttl", "2h", "x", "true"}), 64, url + ": ", "ttl_ms is 7200000");
     auto const inner = [&](std::string const& how) { return "exec $TOOL -u " + url + " run " + how + " x true"; };
     must_say(over({url}, {"run", "x", "-c", inner("")}), 64, "would wait for itself");
     must_say(over({url}, {"run", "--shared", "x", "-c", inner("--shared")}), 64, "cannot pass writers");
