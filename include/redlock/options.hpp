@@ -74,6 +74,12 @@ struct acquire_options {
     /// and the writer for the parent: a deadlock. Leave it off for all other readers, or writers can starve.
     bool passes_writers = false;
 
+    /// Whether another process may take the lock over with its ticket (`lock_manager::async_resume`) while this process
+    /// still holds it, as when this process does not answer. If this process then loses the lock, or gives it back when
+    /// its validity is over, it leaves the keys alone: they may be those of the other process. They expire by
+    /// themselves.
+    bool may_be_resumed = false;
+
     /// The group in whose statistics the acquisition counts (`stats::groups`), such as "checkout": a kind of work, not
     /// a resource. At most 64 bytes, which must live until completion. A manager counts the first 64 groups separately,
     /// and all others together as "other". Empty: no group.

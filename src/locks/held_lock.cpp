@@ -19,6 +19,7 @@ held_lock::held_lock(std::shared_ptr<manager_state> s, lock_origin const& by, re
       started_(won.started),
       renewal_(state->runtime, options, won.started, won.promised()),
       longest_ttl_(options.ttl),
+      may_be_resumed_(options.may_be_resumed),
       wanted_(won.wanted()),
       alarm_([this] { ring(); })
 {
@@ -27,6 +28,11 @@ held_lock::held_lock(std::shared_ptr<manager_state> s, lock_origin const& by, re
 bool held_lock::held() const noexcept
 {
     return validity.is(condition::held) && !state->abandoned() && state->now() < valid_until();
+}
+
+bool held_lock::leaves_keys() const noexcept
+{
+    return is_detached() || (may_be_resumed_ && (was_lost_ || state->now() >= valid_until()));
 }
 
 bool held_lock::renews() const noexcept
@@ -148,6 +154,7 @@ void held_lock::lose(loss reason, std::string_view why)
     }
     auto const before = validity.give_up(condition::lost);
     if (before == condition::held) {
+        was_lost_ = true;
         state->renewals.ended(renewal_.fails, true);
         auto const now = state->now();
         tell_loss(*this, reason, now);

@@ -44,6 +44,7 @@ public:
     /// One more handle, which a scope may count; null if the last handle has been given back.
     std::shared_ptr<handle_state> another_handle(std::shared_ptr<scope_share> of_scope = {});
     bool is_detached() const noexcept override { return validity.is(condition::detached); }
+    bool leaves_keys() const noexcept override;
     /// After a loss: its reason, for people. While held: why the latest extension failed; on the strand.
     std::string const& lost_because() const noexcept { return trouble_; }
 
@@ -98,6 +99,8 @@ private:
     clock::time_point const started_;  ///< when the round that won began
     renewal_plan renewal_;
     std::chrono::milliseconds longest_ttl_;
+    bool const may_be_resumed_;
+    bool was_lost_ = false;
     bool const wanted_;    ///< a writer waited when the lock was won
     bool free_ = false;    ///< lost or given back
     std::string trouble_;  ///< the missing votes of the latest extension, if it failed; then why the lock was lost

@@ -113,7 +113,7 @@ void held_locks::give_away(held_lock_entry& h) noexcept
     if (!h.give_back())
         return;
     try {
-        if (h.is_detached())
+        if (h.leaves_keys())
             h.grant()->withdraw();  // a key that is set from now on would belong to nobody
         else
             cleaner_.clean_up(h.grant(), h.longest_ttl());

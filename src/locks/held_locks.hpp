@@ -56,6 +56,7 @@ public:
     virtual redlock::mode mode() const noexcept = 0;
     virtual bool give_back() = 0;                   ///< @return false if it was given back before
     virtual bool is_detached() const noexcept = 0;  ///< another process releases its keys
+    virtual bool leaves_keys() const noexcept = 0;  ///< detached, or lost while another process may have resumed it
     virtual bool is_wanted() const noexcept = 0;    ///< a writer waited when the lock was acquired
     /// Adds a handle for an acquisition with these @p options that was @p called then. Null if the lock cannot be
     /// joined.

@@ -190,6 +190,7 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c)
                               .renew = owner ? renewal::automatic : renewal::none,
                               .max_hold = mode == mode::shared ? hold_of_one_reader : 0ms,
                               .mode = mode,
+                              .may_be_resumed = true,
                               .report = &report,
                               .note = note};
     if (how.wait > all_.limits.wait)
@@ -245,7 +246,8 @@ asio::awaitable<answer> lock_requests::prolong(call const& c, lock_ticket ticket
         co_return limit_reached(c.r, "too-many-locks", "locks", all_.limits.locks, "--max-locks");
 
     attempt_report report;
-    acquire_options const how{.ttl = ttl, .renew = owner ? renewal::automatic : renewal::none, .report = &report};
+    acquire_options const how{
+        .ttl = ttl, .renew = owner ? renewal::automatic : renewal::none, .may_be_resumed = true, .report = &report};
     auto [ec, l] = co_await all_.locks.async_resume(ticket, how, as_result);
     if (ec == errc::invalid_argument || ec == errc::unsupported)
         throw wrong_field(report.message);

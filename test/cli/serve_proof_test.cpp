@@ -251,6 +251,27 @@ BOOST_FIXTURE_TEST_CASE(session_of_an_instance_that_was_paused_past_the_ttl_is_t
     BOOST_TEST(next.number("fencing_token") > won.number("fencing_token"));
 }
 
+// The client moves its lock while the first instance stands still. When that one goes on, its session has lost the
+// lock, and must not release the key: it is that of the second session.
+BOOST_FIXTURE_TEST_CASE(session_that_was_moved_keeps_its_lock_when_the_first_goes_on, two_restarting)
+{
+    auto &one = *instances[0], &two = *instances[1];
+    event_reader stream(one, "?grace_ms=60000"), next(two, "?grace_ms=60000");
+    auto const won = take(one, "a", short_ttl_ms, stream.session());
+    one.tool().process().pause();
+    auto const body = fmt::format(R"({{"ttl_ms":{},"session":"{}"}})", minute_ms, next.session());
+    BOOST_TEST_REQUIRE(two.ask(verb::patch, path_of(won), body).status == 200u);
+    std::this_thread::sleep_for(std::chrono::milliseconds(short_ttl_ms + 500));
+    one.tool().process().resume();
+
+    BOOST_TEST(stream.next("lost").at("id").as_string() == won.text("id"));
+    for (int i = 0; i < 10; ++i) {
+        BOOST_TEST(two.acquire(body_for("a", minute_ms, 100)).status == 503u);
+        BOOST_TEST(one.ask(verb::get, "/v1/locks/a").json().at("locked").as_bool());
+    }
+    BOOST_TEST(two.ask(verb::delete_, path_of(won)).status == 204u);
+}
+
 BOOST_FIXTURE_TEST_CASE(session_of_an_instance_that_was_killed_moves_to_another, two_restarting)
 {
     auto &one = *instances[0], &two = *instances[1];

@@ -71,6 +71,29 @@ BOOST_FIXTURE_TEST_CASE(detach_keeps_the_keys_until_the_ttl_ends, detached_lock<
     BOOST_TEST(stats.released == 0u);
 }
 
+// A process does not answer for a while. Another one takes its lock over with the ticket, which its client has.
+BOOST_AUTO_TEST_CASE(acquire_that_may_be_resumed_leaves_the_keys_after_a_loss)
+{
+    for (bool const may_be_resumed : {true, false}) {
+        for (bool const waits_for_loss : {true, false}) {
+            detached_lock<3> f;
+            auto won = f.w.acquire(*f.locks, "stock", {.ttl = 1s, .may_be_resumed = may_be_resumed});
+            lock_ticket const ticket{.resources = "stock", .token = won.held.token()};
+            auto moved = resume(f.w, *f.other, ticket, {.ttl = 60s});
+            BOOST_TEST(!moved.ec);
+            if (waits_for_loss)
+                f.w.run_for(2s);
+            else
+                f.w.now += 2s;  // the process stood still, and gives back the handle first
+            won.held = {};
+            BOOST_TEST(f.w.keys_after(10s) == (may_be_resumed ? 3u : 0u));
+            BOOST_TEST(moved.held.held());
+            BOOST_TEST(f.w.release(moved.held).failed() == !may_be_resumed);
+            BOOST_TEST(f.w.keys_after(100ms) == 0u);
+        }
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(detach_returns_a_ticket_with_names_token_and_mode, detached_lock<3>)
 {
     locks = w.manager({.fencing = true});

@@ -245,6 +245,7 @@ struct counted_lock final : locks::held_lock_entry {
     redlock::mode mode() const noexcept override { return ++looks, given->mode; }
     bool give_back() override { return false; }
     bool is_detached() const noexcept override { return false; }
+    bool leaves_keys() const noexcept override { return false; }
     bool is_wanted() const noexcept override { return ++looks, wanted; }
     std::shared_ptr<locks::handle_state> join(acquire_options const&, clock::time_point) override
     {
