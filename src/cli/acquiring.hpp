@@ -38,7 +38,7 @@ struct how_to_acquire {
     void add_to(command_line&);
     void add_to(config&) const;  ///< call it before the manager is created
 
-    /// @throws early_exit if the library would refuse the note
+    /// @throws early_exit if the library would refuse the note, or if options contradict each other
     void check(command_line const&, config const&) const;
     acquire_options options(attempt_report&) const;
 };

@@ -17,11 +17,11 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <system_error>
-#include <memory>
 #include <iterator>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 namespace redlock::cli {

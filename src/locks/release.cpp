@@ -25,6 +25,10 @@ public:
         state.operations.enter(*self);
         if (!held->give_back())  // its validity ended before the release began
             co_return errc::not_held;
+        if (held->leaves_keys()) {
+            held->grant()->withdraw();
+            co_return errc::not_held;
+        }
         auto const until = held->grant()->stays_until;
         bool const stays = until && *until > state.now();
         if (self->cancelled_ || !was_held || stays) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <redlock/clock.hpp>
-
 #include <redlock/config.hpp>
 
 #include <chrono>

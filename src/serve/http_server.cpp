@@ -17,6 +17,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -64,8 +65,9 @@ public:
     explicit locked_folder(std::string const& socket)
         : descriptor_(socket.empty() ? -1 : ::open(folder_of(socket).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC))
     {
-        if (descriptor_ >= 0)
-            ::flock(descriptor_, LOCK_EX);
+        // Another program may keep its own lock on the folder, so this one does not wait for ever.
+        for (int i = 0; i < 50 && descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++i)
+            std::this_thread::sleep_for(20ms);
     }
     ~locked_folder()
     {
@@ -104,8 +106,8 @@ void http_server::listen(listen_address const& a)
     if (a.socket.empty())
         acceptor_.set_option(asio::socket_base::reuse_address(true));
     {
-        locked_folder const alone(a.socket);  // another start must not take the socket that this one makes for
-                                              // abandoned
+        // Another start must not find the new socket before this server listens, and take it for abandoned.
+        locked_folder const alone(a.socket);
         bind(a);
         acceptor_.listen();
     }

@@ -75,16 +75,18 @@ BOOST_FIXTURE_TEST_CASE(detach_keeps_the_keys_until_the_ttl_ends, detached_lock<
 BOOST_AUTO_TEST_CASE(acquire_that_may_be_resumed_leaves_the_keys_after_a_loss)
 {
     for (bool const may_be_resumed : {true, false}) {
-        for (bool const waits_for_loss : {true, false}) {
+        for (auto const* const way : {"it is lost", "it is given back late", "it is lost and released"}) {
             detached_lock<3> f;
             auto won = f.w.acquire(*f.locks, "stock", {.ttl = 1s, .may_be_resumed = may_be_resumed});
             lock_ticket const ticket{.resources = "stock", .token = won.held.token()};
             auto moved = resume(f.w, *f.other, ticket, {.ttl = 60s});
             BOOST_TEST(!moved.ec);
-            if (waits_for_loss)
-                f.w.run_for(2s);
-            else
+            if (way == std::string("it is given back late"))
                 f.w.now += 2s;  // the process stood still, and gives back the handle first
+            else
+                f.w.run_for(2s);
+            if (way == std::string("it is lost and released"))
+                BOOST_TEST((f.w.release(won.held) == errc::not_held));
             won.held = {};
             BOOST_TEST(f.w.keys_after(10s) == (may_be_resumed ? 3u : 0u));
             BOOST_TEST(moved.held.held());

@@ -124,7 +124,7 @@ errc reason_of(std::string_view state)
         {"57P"sv, errc::node_loading},        // the server is shutting down or starting
         {"42501"sv, errc::permission_denied},
         {"28"sv, errc::authentication_failed},
-        {"25006"sv, errc::node_refuses_writes},  // it is no standby: those are found out before
+        {"25006"sv, errc::node_refuses_writes},  // a standby is found out in the greeting
         {"42P01"sv, errc::unsupported_server},   // the tables were deleted
         {"42883"sv, errc::unsupported_server},   // the functions were deleted
         {"RL002"sv, errc::unsupported_server},   // the tables have changed since this connection met them
@@ -239,9 +239,8 @@ node_reply refusal(PGresult const& answer)
         text += "; does a pooler share connections? Then add ?prepare=off";
     if (state == "25006")
         text += "; unless it is a standby now, the role or the database has default_transaction_read_only: ALTER ROLE "
-                "… SET "
-                "default_transaction_read_only = off, or add ?options=-cdefault_transaction_read_only%3Doff to the "
-                "address";
+                "… SET default_transaction_read_only = off, or add ?options=-cdefault_transaction_read_only%3Doff to "
+                "the address";
     if (state == "42P01" || state == "42883")
         text += "; see docs/stores.md for how the tables are made";
     return {.untouched = undone, .error = undone ? reason_of(state) : errc::connection_lost, .text = std::move(text)};
