@@ -31,9 +31,10 @@ constexpr auto settings_text =
     "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'server_id', 'hostname', 'port', "
     "'read_only', 'innodb_read_only', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'binlog_format', "
     "'wsrep_on')";
-// The server takes both numbers when the statement begins, so their difference is constant while the server runs.
-constexpr auto uptime =
-    "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED) FROM {}.global_status WHERE variable_name = 'uptime'";
+// The server takes both numbers when the statement begins, so their difference is constant while the server runs. Both
+// are in whole seconds. The second column: whether the second is over in which the server started.
+constexpr auto uptime = "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED), variable_value > 0 "
+                        "FROM {}.global_status WHERE variable_name = 'uptime'";
 
 constexpr std::string_view rights_to_make_tables = "CREATE, CREATE ROUTINE, EXECUTE, SELECT, INSERT, UPDATE, DELETE";
 
@@ -201,10 +202,14 @@ void session::make_tables(std::shared_ptr<std::vector<std::string> const> statem
     });
 }
 
+// Two lives that began in the same second would look like one. So a life counts only when its first second is over: the
+// next one begins in a later second.
 void session::introduce(settings const& s)
 {
     auto const from = client_->is_mariadb() ? "information_schema" : "performance_schema";
     request(fmt::format(uptime, from), [this, s](answer const& a) {
+        if (kit::cell(a.rows, 1) == "0")
+            return request("DO SLEEP(0.05)", [this, s](answer const&) { introduce(s); });
         kit::introduction server{.backend = {static_cast<std::int64_t>(client_->id()), {}},
                                  .system = s.name,
                                  .started = s.name + " " + kit::cell(a.rows, 0)};
