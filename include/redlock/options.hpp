@@ -103,6 +103,17 @@ struct acquire_options {
         message of another client that waited in vain contains it, if a node has told it. A reader that joins a lock
         which the manager already shares leaves no note. A resumed lock keeps the note with which it was acquired. */
     std::string_view note{};
+
+    /// The label of the holder, for a process that acquires locks for others. It takes the place of `config::owner` in
+    /// the lock's value, but not in events, and not in the lists of clients that wait. Valid UTF-8 without control
+    /// characters, at most 256 bytes, which must live until completion. Empty: `config::owner`.
+    std::string_view owner{};
+
+    /// A number that stands for a request which several processes may get. If one of them meets a lock that another one
+    /// has acquired for this request, it recognises it: the number is the first 16 digits of `lock::token`, in
+    /// hexadecimal. The other 16 digits are random. Derive the number with a secret, because whoever knows it knows
+    /// half of the token's digits. Zero: all digits are random.
+    std::uint64_t request = 0;
 };
 
 }  // namespace redlock

@@ -154,16 +154,16 @@ std::string name_of(mode m)
     return std::to_string(static_cast<int>(m));
 }
 
-// Others parse the note as a part of the lock's value, and show it on their terminals.
-std::string check_note(std::string_view note)
+// Others parse the text as a part of the lock's value, and show it on their terminals.
+std::string check_text(std::string_view field, std::string_view text, std::size_t most)
 {
-    if (note.size() > note_max)
-        return fmt::format("note has {} bytes, but must have 0 to {}", note.size(), note_max);
-    for (std::size_t at = 0; at < note.size();) {
-        auto const size = runtime::printable_size(note.substr(at));
+    if (text.size() > most)
+        return fmt::format("{} has {} bytes, but must have 0 to {}", field, text.size(), most);
+    for (std::size_t at = 0; at < text.size();) {
+        auto const size = runtime::printable_size(text.substr(at));
         if (size == 0)
-            return fmt::format("note has the byte 0x{:02x} at index {}, but must be UTF-8 without control characters",
-                               static_cast<unsigned char>(note[at]), at);
+            return fmt::format("{} has the byte 0x{:02x} at index {}, but must be UTF-8 without control characters",
+                               field, static_cast<unsigned char>(text[at]), at);
         at += size;
     }
     return {};
@@ -200,7 +200,9 @@ std::string check(acquire_options const& o, config const& c)
         return fmt::format("renew is {}, but must be none or automatic", static_cast<int>(o.renew));
     if (o.group.size() > group_max)
         return fmt::format("group has {} bytes, but must have 0 to {}", o.group.size(), group_max);
-    if (auto wrong = check_note(o.note); !wrong.empty())
+    if (auto wrong = check_text("note", o.note, note_max); !wrong.empty())
+        return wrong;
+    if (auto wrong = check_text("owner", o.owner, owner_max); !wrong.empty())
         return wrong;
     if (o.max_hold == milliseconds(0))
         return {};

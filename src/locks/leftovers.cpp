@@ -12,7 +12,7 @@ void leftovers::grow()
 {
     auto& manager = request_.manager;
     if (!growing_)
-        growing_ = detail::make_recycled<quorum::grant>(request_.keys(), manager.make_token(request_.options.note),
+        growing_ = detail::make_recycled<quorum::grant>(request_.keys(), manager.make_token(request_.options),
                                                         manager.quorum.nodes.size());
 }
 

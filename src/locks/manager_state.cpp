@@ -90,10 +90,13 @@ manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<run
 
 manager_state::~manager_state() = default;
 
-std::string manager_state::make_token(std::string_view note)
+std::string manager_state::make_token(acquire_options const& o)
 {
     auto const [high, low] = runtime.random();
-    return core::make_token(high, low, {.owner = owner, .note = note, .since = runtime.wall_clock() / 1000});
+    return core::make_token(o.request != 0 ? o.request : high, low,
+                            {.owner = o.owner.empty() ? std::string_view(owner) : o.owner,
+                             .note = o.note,
+                             .since = runtime.wall_clock() / 1000});
 }
 
 stats manager_state::stats() const

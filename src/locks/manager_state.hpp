@@ -54,7 +54,7 @@ public:
     redlock::stats stats() const;
 
     /// A value that no other acquisition of any client uses.
-    std::string make_token(std::string_view note);
+    std::string make_token(acquire_options const&);
 
     /// Begins the shutdown, or joins it. A lock stays held until its holder gives it back, or until its validity is
     /// over.

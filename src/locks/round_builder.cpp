@@ -40,7 +40,7 @@ std::shared_ptr<quorum::round> round_builder::plain(std::shared_ptr<quorum::gran
     auto const acquire = node_command::kind::acquire;
     if (growing)
         return detail::make_recycled<quorum::round>(manager.quorum, acquire, std::move(growing), request_.options.ttl);
-    auto value = manager.make_token(request_.options.note);
+    auto value = manager.make_token(request_.options);
     auto keys = request_.wants_any() ? choices(manager.now()) : request_.keys();
     return detail::make_recycled<quorum::round>(manager.quorum, acquire, std::move(keys), std::move(value),
                                                 request_.options.ttl, request_.mode_on_nodes());
