@@ -126,7 +126,7 @@ public:
         if (!is_over) {
             s.acquire.record(took);
             acquires_ = false;
-            send(fmt::format("DELETE /v1/locks/{} HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            send(fmt::format("DELETE /v1/held/{} HTTP/1.1\r\nHost: localhost\r\n\r\n",
                              part_of(got->body, "\"id\":\"", '"')));
         } else if (!acquires_ && got->status == "204") {
             ++s.cycles;

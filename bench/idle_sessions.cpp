@@ -18,7 +18,7 @@ namespace {
 
 void open_session(int socket)
 {
-    constexpr std::string_view request = "GET /v1/sessions HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    constexpr std::string_view request = "POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n";
     std::string answer;
     char bytes[1024];
     auto size = ::send(socket, request.data(), request.size(), MSG_NOSIGNAL);

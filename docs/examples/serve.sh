@@ -26,16 +26,16 @@ curl -sf -H "Authorization: Bearer $TOKEN" "$url/v1/locks?prefix=jobs/&limit=100
 #]
 
 #[extend
-curl -sf -H "Authorization: Bearer $TOKEN" -X PATCH "$url/v1/locks/$id" -d '{"ttl_ms":30000}'
+curl -sf -H "Authorization: Bearer $TOKEN" -X PATCH "$url/v1/held/$id" -d '{"ttl_ms":30000}'
 #]
 
 #[release
-curl -sf -H "Authorization: Bearer $TOKEN" -X DELETE "$url/v1/locks/$id"
+curl -sf -H "Authorization: Bearer $TOKEN" -X DELETE "$url/v1/held/$id"
 #]
 curl -sf -H "Authorization: Bearer $TOKEN" "$url/v1/locks/jobs%2F7" | grep -q '"locked":false'
 
 #[session
-curl -sN -H "Authorization: Bearer $TOKEN" "$url/v1/sessions" >events &
+curl -sN -H "Authorization: Bearer $TOKEN" -X POST "$url/v1/sessions" >events &
 #]
 stream=$!
 until grep -q '"session":' events; do kill -0 $stream; sleep 0.1; done

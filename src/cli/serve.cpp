@@ -203,6 +203,8 @@ asio::awaitable<int> run(settings const& s, how_to_serve const& how, serve::acce
     auto locks = manager_of(executor, s);
     auto limits = how.limits;
     limits.ttl = s.locks.max_ttl;
+    limits.drift_factor = s.locks.drift_factor;
+    limits.fencing = s.locks.fencing;
     serve::instance all(executor, locks, std::move(who), limits);
     all.is_local = where.is_private && where.socket.empty();
     serve::api api(all);

@@ -1,10 +1,13 @@
 #include "serve/access.hpp"
 
+#include "serve/keyed_hash.hpp"
+
 #include <boost/beast/core/string.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -22,11 +25,11 @@ constexpr std::size_t token_min = 16;
 
 bool grant::*right_named(std::string_view name, std::size_t line)
 {
-    constexpr std::array<std::pair<std::string_view, bool grant::*>, 3> rights{
-        {{"lock", &grant::locks}, {"read", &grant::reads}, {"break", &grant::breaks}}};
+    constexpr std::array<std::pair<std::string_view, bool grant::*>, 4> rights{
+        {{"lock", &grant::locks}, {"read", &grant::reads}, {"break", &grant::breaks}, {"metrics", &grant::metrics}}};
     auto const found = std::ranges::find(rights, name, [](auto const& r) { return r.first; });
     if (found == rights.end())
-        refuse(line, "there is no right \"" + std::string(name) + "\"; there are lock, read and break");
+        refuse(line, "there is no right \"" + std::string(name) + "\"; there are lock, read, break and metrics");
     return found->second;
 }
 
@@ -37,23 +40,16 @@ std::string_view bearer(std::string_view authorization)
     return boost::beast::iequals(given, scheme) ? authorization.substr(scheme.size()) : std::string_view();
 }
 
-// Compares in a time that does not depend on where the texts differ.
-bool is_same(std::string_view a, std::string_view b)
-{
-    unsigned difference = a.size() == b.size() ? 0 : 1;
-    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-        difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
-    return difference == 0;
-}
-
 }  // namespace
 
-access::access() : grants_{{.locks = true, .reads = true, .breaks = true}} {}
+// Clients without tokens may do everything, so the key keeps nobody out. It shows which ids are the service's own.
+access::access() : grants_{{.locks = true, .reads = true, .breaks = true, .metrics = true}}, keys_{"redlock serve"} {}
 
 access access::read(std::string_view text)
 {
     access all;
     all.grants_.clear();
+    all.keys_.clear();
     all.needs_tokens_ = true;
     std::istringstream lines{std::string(text)};
     std::size_t number = 0;
@@ -64,10 +60,17 @@ access access::read(std::string_view text)
         std::string rights, more;
         if (!(words >> g.token) || g.token.front() == '#')
             continue;
-        if (!(words >> g.prefix >> rights) || (words >> more))
+        bool const is_key = g.token == "key";
+        if (!(words >> g.prefix) || (!is_key && !(words >> rights)) || (words >> more))
             refuse(number, "it must have a token, a prefix and rights, such as: TOKEN jobs/ lock,read");
-        if (g.token.size() < token_min)
-            refuse(number, "the token has " + std::to_string(g.token.size()) + " bytes, but must have 16 at least");
+        auto const& secret = is_key ? g.prefix : g.token;
+        if (secret.size() < token_min)
+            refuse(number, std::string("the ") + (is_key ? "key" : "token") + " has " + std::to_string(secret.size())
+                               + " bytes, but must have 16 at least");
+        if (is_key) {
+            all.keys_.push_back(std::move(g.prefix));
+            continue;
+        }
         if (g.prefix == "*")
             g.prefix.clear();
         std::istringstream names(rights);
@@ -77,8 +80,28 @@ access access::read(std::string_view text)
     }
     if (all.grants_.empty())
         throw std::invalid_argument("it has no token");
+    if (all.keys_.empty())
+        all.keys_.push_back(all.all_tokens());
     return all;
 }
+
+std::string access::all_tokens() const
+{
+    std::set<std::string_view> tokens;
+    for (auto const& g : grants_)
+        tokens.insert(g.token);
+    std::string all;
+    for (auto const& token : tokens)
+        all.append(token).append("\n");
+    return all;
+}
+
+bool access::permits_anywhere(std::string_view client, bool grant::*what) const
+{
+    return std::ranges::count_if(grants_, [&](grant const& g) { return is_of(g, client) && g.*what; }) > 0;
+}
+
+bool access::is_of(grant const& g, std::string_view client) const { return !needs_tokens_ || is_same(g.token, client); }
 
 bool access::knows(std::string_view authorization) const
 {
@@ -93,11 +116,8 @@ std::string access::client_of(std::string_view authorization) const
 
 bool access::permits(std::string_view client, bool grant::*what, std::string_view name) const
 {
-    return std::ranges::count_if(grants_,
-                                 [&](grant const& g) {
-                                     bool const is_ours = !needs_tokens_ || is_same(g.token, client);
-                                     return is_ours && g.*what && name.starts_with(g.prefix);
-                                 })
+    return std::ranges::count_if(
+               grants_, [&](grant const& g) { return is_of(g, client) && g.*what && name.starts_with(g.prefix); })
            > 0;
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdint>
 #include <set>
 #include <string>
 
@@ -56,18 +55,6 @@ json::value since_ms(std::optional<std::chrono::system_clock::time_point> t)
              : json::value();
 }
 
-// FNV-1a: every instance of the service must compute the same.
-std::string hash_of(std::string_view text)
-{
-    std::uint64_t hash = 0xcbf29ce484222325;
-    for (unsigned char const c : text)
-        hash = (hash ^ c) * 0x100000001b3;
-    std::string digits;
-    for (int shift = 60; shift >= 0; shift -= 4)
-        digits += "0123456789abcdef"[hash >> shift & 15];
-    return digits;
-}
-
 // Whether a client of this library has written the value of a key: 32 hexadecimal digits and a colon.
 bool is_ours(std::string_view value)
 {
@@ -95,14 +82,14 @@ void add_error(json::object& to, Node const& n)
                                                                                     : "unavailable";
 }
 
-json::object node_of(node_lock_info const& n)
+json::object node_of(node_lock_info const& n, lock_ids const& ids)
 {
     json::object node{{"name", shown(n.name)}, {"locked", n.locked}, {"state", state_of(n)}};
     if (n.locked) {
         node["owner"] = text_or_null(n.owner);
         node["note"] = text_or_null(n.note);
         node["remaining_ms"] = n.remaining.count() < 0 ? json::value() : json::value(n.remaining.count());
-        node["holder"] = hash_of(n.value);
+        node["holder"] = ids.holder_of(n.value);
     }
     add_error(node, n);
     return node;
@@ -143,7 +130,7 @@ json::object json_of(waiting_info const& w)
         {"owner", text_or_null(w.owner)}, {"note", text_or_null(w.note)}, {"mode", w.shares ? "shared" : "exclusive"}};
 }
 
-json::object json_of(lock_info const& l)
+json::object json_of(lock_info const& l, lock_ids const& ids)
 {
     json::array readers, waiters, nodes;
     for (auto const& r : l.readers)
@@ -155,7 +142,7 @@ json::object json_of(lock_info const& l)
     for (auto const& w : l.waiters)
         waiters.push_back(json_of(w));
     for (auto const& n : l.nodes)
-        nodes.push_back(node_of(n));
+        nodes.push_back(node_of(n, ids));
     bool const ends = l.locked && l.remaining != std::chrono::milliseconds::max();
     return {{"resource", shown(l.resource)},
             {"locked", l.locked},
@@ -171,11 +158,11 @@ json::object json_of(lock_info const& l)
             {"nodes", std::move(nodes)}};
 }
 
-json::object json_of(lock_page const& page)
+json::object json_of(lock_page const& page, lock_ids const& ids)
 {
     json::array locks, nodes;
     for (auto const& l : page.locks)
-        locks.push_back(json_of(l));
+        locks.push_back(json_of(l, ids));
     for (auto const& n : page.nodes) {
         json::object node{{"name", shown(n.name)}, {"complete", n.complete}};
         add_error(node, n);
@@ -200,7 +187,7 @@ json::object json_of(break_info const& info)
             {"nodes", std::move(nodes)}};
 }
 
-std::string etag_of(lock_info const& l)
+std::string etag_of(lock_info const& l, lock_ids const& ids)
 {
     std::set<std::string> values;
     for (auto const& n : l.nodes)
@@ -210,7 +197,7 @@ std::string etag_of(lock_info const& l)
     std::string all;
     for (auto const& v : values)
         all += v + '\n';
-    return '"' + hash_of(all) + '"';
+    return '"' + ids.holder_of(all) + '"';
 }
 
 }  // namespace redlock::serve

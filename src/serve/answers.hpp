@@ -1,5 +1,7 @@
 #pragma once
 
+#include "serve/lock_ids.hpp"
+
 #include <redlock/report.hpp>
 
 #include <boost/beast/http/message.hpp>
@@ -25,15 +27,15 @@ response problem(request const& to, boost::beast::http::status, std::string_view
 boost::json::object json_of(waiting_info const&);
 
 /// The state of a lock, without the values that would release it.
-boost::json::object json_of(lock_info const&);
+boost::json::object json_of(lock_info const&, lock_ids const&);
 
 /// A page of a list: its locks, the place of the next page, and which nodes have listed all their locks.
-boost::json::object json_of(lock_page const&);
+boost::json::object json_of(lock_page const&, lock_ids const&);
 
 /// The result of a break on each node.
 boost::json::object json_of(break_info const&);
 
 /// The entity tag of the holders of a lock: another one if somebody else holds it. It has quotation marks.
-std::string etag_of(lock_info const&);
+std::string etag_of(lock_info const&, lock_ids const&);
 
 }  // namespace redlock::serve

@@ -50,12 +50,13 @@ api::route const api::routes[] = {
     {verb::get, "/openapi.json", &api::openapi, true},
     {verb::get, "/metrics", &api::metrics},
     {verb::post, "/v1/locks", &api::acquire},
-    {verb::get, "/v1/locks", &api::list},
+    {verb::get, "/v1/locks", &api::look},
     {verb::get, "/v1/locks/*", &api::inspect},
-    {verb::patch, "/v1/locks/*", &api::extend},
-    {verb::delete_, "/v1/locks/*", &api::release},
     {verb::post, "/v1/locks/*/break", &api::take_away},
-    {verb::get, "/v1/sessions", &api::open_session},
+    {verb::get, "/v1/held/*", &api::show},
+    {verb::patch, "/v1/held/*", &api::extend},
+    {verb::delete_, "/v1/held/*", &api::release},
+    {verb::post, "/v1/sessions", &api::open_session},
     {verb::get, "/v1/sessions/*", &api::show_session},
     {verb::delete_, "/v1/sessions/*", &api::end_session},
 };
@@ -88,10 +89,8 @@ void api::stop()
 
 api::route const* api::find_route(call const& c, answer& refusal) const
 {
-    // HEAD is GET without the body. It opens no session.
     auto const is_this = [&](route const& one) {
-        bool const is_head = c.r.method() == verb::head && one.method == verb::get
-                             && one.function != &api::open_session;
+        bool const is_head = c.r.method() == verb::head && one.method == verb::get;
         return (one.method == c.r.method() || is_head) && is_path(c.target, one.path);
     };
     auto const* const found = std::ranges::find_if(routes, is_this);
@@ -130,6 +129,8 @@ asio::awaitable<answer> api::openapi(call const& c)
 
 asio::awaitable<answer> api::metrics(call const& c)
 {
+    if (!all_.who.permits_anywhere(c.client, &grant::metrics))
+        co_return may_not(c.r, "read the metrics");
     auto text = document(c.r, http::status::ok);
     text.set(http::field::content_type, "text/plain; version=0.0.4");
     text.body() = prometheus_text(all_.locks.stats());

@@ -39,7 +39,8 @@ private:
     asio::awaitable<answer> extend(call const& c) { return locks_.extend(c); }
     asio::awaitable<answer> release(call const& c) { return locks_.release(c); }
     asio::awaitable<answer> inspect(call const& c) { return locks_.inspect(c); }
-    asio::awaitable<answer> list(call const& c) { return locks_.list(c); }
+    asio::awaitable<answer> show(call const& c) { return locks_.show(c); }
+    asio::awaitable<answer> look(call const& c) { return locks_.look(c); }
     asio::awaitable<answer> take_away(call const& c) { return locks_.take_away(c); }
     asio::awaitable<answer> open_session(call const& c) { return sessions_.open(c); }
     asio::awaitable<answer> show_session(call const& c) { return sessions_.show(c); }

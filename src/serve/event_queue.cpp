@@ -1,12 +1,13 @@
 #include "serve/event_queue.hpp"
 
 #include "serve/as_result.hpp"
-#include "serve/lock_id.hpp"
+#include "serve/lock_ids.hpp"
 
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <utility>
 
 namespace redlock::serve {
@@ -17,6 +18,9 @@ using namespace std::chrono_literals;
 
 constexpr auto silence_max = 5s;
 constexpr std::size_t sent_events_max = 100;
+// The clock of the client may lose one part of these against ours. NTP changes the rate of a clock by 500 parts in a
+// million at most, and both clocks may be changed.
+constexpr std::int64_t clock_rate = 1000;
 
 }  // namespace
 
@@ -33,8 +37,18 @@ void event_queue::add(std::string name, boost::json::object data, std::optional<
     wake_.cancel();
 }
 
+void event_queue::set_validity(std::string const& token, boost::json::object data, clock::time_point valid_until)
+{
+    if (closed_)
+        return;
+    validities_.insert_or_assign(token, event{"valid", std::move(data), valid_until});
+    wake_.cancel();
+}
+
 std::uint64_t event_queue::attach(std::uint64_t last_seen)
 {
+    opened_ = clock::now();
+    validities_.clear();
     if (last_seen > 0)
         next_ = std::clamp(last_seen + 1, first_, next_);
     wake_.cancel();
@@ -46,7 +60,7 @@ asio::awaitable<std::optional<std::string>> event_queue::next(std::uint64_t stre
     if (!is_current(stream))
         co_return std::nullopt;
     bool is_late = false;
-    if (next_ == first_ + events_.size() && !closed_) {
+    if (!has_news() && !closed_) {
         wake_.expires_after(silence_max);
         auto const [ec] = co_await wake_.async_wait(as_result);
         is_late = !ec;
@@ -55,7 +69,9 @@ asio::awaitable<std::optional<std::string>> event_queue::next(std::uint64_t stre
     }
     std::string text;
     for (; next_ < first_ + events_.size(); ++next_)
-        text += text_of(events_[next_ - first_], next_);
+        text += "id: " + id_ + '.' + std::to_string(next_) + '\n' + text_of(events_[next_ - first_]);
+    for (auto const& [token, e] : std::exchange(validities_, {}))
+        text += text_of(e);
     while (events_.size() > (keeps_sent_ ? sent_events_max : 0) && first_ < next_) {
         events_.pop_front();
         ++first_;
@@ -71,13 +87,15 @@ void event_queue::close()
     wake_.cancel();
 }
 
-std::string event_queue::text_of(event const& e, std::uint64_t number) const
+std::string event_queue::text_of(event const& e) const
 {
     auto data = e.data;
-    if (e.valid_until)
+    if (e.valid_until) {
         data["valid_for_ms"] = left_until(*e.valid_until).count();
-    return "id: " + id_ + '.' + std::to_string(number) + "\nevent: " + e.name
-           + "\ndata: " + boost::json::serialize(data) + "\n\n";
+        auto const from_opening = std::chrono::floor<std::chrono::milliseconds>(*e.valid_until - opened_);
+        data["valid_until_ms"] = std::max<std::int64_t>(from_opening.count() * (clock_rate - 1) / clock_rate, 0);
+    }
+    return "event: " + e.name + "\ndata: " + boost::json::serialize(data) + "\n\n";
 }
 
 }  // namespace redlock::serve

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -28,8 +29,15 @@ public:
     /// @param keeps_sent whether the latest events are kept for a reconnection
     event_queue(asio::any_io_executor, std::string id, bool keeps_sent);
 
-    /// @param valid_until makes the field `valid_for_ms`: the time left when the event is sent
+    /// @param valid_until makes the fields `valid_for_ms`, the time left when the event is sent, and `valid_until_ms`:
+    /// the time from the beginning of the stream
     void add(std::string name, boost::json::object data, std::optional<clock::time_point> valid_until = {});
+
+    /// Sends the event `valid` of a lock, unless a newer one takes its place before. It has no id, and is not repeated.
+    void set_validity(std::string const& token, boost::json::object data, clock::time_point valid_until);
+
+    /// The lock is not held any more.
+    void forget_validity(std::string const& token) { validities_.erase(token); }
 
     /// Begins a stream, and ends the one before it. @param last_seen the last event that the client has; 0: none
     std::uint64_t attach(std::uint64_t last_seen);
@@ -50,14 +58,17 @@ private:
         std::optional<clock::time_point> valid_until;
     };
 
-    std::string text_of(event const&, std::uint64_t number) const;
+    std::string text_of(event const&) const;
+    bool has_news() const noexcept { return next_ < first_ + events_.size() || !validities_.empty(); }
 
     asio::steady_timer wake_;
     std::string const id_;
     bool const keeps_sent_;
     std::deque<event> events_;
-    std::uint64_t first_ = 1;  ///< the number of the first event of events_
-    std::uint64_t next_ = 1;   ///< the number of the event that is sent next
+    std::map<std::string, event> validities_;  ///< by token: what the stream has not told yet
+    clock::time_point opened_{};               ///< when the present stream began
+    std::uint64_t first_ = 1;                  ///< the number of the first event of events_
+    std::uint64_t next_ = 1;                   ///< the number of the event that is sent next
     std::uint64_t stream_ = 0;
     bool closed_ = false;
 };

@@ -68,6 +68,14 @@ std::chrono::milliseconds fields::milliseconds(std::string_view name, std::chron
     return std::chrono::milliseconds(n);
 }
 
+bool fields::flag(std::string_view name) const
+{
+    auto const* const value = all_.if_contains(name);
+    if (value && !value->is_bool())
+        refuse(name, *value, "true or false");
+    return value && value->get_bool();
+}
+
 std::string fields::text(std::string_view name) const
 {
     auto const* const value = all_.if_contains(name);

@@ -31,6 +31,7 @@ public:
                                            std::chrono::milliseconds least = {},
                                            std::chrono::milliseconds most = std::chrono::hours(24)) const;
 
+    bool flag(std::string_view name) const;         ///< false if there is none
     std::string text(std::string_view name) const;  ///< empty if there is none
     std::string word(std::string_view name) const;  ///< not empty; empty if there is none
 

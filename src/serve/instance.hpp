@@ -2,6 +2,7 @@
 
 #include "serve/access.hpp"
 #include "serve/client_loads.hpp"
+#include "serve/lock_ids.hpp"
 #include "serve/repeats.hpp"
 #include "serve/sessions.hpp"
 #include "serve/target.hpp"
@@ -20,12 +21,13 @@ namespace redlock::serve {
 /// The objects that all requests of one instance of the service share.
 struct instance {
     instance(asio::any_io_executor e, lock_manager& m, access a, serve::limits l)
-        : locks(m), who(std::move(a)), limits(l), open_sessions(std::move(e), m, waiting, who)
+        : locks(m), who(std::move(a)), ids(who.keys()), limits(l), open_sessions(std::move(e), m, waiting, who, ids)
     {
     }
 
     lock_manager& locks;
     access const who;
+    lock_ids const ids;
     serve::limits const limits;
     client_loads loads{};
     std::map<std::string, repeats> repeated{};  ///< by client

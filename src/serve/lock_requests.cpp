@@ -2,7 +2,8 @@
 
 #include "serve/as_result.hpp"
 #include "serve/fields.hpp"
-#include "serve/lock_id.hpp"
+#include "serve/held_time.hpp"
+#include "serve/lock_ids.hpp"
 #include "serve/problems.hpp"
 #include "serve/query.hpp"
 
@@ -21,27 +22,15 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
 constexpr auto default_ttl = 10s;
-constexpr std::size_t names_max = 8192;  // bytes of all names of a lock
-std::initializer_list<std::string_view> const acquisition_fields{"resources", "ttl_ms", "wait_ms",
-                                                                 "mode",      "note",   "session"};
+// Bytes of all names of a lock. The id has them, and servers and proxies take lines of 8 kB.
+constexpr std::size_t names_max = 4096;
+std::initializer_list<std::string_view> const acquisition_fields{"resources", "ttl_ms", "wait_ms", "mode",
+                                                                 "owner",     "note",   "session"};
 constexpr milliseconds ttl_min = 20ms;
 constexpr char const* right_name = "the name of the lock must have 1 to 512 bytes, and no mark of another key";
 // Readers with a longest hold do not join a lock that the manager holds already. Each one has a lock of its own then,
 // with an id of its own.
 constexpr milliseconds hold_of_one_reader = std::chrono::hours(24 * 365 * 10);
-
-response held(request const& r, http::status status, lock_ticket const& t, clock::time_point valid_until,
-              std::optional<milliseconds> waited = std::nullopt)
-{
-    auto body = json_of(t);
-    body["valid_for_ms"] = left_until(valid_until).count();
-    if (waited)
-        body["waited_ms"] = waited->count();
-    auto answer = document(r, status, body);
-    answer.set(http::field::etag, etag_of(t));
-    answer.set(http::field::location, "/v1/locks/" + std::string(body.at("id").as_string()));
-    return answer;
-}
 
 mode mode_in(fields const& body)
 {
@@ -53,7 +42,6 @@ mode mode_in(fields const& body)
     throw wrong_field("mode is \"" + name.substr(0, 100) + "\", but must be exclusive or shared");
 }
 
-// The id of the lock has all names, and must fit into the first line of a request.
 void must_fit(std::vector<std::string> const& names)
 {
     std::size_t bytes = 0;
@@ -104,7 +92,7 @@ struct key_under_way {
 // No coroutine: each frame costs an allocation.
 asio::awaitable<answer> lock_requests::acquire(call const& c)
 {
-    return c.r["Idempotency-Key"].empty() ? acquire_new(c) : acquire_once(c);
+    return c.r["Idempotency-Key"].empty() ? acquire_new(c, 0) : acquire_once(c);
 }
 
 asio::awaitable<answer> lock_requests::acquire_once(call const& c)
@@ -120,25 +108,66 @@ asio::awaitable<answer> lock_requests::acquire_once(call const& c)
             co_return problem(c.r, http::status::conflict, "in-progress", "The first request is under way",
                               "The request with this Idempotency-Key has not ended yet.");
         // The nodes know whether it is still held. So the repeated request extends it.
-        auto const ttl =
-            fields(c.r.body(), acquisition_fields)
-                .milliseconds("ttl_ms", std::min<milliseconds>(default_ttl, all_.limits.ttl), ttl_min, all_.limits.ttl);
-        auto again = co_await prolong(c, lock_ticket(*known->ticket), ttl, nullptr);
+        auto again =
+            co_await prolong(c, lock_ticket(*known->ticket), ttl_in(fields(c.r.body(), acquisition_fields)), nullptr);
         if (again.response.result() == http::status::ok)
             again.response.result(http::status::created);
         co_return again;
     }
+    if (auto const there = co_await resume_request(c))
+        co_return *there;
     if (repeated.is_full())
         co_return problem(c.r, http::status::service_unavailable, "too-many-keys", "Too many keys are remembered",
                           "The service remembers no further Idempotency-Key until locks have expired.");
     repeated.add(key, {.body = body, .valid_until = clock::time_point::max()});
     key_under_way key_of_this(repeated, key);
-    auto result = co_await acquire_new(c);
+    auto result = co_await acquire_new(c, request_of(c));
+    if (result.response.result() == http::status::conflict) {  // the request may have reached another instance
+        if (auto const there = co_await resume_request(c))
+            co_return *there;
+    }
     key_of_this.is_kept = result.acquired.has_value();
     if (result.acquired)  // if this answer is lost, the repeated request gets the lock
         repeated.add(key,
                      {.body = body, .ticket = std::exchange(result.acquired, {}), .valid_until = result.valid_until});
     co_return result;
+}
+
+std::uint64_t lock_requests::request_of(call const& c) const
+{
+    fields const body(c.r.body(), acquisition_fields);
+    std::string what = mode_in(body) == mode::shared ? "s" : "x";
+    for (auto const& name : resource_set(body.texts("resources")))
+        what.append(std::to_string(name.size())).append(":").append(name);
+    auto const key = c.r["Idempotency-Key"];
+    return all_.ids.request_of(c.client, {key.data(), key.size()}, what);
+}
+
+// Extends the lock that another instance has acquired for this request. Nothing: there is none.
+asio::awaitable<std::optional<answer>> lock_requests::resume_request(call const& c)
+{
+    fields const body(c.r.body(), acquisition_fields);
+    resource_set names(body.texts("resources"));
+    auto token = co_await token_of_request(all_.locks, *names.begin(), request_of(c));
+    if (token.empty())
+        co_return std::nullopt;
+    lock_ticket ticket{.resources = std::move(names), .token = std::move(token), .mode = mode_in(body)};
+    if (auto refusal = refusal_of(c, ticket))
+        co_return answer(std::move(*refusal));
+    if (all_.limits.fencing)  // only the other instance knows the fencing token
+        co_return answer(problem(c.r, http::status::conflict, "in-progress", "Another instance has the lock",
+                                 "A request with this Idempotency-Key has acquired the lock on another instance. "
+                                 "Repeat it there, or wait until the lock is over."));
+    auto const session_id = body.word("session");
+    auto const owner = all_.open_sessions.find(session_id, c.client);
+    if (!owner && !session_id.empty())
+        co_return answer(unknown_session(c.r));
+    auto again = co_await prolong(c, std::move(ticket), ttl_in(body), owner);
+    if (again.response.result() == http::status::not_found)
+        co_return std::nullopt;  // it has just ended
+    if (again.response.result() == http::status::ok)
+        again.response.result(http::status::created);
+    co_return again;
 }
 
 std::optional<response> lock_requests::over_limit(call const& c)
@@ -164,7 +193,8 @@ std::size_t lock_requests::locks_of(call const& c) const
     return now.requests + now.locks.size() + all_.open_sessions.locks_of(c.client);
 }
 
-asio::awaitable<answer> lock_requests::acquire_new(call const& c)
+// @param request for `acquire_options::request`
+asio::awaitable<answer> lock_requests::acquire_new(call const& c, std::uint64_t request)
 {
     if (auto refusal = over_limit(c))
         co_return std::move(*refusal);
@@ -182,17 +212,18 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c)
     if (!owner && !session_id.empty())
         co_return unknown_session(c.r);
     attempt_report report;
-    auto const note = body.text("note");
+    auto const note = body.text("note"), label = body.text("owner");
     auto const mode = mode_in(body);
-    acquire_options const how{.ttl = body.milliseconds("ttl_ms", std::min<milliseconds>(default_ttl, all_.limits.ttl),
-                                                       ttl_min, all_.limits.ttl),
+    acquire_options const how{.ttl = ttl_in(body),
                               .wait = body.milliseconds("wait_ms", 0ms),
                               .renew = owner ? renewal::automatic : renewal::none,
                               .max_hold = mode == mode::shared ? hold_of_one_reader : 0ms,
                               .mode = mode,
                               .may_be_resumed = true,
                               .report = &report,
-                              .note = note};
+                              .note = note,
+                              .owner = label,
+                              .request = request};
     if (how.wait > all_.limits.wait)
         throw wrong_field("wait_ms is " + std::to_string(how.wait.count()) + ", but must be at most "
                           + std::to_string(all_.limits.wait.count()));
@@ -201,7 +232,7 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c)
     if (ec == errc::invalid_argument || ec == errc::unsupported)
         throw wrong_field(report.message);
     if (ec)
-        co_return problem_response(c.r, ec, how);
+        co_return not_acquired(c.r, ec, how);
     answer result;
     result.valid_until = l.valid_until();
     auto ticket = ticket_of(l);
@@ -223,17 +254,20 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c)
 
 asio::awaitable<answer> lock_requests::extend(call const& c)
 {
-    auto const ticket = serve::ticket_of(c.name());
+    auto const ticket = all_.ids.ticket_of(c.name());
     if (auto refusal = refusal_of(c, ticket))
         co_return std::move(*refusal);
     fields const body(c.r.body(), {"ttl_ms", "session"});
-    auto const ttl =
-        body.milliseconds("ttl_ms", std::min<milliseconds>(default_ttl, all_.limits.ttl), ttl_min, all_.limits.ttl);
     auto const session_id = body.word("session");
     auto const owner = all_.open_sessions.find(session_id, c.client);
     if (!owner && !session_id.empty())
         co_return unknown_session(c.r);
-    co_return co_await prolong(c, *ticket, ttl, owner);
+    co_return co_await prolong(c, *ticket, ttl_in(body), owner);
+}
+
+milliseconds lock_requests::ttl_in(fields const& body) const
+{
+    return body.milliseconds("ttl_ms", std::min<milliseconds>(default_ttl, all_.limits.ttl), ttl_min, all_.limits.ttl);
 }
 
 asio::awaitable<answer> lock_requests::prolong(call const& c, lock_ticket ticket, milliseconds ttl,
@@ -293,7 +327,7 @@ asio::awaitable<answer> lock_requests::extend_here(call const& c, std::string to
 
 asio::awaitable<answer> lock_requests::release(call const& c)
 {
-    auto const ticket = serve::ticket_of(c.name());
+    auto const ticket = all_.ids.ticket_of(c.name());
     if (auto refusal = refusal_of(c, ticket))
         co_return std::move(*refusal);
     for (auto& [client, repeated] : all_.repeated)
@@ -302,7 +336,7 @@ asio::awaitable<answer> lock_requests::release(call const& c)
     if (ec == errc::not_held || ec == errc::lost || ec == errc::invalid_argument)
         co_return unknown_lock(c.r);
     if (ec)
-        co_return problem_response(c.r, ec);
+        co_return unfinished_release(c.r, ec);
     co_return document(c.r, http::status::no_content);
 }
 
@@ -325,23 +359,64 @@ std::optional<response> lock_requests::refusal_of(call const& c, std::optional<l
         if (!all_.who.permits(c.client, &grant::locks, name))
             return forbidden(c.r, "lock", name);
     }
-    return matches(c.r, etag_of(*ticket)) ? std::nullopt : std::optional(not_matching(c.r));
+    return matches(c.r, all_.ids.etag_of(*ticket)) ? std::nullopt : std::optional(not_matching(c.r));
 }
 
 asio::awaitable<void> lock_requests::give_back(lock_ticket t) { co_await end_of(t); }
 
-asio::awaitable<answer> lock_requests::inspect(call const& c)
+response lock_requests::held(request const& r, http::status status, lock_ticket const& t,
+                             std::optional<clock::time_point> valid_until, std::optional<milliseconds> waited) const
 {
-    if (!all_.who.permits(c.client, &grant::reads, c.name()))
-        co_return forbidden(c.r, "read", c.name());
-    auto [ec, info] = co_await all_.locks.async_inspect(c.name(), as_result);
+    auto body = all_.ids.json_of(t);
+    body["valid_for_ms"] = valid_until ? boost::json::value(left_until(*valid_until).count()) : boost::json::value();
+    if (waited)
+        body["waited_ms"] = waited->count();
+    auto answer = document(r, status, body);
+    answer.set(http::field::etag, all_.ids.etag_of(t));
+    answer.set(http::field::location, "/v1/held/" + std::string(body.at("id").as_string()));
+    return answer;
+}
+
+asio::awaitable<answer> lock_requests::show(call const& c)
+{
+    auto const ticket = all_.ids.ticket_of(c.name());
+    if (auto refusal = refusal_of(c, ticket))
+        co_return std::move(*refusal);
+    if (auto const kept = all_.open_sessions.find_lock(ticket->token))
+        co_return held(c.r, http::status::ok, *ticket, kept->handle.valid_until());
+    auto [ec, until] = co_await held_until(all_.locks, *ticket, all_.limits.drift_factor);
+    if (ec == errc::not_held)
+        co_return unknown_lock(c.r);
+    if (ec)
+        co_return problem_response(c.r, ec);
+    co_return held(c.r, http::status::ok, *ticket, until);
+}
+
+asio::awaitable<answer> lock_requests::inspect(call const& c) { return inspect_name(c, c.name()); }
+
+asio::awaitable<answer> lock_requests::inspect_name(call const& c, std::string name)
+{
+    if (!all_.who.permits(c.client, &grant::reads, name))
+        co_return forbidden(c.r, "read", name);
+    auto [ec, info] = co_await all_.locks.async_inspect(name, as_result);
     if (ec == errc::invalid_argument)
         throw wrong_field(right_name);
     if (ec)
         co_return problem_response(c.r, ec);
-    auto seen = document(c.r, http::status::ok, json_of(info));
-    seen.set(http::field::etag, etag_of(info));
+    auto seen = document(c.r, http::status::ok, json_of(info, all_.ids));
+    seen.set(http::field::etag, etag_of(info, all_.ids));
     co_return seen;
+}
+
+// No coroutine: each frame costs an allocation.
+asio::awaitable<answer> lock_requests::look(call const& c)
+{
+    auto const& query = c.target.query;
+    auto const name = query.find("name");
+    if (name == query.end())
+        return list(c);
+    must_have_only(c.target, {"name"});
+    return inspect_name(c, name->second);
 }
 
 asio::awaitable<answer> lock_requests::list(call const& c)
@@ -350,7 +425,9 @@ asio::awaitable<answer> lock_requests::list(call const& c)
     must_have_only(c.target, {"prefix", "limit", "from"});
     auto const given = query.find("prefix"), from = query.find("from");
     auto const prefix = given == query.end() ? std::string() : given->second;
-    if (!all_.who.permits(c.client, &grant::reads, prefix))
+    auto const& who = all_.who;
+    bool const may_read_all = who.permits(c.client, &grant::reads, prefix);
+    if (!may_read_all && !who.permits_anywhere(c.client, &grant::reads))
         co_return forbidden(c.r, "read", prefix);
     list_options const how{.page_size = number_in(c.target, "limit", list_options().page_size),
                            .from = from == query.end() ? std::string() : from->second};
@@ -360,22 +437,28 @@ asio::awaitable<answer> lock_requests::list(call const& c)
                           "1000, and from the text \"next\" of an earlier page");
     if (ec)
         co_return problem_response(c.r, ec);
-    co_return document(c.r, http::status::ok, json_of(page));
+    if (!may_read_all)
+        std::erase_if(page.locks,
+                      [&](lock_info const& l) { return !who.permits(c.client, &grant::reads, l.resource); });
+    co_return document(c.r, http::status::ok, json_of(page, all_.ids));
 }
 
 asio::awaitable<answer> lock_requests::take_away(call const& c)
 {
     if (!all_.who.permits(c.client, &grant::breaks, c.name()))
         co_return forbidden(c.r, "break", c.name());
-    if (c.r[http::field::if_match].empty())
-        co_return problem(c.r, http::status::precondition_required, "no-condition", "If-Match is missing",
-                          "Inspect the lock, and send its entity tag in If-Match, to break only what you have seen.");
+    auto const condition = c.r[http::field::if_match];
+    if (condition.empty() || condition == "*")
+        co_return problem(
+            c.r, http::status::precondition_required, "no-condition", "If-Match is missing",
+            "Inspect the lock, and send its entity tag in If-Match, to break only what you have seen. \"*\" "
+            "is no entity tag.");
     auto [failed, seen] = co_await all_.locks.async_inspect(c.name(), as_result);
     if (failed == errc::invalid_argument)
         throw wrong_field(right_name);
     if (failed)
         co_return problem_response(c.r, failed);
-    if (!matches(c.r, etag_of(seen)))
+    if (!matches(c.r, etag_of(seen, all_.ids)))
         co_return not_matching(c.r);
     auto [ec, info] = co_await all_.locks.async_break(std::move(seen), as_result);
     if (ec == errc::not_held || ec == errc::invalid_argument)

@@ -1,12 +1,14 @@
 #pragma once
 
 #include "serve/answer.hpp"
+#include "serve/fields.hpp"
 #include "serve/instance.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,8 +27,9 @@ public:
     asio::awaitable<answer> acquire(call const&);
     asio::awaitable<answer> extend(call const&);
     asio::awaitable<answer> release(call const&);
-    asio::awaitable<answer> inspect(call const&);
-    asio::awaitable<answer> list(call const&);
+    asio::awaitable<answer> show(call const&);     ///< a held lock, by its id
+    asio::awaitable<answer> inspect(call const&);  ///< a lock, by its name in the path
+    asio::awaitable<answer> look(call const&);     ///< a lock, by its name in the query; or a list
     asio::awaitable<answer> take_away(call const&);
 
     /// Releases a lock whose id was not delivered.
@@ -34,10 +37,18 @@ public:
 
 private:
     asio::awaitable<answer> acquire_once(call const&);
-    asio::awaitable<answer> acquire_new(call const&);
+    asio::awaitable<std::optional<answer>> resume_request(call const&);
+    std::uint64_t request_of(call const&) const;
+    std::chrono::milliseconds ttl_in(fields const&) const;
+    asio::awaitable<answer> acquire_new(call const&, std::uint64_t request);
+    asio::awaitable<answer> inspect_name(call const&, std::string name);
+    asio::awaitable<answer> list(call const&);
     asio::awaitable<answer> prolong(call const&, lock_ticket, std::chrono::milliseconds ttl, std::shared_ptr<session>);
     asio::awaitable<answer> extend_here(call const&, std::string token, std::chrono::milliseconds ttl);
     asio::awaitable<error_code> end_of(lock_ticket const&);
+    response held(request const&, boost::beast::http::status, lock_ticket const&,
+                  std::optional<clock::time_point> valid_until,
+                  std::optional<std::chrono::milliseconds> waited = std::nullopt) const;
     std::optional<response> over_limit(call const&);
     std::size_t locks_of(call const&) const;
     std::optional<response> refusal_of(call const&, std::optional<lock_ticket> const&) const;

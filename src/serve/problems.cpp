@@ -1,5 +1,7 @@
 #include "serve/problems.hpp"
 
+#include <redlock/beast.hpp>
+
 #include <boost/beast/http/field.hpp>
 
 #include <string>
@@ -14,8 +16,13 @@ namespace http = boost::beast::http;
 
 response forbidden(request const& r, std::string_view what, std::string_view name)
 {
+    return may_not(r, std::string(what) + " \"" + std::string(name) + '"');
+}
+
+response may_not(request const& r, std::string_view what)
+{
     return problem(r, http::status::forbidden, "forbidden", "The token does not permit this",
-                   "The bearer token does not permit to " + std::string(what) + " \"" + std::string(name) + "\".");
+                   "The bearer token does not permit to " + std::string(what) + '.');
 }
 
 response unknown_lock(request const& r)
@@ -28,6 +35,31 @@ response bad_id(request const& r)
 {
     return problem(r, http::status::not_found, "unknown-lock", "There is no such lock",
                    "The id is not one that the service has returned.");
+}
+
+// The time to live of the other lock says nothing about when it is free: it may be extended, or released.
+response not_acquired(request const& r, error_code ec, acquire_options const& how)
+{
+    if (ec != errc::contended)
+        return problem_response(r, ec, how);
+    auto a = problem(r, http::status::conflict, "busy", "Another client holds the lock",
+                     how.wait.count() > 0 ? "The wait is over. Try again, or do without the lock."
+                                          : "Try again, or wait for the lock with wait_ms.");
+    a.set(http::field::retry_after, "1");
+    return a;
+}
+
+response unfinished_release(request const& r, error_code ec)
+{
+    auto const known = problem_response(r, ec);
+    bool const goes_on = ec == errc::no_quorum;
+    auto a = problem(r, known.result(), "unavailable", "The release is not confirmed",
+                     goes_on
+                         ? "Too few nodes have confirmed it in time. The service goes on with it in the background, "
+                           "so the lock may be free soon. Until then, it ends with its time to live."
+                         : "The service has not released the lock. It ends with its time to live.");
+    a.set(http::field::retry_after, known[http::field::retry_after]);
+    return a;
 }
 
 response not_matching(request const& r)

@@ -2,6 +2,9 @@
 
 #include "serve/answers.hpp"
 
+#include <redlock/error.hpp>
+#include <redlock/options.hpp>
+
 #include <cstddef>
 #include <string_view>
 
@@ -10,9 +13,18 @@ namespace redlock::serve {
 /// The bearer token does not permit to @p what the lock @p name.
 response forbidden(request const&, std::string_view what, std::string_view name);
 
-response unknown_lock(request const&);     ///< the lock is not held
-response bad_id(request const&);           ///< the text is not the id of a lock
-response not_matching(request const&);     ///< the condition If-Match is not met
+/// The bearer token does not permit to @p what.
+response may_not(request const&, std::string_view what);
+
+response unknown_lock(request const&);  ///< the lock is not held
+response bad_id(request const&);        ///< the text is not the id of a lock
+response not_matching(request const&);  ///< the condition If-Match is not met
+/// The acquisition has failed. @param how its options
+response not_acquired(request const&, error_code, acquire_options const& how);
+
+/// Too few nodes have confirmed the release.
+response unfinished_release(request const&, error_code);
+
 response unauthorized(request const&);     ///< there is no such bearer token
 response unknown_session(request const&);  ///< there is no such session here
 response unknown_path(request const&);

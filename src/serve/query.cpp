@@ -28,14 +28,4 @@ std::size_t number_in(target const& t, std::string const& name, std::size_t othe
     return n;
 }
 
-bool flag_in(target const& t, std::string const& name)
-{
-    auto const given = t.query.find(name);
-    if (given == t.query.end())
-        return false;
-    if (given->second != "true" && given->second != "false")
-        throw wrong_field(name + " is \"" + given->second.substr(0, 100) + "\", but must be true or false");
-    return given->second == "true";
-}
-
 }  // namespace redlock::serve

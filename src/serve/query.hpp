@@ -15,7 +15,4 @@ void must_have_only(target const&, std::initializer_list<std::string_view> known
 /// A number in the query of a target. @throws wrong_field
 std::size_t number_in(target const&, std::string const& name, std::size_t otherwise);
 
-/// `true` or `false` in the query of a target; false if it is missing. @throws wrong_field
-bool flag_in(target const&, std::string const& name);
-
 }  // namespace redlock::serve

@@ -2,7 +2,6 @@
 
 #include "serve/answers.hpp"
 #include "serve/as_result.hpp"
-#include "serve/lock_id.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -24,12 +23,14 @@ constexpr auto look_time = 1s;
 
 }  // namespace
 
-session::session(asio::any_io_executor e, lock_manager& m, waiting_requests const& w, access const& who, std::string id,
-                 std::string client, options how, std::function<void(std::string const&)> lost)
+session::session(asio::any_io_executor e, lock_manager& m, waiting_requests const& w, access const& who,
+                 lock_ids const& ids, std::string id, std::string client, options how,
+                 std::function<void(std::string const&)> lost)
     : executor_(e),
       manager_(m),
       waiting_(w),
       who_(who),
+      ids_(ids),
       id_(std::move(id)),
       client_(std::move(client)),
       how_(how),
@@ -39,6 +40,18 @@ session::session(asio::any_io_executor e, lock_manager& m, waiting_requests cons
       look_timer_(e)
 {
     events_.add("session", {{"session", id_}, {"grace_ms", how_.grace.count()}});
+}
+
+void session::attached()
+{
+    grace_timer_.cancel();
+    for (auto const& [token, l] : locks_)
+        tell_validity(*l);
+}
+
+void session::tell_validity(session_lock const& l)
+{
+    events_.set_validity(l.ticket.token, ids_.json_of(l.ticket), l.handle.valid_until());
 }
 
 void session::add(std::shared_ptr<session_lock> l)
@@ -63,28 +76,33 @@ std::shared_ptr<session_lock> session::take(std::string const& token)
     locks_.erase(token);
     if (l)
         l->timer.cancel();
+    events_.forget_validity(token);
     return l;
 }
 
 bool session::holds(session_lock const& l) const { return find(l.ticket.token).get() == &l; }
 
-// The manager renews at a third of the ttl. If half of the ttl is over, the renewal has failed.
+// The manager renews at a third of the ttl, so this looks a little later. If half of the ttl is over, the renewal has
+// failed.
 asio::awaitable<void> session::watch(std::shared_ptr<session_lock> l)
 {
-    auto& timer = l->timer;
+    auto told = l->handle.valid_until();  // by the answer to the request
+    bool is_expiring = false;
     while (holds(*l)) {
-        auto const until = l->handle.valid_until();
-        timer.expires_after(until - l->ttl / 2 - clock::now());
-        auto ended = co_await (l->handle.async_wait_lost(as_result) || timer.async_wait(as_result));
-        if (ended.index() == 1 && holds(*l) && l->handle.valid_until() == until) {
-            events_.add("expiring", json_of(l->ticket), until);
-            timer.expires_after(until - clock::now());
-            ended = co_await (l->handle.async_wait_lost(as_result) || timer.async_wait(as_result));
+        auto const now = clock::now(), until = l->handle.valid_until(), half = until - l->ttl / 2;
+        if (until != std::exchange(told, until)) {
+            is_expiring = false;
+            tell_validity(*l);
+        } else if (now >= half && !std::exchange(is_expiring, true)) {
+            events_.add("expiring", ids_.json_of(l->ticket), until);
         }
+        auto const next = std::max(until - l->ttl * 5 / 8, now + std::max<clock::duration>(l->ttl / 24, 1ms));
+        l->timer.expires_after((is_expiring ? next : std::min(next, half)) - now);
+        auto const ended = co_await (l->handle.async_wait_lost(as_result) || l->timer.async_wait(as_result));
         auto const* const lost = std::get_if<0>(&ended);
         if (lost && std::get<0>(*lost) == errc::lost && holds(*l)) {
             take(l->ticket.token);
-            events_.add("lost", json_of(l->ticket), l->handle.valid_until());
+            events_.add("lost", ids_.json_of(l->ticket), l->handle.valid_until());
             lost_(l->ticket.token);
         }
         if (lost)
@@ -118,13 +136,13 @@ asio::awaitable<void> session::look_for_waiters_of(session_lock& l)
         auto const [first, last] = waiting_.all().equal_range(name);
         for (auto w = first; w != last; ++w)
             waiters.push_back(json_of({.note = w->second.note, .shares = w->second.mode == mode::shared}));
-        auto const seen = json_of(info);
+        auto const seen = json_of(info, ids_);
         for (auto const& w : seen.at("waiters").get_array())
             waiters.push_back(w);
     }
     auto const text = boost::json::serialize(waiters);
     if (text != std::exchange(l.waiters, text) && !waiters.empty() && holds(l)) {
-        auto data = json_of(l.ticket);
+        auto data = ids_.json_of(l.ticket);
         data["waiters"] = std::move(waiters);
         events_.add("wanted", std::move(data));
     }
@@ -161,7 +179,7 @@ void session::stop()
         auto const until = l->handle.valid_until();
         l->handle.detach(ec);
         if (ec)
-            events_.add("lost", json_of(l->ticket), until);
+            events_.add("lost", ids_.json_of(l->ticket), until);
         l->handle = lock();
     }
     events_.add("stopping", {});

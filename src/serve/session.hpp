@@ -2,6 +2,7 @@
 
 #include "serve/access.hpp"
 #include "serve/event_queue.hpp"
+#include "serve/lock_ids.hpp"
 #include "serve/waiting_requests.hpp"
 
 #include <redlock/lock_manager.hpp>
@@ -43,8 +44,8 @@ public:
     };
 
     /// @param lost is called with the token of each lock that the session loses
-    session(asio::any_io_executor, lock_manager&, waiting_requests const&, access const&, std::string id,
-            std::string client, options, std::function<void(std::string const&)> lost);
+    session(asio::any_io_executor, lock_manager&, waiting_requests const&, access const&, lock_ids const&,
+            std::string id, std::string client, options, std::function<void(std::string const&)> lost);
 
     std::string const& id() const noexcept { return id_; }
     std::string const& client() const noexcept { return client_; }
@@ -61,7 +62,9 @@ public:
     std::shared_ptr<session_lock> take(std::string const& token);
 
     event_queue& events() noexcept { return events_; }
-    void attach() { grace_timer_.cancel(); }
+
+    /// A stream reads the events from now on. It begins with the validity of all locks.
+    void attached();
 
     /// Calls @p ends when the grace is over, unless the client reconnects. @param stream the one that has ended. @p
     /// ends must keep the session alive.
@@ -83,11 +86,13 @@ private:
     asio::awaitable<void> look_for_waiters();
     asio::awaitable<void> look_for_waiters_of(session_lock&);
     bool holds(session_lock const&) const;
+    void tell_validity(session_lock const&);
 
     asio::any_io_executor const executor_;
     lock_manager& manager_;
     waiting_requests const& waiting_;
     access const& who_;
+    lock_ids const& ids_;
     std::string const id_, client_;
     options const how_;
     std::function<void(std::string const&)> const lost_;

@@ -1,9 +1,8 @@
 #include "serve/session_requests.hpp"
 
 #include "serve/fields.hpp"
-#include "serve/lock_id.hpp"
+#include "serve/lock_ids.hpp"
 #include "serve/problems.hpp"
-#include "serve/query.hpp"
 
 #include <boost/json/array.hpp>
 
@@ -19,7 +18,7 @@ namespace {
 namespace http = boost::beast::http;
 using namespace std::chrono_literals;
 
-constexpr std::size_t grace_max = 60'000;  // milliseconds
+constexpr auto grace_max = 60s;
 
 response stream_header(request const& r)
 {
@@ -52,7 +51,9 @@ struct event_id {
 
 asio::awaitable<answer> session_requests::open(call const& c)
 {
-    must_have_only(c.target, {"grace_ms", "wanted"});
+    if (!all_.who.permits_anywhere(c.client, &grant::locks))
+        co_return may_not(c.r, "lock anything, so it needs no session");
+    fields const body(c.r.body(), {"grace_ms", "wanted"});
     auto& all = all_.open_sessions;
     answer a;
     a.response = stream_header(c.r);
@@ -68,10 +69,8 @@ asio::awaitable<answer> session_requests::open(call const& c)
         co_return stopping(c.r);
     if (all.sessions_of(c.client) >= all_.limits.sessions)
         co_return limit_reached(c.r, "too-many-sessions", "sessions", all_.limits.sessions, "--max-sessions");
-    auto const grace = number_in(c.target, "grace_ms", 0);
-    if (grace > grace_max)
-        throw wrong_field("grace_ms is " + std::to_string(grace) + ", but must be 0 to " + std::to_string(grace_max));
-    session::options const how{.grace = std::chrono::milliseconds(grace), .wanted = flag_in(c.target, "wanted")};
+    session::options const how{.grace = body.milliseconds("grace_ms", 0ms, 0ms, grace_max),
+                               .wanted = body.flag("wanted")};
     a.events = all.stream_of(all.open(c.client, how), 0);
     co_return a;
 }
@@ -83,7 +82,7 @@ asio::awaitable<answer> session_requests::show(call const& c)
         co_return unknown_session(c.r);
     boost::json::array locks;
     for (auto const& [token, l] : known->locks()) {
-        auto document = json_of(l->ticket);
+        auto document = all_.ids.json_of(l->ticket);
         document["valid_for_ms"] = left_until(l->handle.valid_until()).count();
         locks.push_back(std::move(document));
     }

@@ -11,7 +11,7 @@ public:
     stream(sessions& all, std::shared_ptr<session> s, std::uint64_t last_seen)
         : all_(all), session_(std::move(s)), number_(session_->events().attach(last_seen))
     {
-        session_->attach();
+        session_->attached();
     }
     ~stream() override
     {
@@ -36,7 +36,7 @@ private:
 
 std::shared_ptr<session> sessions::open(std::string const& client, session::options how)
 {
-    auto s = std::make_shared<session>(executor_, manager_, waiting_, who_, random_id(), client, how,
+    auto s = std::make_shared<session>(executor_, manager_, waiting_, who_, ids_, random_id(), client, how,
                                        [this](std::string const& token) { forget(token); });
     all_.emplace(s->id(), s);
     ++of_clients_[client].sessions;

@@ -19,8 +19,9 @@ namespace redlock::serve {
 /// All sessions of one instance of the service.
 class sessions {
 public:
-    sessions(asio::any_io_executor e, lock_manager& m, waiting_requests const& w, access const& who)
-        : executor_(std::move(e)), manager_(m), waiting_(w), who_(who)
+    sessions(asio::any_io_executor e, lock_manager& m, waiting_requests const& w, access const& who,
+             lock_ids const& ids)
+        : executor_(std::move(e)), manager_(m), waiting_(w), who_(who), ids_(ids)
     {
     }
 
@@ -72,6 +73,7 @@ private:
     lock_manager& manager_;
     waiting_requests const& waiting_;
     access const& who_;
+    lock_ids const& ids_;
     std::map<std::string, std::shared_ptr<session>, std::less<>> all_;  ///< by id
     std::map<std::string, of_client> of_clients_{};
     std::map<std::string, session*> holders_{};  ///< by token

@@ -14,16 +14,16 @@ namespace redlock::test {
 /// An open stream of events.
 class event_reader {
 public:
-    explicit event_reader(service const& s, std::string const& query = {}, http_headers const& more = {})
-        : event_reader(s.endpoint(), query, more)
+    explicit event_reader(service const& s, std::string const& body = {}, http_headers const& more = {})
+        : event_reader(s.endpoint(), body, more)
     {
     }
 
-    explicit event_reader(asio::generic::stream_protocol::endpoint const& to, std::string const& query = {},
+    explicit event_reader(asio::generic::stream_protocol::endpoint const& to, std::string const& body = {},
                           http_headers const& more = {})
         : connection_(std::make_unique<http_connection>(to))
     {
-        connection_->send(verb::get, "/v1/sessions" + query, {}, more);
+        connection_->send(verb::post, "/v1/sessions", body, more);
         head_ = connection_->read_until("\r\n\r\n");
     }
 

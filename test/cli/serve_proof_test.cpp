@@ -46,7 +46,7 @@ std::uint16_t port_of(service const& s)
     return static_cast<std::uint16_t>(std::stoi(s.url().substr(s.url().rfind(':') + 1)));
 }
 
-std::string path_of(http_answer const& won) { return "/v1/locks/" + won.text("id"); }
+std::string path_of(http_answer const& won) { return "/v1/held/" + won.text("id"); }
 
 /// A number that only a lock protects, and what its clients have seen.
 struct guarded_number {
@@ -251,12 +251,56 @@ BOOST_FIXTURE_TEST_CASE(session_of_an_instance_that_was_paused_past_the_ttl_is_t
     BOOST_TEST(next.number("fencing_token") > won.number("fencing_token"));
 }
 
+// The client stops at the end of the validity that the stream has told last. Then nobody else has the lock yet,
+// whatever the network has delayed, and although the instance told nothing before it stood still.
+BOOST_FIXTURE_TEST_CASE(session_tells_a_validity_that_ends_before_the_next_holder, two_restarting)
+{
+    auto &one = *instances[0], &two = *instances[1];
+    auto const opened = clock::now();
+    event_reader stream(one);
+    auto const won = take(one, "a", short_ttl_ms, stream.session());
+    std::this_thread::sleep_for(std::chrono::milliseconds(short_ttl_ms));
+    std::int64_t until_ms = 0;
+    for (int i = 0; i < 2; ++i) {  // the delayed events come in a burst
+        auto const valid = stream.next("valid");
+        BOOST_TEST(valid.at("id").as_string() == won.text("id"));
+        BOOST_TEST(valid.at("valid_until_ms").as_int64() > until_ms);
+        until_ms = valid.at("valid_until_ms").as_int64();
+    }
+    one.tool().process().pause();
+    auto const next = take(two, "a", minute_ms);
+    auto const taken = clock::now();
+    one.tool().process().resume();
+
+    BOOST_TEST((opened + std::chrono::milliseconds(until_ms) < taken));
+    auto const lost = stream.next("lost");
+    BOOST_TEST((opened + std::chrono::milliseconds(lost.at("valid_until_ms").as_int64()) < taken));
+    BOOST_TEST(next.number("fencing_token") > won.number("fencing_token"));
+}
+
+BOOST_FIXTURE_TEST_CASE(session_that_is_opened_again_tells_the_validity_anew, two_restarting)
+{
+    auto& one = *instances[0];
+    auto stream = std::make_unique<event_reader>(one);
+    take(one, "a", minute_ms, stream->session());
+    auto const first = one.ask(verb::get, "/v1/sessions/" + stream->last_id.substr(0, stream->last_id.rfind('.')));
+    auto const opened = clock::now();
+    event_reader again(one, "", {{"Last-Event-ID", stream->last_id}});
+    auto const valid = again.next("valid");
+    auto const left = first.json().at("locks").at(0).at("valid_for_ms").as_int64();
+    BOOST_TEST(valid.at("valid_until_ms").as_int64() <= left + 5000);
+    BOOST_TEST(valid.at("valid_until_ms").as_int64() > 0);
+    BOOST_TEST((clock::now() - opened < std::chrono::minutes(1)));
+    BOOST_TEST(!has(stream->rest(), "event: lost"));  // the stream before has ended, and the lock is kept
+    BOOST_TEST(one.acquire(body_for("a", minute_ms, 0)).status == 409u);
+}
+
 // The client moves its lock while the first instance stands still. When that one goes on, its session has lost the
 // lock, and must not release the key: it is that of the second session.
 BOOST_FIXTURE_TEST_CASE(session_that_was_moved_keeps_its_lock_when_the_first_goes_on, two_restarting)
 {
     auto &one = *instances[0], &two = *instances[1];
-    event_reader stream(one, "?grace_ms=60000"), next(two, "?grace_ms=60000");
+    event_reader stream(one, R"({"grace_ms":60000})"), next(two, R"({"grace_ms":60000})");
     auto const won = take(one, "a", short_ttl_ms, stream.session());
     one.tool().process().pause();
     auto const body = fmt::format(R"({{"ttl_ms":{},"session":"{}"}})", minute_ms, next.session());
@@ -266,7 +310,7 @@ BOOST_FIXTURE_TEST_CASE(session_that_was_moved_keeps_its_lock_when_the_first_goe
 
     BOOST_TEST(stream.next("lost").at("id").as_string() == won.text("id"));
     for (int i = 0; i < 10; ++i) {
-        BOOST_TEST(two.acquire(body_for("a", minute_ms, 100)).status == 503u);
+        BOOST_TEST(two.acquire(body_for("a", minute_ms, 100)).status == 409u);
         BOOST_TEST(one.ask(verb::get, "/v1/locks/a").json().at("locked").as_bool());
     }
     BOOST_TEST(two.ask(verb::delete_, path_of(won)).status == 204u);
@@ -299,7 +343,7 @@ BOOST_FIXTURE_TEST_CASE(session_whose_stream_is_cut_releases_its_locks, behind_a
 
 BOOST_FIXTURE_TEST_CASE(session_with_a_grace_keeps_its_locks_when_its_stream_is_cut, behind_a_proxy)
 {
-    auto stream = std::make_unique<event_reader>(way_to_one(), "?grace_ms=60000");
+    auto stream = std::make_unique<event_reader>(way_to_one(), R"({"grace_ms":60000})");
     auto const session = stream->session();
     take(one, "a", minute_ms, session);
 

@@ -2,7 +2,7 @@
 
 #include "cli/running_service.hpp"
 #include "serve/access.hpp"
-#include "serve/lock_id.hpp"
+#include "serve/lock_ids.hpp"
 #include "serve/target.hpp"
 #include "testbed/local_server.hpp"
 
@@ -43,7 +43,7 @@ BOOST_FIXTURE_TEST_CASE(serve_lets_each_instance_extend_inspect_and_release_a_lo
     BOOST_TEST(seen.text("note") == "order 7");
     BOOST_TEST(!has(seen.body, won.text("id")));
 
-    auto const path = "/v1/locks/" + won.text("id");
+    auto const path = "/v1/held/" + won.text("id");
     auto const extended = two.ask(verb::patch, path, R"({"ttl_ms":50000})", {{"If-Match", won.etag}});
     BOOST_TEST(extended.status == 200u, extended.body);
     BOOST_TEST(extended.text("id") == won.text("id"));
@@ -63,14 +63,14 @@ BOOST_FIXTURE_TEST_CASE(serve_waits_until_a_lock_is_released_or_the_time_is_over
     BOOST_TEST_REQUIRE(won.status == 201u, won.body);
 
     auto const late = two.acquire(R"({"resources":["b"],"wait_ms":300})");
-    BOOST_TEST(late.status == 503u);
+    BOOST_TEST(late.status == 409u);
     BOOST_TEST(late.text("type") == "urn:redlock:busy");
     BOOST_TEST(!late.retry_after.empty());
 
     auto waits = two.connect();
     waits.send(verb::post, "/v1/locks", R"({"resources":["b"],"wait_ms":60000})");
     BOOST_TEST(comes_true([&] { return !one.ask(verb::get, "/v1/locks/b").json().at("waiters").as_array().empty(); }));
-    BOOST_TEST(one.ask(verb::delete_, "/v1/locks/" + won.text("id")).status == 204u);
+    BOOST_TEST(one.ask(verb::delete_, "/v1/held/" + won.text("id")).status == 204u);
     BOOST_TEST(waits.receive().status == 201u);
 }
 
@@ -85,7 +85,7 @@ BOOST_FIXTURE_TEST_CASE(serve_tells_how_long_a_request_has_waited, two_services)
     BOOST_TEST(waited <= took);
     BOOST_TEST(waited > 0);
     BOOST_TEST(waited + valid_for > took);
-    auto const extended = two.ask(verb::patch, "/v1/locks/" + won.text("id"), R"({"ttl_ms":3500})");
+    auto const extended = two.ask(verb::patch, "/v1/held/" + won.text("id"), R"({"ttl_ms":3500})");
     BOOST_TEST(!extended.json().contains("waited_ms"));
 }
 
@@ -99,7 +99,7 @@ BOOST_FIXTURE_TEST_CASE(serve_gives_no_lock_to_a_client_that_has_gone, two_servi
             comes_true([&] { return !one.ask(verb::get, "/v1/locks/a").json().at("waiters").as_array().empty(); }));
     }
     BOOST_TEST(comes_true([&] { return has(two.ask(verb::get, "/metrics").body, "redlock_waiters 0\n"); }));
-    BOOST_TEST(one.ask(verb::delete_, "/v1/locks/" + won.text("id")).status == 204u);
+    BOOST_TEST(one.ask(verb::delete_, "/v1/held/" + won.text("id")).status == 204u);
     BOOST_TEST(one.acquire(R"({"resources":["a"],"wait_ms":5000})").status == 201u);
 }
 
@@ -122,7 +122,7 @@ BOOST_FIXTURE_TEST_CASE(serve_answers_a_repeated_request_with_the_same_lock, two
         later = one.acquire(R"({"resources":["c"],"ttl_ms":60000})", {{"Idempotency-Key", "9"}});
         return later.status == 201;
     }));
-    BOOST_TEST(one.ask(verb::delete_, "/v1/locks/" + later.text("id")).status == 204u);
+    BOOST_TEST(one.ask(verb::delete_, "/v1/held/" + later.text("id")).status == 204u);
     BOOST_TEST(one.acquire(R"({"resources":["a"]})", {{"Idempotency-Key", "8"}}).status == 409u);
 }
 
@@ -171,8 +171,8 @@ BOOST_FIXTURE_TEST_CASE(serve_refuses_wrong_requests_by_name, two_services)
     std::string names;
     for (int i = 0; i < 20; ++i)
         names += fmt::format(R"("{}{}",)", std::string(500, 'a'), i);
-    wrong("{\"resources\":[" + names + "\"b\"]}", "resources have 10031 bytes together, but must have at most 8192");
-    BOOST_TEST(one.ask(verb::get, "/v1/sessions?grace_ms=18446734073709551616").status == 400u);
+    wrong("{\"resources\":[" + names + "\"b\"]}", "resources have 10031 bytes together, but must have at most 4096");
+    BOOST_TEST(one.ask(verb::post, "/v1/sessions", R"({"grace_ms":18446734073709551616})").status == 400u);
     BOOST_TEST(one.ask(verb::get, "/healthz", "", {{"Origin", "http://example.com"}}).status == 403u);
     auto asks = one.connect();
     asks.send_bytes("POST /v1/locks HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 17\r\n\r\n");
@@ -182,7 +182,7 @@ BOOST_FIXTURE_TEST_CASE(serve_refuses_wrong_requests_by_name, two_services)
     BOOST_TEST(one.ask(verb::get, "/v1/locks?limit=0").status == 400u);
     BOOST_TEST(one.ask(verb::get, "/v1/locks/%zz").status == 400u);
     BOOST_TEST(one.ask(verb::get, "/v2/locks").status == 404u);
-    BOOST_TEST(one.ask(verb::delete_, "/v1/locks/abc").status == 404u);
+    BOOST_TEST(one.ask(verb::delete_, "/v1/held/abc").status == 404u);
     BOOST_TEST(one.acquire(std::string(300'000, ' ')).status == 413u);
     auto raw = one.connect();
     raw.send_bytes("no request\r\n\r\n");
@@ -198,10 +198,14 @@ BOOST_AUTO_TEST_CASE(serve_with_tokens_permits_what_each_token_permits)
     real_servers r(1);
     testbed::temporary_folder folder;
     auto const file = folder.path + "/tokens";
-    std::ofstream(file) << "# tokens\njobs-token-0123456789 jobs/ lock,read\nadmin-token-0123456789 * read,break\n";
+    std::ofstream(file) << "# tokens\njobs-token-0123456789 jobs/ lock,read\nadmin-token-0123456789 * read,break\n"
+                           "other-token-0123456789 other lock\nwatch-token-0123456789 x metrics\n";
     service const s(r, {"--token-file", file});
     headers const jobs{{"Authorization", "Bearer jobs-token-0123456789"}};
     headers const admin{{"Authorization", "Bearer admin-token-0123456789"}};
+    headers const other{{"Authorization", "Bearer other-token-0123456789"}};
+    headers const watch{{"Authorization", "Bearer watch-token-0123456789"}};
+    BOOST_TEST(s.acquire(R"({"resources":["other"],"wait_ms":9000})", other).status == 201u);
 
     BOOST_TEST(s.acquire(R"({"resources":["jobs/1"]})").status == 401u);
     BOOST_TEST(s.acquire(R"({"resources":["jobs/1"]})", {{"Authorization", "Bearer jobs-token"}}).status == 401u);
@@ -210,13 +214,22 @@ BOOST_AUTO_TEST_CASE(serve_with_tokens_permits_what_each_token_permits)
     auto const won = s.acquire(R"({"resources":["jobs/1"],"wait_ms":9000,"ttl_ms":60000})", jobs);
     BOOST_TEST_REQUIRE(won.status == 201u, won.body);
     BOOST_TEST(s.ask(verb::get, "/v1/locks?prefix=jobs/", "", jobs).status == 200u);
-    BOOST_TEST(s.ask(verb::get, "/v1/locks?prefix=job", "", jobs).status == 403u);
+    auto const readable = s.ask(verb::get, "/v1/locks", "", jobs).json().at("locks").as_array();
+    BOOST_TEST_REQUIRE(readable.size() == 1u);
+    BOOST_TEST(readable.at(0).at("resource").as_string() == "jobs/1");
     BOOST_TEST(s.ask(verb::get, "/v1/locks", "", admin).status == 200u);
     BOOST_TEST(s.ask(verb::get, "/v1/locks", "", {{"Authorization", "bearer admin-token-0123456789"}}).status == 200u);
     BOOST_TEST(s.ask(verb::post, "/v1/locks/jobs%2F1/break", "", jobs).status == 403u);
-    BOOST_TEST(s.ask(verb::delete_, "/v1/locks/" + won.text("id"), "", admin).status == 403u);
+    BOOST_TEST(s.ask(verb::delete_, "/v1/held/" + won.text("id"), "", admin).status == 403u);
+    for (auto const method : {verb::get, verb::patch, verb::delete_})
+        BOOST_TEST(s.ask(method, "/v1/held/" + won.text("id"), "", other).status == 403u);
+    BOOST_TEST(s.ask(verb::get, "/v1/locks", "", other).status == 403u);
+    for (auto const* const who : {&admin, &watch})  // who locks nothing needs no session
+        BOOST_TEST(s.ask(verb::post, "/v1/sessions", "", *who).status == 403u);
+    BOOST_TEST(s.ask(verb::get, "/metrics", "", jobs).status == 403u);
+    BOOST_TEST(s.ask(verb::get, "/metrics", "", watch).status == 200u);
     BOOST_TEST(s.ask(verb::get, "/healthz").status == 200u);
-    BOOST_TEST(s.ask(verb::delete_, "/v1/locks/" + won.text("id"), "", jobs).status == 204u);
+    BOOST_TEST(s.ask(verb::delete_, "/v1/held/" + won.text("id"), "", jobs).status == 204u);
 }
 
 BOOST_AUTO_TEST_CASE(serve_ends_by_sigterm_with_503_for_those_that_wait)
@@ -240,7 +253,7 @@ BOOST_AUTO_TEST_CASE(serve_ends_by_sigterm_with_503_for_those_that_wait)
     BOOST_TEST(::access((folder.path + "/socket").c_str(), F_OK) != 0);
 
     service const next(r);
-    BOOST_TEST(next.ask(verb::delete_, "/v1/locks/" + won.text("id")).status == 204u);
+    BOOST_TEST(next.ask(verb::delete_, "/v1/held/" + won.text("id")).status == 204u);
 }
 
 BOOST_FIXTURE_TEST_CASE(serve_answers_pipelined_requests_once_and_in_their_order, two_services)
@@ -250,7 +263,7 @@ BOOST_FIXTURE_TEST_CASE(serve_answers_pipelined_requests_once_and_in_their_order
     client.send(verb::post, "/v1/locks", R"({"resources":["a"],"wait_ms":60000})");
     client.send(verb::get, "/v1/locks/second");
     BOOST_TEST(comes_true([&] { return has(two.ask(verb::get, "/metrics").body, "redlock_waiters 1\n"); }));
-    BOOST_TEST(one.ask(verb::delete_, "/v1/locks/" + won.text("id")).status == 204u);
+    BOOST_TEST(one.ask(verb::delete_, "/v1/held/" + won.text("id")).status == 204u);
     BOOST_TEST(client.receive().status == 201u);
     BOOST_TEST(client.receive().text("resource") == "second");
     for (auto const* const name : {"third", "fourth"})
@@ -264,7 +277,7 @@ BOOST_AUTO_TEST_CASE(serve_with_too_many_connections_closes_the_oldest_idle_one)
     auto oldest = s.connect();
     BOOST_TEST(oldest.ask(verb::get, "/healthz").status == 200u);
     auto stream = s.connect(), slow = s.connect();
-    stream.send(verb::get, "/v1/sessions");
+    stream.send(verb::post, "/v1/sessions");
     stream.read_until("event: session");
     slow.send_bytes("GET /healthz HTTP/1.1\r\n");
     BOOST_TEST(s.ask(verb::get, "/healthz").status == 200u);
@@ -301,7 +314,7 @@ BOOST_AUTO_TEST_CASE(serve_with_too_few_files_for_its_nodes_says_so)
 // The body of a request whose end is unclear must not become the next request.
 BOOST_FIXTURE_TEST_CASE(serve_ends_the_connection_after_a_request_without_a_clear_end, two_services)
 {
-    std::string const inner = "DELETE /v1/locks/smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    std::string const inner = "DELETE /v1/held/smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n";
     auto const answers_to = [&](std::string const& request) {
         auto c = one.connect();
         c.send_bytes(request);
@@ -455,20 +468,121 @@ BOOST_AUTO_TEST_CASE(serve_refuses_addresses_that_other_hosts_reach)
 BOOST_AUTO_TEST_CASE(ticket_of_an_id_is_the_ticket_that_it_was_made_of)
 {
     using namespace redlock::serve;
+    lock_ids const ids({"0123456789abcdef", "an earlier key of the file"}),
+        later({"a new key of the file", "0123456789abcdef"}), others({"an earlier key of the file"});
     for (auto const& bytes : {std::string("a"), std::string("\0\xff:1", 4), std::string(512, 'x')}) {
         lock_ticket const t{.resources = std::vector<std::string>{bytes, bytes + 'b'},
                             .token = bytes,
                             .mode = mode::shared,
                             .fencing_token = 9'007'199'254'740'991};
-        auto const back = ticket_of(id_of(t));
-        BOOST_TEST_REQUIRE(back.has_value());
-        BOOST_TEST((*back == t));
-        auto id = id_of(t);
-        for (auto const* const bad : {"", "*", "AAAA", "MTp4"})
-            BOOST_TEST(!ticket_of(bad));
-        for (std::size_t cut = 1; cut < id.size(); cut += 7)
-            ticket_of(id.substr(0, cut));  // it may be a shorter list of names, but must not crash
+        auto const id = ids.id_of(t);
+        for (auto const* const known : {&ids, &later})
+            BOOST_TEST((known->ticket_of(id) == t));
+        BOOST_TEST((ids.ticket_of(others.id_of(t)) == t));
+        BOOST_TEST(!others.ticket_of(id));
+        for (auto const* const bad : {"", "*", "1", "1AAAA", "MTp4"})
+            BOOST_TEST(!ids.ticket_of(bad));
+        for (std::size_t i = 0; i < id.size() - 1; i += 7) {
+            auto changed = id;
+            changed[i] = changed[i] == 'A' ? 'B' : 'A';
+            BOOST_TEST(!ids.ticket_of(changed));
+            BOOST_TEST(!ids.ticket_of(id.substr(0, i)));
+        }
     }
+}
+
+// A client that may lock b/ must not reach another lock with an id of its own making.
+BOOST_FIXTURE_TEST_CASE(serve_refuses_ids_that_it_has_not_made, two_services)
+{
+    using namespace redlock::serve;
+    r[0].ask({"SET", "lock:foreign", "1"});
+    auto const won = one.acquire(R"({"resources":["a/x"],"ttl_ms":60000,"wait_ms":9000})");
+    lock_ids const ours({"redlock serve"}), made({"another service"});
+    auto const ticket = ours.ticket_of(won.text("id"));
+    BOOST_TEST_REQUIRE(ticket.has_value());
+    auto other = *ticket;
+    other.resources = std::string("b/x");
+    for (auto const& t : {*ticket, other, lock_ticket{.resources = std::string("foreign"), .token = "1"}}) {
+        for (auto const method : {verb::get, verb::patch, verb::delete_})
+            BOOST_TEST(two.ask(method, "/v1/held/" + made.id_of(t)).text("type") == "urn:redlock:unknown-lock");
+    }
+    BOOST_TEST(r[0].ask({"GET", "lock:foreign"}) == "1");
+    BOOST_TEST(two.ask(verb::get, "/v1/held/" + won.text("id")).status == 200u);
+    for (auto const& l : {"a%2Fx", "foreign"})
+        BOOST_TEST(one.ask(verb::post, std::string("/v1/locks/") + l + "/break", "", {{"If-Match", "*"}}).status
+                   == 428u);
+}
+
+BOOST_AUTO_TEST_CASE(serve_with_the_key_of_another_instance_knows_its_ids)
+{
+    real_servers r(1);
+    testbed::temporary_folder folder;
+    std::string const token = "jobs-token-0123456789";
+    auto const serves = [&](std::string const& name, std::string const& more) {
+        std::ofstream(folder.path + "/" + name) << token << " * lock\n" << more;
+        return std::make_unique<service>(r, std::vector<std::string>{"--token-file", folder.path + "/" + name});
+    };
+    auto const alone = serves("alone", "a-token-of-others-0123 x lock\n"), same = serves("same", "");
+    auto const one = serves("one", "key 0123456789abcdef\n");
+    auto const two = serves("two", "a-token-of-others-0123 x lock\nkey 9876543210abcdef\nkey 0123456789abcdef\n");
+    headers const who{{"Authorization", "Bearer " + token}};
+    auto const status_at = [&](service const& asked, service const& acquired) {
+        auto const won = acquired.acquire(R"({"resources":["a"],"wait_ms":9000})", who);
+        auto const path = "/v1/held/" + won.text("id");
+        auto const status = asked.ask(verb::patch, path, "", who).status;
+        BOOST_TEST(acquired.ask(verb::delete_, path, "", who).status == 204u);
+        return status;
+    };
+    BOOST_TEST(status_at(*two, *one) == 200u);
+    BOOST_TEST(status_at(*one, *two) == 404u);  // its first key is new
+    BOOST_TEST(status_at(*alone, *same) == 404u);
+}
+
+BOOST_FIXTURE_TEST_CASE(serve_tells_whether_a_lock_is_still_held, two_services)
+{
+    auto const won = one.acquire(R"({"resources":["a","b"],"ttl_ms":60000,"wait_ms":9000,"owner":"ci","note":"n"})");
+    auto const path = "/v1/held/" + won.text("id");
+    auto const held = two.ask(verb::get, path);
+    BOOST_TEST_REQUIRE(held.status == 200u, held.body);
+    BOOST_TEST(held.number("valid_for_ms") > 0);
+    BOOST_TEST(held.number("valid_for_ms") <= won.number("valid_for_ms"));
+    BOOST_TEST(held.text("id") == won.text("id"));
+    BOOST_TEST(held.number("fencing_token") == won.number("fencing_token"));
+    for (auto const* const name : {"/v1/locks/a", "/v1/locks?name=b"}) {
+        auto const seen = two.ask(verb::get, name);
+        BOOST_TEST(seen.text("owner") == "ci", seen.body);
+        BOOST_TEST(!seen.etag.empty());
+    }
+    BOOST_TEST(two.ask(verb::get, "/v1/locks?name=b&prefix=b").status == 400u);
+    auto const reader = one.acquire(R"({"resources":["c"],"mode":"shared","ttl_ms":60000})");
+    auto const reads = two.ask(verb::get, "/v1/held/" + reader.text("id"));
+    BOOST_TEST(reads.status == 200u, reads.body);
+    BOOST_TEST(reads.json().at("valid_for_ms").is_null());
+
+    auto const etag = one.ask(verb::get, "/v1/locks/b").etag;
+    BOOST_TEST(two.ask(verb::post, "/v1/locks/b/break", "", {{"If-Match", etag}}).status == 200u);
+    BOOST_TEST(two.ask(verb::get, path).status == 404u);  // a part of it is gone
+    BOOST_TEST(two.ask(verb::delete_, "/v1/held/" + reader.text("id")).status == 204u);
+    BOOST_TEST(two.ask(verb::get, "/v1/held/" + reader.text("id")).status == 404u);
+}
+
+BOOST_AUTO_TEST_CASE(serve_answers_a_repeated_request_on_another_instance)
+{
+    real_servers r(3);
+    service const one(r), two(r);
+    std::string const body = R"({"resources":["a","b"],"ttl_ms":60000,"wait_ms":9000})";
+    headers const key{{"Idempotency-Key", "7"}};
+    auto const first = one.acquire(body, key), again = two.acquire(body, key);
+    BOOST_TEST_REQUIRE(first.status == 201u, first.body);
+    BOOST_TEST(again.status == 201u, again.body);
+    BOOST_TEST(again.text("id") == first.text("id"));
+    BOOST_TEST(two.acquire(R"({"resources":["a","b"]})", {{"Idempotency-Key", "8"}}).status == 409u);
+    BOOST_TEST(two.ask(verb::delete_, "/v1/held/" + again.text("id")).status == 204u);
+    BOOST_TEST(one.ask(verb::get, "/v1/held/" + first.text("id")).status == 404u);
+
+    auto const shared = R"({"resources":["c"],"mode":"shared","ttl_ms":60000})";
+    auto const reader = one.acquire(shared, {{"Idempotency-Key", "9"}});
+    BOOST_TEST(two.acquire(shared, {{"Idempotency-Key", "9"}}).text("id") == reader.text("id"));
 }
 
 BOOST_AUTO_TEST_CASE(read_of_a_file_of_tokens_names_the_wrong_line)
@@ -487,6 +601,9 @@ BOOST_AUTO_TEST_CASE(read_of_a_file_of_tokens_names_the_wrong_line)
     BOOST_TEST(has(why("0123456789abcdef * write"), "line 1: there is no right \"write\""));
     BOOST_TEST(has(why("0123456789abcdef *"), "line 1: it must have a token"));
     BOOST_TEST(why("0123456789abcdef * read") == "");
+    BOOST_TEST(has(why("key 0123456789"), "line 1: the key has 10 bytes, but must have 16 at least"));
+    BOOST_TEST(has(why("key 0123456789abcdef * read"), "line 1: it must have a token"));
+    BOOST_TEST(why("key 0123456789abcdef") == "it has no token");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

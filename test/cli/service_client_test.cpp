@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(run_waits_longer_than_one_request_to_the_service_may)
         BOOST_TEST(comes_true([&] { return has(s.ask(verb::get, "/metrics").body, "redlock_waiters 1\n"); }));
         BOOST_TEST(comes_true([&] { return has(s.ask(verb::get, "/metrics").body, "redlock_waiters 0\n"); }));
     }
-    BOOST_TEST(s.ask(verb::delete_, "/v1/locks/" + won.text("id")).status == 204u);
+    BOOST_TEST(s.ask(verb::delete_, "/v1/held/" + won.text("id")).status == 204u);
     must_print(waits.wait(), 0, "mine\n");
 }
 

@@ -1,4 +1,4 @@
-#include "serve/lock_id.hpp"
+#include "serve/lock_ids.hpp"
 
 #include <boost/json/array.hpp>
 
@@ -14,7 +14,8 @@ namespace redlock::serve {
 namespace {
 
 constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-constexpr std::size_t etag_digits = 16;
+constexpr char version = '1';
+constexpr std::size_t signature_size = 16;  // bytes
 
 // Base64 for URLs (RFC 4648, section 5), without padding.
 std::string base64url(std::string_view bytes)
@@ -65,9 +66,15 @@ std::optional<std::string> take(std::string_view& from)
     return part;
 }
 
+std::string signature_of(keyed_hash const& key, std::string_view bytes)
+{
+    auto const hash = key("id", bytes);
+    return {hash.begin(), hash.begin() + signature_size};
+}
+
 }  // namespace
 
-std::string id_of(lock_ticket const& t)
+std::string lock_ids::id_of(lock_ticket const& t) const
 {
     std::string bytes;
     put(bytes, t.mode == mode::shared ? "s" : "x");
@@ -75,15 +82,21 @@ std::string id_of(lock_ticket const& t)
     put(bytes, t.token);
     for (auto const& name : t.resources)
         put(bytes, name);
-    return base64url(bytes);
+    return version + base64url(signature_of(keys_.front(), bytes) + bytes);
 }
 
-std::optional<lock_ticket> ticket_of(std::string_view id)
+std::optional<lock_ticket> lock_ids::ticket_of(std::string_view id) const
 {
-    auto const bytes = from_base64url(id);
-    if (!bytes)
+    if (!id.starts_with(version))
+        return std::nullopt;
+    auto const bytes = from_base64url(id.substr(1));
+    if (!bytes || bytes->size() < signature_size)
         return std::nullopt;
     std::string_view rest = *bytes;
+    auto const signature = rest.substr(0, signature_size);
+    rest.remove_prefix(signature_size);
+    if (std::ranges::none_of(keys_, [&](auto const& key) { return is_same(signature_of(key, rest), signature); }))
+        return std::nullopt;
     auto const how = take(rest), fence = take(rest), token = take(rest);
     if (!token || (*how != "s" && *how != "x"))
         return std::nullopt;
@@ -105,10 +118,17 @@ std::optional<lock_ticket> ticket_of(std::string_view id)
     return t;
 }
 
-// Half of the random digits of the token: without the other half, nobody can release the lock.
-std::string etag_of(lock_ticket const& t) { return '"' + t.token.substr(0, etag_digits) + '"'; }
+std::string lock_ids::etag_of(lock_ticket const& t) const { return '"' + keys_.front().digits("held", t.token) + '"'; }
 
-boost::json::object json_of(lock_ticket const& t)
+std::uint64_t lock_ids::request_of(std::string_view client, std::string_view key, std::string_view what) const
+{
+    std::string parts;
+    for (auto const part : {client, key, what})
+        put(parts, part);
+    return std::max<std::uint64_t>(keys_.front().number("request", parts), 1);
+}
+
+boost::json::object lock_ids::json_of(lock_ticket const& t) const
 {
     boost::json::array names;
     for (auto const& name : t.resources)
