@@ -1,7 +1,5 @@
 #include "serve/keyed_hash.hpp"
 
-#include "core/key.hpp"
-
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
@@ -34,8 +32,11 @@ std::uint64_t keyed_hash::number(std::string_view purpose, std::string_view text
 
 std::string keyed_hash::digits(std::string_view purpose, std::string_view text) const
 {
-    auto const hex = core::in_hex(number(purpose, text));
-    return {hex.begin(), hex.end()};
+    auto const bits = number(purpose, text);
+    std::string digits;
+    for (int shift = 60; shift >= 0; shift -= 4)
+        digits += "0123456789abcdef"[bits >> shift & 15];
+    return digits;
 }
 
 bool is_same(std::string_view a, std::string_view b) noexcept
