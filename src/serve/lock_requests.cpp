@@ -114,13 +114,13 @@ asio::awaitable<answer> lock_requests::acquire_once(call const& c)
             again.response.result(http::status::created);
         co_return again;
     }
-    if (auto const there = co_await resume_request(c))
-        co_return *there;
     if (repeated.is_full())
         co_return problem(c.r, http::status::service_unavailable, "too-many-keys", "Too many keys are remembered",
                           "The service remembers no further Idempotency-Key until locks have expired.");
     repeated.add(key, {.body = body, .valid_until = clock::time_point::max()});
     key_under_way key_of_this(repeated, key);
+    if (auto const there = co_await resume_request(c))
+        co_return *there;
     auto result = co_await acquire_new(c, request_of(c));
     if (result.response.result() == http::status::conflict) {  // the request may have reached another instance
         if (auto const there = co_await resume_request(c))
