@@ -86,6 +86,26 @@ void share_again(held_lock& held)
     downgrade->send();
 }
 
+// Sets the keys of a lock that may be resumed where they are missing. Another process may have released the lock, so
+// this comes after a majority has confirmed it. Otherwise the renewal would set all keys again.
+void heal_confirmed(held_lock& held, std::chrono::milliseconds ttl)
+{
+    auto const& grant = *held.grant();
+    std::size_t missing = 0;
+    for (std::size_t i = 0; i < grant.nodes(); ++i)
+        missing += grant.on(i).lacks_keys ? 1 : 0;
+    if (missing == 0)
+        return;
+    auto const healing =
+        detail::make_recycled<quorum::round>(held.state->quorum, node_command::kind::extend, held.grant(), ttl);
+    healing->command.heal = true;
+    for (std::size_t i = 0; i < grant.nodes(); ++i) {
+        if (!grant.on(i).lacks_keys)
+            healing->skip(i, vote::denied);
+    }
+    healing->send();
+}
+
 runtime::task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
 {
     auto& held = *self->held_;
@@ -98,6 +118,7 @@ runtime::task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
     // If the form changes during the round, the votes do not count: a vote for a shared lock says nothing about an
     // exclusive one.
     held_lock::form form;
+    bool const heals = self->is_renewal() && state.settings.heal;
     do {
         if (auto const ec = self->outcome(held.check()))
             co_return ec;
@@ -107,11 +128,11 @@ runtime::task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
             share_again(held);
         auto const extension =
             detail::make_recycled<quorum::round>(state.quorum, node_command::kind::extend, grant, self->ttl_);
-        extension->command.heal = self->is_renewal() && state.settings.heal;
+        extension->command.heal = heals && !held.may_be_resumed();
         extension->timed = self->is_renewal();
         extension->command.alone = form == held_lock::form::upgraded;
         for (std::size_t i = 0; i < grant->nodes(); ++i) {
-            if (extension->command.heal)
+            if (heals)
                 grant->ask_again(i);
             if (!grant->may_hold(i))
                 extension->skip(i, vote::denied);
@@ -124,6 +145,8 @@ runtime::task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
     self->slack_ = held.validity.left(now);
     self->is_late_ = self->slack_ < held.validity.promised() / late_part;
     auto const ec = held.conclude(*self->round_, now);
+    if (!ec && heals && held.may_be_resumed())
+        heal_confirmed(held, self->ttl_);
     co_return self->cancelled_ ? make_error_code(asio::error::operation_aborted) : self->outcome(ec);
 }
 

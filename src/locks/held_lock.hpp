@@ -82,6 +82,7 @@ public:
     void others_changed() override { held_as.others_changed(); }
     bool keeps_readers_out() const noexcept override { return held_as.keeps_readers_out(); }
 
+    bool may_be_resumed() const noexcept { return may_be_resumed_; }
     bool is_wanted() const noexcept override { return wanted_; }
     std::shared_ptr<handle_state> join(acquire_options const&, clock::time_point called) override;
     bool give_back() override;

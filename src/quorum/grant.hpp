@@ -36,6 +36,7 @@ public:
         bool answered = false;      ///< the node has answered, perhaps late
         bool untouched = false;     ///< the node certainly did not execute the request
         bool withdrawn = false;     ///< a request that was not sent yet must not be sent
+        bool lacks_keys = false;    ///< its latest answer to an extension, perhaps late
         redlock::vote vote = redlock::vote::unknown;
         std::uint16_t extensions = 0;  ///< sent and unanswered; one may still prolong the key
         /// Sent and unanswered requests that may set the key again, such as renewals.
