@@ -179,7 +179,8 @@ asio::awaitable<void> explain(lock_source& locks, std::string const& key, deleti
     if (std::ranges::none_of(all.nodes, is_away))
         co_return;
     auto const now = co_await locks.look_at(key);
-    for (std::size_t i = 0; i < all.nodes.size(); ++i) {
+    auto const told = std::min(all.nodes.size(), now.info.nodes.size());  // a service may forget some
+    for (std::size_t i = 0; i < told; ++i) {
         auto const& n = now.info.nodes[i];
         if (is_away(all.nodes[i]) && n.error) {
             all.nodes[i].error = n.error;

@@ -11,7 +11,6 @@
 #include "core/quorum.hpp"
 
 #include <boost/json/array.hpp>
-#include <boost/json/serialize.hpp>
 
 #include <fmt/format.h>
 
@@ -45,8 +44,7 @@ public:
             print(rows({}));  // prints the header if there was no lock
         if (settings_.output != format::json)
             return;
-        print(fmt::format("{}],\"nodes\":{}}}\n", before_ == separator ? "" : before_,
-                          valid_utf8(boost::json::serialize(json_of(all)))));
+        print(fmt::format("{}],\"nodes\":{}}}\n", before_ == separator ? "" : before_, json_text(json_of(all))));
     }
 
 private:
@@ -72,7 +70,7 @@ private:
             if (settings_.output == format::jsonl)
                 text += json_line(fields);
             else
-                text.append(std::exchange(before_, separator)) += boost::json::serialize(fields);
+                text.append(std::exchange(before_, separator)) += json_text(fields);
         }
         return text;
     }

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdint>
 #include <cstdio>
 #include <poll.h>
 #include <string_view>
@@ -84,11 +85,27 @@ std::string table::take_text(bool bold)
     return all;
 }
 
+// JSON itself demands escapes only up to U+001F.
+std::string json_text(boost::json::value const& v)
+{
+    auto const valid = valid_utf8(boost::json::serialize(v));
+    std::string shown;
+    for (std::string_view text = valid; !text.empty();) {
+        auto const [size, code] = character_at(text);
+        if (acts_on_a_terminal(code))
+            shown += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(code));
+        else
+            shown += text.substr(0, size);
+        text.remove_prefix(size);
+    }
+    return shown;
+}
+
 std::string json_line(boost::json::object const& fields)
 {
     boost::json::object document{{"schema", 1}};
     document.insert(fields.begin(), fields.end());
-    return valid_utf8(boost::json::serialize(document)) + '\n';
+    return json_text(document) + '\n';
 }
 
 void print_json(boost::json::object const& fields) { print(json_line(fields)); }

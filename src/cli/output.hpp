@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
 
 #include <chrono>
 #include <string>
@@ -28,6 +29,9 @@ private:
     std::vector<std::size_t> widths_;
     bool has_header_ = true;  // before the lines
 };
+
+/// A JSON document, safe for a terminal: escapes unprintable characters, and replaces invalid UTF-8.
+std::string json_text(boost::json::value const&);
 
 /// One JSON document in one line. It begins with "schema": 1. The number grows when a field is removed or changes its
 /// meaning.

@@ -2,9 +2,8 @@
 
 #include "cli/service_url.hpp"
 
+#include "net/addresses.hpp"
 #include "net/tls_settings.hpp"
-
-#include <redlock/error.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -13,7 +12,7 @@
 #include <boost/asio/ssl/stream.hpp>
 
 #include <chrono>
-#include <optional>
+#include <string>
 #include <utility>
 
 namespace redlock::cli {
@@ -30,7 +29,10 @@ public:
     executor_type get_executor() { return socket().get_executor(); }
 
     /// @param limit  for each of the steps: to find the host, to connect, to agree on TLS
-    asio::awaitable<error_code> open(std::chrono::milliseconds limit);
+    /// @return why there is no connection; empty: there is one
+    asio::awaitable<std::string> open(std::chrono::milliseconds limit);
+
+    bool is_kept = false;  ///< whether the service keeps the connection open after its answer
 
     template <class Buffers, class Handler>
     void async_read_some(Buffers const& to, Handler&& handler)
@@ -52,7 +54,8 @@ public:
 
 private:
     asio::generic::stream_protocol::socket& socket() { return stream_.next_layer(); }
-    asio::awaitable<error_code> connect(std::chrono::milliseconds limit);
+    asio::awaitable<std::string> connect(std::chrono::milliseconds limit);
+    asio::awaitable<net::reached> find_address(std::chrono::milliseconds limit);
 
     service_url const& url_;
     asio::ssl::context context_;

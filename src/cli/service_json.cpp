@@ -1,5 +1,6 @@
 #include "cli/service_json.hpp"
 
+#include "cli/output.hpp"
 #include "core/key.hpp"
 
 #include <boost/json/array.hpp>
@@ -7,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <optional>
@@ -53,10 +55,39 @@ std::optional<std::int64_t> number_or_null(json::object const& o, std::string_vi
     return n;
 }
 
+// Nothing: it is unknown, or no clock can show it.
 time_since since_in(json::object const& o)
 {
+    using std::chrono::system_clock;
+    constexpr auto latest = std::chrono::floor<milliseconds>(system_clock::time_point::max().time_since_epoch());
     auto const ms = number_or_null(o, "since_ms");
-    return ms ? time_since(std::chrono::system_clock::time_point(milliseconds(*ms))) : std::nullopt;
+    return ms && *ms >= 0 && *ms <= latest.count() ? time_since(system_clock::time_point(milliseconds(*ms)))
+                                                   : std::nullopt;
+}
+
+// A service replaces bytes that are no UTF-8.
+void must_be_about(json::object const& o, std::string_view name)
+{
+    if (text_of(o, "resource") != valid_utf8(name))
+        refuse("resource", "the name that was asked for");
+}
+
+std::vector<std::string> as_set(std::span<std::string const> names)
+{
+    std::vector<std::string> all(names.begin(), names.end());
+    std::ranges::sort(all);
+    auto const twice = std::ranges::unique(all);
+    all.erase(twice.begin(), twice.end());
+    return all;
+}
+
+// It becomes a part of a path, and of the environment of a command.
+std::string id_in(json::object const& o)
+{
+    auto id = text_of(o, "id");
+    if (id.empty() || std::ranges::any_of(id, [](char c) { return c <= ' ' || c > '~'; }))
+        refuse("id", "a text of printable ASCII characters without spaces");
+    return id;
 }
 
 template <class Read>
@@ -125,7 +156,7 @@ reader_info reader_in(json::object const& o)
 {
     reader_info r{.owner = text_of(o, "owner"),
                   .note = text_of(o, "note"),
-                  .remaining = milliseconds(number_of(o, "remaining_ms")),
+                  .remaining = milliseconds(number_or_null(o, "remaining_ms").value_or(0)),
                   .nodes = static_cast<std::size_t>(number_of(o, "votes")),
                   .since = since_in(o)};
     r.value = made_up("", r.owner, r.note, r.since);
@@ -135,6 +166,23 @@ reader_info reader_in(json::object const& o)
 waiting_info waiter_in(json::object const& o)
 {
     return {.owner = text_of(o, "owner"), .note = text_of(o, "note"), .shares = text_of(o, "mode") == "shared"};
+}
+
+lock_info any_lock_in(json::object const& o)
+{
+    lock_info l{.resource = text_of(o, "resource"),
+                .locked = flag_of(o, "locked"),
+                .mode = text_of(o, "mode") == "shared" ? mode::shared : mode::exclusive,
+                .owner = text_of(o, "owner"),
+                .note = text_of(o, "note"),
+                .since = since_in(o)};
+    l.remaining = milliseconds(number_or_null(o, "remaining_ms").value_or(milliseconds::max().count()));
+    l.nodes = all_of(o, "nodes", [&](auto const& n) { return node_in(n, l); });
+    l.readers = all_of(o, "readers", reader_in);
+    l.waiters = all_of(o, "waiters", waiter_in);
+    l.knows_readers = flag_of(o, "knows_readers");
+    l.knows_waiters = flag_of(o, "knows_waiters");
+    return l;
 }
 
 }  // namespace
@@ -152,8 +200,8 @@ std::string text_of(json::object const& o, std::string_view name)
 std::int64_t number_of(json::object const& o, std::string_view name)
 {
     auto const n = number_or_null(o, name);
-    if (!n)
-        refuse(name, "a number");
+    if (!n || *n < 0)
+        refuse(name, "a whole number from 0 on");
     return *n;
 }
 
@@ -171,26 +219,30 @@ std::vector<std::string> texts_of(json::object const& o, std::string_view name)
     return all;
 }
 
-lock_info lock_in(json::object const& o)
+service_grant grant_in(json::object const& o, std::span<std::string const> names, mode m, milliseconds ttl)
 {
-    lock_info l{.resource = text_of(o, "resource"),
-                .locked = flag_of(o, "locked"),
-                .mode = text_of(o, "mode") == "shared" ? mode::shared : mode::exclusive,
-                .owner = text_of(o, "owner"),
-                .note = text_of(o, "note"),
-                .since = since_in(o)};
-    l.remaining = milliseconds(number_or_null(o, "remaining_ms").value_or(milliseconds::max().count()));
-    l.nodes = all_of(o, "nodes", [&](auto const& n) { return node_in(n, l); });
-    l.readers = all_of(o, "readers", reader_in);
-    l.waiters = all_of(o, "waiters", waiter_in);
-    l.knows_readers = flag_of(o, "knows_readers");
-    l.knows_waiters = flag_of(o, "knows_waiters");
-    return l;
+    service_grant g{.id = id_in(o), .resources = texts_of(o, "resources")};
+    if (as_set(g.resources) != as_set(names))
+        refuse("resources", "the names that were asked for");
+    g.fencing_token = static_cast<std::uint64_t>(number_of(o, "fencing_token"));
+    g.valid_for = std::min(milliseconds(number_of(o, "valid_for_ms")), ttl);
+    g.waited = milliseconds(o.contains("waited_ms") ? number_of(o, "waited_ms") : 0);
+    if (text_of(o, "mode") != (m == mode::shared ? "shared" : "exclusive"))
+        refuse("mode", "the one that was asked for");
+    return g;
 }
 
-lock_page page_in(json::object const& o)
+lock_info lock_in(json::object const& o, std::string_view name)
 {
-    lock_page page{.locks = all_of(o, "locks", lock_in), .next = text_of(o, "next")};
+    must_be_about(o, name);
+    return any_lock_in(o);
+}
+
+lock_page page_in(json::object const& o, std::string_view from)
+{
+    lock_page page{.locks = all_of(o, "locks", any_lock_in), .next = text_of(o, "next")};
+    if (!page.next.empty() && page.next == from)
+        refuse("next", "another one than that of the page before");
     page.nodes = all_of(o, "nodes", [](json::object const& n) {
         node_list_info node{.name = text_of(n, "name"), .complete = flag_of(n, "complete")};
         add_error(node, n);
@@ -199,8 +251,9 @@ lock_page page_in(json::object const& o)
     return page;
 }
 
-std::vector<node_break_info> breaks_in(json::object const& o)
+std::vector<node_break_info> breaks_in(json::object const& o, std::string_view name)
 {
+    must_be_about(o, name);
     return all_of(o, "nodes", [](json::object const& n) {
         node_break_info node{.name = text_of(n, "name"), .deleted = flag_of(n, "deleted")};
         add_error(node, n);

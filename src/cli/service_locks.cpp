@@ -1,6 +1,7 @@
 #include "cli/service_locks.hpp"
 
 #include "cli/service_json.hpp"
+#include "cli/service_requests.hpp"
 #include "runtime/as_result.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -18,10 +19,7 @@ namespace redlock::cli {
 namespace {
 
 using namespace std::chrono_literals;
-using boost::beast::http::verb;
 using std::chrono::milliseconds;
-
-constexpr auto release_limit = 2'000ms;  // for each instance; if none answers, the locks end with their ttl
 
 }  // namespace
 
@@ -61,8 +59,6 @@ struct service_locks::state {
         for (auto* const timer : sleeping)
             timer->cancel();
     }
-
-    std::string target() const { return "/v1/locks/" + about.id; }
 
     static asio::awaitable<void> sleep(std::shared_ptr<state>, clock::duration);
     static asio::awaitable<error_code> extend(std::shared_ptr<state>, milliseconds ttl);
@@ -107,12 +103,9 @@ asio::awaitable<void> service_locks::state::sleep(std::shared_ptr<state> self, c
 // After a third of the ttl, there is time for two rounds over all instances.
 asio::awaitable<error_code> service_locks::state::extend(std::shared_ptr<state> self, milliseconds ttl)
 {
-    service_request r;
-    r.method = verb::patch;
-    r.target = self->target();
-    r.body["ttl_ms"] = ttl.count();
+    auto r = service_requests::extension(self->about.id, ttl);
     r.limit = std::max<milliseconds>(ttl / 6 / static_cast<int>(self->client->size()), 10ms);
-    auto const answer = co_await self->client->ask(r);
+    auto const answer = co_await self->client->ask(std::move(r));
     if (self->is_over())
         co_return self->is_lost ? errc::lost : errc::not_held;
     if (answer.is("urn:redlock:not-held") || answer.is("urn:redlock:unknown-lock")) {
@@ -122,23 +115,26 @@ asio::awaitable<error_code> service_locks::state::extend(std::shared_ptr<state> 
     if (!answer.is_good())
         co_return errc::no_quorum;
     try {
-        self->note(answer.sent, milliseconds(number_of(answer.body, "valid_for_ms")));
+        auto const told = grant_in(answer.body, self->about.resources, self->about.mode, ttl);
+        self->note(answer.sent, told.valid_for);
     } catch (wrong_document const&) {
         co_return errc::no_quorum;
     }
     co_return error_code();
 }
 
+// If the answer to the first release was lost, the second one does not find the locks.
 asio::awaitable<error_code> service_locks::state::give_back(std::shared_ptr<state> self)
 {
+    bool const was_held = clock::now() < self->valid_until;
     self->end_as(self->is_released);
-    service_request r;
-    r.method = verb::delete_;
-    r.target = self->target();
-    r.limit = release_limit;
-    auto const answer = co_await self->client->ask(r);
-    if (self->is_lost || answer.is("urn:redlock:not-held") || answer.is("urn:redlock:unknown-lock"))
+    auto const answer = co_await self->client->ask(service_requests::release(self->about.id));
+    if (self->is_lost)
         co_return errc::not_held;
+    if (answer.is("urn:redlock:not-held") || answer.is("urn:redlock:unknown-lock")) {
+        bool const is_second = answer.may_be_second && was_held;
+        co_return is_second ? error_code() : errc::not_held;
+    }
     co_return answer.is_good() ? error_code() : errc::no_quorum;
 }
 

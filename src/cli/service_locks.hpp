@@ -3,6 +3,8 @@
 #include "cli/held_locks.hpp"
 #include "cli/service_client.hpp"
 
+#include <redlock/mode.hpp>
+
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
 
@@ -20,18 +22,19 @@ namespace redlock::cli {
     releases none: another instance may have renewed them meanwhile.
 
     The validity counts from when the request was sent. If it ends, or if the service answers that the locks are not
-   held any more, they are lost.
+    held any more, they are lost. A service cannot extend it beyond the ttl that was asked for.
 */
 class service_locks final : public held_locks {
 public:
     struct options {
         std::string id{};  ///< of the locks in the service
         std::vector<std::string> resources{};
+        redlock::mode mode = redlock::mode::exclusive;
         std::uint64_t fencing_token = 0;
         std::chrono::milliseconds ttl{0};
         std::chrono::milliseconds max_hold{0};   ///< zero: there is no limit
         clock::time_point sent{};                ///< when the request was sent
-        std::chrono::milliseconds valid_for{0};  ///< from then on
+        std::chrono::milliseconds valid_for{0};  ///< from then on, at most the ttl
         double drift_factor = 0;                 ///< see `config::drift_factor`
         bool renews = true;
     };

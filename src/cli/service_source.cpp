@@ -4,14 +4,13 @@
 #include "cli/early_exit.hpp"
 #include "cli/looking.hpp"
 #include "cli/output.hpp"
-#include "cli/server_place.hpp"
 #include "cli/service_json.hpp"
 #include "cli/service_locks.hpp"
+#include "cli/service_requests.hpp"
 #include "core/glob.hpp"
 #include "runtime/as_result.hpp"
 
 #include <boost/asio/steady_timer.hpp>
-#include <boost/json/array.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,32 +23,12 @@ namespace redlock::cli {
 namespace {
 
 using namespace std::chrono_literals;
-using boost::beast::http::verb;
 using std::chrono::milliseconds;
 
 constexpr auto longest_wait = 60'000ms;  // of one request
-constexpr auto answer_time = 10'000ms;   // beyond the wait
 constexpr auto patience = 15s;           // until a service that has ended must be there again
-constexpr std::size_t locks_at_once = 500;
 
-service_request acquisition(how_to_acquire const& how, milliseconds wait)
-{
-    boost::json::array names;
-    for (auto const& key : how.keys)
-        names.emplace_back(key);
-    service_request r;
-    r.method = verb::post;
-    r.target = "/v1/locks";
-    r.body["resources"] = std::move(names);
-    r.body["ttl_ms"] = how.ttl.count();
-    r.body["wait_ms"] = wait.count();
-    r.body["mode"] = how.shared ? "shared" : "exclusive";
-    r.body["note"] = how.note;
-    r.limit = wait + answer_time;
-    return r;
-}
-
-std::string path_of(std::string_view lock) { return "/v1/locks/" + percent_encoded(lock); }
+std::string names_of(how_to_acquire const& how) { return printable(fmt::format("{}", fmt::join(how.keys, ", "))); }
 
 bool refuses_wait(service_answer const& a)
 {
@@ -88,16 +67,18 @@ asio::awaitable<acquired> service_source::ask(how_to_acquire const& how)
         auto const left = std::max<clock::duration>(end - clock::now(), 0ns);
         auto const wait = left < slice ? std::chrono::ceil<milliseconds>(left) : slice;
         auto const asked = clock::now();
-        auto const answer = co_await client_->ask(acquisition(how, wait));
+        auto const answer = co_await client_->ask(service_requests::acquisition(how, wait));
         if (refuses_wait(answer) && slice > 100ms) {
             slice /= 2;
             continue;
         }
         acquired result;
         if (answer.is_good())
-            result = co_await take(answer, how);
+            result = take(answer, how);  // without an interruption, so that the locks have an owner
         else
             result.status = status_of(answer);
+        if (result.held)
+            co_await freshen(result, answer, how);
         auto const now = clock::now();
         if (answer.trouble.empty())
             last_heard = now;
@@ -107,8 +88,8 @@ asio::awaitable<acquired> service_source::ask(how_to_acquire const& how)
         bool const is_silent = answer.is_of_no_use() && (last_heard > now || now - last_heard > patience);
         if (result.held || !may_help || is_silent || now >= end) {
             if (result.message.empty())
-                result.message = fmt::format("redlock {}: {}: {}{}", command_, fmt::join(how.keys, ", "),
-                                             answer.words(), way_out_of(status_of(answer)));
+                result.message = fmt::format("redlock {}: {}: {}{}", command_, names_of(how), answer.words(),
+                                             way_out_of(status_of(answer)));
             co_return result;
         }
         bool const has_waited = now - asked > 100ms;  // otherwise the service would be asked without a pause
@@ -123,51 +104,59 @@ asio::awaitable<acquired> service_source::ask(how_to_acquire const& how)
 
 // The validity counts from the end of the wait, which the service tells. It cannot have waited longer than the answer
 // took.
-asio::awaitable<acquired> service_source::take(service_answer const& answer, how_to_acquire const& how) const
+acquired service_source::take(service_answer const& answer, how_to_acquire const& how) const
 {
     acquired result;
     try {
+        auto told = grant_in(answer.body, how.keys, how.shared ? mode::shared : mode::exclusive, how.ttl);
+        auto const taken = std::chrono::floor<milliseconds>(clock::now() - answer.sent);
         service_locks::options about;
-        about.id = text_of(answer.body, "id");
-        about.resources = texts_of(answer.body, "resources");
-        about.fencing_token = static_cast<std::uint64_t>(number_of(answer.body, "fencing_token"));
+        about.id = std::move(told.id);
+        about.resources = std::move(told.resources);
+        about.mode = how.shared ? mode::shared : mode::exclusive;
+        about.fencing_token = told.fencing_token;
         about.ttl = how.ttl;
         about.max_hold = how.max_hold;
-        auto const waited = milliseconds(answer.body.contains("waited_ms") ? number_of(answer.body, "waited_ms") : 0);
-        about.sent = answer.sent + std::clamp<clock::duration>(waited, 0ms, clock::now() - answer.sent);
-        about.valid_for = milliseconds(number_of(answer.body, "valid_for_ms"));
+        about.sent = answer.sent + std::min(told.waited, taken);
+        about.valid_for = told.valid_for;
         about.drift_factor = drift_factor_;
         about.renews = how.renew == renewal::automatic;
         result.held = std::make_shared<service_locks>(client_, std::move(about));
     } catch (wrong_document const& e) {
+        client_->give_back(answer);
         result.status = wrong_configuration;
         result.message = fmt::format("redlock {}: {}: {}", command_, answer.from, e.what());
-        co_return result;
+        return result;
     }
     if (how.fencing && result.held->fencing_token() == 0) {
         result.held.reset();
         result.status = wrong_configuration;
         result.message = fmt::format("redlock {}: {} draws no fencing tokens: start the service with --fencing",
                                      command_, answer.from);
-    } else if (clock::now() - answer.sent > how.ttl / 6) {
-        error_code const ec = co_await result.held->extend(how.ttl);
-        if (ec) {
-            result.held.reset();
-            result.status = ec == errc::lost ? busy : no_quorum;
-            result.message = fmt::format("redlock {}: {}: the lock was acquired, but could not be kept", command_,
-                                         fmt::join(how.keys, ", "));
-        }
     }
-    co_return result;
+    return result;
+}
+
+// A command gets a lock that is valid for about its ttl, also if the answer took long.
+asio::awaitable<void> service_source::freshen(acquired& result, service_answer const& answer,
+                                              how_to_acquire const& how) const
+{
+    error_code ec;
+    if (clock::now() - answer.sent > how.ttl / 6)
+        ec = co_await result.held->extend(how.ttl);
+    if (!ec && result.held->held())
+        co_return;
+    result.held.reset();
+    result.status = ec == errc::lost ? busy : no_quorum;
+    result.message =
+        fmt::format("redlock {}: {}: the lock was acquired, but could not be kept", command_, names_of(how));
 }
 
 asio::awaitable<lock_view> service_source::look_at(std::string key)
 {
-    service_request r;
-    r.target = path_of(key);
-    auto const answer = co_await answer_to(std::move(r));
+    auto const answer = co_await answer_to(service_requests::look(key));
     try {
-        auto view = view_of(lock_in(answer.body));
+        auto view = view_of(lock_in(answer.body, key));
         view.etag = answer.etag;
         co_return view;
     } catch (wrong_document const& e) {
@@ -181,12 +170,9 @@ asio::awaitable<std::vector<node_list_info>> service_source::list_all(std::strin
     std::vector<node_list_info> nodes;
     std::string from;
     do {
-        service_request r;
-        r.target = fmt::format("/v1/locks?prefix={}&limit={}&from={}", percent_encoded(core::literal_head(glob)),
-                               locks_at_once, percent_encoded(from));
-        auto const answer = co_await answer_to(std::move(r));
+        auto const answer = co_await answer_to(service_requests::page_of(core::literal_head(glob), from));
         try {
-            auto page = page_in(answer.body);
+            auto page = page_in(answer.body, from);
             from = std::move(page.next);
             std::erase_if(page.locks, [&](auto const& l) { return !core::matches(glob, l.resource); });
             add_errors(nodes, std::move(page.nodes));
@@ -202,11 +188,7 @@ asio::awaitable<std::vector<node_list_info>> service_source::list_all(std::strin
 asio::awaitable<deletion> service_source::take_away(lock_view const& seen, lock_info meant)
 {
     deletion result;
-    service_request r;
-    r.method = verb::post;
-    r.target = path_of(meant.resource) + "/break";
-    r.if_match = seen.etag;
-    auto const answer = co_await client_->ask(r);
+    auto const answer = co_await client_->ask(service_requests::deletion(meant.resource, seen.etag));
     if (answer.status == 404 || answer.status == 412) {
         result.error = errc::not_held;
         for (auto const& n : meant.nodes)
@@ -216,7 +198,7 @@ asio::awaitable<deletion> service_source::take_away(lock_view const& seen, lock_
     if (!answer.is_good())
         refuse(answer);
     try {
-        result.nodes = breaks_in(answer.body);
+        result.nodes = breaks_in(answer.body, meant.resource);
     } catch (wrong_document const& e) {
         throw early_exit(wrong_configuration, fmt::format("redlock {}: {}: {}", command_, answer.from, e.what()));
     }
@@ -225,7 +207,7 @@ asio::awaitable<deletion> service_source::take_away(lock_view const& seen, lock_
 
 asio::awaitable<service_answer> service_source::answer_to(service_request r) const
 {
-    auto answer = co_await client_->ask(r);
+    auto answer = co_await client_->ask(std::move(r));
     if (!answer.is_good())
         refuse(answer);
     co_return answer;

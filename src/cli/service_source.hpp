@@ -16,8 +16,8 @@ public:
     /// @throws early_exit if a file for TLS cannot be used
     service_source(asio::any_io_executor, settings const&, std::string command);
 
-    /// Waits in several requests, because a service limits the wait of one. Each instance is asked in turn, and if none
-    /// has answered for some seconds, the acquisition fails.
+    /// Waits in several requests, because a service limits the wait of one. If no instance has answered for some
+    /// seconds, the acquisition fails.
     asio::awaitable<acquired> ask(how_to_acquire const&) override;
 
     asio::awaitable<lock_view> look_at(std::string key) override;
@@ -27,7 +27,8 @@ public:
 
 private:
     asio::awaitable<service_answer> answer_to(service_request) const;
-    asio::awaitable<acquired> take(service_answer const&, how_to_acquire const&) const;
+    acquired take(service_answer const&, how_to_acquire const&) const;
+    asio::awaitable<void> freshen(acquired&, service_answer const&, how_to_acquire const&) const;
     [[noreturn]] void refuse(service_answer const&) const;
 
     std::shared_ptr<service_client> const client_;  ///< its locks use it, too

@@ -1,23 +1,19 @@
 // redlock -u http://…: run, hold, status, list and break over real services.
 
-#include "cli/running_service.hpp"
+#include "cli/made_up_service.hpp"
+#include "cli/service_runs.hpp"
 #include "cli/service_url.hpp"
 #include "support/certificates.hpp"
+#include "testbed/proxy.hpp"
 
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <fmt/format.h>
 
 #include <csignal>
 #include <fstream>
-#include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 using namespace redlock;
@@ -29,87 +25,6 @@ namespace {
 
 using urls = std::vector<std::string>;
 using words = std::vector<std::string>;
-
-/// Starts the tool with these services or nodes. The timeouts are for busy machines.
-started_tool start_over(urls const& all, words arguments)
-{
-    words line{"--node-timeout", "3s"};
-    for (auto const& url : all)
-        line.insert(line.end(), {"-u", url});
-    line.insert(line.end(), arguments.begin(), arguments.end());
-    auto environment = without_nodes();
-    environment.insert(environment.end(), {"TOOL=" REDLOCK_TOOL, "REDLOCK_CONNECT_TIMEOUT=30s"});
-    return started_tool(std::move(line), std::move(environment));
-}
-
-tool_run over(urls const& all, words arguments) { return start_over(all, std::move(arguments)).wait(); }
-
-struct two_instances {
-    real_servers r{3};
-    std::unique_ptr<service> one = std::make_unique<service>(r, words{"--fencing"});
-    service two{r, {"--fencing"}};
-    testbed::temporary_folder folder;
-
-    urls both() const { return {one->url(), two.url()}; }
-
-    urls nodes() const
-    {
-        urls all;
-        for (auto const& s : r.servers)
-            all.push_back(s->url());
-        return all;
-    }
-
-    bool is_held(std::string const& name)
-    {
-        return two.ask(verb::get, "/v1/locks/" + name).json().at("locked").as_bool();
-    }
-
-    void end_command() { std::ofstream(folder.path + "/end") << "now"; }
-
-    /// A shell command that prints "in", and runs until end_command().
-    std::string lasting_command() const
-    {
-        return "echo in; while ! [ -e " + folder.path + "/end ]; do sleep 0.05; done";
-    }
-
-    long left_of(std::string const& name) { return std::stol(r[0].ask({"PTTL", "lock:" + name})); }
-
-    /// Whether the lock is renewed from now on.
-    bool is_renewed(std::string const& name)
-    {
-        auto lowest = left_of(name);
-        return comes_true([&] {
-            auto const left = left_of(name);
-            lowest = std::min(lowest, left);
-            return left > lowest;
-        });
-    }
-};
-
-/// A server that answers one request with this text.
-class canned_server {
-public:
-    explicit canned_server(std::string const& status, std::string const& body)
-        : thread_([this, text = fmt::format("HTTP/1.1 {}\r\nContent-Length: {}\r\n\r\n{}", status, body.size(), body)] {
-              asio::ip::tcp::socket client(context_);
-              acceptor_.accept(client);
-              http::request<http::string_body> request;
-              boost::beast::flat_buffer input;
-              http::read(client, input, request);
-              asio::write(client, asio::buffer(text));
-          })
-    {
-    }
-    ~canned_server() { thread_.join(); }
-
-    std::string url() const { return fmt::format("http://127.0.0.1:{}", acceptor_.local_endpoint().port()); }
-
-private:
-    asio::io_context context_;
-    asio::ip::tcp::acceptor acceptor_{context_, {asio::ip::make_address("127.0.0.1"), 0}};
-    std::thread thread_;
-};
 
 /// The document without what changes with time.
 boost::json::value without_times(boost::json::value document)
@@ -139,6 +54,23 @@ BOOST_FIXTURE_TEST_CASE(run_over_a_service_holds_the_lock_until_the_command_ends
     BOOST_TEST(over({two.url()}, {"run", "-k", "y", "-k", "z", "-c", "exit 3"}).status == 3);
     BOOST_TEST(over({two.url()}, {"run", "y", "/no/such/program"}).status == 127);
     BOOST_TEST(!is_held("y"));
+}
+
+BOOST_FIXTURE_TEST_CASE(run_over_a_service_renews_over_the_connection_that_it_has, two_instances)
+{
+    auto const port = std::stoi(one->url().substr(one->url().rfind(':') + 1));
+    testbed::proxy network(std::vector<testbed::proxy::target>{{static_cast<std::uint16_t>(port)}});
+    network.start();
+    auto running = start_over({fmt::format("http://127.0.0.1:{}", network.port(0))},
+                              {"run", "--ttl", "9s", "x", "-c", lasting_command()});
+    BOOST_TEST_REQUIRE(running.says("in"), running.err());
+    auto const before = network.connections(0);
+    for (int i = 0; i < 2; ++i)
+        BOOST_TEST(is_renewed("x"));
+    end_command();
+    BOOST_TEST(running.wait().status == 0);
+    BOOST_TEST(!is_held("x"));
+    BOOST_TEST(network.connections(0) == before);
 }
 
 BOOST_FIXTURE_TEST_CASE(run_over_a_service_excludes_runs_of_other_instances, two_instances)
@@ -306,7 +238,7 @@ BOOST_AUTO_TEST_CASE(tool_sends_the_token_of_the_url_or_of_the_password_file)
     real_servers r(1);
     testbed::temporary_folder folder;
     auto const tokens = folder.path + "/tokens", wrong = folder.path + "/wrong", right = folder.path + "/right";
-    std::ofstream(tokens) << "jobs-token-0123456789 jobs/ lock,read\n";
+    write_secret(tokens, "jobs-token-0123456789 jobs/ lock,read\n");
     std::ofstream(wrong) << "other-token-0123456789\n";
     std::ofstream(right) << "jobs-token-0123456789\n";
     service const s(r, {"--token-file", tokens});
@@ -353,7 +285,7 @@ BOOST_AUTO_TEST_CASE(tool_names_the_service_whose_answer_is_wrong)
 {
     auto const answers = [](std::string const& status, std::string const& body, words const& command, int expected,
                             std::string const& why) {
-        canned_server const s(status, body);
+        made_up_service const s([&](auto const&) { return answer_of(status, body); });
         auto const e = over({s.url()}, command);
         must_say(e, expected, s.url() + ": " + why);
         BOOST_TEST(e.out == "");
