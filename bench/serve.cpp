@@ -59,7 +59,7 @@ private:
                 "--listen",
                 listen,
                 "--max-connections",
-                std::to_string(clients + sessions + 16),
+                std::to_string((clients + sessions + 16) * 4 / 3),  // a quarter is not for sessions
                 "--max-sessions",
                 std::to_string(sessions + 1)};
     }

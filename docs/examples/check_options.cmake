@@ -32,7 +32,7 @@ function(compare struct header)
     string(SUBSTRING "${table}" 0 ${end} table)
 
     string(REPLACE ";" "@" text "${text}")  # a list of CMake's would end there
-    string(REGEX MATCHALL "\n    [a-z][a-zA-Z_:<>, ()*]* \\*?[a-z_]+( = [^@]+|{[^@]*})@" members "${text}")
+    string(REGEX MATCHALL "\n    [a-z][a-zA-Z0-9_:<>, ()*]* \\*?[a-z_]+( = [^@]+|{[^@]*})@" members "${text}")
     set(count 0)
     foreach(member IN LISTS members)
         string(REGEX REPLACE "^\n    .*[ *]([a-z_]+)( = |{)(.*)$" "\\1" name "${member}")

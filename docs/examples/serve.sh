@@ -7,6 +7,7 @@ redlock nodes init                        # once, on new servers: they vote at o
 #]
 cd "$(mktemp -d)"
 printf '%s jobs/ lock,read\n' "$(head -c 24 /dev/urandom | base64)" >tokens
+chmod 600 tokens
 redlock serve --listen 127.0.0.1:0 --token-file tokens --fencing 2>where &
 service=$!
 until grep -q 'http://.*[0-9]$' where; do kill -0 $service; sleep 0.1; done

@@ -6,7 +6,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/open_files.hpp"
 #include "cli/output.hpp"
-#include "cli/text_file.hpp"
+#include "cli/served_files.hpp"
 #include "cli/with_locks.hpp"
 #include "runtime/as_result.hpp"
 #include "serve/access.hpp"
@@ -30,9 +30,8 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <fstream>
-#include <iterator>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -52,23 +51,9 @@ struct how_to_serve {
     milliseconds drain{10'000};
     serve::limits limits{};
     std::size_t connections = 1000, threads = 1;
+    std::size_t client_connections = 0;  ///< zero: half of them, or without tokens all
     bool fencing = false, insecure = false;
 };
-
-serve::access access_of(command_line const& line, how_to_serve const& how)
-{
-    if (how.token_file.empty())
-        return {};
-    std::ifstream file(how.token_file);
-    if (!file)
-        line.refuse(fmt::format("--token-file is \"{}\", which cannot be read", how.token_file));
-    std::string const text(std::istreambuf_iterator<char>(file), {});
-    try {
-        return serve::access::read(without_byte_order_mark(text));
-    } catch (std::invalid_argument const& e) {
-        line.refuse(fmt::format("--token-file is \"{}\": {}", how.token_file, e.what()));
-    }
-}
 
 serve::listen_address address_of(command_line const& line, how_to_serve const& how)
 {
@@ -84,23 +69,6 @@ serve::listen_address address_of(command_line const& line, how_to_serve const& h
                         "read ids and tokens, or use all locks; or say --insecure",
                         how.address));
     return a;
-}
-
-std::shared_ptr<asio::ssl::context> tls_of(command_line const& line, how_to_serve const& how)
-{
-    if (how.tls.empty())
-        return nullptr;
-    auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
-    tls->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1
-                     | asio::ssl::context::no_tlsv1_1);
-    auto const must_load = [&](std::string const& file, boost::system::error_code ec) {
-        if (ec)
-            line.refuse(fmt::format("--tls: \"{}\" cannot be used: {}", file, ec.message()));
-    };
-    boost::system::error_code ec;
-    must_load(how.tls[0], tls->use_certificate_chain_file(how.tls[0], ec));
-    must_load(how.tls[1], tls->use_private_key_file(how.tls[1], asio::ssl::context::pem, ec));
-    return tls;
 }
 
 /// Threads for connections, each with an event loop of its own.
@@ -186,6 +154,13 @@ std::size_t connections_of(settings const& s, how_to_serve const& how)
     return std::min(how.connections, limit - own);
 }
 
+// Without tokens, all clients are one.
+std::size_t connections_of_client(how_to_serve const& how, std::size_t of_all, bool has_tokens)
+{
+    auto const share = has_tokens ? std::max<std::size_t>(of_all / 2, 1) : of_all;
+    return how.client_connections > 0 ? std::min(how.client_connections, of_all) : share;
+}
+
 void tell_of_connections(how_to_serve const& how, std::size_t connections)
 {
     if (connections < how.connections)
@@ -196,25 +171,68 @@ void tell_of_connections(how_to_serve const& how, std::size_t connections)
                         how.connections, connections));
 }
 
-asio::awaitable<int> run(settings const& s, how_to_serve const& how, serve::access who,
+// Never blocks, because the same thread renews locks.
+void say_line(std::string const& text) { say("redlock serve: " + printable(text)); }
+
+// A file that cannot be used leaves the old tokens, or the old certificate, in use. Neither file depends on the other.
+void read_again(served_files const& files, serve::api& api, serve::http_server& server)
+{
+    using enum served_files::reading;
+    if (!files.has_tokens() && !files.has_tls())
+        say_line("SIGHUP: there is no --token-file and no --tls to read again");
+    try {
+        if (files.has_tokens()) {
+            auto const change = api.use(files.tokens(again));
+            say_line(fmt::format("SIGHUP: --token-file: \"{}\" was read again: {}", files.token_file(),
+                                 change.is_same ? "it has not changed"
+                                                : fmt::format("ended sessions: {}", change.ended_sessions)));
+        }
+    } catch (std::invalid_argument const& e) {
+        say_line(fmt::format("SIGHUP: {}. The old tokens stay in use", e.what()));
+    }
+    try {
+        if (files.has_tls()) {
+            server.use(files.tls(again));
+            say_line(
+                fmt::format("SIGHUP: --tls: \"{}\" was read again, for new connections", files.certificate_file()));
+        }
+    } catch (std::invalid_argument const& e) {
+        say_line(fmt::format("SIGHUP: {}. The old certificate stays in use", e.what()));
+    }
+}
+
+asio::awaitable<void> read_again_after(asio::signal_set& hangup, served_files const& files, serve::api& api,
+                                       serve::http_server& server)
+{
+    for (;;) {
+        auto const [ec, number] = co_await hangup.async_wait(as_result);
+        if (ec)
+            co_return;
+        read_again(files, api, server);
+    }
+}
+
+asio::awaitable<int> run(settings const& s, how_to_serve const& how, served_files const& files, serve::access who,
                          serve::listen_address const& where, std::shared_ptr<asio::ssl::context> tls)
 {
     auto const executor = co_await asio::this_coro::executor;
+    asio::signal_set hangup(executor, SIGHUP);  // it must not end the process, neither at the start nor at the end
     auto locks = manager_of(executor, s);
     auto limits = how.limits;
     limits.ttl = s.locks.max_ttl;
     limits.drift_factor = s.locks.drift_factor;
     limits.fencing = s.locks.fencing;
-    serve::instance all(executor, locks, std::move(who), limits);
+    limits.connections_of_all = connections_of(s, how);
+    limits.connections = connections_of_client(how, limits.connections_of_all, who.needs_tokens());
+    serve::instance all(executor, locks, std::move(who), limits, say_line);
     all.is_local = where.is_private && where.socket.empty();
     serve::api api(all);
     connection_threads const threads(how.threads > 1 ? how.threads : 0);
     auto of_connections = threads.executors();
     if (of_connections.empty())
         of_connections.push_back(executor);
-    auto const connections = connections_of(s, how);
     auto const server =
-        std::make_shared<serve::http_server>(executor, api, std::move(of_connections), std::move(tls), connections);
+        std::make_shared<serve::http_server>(executor, api, all.connections, std::move(of_connections), std::move(tls));
     try {
         server->listen(where);
     } catch (boost::system::system_error const& e) {
@@ -222,9 +240,10 @@ asio::awaitable<int> run(settings const& s, how_to_serve const& how, serve::acce
     }
     co_await locks.async_inspect("=serve", as_result);  // makes the manager connect to the nodes
     remark(fmt::format("redlock serve: {}\n", server->url()));
-    tell_of_connections(how, connections);
-    asio::signal_set ends(executor, SIGINT, SIGTERM, SIGHUP);
-    co_await (ends.async_wait(as_result) && tell_of_readiness(locks, s));
+    tell_of_connections(how, limits.connections_of_all);
+    asio::signal_set ends(executor, SIGINT, SIGTERM);
+    co_await ((ends.async_wait(as_result) && tell_of_readiness(locks, s))
+              || read_again_after(hangup, files, api, *server));
     ends.async_wait([&ends](boost::system::error_code ec, int number) {  // the second signal ends the process at once
         if (!ec) {
             ends.clear();
@@ -243,36 +262,50 @@ int serve(arguments given)
                       "Grant locks over HTTP to programs in any language. Any number of instances may serve the same "
                       "nodes: the id of a lock works on each of them.",
                       "docs/serve.md describes the requests. SIGTERM ends it: waiting requests are answered with 503, "
-                      "and locks stay until their time to live is over.\n"
+                      "and locks stay until their time to live is over. SIGHUP makes it read the files of --token-file "
+                      "and --tls again.\n"
                       "Status: 0 after a signal; 64 usage; 78 configuration; 125 the address cannot be used.");
     how_to_serve how;
     line.add_text("--listen", "ADDRESS", how.address, "127.0.0.1:PORT, [::1]:PORT or unix:PATH; port 0: any");
     line.add_text(
         "--token-file", "FILE", how.token_file,
-        "bearer tokens, one for each line: TOKEN PREFIX lock,read,break. Without it, every client may do all");
+        "bearer tokens, one for each line: TOKEN PREFIX lock,read,break NAME. Without it, every client may do all");
     line.add_option("--tls", how.tls, "files in PEM format: the certificate with its chain, and its key")
         ->type_name("CERT KEY")
         ->expected(2);
     line.add_flag("--fencing", how.fencing, "locks have fencing tokens");
     line.add_duration("--max-wait", how.limits.wait, 1ms, 24h, "the longest wait of a request");
     line.add_number("--max-waiting", how.limits.waiting, 1, 1'000'000, "requests of one client that wait at a time");
-    line.add_number("--max-bytes", how.limits.bytes, 1, 1 << 30, "bytes of these requests");
+    line.add_number("--max-requests", how.limits.others, 1, 1'000'000, "other requests of one client at a time");
+    line.add_number("--max-bytes", how.limits.bytes, 1, 1 << 30, "bytes of all these requests");
     line.add_number("--max-locks", how.limits.locks, 1, 10'000'000, "locks of one client");
     line.add_number("--max-sessions", how.limits.sessions, 1, 1'000'000, "sessions of one client");
     line.add_number("--threads", how.threads, 1, 256,
                     "threads for connections; one thread more than that serves the locks, unless it is 1");
     line.add_number("--max-connections", how.connections, 1, 1'000'000,
                     "for a further client, the oldest idle one is closed");
+    line.add_number("--max-client-connections", how.client_connections, 1, 1'000'000,
+                    "connections of one token (half of --max-connections); three in four may be sessions and waits");
     line.add_duration("--drain", how.drain, 0ms, 1h, "after a signal: how long answers that are under way may take");
     line.add_flag("--insecure", how.insecure, "listen on an address that other hosts reach, without TLS or tokens");
     auto s = line.read(std::move(given));
     s.locks.fencing = how.fencing;
     must_outlive_processes(s, "serve");
-    auto const who = access_of(line, how);
+    if (!how.tls.empty() && how.tls.size() != 2)
+        line.refuse(fmt::format("--tls must have two files, the certificate with its chain and its key, but has {}",
+                                how.tls.size()));
+    served_files const files(how.token_file, how.tls);
+    serve::access who;
+    std::shared_ptr<asio::ssl::context> tls;
     auto const where = address_of(line, how);
-    auto const tls = tls_of(line, how);
+    try {
+        who = files.tokens(served_files::reading::first);
+        tls = files.tls(served_files::reading::first);
+    } catch (std::invalid_argument const& e) {
+        line.refuse(e.what());
+    }
     asio::io_context context(1);
-    auto status = asio::co_spawn(context, run(s, how, who, where, tls), asio::use_future);
+    auto status = asio::co_spawn(context, run(s, how, files, who, where, tls), asio::use_future);
     context.run();
     return status.get();
 }

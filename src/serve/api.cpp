@@ -12,6 +12,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace redlock::serve {
 
@@ -19,6 +20,8 @@ namespace {
 
 namespace http = boost::beast::http;
 using http::verb;
+
+constexpr char const* wrong_target = "the target is not a path that is encoded correctly";
 
 // @param pattern a path, in which `*` stands for one part
 bool is_path(target const& t, std::string_view pattern)
@@ -42,6 +45,9 @@ struct api::route {
     std::string_view path;
     asio::awaitable<answer> (api::*function)(call const&);
     bool is_open = false;  ///< no token is needed
+
+    /// Whether it counts among the short requests of a client.
+    bool is_counted() const noexcept { return !is_open && function != &api::acquire && function != &api::open_session; }
 };
 
 api::route const api::routes[] = {
@@ -61,24 +67,71 @@ api::route const api::routes[] = {
     {verb::delete_, "/v1/sessions/*", &api::end_session},
 };
 
-asio::awaitable<answer> api::handle(request const& r)
+asio::awaitable<answer> api::handle(request const& r, std::size_t connection)
 {
+    all_.connections.body_has_come(connection);
     auto const where = target::read(r.target());
-    std::string wrong;
+    std::string wrong = wrong_target;
     try {
         if (where) {
-            call const c{.r = r, .target = *where, .client = all_.who.client_of(r[http::field::authorization])};
-            answer refusal;
-            auto const* const found = find_route(c, refusal);
-            if (!found)
-                co_return refusal;
-            co_return co_await (this->*found->function)(c);
+            call c{.r = r,
+                   .target = *where,
+                   .client = all_.who.client_of(r[http::field::authorization]),
+                   .connection = connection};
+            answer a;
+            if (auto const* const found = admit(c, connection, r.body().size(), a)) {
+                client_loads::place const place(all_.loads, c.client,
+                                                {.others = found->is_counted() ? 1u : 0u, .bytes = r.body().size()});
+                a = co_await (this->*found->function)(c);
+            }
+            log_refusal(c, a.response);
+            co_return a;
         }
-        wrong = "the target is not a path that is encoded correctly";
     } catch (wrong_field const& e) {
         wrong = e.what();
     }
     co_return problem(r, http::status::bad_request, "bad-request", "The request is wrong", wrong);
+}
+
+// Nothing keeps a part of the old tokens while it waits, so they can be replaced between two steps of the event loop.
+api::changed_access api::use(access next)
+{
+    if (next.is_same_file(all_.who))
+        return {.is_same = true};
+    next.believe(all_.who);
+    all_.who = std::move(next);
+    all_.ids = lock_ids(all_.who.keys());
+    auto const is_permitted = [&](session const& s) {
+        auto const may_lock = [&](auto const& name) { return all_.who.permits(s.client(), &grant::locks, name); };
+        return all_.who.knows_client(s.client()) && std::ranges::all_of(s.locks(), [&](auto const& l) {
+                   return std::ranges::all_of(l.second->ticket.resources, may_lock);
+               });
+    };
+    return {.ended_sessions = all_.open_sessions.end_if([&](session const& s) { return !is_permitted(s); })};
+}
+
+asio::awaitable<std::optional<response>> api::check(request const& header, std::size_t connection, std::size_t body)
+{
+    auto const where = target::read(header.target());
+    if (!where)
+        co_return problem(header, http::status::bad_request, "bad-request", "The request is wrong", wrong_target);
+    call c{.r = header,
+           .target = *where,
+           .client = all_.who.client_of(header[http::field::authorization]),
+           .connection = connection};
+    answer refusal;
+    if (!admit(c, connection, body, refusal)) {
+        log_refusal(c, refusal.response);
+        co_return std::move(refusal.response);
+    }
+    all_.connections.expect_body(connection, all_.loads, c.client, body);
+    co_return std::nullopt;
+}
+
+void api::log_refusal(call const& c, response const& r)
+{
+    if (service_log::is_refusal(r))
+        all_.log.refused(client_in_words(all_, c), r);
 }
 
 void api::stop()
@@ -104,6 +157,37 @@ api::route const* api::find_route(call const& c, answer& refusal) const
     else
         refusal = wrong_path_or_method(c);
     return nullptr;
+}
+
+api::route const* api::admit(call& c, std::size_t connection, std::size_t body, answer& refusal)
+{
+    auto const* const found = find_route(c, refusal);
+    if (!found)
+        return nullptr;
+    if (found->is_open && all_.who.needs_tokens())
+        c.client.clear();  // its token may be unknown
+    if (auto over = over_limit(c, connection, *found, body)) {
+        refusal = std::move(*over);
+        return nullptr;
+    }
+    return found;
+}
+
+std::optional<response> api::over_limit(call const& c, std::size_t connection, route const& r, std::size_t body)
+{
+    auto const& most = all_.limits;
+    bool const is_known = !all_.who.needs_tokens() || !c.client.empty();
+    if (is_known && !all_.connections.assign(connection, c.client)) {
+        auto over = limit_reached(c.r, "too-many-connections", "connections", most.connections, most.option_of_share());
+        over.keep_alive(false);
+        return over;
+    }
+    auto const& now = all_.loads.of(c.client);
+    if (now.bytes + body > most.bytes)
+        return limit_reached(c.r, "too-many-bytes", "bytes of requests", most.bytes, "--max-bytes");
+    if (r.is_counted() && now.others >= most.others)
+        return limit_reached(c.r, "too-many-requests", "short requests", most.others, "--max-requests");
+    return std::nullopt;
 }
 
 response api::wrong_path_or_method(call const& c)
@@ -133,7 +217,10 @@ asio::awaitable<answer> api::metrics(call const& c)
         co_return may_not(c.r, "read the metrics");
     auto text = document(c.r, http::status::ok);
     text.set(http::field::content_type, "text/plain; version=0.0.4");
-    text.body() = prometheus_text(all_.locks.stats());
+    text.body() = prometheus_text(all_.locks.stats())
+                  + all_.metrics.text({.sessions = all_.open_sessions.count(),
+                                       .waiting = all_.waiting.count(),
+                                       .connections = all_.connections.size()});
     text.prepare_payload();
     co_return text;
 }

@@ -3,11 +3,13 @@
 #include <redlock/clock.hpp>
 #include <redlock/config.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace redlock::serve {
 
@@ -18,47 +20,85 @@ struct limits {
     double drift_factor = config().drift_factor;               ///< of the nodes
     bool fencing = false;                                      ///< whether locks have fencing tokens
     std::size_t waiting = 1000;                                ///< requests that acquire a lock, at a time
-    std::size_t bytes = 16 << 20;                              ///< of the bodies of these requests
+    std::size_t others = 1000;                                 ///< other requests, at a time
+    std::size_t bytes = 16 << 20;                              ///< of the bodies of all these requests
     std::size_t locks = 10'000;                                ///< held at a time
     std::size_t sessions = 1000;                               ///< at a time
+    std::size_t connections = 1000;                            ///< of this client
+    std::size_t connections_of_all = 1000;                     ///< of all clients together
+
+    /// The option that raises the share of a client.
+    char const* option_of_share() const noexcept
+    {
+        return connections < connections_of_all ? "--max-client-connections" : "--max-connections";
+    }
+
+    /// How many sessions and requests that wait these connections may have. The others stay free for short requests,
+    /// such as renewals.
+    static constexpr std::size_t long_requests(std::size_t connections)
+    {
+        return std::max<std::size_t>(connections - std::min(std::max<std::size_t>(connections / 4, 1), connections), 1);
+    }
 };
 
-/// The requests that acquire locks, and the locks without a session, of each client.
+/// The requests under way, and the locks without a session, of each client.
 class client_loads {
 public:
-    struct load {
-        std::size_t requests = 0, bytes = 0;
-        std::map<std::string, clock::time_point> locks{};  ///< by token: when they end
-
-        bool is_empty() const noexcept { return requests == 0 && locks.empty(); }
+    struct amount {
+        std::size_t requests = 0;  ///< that acquire a lock
+        std::size_t waits = 0;     ///< those of them that may wait
+        std::size_t others = 0;    ///< other requests, without the streams of sessions
+        std::size_t bytes = 0;     ///< of the bodies of all these requests
     };
 
-    /// Counts a request as long as it is under way.
+    struct load : amount {
+        std::size_t places = 0;
+        std::map<std::string, clock::time_point> locks{};  ///< by token: when they end
+
+        bool is_empty() const noexcept { return places == 0 && locks.empty(); }
+    };
+
+    /// Counts requests as long as they are under way.
     class place {
     public:
-        place(client_loads& all, std::string client, std::size_t bytes)
-            : all_(all), client_(std::move(client)), bytes_(bytes)
+        place(client_loads& all, std::string const& client, amount a)
+            : all_(all), at_(all.loads_.try_emplace(client).first), amount_(a)
         {
-            auto& l = all_.loads_[client_];
-            ++l.requests;
-            l.bytes += bytes_;
+            count(1);
         }
         ~place()
         {
-            auto& l = all_.loads_[client_];
-            --l.requests;
-            l.bytes -= bytes_;
-            if (l.is_empty())
-                all_.loads_.erase(client_);
+            count(static_cast<std::size_t>(-1));
+            if (at_->second.is_empty())
+                all_.loads_.erase(at_);
         }
         place(place const&) = delete;
         place& operator=(place const&) = delete;
 
     private:
+        void count(std::size_t times)
+        {
+            auto& l = at_->second;
+            l.places += times;
+            l.requests += times * amount_.requests;
+            l.waits += times * amount_.waits;
+            l.others += times * amount_.others;
+            l.bytes += times * amount_.bytes;
+        }
+
         client_loads& all_;
-        std::string const client_;
-        std::size_t const bytes_;
+        std::map<std::string, load>::iterator const at_;
+        amount const amount_;
     };
+
+    /// The requests of all clients that may wait.
+    std::size_t waits() const
+    {
+        std::size_t all = 0;
+        for (auto const& [client, l] : loads_)
+            all += l.waits;
+        return all;
+    }
 
     /// The load of a client. Locks that have ended may still be counted: see @ref forget_ended.
     load const& of(std::string const& client) const

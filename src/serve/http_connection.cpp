@@ -40,8 +40,9 @@ using boost::system::error_code;
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto idle_time = 60s;      // between two requests
-constexpr auto transfer_time = 10s;  // for one request, or one answer
+constexpr auto idle_time = 60s;           // between two requests
+constexpr auto transfer_time = 10s;       // for one request, or one answer
+constexpr auto brief_transfer_time = 1s;  // for an answer to a client that is not known
 constexpr auto goodbye_time = 1s;
 constexpr auto check_time = 5s;  // how late a client is disconnected at most
 constexpr std::size_t header_max = 16 * 1024, body_max = 256 * 1024;
@@ -53,9 +54,7 @@ response refusal_of(request const& r, error_code ec)
     auto const status = ec == http::error::body_limit     ? http::status::payload_too_large
                         : ec == http::error::header_limit ? http::status::request_header_fields_too_large
                                                           : http::status::bad_request;
-    auto answer = problem(r, status, "bad-request", "The request is wrong", ec.message());
-    answer.keep_alive(false);
-    return answer;
+    return problem(r, status, "bad-request", "The request is wrong", ec.message());
 }
 
 // The time in the form of RFC 9110.
@@ -94,8 +93,12 @@ template <class Stream>
 class connection_on final : public http_connection, public std::enable_shared_from_this<connection_on<Stream>> {
 public:
     template <class... More>
-    connection_on(socket s, api& a, asio::any_io_executor of_api, More&... more)
-        : api_(a), of_api_(std::move(of_api)), stream_(std::move(s), more...), timer_(stream_.get_executor())
+    connection_on(socket s, std::size_t number, api& a, asio::any_io_executor of_api, More&... more)
+        : number_(number),
+          api_(a),
+          of_api_(std::move(of_api)),
+          stream_(std::move(s), more...),
+          timer_(stream_.get_executor())
     {
     }
 
@@ -131,8 +134,10 @@ public:
     void drop_if_idle() override
     {
         on_thread([this] {
-            if (now_ == state::waiting || now_ == state::reading)
-                end();
+            if (is_under_way())
+                return;
+            gone_ = true;  // the end of TLS would wait for the client
+            end();
         });
     }
 
@@ -142,7 +147,7 @@ public:
     }
 
 private:
-    enum class state { waiting, reading, handling, sending, streaming, draining, ended };
+    enum class state { waiting, reading, checking, handling, sending, streaming, draining, ended };
     static constexpr bool is_tls = !std::is_same_v<Stream, socket>;
 
     /// The signal of a coroutine on the executor of the api.
@@ -186,6 +191,7 @@ private:
         parser_->header_limit(header_max);
         parser_->body_limit(body_max);
         parser_->eager(true);
+        is_checked_ = false;
         set_deadline(std::exchange(had_request_, true) ? idle_time : transfer_time);
         parse();
     }
@@ -197,7 +203,7 @@ private:
         while (input_.size() > 0 && !parser_->is_done() && !ec)
             input_.consume(parser_->put(input_.data(), ec));
         if (ec && ec != http::error::need_more)
-            return refuse(ec);
+            return refuse(refusal_of(parser_->get(), ec));
         if (parser_->is_done())
             return handle();
         if (gone_)
@@ -206,9 +212,45 @@ private:
             now_ = state::reading;
             set_deadline(transfer_time);
         }
+        if (parser_->is_header_done() && !std::exchange(is_checked_, true))
+            return check();
         if (parser_->is_header_done() && beast::iequals(parser_->get()[http::field::expect], "100-continue"))
             return ask_for_body();
         read();
+    }
+
+    // A client that may not send this request must not send its body either. Meanwhile, nothing more is read: the body
+    // may be longer than other input that comes early.
+    void check()
+    {
+        auto const& header = parser_->get();
+        if (refuses_framing(header))
+            return;
+        now_ = state::checking;
+        set_idle(false);
+        set_no_deadline();
+        auto const body = static_cast<std::size_t>(parser_->content_length().value_or(body_max));
+        call<std::optional<response>>(api_.check(header, number_, body),
+                                      [this](std::exception_ptr failure, std::optional<response> refusal) {
+                                          if (now_ == state::ended || failure)
+                                              return end();
+                                          if (refusal) {
+                                              refuse(std::move(*refusal));
+                                          } else {
+                                              now_ = state::reading;
+                                              set_idle(true);
+                                              set_deadline(transfer_time);
+                                              parse();
+                                          }
+                                      });
+    }
+
+    bool refuses_framing(request const& r)
+    {
+        auto refusal = refusal_of_framing(r);
+        if (refusal)
+            refuse(std::move(*refusal));
+        return refusal.has_value();
     }
 
     void ask_for_body()
@@ -237,6 +279,8 @@ private:
     {
         if (now_ == state::ended)
             return say_goodbye();
+        if (now_ == state::checking)
+            return;
         if (now_ == state::waiting || now_ == state::reading)
             return parse();
         if (gone_ && now_ != state::sending)
@@ -249,11 +293,14 @@ private:
         read();
     }
 
-    void refuse(error_code ec)
+    // The rest of the request is not read, so the connection ends after the answer.
+    void refuse(response refusal)
     {
-        asked_ = parser_->release();
+        if (parser_)
+            asked_ = parser_->release();
         is_refused_ = true;
-        send(refusal_of(asked_, ec));
+        refusal.keep_alive(false);
+        send(std::move(refusal));
     }
 
     void handle()
@@ -261,14 +308,12 @@ private:
         now_ = state::handling;
         set_idle(false);
         asked_ = parser_->release();
-        if (auto refusal = refusal_of_framing(asked_)) {
-            is_refused_ = true;
-            refusal->keep_alive(false);
-            return send(std::move(*refusal));
-        }
+        parser_.reset();
+        if (refuses_framing(asked_))
+            return;
         set_no_deadline();
         read();
-        call<answer>(api_.handle(asked_), [this](std::exception_ptr failure, answer a) {
+        call<answer>(api_.handle(asked_, number_), [this](std::exception_ptr failure, answer a) {
             if (now_ == state::ended || failure) {
                 answer_ = std::move(a);  // its events end on the executor of the api
                 give_back(answer_);
@@ -300,6 +345,9 @@ private:
     {
         now_ = state::sending;
         answer_ = std::move(a);
+        api_.count(answer_.response);
+        set_idle(!answer_.events);
+        set_answered();
         stays_ = answer_.response.keep_alive() && !stopping_ && !answer_.events;
         answer_.response.keep_alive(stays_);
         write(text_of(answer_.response, asked_.method() != http::verb::head), [this](error_code ec) {
@@ -322,7 +370,7 @@ private:
     void write(std::string text, Then then)
     {
         output_ = std::move(text);
-        set_deadline(transfer_time);
+        set_deadline(is_known() ? transfer_time : brief_transfer_time);
         ++pending_;
         asio::async_write(stream_, asio::buffer(output_),
                           [self = this->shared_from_this(), then](error_code ec, std::size_t) {
@@ -433,6 +481,7 @@ private:
         });
     }
 
+    std::size_t const number_;
     api& api_;
     asio::any_io_executor const of_api_;
     Stream stream_;
@@ -450,17 +499,18 @@ private:
     std::size_t pending_ = 0;  ///< operations that call back
     state now_ = state::waiting;
     bool reads_ = false, gone_ = false, stopping_ = false, stays_ = false, says_goodbye_ = false, had_request_ = false,
-         is_refused_ = false;
+         is_refused_ = false, is_checked_ = false;
 };
 
 }  // namespace
 
-std::shared_ptr<http_connection> http_connection::make(socket s, api& a, asio::any_io_executor of_api,
-                                                       asio::ssl::context* tls)
+std::shared_ptr<http_connection> http_connection::make(socket s, std::size_t number, api& a,
+                                                       asio::any_io_executor of_api, asio::ssl::context* tls)
 {
     if (tls)
-        return std::make_shared<connection_on<asio::ssl::stream<socket>>>(std::move(s), a, std::move(of_api), *tls);
-    return std::make_shared<connection_on<socket>>(std::move(s), a, std::move(of_api));
+        return std::make_shared<connection_on<asio::ssl::stream<socket>>>(std::move(s), number, a, std::move(of_api),
+                                                                          *tls);
+    return std::make_shared<connection_on<socket>>(std::move(s), number, a, std::move(of_api));
 }
 
 }  // namespace redlock::serve

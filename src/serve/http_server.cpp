@@ -1,13 +1,12 @@
 #include "serve/http_server.hpp"
 
 #include "serve/as_result.hpp"
+#include "serve/peer.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -31,13 +30,26 @@ using namespace std::chrono_literals;
 // vanished ends its session after about this time.
 constexpr unsigned unconfirmed_ms = 10'000;
 
-constexpr auto idle_min = 1s;  // a new connection must have the time to send a request
+// Nothing is sent while a request waits for a lock. So TCP asks every few seconds whether the client is still there.
+// With the limit above, a vanished host ends its wait after 15 s; without it, after 20 s.
+constexpr int keepalive_idle = 10, keepalive_interval = 5, keepalive_count = 2;
 
+// A client that sends many requests and reads no answer makes the system keep only so much for it, and not megabytes.
+constexpr int unsent_max = 64 * 1024;
+
+// Unix sockets have no such options, and need none.
 void set_options(http_connection::socket& s)
 {
-    int const on = 1;
-    ::setsockopt(s.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // fails on Unix sockets
-    ::setsockopt(s.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &unconfirmed_ms, sizeof unconfirmed_ms);
+    auto const set = [&](int level, int name, auto value) {
+        ::setsockopt(s.native_handle(), level, name, &value, sizeof value);
+    };
+    set(IPPROTO_TCP, TCP_NODELAY, 1);
+    set(IPPROTO_TCP, TCP_USER_TIMEOUT, unconfirmed_ms);
+    set(IPPROTO_TCP, TCP_NOTSENT_LOWAT, unsent_max);
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, keepalive_idle);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, keepalive_interval);
+    set(IPPROTO_TCP, TCP_KEEPCNT, keepalive_count);
 }
 
 // The socket at the path; nothing: there is something else, or nothing.
@@ -89,14 +101,15 @@ private:
 
 }  // namespace
 
-http_server::http_server(asio::any_io_executor of_api, api& a, std::vector<asio::any_io_executor> of_connections,
-                         std::shared_ptr<asio::ssl::context> tls, std::size_t connections_max)
+http_server::http_server(asio::any_io_executor of_api, api& a, connection_shares& connections,
+                         std::vector<asio::any_io_executor> of_connections, std::shared_ptr<asio::ssl::context> tls)
     : executor_(of_api),
       api_(a),
+      connections_(connections),
       of_connections_(std::move(of_connections)),
       tls_(std::move(tls)),
-      connections_max_(connections_max),
-      acceptor_(of_api)
+      acceptor_(of_api),
+      room_(of_api)
 {
 }
 
@@ -142,25 +155,23 @@ void http_server::stop()
     acceptor_.close(ignored);
     if (auto const there = socket_at(socket_path_); there && there->st_ino == socket_inode_)
         ::unlink(socket_path_.c_str());
-    for (auto const& [number, c] : connections_)
-        c->stop();
+    connections_.for_each([](client_connection& c) { c.stop(); });
 }
 
 void http_server::close()
 {
-    for (auto const& [number, c] : connections_)
-        c->close();
+    connections_.for_each([](client_connection& c) { c.close(); });
 }
 
 asio::awaitable<void> http_server::accept()
 {
     asio::steady_timer pause(executor_);
     while (!stopping_) {
-        if (connections_.size() >= connections_max_) {
+        if (connections_.is_full()) {
             co_await acceptor_.async_wait(asio::socket_base::wait_read, as_result);
-            make_room();
-            pause.expires_after(10ms);
-            co_await pause.async_wait(as_result);
+            connections_.make_room();  // HTTP lets a server close idle connections at any time
+            room_.expires_after(10ms);
+            co_await room_.async_wait(as_result);
             continue;
         }
         auto const& thread = of_connections_[accepted_++ % of_connections_.size()];
@@ -176,21 +187,16 @@ asio::awaitable<void> http_server::accept()
     }
 }
 
-// Connections without requests must not keep other clients out. HTTP lets a server close them at any time.
-void http_server::make_room()
-{
-    auto const since = std::chrono::steady_clock::now() - idle_min;
-    auto const is_idle = [&](auto const& c) { return c.second->idle_since() < since; };
-    if (auto const oldest = std::ranges::find_if(connections_, is_idle); oldest != connections_.end())
-        oldest->second->drop_if_idle();
-}
-
 void http_server::start(http_connection::socket s)
 {
     set_options(s);
-    auto const c = http_connection::make(std::move(s), api_, executor_, tls_.get());
-    connections_.emplace(accepted_, c);
-    c->start([self = shared_from_this(), number = accepted_] { self->connections_.erase(number); });
+    auto peer = peer_of(s);
+    auto const c = http_connection::make(std::move(s), accepted_, api_, executor_, tls_.get());
+    connections_.add(accepted_, c, std::move(peer));
+    c->start([self = shared_from_this(), number = accepted_] {
+        self->connections_.remove(number);
+        self->room_.cancel();
+    });
 }
 
 }  // namespace redlock::serve

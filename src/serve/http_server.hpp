@@ -1,6 +1,7 @@
 #pragma once
 
 #include "serve/api.hpp"
+#include "serve/connection_shares.hpp"
 #include "serve/http_connection.hpp"
 #include "serve/listen_address.hpp"
 
@@ -9,12 +10,13 @@
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <string>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 namespace redlock::serve {
@@ -27,13 +29,16 @@ public:
     /// @param of_api the executor on which this object and the api run
     /// @param of_connections the executors of the connections, each with one thread
     /// @param tls null: without TLS
-    http_server(asio::any_io_executor of_api, api&, std::vector<asio::any_io_executor> of_connections,
-                std::shared_ptr<asio::ssl::context> tls, std::size_t connections_max);
+    http_server(asio::any_io_executor of_api, api&, connection_shares&,
+                std::vector<asio::any_io_executor> of_connections, std::shared_ptr<asio::ssl::context> tls);
 
     /// @throws boost::system::system_error if the address cannot be used
     void listen(listen_address const&);
 
     std::string const& url() const noexcept { return url_; }
+
+    /// Uses another certificate for new connections.
+    void use(std::shared_ptr<asio::ssl::context> tls) { tls_ = std::move(tls); }
 
     /// Accepts no connections any more, and closes idle ones. Requests under way are answered.
     void stop();
@@ -41,21 +46,20 @@ public:
     /// Closes all connections. They end in the next passes of the event loop.
     void close();
 
-    bool is_idle() const noexcept { return connections_.empty(); }
+    bool is_idle() const noexcept { return connections_.is_empty(); }
 
 private:
     void bind(listen_address const&);
     asio::awaitable<void> accept();
-    void make_room();
     void start(http_connection::socket);
 
     asio::any_io_executor const executor_;
     api& api_;
+    connection_shares& connections_;
     std::vector<asio::any_io_executor> const of_connections_;
-    std::shared_ptr<asio::ssl::context> const tls_;
-    std::size_t const connections_max_;
+    std::shared_ptr<asio::ssl::context> tls_;
     asio::basic_socket_acceptor<protocol> acceptor_;
-    std::map<std::size_t, std::shared_ptr<http_connection>> connections_;  ///< in the order of their beginning
+    asio::steady_timer room_;  ///< is cancelled when a connection ends
     std::size_t accepted_ = 0;
     std::string url_;
     std::string socket_path_;  ///< of the Unix socket that this server has made

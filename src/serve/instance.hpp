@@ -2,8 +2,11 @@
 
 #include "serve/access.hpp"
 #include "serve/client_loads.hpp"
+#include "serve/connection_shares.hpp"
 #include "serve/lock_ids.hpp"
 #include "serve/repeats.hpp"
+#include "serve/service_log.hpp"
+#include "serve/service_metrics.hpp"
 #include "serve/sessions.hpp"
 #include "serve/target.hpp"
 #include "serve/waiting_requests.hpp"
@@ -12,6 +15,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -20,18 +24,29 @@ namespace redlock::serve {
 
 /// The objects that all requests of one instance of the service share.
 struct instance {
-    instance(asio::any_io_executor e, lock_manager& m, access a, serve::limits l)
-        : locks(m), who(std::move(a)), ids(who.keys()), limits(l), open_sessions(std::move(e), m, waiting, who, ids)
+    instance(asio::any_io_executor e, lock_manager& m, access a, serve::limits l,
+             std::function<void(std::string const&)> write_log)
+        : locks(m),
+          who(std::move(a)),
+          ids(who.keys()),
+          limits(l),
+          connections(l.connections_of_all, l.connections),
+          log(e, std::move(write_log)),
+          metrics(e),
+          open_sessions(std::move(e), m, waiting, who, ids, loads)
     {
     }
 
     lock_manager& locks;
-    access const who;
-    lock_ids const ids;
+    access who;    ///< SIGHUP replaces it
+    lock_ids ids;  ///< with the keys of @ref who
     serve::limits const limits;
     client_loads loads{};
+    connection_shares connections;
     std::map<std::string, repeats> repeated{};  ///< by client
     waiting_requests waiting{};
+    service_log log;
+    service_metrics metrics;
     sessions open_sessions;
     bool is_local = false;  ///< it listens on the loopback interface
     bool stopping = false;
@@ -41,9 +56,16 @@ struct instance {
 struct call {
     request const& r;
     serve::target const& target;
-    std::string client{};  ///< the bearer token; empty if the service has no tokens
+    std::string client{};        ///< the bearer token; empty if the service has no tokens
+    std::size_t connection = 0;  ///< its number in @ref instance::connections
 
     std::string const& name() const { return target.path[2]; }  ///< the third part of the path
 };
+
+/// The client, for the log.
+inline std::string client_in_words(instance const& all, call const& c)
+{
+    return all.who.in_words(c.client) + " from " + all.connections.peer(c.connection);
+}
 
 }  // namespace redlock::serve

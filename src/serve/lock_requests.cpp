@@ -4,6 +4,7 @@
 #include "serve/fields.hpp"
 #include "serve/held_time.hpp"
 #include "serve/lock_ids.hpp"
+#include "serve/long_requests.hpp"
 #include "serve/problems.hpp"
 #include "serve/query.hpp"
 
@@ -107,6 +108,8 @@ asio::awaitable<answer> lock_requests::acquire_once(call const& c)
         if (!known->ticket)
             co_return problem(c.r, http::status::conflict, "in-progress", "The first request is under way",
                               "The request with this Idempotency-Key has not ended yet.");
+        if (auto refusal = not_permitted_now(c, *known->ticket))
+            co_return std::move(*refusal);
         // The nodes know whether it is still held. So the repeated request extends it.
         auto again =
             co_await prolong(c, lock_ticket(*known->ticket), ttl_in(fields(c.r.body(), acquisition_fields)), nullptr);
@@ -178,9 +181,6 @@ std::optional<response> lock_requests::over_limit(call const& c)
     auto const& now = all_.loads.of(c.client);
     if (now.requests >= most.waiting)
         return limit_reached(c.r, "too-many-waiting", "requests that wait for a lock", most.waiting, "--max-waiting");
-    if (now.bytes + c.r.body().size() > most.bytes)
-        return limit_reached(c.r, "too-many-bytes", "bytes of requests that wait for a lock", most.bytes,
-                             "--max-bytes");
     if (locks_of(c) >= most.locks)
         return limit_reached(c.r, "too-many-locks", "locks", most.locks, "--max-locks");
     return std::nullopt;
@@ -198,7 +198,7 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c, std::uint64_t 
 {
     if (auto refusal = over_limit(c))
         co_return std::move(*refusal);
-    client_loads::place const place(all_.loads, c.client, c.r.body().size());
+    client_loads::place const place(all_.loads, c.client, {.requests = 1});
     auto const begun = clock::now();
     fields const body(c.r.body(), acquisition_fields);
     auto names = body.texts("resources");
@@ -227,6 +227,9 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c, std::uint64_t 
     if (how.wait > all_.limits.wait)
         throw wrong_field("wait_ms is " + std::to_string(how.wait.count()) + ", but must be at most "
                           + std::to_string(all_.limits.wait.count()));
+    if (auto refusal = how.wait > 0ms ? refusal_of_long_request(all_, c) : std::nullopt)
+        co_return std::move(*refusal);
+    client_loads::place const long_one(all_.loads, c.client, {.waits = how.wait > 0ms ? 1u : 0u});
     waiting_requests::place const waits(all_.waiting, names, note, mode);
     auto [ec, l] = co_await all_.locks.async_acquire(resource_set(std::move(names)), how, as_result);
     if (ec == errc::invalid_argument || ec == errc::unsupported)
@@ -236,6 +239,8 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c, std::uint64_t 
     answer result;
     result.valid_until = l.valid_until();
     auto ticket = ticket_of(l);
+    if (auto refusal = not_permitted_now(c, ticket))
+        co_return std::move(*refusal);  // the lock is released
     auto const waited = std::chrono::floor<milliseconds>(clock::now() - begun);
     result.response = held(c.r, http::status::created, ticket, result.valid_until, waited);
     result.acquired = ticket;
@@ -362,6 +367,15 @@ std::optional<response> lock_requests::refusal_of(call const& c, std::optional<l
     return matches(c.r, all_.ids.etag_of(*ticket)) ? std::nullopt : std::optional(not_matching(c.r));
 }
 
+std::optional<response> lock_requests::not_permitted_now(call const& c, lock_ticket const& t) const
+{
+    for (auto const& name : t.resources) {
+        if (!all_.who.permits(c.client, &grant::locks, name))
+            return forbidden(c.r, "lock", name);
+    }
+    return std::nullopt;
+}
+
 asio::awaitable<void> lock_requests::give_back(lock_ticket t) { co_await end_of(t); }
 
 response lock_requests::held(request const& r, http::status status, lock_ticket const& t,
@@ -460,7 +474,9 @@ asio::awaitable<answer> lock_requests::take_away(call const& c)
         co_return problem_response(c.r, failed);
     if (!matches(c.r, etag_of(seen, all_.ids)))
         co_return not_matching(c.r);
-    auto [ec, info] = co_await all_.locks.async_break(std::move(seen), as_result);
+    auto [ec, info] = co_await all_.locks.async_break(seen, as_result);
+    if (!ec || info.deleted > 0)  // also if too few nodes have answered
+        all_.log.broke(client_in_words(all_, c), seen, info);
     if (ec == errc::not_held || ec == errc::invalid_argument)
         co_return unknown_lock(c.r);
     if (ec)

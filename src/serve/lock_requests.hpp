@@ -53,6 +53,9 @@ private:
     std::size_t locks_of(call const&) const;
     std::optional<response> refusal_of(call const&, std::optional<lock_ticket> const&) const;
 
+    /// The tokens may have changed since the request, or an earlier one, was permitted.
+    std::optional<response> not_permitted_now(call const&, lock_ticket const&) const;
+
     instance& all_;
 };
 

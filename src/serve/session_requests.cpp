@@ -2,6 +2,7 @@
 
 #include "serve/fields.hpp"
 #include "serve/lock_ids.hpp"
+#include "serve/long_requests.hpp"
 #include "serve/problems.hpp"
 
 #include <boost/json/array.hpp>
@@ -69,6 +70,8 @@ asio::awaitable<answer> session_requests::open(call const& c)
         co_return stopping(c.r);
     if (all.sessions_of(c.client) >= all_.limits.sessions)
         co_return limit_reached(c.r, "too-many-sessions", "sessions", all_.limits.sessions, "--max-sessions");
+    if (auto refusal = refusal_of_long_request(all_, c))
+        co_return std::move(*refusal);
     session::options const how{.grace = body.milliseconds("grace_ms", 0ms, 0ms, grace_max),
                                .wanted = body.flag("wanted")};
     a.events = all.stream_of(all.open(c.client, how), 0);

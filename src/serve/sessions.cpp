@@ -3,6 +3,7 @@
 #include "serve/random_id.hpp"
 
 #include <utility>
+#include <vector>
 
 namespace redlock::serve {
 
@@ -105,8 +106,17 @@ std::shared_ptr<session_lock> sessions::take(std::string const& token)
     return holder ? holder->take(token) : nullptr;
 }
 
+// Until their time to live is over, the locks that a session leaves count for the client.
+void sessions::count_left(session const& s)
+{
+    for (auto const& [token, l] : s.locks())
+        loads_.add_lock(s.client(), token, l->handle.valid_until());
+}
+
 void sessions::end(session& s, session::at_end how)
 {
+    if (how == session::at_end::leave)
+        count_left(s);
     for (auto const& [token, l] : s.locks())
         forget(token);
     s.end(how);
@@ -116,12 +126,26 @@ void sessions::end(session& s, session::at_end how)
         of_clients_.erase(client);
 }
 
+std::size_t sessions::end_if(std::function<bool(session const&)> const& must_end)
+{
+    std::vector<std::shared_ptr<session>> ending;
+    for (auto const& [id, s] : all_) {
+        if (must_end(*s))
+            ending.push_back(s);
+    }
+    for (auto const& s : ending)
+        end(*s, session::at_end::leave);
+    return ending.size();
+}
+
 void sessions::stop()
 {
     holders_.clear();
     of_clients_.clear();
-    for (auto const& [id, s] : std::exchange(all_, {}))
+    for (auto const& [id, s] : std::exchange(all_, {})) {
+        count_left(*s);
         s->stop();
+    }
 }
 
 std::size_t sessions::sessions_of(std::string const& client) const

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "serve/client_loads.hpp"
 #include "serve/event_stream.hpp"
 #include "serve/session.hpp"
 
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,8 +22,8 @@ namespace redlock::serve {
 class sessions {
 public:
     sessions(asio::any_io_executor e, lock_manager& m, waiting_requests const& w, access const& who,
-             lock_ids const& ids)
-        : executor_(std::move(e)), manager_(m), waiting_(w), who_(who), ids_(ids)
+             lock_ids const& ids, client_loads& l)
+        : executor_(std::move(e)), manager_(m), waiting_(w), who_(who), ids_(ids), loads_(l)
     {
     }
 
@@ -53,9 +55,16 @@ public:
 
     void end(session&, session::at_end);
 
+    /// Ends the sessions for which @p must_end is true. Their locks stay until their time to live is over.
+    /// @return how many
+    std::size_t end_if(std::function<bool(session const&)> const& must_end);
+
+    std::size_t count() const noexcept { return all_.size(); }
+
     /// Tells all clients that the service ends.
     void stop();
 
+    std::size_t size() const noexcept { return all_.size(); }
     std::size_t sessions_of(std::string const& client) const;
     std::size_t locks_of(std::string const& client) const;
 
@@ -68,12 +77,14 @@ private:
     };
 
     void forget(std::string const& token);
+    void count_left(session const&);
 
     asio::any_io_executor const executor_;
     lock_manager& manager_;
     waiting_requests const& waiting_;
     access const& who_;
     lock_ids const& ids_;
+    client_loads& loads_;
     std::map<std::string, std::shared_ptr<session>, std::less<>> all_;  ///< by id
     std::map<std::string, of_client> of_clients_{};
     std::map<std::string, session*> holders_{};  ///< by token

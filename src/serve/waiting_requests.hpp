@@ -2,6 +2,7 @@
 
 #include <redlock/mode.hpp>
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
@@ -21,17 +22,21 @@ public:
 
     by_name const& all() const noexcept { return all_; }
 
+    std::size_t count() const noexcept { return count_; }  ///< a request may wait for several locks
+
     /// Notes a request as long as it waits.
     class place {
     public:
         place(waiting_requests& w, std::vector<std::string> const& names, std::string const& note, mode m)
-            : all_(w.all_)
+            : requests_(w), all_(w.all_)
         {
+            ++requests_.count_;
             for (auto const& name : names)
                 places_.push_back(all_.emplace(name, request{.note = note, .mode = m}));
         }
         ~place()
         {
+            --requests_.count_;
             for (auto const at : places_)
                 all_.erase(at);
         }
@@ -39,12 +44,14 @@ public:
         place& operator=(place const&) = delete;
 
     private:
+        waiting_requests& requests_;
         by_name& all_;
         std::vector<by_name::iterator> places_;
     };
 
 private:
     by_name all_;
+    std::size_t count_ = 0;
 };
 
 }  // namespace redlock::serve

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -103,9 +102,8 @@ class described_service {
 public:
     described_service()
     {
-        std::ofstream(folder_.path + "/tokens") << all_ << " * lock,read,break,metrics\n"
-                                                << other_ << " other/ lock,read,break\n"
-                                                << watch_ << " * metrics\n";
+        write_secret(folder_.path + "/tokens", all_ + " * lock,read,break,metrics\n" + other_
+                                                   + " other/ lock,read,break\n" + watch_ + " * metrics\n");
         running_.emplace(servers_, std::vector<std::string>{"--token-file", folder_.path + "/tokens"});
     }
 

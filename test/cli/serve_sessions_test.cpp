@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <list>
 #include <memory>
 #include <string>
@@ -167,6 +166,30 @@ BOOST_FIXTURE_TEST_CASE(session_takes_over_a_lock_of_another_instance, two_servi
     BOOST_TEST(one.ask(verb::patch, path, R"({"session":"0123"})").status == 404u);
 }
 
+// The first instance hears at once that the keys are gone, and renews. The renewal must not set them again.
+BOOST_FIXTURE_TEST_CASE(release_on_another_instance_leaves_no_keys_of_a_session, two_services)
+{
+    event_reader stream(one);
+    auto const session = stream.session();
+    for (int i = 0; i < 5; ++i) {
+        auto const won = take("a", session);  // fails if the keys of the lock before are left
+        BOOST_TEST(two.ask(verb::delete_, "/v1/held/" + won.text("id")).status == 204u);
+        BOOST_TEST(stream.next("lost").at("id").as_string() == won.text("id"));
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(session_sets_a_key_again_that_a_node_has_forgotten, two_services)
+{
+    event_reader stream(one);
+    take("a", stream.session(), 4'000);
+    for (std::size_t i = 0; i < 3; ++i) {
+        r[i].ask({"DEL", "lock:a"});
+        BOOST_TEST(comes_true([&] { return r.keys("lock:a") == 3; }));
+        stream.next("valid");
+    }
+    BOOST_TEST(!has(stream.skipped, "event: lost"));
+}
+
 BOOST_FIXTURE_TEST_CASE(extend_by_requests_at_once_leaves_a_lock_in_one_session, two_services)
 {
     for (int i = 0; i < 5; ++i) {
@@ -248,7 +271,7 @@ BOOST_AUTO_TEST_CASE(session_belongs_to_its_bearer_token)
     real_servers r(1);
     testbed::temporary_folder folder;
     auto const file = folder.path + "/tokens";
-    std::ofstream(file) << "first-token-0123456789 a/ lock,read\nother-token-0123456789 * lock\n";
+    write_secret(file, "first-token-0123456789 a/ lock,read\nother-token-0123456789 * lock\n");
     service const s(r, {"--token-file", file, "--max-sessions", "1", "--max-locks", "2"});
     http_headers const first{{"Authorization", "Bearer first-token-0123456789"}};
     http_headers const other{{"Authorization", "Bearer other-token-0123456789"}};
@@ -372,7 +395,7 @@ BOOST_AUTO_TEST_CASE(serve_with_threads_ends_waits_of_clients_that_have_gone)
 BOOST_AUTO_TEST_CASE(serve_refuses_certificates_that_it_cannot_read)
 {
     must_say(run_tool({"-u", "memory://a", "serve", "--tls", "/nowhere.pem", "/nowhere.key"}), 64, "/nowhere.pem");
-    must_say(run_tool({"-u", "memory://a", "serve", "--tls", "/nowhere.pem"}), 64, "--tls");
+    must_say(run_tool({"-u", "memory://a", "serve", "--tls", "/nowhere.pem"}), 64, "--tls must have two files");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -198,8 +198,8 @@ BOOST_AUTO_TEST_CASE(serve_with_tokens_permits_what_each_token_permits)
     real_servers r(1);
     testbed::temporary_folder folder;
     auto const file = folder.path + "/tokens";
-    std::ofstream(file) << "# tokens\njobs-token-0123456789 jobs/ lock,read\nadmin-token-0123456789 * read,break\n"
-                           "other-token-0123456789 other lock\nwatch-token-0123456789 x metrics\n";
+    write_secret(file, "# tokens\njobs-token-0123456789 jobs/ lock,read\nadmin-token-0123456789 * read,break\n"
+                       "other-token-0123456789 other lock\nwatch-token-0123456789 x metrics\n");
     service const s(r, {"--token-file", file});
     headers const jobs{{"Authorization", "Bearer jobs-token-0123456789"}};
     headers const admin{{"Authorization", "Bearer admin-token-0123456789"}};
@@ -281,9 +281,11 @@ BOOST_AUTO_TEST_CASE(serve_with_too_many_connections_closes_the_oldest_idle_one)
     stream.read_until("event: session");
     slow.send_bytes("GET /healthz HTTP/1.1\r\n");
     BOOST_TEST(s.ask(verb::get, "/healthz").status == 200u);
+    BOOST_TEST(slow.is_closed());  // it has no whole request, so it was the first to go
+    auto next = s.connect();
+    BOOST_TEST(next.ask(verb::get, "/healthz").status == 200u);
+    BOOST_TEST(s.ask(verb::get, "/healthz").status == 200u);
     BOOST_TEST(oldest.is_closed());
-    auto next = s.connect(), last = s.connect();
-    BOOST_TEST(last.ask(verb::get, "/healthz").status == 200u);
     BOOST_TEST(s.ask(verb::get, "/v1/sessions/0").status == 404u);
 }
 
@@ -519,7 +521,7 @@ BOOST_AUTO_TEST_CASE(serve_with_the_key_of_another_instance_knows_its_ids)
     testbed::temporary_folder folder;
     std::string const token = "jobs-token-0123456789";
     auto const serves = [&](std::string const& name, std::string const& more) {
-        std::ofstream(folder.path + "/" + name) << token << " * lock\n" << more;
+        write_secret(folder.path + "/" + name, token + " * lock\n" + more);
         return std::make_unique<service>(r, std::vector<std::string>{"--token-file", folder.path + "/" + name});
     };
     auto const alone = serves("alone", "a-token-of-others-0123 x lock\n"), same = serves("same", "");
@@ -604,6 +606,44 @@ BOOST_AUTO_TEST_CASE(read_of_a_file_of_tokens_names_the_wrong_line)
     BOOST_TEST(has(why("key 0123456789"), "line 1: the key has 10 bytes, but must have 16 at least"));
     BOOST_TEST(has(why("key 0123456789abcdef * read"), "line 1: it must have a token"));
     BOOST_TEST(why("key 0123456789abcdef") == "it has no token");
+    BOOST_TEST(has(why("0123456789abcdef * lock, read"), "line 1: it must have a token"));
+    BOOST_TEST(has(why("0123456789abcdef * lock read"), "line 1: \"read\" is a right, and no name"));
+    BOOST_TEST(has(why("0123456789abcdef * lock jobs more"), "line 1: it must have a token"));
+    for (auto const& name :
+         {std::string("#jobs"), std::string("jobs\x1b"), std::string("\xc3\xa4"), std::string(65, 'a')})
+        BOOST_TEST(has(why("0123456789abcdef * lock " + name), "line 1: the name of the token must have"), name);
+    BOOST_TEST(why("0123456789abcdef * lock " + std::string(64, 'a')) == "");
+    BOOST_TEST(has(why("0123456789abcdef a lock jobs\n\n0123456789abcdef b lock"),
+                   "line 3: the name of the token is not the one on line 1"));
+    BOOST_TEST(why("0123456789abcdef a lock jobs\n0123456789abcdef b lock jobs\nother-0123456789 * lock jobs") == "");
+}
+
+// A token in a wrong column must not be in a message.
+BOOST_AUTO_TEST_CASE(read_of_a_file_of_tokens_never_shows_a_token)
+{
+    std::string const token = "secret-0123456789", other = "hidden-0123456789";
+    for (auto const& text :
+         {"prefix-of-names-that-is-long lock " + token, token + " * lock " + other + '\n' + other + " * lock",
+          token + " * lock " + token, token + " * " + token, "short lock " + token, token}) {
+        try {
+            redlock::serve::access::read(text);
+            BOOST_ERROR(text);
+        } catch (std::invalid_argument const& e) {
+            BOOST_TEST(!has(e.what(), token), e.what());
+            BOOST_TEST(!has(e.what(), other), e.what());
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(in_words_names_a_token_or_its_first_line)
+{
+    auto const all = redlock::serve::access::read("# tokens\n0123456789abcdef a/ lock\n0123456789abcdef b/ lock\n"
+                                                  "other-0123456789 * read reports\n");
+    BOOST_TEST(all.in_words("0123456789abcdef") == "token on line 2");
+    BOOST_TEST(all.in_words("other-0123456789") == "token \"reports\"");
+    BOOST_TEST(all.in_words("a-third-0123456789") == "unknown token");
+    BOOST_TEST(all.in_words("") == "client without a token");
+    BOOST_TEST(redlock::serve::access().in_words("") == "client");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

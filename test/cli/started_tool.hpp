@@ -16,6 +16,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <utility>
@@ -27,6 +28,13 @@ inline std::string text_of(std::string const& file)
 {
     std::ifstream f(file);
     return {std::istreambuf_iterator<char>(f), {}};
+}
+
+/// Writes a file that only this user may read: `redlock serve` refuses other tokens and keys.
+inline void write_secret(std::string const& file, std::string const& text, mode_t mode = 0600)
+{
+    std::ofstream(file) << text;
+    BOOST_TEST_REQUIRE(::chmod(file.c_str(), mode) == 0, file);
 }
 
 inline bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }

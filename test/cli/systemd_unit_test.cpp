@@ -55,12 +55,15 @@ BOOST_AUTO_TEST_CASE(serve_with_the_arguments_of_the_unit_starts_and_ends)
     real_servers r(1);
     testbed::temporary_folder credentials;
     std::ofstream(credentials.path + "/config") << "url = " << r[0].url() << '\n';
-    std::ofstream(credentials.path + "/tokens") << "token-of-test-0123456789 * lock\n";
+    write_secret(credentials.path + "/tokens", "token-of-test-0123456789 * lock\n", 0400);  // as systemd does
     auto const socket = credentials.path + "/socket";
     started_tool tool(arguments(credentials.path, {"--listen", "unix:" + socket}), without_nodes());
     BOOST_TEST_REQUIRE(tool.complains("redlock serve: unix:" + socket + '\n'), tool.err());
     http_connection c(asio::local::stream_protocol::endpoint{socket});
     BOOST_TEST(c.ask(verb::get, "/v1/locks").status == 401u);
+    BOOST_TEST(values_of("ExecReload").at(0) == "kill -HUP $MAINPID");
+    tool.process().signal(SIGHUP);
+    BOOST_TEST(tool.complains("tokens\" was read again: it has not changed"), tool.err());
     BOOST_TEST(tool.end_by(SIGTERM).status == 0);
 }
 

@@ -182,7 +182,8 @@ BOOST_FIXTURE_TEST_CASE(prometheus_text_has_the_names_that_metrics_md_lists, bus
         told.insert(family + " | " + type);
     std::regex const row(R"(\| `(redlock_[a-z_]+)(\{[^`]*\})?` \| ([a-z]+) \|)");
     for (std::sregex_iterator i(document.begin(), document.end(), row), end; i != end; ++i)
-        listed.insert((*i)[1].str() + " | " + (*i)[3].str());
+        if (!(*i)[1].str().starts_with("redlock_service_"))  // `redlock serve` adds these
+            listed.insert((*i)[1].str() + " | " + (*i)[3].str());
     BOOST_TEST(told == listed, boost::test_tools::per_element());
 }
 

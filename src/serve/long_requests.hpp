@@ -1,0 +1,17 @@
+#pragma once
+
+#include "serve/instance.hpp"
+#include "serve/problems.hpp"
+
+#include <optional>
+
+namespace redlock::serve {
+
+/** The answer to a client that has its share of long requests already: of sessions and of requests that wait, together.
+    Nothing: one more may begin.
+
+    Each of them keeps a connection. Without a limit, they could take all connections, and no lock could be renewed.
+*/
+std::optional<response> refusal_of_long_request(instance const&, call const&);
+
+}  // namespace redlock::serve
