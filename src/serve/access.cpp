@@ -183,6 +183,12 @@ std::string access::in_words(std::string_view client) const
     return known->name.empty() ? "token on line " + std::to_string(known->line) : "token \"" + known->name + '"';
 }
 
+std::string access::name_of(std::string_view client) const
+{
+    auto const known = std::ranges::find_if(grants_, [&](auto& g) { return is_of(g, client); });
+    return known == grants_.end() ? std::string() : known->name;
+}
+
 bool access::permits(std::string_view client, bool grant::*what, std::string_view name) const
 {
     return std::ranges::count_if(

@@ -15,7 +15,7 @@ struct grant {
     bool reads = false;    ///< inspect, list
     bool breaks = false;   ///< take a lock away from its holder
     bool metrics = false;  ///< read the metrics of the service; the prefix does not matter
-    std::string name{};    ///< of the token, for the log; empty: it has none
+    std::string name{};    ///< of the token, for people; empty: it has none
     std::size_t line = 0;  ///< of the file
 
     bool operator==(grant const&) const = default;
@@ -28,8 +28,9 @@ public:
     access();
 
     /** Reads a file of tokens. Each line has a token, a prefix of names, and rights with commas between them: `lock`,
-        `read`, `break`, `metrics`. The prefix `*` stands for all names. A fourth word is the name of the token in the
-        log. A token may have several lines, with the same name. A line with the word `key` and a secret has a key for
+        `read`, `break`, `metrics`. The prefix `*` stands for all names. A fourth word is the name of the token, for
+        people. A token may have several lines, with the same name. A line with the word `key` and a secret has a key
+       for
         @ref keys. Lines that begin with `#` are comments.
 
         @throws std::invalid_argument with the number of the line, but without a word that may be a token
@@ -53,6 +54,9 @@ public:
 
     /// The client, for the log: `token "NAME"`, `token on line 3`, `unknown token`, `client`. Never the token itself.
     std::string in_words(std::string_view client) const;
+
+    /// The name of the client's token. Empty: it has none.
+    std::string name_of(std::string_view client) const;
 
     /// Whether the client may use its right @p what on @p name, or on all names that begin with it.
     bool permits(std::string_view client, bool grant::*what, std::string_view name) const;

@@ -212,7 +212,8 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c, std::uint64_t 
     if (!owner && !session_id.empty())
         co_return unknown_session(c.r);
     attempt_report report;
-    auto const note = body.text("note"), label = body.text("owner");
+    auto const note = body.text("note"), given_label = body.text("owner");
+    auto const label = given_label.empty() ? all_.who.name_of(c.client) : given_label;
     auto const mode = mode_in(body);
     acquire_options const how{.ttl = ttl_in(body),
                               .wait = body.milliseconds("wait_ms", 0ms),
@@ -230,7 +231,7 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c, std::uint64_t 
     if (auto refusal = how.wait > 0ms ? refusal_of_long_request(all_, c) : std::nullopt)
         co_return std::move(*refusal);
     client_loads::place const long_one(all_.loads, c.client, {.waits = how.wait > 0ms ? 1u : 0u});
-    waiting_requests::place const waits(all_.waiting, names, note, mode);
+    waiting_requests::place const waits(all_.waiting, names, {.owner = label, .note = note, .mode = mode});
     auto [ec, l] = co_await all_.locks.async_acquire(resource_set(std::move(names)), how, as_result);
     if (ec == errc::invalid_argument || ec == errc::unsupported)
         throw wrong_field(report.message);

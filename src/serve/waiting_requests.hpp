@@ -15,7 +15,7 @@ namespace redlock::serve {
 class waiting_requests {
 public:
     struct request {
-        std::string note{};
+        std::string owner{}, note{};
         redlock::mode mode{};
     };
     using by_name = std::multimap<std::string, request>;
@@ -27,12 +27,11 @@ public:
     /// Notes a request as long as it waits.
     class place {
     public:
-        place(waiting_requests& w, std::vector<std::string> const& names, std::string const& note, mode m)
-            : requests_(w), all_(w.all_)
+        place(waiting_requests& w, std::vector<std::string> const& names, request const& r) : requests_(w), all_(w.all_)
         {
             ++requests_.count_;
             for (auto const& name : names)
-                places_.push_back(all_.emplace(name, request{.note = note, .mode = m}));
+                places_.push_back(all_.emplace(name, r));
         }
         ~place()
         {

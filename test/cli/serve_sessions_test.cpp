@@ -117,12 +117,14 @@ BOOST_FIXTURE_TEST_CASE(session_tells_about_clients_that_wait_for_its_locks, two
     auto const won = take("a", stream.session());
     for (auto const* const s : {&two, &one}) {
         auto waits = s->connect();
-        waits.send(verb::post, "/v1/locks", R"({"resources":["a"],"wait_ms":60000,"note":"me"})");
+        waits.send(verb::post, "/v1/locks", R"({"resources":["a"],"wait_ms":60000,"owner":"ci","note":"me"})");
         auto const wanted = stream.next("wanted");
         BOOST_TEST(wanted.at("id").as_string() == won.text("id"));
         BOOST_TEST(!wanted.at("waiters").as_array().empty());
-        if (s == &one)
+        if (s == &one) {
+            BOOST_TEST(wanted.at("waiters").at(0).at("owner").as_string() == "ci");
             break;
+        }
     }
 }
 

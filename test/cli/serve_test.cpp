@@ -199,13 +199,14 @@ BOOST_AUTO_TEST_CASE(serve_with_tokens_permits_what_each_token_permits)
     testbed::temporary_folder folder;
     auto const file = folder.path + "/tokens";
     write_secret(file, "# tokens\njobs-token-0123456789 jobs/ lock,read\nadmin-token-0123456789 * read,break\n"
-                       "other-token-0123456789 other lock\nwatch-token-0123456789 x metrics\n");
+                       "other-token-0123456789 other lock crew\nwatch-token-0123456789 x metrics\n");
     service const s(r, {"--token-file", file});
     headers const jobs{{"Authorization", "Bearer jobs-token-0123456789"}};
     headers const admin{{"Authorization", "Bearer admin-token-0123456789"}};
     headers const other{{"Authorization", "Bearer other-token-0123456789"}};
     headers const watch{{"Authorization", "Bearer watch-token-0123456789"}};
-    BOOST_TEST(s.acquire(R"({"resources":["other"],"wait_ms":9000})", other).status == 201u);
+    BOOST_TEST(s.acquire(R"({"resources":["other"],"wait_ms":9000,"ttl_ms":60000})", other).status == 201u);
+    BOOST_TEST(s.ask(verb::get, "/v1/locks/other", "", admin).text("owner") == "crew");
 
     BOOST_TEST(s.acquire(R"({"resources":["jobs/1"]})").status == 401u);
     BOOST_TEST(s.acquire(R"({"resources":["jobs/1"]})", {{"Authorization", "Bearer jobs-token"}}).status == 401u);
