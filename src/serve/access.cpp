@@ -131,7 +131,8 @@ void access::check_names() const
 
 void access::believe(access const& before)
 {
-    for (auto i = before.own_keys_; i < before.keys_.size(); ++i) {
+    constexpr std::size_t earlier_max = 16;
+    for (auto i = before.own_keys_; i < before.keys_.size() && keys_.size() < own_keys_ + earlier_max; ++i) {
         if (std::ranges::find(keys_, before.keys_[i]) == keys_.end())
             keys_.push_back(before.keys_[i]);
     }

@@ -187,7 +187,9 @@ json::object json_of(break_info const& info)
             {"nodes", std::move(nodes)}};
 }
 
-std::string etag_of(lock_info const& l, lock_ids const& ids)
+namespace {
+
+std::string values_of(lock_info const& l)
 {
     std::set<std::string> values;
     for (auto const& n : l.nodes)
@@ -197,7 +199,16 @@ std::string etag_of(lock_info const& l, lock_ids const& ids)
     std::string all;
     for (auto const& v : values)
         all += v + '\n';
-    return '"' + ids.holder_of(all) + '"';
+    return all;
+}
+
+}  // namespace
+
+std::string etag_of(lock_info const& l, lock_ids const& ids) { return '"' + ids.holder_of(values_of(l)) + '"'; }
+
+bool has_etag(lock_info const& l, lock_ids const& ids, std::string_view tag)
+{
+    return ids.is_holder(values_of(l), tag);
 }
 
 }  // namespace redlock::serve

@@ -38,4 +38,7 @@ boost::json::object json_of(break_info const&);
 /// The entity tag of the holders of a lock: another one if somebody else holds it. It has quotation marks.
 std::string etag_of(lock_info const&, lock_ids const&);
 
+/// Whether this is the entity tag by one of the keys: another instance may have made it.
+bool has_etag(lock_info const&, lock_ids const&, std::string_view tag);
+
 }  // namespace redlock::serve

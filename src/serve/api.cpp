@@ -164,8 +164,8 @@ api::route const* api::admit(call& c, std::size_t connection, std::size_t body, 
     auto const* const found = find_route(c, refusal);
     if (!found)
         return nullptr;
-    if (found->is_open && all_.who.needs_tokens())
-        c.client.clear();  // its token may be unknown
+    if (all_.who.needs_tokens() && !all_.who.knows_client(c.client))
+        c.client.clear();
     if (auto over = over_limit(c, connection, *found, body)) {
         refusal = std::move(*over);
         return nullptr;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace redlock::serve {
 
@@ -22,8 +23,7 @@ namespace redlock::serve {
 boost::asio::awaitable<std::pair<error_code, std::optional<clock::time_point>>> held_until(lock_manager&, lock_ticket,
                                                                                            double drift_factor);
 
-/// The value with which the nodes hold a lock, if its token begins with @p request: see `acquire_options::request`.
-/// Empty: there is none.
-boost::asio::awaitable<std::string> token_of_request(lock_manager&, std::string resource, std::uint64_t request);
+/// Whether a node holds the lock with a token that begins with one of @p requests: see `acquire_options::request`.
+boost::asio::awaitable<bool> has_request(lock_manager&, std::string resource, std::vector<std::uint64_t> requests);
 
 }  // namespace redlock::serve

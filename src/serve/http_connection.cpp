@@ -238,7 +238,7 @@ private:
                                               refuse(std::move(*refusal));
                                           } else {
                                               now_ = state::reading;
-                                              set_idle(true);
+                                              set_idle(!is_known());
                                               set_deadline(transfer_time);
                                               parse();
                                           }
@@ -346,7 +346,7 @@ private:
         now_ = state::sending;
         answer_ = std::move(a);
         api_.count(answer_.response);
-        set_idle(!answer_.events);
+        set_idle(!answer_.events && !is_known());
         set_answered();
         stays_ = answer_.response.keep_alive() && !stopping_ && !answer_.events;
         answer_.response.keep_alive(stays_);

@@ -120,12 +120,21 @@ std::optional<lock_ticket> lock_ids::ticket_of(std::string_view id) const
 
 std::string lock_ids::etag_of(lock_ticket const& t) const { return '"' + keys_.front().digits("held", t.token) + '"'; }
 
-std::uint64_t lock_ids::request_of(std::string_view client, std::string_view key, std::string_view what) const
+std::vector<std::uint64_t> lock_ids::requests_of(std::string_view client, std::string_view key,
+                                                 std::string_view what) const
 {
     std::string parts;
     for (auto const part : {client, key, what})
         put(parts, part);
-    return std::max<std::uint64_t>(keys_.front().number("request", parts), 1);
+    std::vector<std::uint64_t> all;
+    for (auto const& k : keys_)
+        all.push_back(std::max<std::uint64_t>(k.number("request", parts), 1));
+    return all;
+}
+
+bool lock_ids::is_by_a_key(std::string_view purpose, std::string_view text, std::string_view tag) const
+{
+    return std::ranges::any_of(keys_, [&](auto const& k) { return is_same('"' + k.digits(purpose, text) + '"', tag); });
 }
 
 boost::json::object lock_ids::json_of(lock_ticket const& t) const

@@ -37,14 +37,22 @@ public:
     /// A name for the holder of a key that has this value. Nobody can compute the value from it.
     std::string holder_of(std::string_view value) const { return keys_.front().digits("holder", value); }
 
-    /// For `acquire_options::request`: the same on each instance for the same key of the same client.
+    /// Whether the text, with quotation marks, is the name for the holder by one of the keys.
+    bool is_holder(std::string_view value, std::string_view tag) const { return is_by_a_key("holder", value, tag); }
+
+    /// Whether the text is the entity tag of the lock by one of the keys.
+    bool has_etag(lock_ticket const& t, std::string_view tag) const { return is_by_a_key("held", t.token, tag); }
+
+    /// For `acquire_options::request`, by each key: the same on each instance for the same key of the same client.
     /// @param what the resources and the mode
-    std::uint64_t request_of(std::string_view client, std::string_view key, std::string_view what) const;
+    std::vector<std::uint64_t> requests_of(std::string_view client, std::string_view key, std::string_view what) const;
 
     /// The fields of a lock that its holder knows: `id`, `resources`, `mode`, `fencing_token`.
     boost::json::object json_of(lock_ticket const&) const;
 
 private:
+    bool is_by_a_key(std::string_view purpose, std::string_view text, std::string_view tag) const;
+
     std::vector<keyed_hash> keys_;
 };
 

@@ -122,11 +122,11 @@ asio::awaitable<answer> lock_requests::acquire_once(call const& c)
                           "The service remembers no further Idempotency-Key until locks have expired.");
     repeated.add(key, {.body = body, .valid_until = clock::time_point::max()});
     key_under_way key_of_this(repeated, key);
-    if (auto const there = co_await resume_request(c))
+    if (auto const there = co_await answer_of_another(c))
         co_return *there;
-    auto result = co_await acquire_new(c, request_of(c));
+    auto result = co_await acquire_new(c, requests_of(c).front());
     if (result.response.result() == http::status::conflict) {  // the request may have reached another instance
-        if (auto const there = co_await resume_request(c))
+        if (auto const there = co_await answer_of_another(c))
             co_return *there;
     }
     key_of_this.is_kept = result.acquired.has_value();
@@ -136,41 +136,30 @@ asio::awaitable<answer> lock_requests::acquire_once(call const& c)
     co_return result;
 }
 
-std::uint64_t lock_requests::request_of(call const& c) const
+// By each key: another instance may have another first one.
+std::vector<std::uint64_t> lock_requests::requests_of(call const& c) const
 {
     fields const body(c.r.body(), acquisition_fields);
     std::string what = mode_in(body) == mode::shared ? "s" : "x";
     for (auto const& name : resource_set(body.texts("resources")))
         what.append(std::to_string(name.size())).append(":").append(name);
     auto const key = c.r["Idempotency-Key"];
-    return all_.ids.request_of(c.client, {key.data(), key.size()}, what);
+    return all_.ids.requests_of(c.client, {key.data(), key.size()}, what);
 }
 
-// Extends the lock that another instance has acquired for this request. Nothing: there is none.
-asio::awaitable<std::optional<answer>> lock_requests::resume_request(call const& c)
+// Another instance may have acquired the lock for this request. Its id is not given here: that instance may still be
+// deciding, and would take the lock back.
+asio::awaitable<std::optional<answer>> lock_requests::answer_of_another(call const& c)
 {
     fields const body(c.r.body(), acquisition_fields);
-    resource_set names(body.texts("resources"));
-    auto token = co_await token_of_request(all_.locks, *names.begin(), request_of(c));
-    if (token.empty())
+    auto const names = resource_set(body.texts("resources"));
+    if (!co_await has_request(all_.locks, *names.begin(), requests_of(c)))
         co_return std::nullopt;
-    lock_ticket ticket{.resources = std::move(names), .token = std::move(token), .mode = mode_in(body)};
-    if (auto refusal = refusal_of(c, ticket))
-        co_return answer(std::move(*refusal));
-    if (all_.limits.fencing)  // only the other instance knows the fencing token
-        co_return answer(problem(c.r, http::status::conflict, "in-progress", "Another instance has the lock",
-                                 "A request with this Idempotency-Key has acquired the lock on another instance. "
-                                 "Repeat it there, or wait until the lock is over."));
-    auto const session_id = body.word("session");
-    auto const owner = all_.open_sessions.find(session_id, c.client);
-    if (!owner && !session_id.empty())
-        co_return answer(unknown_session(c.r));
-    auto again = co_await prolong(c, std::move(ticket), ttl_in(body), owner);
-    if (again.response.result() == http::status::not_found)
-        co_return std::nullopt;  // it has just ended
-    if (again.response.result() == http::status::ok)
-        again.response.result(http::status::created);
-    co_return again;
+    auto a = problem(c.r, http::status::conflict, "in-progress", "Another instance has the lock",
+                     "A request with this Idempotency-Key has acquired the lock on another instance. Repeat it there, "
+                     "or wait until the lock is over.");
+    a.set(http::field::retry_after, "1");
+    co_return answer(std::move(a));
 }
 
 std::optional<response> lock_requests::over_limit(call const& c)
@@ -295,6 +284,10 @@ asio::awaitable<answer> lock_requests::prolong(call const& c, lock_ticket ticket
         co_return unknown_lock(c.r);
     if (ec)
         co_return problem_response(c.r, ec, how);
+    if (auto refusal = not_permitted_now(c, ticket)) {  // SIGHUP may have replaced the tokens meanwhile
+        l.detach(ec);
+        co_return std::move(*refusal);
+    }
     auto const until = l.valid_until();
     bool const is_in_session = open.holder_of(ticket.token) != nullptr;  // another request has put it there meanwhile
     if (owner && !owner->is_over() && !is_in_session) {
@@ -328,6 +321,7 @@ asio::awaitable<answer> lock_requests::extend_here(call const& c, std::string to
     if (ec)
         co_return problem_response(c.r, ec);
     now->ttl = ttl;
+    now->id = all_.ids.id_of(now->ticket);
     co_return held(c.r, http::status::ok, now->ticket, now->handle.valid_until());
 }
 
@@ -361,11 +355,10 @@ std::optional<response> lock_requests::refusal_of(call const& c, std::optional<l
 {
     if (!ticket)
         return bad_id(c.r);
-    for (auto const& name : ticket->resources) {
-        if (!all_.who.permits(c.client, &grant::locks, name))
-            return forbidden(c.r, "lock", name);
-    }
-    return matches(c.r, all_.ids.etag_of(*ticket)) ? std::nullopt : std::optional(not_matching(c.r));
+    if (auto refusal = not_permitted_now(c, *ticket))
+        return refusal;
+    bool const is_met = matches(c.r, [&](std::string_view tag) { return all_.ids.has_etag(*ticket, tag); });
+    return is_met ? std::nullopt : std::optional(not_matching(c.r));
 }
 
 std::optional<response> lock_requests::not_permitted_now(call const& c, lock_ticket const& t) const
@@ -441,8 +434,8 @@ asio::awaitable<answer> lock_requests::list(call const& c)
     auto const given = query.find("prefix"), from = query.find("from");
     auto const prefix = given == query.end() ? std::string() : given->second;
     auto const& who = all_.who;
-    bool const may_read_all = who.permits(c.client, &grant::reads, prefix);
-    if (!may_read_all && !who.permits_anywhere(c.client, &grant::reads))
+    auto const may_read_all = [&] { return who.permits(c.client, &grant::reads, prefix); };
+    if (!may_read_all() && !who.permits_anywhere(c.client, &grant::reads))
         co_return forbidden(c.r, "read", prefix);
     list_options const how{.page_size = number_in(c.target, "limit", list_options().page_size),
                            .from = from == query.end() ? std::string() : from->second};
@@ -452,7 +445,7 @@ asio::awaitable<answer> lock_requests::list(call const& c)
                           "1000, and from the text \"next\" of an earlier page");
     if (ec)
         co_return problem_response(c.r, ec);
-    if (!may_read_all)
+    if (!may_read_all())
         std::erase_if(page.locks,
                       [&](lock_info const& l) { return !who.permits(c.client, &grant::reads, l.resource); });
     co_return document(c.r, http::status::ok, json_of(page, all_.ids));
@@ -473,7 +466,9 @@ asio::awaitable<answer> lock_requests::take_away(call const& c)
         throw wrong_field(right_name);
     if (failed)
         co_return problem_response(c.r, failed);
-    if (!matches(c.r, etag_of(seen, all_.ids)))
+    if (!all_.who.permits(c.client, &grant::breaks, c.name()))  // SIGHUP may have replaced the tokens meanwhile
+        co_return forbidden(c.r, "break", c.name());
+    if (!matches(c.r, [&](std::string_view tag) { return has_etag(seen, all_.ids, tag); }))
         co_return not_matching(c.r);
     auto [ec, info] = co_await all_.locks.async_break(seen, as_result);
     if (!ec || info.deleted > 0)  // also if too few nodes have answered

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace redlock::serve {
 
@@ -37,8 +38,8 @@ public:
 
 private:
     asio::awaitable<answer> acquire_once(call const&);
-    asio::awaitable<std::optional<answer>> resume_request(call const&);
-    std::uint64_t request_of(call const&) const;
+    asio::awaitable<std::optional<answer>> answer_of_another(call const&);
+    std::vector<std::uint64_t> requests_of(call const&) const;
     std::chrono::milliseconds ttl_in(fields const&) const;
     asio::awaitable<answer> acquire_new(call const&, std::uint64_t request);
     asio::awaitable<answer> inspect_name(call const&, std::string name);

@@ -121,10 +121,10 @@ response limit_reached(request const& r, std::string_view name, std::string_view
                        + " at a time on this instance. Let some of them end, or raise " + std::string(option) + ".");
 }
 
-bool matches(request const& r, std::string_view etag)
+bool matches(request const& r, std::function<bool(std::string_view)> const& is_tag)
 {
     auto const wanted = r[http::field::if_match];
-    return wanted.empty() || wanted == "*" || wanted == etag;
+    return wanted.empty() || wanted == "*" || is_tag({wanted.data(), wanted.size()});
 }
 
 }  // namespace redlock::serve

@@ -6,6 +6,7 @@
 #include <redlock/options.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <string_view>
 
 namespace redlock::serve {
@@ -39,6 +40,7 @@ response limit_reached(request const&, std::string_view name, std::string_view w
                        std::string_view option);
 
 /// Whether the condition If-Match of the request is met. Without a condition, it is.
-bool matches(request const&, std::string_view etag);
+/// @param is_tag  whether a text is the entity tag
+bool matches(request const&, std::function<bool(std::string_view)> const& is_tag);
 
 }  // namespace redlock::serve

@@ -49,9 +49,16 @@ void session::attached()
         tell_validity(*l);
 }
 
+boost::json::object session::json_of(session_lock const& l) const
+{
+    auto document = ids_.json_of(l.ticket);
+    document["id"] = l.id;
+    return document;
+}
+
 void session::tell_validity(session_lock const& l)
 {
-    events_.set_validity(l.ticket.token, ids_.json_of(l.ticket), l.handle.valid_until());
+    events_.set_validity(l.ticket.token, json_of(l), l.handle.valid_until());
 }
 
 void session::add(std::shared_ptr<session_lock> l)
@@ -94,7 +101,7 @@ asio::awaitable<void> session::watch(std::shared_ptr<session_lock> l)
             is_expiring = false;
             tell_validity(*l);
         } else if (now >= half && !std::exchange(is_expiring, true)) {
-            events_.add("expiring", ids_.json_of(l->ticket), until);
+            events_.add("expiring", json_of(*l), until);
         }
         auto const next = std::max(until - l->ttl * 5 / 8, now + std::max<clock::duration>(l->ttl / 24, 1ms));
         l->timer.expires_after((is_expiring ? next : std::min(next, half)) - now);
@@ -102,7 +109,7 @@ asio::awaitable<void> session::watch(std::shared_ptr<session_lock> l)
         auto const* const lost = std::get_if<0>(&ended);
         if (lost && std::get<0>(*lost) == errc::lost && holds(*l)) {
             take(l->ticket.token);
-            events_.add("lost", ids_.json_of(l->ticket), l->handle.valid_until());
+            events_.add("lost", json_of(*l), l->handle.valid_until());
             lost_(l->ticket.token);
         }
         if (lost)
@@ -136,14 +143,14 @@ asio::awaitable<void> session::look_for_waiters_of(session_lock& l)
         auto const [first, last] = waiting_.all().equal_range(name);
         for (auto w = first; w != last; ++w)
             waiters.push_back(
-                json_of({.owner = w->second.owner, .note = w->second.note, .shares = w->second.mode == mode::shared}));
-        auto const seen = json_of(info, ids_);
+                serve::json_of({.owner = w->second.owner, .note = w->second.note, .shares = w->second.mode == mode::shared}));
+        auto const seen = serve::json_of(info, ids_);
         for (auto const& w : seen.at("waiters").get_array())
             waiters.push_back(w);
     }
     auto const text = boost::json::serialize(waiters);
     if (text != std::exchange(l.waiters, text) && !waiters.empty() && holds(l)) {
-        auto data = ids_.json_of(l.ticket);
+        auto data = json_of(l);
         data["waiters"] = std::move(waiters);
         events_.add("wanted", std::move(data));
     }
@@ -180,7 +187,7 @@ void session::stop()
         auto const until = l->handle.valid_until();
         l->handle.detach(ec);
         if (ec)
-            events_.add("lost", ids_.json_of(l->ticket), until);
+            events_.add("lost", json_of(*l), until);
         l->handle = lock();
     }
     events_.add("stopping", {});

@@ -29,6 +29,7 @@ struct session_lock {
     asio::steady_timer timer;  ///< wakes its watch
     lock handle{};
     lock_ticket ticket{};
+    std::string id{};  ///< which the client knows; the keys may have changed since
     std::chrono::milliseconds ttl{};
     std::string waiters{};  ///< the clients about which the session has sent the event `wanted`
 };
@@ -62,6 +63,9 @@ public:
     std::shared_ptr<session_lock> take(std::string const& token);
 
     event_queue& events() noexcept { return events_; }
+
+    /// The fields of a lock of this session, with the id that its client knows.
+    boost::json::object json_of(session_lock const&) const;
 
     /// A stream reads the events from now on. It begins with the validity of all locks.
     void attached();

@@ -85,7 +85,7 @@ asio::awaitable<answer> session_requests::show(call const& c)
         co_return unknown_session(c.r);
     boost::json::array locks;
     for (auto const& [token, l] : known->locks()) {
-        auto document = all_.ids.json_of(l->ticket);
+        auto document = known->json_of(*l);
         document["valid_for_ms"] = left_until(l->handle.valid_until()).count();
         locks.push_back(std::move(document));
     }

@@ -60,6 +60,7 @@ void sessions::add(session& s, lock handle, lock_ticket ticket, std::chrono::mil
     auto l = std::make_shared<session_lock>(executor_);
     l->handle = std::move(handle);
     l->ticket = std::move(ticket);
+    l->id = ids_.id_of(l->ticket);
     l->ttl = ttl;
     forget(l->ticket.token);
     holders_.emplace(l->ticket.token, &s);

@@ -81,11 +81,10 @@ private:
 struct served_by_tokens {
     explicit served_by_tokens(words more = {"--max-connections", "16"})
     {
-        write_secret(folder.path + "/tokens", greedy + " * lock,read,metrics
-" + other + " * lock,read,metrics
-"
-                                                  + third + " * lock,read,metrics
-");
+        std::string tokens;
+        for (auto const& token : {greedy, other, third})
+            tokens += token + " * lock,read,metrics\n";
+        write_secret(folder.path + "/tokens", tokens);
         more.insert(more.end(), {"--token-file", folder.path + "/tokens"});
         running.emplace(r, more);
     }
