@@ -302,12 +302,13 @@ private:
             f(*any_of(some));
     }
 
+    bool may_touch(told_lock const& l) { return !l.is_over && !told_.owes_event(l) && !is_ended_by_session(l); }
+
     // The instance of an ended session without a grace releases the locks, unless it has died.
-    bool may_touch(told_lock const& l)
+    bool is_ended_by_session(told_lock const& l)
     {
-        return !l.is_over && !told_.owes_event(l) && std::ranges::none_of(sessions_with(l), [&](auto* s) {
-            return !s->has_grace && s->is_over && all_.lives(*s);
-        });
+        return std::ranges::any_of(sessions_with(l),
+                                   [&](auto* s) { return !s->has_grace && s->is_over && all_.lives(*s); });
     }
 
     // All sessions that may hold the lock.
@@ -480,7 +481,7 @@ private:
                     l, fmt::format("has a valid_until_ms of {} after one of {}", told.second, l.told_by_stream.second));
             l.told_by_stream = told;
         }
-        if (s.has_grace || !s.is_over)
+        if (!is_ended_by_session(l))  // else the event was sent before
             told_.tell(l, opened + own(told.second), fmt::format("event of {} at {}", s.id.substr(0, 4), s.instance));
     }
 
