@@ -59,8 +59,12 @@ struct service_answer {
     bool is_good() const noexcept { return trouble.empty() && status < 300; }
     bool is(std::string_view problem) const { return trouble.empty() && type == problem; }
 
-    /// Whether another instance may give another answer: there is none, or the instance ends.
-    bool is_of_no_use() const { return !trouble.empty() || is("urn:redlock:stopping"); }
+    /// Whether another instance may give another answer: there is none, the instance ends, or it has another key for
+    /// ids.
+    bool is_of_no_use() const
+    {
+        return !trouble.empty() || is("urn:redlock:stopping") || is("urn:redlock:unknown-lock");
+    }
 
     /// Whether the instance may have done what was asked, without telling it.
     bool is_lost() const { return !trouble.empty() && sent != clock::time_point(); }

@@ -108,7 +108,7 @@ asio::awaitable<error_code> service_locks::state::extend(std::shared_ptr<state> 
     auto const answer = co_await self->client->ask(std::move(r));
     if (self->is_over())
         co_return self->is_lost ? errc::lost : errc::not_held;
-    if (answer.is("urn:redlock:not-held") || answer.is("urn:redlock:unknown-lock")) {
+    if (answer.is("urn:redlock:not-held")) {
         self->end_as(self->is_lost);
         co_return errc::lost;
     }
@@ -131,7 +131,7 @@ asio::awaitable<error_code> service_locks::state::give_back(std::shared_ptr<stat
     auto const answer = co_await self->client->ask(service_requests::release(self->about.id));
     if (self->is_lost)
         co_return errc::not_held;
-    if (answer.is("urn:redlock:not-held") || answer.is("urn:redlock:unknown-lock")) {
+    if (answer.is("urn:redlock:not-held")) {
         bool const is_second = answer.may_be_second && was_held;
         co_return is_second ? error_code() : errc::not_held;
     }

@@ -30,8 +30,7 @@ public:
     /** Reads a file of tokens. Each line has a token, a prefix of names, and rights with commas between them: `lock`,
         `read`, `break`, `metrics`. The prefix `*` stands for all names. A fourth word is the name of the token, for
         people. A token may have several lines, with the same name. A line with the word `key` and a secret has a key
-       for
-        @ref keys. Lines that begin with `#` are comments.
+        for @ref keys. Lines that begin with `#` are comments.
 
         @throws std::invalid_argument with the number of the line, but without a word that may be a token
     */

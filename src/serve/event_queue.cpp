@@ -18,9 +18,6 @@ using namespace std::chrono_literals;
 
 constexpr auto silence_max = 5s;
 constexpr std::size_t sent_events_max = 100;
-// The clock of the client may lose one part of these against ours. NTP changes the rate of a clock by 500 parts in a
-// million at most, and both clocks may be changed.
-constexpr std::int64_t clock_rate = 1000;
 
 }  // namespace
 

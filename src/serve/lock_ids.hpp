@@ -19,7 +19,7 @@ namespace redlock::serve {
 
 /** Makes and reads the ids of locks. An id is the ticket of a lock as text for URLs, with a signature. So any instance
     with the same keys can use it, and nobody can make the id of a lock that the service has not given. Anybody who
-   knows the id can release the lock.
+    knows the id can release the lock.
 */
 class lock_ids {
 public:
@@ -55,6 +55,10 @@ private:
 
     std::vector<keyed_hash> keys_;
 };
+
+/// The clock of a client may lose one part of these against ours. NTP changes the rate of a clock by 500 parts in a
+/// million at most, and both clocks may be changed.
+inline constexpr std::int64_t clock_rate = 1000;
 
 /// The time left. Zero: it is over.
 inline std::chrono::milliseconds left_until(clock::time_point valid_until)

@@ -231,7 +231,8 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c, std::uint64_t 
     auto ticket = ticket_of(l);
     if (auto refusal = not_permitted_now(c, ticket))
         co_return std::move(*refusal);  // the lock is released
-    auto const waited = std::chrono::floor<milliseconds>(clock::now() - begun);
+    // Less what the clock of the client may have lost meanwhile.
+    auto const waited = std::chrono::floor<milliseconds>((clock::now() - begun) * (clock_rate - 1) / clock_rate);
     result.response = held(c.r, http::status::created, ticket, result.valid_until, waited);
     result.acquired = ticket;
     if (owner) {

@@ -142,8 +142,8 @@ asio::awaitable<void> session::look_for_waiters_of(session_lock& l)
             co_return;
         auto const [first, last] = waiting_.all().equal_range(name);
         for (auto w = first; w != last; ++w)
-            waiters.push_back(
-                serve::json_of({.owner = w->second.owner, .note = w->second.note, .shares = w->second.mode == mode::shared}));
+            waiters.push_back(serve::json_of(
+                {.owner = w->second.owner, .note = w->second.note, .shares = w->second.mode == mode::shared}));
         auto const seen = serve::json_of(info, ids_);
         for (auto const& w : seen.at("waiters").get_array())
             waiters.push_back(w);

@@ -133,10 +133,12 @@ BOOST_FIXTURE_TEST_CASE(run_goes_on_with_another_instance_if_its_own_is_paused, 
 
 BOOST_FIXTURE_TEST_CASE(run_waits_at_another_instance_if_its_own_is_killed, two_instances)
 {
-    auto first = start_over({two.url()}, {"run", "x", "-c", lasting_command()});
+    auto first = start_over({two.url()}, {"run", "--ttl", "60s", "x", "-c", lasting_command()});
     BOOST_TEST_REQUIRE(first.says("in"), first.err());
+    two.tool().process().pause();  // so the second one waits at the other instance
     auto second = start_over(both(), {"run", "x", "echo", "mine"});
     BOOST_TEST(comes_true([&] { return has(one->ask(verb::get, "/metrics").body, "redlock_waiters 1\n"); }));
+    two.tool().process().resume();
     one->tool().process().signal(SIGKILL);
     BOOST_TEST(comes_true([&] { return has(two.ask(verb::get, "/metrics").body, "redlock_waiters 1\n"); }));
     end_command();
@@ -252,7 +254,7 @@ BOOST_AUTO_TEST_CASE(tool_sends_the_token_of_the_url_or_of_the_password_file)
     BOOST_TEST(over({with_token}, {"run", "jobs/1", "true"}).status == 0);
     BOOST_TEST(over({s.url()}, {"--password-file", right, "run", "jobs/1", "true"}).status == 0);
     BOOST_TEST(over({with_token}, {"list", "jobs/*"}).status == 0);
-    BOOST_TEST(over({with_token}, {"list"}).status == 77);
+    BOOST_TEST(over({with_token}, {"list"}).status == 0);  // what the token may read
 }
 
 BOOST_AUTO_TEST_CASE(tool_asks_a_service_over_tls_or_a_unix_socket)
