@@ -314,4 +314,26 @@ BOOST_AUTO_TEST_CASE(lax_mode_permits_a_group_to_read_a_file_of_another_user)
     BOOST_TEST(has(lax_mode("f", file_of(S_IFREG | 0440, 0), 0), "has the mode 0440"));
 }
 
+// A client knows its lock by the id and the entity tag that it was given.
+BOOST_FIXTURE_TEST_CASE(sighup_with_a_new_key_changes_no_id_of_a_held_lock, service_with_tokens)
+{
+    event_reader stream(s, "", with(stays));
+    auto const session = stream.session();
+    auto const won = s.acquire(
+        fmt::format(R"({{"resources":["a"],"ttl_ms":5000,"wait_ms":9000,"session":"{}"}})", session), with(stays));
+    BOOST_TEST_REQUIRE(won.status == 201u, won.body);
+    auto const seen = s.ask(verb::get, "/v1/locks/a", "", with(stays)).etag;
+    reload("key a-new-key-0123456789\n" + stays + " * lock,read,break stays\n", "was read again: ended sessions: 0");
+
+    BOOST_TEST(stream.next("valid").at("id").as_string() == won.text("id"));
+    auto const shown = s.ask(verb::get, "/v1/sessions/" + session, "", with(stays)).json().at("locks").as_array();
+    BOOST_TEST(shown.at(0).at("id").as_string() == won.text("id"));
+    auto headers = with(stays);
+    headers.emplace_back("If-Match", won.etag);
+    BOOST_TEST(s.ask(verb::patch, "/v1/held/" + won.text("id"), "", headers).status == 200u);
+    headers.back().second = seen;
+    BOOST_TEST(s.ask(verb::post, "/v1/locks/a/break", "", headers).status == 200u);
+    stream.next("lost");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
