@@ -358,7 +358,8 @@ BOOST_AUTO_TEST_CASE(acquire_in_a_tls_cluster_verifies_the_announced_host_name)
 {
     certificates c;
     c.sign("named", "DNS:localhost");
-    auto const port = std::to_string(testbed::free_port());
+    // The port for the other members is 10,000 higher.
+    auto const port = std::to_string(testbed::free_port(55'535));
     redis_cluster s(1, 0,
                     {"--tls-port", port, "--tls-cluster", "yes", "--tls-cert-file", c.file("named.pem"),
                      "--tls-key-file", c.file("named.key"), "--tls-ca-cert-file", c.file("ca.pem"),

@@ -142,7 +142,10 @@ BOOST_AUTO_TEST_CASE(acquire_after_durability_was_off_at_a_crash_is_quarantined)
     lock_manager late(r.context, settings);
     for (auto* const locks : {&late, &mine}) {
         real_servers::outcome tried;
-        BOOST_TEST(r.run_to([&] { return (tried = r.acquire(*locks, "stock", {.ttl = 4s})).ec != errc::no_quorum; }));
+        BOOST_TEST(r.run_to([&] {  // the lock before may have survived
+            tried = r.acquire(*locks, "stock", {.ttl = 4s});
+            return !tried.ec || tried.ec == errc::quarantined;
+        }));
         bool const may_be_over = clock::now() - restarted >= 5s;  // on a busy machine
         BOOST_TEST((tried.ec == errc::quarantined || may_be_over), tried.report.message);
     }
