@@ -4,6 +4,7 @@
 #include "serve/framing.hpp"
 #include "serve/openapi.hpp"
 #include "serve/problems.hpp"
+#include "serve/query.hpp"
 #include "serve/readiness.hpp"
 
 #include <redlock/prometheus.hpp>
@@ -80,6 +81,8 @@ asio::awaitable<answer> api::handle(request const& r, std::size_t connection)
                    .connection = connection};
             answer a;
             if (auto const* const found = admit(c, connection, r.body().size(), a)) {
+                if (c.target.path.front() == "v1" && found->function != &api::look)
+                    must_have_only(c.target, {});
                 client_loads::place const place(all_.loads, c.client,
                                                 {.others = found->is_counted() ? 1u : 0u, .bytes = r.body().size()});
                 a = co_await (this->*found->function)(c);
@@ -131,7 +134,9 @@ asio::awaitable<std::optional<response>> api::check(request const& header, std::
 void api::log_refusal(call const& c, response const& r)
 {
     if (service_log::is_refusal(r))
-        all_.log.refused(client_in_words(all_, c), r);
+        all_.log.refused(client_in_words(all_, c), r, [&](std::string_view name) {
+            return all_.ids.ticket_of(name) || (all_.who.needs_tokens() && all_.who.knows_client(std::string(name)));
+        });
 }
 
 void api::stop()

@@ -32,6 +32,9 @@ std::string as_text(std::string_view name, json::value const& value)
 
 wrong_field unknown_field(std::string_view kind, std::string_view name, std::initializer_list<std::string_view> known)
 {
+    if (known.size() == 0)
+        return wrong_field("there is no " + std::string(kind) + " \"" + std::string(name.substr(0, 100))
+                           + "\"; this request has none, but may have fields in its body");
     std::string names;
     for (auto const k : known)
         names.append(names.empty() ? "" : ", ").append(k);

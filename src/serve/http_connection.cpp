@@ -238,7 +238,7 @@ private:
                                               refuse(std::move(*refusal));
                                           } else {
                                               now_ = state::reading;
-                                              set_idle(!is_known());
+                                              set_idle(true);
                                               set_deadline(transfer_time);
                                               parse();
                                           }

@@ -137,12 +137,12 @@ bool lock_ids::is_by_a_key(std::string_view purpose, std::string_view text, std:
     return std::ranges::any_of(keys_, [&](auto const& k) { return is_same('"' + k.digits(purpose, text) + '"', tag); });
 }
 
-boost::json::object lock_ids::json_of(lock_ticket const& t) const
+boost::json::object lock_ids::json_of(lock_ticket const& t, std::string_view id)
 {
     boost::json::array names;
     for (auto const& name : t.resources)
         names.push_back(boost::json::value(name));
-    return {{"id", id_of(t)},
+    return {{"id", id},
             {"resources", std::move(names)},
             {"mode", t.mode == mode::shared ? "shared" : "exclusive"},
             {"fencing_token", t.fencing_token}};

@@ -156,8 +156,8 @@ asio::awaitable<std::optional<answer>> lock_requests::answer_of_another(call con
     if (!co_await has_request(all_.locks, *names.begin(), requests_of(c)))
         co_return std::nullopt;
     auto a = problem(c.r, http::status::conflict, "in-progress", "Another instance has the lock",
-                     "A request with this Idempotency-Key has acquired the lock on another instance. Repeat it there, "
-                     "or wait until the lock is over.");
+                     "A request with this Idempotency-Key has acquired the lock on another instance, or here longer "
+                     "ago than its first ttl_ms. Repeat it there, or wait until the lock is over.");
     a.set(http::field::retry_after, "1");
     co_return answer(std::move(a));
 }
@@ -391,13 +391,14 @@ asio::awaitable<answer> lock_requests::show(call const& c)
     auto const ticket = all_.ids.ticket_of(c.name());
     if (auto refusal = refusal_of(c, ticket))
         co_return std::move(*refusal);
-    if (auto const kept = all_.open_sessions.find_lock(ticket->token))
-        co_return held(c.r, http::status::ok, *ticket, kept->handle.valid_until());
+    // Another instance may have released a lock of a session here, so the nodes are asked in any case.
     auto [ec, until] = co_await held_until(all_.locks, *ticket, all_.limits.drift_factor);
     if (ec == errc::not_held)
         co_return unknown_lock(c.r);
     if (ec)
         co_return problem_response(c.r, ec);
+    if (auto const kept = all_.open_sessions.find_lock(ticket->token))
+        until = kept->handle.valid_until();
     co_return held(c.r, http::status::ok, *ticket, until);
 }
 

@@ -28,7 +28,16 @@ std::string in_quotes(std::string_view text)
 }
 
 // Why the request is refused, as its client reads it.
-std::string detail_of(response const& r)
+// A client may send the id of a lock, or a token, where a name belongs. The reason has it in quotation marks.
+std::string without_secret(std::string_view text, std::function<bool(std::string_view)> const& is_secret)
+{
+    auto const begin = text.find('"'), end = text.rfind('"');
+    if (begin == end || !is_secret(text.substr(begin + 1, end - begin - 1)))
+        return std::string(text);
+    return std::string(text.substr(0, begin + 1)) + "…" + std::string(text.substr(end));
+}
+
+std::string detail_of(response const& r, std::function<bool(std::string_view)> const& is_secret)
 {
     boost::system::error_code ec;
     auto const body = boost::json::parse(r.body(), ec);
@@ -36,7 +45,7 @@ std::string detail_of(response const& r)
     auto const* const detail = fields ? fields->if_contains("detail") : nullptr;
     if (ec || !detail || !detail->is_string())
         return {};  // the answer to HEAD
-    auto const text = std::string_view(detail->get_string());
+    auto const text = without_secret(detail->get_string(), is_secret);
     return ": " + in_quotes(text.substr(0, detail_max));
 }
 
@@ -75,7 +84,8 @@ bool service_log::is_refusal(response const& r)
     return is == http::status::unauthorized || is == http::status::forbidden || is == http::status::too_many_requests;
 }
 
-void service_log::refused(std::string const& who, response const& r)
+void service_log::refused(std::string const& who, response const& r,
+                          std::function<bool(std::string_view)> const& is_secret)
 {
     auto& all = refusals_[r.result_int()];
     if (!all)
@@ -85,7 +95,7 @@ void service_log::refused(std::string const& who, response const& r)
         all->last_from = who;
         return;
     }
-    write_("refused with " + std::to_string(r.result_int()) + ": " + who + detail_of(r));
+    write_("refused with " + std::to_string(r.result_int()) + ": " + who + detail_of(r, is_secret));
     run(r.result_int(), all);
 }
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace redlock::serve {
 
@@ -34,8 +35,8 @@ public:
     static bool is_refusal(response const&);
 
     /// A client must not fill the disk, so each status has one line in a second. The next line says how many there
-    /// were.
-    void refused(std::string const& who, response const&);
+    /// were. @param is_secret  whether a name in the reason is the id of a lock, or a token
+    void refused(std::string const& who, response const&, std::function<bool(std::string_view)> const& is_secret);
 
 private:
     struct refusals {

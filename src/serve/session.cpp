@@ -49,12 +49,7 @@ void session::attached()
         tell_validity(*l);
 }
 
-boost::json::object session::json_of(session_lock const& l) const
-{
-    auto document = ids_.json_of(l.ticket);
-    document["id"] = l.id;
-    return document;
-}
+boost::json::object session::json_of(session_lock const& l) const { return lock_ids::json_of(l.ticket, l.id); }
 
 void session::tell_validity(session_lock const& l)
 {

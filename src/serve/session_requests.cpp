@@ -5,12 +5,19 @@
 #include "serve/long_requests.hpp"
 #include "serve/problems.hpp"
 
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace redlock::serve {
 
@@ -47,6 +54,22 @@ struct event_id {
             session = text.substr(0, dot);
     }
 };
+
+// @return an error if it is not certain that all are free. A lock that is lost already is no error.
+asio::awaitable<error_code> release_all(std::vector<std::shared_ptr<session_lock>> locks)
+{
+    if (locks.empty())
+        co_return error_code();
+    using operation = decltype(locks.front()->handle.async_release(asio::deferred));
+    std::vector<operation> releases;
+    for (auto const& l : locks)
+        releases.push_back(l->handle.async_release(asio::deferred));
+    auto const [order, failures] = co_await asio::experimental::make_parallel_group(std::move(releases))
+                                       .async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+    auto const is_unknown = [](error_code ec) { return ec && ec != errc::lost && ec != errc::not_held; };
+    auto const failed = std::ranges::find_if(failures, is_unknown);
+    co_return failed == failures.end() ? error_code() : *failed;
+}
 
 }  // namespace
 
@@ -97,7 +120,12 @@ asio::awaitable<answer> session_requests::end(call const& c)
     auto const known = all_.open_sessions.find(c.name(), c.client);
     if (!known)
         co_return unknown_session(c.r);
+    std::vector<std::shared_ptr<session_lock>> locks;
+    for (auto const& [token, l] : std::map(known->locks()))
+        locks.push_back(all_.open_sessions.take(token));
     all_.open_sessions.end(*known, session::at_end::release);
+    if (auto const ec = co_await release_all(std::move(locks)))
+        co_return unfinished_release(c.r, ec);
     co_return document(c.r, http::status::no_content);
 }
 

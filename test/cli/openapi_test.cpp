@@ -207,7 +207,8 @@ BOOST_FIXTURE_TEST_CASE(serve_without_nodes_answers_like_the_document, described
     for (auto const& o : operations()) {
         auto const a = send(o, false, {}, with_token(), {{"If-Match", "\"0\""}});
         must_be_described(o, a);
-        bool const needs_nodes = o.what.at("responses").as_object().contains("503") && !a.is_stream();
+        bool const may_need_nodes = o.what.at("responses").as_object().contains("503") && !a.is_stream();
+        bool const needs_nodes = may_need_nodes && o.name != "endSession";  // this session has no locks
         BOOST_TEST((a.status() == 503u) == needs_nodes, o.title() << ' ' << a.body());
     }
 }

@@ -91,6 +91,18 @@ BOOST_FIXTURE_TEST_CASE(refusals_are_logged_with_the_client_and_the_reason, serv
         BOOST_TEST(!has(s.tool().err(), token), s.tool().err());
 }
 
+BOOST_FIXTURE_TEST_CASE(refusals_are_logged_without_ids_and_tokens, service_with_names)
+{
+    auto const won = s.acquire(R"({"resources":["x"],"ttl_ms":60000,"wait_ms":9000})", with(jobs));
+    for (auto const& secret : {won.text("id"), jobs}) {
+        for (int i = 0; i < 2; ++i)
+            BOOST_TEST(s.ask(verb::post, "/v1/locks/" + secret + "/break", "", with(jobs)).status == 403u);
+        BOOST_TEST(s.acquire("{\"resources\":\"" + secret + "\"}", with(admin)).status == 403u);
+        BOOST_TEST(comes_true([&] { return has(s.tool().err(), "more in the last second"); }), s.tool().err());
+        BOOST_TEST(!has(s.tool().err(), secret), s.tool().err());
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(refusals_in_great_number_have_one_line_a_second, service_with_names)
 {
     auto const begun = std::chrono::steady_clock::now();

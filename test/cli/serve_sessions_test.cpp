@@ -192,6 +192,41 @@ BOOST_FIXTURE_TEST_CASE(session_sets_a_key_again_that_a_node_has_forgotten, two_
     BOOST_TEST(!has(stream.skipped, "event: lost"));
 }
 
+BOOST_FIXTURE_TEST_CASE(held_lock_of_a_session_that_was_released_elsewhere_is_unknown, two_services)
+{
+    event_reader stream(one);
+    auto const won = take("a", stream.session());
+    auto const path = "/v1/held/" + won.text("id");
+    BOOST_TEST(one.ask(verb::get, path).status == 200u);
+    BOOST_TEST(two.ask(verb::delete_, path).status == 204u);
+    BOOST_TEST(one.ask(verb::get, path).status == 404u);
+}
+
+BOOST_FIXTURE_TEST_CASE(session_that_is_deleted_has_released_its_locks, two_services)
+{
+    for (int i = 0; i < 3; ++i) {
+        event_reader stream(one);
+        auto const session = stream.session();
+        take("a", session);
+        take("b", session);
+        BOOST_TEST(one.ask(verb::delete_, "/v1/sessions/" + session).status == 204u);
+        auto const next = two.acquire(R"({"resources":["a","b"],"ttl_ms":60000})");
+        BOOST_TEST_REQUIRE(next.status == 201u, next.body);
+        BOOST_TEST(two.ask(verb::delete_, "/v1/held/" + next.text("id")).status == 204u);
+    }
+    event_reader stream(one);
+    auto const session = stream.session();
+    take("a", session);
+    r[0].pause();
+    r[1].pause();
+    auto const told = one.ask(verb::delete_, "/v1/sessions/" + session);
+    r[0].resume();
+    r[1].resume();
+    BOOST_TEST(told.status == 503u);
+    BOOST_TEST(has(told.text("detail"), "goes on with it in the background"), told.body);
+    BOOST_TEST(two.acquire(R"({"resources":["a"],"wait_ms":60000})").status == 201u);
+}
+
 BOOST_FIXTURE_TEST_CASE(extend_by_requests_at_once_leaves_a_lock_in_one_session, two_services)
 {
     for (int i = 0; i < 5; ++i) {

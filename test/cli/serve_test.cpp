@@ -180,6 +180,9 @@ BOOST_FIXTURE_TEST_CASE(serve_refuses_wrong_requests_by_name, two_services)
     asks.send_bytes(R"({"resources":"x"})");
     BOOST_TEST(asks.receive().status == 201u);
     BOOST_TEST(one.ask(verb::get, "/v1/locks?limit=0").status == 400u);
+    auto const ignored = one.ask(verb::post, "/v1/locks?wait_ms=5", R"({"resources":["b"]})");
+    BOOST_TEST(ignored.status == 400u);
+    BOOST_TEST(has(ignored.text("detail"), "there is no parameter \"wait_ms\""), ignored.body);
     BOOST_TEST(one.ask(verb::get, "/v1/locks/%zz").status == 400u);
     BOOST_TEST(one.ask(verb::get, "/v2/locks").status == 404u);
     BOOST_TEST(one.ask(verb::delete_, "/v1/held/abc").status == 404u);
