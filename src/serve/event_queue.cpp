@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr auto silence_max = 5s;
 constexpr std::size_t sent_events_max = 100;
+constexpr std::size_t piece_max = 64 * 1024;  // bytes: a session may have thousands of locks
 
 }  // namespace
 
@@ -67,8 +68,10 @@ asio::awaitable<std::optional<std::string>> event_queue::next(std::uint64_t stre
     std::string text;
     for (; next_ < first_ + events_.size(); ++next_)
         text += "id: " + id_ + '.' + std::to_string(next_) + '\n' + text_of(events_[next_ - first_]);
-    for (auto const& [token, e] : std::exchange(validities_, {}))
-        text += text_of(e);
+    while (!validities_.empty() && text.size() < piece_max) {
+        text += text_of(validities_.begin()->second);
+        validities_.erase(validities_.begin());
+    }
     while (events_.size() > (keeps_sent_ ? sent_events_max : 0) && first_ < next_) {
         events_.pop_front();
         ++first_;

@@ -7,6 +7,8 @@
 
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 
@@ -27,6 +29,7 @@ namespace http = boost::beast::http;
 using namespace std::chrono_literals;
 
 constexpr auto grace_max = 60s;
+constexpr std::size_t turn_max = 64;  // locks in one turn of the event loop
 
 response stream_header(request const& r)
 {
@@ -107,7 +110,10 @@ asio::awaitable<answer> session_requests::show(call const& c)
     if (!known)
         co_return unknown_session(c.r);
     boost::json::array locks;
-    for (auto const& [token, l] : known->locks()) {
+    auto const executor = co_await asio::this_coro::executor;
+    for (auto const& [token, l] : std::map(known->locks())) {
+        if (locks.size() % turn_max == turn_max - 1)  // renewals must not wait for thousands of locks
+            co_await asio::post(executor, asio::use_awaitable);
         auto document = known->json_of(*l);
         document["valid_for_ms"] = left_until(l->handle.valid_until()).count();
         locks.push_back(std::move(document));
