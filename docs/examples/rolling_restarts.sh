@@ -40,7 +40,11 @@ for name in a b c; do
     until all_vote; do sleep 1; done                # seconds: the server has read its log, and votes
 done
 #]
-redlock status remembered | grep 'on 3 of 3 nodes'  # the logs have kept it
+tries=0
+until redlock status remembered | grep 'on 3 of 3 nodes'; do  # the logs have kept it; nobody sets the key again
+    sleep 1
+    [ $((++tries)) -lt 20 ]
+done
 
 touch stop
 wait $importer
