@@ -37,7 +37,7 @@ struct service_request {
     std::string target{};
     boost::json::object body{};  ///< empty: none
     std::string if_match{};      ///< empty: none
-    /// Of an acquisition: a repeated request gets the same lock. Empty: none
+    /// A repeated acquisition with this key gets the same lock. Empty: none
     std::string idempotency_key{};
     std::chrono::milliseconds limit{10'000};     ///< for one instance: to connect, and to answer
     std::uint64_t answer_max = 4 * 1024 * 1024;  ///< bytes of the body of the answer

@@ -88,7 +88,7 @@ void share_again(held_lock& held)
 
 // Sets the keys of a lock that may be resumed where they are missing. Another process may have released the lock, so
 // this comes after a majority has confirmed it. Otherwise the renewal would set all keys again.
-void heal_confirmed(held_lock& held, std::chrono::milliseconds ttl)
+void heal_confirmed(held_lock& held, std::chrono::milliseconds ttl, bool is_upgraded)
 {
     auto const& grant = *held.grant();
     std::size_t missing = 0;
@@ -99,6 +99,7 @@ void heal_confirmed(held_lock& held, std::chrono::milliseconds ttl)
     auto const healing =
         detail::make_recycled<quorum::round>(held.state->quorum, node_command::kind::extend, held.grant(), ttl);
     healing->command.heal = true;
+    healing->command.alone = is_upgraded;
     for (std::size_t i = 0; i < grant.nodes(); ++i) {
         if (!grant.on(i).lacks_keys)
             healing->skip(i, vote::denied);
@@ -146,7 +147,7 @@ runtime::task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
     self->is_late_ = self->slack_ < held.validity.promised() / late_part;
     auto const ec = held.conclude(*self->round_, now);
     if (!ec && heals && held.may_be_resumed())
-        heal_confirmed(held, self->ttl_);
+        heal_confirmed(held, self->ttl_, form == held_lock::form::upgraded);
     co_return self->cancelled_ ? make_error_code(asio::error::operation_aborted) : self->outcome(ec);
 }
 

@@ -8,7 +8,7 @@
 
 namespace redlock::serve {
 
-/// HMAC-SHA-256 (RFC 2104): only who knows the key can compute it.
+/// HMAC-SHA-256 (RFC 2104): only somebody with the key can compute it.
 class keyed_hash {
 public:
     using digest = std::array<unsigned char, 32>;

@@ -181,6 +181,7 @@ void session::stop()
         boost::system::error_code ec;
         auto const until = l->handle.valid_until();
         l->handle.detach(ec);
+        events_.forget_validity(token);
         if (ec)
             events_.add("lost", json_of(*l), until);
         l->handle = lock();

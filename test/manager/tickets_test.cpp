@@ -96,6 +96,23 @@ BOOST_AUTO_TEST_CASE(acquire_that_may_be_resumed_leaves_the_keys_after_a_loss)
     }
 }
 
+// If the keys are gone on a majority, another process has released the lock.
+BOOST_AUTO_TEST_CASE(renewal_of_a_lock_that_may_be_resumed_heals_only_if_confirmed)
+{
+    for (auto const mode : {mode::exclusive, mode::shared}) {
+        detached_lock<3> f;
+        auto won = f.w.acquire(*f.locks, "stock",
+                               {.ttl = 3s, .renew = renewal::automatic, .mode = mode, .may_be_resumed = true});
+        f.w[0].entries.erase("lock:stock");
+        BOOST_TEST(f.w.keys_after(2s) == 3u);
+        BOOST_TEST(won.held.held());
+        for (std::size_t i = 0; i < 3; ++i)
+            f.w[i].entries.erase("lock:stock");
+        BOOST_TEST(f.w.keys_after(10s) == 0u);
+        BOOST_TEST(!won.held.held());
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(detach_returns_a_ticket_with_names_token_and_mode, detached_lock<3>)
 {
     locks = w.manager({.fencing = true});
