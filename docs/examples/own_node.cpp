@@ -81,10 +81,7 @@ public:
     bool ready() const noexcept override { return open_; }
 
     // This node draws no tokens, locks one key at a time, and has no shared locks.
-    bool can(node_command const& c) const noexcept override
-    {
-        return c.fence == 0 && !c.has_several_keys() && !c.is_shared();
-    }
+    bool can(node_command const& c) const noexcept override { return c.fence == 0 && node::can(c); }
 
     void start(asio::any_io_executor executor, redlock::node_events events) override
     {
@@ -185,7 +182,8 @@ int main()
                                        .contends = false,
                                        .locks_several = false,
                                        .locks_any = false,
-                                       .shares = false});
+                                       .shares = false,
+                                       .replaces = false});
     //]
 
     asio::io_context context;

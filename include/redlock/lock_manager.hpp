@@ -400,7 +400,8 @@ public:
         held the lock in between, after its validity was over. Only a fencing token shows that, at the resource.
 
         **Two processes that resume one ticket do not exclude each other**, and do not know of each other. If one of
-        them releases the lock, both lose it. Make sure that one process at a time has the ticket.
+        them releases the lock, both lose it. Make sure that one process at a time has the ticket, or set
+        `acquire_options::new_token`: then one of them gets the lock, and the ticket is void.
 
         `lock::fencing_token` is the ticket's; no new token is drawn. A reader that was resumed cannot be upgraded.
         After the lock was released, the ticket is void.
@@ -413,8 +414,8 @@ public:
         `void(error_code, lock)`
 
         @par Errors
-        - @ref errc::lost : no majority of the nodes has the lock. The ticket is void: the manager deletes the rest in
-          the background. Acquire the lock anew.
+        - @ref errc::lost : no majority of the nodes has the lock. The ticket is void. Unless
+          `acquire_options::new_token` is set, the manager deletes the rest in the background. Acquire the lock anew.
         - @ref errc::no_quorum , @ref errc::quarantined , @ref errc::validity_exhausted , @ref errc::overloaded : as for
           @ref async_acquire, during all of `acquire_options::wait`. Nothing is deleted; nodes that have agreed keep
           the lock for the ttl.
@@ -433,8 +434,8 @@ public:
         | won, handler queued         | completes with lock | completes with lock                              |
 
         @par Lifetime
-        @p ticket is copied. Until completion, the objects of `acquire_options::report`, `group` and `context` must
-        live.
+        @p ticket is copied. Until completion, the objects of `acquire_options::report`, `group`, `context` and
+        `new_token` must live.
 
         @param ticket See @ref lock_ticket.
         @param options Leave out `mode`, which is the ticket's, and `passes_writers`. `max_hold` is counted from the

@@ -64,6 +64,7 @@ struct node_reply {
     /// |---|---|---|
     /// | acquire | set | another holder has it |
     /// | extend | extended | not ours any more |
+    /// | replace | replaced | held by neither |
     /// | release | deleted | does not exist, or is not ours |
     /// | inspect | locked | free |
     /// | scan | listed | |
@@ -216,6 +217,10 @@ struct node_command {
         /// If the key holds the value exclusively, make the value a reader again, for the remaining time to live. Also
         /// granted if the value is a reader already.
         downgrade,
+        /// Another process takes the lock over under a new value. If the key holds @ref former, set it to the value. In
+        /// both cases, and if the key holds the value already, raise its time to live to the ttl, but never shorten it.
+        /// If there is a tombstone for the value, deny. Several keys: all of them, or none.
+        replace,
         /// The contender has stopped waiting for all of these keys: forget that it was denied. The manager does not
         /// wait for the answer. A node that remembers no contenders grants.
         withdraw,
@@ -271,6 +276,7 @@ struct node_command {
     /// The client that asks, for an acquisition, an upgrade or a withdrawal. All commands of one manager have the same
     /// contender. Empty: the command does not contend.
     std::string_view contender{};
+    std::string_view former{};         ///< The value that @ref kind::replace replaces.
     std::chrono::milliseconds ttl{0};  ///< The time to live of the key, from when the server carries out the command.
     /// The proposed token, to acquire or raise with fencing; otherwise 0. A shared acquisition reads the counter and
     /// does not change it: a grant answers with the counter. A shared raise sets the counter to this token if the
@@ -290,11 +296,11 @@ struct node_command {
     /// Whether the command is about a shared lock.
     bool is_shared() const noexcept { return mode == redlock::mode::shared; }
 
-    /// Whether the command may set a key that the value has held before.
-    bool may_set_again() const noexcept { return heal || grows; }
+    /// Whether the command may set a key to the value after a release of the value.
+    bool may_set_again() const noexcept { return heal || grows || what == kind::replace; }
 
-    /// Whether the command may prolong the life of a key that holds the value.
-    bool prolongs() const noexcept { return what == kind::extend || what == kind::upgrade; }
+    /// Whether the command may prolong the life of a key that the lock has.
+    bool prolongs() const noexcept { return what == kind::extend || what == kind::upgrade || what == kind::replace; }
 
     /// Whether the command contends. Such a command asks whether the node has lately denied the same key to others. If
     /// the command itself is denied, it also asks for how long.
@@ -369,13 +375,14 @@ public:
     /// calls this before @ref start, once for each kind of command beyond a plain lock:
     /// - raising a counter (if `config::fencing` needs that);
     /// - several keys (all and any);
-    /// - sharing and upgrades.
+    /// - sharing and upgrades;
+    /// - replacing the value (`acquire_options::new_token`).
     ///
     /// If the node cannot carry out a kind of command, the manager refuses calls that need it with `errc::unsupported`,
     /// naming the node. It sends nothing for such a call.
     virtual bool can(node_command const& command) const noexcept
     {
-        return !command.has_several_keys() && !command.is_shared();
+        return !command.has_several_keys() && !command.is_shared() && command.what != node_command::kind::replace;
     }
 
     /// Whether the node notifies of changes to watched keys. May be called from any thread.

@@ -114,6 +114,17 @@ struct acquire_options {
     /// hexadecimal. The other 16 digits are random. Derive the number with a secret, because whoever knows it knows
     /// half of the token's digits. Zero: all digits are random.
     std::uint64_t request = 0;
+
+    /** For `lock_manager::async_resume`: the token that the lock gets in place of the ticket's. Then this process alone
+        holds the lock. The previous holder loses it at its next extension, and its late requests change nothing. The
+        ticket is void. Use it if the previous holder may still run.
+
+        1 to 512 bytes that nobody can guess, which must live until completion. The form is up to you: keep that of
+        `lock::token`, whose first 32 characters are random digits, if `lock_manager::async_inspect` shall show the
+        label and the note. No other lock may ever have had it. If the call fails because too few nodes answered, repeat
+        it with the same token: some nodes may have it already. Empty: the lock keeps its token. Other calls return
+        `errc::invalid_argument`. */
+    std::string_view new_token{};
 };
 
 }  // namespace redlock

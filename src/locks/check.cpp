@@ -184,6 +184,8 @@ std::string check(detail::selection const& wanted, acquire_options const& o, con
         return fmt::format(
             "mode is {}, but any one of several resources is locked exclusively; to share one, acquire it by its name",
             name_of(o.mode));
+    if (!o.new_token.empty())
+        return "new_token is set, but only async_resume takes one";
     if (o.mode != mode::exclusive && resources.size() > 1)
         return fmt::format("mode is {}, but {} resources are named; share one of them, or lock all of them exclusively",
                            name_of(o.mode), resources.size());
@@ -231,6 +233,19 @@ std::string check(elect_options const& o, config const& c)
     return {};
 }
 
+namespace {
+
+std::string check_token(std::string_view field, std::string_view token)
+{
+    if (token.empty() || token.size() > token_max)
+        return fmt::format("{} has {} bytes, but must have 1 to {}", field, token.size(), token_max);
+    if (token == core::shared_word)
+        return fmt::format("{} is \"{}\", which marks a shared lock and is not a token", field, core::shared_word);
+    return {};
+}
+
+}  // namespace
+
 std::string check(lock_ticket const& t, config const& c)
 {
     if (auto wrong = check_resources(t.resources, c.prefix); !wrong.empty())
@@ -243,10 +258,8 @@ std::string check(lock_ticket const& t, config const& c)
     if (t.mode == mode::shared && t.resources.size() > 1)
         return fmt::format("ticket.mode is shared, but {} resources are named; one is shared at a time",
                            t.resources.size());
-    if (t.token.empty() || t.token.size() > token_max)
-        return fmt::format("ticket.token has {} bytes, but must have 1 to {}", t.token.size(), token_max);
-    if (t.token == core::shared_word)
-        return fmt::format("ticket.token is \"{}\", which marks a shared lock and is not a token", core::shared_word);
+    if (auto wrong = check_token("ticket.token", t.token); !wrong.empty())
+        return wrong;
     if (t.fencing_token >= core::fence_end)
         return fmt::format("ticket.fencing_token is {}, but must be below {}", t.fencing_token, core::fence_end);
     return {};
@@ -258,7 +271,12 @@ std::string check(lock_ticket const& t, acquire_options const& o, config const& 
         return wrong;
     if (o.mode != mode::exclusive && o.mode != t.mode)
         return fmt::format("mode is {}, but the ticket's mode is {}; leave mode out", name_of(o.mode), name_of(t.mode));
-    return check(o, c);
+    if (o.new_token.empty())
+        return check(o, c);
+    if (o.new_token == t.token)
+        return "new_token is the ticket's token, but must be another one";
+    auto wrong = check_token("new_token", o.new_token);
+    return wrong.empty() ? check(o, c) : wrong;
 }
 
 }  // namespace redlock::locks

@@ -18,6 +18,14 @@ namespace redlock::inline v0::locks {
 
 namespace {
 
+// The ticket of the lock with this token. Empty: the lock keeps its token.
+lock_ticket renamed(lock_ticket t, std::string_view token)
+{
+    if (!token.empty())
+        t.token = token;
+    return t;
+}
+
 /// One call of `lock_manager::async_resume`.
 class resumption final : public waiting_operation<resumption> {
 public:
@@ -25,7 +33,8 @@ public:
                detail::acquire_handler handler, bool explains)
         : waiting_operation(std::move(s)),
           done(std::move(handler)),
-          ticket_(std::move(ticket)),
+          ticket_(renamed(ticket, options.new_token)),
+          former_(options.new_token.empty() ? std::string() : std::move(ticket.token)),
           options_(options),
           attempt_(*state_, ticket_.resources, options_),
           give_up_at_(core::later(attempt_.called, options.wait)),
@@ -45,11 +54,15 @@ public:
 private:
     bool has_asked() const noexcept override { return rounds_ > 0; }
     std::shared_ptr<quorum::round> next_round(std::shared_ptr<quorum::grant>);
+    bool replaces() const noexcept { return !options_.new_token.empty(); }
+    lock_ticket former() const;
+    void give_up_former();
     error_code outcome() const;
     void hand_out();
     attempt_report report(error_code) const;
 
-    lock_ticket const ticket_;
+    lock_ticket const ticket_;  ///< with the new token
+    std::string const former_;  ///< the token that the new one replaces; empty: the lock keeps its token
     acquire_options const options_;
     attempt attempt_;
     clock::time_point const give_up_at_;  ///< no round starts later
@@ -61,7 +74,7 @@ private:
 
 std::string resumption::wrong() const
 {
-    auto wrong = check(ticket_, options_, state_->settings);
+    auto wrong = check(former(), options_, state_->settings);
     return wrong.empty() ? state_->quorum.nodes.check_ttl(options_.ttl) : wrong;
 }
 
@@ -91,8 +104,10 @@ runtime::task<error_code> resumption::run(std::shared_ptr<resumption> self)
             r.hand_out();
             co_return ec;
         }
-        if (ec == errc::lost) {  // so no process can hold it
-            state.cleaner.clean_up(taken, state.settings.max_ttl);
+        if (ec == errc::lost) {
+            // No process can hold it. But if several replace the token, one may deny another one's majority.
+            if (!r.replaces())
+                state.cleaner.clean_up(taken, state.settings.max_ttl);
             co_return ec;
         }
         auto const now = state.now();
@@ -107,8 +122,10 @@ runtime::task<error_code> resumption::run(std::shared_ptr<resumption> self)
 
 std::shared_ptr<quorum::round> resumption::next_round(std::shared_ptr<quorum::grant> taken)
 {
-    auto extension = detail::make_recycled<quorum::round>(state_->quorum, node_command::kind::extend, std::move(taken),
-                                                          options_.ttl);
+    auto const what = replaces() ? node_command::kind::replace : node_command::kind::extend;
+    auto extension = detail::make_recycled<quorum::round>(state_->quorum, what, std::move(taken), options_.ttl);
+    if (replaces())
+        extension->replace(former_);
     extension->timed = options_.report || state_->log.observed();
     ++rounds_;
     runtime::bump(state_->count[&stats::rounds]);
@@ -137,8 +154,32 @@ void resumption::hand_out()
     held->may_live_for(state_->settings.max_ttl);  // the previous holder may have asked for that
     held->set_alarm();
     state_->held_locks.add(held);
+    if (replaces())
+        give_up_former();
     state_->watchers.changed(held->resources);
     won_ = detail::access::make_handle(held->first_handle());
+}
+
+// The ticket as it was given.
+lock_ticket resumption::former() const
+{
+    auto t = ticket_;
+    if (replaces())
+        t.token = former_;
+    return t;
+}
+
+// Deletes the former value on the nodes that may still have it. If one of them gets the replacement later, it denies.
+void resumption::give_up_former()
+{
+    auto const left = grant_of(former(), *state_);
+    for (auto const& b : round_->ballots) {
+        if (b.answered && b.reply.vote != vote::unknown)
+            left->on(b.node) = {};
+    }
+    bool const is_left = std::ranges::any_of(round_->ballots, [&](auto& b) { return left->may_hold(b.node); });
+    if (is_left)
+        state_->cleaner.clean_up(left, state_->settings.max_ttl);
 }
 
 attempt_report resumption::report(error_code ec) const
@@ -146,7 +187,7 @@ attempt_report resumption::report(error_code ec) const
     auto const& nodes = state_->quorum.nodes;
     auto r = attempt_.report(ec, round_.get(), rounds_);
     auto const refused = ec == errc::invalid_argument ? wrong()
-                         : ec == errc::unsupported    ? lack(ticket_, nodes)
+                         : ec == errc::unsupported    ? lack(ticket_, options_, nodes)
                                                       : std::string();
     r.message = ec ? explain(nodes, ticket_.resources, "cannot resume", refused, r) : "resumed";
     return r;
@@ -170,7 +211,7 @@ void start_resume(std::shared_ptr<manager_state> s, lock_ticket ticket, acquire_
 {
     if (s->abandoned())
         return handler(error_code(asio::error::operation_aborted), lock_handle());
-    bool const can = lack(ticket, s->quorum.nodes).empty();
+    bool const can = lack(ticket, options, s->quorum.nodes).empty();
     auto r = detail::make_recycled<resumption>(s, std::move(ticket), options, std::move(handler), explains);
     if (!r->wrong().empty())
         return r->complete(errc::invalid_argument);

@@ -29,6 +29,12 @@ std::string const& lack(lock_ticket const& ticket, quorum::node_set const& nodes
     return of_all.empty() ? nodes.lack(ticket.resources, ticket.mode) : of_all;
 }
 
+std::string const& lack(lock_ticket const& ticket, acquire_options const& options, quorum::node_set const& nodes)
+{
+    auto const& why = lack(ticket, nodes);
+    return why.empty() && !options.new_token.empty() ? nodes.replace_lack() : why;
+}
+
 namespace {
 
 error_code check_detachment(handle_state const& s)

@@ -13,7 +13,9 @@ namespace redlock::inline v0::locks {
 /// The grant of a ticket: the keys that another process may have set.
 std::shared_ptr<quorum::grant> grant_of(lock_ticket const&, manager_state const&);
 
-/// Which node cannot resume or release the ticket, and why, for people; empty: each node can.
+/// Which node cannot release the ticket, and why, for people; empty: each node can.
 std::string const& lack(lock_ticket const&, quorum::node_set const&);
+/// Likewise, for a resumption.
+std::string const& lack(lock_ticket const&, acquire_options const&, quorum::node_set const&);
 
 }  // namespace redlock::locks

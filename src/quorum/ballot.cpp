@@ -72,7 +72,7 @@ void ballot::complete(node_reply r)
     q.nodes.heard(node, what, reply, cast());
     if (quarantined || revocable)
         reply.error = quarantined ? errc::quarantined : errc::connection_lost;
-    if (what == kind::extend && sent_on_ != 0 && reply.vote != vote::unknown)
+    if ((what == kind::extend || what == kind::replace) && sent_on_ != 0 && reply.vote != vote::unknown)
         round->grant()->on(node).lacks_keys = reply.vote == vote::denied;
     if (round->trims_ && sent_on_ != 0 && (reply.vote != vote::unknown || reply.untouched))
         round->grant()->trim_answered(node);

@@ -61,6 +61,8 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
     any_lack_ = missing(
         "lock any one of several resources",
         {{.what = kind::acquire, .any = true, .keys = two, .fence = fence}, {.what = kind::release, .keys = two}});
+    replace_lack_ = missing("replace the token of a lock (acquire_options::new_token)",
+                            {{.what = kind::replace, .keys = one, .former = "former"}});
     shared_lack_ = missing("share locks (acquire_options::mode)",
                            {{.what = kind::acquire, .mode = mode::shared, .keys = one, .fence = fence},
                             {.what = kind::raise, .mode = mode::shared, .keys = one, .fence = 1}});
@@ -295,8 +297,8 @@ clock::time_point node_set::quarantine_over() const
 void node_set::heard(std::size_t i, node_command::kind what, node_reply const& reply, vote counts_as)
 {
     auto& k = known_[i];
-    if (what == node_command::kind::acquire || what == node_command::kind::extend
-        || what == node_command::kind::upgrade)
+    using kind = node_command::kind;
+    if (what == kind::acquire || what == kind::extend || what == kind::upgrade || what == kind::replace)
         runtime::bump(k.count[counts_as == vote::granted  ? &node_stats::granted
                               : counts_as == vote::denied ? &node_stats::denied
                                                           : &node_stats::unknown]);

@@ -65,6 +65,7 @@ public:
     }
     /// Which node's locks end with this manager's session, as text for users. No other process can resume such a lock.
     std::string const& tickets_lack() const noexcept { return tickets_lack_; }
+    std::string const& replace_lack() const noexcept { return replace_lack_; }
     /// The latest error of node @p i, which is not ready. `node_unreachable` if it has reported none.
     std::pair<error_code, std::string> latest_error(std::size_t i) const;
     std::vector<node_stats> stats() const;
@@ -156,7 +157,7 @@ private:
     std::chrono::milliseconds timeout_;
     std::chrono::milliseconds ttl_min_{0};
     std::string slowest_node_, ttl_min_node_;  ///< the nodes that set timeout_ and ttl_min_
-    std::string lack_, several_lack_, any_lack_, shared_lack_, upgrade_lack_, tickets_lack_;
+    std::string lack_, several_lack_, any_lack_, shared_lack_, upgrade_lack_, tickets_lack_, replace_lack_;
     std::vector<knowledge> known_;
     bool met_ = false;
     bool may_have_new_ = false;    ///< a node was new when it was last heard of

@@ -80,9 +80,15 @@ void round::contend(bool more_follow)
 
 void round::name_contender()
 {
-    contender_ = quorum.contender;
-    command.contender = *contender_;
+    viewed_ = quorum.contender;
+    command.contender = *viewed_;
     command.note = core::holder_in(command.value).note;
+}
+
+void round::replace(std::string former)
+{
+    viewed_ = std::make_shared<std::string const>(std::move(former));
+    command.former = *viewed_;
 }
 
 void round::grow()
@@ -389,6 +395,7 @@ entrant::purpose round::aim() const noexcept
     using kind = node_command::kind;
     switch (command.what) {
     case kind::extend:
+    case kind::replace:
     case kind::downgrade:
         return purpose::extension;
     case kind::release:

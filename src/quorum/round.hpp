@@ -139,6 +139,9 @@ public:
     /// For a round that contends or withdraws: names this manager.
     void name_contender();
 
+    /// For a replacement: the value that the nodes replace.
+    void replace(std::string former);
+
     /// For an acquisition of several keys that contends: keeps the keys that it gets, and adds them to those of earlier
     /// rounds.
     void grow();
@@ -258,8 +261,10 @@ private:
     /// Set when one of several keys was won: the original grant, whose keys the command views.
     std::shared_ptr<redlock::quorum::grant> asked_for_;
     surplus_listener* surplus_ = nullptr;  ///< set by @ref settle
-    contender_name contender_;             ///< shared: a node may read the command when the manager no longer exists
-    runtime::suspended waiting_;           ///< the coroutine in @ref gather
+    /// Viewed by the command: the contender, or the former value. Shared: a node may read the command when the manager
+    /// no longer exists.
+    contender_name viewed_;
+    runtime::suspended waiting_;  ///< the coroutine in @ref gather
     runtime::alarm deadline_;
     bool overslept_ = false;
     bool out_of_time_ = false;

@@ -4,6 +4,7 @@
 #include "serve/client_loads.hpp"
 #include "serve/connection_shares.hpp"
 #include "serve/lock_ids.hpp"
+#include "serve/random_id.hpp"
 #include "serve/repeats.hpp"
 #include "serve/service_log.hpp"
 #include "serve/service_metrics.hpp"
@@ -37,6 +38,7 @@ struct instance {
     {
     }
 
+    std::string const id = random_id();
     lock_manager& locks;
     access who;    ///< SIGHUP replaces it
     lock_ids ids;  ///< with the keys of @ref who

@@ -43,6 +43,10 @@ public:
     /// Whether the text is the entity tag of the lock by one of the keys.
     bool has_etag(lock_ticket const& t, std::string_view tag) const { return is_by_a_key("held", t.token, tag); }
 
+    /// The token of a lock that is moved to this instance: the same whenever the request is repeated there. It keeps
+    /// the digits of `acquire_options::request`, the label and the note.
+    std::string token_after_move(lock_ticket const&, std::string_view instance) const;
+
     /// For `acquire_options::request`, by each key: the same on each instance for the same key of the same client.
     /// @param what the resources and the mode
     std::vector<std::uint64_t> requests_of(std::string_view client, std::string_view key, std::string_view what) const;

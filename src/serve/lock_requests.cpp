@@ -111,29 +111,44 @@ asio::awaitable<answer> lock_requests::acquire_once(call const& c)
         if (auto refusal = not_permitted_now(c, *known->ticket))
             co_return std::move(*refusal);
         // The nodes know whether it is still held. So the repeated request extends it.
-        auto again =
-            co_await prolong(c, lock_ticket(*known->ticket), ttl_in(fields(c.r.body(), acquisition_fields)), nullptr);
+        auto again = co_await prolong(c, lock_ticket(*known->ticket), ttl_in(fields(c.r.body(), acquisition_fields)),
+                                      nullptr, {});
         if (again.response.result() == http::status::ok)
             again.response.result(http::status::created);
-        co_return again;
+        if (again.response.result() != http::status::not_found)
+            co_return again;
+        auto taken = co_await take_over(c);  // the request may have been repeated on another instance
+        if (!taken)
+            co_return again;
+        remember(c, body, *taken);
+        co_return std::move(*taken);
     }
     if (repeated.is_full())
         co_return problem(c.r, http::status::service_unavailable, "too-many-keys", "Too many keys are remembered",
                           "The service remembers no further Idempotency-Key until locks have expired.");
     repeated.add(key, {.body = body, .valid_until = clock::time_point::max()});
     key_under_way key_of_this(repeated, key);
-    if (auto const there = co_await answer_of_another(c))
-        co_return *there;
-    auto result = co_await acquire_new(c, requests_of(c).front());
-    if (result.response.result() == http::status::conflict) {  // the request may have reached another instance
-        if (auto const there = co_await answer_of_another(c))
-            co_return *there;
+    auto result = co_await take_over(c);
+    if (!result) {
+        result = co_await acquire_new(c, requests_of(c).front());
+        // The request may have reached another instance meanwhile.
+        if (result->response.result() == http::status::conflict) {
+            if (auto there = co_await take_over(c))
+                result = std::move(there);
+        }
     }
-    key_of_this.is_kept = result.acquired.has_value();
-    if (result.acquired)  // if this answer is lost, the repeated request gets the lock
-        repeated.add(key,
-                     {.body = body, .ticket = std::exchange(result.acquired, {}), .valid_until = result.valid_until});
-    co_return result;
+    key_of_this.is_kept = result->acquired.has_value();
+    remember(c, body, *result);
+    co_return std::move(*result);
+}
+
+// If this answer is lost, the repeated request gets the lock.
+void lock_requests::remember(call const& c, std::size_t body, answer& result)
+{
+    if (result.acquired)
+        all_.repeated[c.client].add(
+            std::string(c.r["Idempotency-Key"]),
+            {.body = body, .ticket = std::exchange(result.acquired, {}), .valid_until = result.valid_until});
 }
 
 // By each key: another instance may have another first one.
@@ -147,17 +162,37 @@ std::vector<std::uint64_t> lock_requests::requests_of(call const& c) const
     return all_.ids.requests_of(c.client, {key.data(), key.size()}, what);
 }
 
-// Another instance may have acquired the lock for this request. Its id is not given here: that instance may still be
-// deciding, and would take the lock back.
-asio::awaitable<std::optional<answer>> lock_requests::answer_of_another(call const& c)
+// Another instance may have acquired the lock for this request, and its answer was lost. With another token, that
+// instance no longer has the lock, whatever it still does. Its fencing token is not known here.
+asio::awaitable<std::optional<answer>> lock_requests::take_over(call const& c)
 {
     fields const body(c.r.body(), acquisition_fields);
-    auto const names = resource_set(body.texts("resources"));
-    if (!co_await has_request(all_.locks, *names.begin(), requests_of(c)))
+    lock_ticket t{.resources = body.texts("resources"), .mode = mode_in(body)};
+    t.token = co_await token_of_request(all_.locks, *t.resources.begin(), requests_of(c));
+    if (t.token.empty())
         co_return std::nullopt;
+    if (auto refusal = not_permitted_now(c, t))
+        co_return std::move(*refusal);
+    if (!all_.limits.fences) {
+        auto const owner = all_.open_sessions.find(body.word("session"), c.client);
+        if (!owner && !body.word("session").empty())
+            co_return unknown_session(c.r);
+        auto const new_token = all_.ids.token_after_move(t, all_.id);
+        auto taken = co_await prolong(c, t, ttl_in(body), owner, new_token);
+        if (taken.response.result() == http::status::ok) {
+            auto const is_in_session = [&] { return all_.open_sessions.find_lock(t.token) != nullptr; };
+            if (!is_in_session())  // a session of this instance keeps the token
+                t.token = new_token;
+            if (!is_in_session())
+                all_.loads.add_lock(c.client, t.token, taken.valid_until);
+            taken.acquired = std::move(t);
+            taken.response.result(http::status::created);
+            co_return taken;
+        }
+    }
     auto a = problem(c.r, http::status::conflict, "in-progress", "Another instance has the lock",
-                     "A request with this Idempotency-Key has acquired the lock on another instance, or here longer "
-                     "ago than its first ttl_ms. Repeat it there, or wait until the lock is over.");
+                     "A request with this Idempotency-Key is under way on another instance, or the service draws "
+                     "fencing tokens. Repeat it there, or wait until the lock is over.");
     a.set(http::field::retry_after, "1");
     co_return answer(std::move(a));
 }
@@ -258,7 +293,8 @@ asio::awaitable<answer> lock_requests::extend(call const& c)
     auto const owner = all_.open_sessions.find(session_id, c.client);
     if (!owner && !session_id.empty())
         co_return unknown_session(c.r);
-    co_return co_await prolong(c, *ticket, ttl_in(body), owner);
+    auto const new_token = owner ? all_.ids.token_after_move(*ticket, all_.id) : std::string();
+    co_return co_await prolong(c, *ticket, ttl_in(body), owner, new_token);
 }
 
 milliseconds lock_requests::ttl_in(fields const& body) const
@@ -267,17 +303,22 @@ milliseconds lock_requests::ttl_in(fields const& body) const
 }
 
 asio::awaitable<answer> lock_requests::prolong(call const& c, lock_ticket ticket, milliseconds ttl,
-                                               std::shared_ptr<session> owner)
+                                               std::shared_ptr<session> owner, std::string new_token)
 {
     auto& open = all_.open_sessions;
     if (open.move(ticket.token, owner))
         co_return co_await extend_here(c, ticket.token, ttl);
+    if (open.move(new_token, owner))  // the request is repeated
+        co_return co_await extend_here(c, new_token, ttl);
     if (owner && locks_of(c) >= all_.limits.locks)
         co_return limit_reached(c.r, "too-many-locks", "locks", all_.limits.locks, "--max-locks");
 
     attempt_report report;
-    acquire_options const how{
-        .ttl = ttl, .renew = owner ? renewal::automatic : renewal::none, .may_be_resumed = true, .report = &report};
+    acquire_options const how{.ttl = ttl,
+                              .renew = owner ? renewal::automatic : renewal::none,
+                              .may_be_resumed = true,
+                              .report = &report,
+                              .new_token = new_token};
     auto [ec, l] = co_await all_.locks.async_resume(ticket, how, as_result);
     if (ec == errc::invalid_argument || ec == errc::unsupported)
         throw wrong_field(report.message);
@@ -285,6 +326,21 @@ asio::awaitable<answer> lock_requests::prolong(call const& c, lock_ticket ticket
         co_return unknown_lock(c.r);
     if (ec)
         co_return problem_response(c.r, ec, how);
+    if (!new_token.empty()) {
+        auto const former = std::exchange(ticket.token, new_token);
+        all_.loads.remove_lock(former);
+        for (auto& [client, repeated] : all_.repeated)
+            repeated.replace(former, ticket);
+    }
+    co_return co_await keep(c, std::move(ticket), std::move(l), ttl, std::move(owner));
+}
+
+// Gives the extended lock to the session, or detaches it.
+asio::awaitable<answer> lock_requests::keep(call const& c, lock_ticket ticket, lock l, milliseconds ttl,
+                                            std::shared_ptr<session> owner)
+{
+    auto& open = all_.open_sessions;
+    error_code ec;
     if (auto refusal = not_permitted_now(c, ticket)) {  // SIGHUP may have replaced the tokens meanwhile
         l.detach(ec);
         co_return std::move(*refusal);
@@ -294,7 +350,7 @@ asio::awaitable<answer> lock_requests::prolong(call const& c, lock_ticket ticket
     if (owner && !owner->is_over() && !is_in_session) {
         all_.loads.remove_lock(ticket.token);
         open.add(*owner, std::move(l), ticket, ttl);
-        co_return held(c.r, http::status::ok, ticket, until);
+        co_return kept(c, ticket, until);
     }
     l.detach(ec);  // a second handle would release the lock of the first one
     if (ec)
@@ -306,7 +362,14 @@ asio::awaitable<answer> lock_requests::prolong(call const& c, lock_ticket ticket
     all_.loads.extend_lock(ticket.token, until);
     if (owner)
         co_return unknown_session(c.r);  // it has ended meanwhile: the lock stays until its time to live is over
-    co_return held(c.r, http::status::ok, ticket, until);
+    co_return kept(c, ticket, until);
+}
+
+answer lock_requests::kept(call const& c, lock_ticket const& t, clock::time_point until) const
+{
+    answer a(held(c.r, http::status::ok, t, until));
+    a.valid_until = until;
+    return a;
 }
 
 asio::awaitable<answer> lock_requests::extend_here(call const& c, std::string token, milliseconds ttl)
@@ -323,7 +386,7 @@ asio::awaitable<answer> lock_requests::extend_here(call const& c, std::string to
         co_return problem_response(c.r, ec);
     now->ttl = ttl;
     now->id = all_.ids.id_of(now->ticket);
-    co_return held(c.r, http::status::ok, now->ticket, now->handle.valid_until());
+    co_return kept(c, now->ticket, now->handle.valid_until());
 }
 
 asio::awaitable<answer> lock_requests::release(call const& c)

@@ -38,15 +38,21 @@ public:
 
 private:
     asio::awaitable<answer> acquire_once(call const&);
-    asio::awaitable<std::optional<answer>> answer_of_another(call const&);
+    void remember(call const&, std::size_t body, answer&);
+    asio::awaitable<std::optional<answer>> take_over(call const&);
     std::vector<std::uint64_t> requests_of(call const&) const;
     std::chrono::milliseconds ttl_in(fields const&) const;
     asio::awaitable<answer> acquire_new(call const&, std::uint64_t request);
     asio::awaitable<answer> inspect_name(call const&, std::string name);
     asio::awaitable<answer> list(call const&);
-    asio::awaitable<answer> prolong(call const&, lock_ticket, std::chrono::milliseconds ttl, std::shared_ptr<session>);
+    /// Extends a lock, which the session gets, unless it is null. @param new_token see `acquire_options::new_token`
+    asio::awaitable<answer> prolong(call const&, lock_ticket, std::chrono::milliseconds ttl, std::shared_ptr<session>,
+                                    std::string new_token);
+    asio::awaitable<answer> keep(call const&, lock_ticket, lock, std::chrono::milliseconds ttl,
+                                 std::shared_ptr<session>);
     asio::awaitable<answer> extend_here(call const&, std::string token, std::chrono::milliseconds ttl);
     asio::awaitable<error_code> end_of(lock_ticket const&);
+    answer kept(call const&, lock_ticket const&, clock::time_point until) const;
     response held(request const&, boost::beast::http::status, lock_ticket const&,
                   std::optional<clock::time_point> valid_until,
                   std::optional<std::chrono::milliseconds> waited = std::nullopt) const;

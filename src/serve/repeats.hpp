@@ -53,6 +53,18 @@ public:
         all_.erase(known);
     }
 
+    /// The lock has another ticket now.
+    void replace(std::string const& former, lock_ticket const& now)
+    {
+        auto const known = keys_.find(former);
+        if (known == keys_.end())
+            return;
+        auto const key = known->second;
+        all_.at(key).ticket = now;
+        keys_.erase(known);
+        keys_.emplace(now.token, key);
+    }
+
     void forget(lock_ticket const& released)
     {
         if (auto const known = keys_.find(released.token); known != keys_.end())

@@ -29,6 +29,11 @@ node_command contending(std::string_view who, handovers h = handovers::end, bool
     return {.what = kind::acquire, .handed_on = h, .watch = watch, .contender = who, .ttl = long_ttl};
 }
 
+node_command replacement(std::string_view former, mode how = mode::exclusive)
+{
+    return {.what = kind::replace, .mode = how, .former = former, .ttl = long_ttl};
+}
+
 node_command fenced(kind what, std::uint64_t fence) { return {.what = what, .ttl = long_ttl, .fence = fence}; }
 
 node_command shared(kind what, std::chrono::milliseconds ttl = long_ttl)
@@ -58,6 +63,10 @@ bool no_sharing(node_kind const& k) { return !k.shares; }
 bool sharing(node_kind const& k) { return k.shares; }
 bool upgrades(node_kind const& k) { return k.shares && k.upgrades; }
 bool no_upgrades(node_kind const& k) { return !upgrades(k); }
+bool replaces(node_kind const& k) { return k.replaces; }
+bool does_not_replace(node_kind const& k) { return !k.replaces; }
+bool several_and_replaces(node_kind const& k) { return k.locks_several && k.replaces; }
+bool sharing_and_replaces(node_kind const& k) { return k.shares && k.replaces; }
 bool sharing_with_tokens(node_kind const& k) { return k.shares && k.fences; }
 bool sharing_and_healing(node_kind const& k) { return k.shares && k.heals; }
 bool sharing_and_contention(node_kind const& k) { return k.shares && k.contends; }
@@ -363,6 +372,87 @@ constexpr node_case all[] = {
                 "an extension set a key again after its release");
          expect(c.ask({.what = kind::extend, .heal = true, .ttl = long_ttl}, key, "w").healed,
                 "a tombstone prevented healing with another value");
+         c.releases(key, "w");
+     })},
+
+    // Another process takes a lock over.
+    {"the node says that it cannot replace the value of a key", does_not_replace,
+     [](node_kind const& k) {
+         std::array const keys{new_key(k)};
+         expect(!k.make()->can({.what = kind::replace, .keys = keys}),
+                "a node that cannot replace a value says that it can");
+     }},
+    {"a replacement gives the key to the new value only", replaces,
+     one_key([](client& c, std::string const& key) {
+         std::array const keys{key};
+         expect(c.node().can({.what = kind::replace, .keys = keys}),
+                "a node that can replace a value says that it cannot");
+         expect(!c.vote_of(replacement("v"), key, "w") && c.inspect(key).vote == vote::denied,
+                "a replacement of a free key was granted, or has set the key");
+         c.acquires(key, "v");
+         expect(!c.vote_of(replacement("u"), key, "w"), "a replacement of another value was granted");
+         expect(c.vote_of(replacement("v"), key, "w") && c.inspect(key).text == "w",
+                "a replacement of the holder's value was denied, or did not set the value");
+         expect(c.vote_of(replacement("v"), key, "w"), "a repeated replacement was denied");
+         expect(!c.extends(key, "v", long_ttl, true) && !c.releases(key, "v") && !c.vote_of(replacement("v"), key, "x"),
+                "the former value still holds the key");
+         expect(c.extends(key, "w") && c.releases(key, "w"), "the new value does not hold the key");
+     })},
+    {"a replacement raises the time to live and never shortens it", replaces,
+     one_key([](client& c, std::string const& key) {
+         c.acquires(key, "v");
+         bool const ends_with_session = c.inspect(key).remaining < 10 * c.short_ttl();
+         c.releases(key, "v");
+         if (ends_with_session)
+             return;
+         c.acquires(key, "v", c.short_ttl());
+         expect(c.vote_of(replacement("v"), key, "w") && c.inspect(key).remaining > c.short_ttl(),
+                "a replacement was denied, or did not raise the time to live");
+         auto shorter = replacement("w");
+         shorter.ttl = c.short_ttl();
+         expect(c.vote_of(shorter, key, "x") && c.inspect(key).remaining > c.short_ttl(),
+                "a replacement shortened the time to live");
+         c.releases(key, "x");
+     })},
+    {"a tombstone prevents a replacement by its own value only", replaces,
+     one_key([](client& c, std::string const& key) {
+         auto const r = std::make_shared<request>(node_command{.what = kind::release, .ttl = long_ttl}, key, "w");
+         r->unanswered = 0xffff'fffe;  // a connection that has ended
+         c.answer_of(c.put(r));
+         c.acquires(key, "v");
+         expect(!c.vote_of(replacement("v"), key, "w") && c.inspect(key).text == "v",
+                "a value replaced another one after its release");
+         expect(c.vote_of(replacement("v"), key, "x") && c.releases(key, "x"),
+                "a tombstone prevented a replacement by another value");
+     })},
+    {"a replacement of several keys replaces all or none", several_and_replaces,
+     [](node_kind const& k) {
+         client c(k);
+         auto const keys = new_keys(k);
+         c.acquires(keys, "v");
+         c.releases(keys.front(), "v");
+         expect(!c.vote_of(replacement("v"), keys, "w") && c.inspect(keys.back()).text == "v",
+                "a replacement replaced one of several keys, or was granted");
+         c.acquires(keys.front(), "v");
+         expect(c.vote_of(replacement("v"), keys, "w") && !c.releases(keys, "v"),
+                "a replacement of several keys was denied, or left one");
+         expect(c.extends(keys, "w") && c.releases(keys, "w"), "the new value does not hold all keys");
+     }},
+    {"a replacement of a reader leaves the other readers alone", sharing_and_replaces,
+     one_key([](client& c, std::string const& key) {
+         c.vote_of(shared(kind::acquire), key, "r1");
+         c.vote_of(shared(kind::acquire), key, "r2");
+         expect(!c.vote_of(replacement("r3", mode::shared), key, "r4"), "a replacement of no reader was granted");
+         expect(!c.vote_of(replacement("r1"), key, "w"), "a reader became an exclusive holder");
+         expect(c.vote_of(replacement("r1", mode::shared), key, "r4"), "a replacement of a reader was denied");
+         expect(c.vote_of(replacement("r1", mode::shared), key, "r4"), "a repeated replacement was denied");
+         expect(!c.vote_of(shared(kind::extend), key, "r1") && !c.vote_of(shared(kind::release), key, "r1"),
+                "the former reader still shares the key");
+         expect(c.vote_of(shared(kind::extend), key, "r2") && c.vote_of(shared(kind::extend), key, "r4"),
+                "a reader does not share the key after a replacement");
+         expect(c.vote_of(shared(kind::release), key, "r2") && !c.acquires(key, "w")
+                    && c.vote_of(shared(kind::release), key, "r4") && c.acquires(key, "w"),
+                "the key is not free after the last release, or was free before");
          c.releases(key, "w");
      })},
 

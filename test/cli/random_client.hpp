@@ -112,8 +112,8 @@ private:
 
 /** A client that acquires, extends, moves, releases and breaks locks at random, at all instances.
 
-    It works as docs/serve.md says, and does nothing that is unsafe by this page. For example, it does not move a lock
-    from a session without a grace while the instance of this session lives.
+    It works as docs/serve.md says, and does nothing that is unsafe by this page. For example, it uses the id of the
+    latest answer.
 */
 class random_client {
 public:
@@ -558,6 +558,8 @@ private:
                 auto const id = answer->text("id");
                 auto known = std::ranges::find(acquired, id, &told_lock::id);
                 if (known == acquired.end()) {
+                    for (auto* const former : acquired)
+                        told_.end(*former, "another instance has taken it over");
                     acquired.push_back(&told_.add({.note = note, .id = id, .names = names, .has_key = has_key}));
                     known = std::prev(acquired.end());
                     ++told_.count.acquired;
@@ -608,7 +610,7 @@ private:
         {
             std::scoped_lock const hold(told_.guard);
             to = any_session(but);
-            if (!to || !may_move(l, *to))
+            if (!to || !may_touch(l))
                 return false;
             to->locks[l.id] = &l;
             lost_before = to->lost[l.id];
@@ -622,20 +624,21 @@ private:
         note_answer(l, fmt::format("move to {} at {}", to->id.substr(0, 4), to->instance), answer);
         if (answer && answer->status == 404 && l.session != to)
             l.session = nullptr;  // either session may tell that the lock is lost
-        if (!answer || answer->status != 200 || !may_touch(l))
+        if (!answer || answer->status != 200)
+            return true;
+        if (auto id = answer->text("id"); id != l.id) {  // the other sessions have lost it
+            for (auto* const s : my_sessions_)
+                s->locks.erase(l.id);
+            l.id = std::move(id);
+            lost_before = 0;
+            to->locks[l.id] = &l;
+        }
+        if (!may_touch(l))
             return true;
         told_.count.moved += l.session != to;
         told_.tell(l, sent + own(answer->number("valid_for_ms")), "answer");
         put_into(*to, l, lost_before);
         return true;
-    }
-
-    // An instance without a grace releases the lock at the end of its session, unless it has moved it itself or died.
-    bool may_move(told_lock const& l, told_session const& to)
-    {
-        return may_touch(l) && std::ranges::all_of(sessions_with(l), [&](auto* s) {
-                   return s->has_grace || !all_.lives(*s) || (s->instance == to.instance && s->life == to.life);
-               });
     }
 
     void release(told_lock& l)

@@ -13,6 +13,7 @@
 
 #include <list>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -158,10 +159,15 @@ BOOST_FIXTURE_TEST_CASE(session_takes_over_a_lock_of_another_instance, two_servi
     auto first = std::make_unique<event_reader>(one);
     auto const session = first->session();
     auto const body = fmt::format(R"({{"ttl_ms":60000,"session":"{}"}})", session);
-    BOOST_TEST(one.ask(verb::patch, path, body).status == 200u);
+    auto const taken = one.ask(verb::patch, path, body);
+    BOOST_TEST_REQUIRE(taken.status == 200u, taken.body);
+    BOOST_TEST(taken.text("id") != won.text("id"));
+    BOOST_TEST(one.ask(verb::patch, path, body).text("id") == taken.text("id"));  // the request is repeated
+    BOOST_TEST(two.ask(verb::patch, path).status == 404u);                        // the first id is void
+    BOOST_TEST(two.ask(verb::delete_, path).status == 404u);
     event_reader second(one);
     auto const moved = fmt::format(R"({{"ttl_ms":60000,"session":"{}"}})", second.session());
-    BOOST_TEST(one.ask(verb::patch, path, moved).status == 200u);
+    BOOST_TEST(one.ask(verb::patch, "/v1/held/" + taken.text("id"), moved).text("id") == taken.text("id"));
     BOOST_TEST(one.ask(verb::get, "/v1/sessions/" + session).json().at("locks").as_array().empty());
     BOOST_TEST(one.ask(verb::delete_, "/v1/sessions/" + session).status == 204u);
     BOOST_TEST(is_locked("a"));
@@ -239,14 +245,19 @@ BOOST_FIXTURE_TEST_CASE(extend_by_requests_at_once_leaves_a_lock_in_one_session,
             requests.emplace_back(one.endpoint());
             requests.back().send(verb::patch, path, fmt::format(R"({{"ttl_ms":60000,"session":"{}"}})", session));
         }
-        for (auto& r : requests)
-            BOOST_TEST(r.receive().status == 200u);
+        std::set<std::string> ids;
+        for (auto& r : requests) {
+            auto const moved = r.receive();
+            BOOST_TEST(moved.status == 200u, moved.body);
+            ids.insert(moved.text("id"));
+        }
+        BOOST_TEST_REQUIRE(ids.size() == 1u);
         auto const locks_of = [&](std::string const& session) {
             return one.ask(verb::get, "/v1/sessions/" + session).json().at("locks").as_array().size();
         };
         BOOST_TEST(locks_of(sessions[0]) + locks_of(sessions[1]) == 1u);
         (locks_of(sessions[0]) == 0 ? first : second).reset();
-        BOOST_TEST(one.ask(verb::patch, path, R"({"ttl_ms":50000})").status == 200u);
+        BOOST_TEST(one.ask(verb::patch, "/v1/held/" + *ids.begin(), R"({"ttl_ms":50000})").status == 200u);
         BOOST_TEST(is_locked(fmt::format("a{}", i)));
     }
 }
@@ -278,12 +289,31 @@ BOOST_FIXTURE_TEST_CASE(session_with_a_grace_leaves_a_lock_that_was_moved, two_s
     auto const won = take("a", session);
     event_reader second(two, R"({"grace_ms":60000})");
     auto const body = fmt::format(R"({{"ttl_ms":60000,"session":"{}"}})", second.session());
-    BOOST_TEST(two.ask(verb::patch, "/v1/held/" + won.text("id"), body).status == 200u);
+    auto const moved = two.ask(verb::patch, "/v1/held/" + won.text("id"), body);
+    BOOST_TEST_REQUIRE(moved.status == 200u, moved.body);
     first.reset();
     BOOST_TEST(comes_true([&] { return one.ask(verb::get, "/v1/sessions/" + session).status == 404; }));
     BOOST_TEST(is_locked("a"));
-    BOOST_TEST(two.ask(verb::patch, "/v1/held/" + won.text("id"), R"({"ttl_ms":60000})").status == 200u);
+    BOOST_TEST(two.ask(verb::patch, "/v1/held/" + moved.text("id"), R"({"ttl_ms":60000})").status == 200u);
     BOOST_TEST(one.acquire(R"({"resources":["a"]})").status == 409u);
+}
+
+// The first session has no grace. Its instance releases the first token, which is void.
+BOOST_FIXTURE_TEST_CASE(session_without_a_grace_leaves_a_lock_that_was_moved, two_services)
+{
+    auto first = std::make_unique<event_reader>(one);
+    auto const session = first->session();
+    auto const won = take("a", session);
+    event_reader second(two);
+    auto const body = fmt::format(R"({{"ttl_ms":60000,"session":"{}"}})", second.session());
+    auto const moved = two.ask(verb::patch, "/v1/held/" + won.text("id"), body);
+    BOOST_TEST_REQUIRE(moved.status == 200u, moved.body);
+    first.reset();
+    BOOST_TEST(comes_true([&] { return one.ask(verb::get, "/v1/sessions/" + session).status == 404; }));
+    for (int i = 0; i < 5; ++i)
+        BOOST_TEST(one.acquire(R"({"resources":["a"],"wait_ms":100})").status == 409u);
+    BOOST_TEST(one.ask(verb::get, "/v1/held/" + moved.text("id")).status == 200u);
+    BOOST_TEST(one.ask(verb::delete_, "/v1/held/" + moved.text("id")).status == 204u);
 }
 
 BOOST_AUTO_TEST_CASE(session_is_told_that_the_service_ends_and_its_locks_stay)

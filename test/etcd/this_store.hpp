@@ -29,7 +29,10 @@ struct this_store {
     static inline options const quick{"--heartbeat-interval=10", "--election-timeout=50"};
     static inline options const durable = quick;
 
-    static testing::node_kind kind() { return {.heals = false, .locks_any = false, .shares = false}; }
+    static testing::node_kind kind()
+    {
+        return {.heals = false, .locks_any = false, .shares = false, .replaces = false};
+    }
     static constexpr auto patient = "?timeout=10s";
 
     static constexpr auto hurried = "?session=2s&timeout=200ms";

@@ -17,6 +17,8 @@ error_code release(lock_world& w, lock_manager& by, lock_ticket const& ticket)
     return lock_world::call(w, {}, [&](auto done) { by.async_release(ticket, std::move(done)); }).end();
 }
 
+lock_ticket ticket_of(lock const& l, mode how) { return {.resources = "stock", .token = l.token(), .mode = how}; }
+
 /// One manager detaches a lock, and another one may resume it.
 template <std::size_t Servers>
 struct detached_lock : and_another<manager_of<Servers>> {
@@ -507,6 +509,143 @@ BOOST_FIXTURE_TEST_CASE(resume_without_a_majority_of_answers_deletes_nothing, de
     BOOST_TEST(w.keys_after(3s) == 3u);
     BOOST_TEST(requests(kind::release) == 0u);
     BOOST_TEST(resume(w, *other, ticket).held.held());
+}
+
+// The first process does not answer, and its client moves the lock. Then the process runs again.
+BOOST_AUTO_TEST_CASE(resume_with_a_new_token_makes_the_old_one_void)
+{
+    for (auto const how : {mode::exclusive, mode::shared}) {
+        detached_lock<3> f;
+        auto won = f.w.acquire(*f.locks, "stock", {.ttl = 3s, .renew = renewal::automatic, .mode = how});
+        auto const ticket = ticket_of(won.held, how);
+        auto moved = resume(f.w, *f.other, ticket, {.ttl = 60s, .new_token = "moved"});
+        BOOST_TEST(moved.held.held());
+        BOOST_TEST(moved.held.token() == "moved");
+
+        BOOST_TEST(f.w.keys_after(2s) == 3u);
+        BOOST_TEST(!won.held.held());
+        f.w.release(won.held);
+        won.held = {};
+        BOOST_TEST((release(f.w, *f.locks, ticket) == errc::not_held));
+        BOOST_TEST((resume(f.w, *f.locks, ticket).ec == errc::lost));
+        BOOST_TEST((resume(f.w, *f.locks, ticket, {.new_token = "late"}).ec == errc::lost));
+        BOOST_TEST(f.w.keys_after(20s) == 3u);
+        BOOST_TEST((f.w.acquire(*f.locks, "stock").ec == errc::contended));
+        BOOST_TEST(moved.held.held());
+        BOOST_TEST(!f.w.release(moved.held));
+        BOOST_TEST(f.w.keys_after(100ms) == 0u);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(resume_with_a_new_token_replaces_all_names, detached_lock<3>)
+{
+    auto const ticket = leave({.ttl = 5s}, {"order", "stock"});
+    auto moved = resume(w, *other, ticket, {.ttl = 20s, .new_token = "moved"});
+    BOOST_TEST(moved.held.held());
+    for (auto const* const key : {"lock:order", "lock:stock"})
+        BOOST_TEST(w[0].entries[key].value == "moved");
+    BOOST_TEST(!w.release(moved.held));
+    BOOST_TEST(w.keys_after(100ms) == 0u);
+}
+
+// The answers are lost, but the nodes have the new token. The client knows only the old lock, which must not end early.
+BOOST_FIXTURE_TEST_CASE(resume_with_a_new_token_that_fails_deletes_nothing, detached_lock<3>)
+{
+    auto const ticket = leave({.ttl = 5s});
+    w[0].mute = w[1].mute = true;
+    BOOST_TEST((resume(w, *other, ticket, {.ttl = 5s, .new_token = "moved"}).ec == errc::no_quorum));
+    w[0].mute = w[1].mute = false;
+    BOOST_TEST(w.keys_after(3s) == 3u);
+    BOOST_TEST((w.acquire(*locks, "stock").ec == errc::contended));
+    BOOST_TEST(w.keys_after(3s) == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(resume_with_a_new_token_can_be_repeated, detached_lock<3>)
+{
+    auto const ticket = leave({.ttl = 5s});
+    w[0].mute = w[1].mute = true;
+    BOOST_TEST((resume(w, *other, ticket, {.ttl = 5s, .new_token = "moved"}).ec == errc::no_quorum));
+    w[0].mute = w[1].mute = false;
+    auto moved = resume(w, *other, ticket, {.ttl = 5s, .new_token = "moved"});
+    BOOST_TEST(moved.held.held());
+    BOOST_TEST(!w.release(moved.held));
+    BOOST_TEST(w.keys_after(100ms) == 0u);
+}
+
+// A node without the new token would keep the old one until its time to live is over.
+BOOST_FIXTURE_TEST_CASE(resume_with_a_new_token_deletes_the_old_one, detached_lock<5>)
+{
+    auto const ticket = leave({.ttl = 60s});
+    w[0].hung = true;
+    w[1].mute = true;
+    auto moved = resume(w, *other, ticket, {.ttl = 5s, .renew = renewal::automatic, .new_token = "moved"});
+    BOOST_TEST(moved.held.held());
+    w[0].hung = w[1].mute = false;
+    w.run_for(5s);
+    for (auto const& s : w.servers)
+        BOOST_TEST(s->entries["lock:stock"].value == "moved");
+    BOOST_TEST(!w.release(moved.held));
+    BOOST_TEST(w.keys_after(1s) == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(resume_after_another_move_returns_lost, detached_lock<5>)
+{
+    auto const ticket = leave({.ttl = 60s});
+    w[3].hung = w[4].hung = true;
+    auto first = resume(w, *other, ticket, {.ttl = 60s, .new_token = "first"});
+    BOOST_TEST(first.held.held());
+    w[3].hung = w[4].hung = false;
+    w.run_for(10ms);
+    BOOST_TEST((resume(w, *locks, ticket, {.ttl = 5s, .new_token = "second"}).ec == errc::lost));
+    w.run_for(1s);
+    BOOST_TEST(first.held.held());
+    BOOST_TEST(!w.release(first.held));
+    BOOST_TEST(w.keys_after(1s) == 0u);
+}
+
+// The client was told about neither move, so it may still use the first lock.
+BOOST_FIXTURE_TEST_CASE(resume_that_loses_to_another_move_deletes_nothing, detached_lock<5>)
+{
+    auto const ticket = leave({.ttl = 60s});
+    for (std::size_t i = 0; i < 5; ++i)
+        (i < 3 ? w[i].mute : w[i].hung) = true;
+    BOOST_TEST((resume(w, *other, ticket, {.new_token = "first"}).ec == errc::no_quorum));
+    for (std::size_t i = 0; i < 5; ++i)
+        w[i].mute = w[i].hung = false;
+    BOOST_TEST((resume(w, *locks, ticket, {.new_token = "second"}).ec == errc::lost));
+    BOOST_TEST(w.keys_after(1s) == 5u);
+}
+
+BOOST_FIXTURE_TEST_CASE(resume_with_a_wrong_new_token_returns_invalid_argument, detached_lock<3>)
+{
+    auto const ticket = leave();
+    auto const message = [&](std::string_view token) {
+        auto const refused = resume(w, *other, ticket, {.new_token = token});
+        BOOST_TEST((refused.ec == errc::invalid_argument));
+        return refused.report.message;
+    };
+    BOOST_TEST(message(ticket.token)
+               == "redlock: cannot resume \"stock\": new_token is the ticket's token, but must be another one");
+    BOOST_TEST(message(std::string(513, 'x'))
+               == "redlock: cannot resume \"stock\": new_token has 513 bytes, but must have 1 to 512");
+    BOOST_TEST(
+        message(":=shared").ends_with("new_token is \":=shared\", which marks a shared lock and is not a token"));
+    auto const acquired = w.acquire(*other, "order", {.new_token = "x"});
+    BOOST_TEST((acquired.ec == errc::invalid_argument));
+    BOOST_TEST(acquired.report.message.ends_with("new_token is set, but only async_resume takes one"));
+}
+
+BOOST_FIXTURE_TEST_CASE(resume_with_a_new_token_needs_nodes_that_replace, detached_lock<3>)
+{
+    auto const ticket = leave();
+    w[1].replaces = false;
+    auto const old = w.manager();
+    auto const refused = resume(w, *old, ticket, {.new_token = "moved"});
+    BOOST_TEST((refused.ec == errc::unsupported));
+    BOOST_TEST(refused.report.message
+               == "redlock: cannot resume \"stock\": server-1 cannot replace the token of a lock "
+                  "(acquire_options::new_token)");
+    BOOST_TEST(resume(w, *old, ticket).held.held());
 }
 
 BOOST_FIXTURE_TEST_CASE(resume_with_a_wait_tries_until_a_majority_answers, detached_lock<3>)

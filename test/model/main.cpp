@@ -31,7 +31,7 @@ std::vector<world> all_worlds()
 {
     auto all = fencing_worlds();
     for (auto const& more : {moves_worlds(), exclusion_worlds(), sets_worlds(), shared_worlds(), reader_tokens_worlds(),
-                             progress_worlds(), slots_worlds()})
+                             progress_worlds(), slots_worlds(), takeover_worlds()})
         all.insert(all.end(), more.begin(), more.end());
     // The controls come last.
     std::stable_partition(all.begin(), all.end(), [](world const& w) { return w.safe; });

@@ -15,5 +15,6 @@ std::vector<world> reader_tokens_worlds();
 std::vector<world> sets_worlds();
 std::vector<world> shared_worlds();
 std::vector<world> slots_worlds();
+std::vector<world> takeover_worlds();
 
 }  // namespace redlock::model

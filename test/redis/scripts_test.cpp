@@ -257,8 +257,8 @@ BOOST_AUTO_TEST_CASE(scripts_in_random_order_behave_like_lock_table)
     auto const now = clock::now();  // nothing expires meanwhile
     std::string const names[] = {"lock:a", "lock:{b}c", "lock:d", "lock:e"}, values[] = {"v1", "v2", "v3"};
     std::size_t granted_sets = 0, grown = 0, shared = 0, behind = 0, upgraded = 0, together = 0, downgraded = 0,
-                chosen = 0, chosen_later = 0, all_taken = 0, waiters = 0, readers_listed = 0;
-    int const count = pick(3'000, 30'000);
+                chosen = 0, chosen_later = 0, all_taken = 0, waiters = 0, readers_listed = 0, replaced = 0;
+    int const count = pick(8'000, 40'000);
     for (int i = 0; i < count; ++i) {
         step o;
         std::vector<std::string> keys;
@@ -274,6 +274,10 @@ BOOST_AUTO_TEST_CASE(scripts_in_random_order_behave_like_lock_table)
                                             node_command::kind::release,  node_command::kind::upgrade,
                                             node_command::kind::downgrade};
         o.what = below(20) == 0 ? node_command::kind::withdraw : kinds[below(o.has_several_keys() ? 5 : 7)];
+        if (o.what == node_command::kind::extend && below(3) == 0) {
+            o.what = node_command::kind::replace;
+            o.former = values[below(3)];
+        }
         bool const acquires = o.what == node_command::kind::acquire;
         bool const upgrades = o.what == node_command::kind::upgrade;
         if (o.what != node_command::kind::withdraw && !o.has_several_keys()
@@ -332,6 +336,7 @@ BOOST_AUTO_TEST_CASE(scripts_in_random_order_behave_like_lock_table)
                                       << in_words(o, actual) << " instead of " << expected);
         if (acquires && o.contends() && !o.has_several_keys() && reply.vote == vote::denied && !reply.behind_writer)
             BOOST_REQUIRE(lines_of(actual).back() == reply.text);
+        replaced += o.what == node_command::kind::replace && o.former != o.value && reply.vote == vote::granted;
         granted_sets += acquires && o.has_several_keys() && !o.any && reply.vote == vote::granted;
         chosen += o.any && reply.vote == vote::granted;
         chosen_later += o.any && reply.chosen > 0;
@@ -365,6 +370,7 @@ BOOST_AUTO_TEST_CASE(scripts_in_random_order_behave_like_lock_table)
     BOOST_TEST(all_taken > pick(10u, 100u));
     BOOST_TEST(waiters > pick(100u, 1000u));
     BOOST_TEST(readers_listed > pick(30u, 300u));
+    BOOST_TEST(replaced > pick(10u, 100u));
 }
 
 BOOST_AUTO_TEST_CASE(acquire_all_and_contend_all_with_a_wrong_type_change_nothing)

@@ -107,6 +107,15 @@ public:
                             .keys = keys(k[0]),
                             .value = args[0],
                             .ttl = time(args[1])});
+        if (is(stores::redis::replace_script)) {
+            auto const all = locks(k, args[3]);
+            return granted({.what = kind::replace,
+                            .mode = count > all.size() + 1 ? mode::shared : mode::exclusive,
+                            .keys = all,
+                            .value = args[0],
+                            .former = args[2],
+                            .ttl = time(args[1])});
+        }
         if (is(stores::redis::acquire_any_script))
             return acquire_any(k, args);
         if (is(stores::redis::acquire_all_script) || is(stores::redis::contend_all_script))

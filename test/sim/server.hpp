@@ -31,8 +31,8 @@ class process;
 /// The name of a command, for the history.
 constexpr std::string_view name_of(node_command::kind what)
 {
-    constexpr std::array<std::string_view, 9> names{"acquire", "raise",   "extend",    "release", "inspect",
-                                                    "connect", "upgrade", "downgrade", "withdraw"};
+    constexpr std::array<std::string_view, 10> names{"acquire", "raise",   "extend",    "release", "inspect",
+                                                     "connect", "upgrade", "downgrade", "replace", "withdraw"};
     return names[static_cast<std::size_t>(what)];
 }
 

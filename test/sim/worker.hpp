@@ -288,11 +288,15 @@ private:
             options_.wait = std::chrono::ceil<std::chrono::milliseconds>(random.spread(10ms, 1s));
         if (random.chance(0.4))
             options_.renew = renewal::automatic;
+        new_token_ = world_.new_token_for(ticket);
+        options_.new_token = new_token_;
         auto const& s = process_.settings();
-        auto const c = begin(fmt::format("resumes {} for {} ms, waits {} ms", resources_text_, options_.ttl.count(),
+        auto const c = begin(fmt::format("resumes {}{} for {} ms, waits {} ms", resources_text_,
+                                         new_token_.empty() ? "" : " under a new token", options_.ttl.count(),
                                          options_.wait.count()),
                              options_.wait + s.connect_timeout + 2 * s.node_timeout);
-        process_.has(ticket.token);
+        auto const& token = new_token_.empty() ? ticket.token : new_token_;
+        process_.has(token);
         process_.locks().async_resume(
             ticket, options_,
             asio::bind_cancellation_slot(cancel_->slot(), [this, c, ticket, keep = cancel_](error_code ec, lock l) {
@@ -331,14 +335,15 @@ private:
                 world_.blame("{}: holds {} in spite of \"{}\"", name_, resources_text_, text(ec));
             if (!is_excusable(c, ec) && (ec != errc::lost || world_.majority_has(ticket)))
                 world_.blame("{}: {} cannot be resumed: \"{}\" without any fault", name_, resources_text_, text(ec));
-            process_.has_released(ticket.token);
+            process_.has_released(new_token_.empty() ? ticket.token : new_token_);
             if (ec != errc::lost && world_.random.chance(0.7))
                 world_.leave(ticket);
             return done();
         }
         ++world_.result.resumed;
         held_ = std::move(l);
-        if (held_.token() != ticket.token || held_.fencing_token() != ticket.fencing_token)
+        if (held_.token() != (new_token_.empty() ? ticket.token : new_token_)
+            || held_.fencing_token() != ticket.fencing_token)
             world_.blame("{}: the resumed {} is not the detached lock", name_, resources_text_);
         has_it(c);
     }
@@ -607,6 +612,7 @@ private:
     bool any_ = false;            ///< one of them is enough
     std::string resources_text_;  ///< for people
     acquire_options options_;
+    std::string new_token_;  ///< viewed by the options
     std::string note_;
     lock held_;
     bool idle_ = true;

@@ -226,6 +226,16 @@ lock_ticket world::take_ticket()
     return taken;
 }
 
+std::string world::new_token_for(lock_ticket const& t)
+{
+    if (!random.chance(0.3))
+        return {};
+    auto const token =
+        fmt::format("{:032x}{}", ++new_tokens_, t.token.substr(std::min<std::size_t>(t.token.size(), 32)));
+    left_.insert(token);  // if the call fails, the keys stay
+    return token;
+}
+
 bool world::majority_has(lock_ticket const& t) const
 {
     auto const having = std::count_if(servers.begin(), servers.end(), [&](auto& s) {

@@ -125,7 +125,9 @@ public:
     // Tickets that no worker has. Two workers with the same ticket would not exclude each other.
     void leave(lock_ticket);
     bool has_tickets() const noexcept { return !tickets_.empty(); }
-    lock_ticket take_ticket();                                                       ///< a random one
+    lock_ticket take_ticket();  ///< a random one
+    /// Sometimes a token that takes the place of the ticket's: see `acquire_options::new_token`.
+    std::string new_token_for(lock_ticket const&);
     bool was_left(std::string const& token) const { return left_.contains(token); }  ///< at least once
     bool majority_has(lock_ticket const&) const;                                     ///< now
 
@@ -181,6 +183,7 @@ private:
     std::map<std::string, std::uint64_t> takings_;  ///< by key
     std::vector<lock_ticket> tickets_;
     std::set<std::string> left_;  ///< by token
+    unsigned new_tokens_ = 0;
 };
 
 /// The seed of all random numbers of a world, different for each profile and seed.

@@ -81,6 +81,10 @@ public:
         if (c.any)
             std::shuffle(s.keys.begin(), s.keys.end(), random_);
         c.grows = contends && acquires && several && !c.any && below(2) == 0;
+        if (c.what == kind::extend && maybe(3)) {
+            c.what = kind::replace;
+            c.former = values_[below(3)];
+        }
         c.heal = c.what == kind::extend && maybe(2);
         c.alone = c.what == kind::extend && c.is_shared() && below(3) == 0;
         s.tombstone = c.what == kind::release && maybe(20);
@@ -104,7 +108,7 @@ private:
     bool maybe(unsigned n) { return all_ && below(n) == 0; }
 
     bool const all_;
-    std::mt19937 random_{20};
+    std::mt19937 random_{21};
     unsigned char last_ = 0;
     std::string const values_[3] = {core::make_token(1, 2, {bytes(256), bytes(200), 3}), "v\n2",
                                     core::make_token(1, 3, {"v1\n3\\n", bytes(200), 3})};
@@ -151,7 +155,7 @@ inline void compare_details(key_details const& actual, key_details const& expect
         BOOST_REQUIRE((readers_of(actual) == readers_of(expected)));
 }
 
-/// Compares the replies of a node with those of `lock_table`, for 2,000 steps, or 20,000 in a long proof. For nodes
+/// Compares the replies of a node with those of `lock_table`, for 2,500 steps, or 25,000 in a long proof. For nodes
 /// with a session, there are 1,000 or 4,000 steps.
 /// @p forget: deletes all data of the server; null: the data stay
 inline void do_random_steps(std::function<std::shared_ptr<node>()> make, std::function<void()> const& forget,
@@ -163,9 +167,9 @@ inline void do_random_steps(std::function<std::shared_ptr<node>()> make, std::fu
     random_steps steps(r);
     stores::memory::lock_table model;
     auto const now = clock::now();  // no lock expires during the test
-    int const count = all ? pick(2'000, 20'000) : pick(1'000, 4'000);
+    int const count = all ? pick(2'500, 25'000) : pick(1'000, 4'000);
     std::size_t granted_sets = 0, grown = 0, wanted = 0, handed_on = 0, raised = 0;
-    std::size_t chosen = 0, shared = 0, behind = 0, upgraded = 0, downgraded = 0, dead = 0;
+    std::size_t chosen = 0, shared = 0, behind = 0, upgraded = 0, downgraded = 0, dead = 0, replaced = 0;
     for (int i = 0; i < count; ++i) {
         if (forget && steps.below(50) == 0) {
             model = {};
@@ -212,6 +216,7 @@ inline void do_random_steps(std::function<std::shared_ptr<node>()> make, std::fu
         behind += reply.behind_writer;
         upgraded += c.what == kind::upgrade && granted;
         downgraded += c.what == kind::downgrade && granted;
+        replaced += c.what == kind::replace && c.former != c.value && granted;
     }
     for (auto const seen : {granted_sets, grown, wanted, handed_on, raised})
         BOOST_TEST(seen > (all ? pick(5u, 50u) : pick(5u, 20u)));

@@ -213,6 +213,7 @@ public:
     bool locks_any = true;                  ///< false: node::can refuses any one of several keys
     bool shares = true;                     ///< false: node::can refuses shared locks
     bool upgrades = true;                   ///< false: node::can refuses upgrades
+    bool replaces = true;                   ///< false: node::can refuses replacements
     bool notifies = true;                   ///< it notifies of changes to watched keys
     bool tells_line = true;                 ///< false: its replies do not say who comes first
     error_code refusal;                     ///< if set, the answer to each request, which is not carried out
@@ -340,7 +341,8 @@ public:
     {
         return (c.fence == 0 || server_.fences)
                && (!c.has_several_keys() || (c.any ? server_.locks_any : server_.locks_several))
-               && (!c.is_shared() || server_.shares) && (c.what != node_command::kind::upgrade || server_.upgrades);
+               && (!c.is_shared() || server_.shares) && (c.what != node_command::kind::upgrade || server_.upgrades)
+               && (c.what != node_command::kind::replace || server_.replaces);
     }
     node_limits limits() const override { return server_.limits; }
     bool notifies() const noexcept override { return server_.reachable && server_.notifies; }

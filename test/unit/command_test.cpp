@@ -140,6 +140,7 @@ BOOST_AUTO_TEST_CASE(encode_of_each_operation_gives_its_command)
         test_command o(k, "key", "value", 5s);
         o.contender = contends ? "me" : "";
         o.note = "a note";
+        o.former = "old";
         o.handed_on = !turn ? handovers::unsaid : k == kind::acquire ? handovers::follow : handovers::end;
         o.fence = fence;
         o.heal = heal;
@@ -173,6 +174,9 @@ BOOST_AUTO_TEST_CASE(encode_of_each_operation_gives_its_command)
                == expected("EVALSHA", stores::redis::extend_script.sha1, "1", "key", "value", "5000", "0"));
     BOOST_TEST(encoded(kind::extend, {}, 0, true)
                == expected("EVALSHA", stores::redis::extend_script.sha1, "2", "key", tombstone, "value", "5000", "1"));
+    BOOST_TEST(
+        encoded(kind::replace)
+        == expected("EVALSHA", stores::redis::replace_script.sha1, "2", "key", tombstone, "value", "5000", "old", "1"));
     BOOST_TEST(encoded(kind::release) == expected("EVALSHA", stores::redis::release_script.sha1, "1", "key", "value"));
     BOOST_TEST(encoded(kind::release, {.by = stores::redis::deletion::delifeq}) == expected("DELIFEQ", "key", "value"));
     BOOST_TEST(encoded(kind::release, {.by = stores::redis::deletion::delex})

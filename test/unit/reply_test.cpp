@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(interpret_of_expected_replies_gives_a_vote)
 {
     BOOST_TEST((answer(kind::acquire, make(stores::redis::resp::type::simple_string, "OK")).vote == vote::granted));
     BOOST_TEST((answer(kind::acquire, make(stores::redis::resp::type::null, "")).vote == vote::denied));
-    for (auto k : {kind::extend, kind::release}) {
+    for (auto k : {kind::extend, kind::replace, kind::release}) {
         BOOST_TEST((answer(k, make(stores::redis::resp::type::number, "1")).vote == vote::granted));
         BOOST_TEST((answer(k, make(stores::redis::resp::type::number, "0")).vote == vote::denied));
     }
@@ -415,8 +415,8 @@ BOOST_AUTO_TEST_CASE(interpret_of_an_unexpected_reply_is_unknown)
                                         make(stores::redis::resp::type::map, "", {"a", "b"}),
                                         make(stores::redis::resp::type::array, "", {"value", "soon"})};
     for (auto const& o : odd) {
-        for (auto k : {kind::acquire, kind::raise, kind::extend, kind::release, kind::inspect, kind::upgrade,
-                       kind::downgrade, kind::scan}) {
+        for (auto k : {kind::acquire, kind::raise, kind::extend, kind::replace, kind::release, kind::inspect,
+                       kind::upgrade, kind::downgrade, kind::scan}) {
             auto const r = answer(k, o);
             BOOST_TEST((r.vote == vote::unknown));
             BOOST_TEST((r.error == errc::unexpected_reply));

@@ -30,7 +30,10 @@ struct this_store {
     static inline options const quick{};
     static inline options const durable{};
 
-    static testing::node_kind kind() { return {.heals = false, .locks_any = false, .shares = false}; }
+    static testing::node_kind kind()
+    {
+        return {.heals = false, .locks_any = false, .shares = false, .replaces = false};
+    }
     static constexpr auto patient = "?session=60s&timeout=10s";
 
     static constexpr auto hurried = "?session=1s&timeout=200ms";

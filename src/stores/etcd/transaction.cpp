@@ -46,7 +46,8 @@ std::string transaction::text(scope const& s) const
     case kind::found:
     case kind::upgrade:
     case kind::downgrade:
-        break;
+    case kind::replace:
+        break;  // `lease_node::can` refuses these
     }
     return transaction_text().step();
 }
@@ -87,6 +88,7 @@ std::optional<node_reply> transaction::hear(json::object const& answer, scope co
         return scanned(answer, s);
     case kind::upgrade:
     case kind::downgrade:
+    case kind::replace:
         break;  // `lease_node::can` refuses these
     }
     return node_reply{.untouched = true, .error = errc::unsupported};

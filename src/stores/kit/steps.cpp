@@ -42,6 +42,7 @@ constexpr put grows = [](command const& c, bool) -> parameter { return {form::fl
 constexpr put passes = [](command const& c, bool) -> parameter { return {form::flag, {}, c.passes}; };
 constexpr put shares = [](command const& c, bool) -> parameter { return {form::flag, {}, c.is_shared()}; };
 constexpr put heal = [](command const& c, bool) -> parameter { return {form::flag, {}, c.heal}; };
+constexpr put former = [](command const& c, bool) -> parameter { return {form::bytes, c.former}; };
 constexpr put alone = [](command const& c, bool) -> parameter { return {form::flag, {}, c.alone}; };
 constexpr put tombstone = [](command const&, bool on) -> parameter { return {form::tombstone, {}, on}; };
 constexpr put watch = [](command const& c, bool) -> parameter { return {form::watch, {}, c.watch}; };
@@ -111,6 +112,7 @@ constexpr step steps[] = {
     {command::kind::raise, always, "raise", {proposal, shares}, {counter}},
     {command::kind::extend, shared, "extend_shared", {value, ttl, heal, alone}, {granted, healed}},
     {command::kind::extend, always, "extend", {value, ttl, heal}, {granted, healed}},
+    {command::kind::replace, always, "replace", {value, ttl, former, shares}, {granted}},
     {command::kind::release, shared, "release_shared", {value, tombstone}, {granted}},
     {command::kind::release, always, "release", {value, tombstone, ends}, {released}},
     {command::kind::upgrade,

@@ -254,6 +254,8 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
             return raise(c);
         case node_command::kind::extend:
             return c.is_shared() ? extend_shared(c, now) : extend(c, now);
+        case node_command::kind::replace:
+            return replace(c, now);
         case node_command::kind::release:
             if (tombstone)
                 tombstones.insert_or_assign({c.key(), std::string(c.value)}, now + core::tombstone_life);
@@ -447,6 +449,24 @@ node_reply lock_table::extend(node_command const& c, clock::time_point now)
             raise_ttl_or_set(key, c, now);
     }
     return r;
+}
+
+node_reply lock_table::replace(node_command const& c, clock::time_point now)
+{
+    auto const* const first = find(c.key(), now);
+    if (!first || has_tombstone(c, now))
+        return {.vote = vote::denied};
+    if (c.is_shared() && first->value == core::shared_word)
+        return replace_reader(c, now);
+    bool const has_all = std::ranges::all_of(c.keys, [&](auto& key) {
+        auto const* const e = find(key, now);
+        return e && (e->value == c.former || e->value == c.value);
+    });
+    for (auto const& key : has_all ? c.keys : key_view()) {
+        find(key, now)->value = c.value;
+        raise_ttl_or_set(key, c, now);
+    }
+    return {.vote = has_all ? vote::granted : vote::denied};
 }
 
 node_reply lock_table::release(node_command const& c, clock::time_point now, void const* who)

@@ -79,9 +79,11 @@ private:
     node_reply inspect(std::string const& key, clock::time_point now);
     node_reply scan(node_command const&, clock::time_point now);
     node_reply extend(node_command const&, clock::time_point now);
+    node_reply replace(node_command const&, clock::time_point now);
     node_reply release(node_command const&, clock::time_point now, void const* who);
     node_reply share(node_command const&, clock::time_point now, void const* who);
     node_reply extend_shared(node_command const&, clock::time_point now);
+    node_reply replace_reader(node_command const&, clock::time_point now);
     node_reply release_shared(node_command const&, clock::time_point now, void const* who);
     node_reply upgrade(node_command const&, clock::time_point now, void const* who);
     node_reply make_exclusive(node_command const&, clock::time_point now, void const* who);

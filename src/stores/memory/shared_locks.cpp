@@ -104,6 +104,18 @@ node_reply lock_table::extend_shared(node_command const& c, clock::time_point no
     return r;
 }
 
+node_reply lock_table::replace_reader(node_command const& c, clock::time_point now)
+{
+    auto& all = readers[c.key()];
+    auto const end = std::max(all.end_of(c.former), all.end_of(c.value));
+    if (end <= now)
+        return {.vote = vote::denied};
+    all.erase(c.former);
+    all.add_or_extend(c.value, end);
+    enter(c, now);
+    return {.vote = vote::granted};
+}
+
 node_reply lock_table::upgrade(node_command const& c, clock::time_point now, void const* who)
 {
     auto r = make_exclusive(c, now, who);

@@ -378,6 +378,44 @@ BEGIN
 END
 //
 
+-- Another process takes the locks over: the value takes the place of the former one. Answers: granted.
+CREATE PROCEDURE IF NOT EXISTS redlock_replace(all_keys MEDIUMBLOB, val VARBINARY(1024), ttl BIGINT, former VARBINARY(1024), shares BOOLEAN)
+BEGIN
+    DECLARE place INT DEFAULT 1;
+    DECLARE one, had VARBINARY(1600);
+    DECLARE ends, its_end, t, good_until DATETIME(6);
+    DECLARE granted BOOLEAN;
+    START TRANSACTION;
+    CALL redlock_lock_rows(all_keys, t);
+    SET good_until = t + INTERVAL ttl * 1000 MICROSECOND, one = SUBSTRING(all_keys, 5, SUBSTRING(all_keys, 1, 4));
+    SELECT COUNT(*) = 0 INTO granted FROM redlock_tombstone WHERE lock_key = one AND value = val AND expires > t;
+    SELECT value, expires INTO had, ends FROM redlock WHERE lock_key = one;
+    IF granted AND shares AND ends > t AND had = ':=shared' THEN
+        SELECT MAX(expires) INTO its_end FROM redlock_reader WHERE lock_key = one AND value IN (former, val) AND expires > t;
+        SET granted = its_end IS NOT NULL;
+        IF granted THEN
+            DELETE FROM redlock_reader WHERE lock_key = one AND value = former;
+            CALL redlock_enter(one, val, ends, GREATEST(its_end, good_until), t);
+        END IF;
+    ELSEIF granted THEN
+        WHILE place < LENGTH(all_keys) DO
+            SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
+            SET place = place + 4 + LENGTH(one);
+            SELECT value, expires INTO had, ends FROM redlock WHERE lock_key = one;
+            SET granted = granted AND ends > t AND had IN (former, val);
+        END WHILE;
+        SET place = IF(granted, 1, place);
+        WHILE place < LENGTH(all_keys) DO
+            SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
+            SET place = place + 4 + LENGTH(one);
+            UPDATE redlock SET value = val, expires = GREATEST(expires, good_until) WHERE lock_key = one;
+        END WHILE;
+    END IF;
+    SELECT granted;
+    COMMIT;
+END
+//
+
 -- grave: the key that gets a tombstone, or null. Answers how many keys were deleted.
 CREATE PROCEDURE IF NOT EXISTS redlock_release(all_keys MEDIUMBLOB, val VARBINARY(1024), grave VARBINARY(1600), ends_handovers BOOLEAN)
 BEGIN
@@ -664,8 +702,8 @@ BEGIN
 END
 //
 
--- The last procedure: if it exists, all others exist, too, except redlock_sign beside tables of release 0.1. It fails if
--- a table of that release is missing.
+-- The last procedure: if it exists, all others exist, too, except redlock_sign and redlock_replace beside tables of
+-- release 0.1. It fails if a table of that release is missing.
 CREATE PROCEDURE IF NOT EXISTS redlock_version()
     SELECT 2 + (SELECT COUNT(*) FROM redlock WHERE FALSE) + (SELECT COUNT(*) FROM redlock_reader WHERE FALSE)
         + (SELECT COUNT(*) FROM redlock_wish WHERE FALSE) + (SELECT COUNT(*) FROM redlock_tombstone WHERE FALSE)

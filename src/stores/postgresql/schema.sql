@@ -373,6 +373,37 @@ BEGIN
     END IF;
 END$$;
 
+-- Another process takes the locks over: the value takes the place of the former one.
+CREATE OR REPLACE FUNCTION redlock_replace(keys bytea[], val bytea, ttl bigint, former bytea, shares boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    lots redlock[] := redlock_rows(keys);
+    t timestamptz := clock_timestamp();
+    until timestamptz := t + ttl * interval '1 ms';
+    one redlock;
+    ends timestamptz;
+BEGIN
+    IF redlock_is_dead(keys[1], val, t) THEN
+        RETURN false;
+    END IF;
+    one := lots[1];
+    IF shares AND one.expires > t AND one.value = ':=shared' THEN
+        SELECT max(expires) INTO ends FROM redlock_reader WHERE key = one.key AND value IN (former, val) AND expires > t;
+        IF ends IS NULL THEN
+            RETURN false;
+        END IF;
+        DELETE FROM redlock_reader WHERE key = one.key AND value = former;
+        PERFORM redlock_enter(one, val, greatest(ends, until), t);
+        RETURN true;
+    END IF;
+    FOREACH one IN ARRAY lots LOOP
+        IF one.expires <= t OR one.value NOT IN (former, val) THEN
+            RETURN false;
+        END IF;
+    END LOOP;
+    UPDATE redlock SET value = val, expires = greatest(expires, until) WHERE key = ANY (keys);
+    RETURN true;
+END$$;
+
 CREATE OR REPLACE FUNCTION redlock_release(keys bytea[], val bytea, tombstone boolean, ends_handovers boolean) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     lots redlock[] := redlock_rows(keys);

@@ -37,9 +37,10 @@ constexpr auto rights_to_read = "SELECT ON redlock, redlock_reader, redlock_wish
 constexpr auto all_there =
     "num_nonnulls(to_regprocedure('redlock_version()'), to_regclass('redlock'), to_regclass('redlock_reader'), "
     "to_regclass('redlock_wish'), to_regclass('redlock_tombstone'), to_regclass('redlock_timeline')) = 6";
-// Release 0.1 made tables without a record.
+// Release 0.1 made tables without a record, and without the replacement of a value.
 constexpr auto record_there = "num_nonnulls(to_regclass('redlock_record'), "
-                              "to_regprocedure('redlock_sign(bigint,text,boolean,bigint,text)')) = 2";
+                              "to_regprocedure('redlock_sign(bigint,text,boolean,bigint,text)'), "
+                              "to_regprocedure('redlock_replace(bytea[],bytea,bigint,bytea,boolean)')) = 3";
 constexpr auto version_there =
     "(SELECT substring(prosrc FROM '[0-9]+') FROM pg_proc WHERE oid = to_regprocedure('redlock_version()'))";
 constexpr auto introduction_text =

@@ -28,6 +28,7 @@ constexpr statement steps[] = {
     {"acquire_any", "SELECT * FROM redlock_acquire_any($1, $2, $3, $4, $5, $6, $7)"},
     {"raise", "SELECT redlock_raise($1, $2, $3)"},
     {"extend", "SELECT * FROM redlock_extend($1, $2, $3, $4)"},
+    {"replace", "SELECT redlock_replace($1, $2, $3, $4, $5)"},
     {"release", "SELECT redlock_release($1, $2, $3, $4)"},
     {"inspect", "SELECT encode(value, 'hex'), redlock_milliseconds(expires, clock_timestamp()), '' FROM redlock"
                 " WHERE key = $1 AND expires > clock_timestamp()"
@@ -89,7 +90,7 @@ void put_32(std::string& to, std::uint32_t n)
 std::string keys_of(node_command const& c)
 {
     using kind = node_command::kind;
-    bool const shares = c.is_shared() && c.what != kind::raise;
+    bool const shares = c.is_shared() && c.what != kind::raise && c.what != kind::replace;
     if (shares || c.what == kind::inspect || c.what == kind::upgrade || c.what == kind::downgrade)
         return c.key();
     constexpr std::uint32_t type_bytea = 17;

@@ -51,6 +51,8 @@ scripts_of_kind scripts_for(node_command::kind k)
         return {nullptr, &raise_all_script, nullptr};
     case kind::extend:
         return {&extend_script, &extend_all_script, &extend_shared_script};
+    case kind::replace:
+        return {&replace_script, &replace_script, &replace_script};
     case kind::release:
         return {&release_script, &release_all_script, &release_shared_script};
     case kind::inspect:
@@ -164,6 +166,8 @@ void encoder::call(script const& s, node_command const& c, manner how)
     call_.begin(s.sha1);
     for (auto const& key : c.what == kind::raise || c.what == kind::scan ? key_view() : c.keys)
         call_.add_key(key);
+    if (c.what == kind::replace)
+        add_tombstone(c);
     if (c.is_shared())
         add_keys(c, core::put_readers_key, readers_key_);
     bool const several = c.has_several_keys();
@@ -184,6 +188,9 @@ void encoder::call(script const& s, node_command const& c, manner how)
         call_.add(flag(c.heal));
         if (c.is_shared())
             call_.add(flag(c.alone));
+        break;
+    case kind::replace:
+        call_.add(c.value, c.ttl.count(), c.former, c.keys.size());
         break;
     case kind::release:
         if (how.tombstone)

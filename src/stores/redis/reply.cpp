@@ -168,6 +168,12 @@ node_reply interpret_choice(node_command const& c, reply const& r)
     return result;
 }
 
+node_reply interpret_yes_or_no(reply const& r)
+{
+    auto const n = number_in(r, 0, 1);
+    return n ? decided(*n == 1) : unexpected();
+}
+
 node_reply interpret_for_several(node_command const& c, reply const& r)
 {
     switch (c.what) {
@@ -189,6 +195,8 @@ node_reply interpret_for_several(node_command const& c, reply const& r)
         result.healed = n == 2u;
         return result;
     }
+    case node_command::kind::replace:
+        return interpret_yes_or_no(r);
     case node_command::kind::release: {
         auto const n = number_in(r, 0, c.keys.size());
         auto result = n ? decided(*n == c.keys.size()) : unexpected();
@@ -249,12 +257,6 @@ node_reply interpret_share(node_command const& c, reply const& r)
     if (has_value && c.contends())
         result.text = r.elements[3];
     return result;
-}
-
-node_reply interpret_yes_or_no(reply const& r)
-{
-    auto const n = number_in(r, 0, 1);
-    return n ? decided(*n == 1) : unexpected();
 }
 
 // An array means that there are other readers; 0 means that the lock is not ours any more.
@@ -370,8 +372,7 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
         auto refusal = interpret_error(r.text, {password, c.value});
         // A key that is not a string does not hold our value.
         using kind = node_command::kind;
-        bool const compares = c.what == kind::extend || c.what == kind::release || c.what == kind::upgrade
-                              || c.what == kind::downgrade;
+        bool const compares = c.prolongs() || c.what == kind::release || c.what == kind::downgrade;
         return compares && refusal.error == errc::wrong_type ? decided(false) : refusal;
     }
     if (c.what == node_command::kind::withdraw)
@@ -403,6 +404,7 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
             return result;
         }
         [[fallthrough]];
+    case node_command::kind::replace:
     case node_command::kind::release:
     case node_command::kind::downgrade:
         return interpret_yes_or_no(r);

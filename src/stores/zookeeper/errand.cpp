@@ -73,6 +73,7 @@ asio::awaitable<outcome> errand::run()
         break;
     case kind::upgrade:
     case kind::downgrade:
+    case kind::replace:
         break;  // `lease_node::can` refuses these
     }
     co_return outcome{std::move(r), std::move(changed_)};
