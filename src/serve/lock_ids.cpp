@@ -3,6 +3,7 @@
 #include <boost/json/array.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -17,35 +18,46 @@ constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopq
 constexpr char version = '1';
 constexpr std::size_t signature_size = 16;  // bytes
 
-// Base64 for URLs (RFC 4648, section 5), without padding.
-std::string base64url(std::string_view bytes)
+constexpr unsigned char no_digit = 64;
+
+// By character.
+constexpr auto values = [] {
+    std::array<unsigned char, 256> all{};
+    all.fill(no_digit);
+    for (std::size_t i = 0; i < digits.size(); ++i)
+        all[static_cast<unsigned char>(digits[i])] = static_cast<unsigned char>(i);
+    return all;
+}();
+
+// Appends base64 for URLs (RFC 4648, section 5), without padding.
+void put_base64url(std::string& to, std::string_view bytes)
 {
-    std::string text;
+    auto at = to.size();
+    to.resize(at + (bytes.size() * 4 + 2) / 3);
     std::uint32_t bits = 0;
     int count = 0;
     for (unsigned char const c : bytes) {
         bits = bits << 8 | c;
         for (count += 8; count >= 6; count -= 6)
-            text += digits[bits >> (count - 6) & 63];
+            to[at++] = digits[bits >> (count - 6) & 63];
     }
     if (count > 0)
-        text += digits[bits << (6 - count) & 63];
-    return text;
+        to[at] = digits[bits << (6 - count) & 63];
 }
 
 std::optional<std::string> from_base64url(std::string_view text)
 {
-    std::string bytes;
+    std::string bytes(text.size() * 3 / 4, '\0');
+    std::size_t at = 0;
     std::uint32_t bits = 0;
     int count = 0;
-    for (char const c : text) {
-        auto const value = digits.find(c);
-        if (value == digits.npos)
+    for (unsigned char const c : text) {
+        if (values[c] == no_digit)
             return std::nullopt;
-        bits = bits << 6 | static_cast<std::uint32_t>(value);
+        bits = bits << 6 | values[c];
         if ((count += 6) >= 8) {
             count -= 8;
-            bytes += static_cast<char>(bits >> count & 255);
+            bytes[at++] = static_cast<char>(bits >> count & 255);
         }
     }
     return bytes;
@@ -54,35 +66,39 @@ std::optional<std::string> from_base64url(std::string_view text)
 // A number, a colon, and as many bytes.
 void put(std::string& to, std::string_view part) { to.append(std::to_string(part.size())).append(":").append(part); }
 
-std::optional<std::string> take(std::string_view& from)
+std::optional<std::string_view> take(std::string_view& from)
 {
     std::size_t size = 0;
     auto const [end, ec] = std::from_chars(from.data(), from.data() + from.size(), size);
     auto const read = static_cast<std::size_t>(end - from.data());
     if (ec != std::errc() || read == from.size() || *end != ':' || size > from.size() - read - 1)
         return std::nullopt;
-    std::string part(from.substr(read + 1, size));
+    auto const part = from.substr(read + 1, size);
     from.remove_prefix(read + 1 + size);
     return part;
 }
 
-std::string signature_of(keyed_hash const& key, std::string_view bytes)
+bool is_signed(keyed_hash const& key, std::string_view bytes, std::string_view signature)
 {
     auto const hash = key("id", bytes);
-    return {hash.begin(), hash.begin() + signature_size};
+    return is_same({reinterpret_cast<char const*>(hash.data()), signature_size}, signature);
 }
 
 }  // namespace
 
 std::string lock_ids::id_of(lock_ticket const& t) const
 {
-    std::string bytes;
+    std::string bytes(signature_size, '\0');
     put(bytes, t.mode == mode::shared ? "s" : "x");
     put(bytes, std::to_string(t.fencing_token));
     put(bytes, t.token);
     for (auto const& name : t.resources)
         put(bytes, name);
-    return version + base64url(signature_of(keys_.front(), bytes) + bytes);
+    auto const hash = keys_.front()("id", std::string_view(bytes).substr(signature_size));
+    std::copy_n(hash.begin(), signature_size, bytes.begin());
+    std::string id(1, version);
+    put_base64url(id, bytes);
+    return id;
 }
 
 std::optional<lock_ticket> lock_ids::ticket_of(std::string_view id) const
@@ -95,12 +111,12 @@ std::optional<lock_ticket> lock_ids::ticket_of(std::string_view id) const
     std::string_view rest = *bytes;
     auto const signature = rest.substr(0, signature_size);
     rest.remove_prefix(signature_size);
-    if (std::ranges::none_of(keys_, [&](auto const& key) { return is_same(signature_of(key, rest), signature); }))
+    if (std::ranges::none_of(keys_, [&](auto const& key) { return is_signed(key, rest, signature); }))
         return std::nullopt;
     auto const how = take(rest), fence = take(rest), token = take(rest);
     if (!token || (*how != "s" && *how != "x"))
         return std::nullopt;
-    lock_ticket t{.token = *token, .mode = *how == "s" ? mode::shared : mode::exclusive};
+    lock_ticket t{.token = std::string(*token), .mode = *how == "s" ? mode::shared : mode::exclusive};
     auto const* const end = fence->data() + fence->size();
     if (auto const read = std::from_chars(fence->data(), end, t.fencing_token);
         read.ec != std::errc() || read.ptr != end)
@@ -110,7 +126,7 @@ std::optional<lock_ticket> lock_ids::ticket_of(std::string_view id) const
         auto name = take(rest);
         if (!name)
             return std::nullopt;
-        names.push_back(std::move(*name));
+        names.emplace_back(*name);
     }
     if (names.empty())
         return std::nullopt;

@@ -10,6 +10,9 @@
 
 #include <fmt/format.h>
 
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
 #include <fstream>
 #include <set>
 
@@ -494,6 +497,22 @@ BOOST_AUTO_TEST_CASE(ticket_of_an_id_is_the_ticket_that_it_was_made_of)
             changed[i] = changed[i] == 'A' ? 'B' : 'A';
             BOOST_TEST(!ids.ticket_of(changed));
             BOOST_TEST(!ids.ticket_of(id.substr(0, i)));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(keyed_hash_with_keys_of_each_length_is_hmac_sha256)
+{
+    for (std::size_t const size : {1, 16, 63, 64, 65, 200}) {
+        std::string const key(size, 'k');
+        serve::keyed_hash const hash(key), other(key + 'k');
+        for (std::string const text : {"", "a", "a longer text"}) {
+            auto const message = std::string("id") + '\0' + text;
+            serve::keyed_hash::digest wanted{};
+            ::HMAC(::EVP_sha256(), key.data(), static_cast<int>(size),
+                   reinterpret_cast<unsigned char const*>(message.data()), message.size(), wanted.data(), nullptr);
+            BOOST_TEST((hash("id", text) == wanted));
+            BOOST_TEST((other("id", text) != wanted));
         }
     }
 }
