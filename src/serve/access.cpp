@@ -197,4 +197,10 @@ bool access::permits(std::string_view client, bool grant::*what, std::string_vie
            > 0;
 }
 
+std::string const* access::may_not_lock(std::string_view client, std::span<std::string const> names) const
+{
+    auto const refused = std::ranges::find_if(names, [&](auto& name) { return !permits(client, &grant::locks, name); });
+    return refused == names.end() ? nullptr : &*refused;
+}
+
 }  // namespace redlock::serve

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,9 @@ public:
 
     /// Whether the client may use its right @p what on @p name, or on all names that begin with it.
     bool permits(std::string_view client, bool grant::*what, std::string_view name) const;
+
+    /// The first of the names that the client may not lock. Null: it may lock all of them.
+    std::string const* may_not_lock(std::string_view client, std::span<std::string const> names) const;
 
     /// Whether the client has the right @p what on any name.
     bool permits_anywhere(std::string_view client, bool grant::*what) const;

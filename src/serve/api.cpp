@@ -105,9 +105,8 @@ api::changed_access api::use(access next)
     all_.who = std::move(next);
     all_.ids = lock_ids(all_.who.keys());
     auto const is_permitted = [&](session const& s) {
-        auto const may_lock = [&](auto const& name) { return all_.who.permits(s.client(), &grant::locks, name); };
-        return all_.who.knows_client(s.client()) && std::ranges::all_of(s.locks(), [&](auto const& l) {
-                   return std::ranges::all_of(l.second->ticket.resources, may_lock);
+        return all_.who.knows_client(s.client()) && std::ranges::none_of(s.locks(), [&](auto const& l) {
+                   return all_.who.may_not_lock(s.client(), l.second->ticket.resources.names());
                });
     };
     return {.ended_sessions = all_.open_sessions.end_if([&](session const& s) { return !is_permitted(s); })};

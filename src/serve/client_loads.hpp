@@ -122,6 +122,16 @@ public:
         }
     }
 
+    /// When a lock ends, as far as this instance knows. The past: it knows no such lock.
+    clock::time_point end_of_lock(std::string const& token) const
+    {
+        for (auto const& [client, l] : loads_) {
+            if (auto const known = l.locks.find(token); known != l.locks.end())
+                return known->second;
+        }
+        return {};
+    }
+
     void extend_lock(std::string const& token, clock::time_point until)
     {
         for (auto& [client, l] : loads_) {

@@ -101,14 +101,18 @@ asio::awaitable<answer> lock_requests::acquire_once(call const& c)
     auto const key = std::string(c.r["Idempotency-Key"]);
     auto const body = std::hash<std::string>()(c.r.body());
     auto& repeated = all_.repeated[c.client];
-    if (auto const* const known = repeated.find(key, clock::now())) {
+    auto const held_until = [&](lock_ticket const& t) {
+        auto const kept = all_.open_sessions.find_lock(t.token);
+        return kept ? kept->handle.valid_until() : all_.loads.end_of_lock(t.token);
+    };
+    if (auto const* const known = repeated.find(key, clock::now(), held_until)) {
         if (known->body != body)
             co_return problem(c.r, http::status::unprocessable_entity, "key-reused", "The key was used before",
                               "Another request had the same Idempotency-Key.");
         if (!known->ticket)
             co_return problem(c.r, http::status::conflict, "in-progress", "The first request is under way",
                               "The request with this Idempotency-Key has not ended yet.");
-        if (auto refusal = not_permitted_now(c, *known->ticket))
+        if (auto refusal = not_permitted(c, known->ticket->resources.names()))
             co_return std::move(*refusal);
         // The nodes know whether it is still held. So the repeated request extends it.
         auto again = co_await prolong(c, lock_ticket(*known->ticket), ttl_in(fields(c.r.body(), acquisition_fields)),
@@ -171,7 +175,7 @@ asio::awaitable<std::optional<answer>> lock_requests::take_over(call const& c)
     t.token = co_await token_of_request(all_.locks, *t.resources.begin(), requests_of(c));
     if (t.token.empty())
         co_return std::nullopt;
-    if (auto refusal = not_permitted_now(c, t))
+    if (auto refusal = not_permitted(c, t.resources.names()))
         co_return std::move(*refusal);
     if (!all_.limits.fences) {
         auto const owner = all_.open_sessions.find(body.word("session"), c.client);
@@ -227,10 +231,8 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c, std::uint64_t 
     fields const body(c.r.body(), acquisition_fields);
     auto names = body.texts("resources");
     must_fit(names);
-    for (auto const& name : names) {
-        if (!all_.who.permits(c.client, &grant::locks, name))
-            co_return forbidden(c.r, "lock", name);
-    }
+    if (auto refusal = not_permitted(c, names))
+        co_return std::move(*refusal);
     auto const session_id = body.word("session");
     auto const owner = all_.open_sessions.find(session_id, c.client);
     if (!owner && !session_id.empty())
@@ -264,8 +266,8 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c, std::uint64_t 
     answer result;
     result.valid_until = l.valid_until();
     auto ticket = ticket_of(l);
-    if (auto refusal = not_permitted_now(c, ticket))
-        co_return std::move(*refusal);  // the lock is released
+    if (auto refusal = not_permitted(c, ticket.resources.names()))
+        co_return std::move(*refusal);  // the tokens have changed meanwhile: the lock is released
     // Less what the clock of the client may have lost meanwhile.
     auto const waited = std::chrono::floor<milliseconds>((clock::now() - begun) * (clock_rate - 1) / clock_rate);
     result.response = held(c.r, http::status::created, ticket, result.valid_until, waited);
@@ -341,7 +343,7 @@ asio::awaitable<answer> lock_requests::keep(call const& c, lock_ticket ticket, l
 {
     auto& open = all_.open_sessions;
     error_code ec;
-    if (auto refusal = not_permitted_now(c, ticket)) {  // SIGHUP may have replaced the tokens meanwhile
+    if (auto refusal = not_permitted(c, ticket.resources.names())) {  // SIGHUP may have replaced the tokens meanwhile
         l.detach(ec);
         co_return std::move(*refusal);
     }
@@ -419,19 +421,16 @@ std::optional<response> lock_requests::refusal_of(call const& c, std::optional<l
 {
     if (!ticket)
         return bad_id(c.r);
-    if (auto refusal = not_permitted_now(c, *ticket))
+    if (auto refusal = not_permitted(c, ticket->resources.names()))
         return refusal;
     bool const is_met = matches(c.r, [&](std::string_view tag) { return all_.ids.has_etag(*ticket, tag); });
     return is_met ? std::nullopt : std::optional(not_matching(c.r));
 }
 
-std::optional<response> lock_requests::not_permitted_now(call const& c, lock_ticket const& t) const
+std::optional<response> lock_requests::not_permitted(call const& c, std::span<std::string const> names) const
 {
-    for (auto const& name : t.resources) {
-        if (!all_.who.permits(c.client, &grant::locks, name))
-            return forbidden(c.r, "lock", name);
-    }
-    return std::nullopt;
+    auto const* const refused = all_.who.may_not_lock(c.client, names);
+    return refused ? std::optional(forbidden(c.r, "lock", *refused)) : std::nullopt;
 }
 
 asio::awaitable<void> lock_requests::give_back(lock_ticket t) { co_await end_of(t); }
@@ -520,7 +519,7 @@ asio::awaitable<answer> lock_requests::take_away(call const& c)
 {
     if (!all_.who.permits(c.client, &grant::breaks, c.name()))
         co_return forbidden(c.r, "break", c.name());
-    auto const condition = c.r[http::field::if_match];
+    auto const condition = condition_of(c.r);
     if (condition.empty() || condition == "*")
         co_return problem(
             c.r, http::status::precondition_required, "no-condition", "If-Match is missing",

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,8 +61,9 @@ private:
     std::size_t locks_of(call const&) const;
     std::optional<response> refusal_of(call const&, std::optional<lock_ticket> const&) const;
 
-    /// The tokens may have changed since the request, or an earlier one, was permitted.
-    std::optional<response> not_permitted_now(call const&, lock_ticket const&) const;
+    /// The answer to a client that may not lock these names. Nothing: it may. The tokens may change while a request is
+    /// under way.
+    std::optional<response> not_permitted(call const&, std::span<std::string const> names) const;
 
     instance& all_;
 };

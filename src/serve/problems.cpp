@@ -1,9 +1,13 @@
 #include "serve/problems.hpp"
 
+#include "serve/fields.hpp"
+
 #include <redlock/beast.hpp>
 
 #include <boost/beast/http/field.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 
 namespace redlock::serve {
@@ -11,6 +15,8 @@ namespace redlock::serve {
 namespace {
 
 namespace http = boost::beast::http;
+
+constexpr char const* right_condition = "If-Match must be *, or entity tags in quotation marks with commas between";
 
 }  // namespace
 
@@ -121,10 +127,41 @@ response limit_reached(request const& r, std::string_view name, std::string_view
                        + " at a time on this instance. Let some of them end, or raise " + std::string(option) + ".");
 }
 
+std::string condition_of(request const& r)
+{
+    std::string all;
+    for (auto [line, end] = r.equal_range(http::field::if_match); line != end; ++line)
+        all.append(all.empty() ? "" : ",").append(line->value().data(), line->value().size());
+    return all;
+}
+
+// RFC 9110, section 13.1.1. A weak entity tag never matches.
 bool matches(request const& r, std::function<bool(std::string_view)> const& is_tag)
 {
-    auto const wanted = r[http::field::if_match];
-    return wanted.empty() || wanted == "*" || is_tag({wanted.data(), wanted.size()});
+    auto const all = condition_of(r);
+    if (r.count(http::field::if_match) == 0 || all == "*")
+        return true;
+    std::string_view rest = all;
+    auto const skip = [&](char const* marks) {
+        rest.remove_prefix(std::min(rest.find_first_not_of(marks), rest.size()));
+    };
+    bool is_met = false, has_tags = false;
+    for (skip(" \t,"); !rest.empty(); skip(" \t,")) {
+        bool const is_weak = rest.starts_with("W/");
+        rest.remove_prefix(is_weak ? 2 : 0);
+        auto const end = rest.starts_with('"') ? rest.find('"', 1) : rest.npos;
+        if (end == rest.npos)
+            throw wrong_field(right_condition);
+        is_met = (!is_weak && is_tag(rest.substr(0, end + 1))) || is_met;
+        has_tags = true;
+        rest.remove_prefix(end + 1);
+        skip(" \t");
+        if (!rest.empty() && rest.front() != ',')
+            throw wrong_field(right_condition);
+    }
+    if (!has_tags)
+        throw wrong_field(right_condition);
+    return is_met;
 }
 
 }  // namespace redlock::serve

@@ -39,8 +39,12 @@ response wrong_method(request const&, std::string_view allowed);
 response limit_reached(request const&, std::string_view name, std::string_view what, std::size_t limit,
                        std::string_view option);
 
+/// The condition If-Match of the request, which may have several lines. Empty: there is none.
+std::string condition_of(request const&);
+
 /// Whether the condition If-Match of the request is met. Without a condition, it is.
 /// @param is_tag  whether a text is the entity tag
+/// @throws wrong_field if the condition is neither `*` nor a list of entity tags
 bool matches(request const&, std::function<bool(std::string_view)> const& is_tag);
 
 }  // namespace redlock::serve

@@ -13,7 +13,7 @@
 namespace redlock::serve {
 
 /// Locks that were acquired with an `Idempotency-Key`, so that a repeated request gets the same lock. One instance of
-/// the service remembers them, until they are released there or their time to live is over.
+/// the service remembers them as long as it knows that they are held.
 class repeats {
 public:
     struct entry {
@@ -23,10 +23,18 @@ public:
     };
 
     /// The lock of an earlier request with this key. Null: there is none.
-    entry const* find(std::string const& key, clock::time_point now)
+    /// @param held_until  of a ticket: the end of the lock, which may have been extended
+    template <class Function>
+    entry const* find(std::string const& key, clock::time_point now, Function held_until)
     {
-        while (!ends_.empty() && ends_.begin()->first < now)
-            forget(std::string(ends_.begin()->second));
+        while (!ends_.empty() && ends_.begin()->first < now) {
+            auto const ended = std::string(ends_.begin()->second);
+            auto again = all_.at(ended);
+            again.valid_until = held_until(*again.ticket);
+            forget(ended);
+            if (again.valid_until >= now)
+                add(ended, std::move(again));
+        }
         auto const known = all_.find(key);
         return known == all_.end() ? nullptr : &known->second;
     }

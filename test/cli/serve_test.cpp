@@ -15,6 +15,7 @@
 
 #include <fstream>
 #include <set>
+#include <thread>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -127,6 +128,37 @@ BOOST_FIXTURE_TEST_CASE(serve_answers_a_repeated_request_with_the_same_lock, two
     }));
     BOOST_TEST(one.ask(verb::delete_, "/v1/held/" + later.text("id")).status == 204u);
     BOOST_TEST(one.acquire(R"({"resources":["a"]})", {{"Idempotency-Key", "8"}}).status == 409u);
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_repeated_after_an_extension_returns_the_same_lock, two_services)
+{
+    constexpr auto ttl = 3500ms;  // more than the time to wait for a node
+    auto const body = fmt::format(R"({{"resources":["a"],"ttl_ms":{},"wait_ms":9000}})", ttl.count());
+    headers const key{{"Idempotency-Key", "7"}};
+    auto const first = one.acquire(body, key);
+    BOOST_TEST_REQUIRE(first.status == 201u, first.body);
+    BOOST_TEST(one.ask(verb::patch, "/v1/held/" + first.text("id"), R"({"ttl_ms":60000})").status == 200u);
+    std::this_thread::sleep_for(ttl + 100ms);
+    auto const again = one.acquire(body, key);
+    BOOST_TEST_REQUIRE(again.status == 201u, again.body);
+    BOOST_TEST(again.text("id") == first.text("id"));
+}
+
+BOOST_FIXTURE_TEST_CASE(condition_with_several_entity_tags_is_met_by_each, two_services)
+{
+    auto const won = one.acquire(R"({"resources":["a"],"ttl_ms":60000,"wait_ms":9000})");
+    BOOST_TEST_REQUIRE(won.status == 201u, won.body);
+    auto const extend = [&](std::string const& condition) {
+        return two.ask(verb::patch, "/v1/held/" + won.text("id"), "", {{"If-Match", condition}}).status;
+    };
+    for (auto const& met :
+         {won.etag, "*" + std::string(), "\"x\", " + won.etag, won.etag + " ,\"x\"", ",W/\"x\",," + won.etag + ","})
+        BOOST_TEST(extend(met) == 200u, met);
+    for (auto const& not_met : {std::string("\"\""), "W/" + won.etag, std::string("\"x\", \"y,") + won.etag.substr(1)})
+        BOOST_TEST(extend(not_met) == 412u, not_met);
+    for (auto const& wrong : {won.etag.substr(1), won.etag + won.etag, "*, " + won.etag, std::string(","),
+                              "w/" + won.etag, won.etag + ", \"", won.etag + "W/"})
+        BOOST_TEST(extend(wrong) == 400u, wrong);
 }
 
 BOOST_FIXTURE_TEST_CASE(serve_lists_locks_in_pages_and_breaks_what_was_seen, two_services)
