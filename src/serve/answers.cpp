@@ -1,8 +1,5 @@
 #include "serve/answers.hpp"
 
-#include <boost/json/array.hpp>
-#include <boost/json/serialize.hpp>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -95,21 +92,36 @@ json::object node_of(node_lock_info const& n, lock_ids const& ids)
     return node;
 }
 
-}  // namespace
-
-response document(request const& to, http::status status, json::object const& body)
+// @param body a JSON document, or empty
+response document_of(request const& to, http::status status, std::string body)
 {
     response r(status, to.version());
     r.keep_alive(to.keep_alive());
     r.set(http::field::cache_control, "no-store");
     if (!body.empty()) {
         r.set(http::field::content_type, "application/json");
-        r.body() = json::serialize(body) + '\n';
+        r.body() = std::move(body);
     }
     r.prepare_payload();
     if (to.method() == http::verb::head)
         r.body().clear();  // the client would take it for the next answer
     return r;
+}
+
+}  // namespace
+
+response document(request const& to, http::status status, json::object const& body)
+{
+    return document_of(to, status, body.empty() ? std::string() : json::serialize(body) + '\n');
+}
+
+response json_list::page(request const& to, std::string_view name, json::object const& rest) const
+{
+    auto const others = json::serialize(rest);
+    std::string text;
+    text.reserve(text_.size() + others.size() + name.size() + 16);
+    text.append("{\"").append(name).append("\":[").append(text_).append("],").append(others, 1).append("\n");
+    return document_of(to, http::status::ok, std::move(text));
 }
 
 response problem(request const& to, http::status status, std::string_view name, std::string_view title,
@@ -158,19 +170,15 @@ json::object json_of(lock_info const& l, lock_ids const& ids)
             {"nodes", std::move(nodes)}};
 }
 
-json::object json_of(lock_page const& page, lock_ids const& ids)
+json::array json_of(std::vector<node_list_info> const& all)
 {
-    json::array locks, nodes;
-    for (auto const& l : page.locks)
-        locks.push_back(json_of(l, ids));
-    for (auto const& n : page.nodes) {
+    json::array nodes;
+    for (auto const& n : all) {
         json::object node{{"name", shown(n.name)}, {"complete", n.complete}};
         add_error(node, n);
         nodes.push_back(std::move(node));
     }
-    return {{"locks", std::move(locks)},
-            {"next", page.next.empty() ? json::value() : json::value(page.next)},
-            {"nodes", std::move(nodes)}};
+    return nodes;
 }
 
 json::object json_of(break_info const& info)

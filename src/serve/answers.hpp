@@ -1,5 +1,6 @@
 #pragma once
 
+#include "serve/answer_sizes.hpp"
 #include "serve/lock_ids.hpp"
 
 #include <redlock/report.hpp>
@@ -7,9 +8,14 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/status.hpp>
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 
+#include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace redlock::serve {
 
@@ -18,6 +24,28 @@ using response = boost::beast::http::response<boost::beast::http::string_body>;
 
 /// A response with a JSON document, or without a body if the document is empty.
 response document(request const& to, boost::beast::http::status, boost::json::object const& = {});
+
+/** The elements of a list in an answer. The answer must not have many more than @ref page_bytes, so the client gets the
+    rest from the next page.
+*/
+class json_list {
+public:
+    void add(boost::json::object const& element)
+    {
+        text_.append(size_++ == 0 ? "" : ",").append(boost::json::serialize(element));
+    }
+    std::size_t size() const noexcept { return size_; }
+    std::size_t bytes() const noexcept { return text_.size(); }
+    bool is_full() const noexcept { return bytes() >= page_bytes; }
+
+    /// An answer that begins with the list.
+    /// @param name of the list @param rest of the fields; at least one
+    response page(request const& to, std::string_view name, boost::json::object const& rest) const;
+
+private:
+    std::string text_;
+    std::size_t size_ = 0;
+};
 
 /// A problem (RFC 9457) of the client. @param name the last part of its type, such as "unknown-lock"
 response problem(request const& to, boost::beast::http::status, std::string_view name, std::string_view title,
@@ -29,8 +57,8 @@ boost::json::object json_of(waiting_info const&);
 /// The state of a lock, without the values that would release it.
 boost::json::object json_of(lock_info const&, lock_ids const&);
 
-/// A page of a list: its locks, the place of the next page, and which nodes have listed all their locks.
-boost::json::object json_of(lock_page const&, lock_ids const&);
+/// Which nodes have listed all their locks.
+boost::json::array json_of(std::vector<node_list_info> const&);
 
 /// The result of a break on each node.
 boost::json::object json_of(break_info const&);

@@ -45,7 +45,8 @@ struct api::route {
     verb method;
     std::string_view path;
     asio::awaitable<answer> (api::*function)(call const&);
-    bool is_open = false;  ///< no token is needed
+    bool is_open = false;   ///< no token is needed
+    bool is_paged = false;  ///< it reads its query itself
 
     /// Whether it counts among the short requests of a client.
     bool is_counted() const noexcept { return !is_open && function != &api::acquire && function != &api::open_session; }
@@ -57,14 +58,14 @@ api::route const api::routes[] = {
     {verb::get, "/openapi.json", &api::openapi, true},
     {verb::get, "/metrics", &api::metrics},
     {verb::post, "/v1/locks", &api::acquire},
-    {verb::get, "/v1/locks", &api::look},
+    {verb::get, "/v1/locks", &api::look, false, true},
     {verb::get, "/v1/locks/*", &api::inspect},
     {verb::post, "/v1/locks/*/break", &api::take_away},
     {verb::get, "/v1/held/*", &api::show},
     {verb::patch, "/v1/held/*", &api::extend},
     {verb::delete_, "/v1/held/*", &api::release},
     {verb::post, "/v1/sessions", &api::open_session},
-    {verb::get, "/v1/sessions/*", &api::show_session},
+    {verb::get, "/v1/sessions/*", &api::show_session, false, true},
     {verb::delete_, "/v1/sessions/*", &api::end_session},
 };
 
@@ -81,7 +82,7 @@ asio::awaitable<answer> api::handle(request const& r, std::size_t connection)
                    .connection = connection};
             answer a;
             if (auto const* const found = admit(c, connection, r.body().size(), a)) {
-                if (c.target.path.front() == "v1" && found->function != &api::look)
+                if (c.target.path.front() == "v1" && !found->is_paged)
                     must_have_only(c.target, {});
                 client_loads::place const place(all_.loads, c.client,
                                                 {.others = found->is_counted() ? 1u : 0u, .bytes = r.body().size()});

@@ -21,6 +21,9 @@ public:
 
     virtual void close() = 0;
 
+    /// Ends the connection, although its client may have more to read.
+    virtual void drop() = 0;
+
     /// Ends the connection if no request is under way.
     virtual void drop_if_idle() = 0;
 

@@ -40,6 +40,12 @@ void connection_shares::remove(std::size_t number)
     }
 }
 
+void connection_shares::drop(std::size_t number)
+{
+    if (auto const known = all_.find(number); known != all_.end())
+        known->second.connection->drop();
+}
+
 // Many connections that belong to no client must not cost a client its idle ones, over which it may renew locks.
 void connection_shares::make_room()
 {
@@ -121,9 +127,12 @@ bool connection_shares::close_one(Is is_candidate)
     };
     auto first = all_.end();
     for (auto e = all_.begin(); e != all_.end(); ++e) {
-        if (is_candidate(e->second) && may_be_closed(e->second, now)
-            && (first == all_.end() || place_in_line(e->second) < place_in_line(first->second)))
+        if (!is_candidate(e->second) || !may_be_closed(e->second, now))
+            continue;
+        if (first == all_.end() || place_in_line(e->second) < place_in_line(first->second))
             first = e;
+        if (!e->second.client)
+            break;  // the oldest one
     }
     if (first == all_.end())
         return false;

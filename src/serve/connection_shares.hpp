@@ -42,6 +42,9 @@ public:
     bool is_empty() const noexcept { return all_.empty(); }
     bool is_full() const noexcept { return all_.size() >= most_; }
 
+    /// Closes this connection, if it is still open.
+    void drop(std::size_t number);
+
     /// Closes a connection for a further one, if it finds one that may be closed.
     void make_room();
 

@@ -1,5 +1,6 @@
 #include "serve/event_queue.hpp"
 
+#include "serve/answer_sizes.hpp"
 #include "serve/as_result.hpp"
 #include "serve/lock_ids.hpp"
 
@@ -18,35 +19,50 @@ using namespace std::chrono_literals;
 
 constexpr auto silence_max = 5s;
 constexpr std::size_t sent_events_max = 100;
-constexpr std::size_t piece_max = 64 * 1024;  // bytes: a session may have thousands of locks
 
 }  // namespace
 
-event_queue::event_queue(asio::any_io_executor e, std::string id, bool keeps_sent)
-    : wake_(std::move(e)), id_(std::move(id)), keeps_sent_(keeps_sent)
+event_queue::event_queue(asio::any_io_executor e, std::string id, bool keeps_sent,
+                         std::function<std::optional<held_lock>(std::string const&)> lock_of)
+    : wake_(std::move(e)), id_(std::move(id)), keeps_sent_(keeps_sent), lock_of_(std::move(lock_of))
 {
 }
 
-void event_queue::add(std::string name, boost::json::object data, std::optional<clock::time_point> valid_until)
+void event_queue::add(std::string name, boost::json::object const& data, std::optional<clock::time_point> valid_until)
 {
     if (closed_)
         return;
-    events_.push_back({std::move(name), std::move(data), valid_until});
+    events_.push_back({std::move(name), boost::json::serialize(data), valid_until});
+    size_ += events_.back().size();
+    while (size_ > events_bytes)
+        forget_first();
+    if (next_ < first_) {
+        next_ = first_;
+        is_cut_ = true;
+    }
     wake_.cancel();
 }
 
-void event_queue::set_validity(std::string const& token, boost::json::object data, clock::time_point valid_until)
+void event_queue::forget_first()
+{
+    size_ -= events_.front().size();
+    events_.pop_front();
+    ++first_;
+}
+
+void event_queue::tell_validity(std::string const& token)
 {
     if (closed_)
         return;
-    validities_.insert_or_assign(token, event{"valid", std::move(data), valid_until});
+    untold_.insert(token);
     wake_.cancel();
 }
 
 std::uint64_t event_queue::attach(std::uint64_t last_seen)
 {
     opened_ = clock::now();
-    validities_.clear();
+    untold_.clear();
+    is_cut_ = false;
     if (last_seen > 0)
         next_ = std::clamp(last_seen + 1, first_, next_);
     wake_.cancel();
@@ -65,17 +81,17 @@ asio::awaitable<std::optional<std::string>> event_queue::next(std::uint64_t stre
         if (!is_current(stream))
             co_return std::nullopt;
     }
+    if (is_cut_)
+        co_return std::nullopt;
     std::string text;
-    for (; next_ < first_ + events_.size(); ++next_)
+    for (; next_ < first_ + events_.size() && text.size() < piece_bytes; ++next_)
         text += "id: " + id_ + '.' + std::to_string(next_) + '\n' + text_of(events_[next_ - first_]);
-    while (!validities_.empty() && text.size() < piece_max) {
-        text += text_of(validities_.begin()->second);
-        validities_.erase(validities_.begin());
+    while (!untold_.empty() && text.size() < piece_bytes) {
+        if (auto const l = lock_of_(untold_.extract(untold_.begin()).value()))
+            text += text_of({"valid", boost::json::serialize(l->data), l->valid_until});
     }
-    while (events_.size() > (keeps_sent_ ? sent_events_max : 0) && first_ < next_) {
-        events_.pop_front();
-        ++first_;
-    }
+    while (events_.size() > (keeps_sent_ ? sent_events_max : 0) && first_ < next_)
+        forget_first();
     if (text.empty() && closed_)
         co_return std::nullopt;
     co_return text.empty() && is_late ? ":\n\n" : std::move(text);
@@ -89,13 +105,15 @@ void event_queue::close()
 
 std::string event_queue::text_of(event const& e) const
 {
-    auto data = e.data;
+    auto text = "event: " + e.name + "\ndata: " + e.data;
     if (e.valid_until) {
-        data["valid_for_ms"] = left_until(*e.valid_until).count();
         auto const from_opening = std::chrono::floor<std::chrono::milliseconds>(*e.valid_until - opened_);
-        data["valid_until_ms"] = std::max<std::int64_t>(from_opening.count() * (clock_rate - 1) / clock_rate, 0);
+        auto const until = std::max<std::int64_t>(from_opening.count() * (clock_rate - 1) / clock_rate, 0);
+        text.pop_back();  // the brace
+        text += R"(,"valid_for_ms":)" + std::to_string(left_until(*e.valid_until).count()) + R"(,"valid_until_ms":)"
+                + std::to_string(until) + '}';
     }
-    return "event: " + e.name + "\ndata: " + boost::json::serialize(data) + "\n\n";
+    return text + "\n\n";
 }
 
 }  // namespace redlock::serve

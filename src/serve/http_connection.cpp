@@ -131,13 +131,19 @@ public:
         });
     }
 
+    void drop() override
+    {
+        on_thread([this] {
+            gone_ = true;  // the end of TLS would wait for the client
+            end();
+        });
+    }
+
     void drop_if_idle() override
     {
         on_thread([this] {
-            if (is_under_way())
-                return;
-            gone_ = true;  // the end of TLS would wait for the client
-            end();
+            if (!is_under_way())
+                drop();
         });
     }
 

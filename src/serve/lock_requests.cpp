@@ -72,6 +72,26 @@ lock_ticket ticket_of(lock const& l)
             .fencing_token = l.fencing_token()};
 }
 
+// How many locks to list at a time, so that a page does not become much longer than @ref page_bytes.
+std::size_t piece_of(json_list const& so_far)
+{
+    constexpr std::size_t first = 16, most = 64;
+    if (so_far.size() == 0)
+        return first;
+    auto const each = so_far.bytes() / so_far.size();
+    return std::clamp<std::size_t>((page_bytes - so_far.bytes()) / each, 1, most);
+}
+
+// An error of an earlier part of the page stays.
+void add_progress(std::vector<node_list_info>& before, std::vector<node_list_info> now)
+{
+    for (std::size_t i = 0; i < before.size(); ++i) {
+        if (before[i].error && !now[i].error)
+            now[i] = std::move(before[i]);
+    }
+    before = std::move(now);
+}
+
 /// Forgets an Idempotency-Key, unless its request has acquired a lock.
 struct key_under_way {
     key_under_way(repeats& a, std::string n) : all(a), name(std::move(n)) {}
@@ -501,18 +521,31 @@ asio::awaitable<answer> lock_requests::list(call const& c)
     auto const may_read_all = [&] { return who.permits(c.client, &grant::reads, prefix); };
     if (!may_read_all() && !who.permits_anywhere(c.client, &grant::reads))
         co_return forbidden(c.r, "read", prefix);
-    list_options const how{.page_size = number_in(c.target, "limit", list_options().page_size),
-                           .from = from == query.end() ? std::string() : from->second};
-    auto [ec, page] = co_await all_.locks.async_list(escaped(prefix) + '*', how, as_result);
-    if (ec == errc::invalid_argument)
-        throw wrong_field("prefix must have at most 511 bytes, in which each of *?[\\ counts twice; limit must be 1 to "
-                          "1000, and from the text \"next\" of an earlier page");
-    if (ec)
-        co_return problem_response(c.r, ec);
-    if (!may_read_all())
-        std::erase_if(page.locks,
-                      [&](lock_info const& l) { return !who.permits(c.client, &grant::reads, l.resource); });
-    co_return document(c.r, http::status::ok, json_of(page, all_.ids));
+    auto const limit = limit_in(c.target);
+    list_options how{.from = from == query.end() ? std::string() : from->second};
+    std::vector<node_list_info> nodes;
+    json_list locks;
+    bool is_over = false;
+    for (std::size_t seen = 0; !is_over;) {
+        how.page_size = std::min(limit - seen, piece_of(locks));
+        auto [ec, page] = co_await all_.locks.async_list(escaped(prefix) + '*', how, as_result);
+        if (ec == errc::invalid_argument)
+            throw wrong_field(
+                "prefix must have at most 511 bytes, in which each of *?[\\ counts twice, and from must be "
+                "the text \"next\" of an earlier page");
+        if (ec)
+            co_return problem_response(c.r, ec);
+        for (auto const& l : page.locks) {
+            if (may_read_all() || who.permits(c.client, &grant::reads, l.resource))
+                locks.add(json_of(l, all_.ids));
+        }
+        add_progress(nodes, std::move(page.nodes));
+        seen += page.locks.size();
+        is_over = page.next.empty() || page.locks.size() < how.page_size || seen >= limit || locks.is_full();
+        how.from = std::move(page.next);
+    }
+    auto const next = how.from.empty() ? boost::json::value() : boost::json::value(how.from);
+    co_return locks.page(c.r, "locks", {{"next", next}, {"nodes", json_of(nodes)}});
 }
 
 asio::awaitable<answer> lock_requests::take_away(call const& c)

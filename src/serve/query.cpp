@@ -15,6 +15,15 @@ void must_have_only(target const& t, std::initializer_list<std::string_view> kno
     }
 }
 
+std::size_t limit_in(target const& t)
+{
+    constexpr std::size_t usual = 100, most = 1000;
+    auto const limit = number_in(t, "limit", usual);
+    if (limit == 0 || limit > most)
+        throw wrong_field("limit is " + std::to_string(limit) + ", but must be 1 to " + std::to_string(most));
+    return limit;
+}
+
 std::size_t number_in(target const& t, std::string const& name, std::size_t otherwise)
 {
     auto const given = t.query.find(name);

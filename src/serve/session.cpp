@@ -20,6 +20,7 @@ using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 
 constexpr auto look_time = 1s;
+constexpr std::size_t waiters_max = 64;  // in one event
 
 }  // namespace
 
@@ -35,29 +36,34 @@ session::session(asio::any_io_executor e, lock_manager& m, waiting_requests cons
       client_(std::move(client)),
       how_(how),
       lost_(std::move(lost)),
-      events_(e, id_, how.grace > 0ms),
+      events_(e, id_, how.grace > 0ms, [this](auto& token) { return told(token); }),
       grace_timer_(e),
       look_timer_(e)
 {
     events_.add("session", {{"session", id_}, {"grace_ms", how_.grace.count()}});
 }
 
-void session::attached()
+void session::attached(std::size_t connection)
 {
+    connection_ = connection;
     grace_timer_.cancel();
     for (auto const& [token, l] : locks_)
-        tell_validity(*l);
+        events_.tell_validity(token);
+}
+
+std::optional<event_queue::held_lock> session::told(std::string const& token) const
+{
+    auto const l = find(token);
+    if (!l)
+        return std::nullopt;
+    return event_queue::held_lock{json_of(*l), l->handle.valid_until()};
 }
 
 boost::json::object session::json_of(session_lock const& l) const { return lock_ids::json_of(l.ticket, l.id); }
 
-void session::tell_validity(session_lock const& l)
-{
-    events_.set_validity(l.ticket.token, json_of(l), l.handle.valid_until());
-}
-
 void session::add(std::shared_ptr<session_lock> l)
 {
+    l->number = ++added_;
     locks_.insert_or_assign(l->ticket.token, l);
     asio::co_spawn(
         executor_, [self = shared_from_this(), l] { return self->watch(l); }, asio::detached);
@@ -78,7 +84,6 @@ std::shared_ptr<session_lock> session::take(std::string const& token)
     locks_.erase(token);
     if (l)
         l->timer.cancel();
-    events_.forget_validity(token);
     return l;
 }
 
@@ -94,7 +99,7 @@ asio::awaitable<void> session::watch(std::shared_ptr<session_lock> l)
         auto const now = clock::now(), until = l->handle.valid_until(), half = until - l->ttl / 2;
         if (until != std::exchange(told, until)) {
             is_expiring = false;
-            tell_validity(*l);
+            events_.tell_validity(l->ticket.token);
         } else if (now >= half && !std::exchange(is_expiring, true)) {
             events_.add("expiring", json_of(*l), until);
         }
@@ -130,18 +135,19 @@ asio::awaitable<void> session::look_for_waiters_of(session_lock& l)
     for (auto const& name : l.ticket.resources) {
         if (!holds(l))
             co_return;
+        if (waiters.size() == waiters_max)
+            break;
         if (!who_.permits(client_, &grant::reads, name))
             continue;
         auto [ec, info] = co_await manager_.async_inspect(name, as_result);
         if (ec)
             co_return;
         auto const [first, last] = waiting_.all().equal_range(name);
-        for (auto w = first; w != last; ++w)
+        for (auto w = first; w != last && waiters.size() < waiters_max; ++w)
             waiters.push_back(serve::json_of(
                 {.owner = w->second.owner, .note = w->second.note, .shares = w->second.mode == mode::shared}));
-        auto const seen = serve::json_of(info, ids_);
-        for (auto const& w : seen.at("waiters").get_array())
-            waiters.push_back(w);
+        for (auto w = info.waiters.begin(); w != info.waiters.end() && waiters.size() < waiters_max; ++w)
+            waiters.push_back(serve::json_of(*w));
     }
     auto const text = boost::json::serialize(waiters);
     if (text != std::exchange(l.waiters, text) && !waiters.empty() && holds(l)) {
@@ -181,7 +187,6 @@ void session::stop()
         boost::system::error_code ec;
         auto const until = l->handle.valid_until();
         l->handle.detach(ec);
-        events_.forget_validity(token);
         if (ec)
             events_.add("lost", json_of(*l), until);
         l->handle = lock();

@@ -15,9 +15,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace redlock::serve {
@@ -31,7 +33,8 @@ struct session_lock {
     lock_ticket ticket{};
     std::string id{};  ///< which the client knows; the keys may have changed since
     std::chrono::milliseconds ttl{};
-    std::string waiters{};  ///< the clients about which the session has sent the event `wanted`
+    std::uint64_t number = 0;  ///< its place in the session: each lock has a greater one than those before
+    std::string waiters{};     ///< the clients about which the session has sent the event `wanted`
 };
 
 /** The locks of a client that reads a stream of events. The manager renews them until the session ends. A session
@@ -68,7 +71,11 @@ public:
     boost::json::object json_of(session_lock const&) const;
 
     /// A stream reads the events from now on. It begins with the validity of all locks.
-    void attached();
+    /// @param connection  see @ref connection
+    void attached(std::size_t connection);
+
+    /// The number of the connection that reads the events, or was the last one to read them.
+    std::size_t connection() const noexcept { return connection_; }
 
     /// Calls @p ends when the grace is over, unless the client reconnects. @param stream the one that has ended. @p
     /// ends must keep the session alive.
@@ -90,7 +97,7 @@ private:
     asio::awaitable<void> look_for_waiters();
     asio::awaitable<void> look_for_waiters_of(session_lock&);
     bool holds(session_lock const&) const;
-    void tell_validity(session_lock const&);
+    std::optional<event_queue::held_lock> told(std::string const& token) const;
 
     asio::any_io_executor const executor_;
     lock_manager& manager_;
@@ -103,6 +110,8 @@ private:
     event_queue events_;
     asio::steady_timer grace_timer_, look_timer_;
     std::map<std::string, std::shared_ptr<session_lock>> locks_;  ///< by token
+    std::uint64_t added_ = 0;                                     ///< the locks that the session has ever had
+    std::size_t connection_ = 0;                                  ///< of the latest stream
     bool over_ = false, looks_ = false;
 };
 

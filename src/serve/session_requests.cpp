@@ -4,19 +4,17 @@
 #include "serve/lock_ids.hpp"
 #include "serve/long_requests.hpp"
 #include "serve/problems.hpp"
+#include "serve/query.hpp"
 
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/json/array.hpp>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -29,7 +27,6 @@ namespace http = boost::beast::http;
 using namespace std::chrono_literals;
 
 constexpr auto grace_max = 60s;
-constexpr std::size_t turn_max = 64;  // locks in one turn of the event loop
 
 response stream_header(request const& r)
 {
@@ -89,7 +86,9 @@ asio::awaitable<answer> session_requests::open(call const& c)
         auto known = all.find(seen.session, c.client);
         if (!known)
             co_return unknown_session(c.r);
-        a.events = all.stream_of(std::move(known), seen.number);
+        // Otherwise a client that does not read could have any number of connections for one session.
+        all_.connections.drop(known->connection());
+        a.events = all.stream_of(std::move(known), seen.number, c.connection);
         co_return a;
     }
     if (all_.stopping)
@@ -100,7 +99,7 @@ asio::awaitable<answer> session_requests::open(call const& c)
         co_return std::move(*refusal);
     session::options const how{.grace = body.milliseconds("grace_ms", 0ms, 0ms, grace_max),
                                .wanted = body.flag("wanted")};
-    a.events = all.stream_of(all.open(c.client, how), 0);
+    a.events = all.stream_of(all.open(c.client, how), 0, c.connection);
     co_return a;
 }
 
@@ -109,16 +108,23 @@ asio::awaitable<answer> session_requests::show(call const& c)
     auto const known = all_.open_sessions.find(c.name(), c.client);
     if (!known)
         co_return unknown_session(c.r);
-    boost::json::array locks;
-    auto const executor = co_await asio::this_coro::executor;
-    for (auto const& [token, l] : std::map(known->locks())) {
-        if (locks.size() % turn_max == turn_max - 1)  // renewals must not wait for thousands of locks
-            co_await asio::post(executor, asio::use_awaitable);
-        auto document = known->json_of(*l);
-        document["valid_for_ms"] = left_until(l->handle.valid_until()).count();
-        locks.push_back(std::move(document));
+    must_have_only(c.target, {"limit", "from"});
+    auto const limit = limit_in(c.target), from = number_in(c.target, "from", 0);
+    std::vector<std::shared_ptr<session_lock>> rest;
+    for (auto const& [token, l] : known->locks()) {
+        if (l->number >= from)
+            rest.push_back(l);
     }
-    co_return document(c.r, http::status::ok, {{"session", known->id()}, {"locks", std::move(locks)}});
+    std::ranges::sort(rest, {}, [](auto const& l) { return l->number; });
+    json_list locks;
+    auto next = rest.begin();
+    for (; next != rest.end() && locks.size() < limit && !locks.is_full(); ++next) {
+        auto document = known->json_of(**next);
+        document["valid_for_ms"] = left_until((*next)->handle.valid_until()).count();
+        locks.add(document);
+    }
+    auto const place = next == rest.end() ? boost::json::value() : boost::json::value(std::to_string((*next)->number));
+    co_return locks.page(c.r, "locks", {{"session", known->id()}, {"next", place}});
 }
 
 asio::awaitable<answer> session_requests::end(call const& c)

@@ -9,10 +9,10 @@ namespace redlock::serve {
 
 class sessions::stream : public event_stream {
 public:
-    stream(sessions& all, std::shared_ptr<session> s, std::uint64_t last_seen)
+    stream(sessions& all, std::shared_ptr<session> s, std::uint64_t last_seen, std::size_t connection)
         : all_(all), session_(std::move(s)), number_(session_->events().attach(last_seen))
     {
-        session_->attached();
+        session_->attached(connection);
     }
     ~stream() override
     {
@@ -50,9 +50,10 @@ std::shared_ptr<session> sessions::find(std::string_view id, std::string const& 
     return known == all_.end() || known->second->client() != client ? nullptr : known->second;
 }
 
-std::shared_ptr<event_stream> sessions::stream_of(std::shared_ptr<session> s, std::uint64_t last_seen)
+std::shared_ptr<event_stream> sessions::stream_of(std::shared_ptr<session> s, std::uint64_t last_seen,
+                                                  std::size_t connection)
 {
-    return std::make_shared<stream>(*this, std::move(s), last_seen);
+    return std::make_shared<stream>(*this, std::move(s), last_seen, connection);
 }
 
 void sessions::add(session& s, lock handle, lock_ticket ticket, std::chrono::milliseconds ttl)

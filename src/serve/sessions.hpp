@@ -35,7 +35,8 @@ public:
     /// The stream of the events of a session, which ends the stream before. When it is destroyed, the session waits for
     /// a reconnection, or ends. A session that has waited leaves its locks: its client may have moved them.
     /// @param last_seen the last event that the client has; 0: none
-    std::shared_ptr<event_stream> stream_of(std::shared_ptr<session>, std::uint64_t last_seen);
+    /// @param connection  the number of the connection that reads the stream
+    std::shared_ptr<event_stream> stream_of(std::shared_ptr<session>, std::uint64_t last_seen, std::size_t connection);
 
     /// The session holds the lock from now on.
     void add(session&, lock handle, lock_ticket, std::chrono::milliseconds ttl);

@@ -2,11 +2,16 @@
 
 #include "cli/event_reader.hpp"
 #include "cli/running_service.hpp"
+#include "serve/answer_sizes.hpp"
 #include "serve/client_loads.hpp"
+#include "serve/event_queue.hpp"
 
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
 
 #include <fmt/format.h>
 
@@ -15,6 +20,7 @@
 #include <linux/filter.h>
 #include <list>
 #include <optional>
+#include <set>
 #include <sys/socket.h>
 #include <thread>
 
@@ -109,6 +115,82 @@ void send(std::list<http_connection>& from, service const& s, verb method, std::
 {
     from.emplace_back(s.endpoint()).send(method, target, body, headers);
 }
+
+/// A session with locks that are megabytes of text, because of their names.
+struct served_locks_with_long_names {
+    served_locks_with_long_names()
+    {
+        for (std::size_t i = 0; i < locks; ++i) {
+            boost::json::array names;
+            for (std::size_t n = 0; n < names_of_lock; ++n)
+                names.emplace_back(fmt::format("{}/{}/{:x>500}", i, n, ""));
+            auto const won = s.acquire(boost::json::serialize(
+                boost::json::object{{"resources", names}, {"ttl_ms", 60'000}, {"session", session}}));
+            BOOST_TEST_REQUIRE(won.status == 201u, won.body);
+            acquired.insert(won.text("id"));
+        }
+    }
+
+    /// Reads all pages, from the first one on.
+    template <class Function>
+    void each_page(std::string const& first, Function f)
+    {
+        for (auto target = first;;) {
+            auto const page = s.ask(verb::get, target);
+            BOOST_TEST_REQUIRE(page.status == 200u, page.body);
+            BOOST_TEST(page.body.size() < serve::page_bytes * 3 / 2);
+            f(page.json());
+            auto const next = page.json().at("next");
+            if (next.is_null())
+                return;
+            target = first + "&from=" + std::string(next.as_string());
+        }
+    }
+
+    static constexpr std::size_t locks = 100, names_of_lock = 8;
+    real_servers r{1};
+    service s{r};
+    event_reader stream{s, R"({"grace_ms":60000})"};
+    std::string const session = stream.session();
+    std::set<std::string> acquired;
+};
+
+/// A queue of events of 1,000 bytes.
+struct events_to_read {
+    void add(int count)
+    {
+        for (int i = 0; i < count; ++i)
+            all.add("expiring", {{"id", std::string(1000, 'x')}});
+        added += count;
+    }
+
+    std::optional<std::string> next(std::uint64_t stream)
+    {
+        std::optional<std::string> text;
+        asio::co_spawn(context, all.next(stream), [&](std::exception_ptr, auto t) { text = std::move(t); });
+        context.restart();
+        context.run();
+        return text;
+    }
+
+    /// Reads all pieces. @return their size
+    std::size_t rest(std::uint64_t stream)
+    {
+        std::size_t size = 0;
+        for (auto piece = next(stream); piece && piece->size() > 3;
+             piece = is_last(*piece) ? std::nullopt : next(stream)) {
+            BOOST_TEST(piece->size() < serve::piece_bytes * 3 / 2);
+            size += piece->size();
+        }
+        return size;
+    }
+
+    bool is_last(std::string const& piece) const { return has(piece, fmt::format("id: s.{}\n", added)); }
+
+    asio::io_context context;
+    int added = 0;
+    serve::event_queue all{context.get_executor(), "s", true, [](auto&) { return std::nullopt; }};
+};
 
 std::string many_requests_of(std::string const& target)
 {
@@ -345,6 +427,79 @@ BOOST_AUTO_TEST_CASE(locks_that_a_session_leaves_count_until_their_ttl_is_over)
     BOOST_TEST(s.ask(verb::delete_, path_of(won)).status == 204u);
     BOOST_TEST(s.acquire(lock_of("c")).status == 201u);
     BOOST_TEST(s.acquire(lock_of("d")).status == 429u);
+}
+
+BOOST_FIXTURE_TEST_CASE(pages_of_a_session_with_long_names_end_early, served_locks_with_long_names)
+{
+    std::set<std::string> ids;
+    std::size_t pages = 0;
+    each_page("/v1/sessions/" + session + "?limit=1000", [&](auto const& page) {
+        BOOST_TEST(page.at("session").as_string() == session);
+        for (auto const& l : page.at("locks").as_array())
+            ids.emplace(l.at("id").as_string());
+        ++pages;
+    });
+    BOOST_TEST((ids == acquired));
+    BOOST_TEST(pages > 2u);
+
+    auto const first = s.ask(verb::get, "/v1/sessions/" + session + "?limit=3").json();
+    BOOST_TEST(first.at("locks").as_array().size() == 3u);
+    BOOST_TEST(first.at("next").as_string() != "");
+    for (auto const* const wrong : {"?limit=0", "?limit=1001", "?from=x", "?prefix=x"})
+        BOOST_TEST(s.ask(verb::get, "/v1/sessions/" + session + wrong).status == 400u);
+}
+
+BOOST_FIXTURE_TEST_CASE(pages_of_a_list_with_long_names_end_early, served_locks_with_long_names)
+{
+    std::set<std::string> seen;
+    std::size_t pages = 0;
+    each_page("/v1/locks?prefix=&limit=1000", [&](auto const& page) {
+        for (auto const& l : page.at("locks").as_array())
+            seen.emplace(l.at("resource").as_string());
+        ++pages;
+    });
+    BOOST_TEST(seen.size() == locks * names_of_lock);
+    BOOST_TEST(pages > 1u);
+    BOOST_TEST(s.ask(verb::get, "/v1/locks?limit=20").json().at("locks").as_array().size() >= 20u);
+}
+
+// Otherwise each of the former streams would keep its connection until it gives up after ten seconds.
+BOOST_FIXTURE_TEST_CASE(stream_opened_again_ends_the_former_at_once, served_locks_with_long_names)
+{
+    std::list<raw_client> slow;
+    for (int i = 0; i < 5; ++i)
+        slow.emplace_back(s, "POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nLast-Event-ID: "
+                                 + session + ".1\r\n\r\n");
+    auto const begun = clock::now();
+    BOOST_TEST(comes_true([&] { return std::ranges::count_if(slow, [](auto& c) { return c.is_closed(); }) >= 4; }));
+    BOOST_TEST((clock::now() - begun < 9s));
+    BOOST_TEST(s.ask(verb::get, "/v1/sessions/" + session).status == 200u);
+}
+
+BOOST_AUTO_TEST_CASE(next_beyond_the_bytes_of_all_events_ends_the_stream)
+{
+    events_to_read q;
+    auto const slow = q.all.attach(0);
+    q.add(3000);
+    BOOST_TEST(!q.next(slow));
+    auto const again = q.all.attach(1);
+    BOOST_TEST(q.rest(again) > serve::events_bytes / 2);
+    q.add(10);
+    BOOST_TEST(q.rest(again) > 10'000u);
+    q.all.close();
+    BOOST_TEST(!q.next(again));
+}
+
+BOOST_AUTO_TEST_CASE(next_with_many_events_returns_all_of_them_in_pieces)
+{
+    events_to_read q;
+    auto const stream = q.all.attach(0);
+    q.add(500);
+    BOOST_TEST(q.rest(stream) > 500'000u);
+    q.add(500);
+    q.all.close();
+    BOOST_TEST(q.rest(stream) > 500'000u);
+    BOOST_TEST(!q.next(stream));
 }
 
 BOOST_AUTO_TEST_CASE(wait_of_a_host_that_has_vanished_ends)
