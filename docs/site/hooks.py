@@ -23,13 +23,20 @@ names = {}  # the names of the library, by their places in the site
 # Files of the tree that are pages of the site under another name.
 renamed = {
     "README.md": "index.md",
+    "docs/README.md": "documents.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     "LICENSE": "license.md",
 }
 languages = {".cpp": "cpp", ".hpp": "cpp", ".sh": "sh", ".sql": "sql", ".yml": "yaml", ".yaml": "yaml",
-             ".json": "json", ".html": "html", ".conf": "ini"}
+             ".json": "json", ".html": "html", ".conf": "ini", ".py": "python", ".mjs": "js", ".go": "go"}
+# Below the picture of the start page.
+buttons = """
+[Begin](tutorial.md){ .md-button .md-button--primary }
+[Is it for me?](for-you.md){ .md-button }
+[Cheat sheet](cheat-sheet.md){ .md-button }
+"""
 link = re.compile(r"(\]\()([^)\s]+)(\))")
 # A list of links to headings of its page, which the theme shows beside the page.
 contents = re.compile(r"(?<=\n\n)(?: *(?:- )?(?:\[[^\]\n]*\]\(#[^)\n]*\)[:,]? ?)+\n){3,}(?=\n)")
@@ -135,7 +142,7 @@ def on_files(files, config):
     guides = [f for f in files if Path(f.abs_src_path).is_relative_to(root / "docs")]  # the others are the theme's
     pages += [in_tree(f.src_uri) for f in guides if f.src_uri.endswith(".md")]
     for file in guides:
-        if not file.src_uri.endswith((".md", ".png", ".css")):
+        if not file.src_uri.endswith((".md", ".png", ".css")) or file.src_uri == "README.md":
             files.remove(file)
     for path, uri in renamed.items():
         text = (root / path).read_text()
@@ -177,7 +184,8 @@ def on_page_markdown(markdown, page, config, files):
     for block in code.finditer(markdown):
         pieces += [link.sub(moved, markdown[end:block.start()]), block[0]]
         end = block.end()
-    return "".join(pieces) + link.sub(moved, markdown[end:])
+    markdown = "".join(pieces) + link.sub(moved, markdown[end:])
+    return re.sub(r"(?m)^!\[.*\n", lambda picture: picture[0] + buttons, markdown, count=1) if path == "README.md" else markdown
 
 
 class Page(HTMLParser):

@@ -1,4 +1,4 @@
-// Tests docs/examples/redis.conf, which the README shows, and docs/examples/compose.yaml, on real servers.
+// Tests docs/examples/redis.conf, which the README uses, and docs/examples/compose.yaml, on real servers.
 
 #include "cli/doctor_report.hpp"
 #include "support/only_if.hpp"
