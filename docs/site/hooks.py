@@ -31,6 +31,8 @@ renamed = {
 }
 languages = {".cpp": "cpp", ".hpp": "cpp", ".sh": "sh", ".sql": "sql", ".yml": "yaml", ".yaml": "yaml",
              ".json": "json", ".html": "html", ".conf": "ini", ".py": "python", ".mjs": "js", ".go": "go"}
+# Words for the search that a section does not contain, such as those of its readers: a comment below its heading.
+search_words = re.compile(r"<!-- words: (.*?) -->")
 # Below the picture of the start page.
 buttons = """
 [Begin](tutorial.md){ .md-button .md-button--primary }
@@ -179,7 +181,7 @@ def on_page_markdown(markdown, page, config, files):
         there = posixpath.relpath(address(target), folder or ".")
         return match[1] + there + (f"#{parts.fragment}" if parts.fragment else "") + match[3]
 
-    markdown = contents.sub("", markdown)
+    markdown = search_words.sub(r"<p hidden>⟦\1⟧</p>", contents.sub("", markdown))
     pieces, end = [], 0
     for block in code.finditer(markdown):
         pieces += [link.sub(moved, markdown[end:block.start()]), block[0]]
@@ -238,6 +240,12 @@ def on_post_build(config):
     for doc in index["docs"]:  # in a list of results, a member needs its class: events::lost
         own = names.get(doc["location"], doc["title"]).replace("basic_", "")
         doc["title"] = f"{own.split('::')[0]}: {doc['title']}" if doc["title"] == "Constructors" else own
+    for before, doc in zip([None, *index["docs"]], index["docs"]):
+        words = re.findall("⟦(.*?)⟧", doc["text"])
+        doc["text"] = re.sub(" ?⟦.*?⟧", "", doc["text"])
+        if words and "#" in doc["location"]:  # the text of a page has those of all its sections
+            of_page = "#" not in before["location"]  # the theme shows the first section as the page
+            (before if of_page else doc)["tags"] = words[0].split(", ")
     for doc in index["docs"]:  # guides, and the manager with its locks, before the rest of the reference
         is_rest = re.match(r"reference/(?!(lock|lock_manager)\.html)", doc["location"])
         doc["boost"] = 0.5 if is_rest else 1

@@ -20,12 +20,13 @@ var __search = (() => {
     // beginning of a longer one, so "node" is sooner found than "node_limits". The search itself looks for all that
     // begins like the last word.
     const idle = new Set(("lock locks locking redlock a an and another be by can do does for from get how i in is it " +
-        "me my node nodes of on one or run the that to was what when where which while who why with").split(" "));
+        "me my node nodes of on or run the that to was what when where which while who why with").split(" "));
     // What readers ask for in words that these pages do not use.
     const said = new Map(Object.entries({
-        backends: "stores", cancel: "cancellation", crash: "restart", down: "fails",
+        backends: "stores", cancel: "cancellation", crash: "restart", down: "down fails",
         error: "errors", exception: "lock_error", expired: "lost", expires: "lost", gc: "paused", getting: "",
-        handling: "", lost: "lost loss", mutex: "exclusive", persistence: "durable", recursive: "entrant",
+        handling: "", logging: "logs", lost: "lost loss",
+        mutex: "mutex exclusive", persistence: "durable", recursive: "entrant",
         reentrant: "entrant", renew: "renewal", started: "tutorial", timeout: "timeouts",
         unlock: "release async_release", watchdog: "renewal",
     }));
