@@ -15,10 +15,10 @@ esac
 }
 open() {
 #[open
-redlock run --status-fd 3 -w 1s prices ./refresh 3>how || true
-if grep -q '"reason":"no_quorum"' how; then
-    ./refresh                              # without the lock: two at once do no harm here
-fi
+redlock run --if-unavailable run -w 1s prices ./refresh || case $? in
+    75) echo "another machine does it" >&2 ;;
+    *) exit 1 ;;
+esac
 #]
 }
 until redlock run prices true; do sleep 0.1; done

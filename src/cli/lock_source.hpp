@@ -21,7 +21,8 @@ struct how_to_acquire;
 struct acquired {
     std::shared_ptr<held_locks> held{};  ///< null: the acquisition failed
     int status = 0;
-    std::string message{};  ///< for people, if the acquisition failed: one line that begins with "redlock"
+    std::string message{};       ///< for people, if the acquisition failed: one line that begins with "redlock"
+    bool is_unanswered = false;  ///< it failed because too few nodes answer, and that may change
     std::chrono::milliseconds waited{0};
 };
 

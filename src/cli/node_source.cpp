@@ -34,6 +34,7 @@ asio::awaitable<acquired> node_source::ask(how_to_acquire const& how)
     attempt_report report;
     auto [ec, held] = co_await locks_.async_acquire(resource_set(how.keys), how.options(report), as_result);
     acquired result{.status = status_of(report), .message = report.message + ways_out(report.nodes)};
+    result.is_unanswered = ec == errc::no_quorum && !lasting_status_of(report.nodes, [](auto&) { return true; });
     if (!ec)
         result.held = std::make_shared<node_locks>(std::move(held));
     co_return result;

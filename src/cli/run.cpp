@@ -28,6 +28,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <functional>
 #include <map>
@@ -35,6 +36,7 @@
 #include <system_error>
 #include <unistd.h>
 #include <utility>
+#include <variant>
 
 namespace redlock::cli {
 
@@ -48,7 +50,7 @@ struct run_options {
     how_to_acquire how;
     std::string key;
     std::vector<std::string> words;
-    std::string shell_command, on_lost = "term";
+    std::string shell_command, on_lost = "term", if_unavailable = "fail";
     milliseconds grace{0}, at_least{0};
     int busy_status = busy;
     int status_fd = -1;
@@ -115,6 +117,9 @@ public:
     {
     }
 
+    /// Whether the command is to run although there is no lock: call @ref run_without_lock.
+    bool is_without_lock() const noexcept { return is_without_lock_; }
+
     asio::awaitable<int> run(lock_source& locks)
     {
         auto const e = co_await end_of(locks);
@@ -145,6 +150,13 @@ private:
                 signals.add(s);
         }
         auto got = co_await acquire(locks, options_.how, settings_, signals, "run");
+        if (got.is_unanswered && options_.if_unavailable == "run") {
+            int number = 0;
+            auto const first = co_await (has_holder(locks) || wait_for_end(signals, number));
+            auto const* const is_held = std::get_if<0>(&first);
+            is_without_lock_ = number == 0 && is_held && !*is_held;
+            got.status = number == 0 ? got.status : by_signal + number;
+        }
         if (got.status == by_signal + SIGINT)
             interrupted_ = interrupt::of_all;
         if (!got.held)
@@ -160,10 +172,23 @@ private:
         co_return e;
     }
 
+    // A round ends when a majority is impossible, and may not have waited for a node that knows a holder.
+    asio::awaitable<bool> has_holder(lock_source& locks) const
+    {
+        for (auto const& key : options_.how.keys) {
+            auto const seen = co_await locks.look_at(key);
+            if (seen.is_there())
+                co_return true;
+        }
+        co_return false;
+    }
+
     ending not_acquired(acquired const& got) const
     {
         ending e{.status = got.status, .message = got.message, .waited = got.waited};
-        e.reason = reason_of(got.status);
+        e.reason = is_without_lock_ ? "unavailable" : reason_of(got.status);
+        if (is_without_lock_)
+            e.message += "; the command runs without the lock";
         if (got.status != busy)
             return e;
         e.status = options_.skip_busy ? static_cast<int>(done) : options_.busy_status;
@@ -305,7 +330,26 @@ private:
     settings const& settings_;
     inheritance const& given_;
     enum class interrupt { none, of_all, of_command_alone } interrupted_ = interrupt::none;
+    bool is_without_lock_ = false;
 };
+
+/// Replaces this process by the command. @return the exit status, if the command cannot be executed
+int run_without_lock(run_options const& o, inheritance const& given)
+{
+    given.keep_files_ours();
+    for (auto const* of_lock : {"KEY", "TOKEN", "FENCE", "OWNER", "TTL_MS", "DEADLINE", "LOST_FD"})
+        ::unsetenv((std::string("REDLOCK_") + of_lock).c_str());  // an outer run may have set it
+    ::setenv("REDLOCK_HELD", "0", 1);
+    std::vector<char*> words;
+    for (auto const& word : o.words)
+        words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    given.restore();
+    ::execvp(words.front(), words.data());
+    int const error = errno;
+    cli::say(fmt::format("redlock run: {}: {}", o.words.front(), std::generic_category().message(error)));
+    return error == ENOENT ? not_found : cannot_execute;
+}
 
 void add_options(command_line& line, run_options& o)
 {
@@ -329,6 +373,10 @@ void add_options(command_line& line, run_options& o)
     line.add_option("--on-lost", o.on_lost, "term, kill, or warn and let the command continue")
         ->type_name("ACTION")
         ->check(CLI::IsMember({"term", "kill", "warn"}));
+    line.add_option("--if-unavailable", o.if_unavailable,
+                    "fail, or run the command without the lock, if too few lock servers answer; run needs -n or -w")
+        ->type_name("ACTION")
+        ->check(CLI::IsMember({"fail", "run"}));
     line.add_flag("--no-renew", o.no_renew, "the lock ends with its ttl, and the command before");
     line.add_duration("--at-least", o.at_least, 0ms, 24h,
                       "keep the lock at least this long, even if the command has ended; also $REDLOCK_AT_LEAST");
@@ -404,12 +452,19 @@ int run_with(command_line const& line, run_options& o, settings s)
         line.refuse(fmt::format("--status-fd is {}, but must be open for writing", o.status_fd));
     if (o.status_fd > STDERR_FILENO)  // the command always gets the standard files
         ::fcntl(o.status_fd, F_SETFD, FD_CLOEXEC);
+    if (o.if_unavailable == "run" && !o.how.at_once && !o.how.is_limited)
+        line.refuse("--if-unavailable run needs -n or -w: without them, redlock waits until the servers answer");
+    if (o.if_unavailable == "run" && !s.services.empty())
+        line.refuse(
+            "--if-unavailable run needs the lock servers: over a service, redlock cannot tell why it got no lock");
     must_suit_service(line, s);
     check_nesting(o, s);
     o.how.renew = o.no_renew ? renewal::none : renewal::automatic;
     o.how.add_to(s.locks);
     run_command command(o, s, inheritance::ours());
     auto const status = with_source(s, "run", [&](lock_source& locks) { return command.run(locks); });
+    if (command.is_without_lock())
+        return run_without_lock(o, inheritance::ours());
     command.end_by_interrupt();
     return status;
 }

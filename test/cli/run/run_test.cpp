@@ -195,6 +195,42 @@ BOOST_FIXTURE_TEST_CASE(run_with_too_few_nodes_ends_with_69_and_without_permissi
     must_print(configured, 0, "jobs:x\n");
 }
 
+BOOST_FIXTURE_TEST_CASE(run_if_unavailable_run_works_on_without_the_lock_if_servers_are_away, with_servers<3>)
+{
+    auto const shown = "echo \"held $REDLOCK_HELD ${REDLOCK_TOKEN-no token}\"; exit 3";
+    auto const with_lock = s.run({"--if-unavailable", "run", "-w", "9s", "x", "sh", "-c", "echo $REDLOCK_HELD"});
+    must_print(with_lock, 0, "1\n");
+    s.all[0].kill();
+    s.all[1].kill();
+
+    auto const fails = s.run({"--if-unavailable", "fail", "-n", "x", "-c", shown});
+    auto const runs = s.run({"--if-unavailable", "run", "-n", "--status-fd", "2", "x", "-c", shown});
+
+    must_say(fails, 69, "Connection refused");
+    BOOST_TEST(fails.out == "");
+    must_print(runs, 3, "held 0 no token\n");
+    must_say(runs, 3, "Connection refused", "the command runs without the lock", R"("reason":"unavailable")");
+    BOOST_TEST(s.run({"--if-unavailable", "run", "-n", "x", "--", "no such command"}).status == 127);
+}
+
+BOOST_FIXTURE_TEST_CASE(run_if_unavailable_run_fails_if_somebody_may_hold_the_lock, with_servers<3>)
+{
+    auto const ends = [&](int status, std::string const& why) {
+        auto const e = s.run({"--if-unavailable", "run", "-n", "x", "-c", "echo ran"});
+        must_say(e, status, why);
+        BOOST_TEST(e.out == "");
+    };
+    for (auto const& server : s.all)
+        server.ask({"SET", "lock:x", "somebody", "PX", "60000"});
+    ends(75, "");
+    s.all[0].kill();
+    s.all[1].kill();
+    ends(69, "Connection refused");  // the server that is left names a holder
+    s.all[2].kill();
+    must_say(s.run({"--if-unavailable", "run", "x", "true"}), 64, "needs -n or -w");
+    must_say(s.run({"--if-unavailable", "perhaps", "-n", "x", "true"}), 64, "--if-unavailable");
+}
+
 BOOST_FIXTURE_TEST_CASE(run_sets_variables_about_the_lock_for_the_command, with_servers<3>)
 {
     auto const e = s.run({"--fencing", "--owner", "web-3", "-t", "7s", "-k", "b", "-k", "a", "--", "sh", "-c",
