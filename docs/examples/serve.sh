@@ -2,12 +2,12 @@
 command -v curl >/dev/null || { echo "skipped: curl is not installed"; exit 77; }
 unset REDLOCK_RESTART_GUARD  # strict, as everywhere
 export REDLOCK_NODE_TIMEOUT=2s  # for a busy machine
+cd "$(mktemp -d)"
 #[init
 redlock nodes init                        # once, on new servers: they vote at once
-#]
-cd "$(mktemp -d)"
-printf '%s jobs/ lock,read\n' "$(head -c 24 /dev/urandom | base64)" >tokens
+printf '%s jobs/ lock,read\n' "$(head -c 24 /dev/urandom | base64)" >tokens  # a bearer token, a prefix of names, rights
 chmod 600 tokens
+#]
 redlock serve --listen 127.0.0.1:0 --token-file tokens --fencing 2>where &
 service=$!
 until grep -q 'http://.*[0-9]$' where; do kill -0 $service; sleep 0.1; done
