@@ -31,7 +31,13 @@ asio::awaitable<void> sell_one(redlock::lock_manager& locks)
 //[run
 asio::awaitable<void> run(redlock::lock_manager& locks)
 {
-    co_await sell_one(locks);
+    try {
+        co_await sell_one(locks);
+    } catch (redlock::lock_error const& e) {
+        if (e.code() == redlock::errc::contended)
+            std::cout << "somebody else held the lock for two seconds; try again later\n";
+        std::cerr << e.what() << '\n';
+    }
     co_await locks.async_shutdown();  // closes the connections; without it, io_context::run does not return
 }
 

@@ -168,7 +168,8 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
     `elect` ends without an error. The lock is released in the background.
 
     @par Lifetime
-    @p body, @p name and @p options are moved into the operation. If the manager is destroyed first, the operation ends.
+    @p name and @p options are moved into the operation, and @p body is moved or copied. If the manager is destroyed
+    first, the operation ends.
 
     @par Thread safety
     That of @ref lock_manager : any thread may call it. The body and the observer run on one strand.
@@ -180,13 +181,25 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
     move it: that counts as a failure.
 */
 template <class F>
-asio::awaitable<void> elect(lock_manager& locks, std::string name, elect_options options, F body)
+asio::awaitable<void> elect(lock_manager& locks, std::string name, elect_options options, F&& body)
 {
-    static_assert(std::move_constructible<F> && std::is_invocable_r_v<asio::awaitable<elected>, F&, lock&>,
+    using kept = std::decay_t<F>;
+    static_assert(std::move_constructible<kept> && std::is_invocable_r_v<asio::awaitable<elected>, kept&, lock&>,
                   "the body takes lock& and returns an asio::awaitable<redlock::elected>");
     // Not itself a coroutine: a coroutine begins when it is awaited, and the manager may be gone by then.
     return locks::stand_for(detail::access::state_of(locks), std::move(name), std::move(options),
-                            [body = std::make_shared<F>(std::move(body))](lock& l) { return (*body)(l); });
+                            [body = std::make_shared<kept>(std::forward<F>(body))](lock& l) { return (*body)(l); });
 }
+
+#if REDLOCK_DESTROYS_CLOSURES_TWICE
+template <class F>
+    requires detail::destroyed_twice<F>
+REDLOCK_NAME_THE_BODY asio::awaitable<void> elect(lock_manager& locks, std::string name, elect_options options,
+                                                  F&& body)
+{
+    auto const named = [f = std::make_shared<F>(std::forward<F>(body))](lock& l) { return (*f)(l); };
+    return elect(locks, std::move(name), std::move(options), named);
+}
+#endif
 
 }  // namespace redlock

@@ -306,25 +306,25 @@ public:
 
         @param resources The names, as for @ref async_acquire.
         @param options See @ref acquire_options.
-        @param body See @ref lock_body; it is moved into the operation. If its `awaitable` has an executor type that
-        cannot hold a strand, such as `io_context::executor_type`, that executor must never run two functions at the
-        same time.
+        @param body See @ref lock_body; it is moved or copied into the operation. If its `awaitable` has an executor
+       type that cannot hold a strand, such as `io_context::executor_type`, that executor must never run two functions
+       at the same time.
     */
     template <class F>
-    auto with_lock(resource_set resources, acquire_options options, F body)
+    auto with_lock(resource_set resources, acquire_options options, F&& body)
     {
         // Not in the overload's condition: the compiler would check a token, too, whose call with a lock may not
         // compile.
         static_assert(lock_body<F, lock_type>, "the body takes lock& and returns an asio::awaitable");
         // Not itself a coroutine: a coroutine begins when it is awaited, and the manager may be gone by then.
-        return detail::await_body<lock_type>(state_, std::move(resources), options, std::move(body));
+        return detail::await_body<lock_type>(state_, std::move(resources), options, std::forward<F>(body));
     }
 
     /// Runs @p body with default options: one round, for a ttl of ten seconds.
     template <lock_body<lock_type> F>
-    auto with_lock(resource_set resources, F body)
+    auto with_lock(resource_set resources, F&& body)
     {
-        return with_lock(std::move(resources), acquire_options(), std::move(body));
+        return with_lock(std::move(resources), acquire_options(), std::forward<F>(body));
     }
 
     /** Runs @p body while holding @p resources, for any completion token. @p body runs on a strand of the handler's
@@ -338,19 +338,21 @@ public:
         All types: cancels the acquisition or @p body. The release then goes on in the background.
     */
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
-    auto with_lock(resource_set resources, acquire_options options, F body, CompletionToken&& token)
+    auto with_lock(resource_set resources, acquire_options options, F&& body, CompletionToken&& token)
     {
         return detail::run_body_under_lock<lock_type, CompletionToken>(state_, std::move(resources), options,
-                                                                       std::move(body), token);
+                                                                       std::forward<F>(body), token);
     }
 
     /// Runs @p body with default options, for any completion token.
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
-    auto with_lock(resource_set resources, F body, CompletionToken&& token)
+    auto with_lock(resource_set resources, F&& body, CompletionToken&& token)
     {
-        return with_lock(std::move(resources), acquire_options(), std::move(body),
+        return with_lock(std::move(resources), acquire_options(), std::forward<F>(body),
                          std::forward<CompletionToken>(token));
     }
+
+    REDLOCK_WARN_OF_TEMPORARY_BODIES(with_lock, /* not const */, state_, std::move(resources))
 
     /** Runs @p body while holding any one of @p resources, such as a semaphore's permit.
 
@@ -359,38 +361,41 @@ public:
 
         @param resources 1 to 64 names, such as those that @ref slots makes.
         @param options See @ref acquire_options.
-        @param body See @ref lock_body; it is moved into the operation.
+        @param body See @ref lock_body; it is moved or copied into the operation.
     */
     template <class F>
-    auto with_any_lock(resource_set resources, acquire_options options, F body)
+    auto with_any_lock(resource_set resources, acquire_options options, F&& body)
     {
         static_assert(lock_body<F, lock_type>, "the body takes lock& and returns an asio::awaitable");
         return detail::await_body<lock_type>(state_, detail::selection::any_of(std::move(resources)), options,
-                                             std::move(body));
+                                             std::forward<F>(body));
     }
 
     /// Runs @p body with default options: one round, for a ttl of ten seconds.
     template <lock_body<lock_type> F>
-    auto with_any_lock(resource_set resources, F body)
+    auto with_any_lock(resource_set resources, F&& body)
     {
-        return with_any_lock(std::move(resources), acquire_options(), std::move(body));
+        return with_any_lock(std::move(resources), acquire_options(), std::forward<F>(body));
     }
 
     /// Runs @p body while holding any one of @p resources, for any completion token: see @ref with_lock with a token.
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
-    auto with_any_lock(resource_set resources, acquire_options options, F body, CompletionToken&& token)
+    auto with_any_lock(resource_set resources, acquire_options options, F&& body, CompletionToken&& token)
     {
         return detail::run_body_under_lock<lock_type, CompletionToken>(
-            state_, detail::selection::any_of(std::move(resources)), options, std::move(body), token);
+            state_, detail::selection::any_of(std::move(resources)), options, std::forward<F>(body), token);
     }
 
     /// Runs @p body with default options, for any completion token.
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
-    auto with_any_lock(resource_set resources, F body, CompletionToken&& token)
+    auto with_any_lock(resource_set resources, F&& body, CompletionToken&& token)
     {
-        return with_any_lock(std::move(resources), acquire_options(), std::move(body),
+        return with_any_lock(std::move(resources), acquire_options(), std::forward<F>(body),
                              std::forward<CompletionToken>(token));
     }
+
+    REDLOCK_WARN_OF_TEMPORARY_BODIES(with_any_lock, /* not const */, state_,
+                                     detail::selection::any_of(std::move(resources)))
 
     /** Takes over a lock that another process has detached (`lock::detach`) or left behind, by extending it on all
         nodes.

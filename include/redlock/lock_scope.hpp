@@ -176,38 +176,40 @@ public:
 
         @param resources 1 to 256 names, as for @ref lock_manager::async_acquire.
         @param options See @ref acquire_options.
-        @param body See @ref lock_body; it is moved into the operation.
+        @param body See @ref lock_body; it is moved or copied into the operation.
     */
     template <class F>
-    auto with_lock(resource_set resources, acquire_options options, F body) const
+    auto with_lock(resource_set resources, acquire_options options, F&& body) const
     {
         static_assert(lock_body<F, lock_type>, "the body takes lock& and returns an asio::awaitable");
-        return detail::await_body<lock_type>(source_, std::move(resources), options, std::move(body));
+        return detail::await_body<lock_type>(source_, std::move(resources), options, std::forward<F>(body));
     }
 
     /// Runs @p body with default options: one round, for a ttl of ten seconds.
     template <lock_body<lock_type> F>
-    auto with_lock(resource_set resources, F body) const
+    auto with_lock(resource_set resources, F&& body) const
     {
-        return with_lock(std::move(resources), acquire_options(), std::move(body));
+        return with_lock(std::move(resources), acquire_options(), std::forward<F>(body));
     }
 
     /// Runs @p body while holding @p resources in this scope, for any completion token: see
     /// `lock_manager::with_lock` with a token.
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
-    auto with_lock(resource_set resources, acquire_options options, F body, CompletionToken&& token) const
+    auto with_lock(resource_set resources, acquire_options options, F&& body, CompletionToken&& token) const
     {
         return detail::run_body_under_lock<lock_type, CompletionToken>(source_, std::move(resources), options,
-                                                                       std::move(body), token);
+                                                                       std::forward<F>(body), token);
     }
 
     /// Runs @p body with default options, for any completion token.
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
-    auto with_lock(resource_set resources, F body, CompletionToken&& token) const
+    auto with_lock(resource_set resources, F&& body, CompletionToken&& token) const
     {
-        return with_lock(std::move(resources), acquire_options(), std::move(body),
+        return with_lock(std::move(resources), acquire_options(), std::forward<F>(body),
                          std::forward<CompletionToken>(token));
     }
+
+    REDLOCK_WARN_OF_TEMPORARY_BODIES(with_lock, const, source_, std::move(resources))
 
 private:
     template <class Other>

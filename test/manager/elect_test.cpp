@@ -851,10 +851,14 @@ BOOST_AUTO_TEST_CASE(elect_observer_may_cancel_or_destroy_the_manager)
 
 BOOST_FIXTURE_TEST_CASE(elect_without_observer_accepts_a_move_only_body, one_manager)
 {
-    auto body = [owned = std::make_unique<int>(41)](lock&) -> asio::awaitable<elected> {
-        co_return ++*owned == 42 ? elected::step_down : elected::done;
+    struct body {
+        explicit body(int n) : owned(std::make_unique<int>(n)) {}
+
+        asio::awaitable<elected> operator()(lock&) { co_return ++*owned == 42 ? elected::step_down : elected::done; }
+
+        std::unique_ptr<int> owned;
     };
-    BOOST_TEST(run(w, elect(*locks, "stock", {}, std::move(body))).succeeded());
+    BOOST_TEST(run(w, elect(*locks, "stock", {}, body(41))).succeeded());
 }
 
 BOOST_AUTO_TEST_CASE(elect_pauses_follow_the_manual_clock)

@@ -18,6 +18,7 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -46,10 +47,72 @@ inline constexpr bool is_awaitable<asio::awaitable<T, Executor>> = true;
 /// The body of `lock_manager::with_lock`. It is called with `lock&`, and returns an `asio::awaitable` of any result and
 /// executor type.
 template <class F, class Lock = lock>
-concept lock_body =
-    std::move_constructible<F> && std::invocable<F&, Lock&> && detail::is_awaitable<std::invoke_result_t<F&, Lock&>>;
+concept lock_body = std::move_constructible<std::decay_t<F>> && std::invocable<std::decay_t<F>&, Lock&>
+                    && detail::is_awaitable<std::invoke_result_t<std::decay_t<F>&, Lock&>>;
+
+// g++ 11 and 12 destroy a temporary closure within a co_await twice if it captures something with a destructor by value
+// (also in programs without this library). So these overloads warn of such a body. A static check within the functions
+// could not: compilers hide warnings about code in installed headers.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+#define REDLOCK_DESTROYS_CLOSURES_TWICE 1
+#else
+#define REDLOCK_DESTROYS_CLOSURES_TWICE 0
+#endif
+#if REDLOCK_DESTROYS_CLOSURES_TWICE
+#define REDLOCK_NAME_THE_BODY                                                                                          \
+    [[deprecated(                                                                                                      \
+        "this compiler destroys a temporary lambda twice within a co_await if it captures a string, or another class " \
+        "with a destructor, by value: name the lambda first, and pass the name, or std::ref of it")]]
+#define REDLOCK_WARN_OF_TEMPORARY_BODIES(function, qualifier, source, selected)                                        \
+    template <class F>                                                                                                 \
+        requires detail::destroyed_twice<F>                                                                            \
+    REDLOCK_NAME_THE_BODY auto function(resource_set resources, acquire_options options, F&& body) qualifier           \
+    {                                                                                                                  \
+        static_assert(lock_body<F, lock_type>, "the body takes lock& and returns an asio::awaitable");                 \
+        return detail::await_body<lock_type>(source, selected, options, std::forward<F>(body));                        \
+    }                                                                                                                  \
+    template <lock_body<lock_type> F>                                                                                  \
+        requires detail::destroyed_twice<F>                                                                            \
+    REDLOCK_NAME_THE_BODY auto function(resource_set resources, F&& body) qualifier                                    \
+    {                                                                                                                  \
+        return detail::await_body<lock_type>(source, selected, acquire_options(), std::forward<F>(body));              \
+    }                                                                                                                  \
+    template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> Token>          \
+        requires detail::destroyed_twice<F, Token>                                                                     \
+    REDLOCK_NAME_THE_BODY auto function(resource_set resources, acquire_options options, F&& body, Token&& token)      \
+        qualifier                                                                                                      \
+    {                                                                                                                  \
+        return detail::run_body_under_lock<lock_type, Token>(source, selected, options, std::forward<F>(body), token); \
+    }                                                                                                                  \
+    template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> Token>          \
+        requires detail::destroyed_twice<F, Token>                                                                     \
+    REDLOCK_NAME_THE_BODY auto function(resource_set resources, F&& body, Token&& token) qualifier                     \
+    {                                                                                                                  \
+        return detail::run_body_under_lock<lock_type, Token>(source, selected, acquire_options(),                      \
+                                                             std::forward<F>(body), token);                            \
+    }
+#else
+#define REDLOCK_WARN_OF_TEMPORARY_BODIES(function, qualifier, source, selected)
+#endif
 
 namespace detail {
+
+template <class Token>
+inline constexpr bool may_be_awaited = false;
+template <class Executor>
+inline constexpr bool may_be_awaited<asio::use_awaitable_t<Executor>> = true;
+template <>
+inline constexpr bool may_be_awaited<asio::deferred_t> = true;
+template <class Token>
+inline constexpr bool may_be_awaited<asio::as_tuple_t<Token>> = may_be_awaited<Token>;
+
+/// The deduced type of a temporary closure or aggregate with a destructor. Other temporaries are destroyed once. The
+/// temporary may be the named object of a std::move, which is safe, but cannot be told apart.
+template <class F, class Token = asio::deferred_t>
+concept destroyed_twice =
+    !std::is_reference_v<F> && !std::is_trivially_destructible_v<F>
+    && (std::is_aggregate_v<F> || !std::is_move_assignable_v<F>)&&may_be_awaited<std::decay_t<Token>>;
+
 using acquire_handler = completion<void(reported_error, lock_handle)>;
 }
 
@@ -163,9 +226,9 @@ inline bool is_cancellation(std::exception_ptr const& failure)
 REDLOCK_API std::exception_ptr end_of(locks::manager_state const&, selection const&, acquire_options const&);
 
 template <class F, class Lock>
-using body_result = typename std::invoke_result_t<F&, Lock&>::value_type;
+using body_result = typename std::invoke_result_t<std::decay_t<F>&, Lock&>::value_type;
 template <class F, class Lock>
-using body_executor = typename std::invoke_result_t<F&, Lock&>::executor_type;
+using body_executor = typename std::invoke_result_t<std::decay_t<F>&, Lock&>::executor_type;
 
 template <class... Results>
 struct body_signature_of {
