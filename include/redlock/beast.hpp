@@ -28,10 +28,11 @@ namespace redlock::inline v0 {
 
 /** Makes the error response to a request whose lock could not be acquired, or was lost.
 
-    - 409 "Somebody else is at it": @ref errc::contended , without a wait
-    - 503 "Somebody else is at it": @ref errc::contended , after a wait
-    - 503 "Locks are out of order": @ref errc::no_quorum , @ref errc::validity_exhausted , @ref errc::quarantined ,
-      @ref errc::overloaded
+    - 409 "The lock is held": @ref errc::contended , without a wait
+    - 503 "The lock is held": @ref errc::contended , after a wait
+    - 503 "Too few lock servers answer": @ref errc::no_quorum , @ref errc::validity_exhausted
+    - 503 "Too few lock servers vote": @ref errc::quarantined
+    - 503 "Too many requests for locks": @ref errc::overloaded
     - 503 "The lock was lost": @ref errc::lost , @ref errc::not_held
     - 503 "The server shuts down": `asio::error::operation_aborted`
     - 504 "The deadline has passed": `boost::beast::error::timeout`

@@ -131,7 +131,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_line_for_a_missing_permission_grants_it, with_ser
     auto const as_user = make_user(s, line_for({}), "redlock", "+pexpire");
     auto const before = run_doctor({as_user}).of("permissions");
     BOOST_TEST(before.level == "CRIT");
-    run_line(before.mend);
+    run_line(before.fix);
     BOOST_TEST(run_doctor({as_user}).of("permissions").level == "OK");
 }
 
@@ -140,7 +140,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_line_for_another_prefix_permits_it, with_server)
     auto const as_user = make_user(s, line_for({}));
     auto const seen = run_doctor({as_user}, {"--prefix", "jobs:"}).of("permissions");
     BOOST_TEST(seen.level == "CRIT");
-    run_line(seen.mend);
+    run_line(seen.fix);
     BOOST_TEST(run_doctor({as_user}, {"--prefix", "jobs:"}).of("permissions").level == "OK");
 }
 
@@ -187,7 +187,7 @@ BOOST_FIXTURE_TEST_CASE(acl_for_another_database_permits_select, with_server)
     BOOST_TEST(run_doctor({make_user(s, line_for({"-u", address})) + "/3"}).of("permissions").level == "OK");
     auto const without = run_doctor({make_user(s, line_for({})) + "/3"});
     BOOST_TEST(without.of("login").level == "CRIT");
-    BOOST_TEST(without.of("login").mend.find("+select") != std::string::npos);
+    BOOST_TEST(without.of("login").fix.find("+select") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(acl_for_a_cluster_permits_to_ask_for_its_slots)

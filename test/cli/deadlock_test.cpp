@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_two_processes_in_a_cycle_names_both_and_a_way_out
     BOOST_TEST(found.why
                == R"(processes wait for each other: one:1 waits for "second", which two:2 holds; )"
                   R"(two:2 waits for "first", which one:1 holds)");
-    BOOST_TEST(found.mend.find(" break second --force  #") != std::string::npos, found.mend);
+    BOOST_TEST(found.fix.find(" break second --force  #") != std::string::npos, found.fix);
 
     both.ends_two.emit(asio::cancellation_type::terminal);
     both.r.release(both.first);

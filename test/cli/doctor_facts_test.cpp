@@ -58,8 +58,8 @@ void no_change(node_facts&, demands&) {}
 struct defect {
     std::string_view what;
     doctor::level level;
-    std::string_view why;   ///< a part of the sentence
-    std::string_view mend;  ///< a part of the line
+    std::string_view why;  ///< a part of the sentence
+    std::string_view fix;  ///< a part of the line
     change make;
 };
 
@@ -74,8 +74,8 @@ void must_find(defect const& wrong)
         auto const& f = all.front();
         BOOST_TEST(to_string(f.level) == to_string(wrong.level));
         BOOST_TEST(f.why.find(wrong.why) != f.why.npos, f.why);
-        BOOST_TEST(f.mend.find(wrong.mend) != f.mend.npos, f.mend);
-        BOOST_TEST((f.level == level::ok || !f.mend.empty()), f.why);
+        BOOST_TEST(f.fix.find(wrong.fix) != f.fix.npos, f.fix);
+        BOOST_TEST((f.level == level::ok || !f.fix.empty()), f.why);
     }
 }
 
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(diagnose_of_three_healthy_nodes_finds_only_ok)
     auto const all = diagnose(healthy_set(), usual());
 
     for (auto const& f : all)
-        BOOST_TEST((f.level == level::ok && f.mend.empty() && !f.why.empty()), f.what << ": " << f.why);
+        BOOST_TEST((f.level == level::ok && f.fix.empty() && !f.why.empty()), f.what << ": " << f.why);
     BOOST_TEST((worst(all) == level::ok));
     BOOST_TEST(all.size() > 40u);
 }
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(reachable_of_an_unreachable_server_is_its_only_finding)
     BOOST_TEST_REQUIRE(all.size() == 1u);
     BOOST_TEST(all.front().what == "reachable");
     BOOST_TEST((all.front().level == level::critical));
-    BOOST_TEST(all.front().mend == "systemctl restart redis-server  # on 10.0.0.1");
+    BOOST_TEST(all.front().fix == "systemctl restart redis-server  # on 10.0.0.1");
     BOOST_TEST((found(nodes, "votes").front().level == level::warning));
     BOOST_TEST((found(nodes, "same-server").front().level == level::unknown));
 }
@@ -126,25 +126,25 @@ BOOST_AUTO_TEST_CASE(reachable_of_an_unreachable_server_is_its_only_finding)
 BOOST_AUTO_TEST_CASE(reachable_line_to_run_depends_on_the_cause_and_the_port)
 {
     auto nodes = healthy_set();
-    auto const mend_for = [&](std::string const& why) {
+    auto const fix_for = [&](std::string const& why) {
         nodes.front().hello = silence(why);
-        return found(nodes, "reachable").front().mend;
+        return found(nodes, "reachable").front().fix;
     };
-    BOOST_TEST(mend_for("Connect timeout")
+    BOOST_TEST(fix_for("Connect timeout")
                == "systemctl restart redis-server  # on 10.0.0.1, if no firewall drops the packets");
-    BOOST_TEST(mend_for("Host not found (authoritative)").find("-u redis://app@HOST:6379 ") != std::string::npos);
-    BOOST_TEST(mend_for("Host not found (authoritative)").ends_with("# HOST: the right name, as 10.0.0.1 is unknown"));
+    BOOST_TEST(fix_for("Host not found (authoritative)").find("-u redis://app@HOST:6379 ") != std::string::npos);
+    BOOST_TEST(fix_for("Host not found (authoritative)").ends_with("# HOST: the right name, as 10.0.0.1 is unknown"));
     nodes.front().place.port = "7000";
-    BOOST_TEST(mend_for("Connection refused")
+    BOOST_TEST(fix_for("Connection refused")
                == "systemctl list-units --all '*redis*' '*valkey*'  # on 10.0.0.1: start the server of port 7000");
-    BOOST_TEST(mend_for("Connect timeout")
+    BOOST_TEST(fix_for("Connect timeout")
                == "ss -ltnp 'sport = :7000'  # on 10.0.0.1: restart this server, if no firewall drops the packets");
 }
 
 BOOST_AUTO_TEST_CASE(login_refused_by_the_server_is_critical_with_a_line_to_run)
 {
-    auto const login = [](std::string_view why, std::string_view mend, std::string answer) {
-        must_find({"login", level::critical, why, mend, refuses(&node_facts::hello, answer)});
+    auto const login = [](std::string_view why, std::string_view fix, std::string answer) {
+        must_find({"login", level::critical, why, fix, refuses(&node_facts::hello, answer)});
     };
     login("WRONGPASS", "--password-file", "WRONGPASS invalid username-password pair");
     login("NOPERM", "ACL SETUSER app +hello", "NOPERM this user has no permissions to run the 'hello' command");
@@ -271,11 +271,11 @@ BOOST_AUTO_TEST_CASE(version_after_end_of_life_is_a_remark_and_with_strict_a_war
     d.strict = true;
     auto const strictly = found(nodes, "version", d).front();
 
-    BOOST_TEST((usually.level == level::ok && usually.is_remark && usually.mend.empty()));
+    BOOST_TEST((usually.level == level::ok && usually.is_remark && usually.fix.empty()));
     BOOST_TEST(usually.why
                == "Redis 7.0.15 reached its end of life on 2024-07-29; a distribution may still correct it");
     BOOST_TEST((strictly.level == level::warning && !strictly.is_remark));
-    BOOST_TEST(strictly.mend.starts_with("apt-cache policy redis-server  # on 10.0.0.1; "), strictly.mend);
+    BOOST_TEST(strictly.fix.starts_with("apt-cache policy redis-server  # on 10.0.0.1; "), strictly.fix);
 }
 
 BOOST_AUTO_TEST_CASE(version_newer_than_all_known_releases_is_a_remark_even_if_strict)
@@ -287,7 +287,7 @@ BOOST_AUTO_TEST_CASE(version_newer_than_all_known_releases_is_a_remark_even_if_s
 
     auto const f = found(nodes, "version", d).front();
 
-    BOOST_TEST((f.level == level::ok && f.is_remark && f.mend.empty()));
+    BOOST_TEST((f.level == level::ok && f.is_remark && f.fix.empty()));
     BOOST_TEST(f.why == "Redis 99.1.0 is newer than this version of redlock knows");
 }
 
@@ -601,7 +601,7 @@ BOOST_AUTO_TEST_CASE(votes_without_a_majority_are_critical)
     BOOST_TEST((level_now() == level::ok));
     nodes[0].probe = {.failed_at = "acquired", .error = errc::permission_denied};
     BOOST_TEST((level_now() == level::warning));
-    BOOST_TEST(found(nodes, "votes").front().mend.find("0 more may fail") != std::string::npos);
+    BOOST_TEST(found(nodes, "votes").front().fix.find("0 more may fail") != std::string::npos);
     nodes[1].probe = nodes[0].probe;
     BOOST_TEST((level_now() == level::critical));
 }
@@ -621,7 +621,7 @@ BOOST_AUTO_TEST_CASE(restart_guard_with_quarantined_nodes_names_the_time_to_wait
     nodes[1].vote.quarantine = 50s;
     BOOST_TEST((now().level == level::critical));
     BOOST_TEST(now().why.find("no lock for 40 s (--restart-guard strict)") != std::string::npos);
-    BOOST_TEST(now().mend.find("sleep 40") == 0u);
+    BOOST_TEST(now().fix.find("sleep 40") == 0u);
     BOOST_TEST((found(nodes, "votes", d).front().level == level::critical));
     BOOST_TEST(now().why.find(nodes[1].name + ": it is new to this prefix") != std::string::npos);
 }
@@ -637,7 +637,7 @@ BOOST_AUTO_TEST_CASE(restart_guard_with_new_nodes_prints_the_line_that_founds_th
     auto const now = found(nodes, "restart-guard", d).front();
     BOOST_TEST((now.level == level::critical));
     BOOST_TEST(now.why.find("3 of 3 nodes do not vote yet: it is new to this prefix") == 0u);
-    BOOST_TEST(now.mend.find(" nodes init  # if all servers are newly installed") != std::string::npos);
+    BOOST_TEST(now.fix.find(" nodes init  # if all servers are newly installed") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(diagnose_of_another_store_reports_its_settings_as_unknown)

@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_new_durable_servers_reports_that_no_node_votes)
     must_say(tool, 69, "it is new to this prefix", "if all servers are newly installed: redlock nodes init");
     auto const second = run_doctor(urls, strict).of("restart-guard");
     BOOST_TEST(has(second.why, "it is new to this prefix"), second.why);
-    BOOST_TEST(has(second.mend, " nodes init"), second.mend);
+    BOOST_TEST(has(second.fix, " nodes init"), second.fix);
     BOOST_TEST(run_doctor(urls, {"--restart-guard", "off"}).of("votes").level == "OK");
 
     auto const init = run_tool({"-u", urls[0], "-u", urls[1], "-u", urls[2], "nodes", "init"});
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_user_without_info_prints_the_rule_that_is_missi
     auto const about_info = std::ranges::find_if(all, [](auto const& f) { return has(f.why, "may not run info,"); });
     BOOST_TEST_REQUIRE((about_info != all.end()), seen.out);
     BOOST_TEST(about_info->level == "CRIT");
-    BOOST_TEST(has(about_info->mend, "+info"), about_info->mend);
+    BOOST_TEST(has(about_info->fix, "+info"), about_info->fix);
     BOOST_TEST(has(seen.of("votes").why, "+info"), seen.of("votes").why);
 }
 
@@ -173,13 +173,13 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_server_that_may_evict_prints_a_line_that_fixes_
 
     for (int i = 0; evicting.ask({"INFO", "stats"}).find("evicted_keys:0\r") != std::string::npos; ++i)
         evicting.ask({"SET", "filler" + std::to_string(i), std::string(100'000, 'x')});
-    run_line(seen.of("eviction").mend);
+    run_line(seen.of("eviction").fix);
     auto const after = run_doctor({evicting.url()});
     BOOST_TEST(after.of("eviction").level == "WARN");
     BOOST_TEST(after.of("eviction").why.find("has evicted") != std::string::npos);
 
     evicting.ask({"FLUSHALL"});
-    run_line(after.of("eviction").mend);
+    run_line(after.of("eviction").fix);
     BOOST_TEST(run_doctor({evicting.url()}).of("eviction").level == "OK");
 }
 
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_log_that_is_not_durable_reports_the_reason)
 
 BOOST_FIXTURE_TEST_CASE(doctor_of_a_server_without_a_log_prints_a_line_that_enables_it, one_server)
 {
-    run_line(run_doctor({s.url()}).of("durability").mend);
+    run_line(run_doctor({s.url()}).of("durability").fix);
     while (s.ask({"INFO", "persistence"}).find("aof_rewrite_in_progress:0") == std::string::npos)
         std::this_thread::sleep_for(10ms);
     BOOST_TEST(run_doctor({s.url()}).of("durability").level == "OK");
@@ -276,10 +276,10 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_keys_without_expiry_or_of_another_type_names_t
     BOOST_TEST(seen.of("counters").why.find("1 counter of fencing") == 0u);
 
     for (auto const& k : keys)
-        BOOST_TEST(has(k.mend, " OBJECT IDLETIME "), k.mend);
+        BOOST_TEST(has(k.fix, " OBJECT IDLETIME "), k.fix);
     wait_until_left_behind(s, "lock:list");
     for (auto const& k : run_doctor({s.url()}, soon_left_behind).all_of("keys"))
-        run_line(k.mend);
+        run_line(k.fix);
     BOOST_TEST(run_doctor({s.url()}).of("keys").level == "OK");
     BOOST_TEST(s.ask({"LLEN", "no-lock:list"}) == "1");
 }
@@ -298,7 +298,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_keys_with_any_bytes_escapes_and_fixes_them, on
     wait_until_left_behind(s, "lock:list" + evil);
     auto const seen = run_doctor({s.url()}, soon_left_behind);
     for (auto const& k : seen.all_of("keys"))
-        run_line(k.mend);
+        run_line(k.fix);
     BOOST_TEST(run_doctor({s.url()}).of("keys").level == "OK");
     BOOST_TEST(s.ask({"LLEN", "no-lock:list" + evil}) == "1");
 }
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(doctor_line_repeats_each_value_of_an_option)
 {
     auto const seen = run_doctor({"redis://127.0.0.1:1"},
                                  {"--skip", "version", "--skip", "slow-log,timeout", "--ttl", "9s", "--ttl", "8s"});
-    auto const line = seen.of("votes").mend;
+    auto const line = seen.of("votes").fix;
     for (auto const* const part : {"--skip version", "--skip slow-log", "--skip timeout", "--skip clock", "--ttl 8s"})
         BOOST_TEST(has(line, part), line);
     BOOST_TEST(!has(line, "9s"), line);
@@ -352,7 +352,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_short_timeout_prints_a_line_that_fixes_it)
     auto const seen = run_doctor({s.url()});
     BOOST_TEST(seen.of("timeout").level == "WARN");
     BOOST_TEST(seen.of("clients").level != "UNKNOWN");
-    run_line(seen.of("timeout").mend);
+    run_line(seen.of("timeout").fix);
     others.clear();
     BOOST_TEST(run_doctor({s.url()}).of("timeout").level == "OK");
 }
@@ -365,7 +365,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_a_server_near_maxclients_warns)
         others.push_back(std::make_unique<plain_client>(s.port()));
     auto const seen = run_doctor({s.url()});
     BOOST_TEST(seen.of("clients").level == "WARN", seen.of("clients").why);
-    run_line(seen.of("clients").mend);
+    run_line(seen.of("clients").fix);
     BOOST_TEST(run_doctor({s.url()}).of("clients").level == "OK");
 }
 
@@ -456,8 +456,8 @@ BOOST_FIXTURE_TEST_CASE(doctor_without_permission_prints_the_line_that_grants_it
                             "sentinel", "timeout"})
         BOOST_TEST(seen.of(what).level == "UNKNOWN", what);
     for (auto const& f : seen.findings) {
-        if (f.mend.find("ACL SETUSER app ") != std::string::npos)
-            run_line("REDISCLI_AUTH=pw; " + f.mend);  // the user may change its own permissions
+        if (f.fix.find("ACL SETUSER app ") != std::string::npos)
+            run_line("REDISCLI_AUTH=pw; " + f.fix);  // the user may change its own permissions
     }
     auto const then = run_doctor({as_app}, {}, clocks::compared);
     // On a busy machine, the clock check may be unknown.

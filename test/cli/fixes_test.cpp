@@ -86,9 +86,9 @@ bool is_refused_in(tool_run const& r)
 void check_lines(doctor_report const& r)
 {
     for (auto const& f : r.findings) {
-        BOOST_TEST(f.mend.find("REPLICAOF NO ONE") == std::string::npos, f.mend);
+        BOOST_TEST(f.fix.find("REPLICAOF NO ONE") == std::string::npos, f.fix);
         for (auto const& secret : {password, password_of_app})
-            BOOST_TEST(f.mend.find(secret) == std::string::npos, f.mend);
+            BOOST_TEST(f.fix.find(secret) == std::string::npos, f.fix);
     }
 }
 
@@ -110,7 +110,7 @@ std::string line_of(doctor_report const& r, std::string const& what)
 {
     for (auto const& f : r.all_of(what)) {
         if (f.level != "OK")
-            return f.mend;
+            return f.fix;
     }
     BOOST_TEST_REQUIRE(false, what << " is OK in: " << r.out << r.err);
     return {};
@@ -255,9 +255,9 @@ BOOST_FIXTURE_TEST_CASE(doctor_lines_beside_held_locks_leave_them_alone, with_sh
     auto const report = look_by(sh, fmt::format("redlock -u {} --restart-guard off doctor --keys 1000", url));
     std::size_t lines = 0;
     for (auto const& f : report.all_of("keys")) {
-        auto const ran = sh.run(f.mend);
-        BOOST_TEST(ran.status == 0, f.mend << ": " << ran.out << ran.err);
-        BOOST_TEST(!is_refused_in(ran), f.mend << ": " << ran.out << ran.err);
+        auto const ran = sh.run(f.fix);
+        BOOST_TEST(ran.status == 0, f.fix << ": " << ran.out << ran.err);
+        BOOST_TEST(!is_refused_in(ran), f.fix << ": " << ran.out << ran.err);
         ++lines;
     }
 
@@ -355,8 +355,8 @@ BOOST_FIXTURE_TEST_CASE(doctor_line_for_protected_mode_sets_a_password, with_she
     auto const login = std::ranges::find(found, "login", &redlock::cli::doctor::finding::what);
     BOOST_TEST_REQUIRE((login != found.end()));
 
-    auto const ran = sh.run(login->mend);
-    BOOST_TEST(ran.out == "OK\n", login->mend << ": " << ran.err);
+    auto const ran = sh.run(login->fix);
+    BOOST_TEST(ran.out == "OK\n", login->fix << ": " << ran.err);
     BOOST_TEST(is_well(look_by(sh, fmt::format("redlock -u {} --password-file FILE doctor", s.url())), "login"));
 }
 
@@ -405,7 +405,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_line_for_a_sentinel_names_its_service, with_shell
     BOOST_TEST(has(line, "redlock -u " + set.url() + " -u "), line);
     must_call(sh, seen, "role");
 
-    auto const hello = sh.run(seen.of("sentinel", set.server(0).url()).mend);
+    auto const hello = sh.run(seen.of("sentinel", set.server(0).url()).fix);
     BOOST_TEST(has(hello.out, fmt::format("127.0.0.1,{},", set.sentinel(0).port())), hello.out << hello.err);
     BOOST_TEST(has(hello.out, ",stock,"), hello.out);
 }
@@ -442,7 +442,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_line_for_maxclients_connects_when_a_client_leaves
     std::string line;
     BOOST_TEST_REQUIRE(comes_true([&] {  // the connection may end before the server's message arrives
         auto const login = look_by(sh, call).all_of("login");
-        line = login.empty() ? "" : login.front().mend;
+        line = login.empty() ? "" : login.front().fix;
         return !line.empty();
     }));
 
@@ -523,11 +523,11 @@ BOOST_FIXTURE_TEST_CASE(doctor_line_that_shows_something_runs_without_error, wit
 
     std::size_t count = 0;
     for (auto const& found : redlock::cli::doctor::diagnose({f, writing}, {}, {"version"})) {
-        if (found.level == redlock::cli::doctor::level::ok || !has(found.mend, "redis-cli"))
+        if (found.level == redlock::cli::doctor::level::ok || !has(found.fix, "redis-cli"))
             continue;
-        auto const ran = sh.run(found.mend);
-        BOOST_TEST(ran.status == 0, found.mend << ": " << ran.out << ran.err);
-        BOOST_TEST((!ran.out.empty() && !is_refused_in(ran)), found.mend << ": " << ran.out << ran.err);
+        auto const ran = sh.run(found.fix);
+        BOOST_TEST(ran.status == 0, found.fix << ": " << ran.out << ran.err);
+        BOOST_TEST((!ran.out.empty() && !is_refused_in(ran)), found.fix << ": " << ran.out << ran.err);
         ++count;
     }
     BOOST_TEST(count > 10u);

@@ -195,6 +195,17 @@ BOOST_AUTO_TEST_CASE(problem_response_has_a_status_for_each_error)
     }
 }
 
+BOOST_AUTO_TEST_CASE(problem_response_title_says_what_is_missing)
+{
+    auto const has_title = [](errc e, std::string const& title) {
+        return problem(e).body().find("\"title\":\"" + title + "\"") != std::string::npos;
+    };
+    BOOST_TEST(has_title(errc::contended, "The lock is held"));
+    BOOST_TEST(has_title(errc::no_quorum, "Too few lock servers answer"));
+    BOOST_TEST(has_title(errc::quarantined, "Too few lock servers vote"));
+    BOOST_TEST(has_title(errc::overloaded, "Too many requests for locks"));
+}
+
 BOOST_AUTO_TEST_CASE(problem_response_computes_retry_after_from_the_report)
 {
     attempt_report report;  // of the acquisition; the answered error may be a later one

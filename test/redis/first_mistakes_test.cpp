@@ -133,14 +133,14 @@ BOOST_AUTO_TEST_CASE(error_messages_name_the_mistake_and_the_way_out)
     add("the server is not started, or the port is wrong", {.nodes = {"redis://" + address(closed)}},
         "start it; compare address and port with `redis-cli -h 10.0.0.1 -p 6379 ping`", {"Connection refused"});
 
-    add("a name that does not exist", {.nodes = {"redis://lock-server.invalid"}}, "mend the name, or the resolver",
+    add("a name that does not exist", {.nodes = {"redis://lock-server.invalid"}}, "fix the name, or the resolver",
         {"no connection to the node"});
 
     local_server guarded({"--requirepass", "secret"});
     o.call(address(guarded.port()), "10.0.0.2:6379");
     add("no password", {.nodes = {guarded.url()}}, "write it into the URL: `redis://:PASSWORD@10.0.0.2`", {"NOAUTH"});
     add("a wrong password", {.nodes = {"redis://:guess@" + address(guarded.port())}},
-        "mend it; `@`, `:`, `/` and `%` in it are percent-encoded", {"WRONGPASS"});
+        "correct it; `@`, `:`, `/` and `%` in it are percent-encoded", {"WRONGPASS"});
 
     local_server primary, replica;
     replica.ask({"REPLICAOF", "127.0.0.1", std::to_string(primary.port())});

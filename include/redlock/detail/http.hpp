@@ -80,17 +80,19 @@ inline problem problem_for(error_code error, acquire_options const& tried)
 {
     auto const again = pause_after(error, tried.report);
     if (error == errc::contended && tried.wait.count() == 0)
-        return {409, "busy", "Somebody else is at it",
-                "Another request works on the same thing. Try again in a moment.", again};
-    if (error == errc::contended)
-        return {503, "busy", "Somebody else is at it", "Other requests work on the same thing, and the wait is over.",
+        return {409, "busy", "The lock is held", "Another request works on the same thing. Try again in a moment.",
                 again};
-    if (error == errc::quarantined && tried.report && tried.report->quarantine.count() > 0)
-        return {503, "unavailable", "Locks are out of order", detail_of_quarantine(*tried.report), again};
-    if (error == errc::no_quorum || error == errc::validity_exhausted || error == errc::quarantined)
-        return {503, "unavailable", "Locks are out of order", "Too few lock servers answer in time.", again};
+    if (error == errc::contended)
+        return {503, "busy", "The lock is held", "Other requests work on the same thing, and the wait is over.", again};
+    if (error == errc::quarantined) {
+        bool const is_known = tried.report && tried.report->quarantine.count() > 0;
+        return {503, "unavailable", "Too few lock servers vote",
+                is_known ? detail_of_quarantine(*tried.report) : "Some lock servers do not vote yet.", again};
+    }
+    if (error == errc::no_quorum || error == errc::validity_exhausted)
+        return {503, "unavailable", "Too few lock servers answer", "Too few lock servers answer in time.", again};
     if (error == errc::overloaded)
-        return {503, "unavailable", "Locks are out of order", "Too many requests ask for locks at once.", again};
+        return {503, "unavailable", "Too many requests for locks", "Too many requests ask for locks at once.", again};
     if (error == errc::lost || error == errc::not_held)
         return {503, "lost", "The lock was lost", "The work was stopped, because its lock could not be kept.", again};
     if (error == boost::beast::error::timeout)

@@ -63,7 +63,7 @@ findings examine(check const& c, node_facts const& f, demands const& d)
     if (!c.field.empty() && told.field(c.field).empty())
         return {{.level = level::unknown,
                  .why = fmt::format("the answer to {} does not contain {}", in_capitals(c.command), c.field),
-                 .mend = fmt::format("{} {}", f.place.client(), by_hand(c.command))}};
+                 .fix = fmt::format("{} {}", f.place.client(), by_hand(c.command))}};
     return c.run(f, d);
 }
 
@@ -130,7 +130,7 @@ bool needs_administrator(node_facts const& f, demands const& d)
 {
     auto const client = f.place.admin_client();
     return std::ranges::any_of(diagnose(f, d, {}),
-                               [&](finding const& found) { return found.mend.find(client) != found.mend.npos; });
+                               [&](finding const& found) { return found.fix.find(client) != found.fix.npos; });
 }
 
 finding unread(node_facts const& f, demands const& d, reply const& refusal, std::string_view what,
@@ -139,13 +139,13 @@ finding unread(node_facts const& f, demands const& d, reply const& refusal, std:
     bool const is_silence = refusal.what == reply::kind::silence;
     auto const verb = is_silence ? "is not answered" : "is refused";
     // If no access list forbids the command, the server does not have it, so the line skips the check.
-    auto const mend = is_forbidden(refusal) ? allow(f, fmt::format("+{}", command))
-                      : is_silence          ? fmt::format("{} {}", f.place.client(), by_hand(command))
-                                            : without_check(d, what);
+    auto const fix = is_forbidden(refusal) ? allow(f, fmt::format("+{}", command))
+                     : is_silence          ? fmt::format("{} {}", f.place.client(), by_hand(command))
+                                           : without_check(d, what);
     return {.level = level::unknown,
             .what = std::string(what),
             .why = fmt::format("{} {}: {}", in_capitals(command), verb, printable(refusal.text)),
-            .mend = mend};
+            .fix = fix};
 }
 
 std::string allow(node_facts const& f, std::string_view rule)

@@ -68,7 +68,8 @@ std::string summary(findings const& all, std::size_t nodes)
 boost::json::object fields_of(finding const& f)
 {
     boost::json::object o{
-        {"level", to_string(f.level)}, {"node", f.node}, {"what", f.what}, {"why", f.why}, {"mend", f.mend}};
+        {"level", to_string(f.level)}, {"node", f.node}, {"what", f.what}, {"why", f.why}, {"fix", f.fix}};
+    o["mend"] = f.fix;  // the name of "fix" in 0.1, until the next release
     if (f.is_remark)
         o["remark"] = true;
     if (!f.values.empty())
@@ -90,7 +91,7 @@ boost::json::object summary_fields(findings const& all, std::size_t nodes)
 // Findings that differ only in the node and in the line to run.
 struct shared_finding {
     finding const* first;
-    std::vector<std::string_view> nodes{}, mends{};
+    std::vector<std::string_view> nodes{}, fixes{};
 };
 
 void add_once(std::vector<std::string_view>& texts, std::string_view text)
@@ -110,7 +111,7 @@ std::vector<shared_finding> shared(findings const& all)
         if (line == lines.end())
             line = lines.insert(line, shared_finding{.first = &f});
         add_once(line->nodes, f.node);
-        add_once(line->mends, f.mend);
+        add_once(line->fixes, f.fix);
     }
     auto const rank = [](auto const& l) { return std::ranges::find(levels, l.first->level, &level_text::level); };
     std::ranges::stable_sort(lines, {}, rank);
@@ -136,8 +137,8 @@ void print_table(findings const& all, std::size_t nodes, settings const& s)
             continue;
         is_empty = false;
         t.add({std::string(to_string(f.first->level)), nodes_of(f, nodes), f.first->what, printable(f.first->why)});
-        for (auto const mend : f.mends)
-            t.add({"", "", "", "$ " + printable(mend)});
+        for (auto const fix : f.fixes)
+            t.add({"", "", "", "$ " + printable(fix)});
     }
     bool const in_color = s.has_color(STDOUT_FILENO);
     auto text = is_empty ? std::string() : t.text(in_color);

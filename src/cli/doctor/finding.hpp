@@ -29,7 +29,7 @@ struct finding {
     doctor::level level = level::ok;
     std::string what{};            ///< the name of the check
     std::string why{};             ///< one sentence
-    std::string mend{};            ///< a line to run; empty: nothing needs to be done
+    std::string fix{};             ///< a line to run; empty: nothing needs to be done
     boost::json::object values{};  ///< measured numbers
     std::string node{};            ///< empty: the finding is about all nodes
     bool is_remark = false;        ///< the level is OK, but an operator should read it

@@ -32,18 +32,18 @@ findings eviction(node_facts const& f, demands const&)
         found.why = fmt::format(
             "with maxmemory-policy {} and maxmemory {} it may delete a lock that is held, so the library refuses it",
             policy, in_bytes(static_cast<double>(limit)));
-        found.mend = set_setting(f, "maxmemory-policy noeviction");
+        found.fix = set_setting(f, "maxmemory-policy noeviction");
     } else if (evicted > 0) {
         found.level = level::warning;
         found.why =
             fmt::format("it has evicted {} since its start, and locks may have been among them; now it evicts none",
                         counted(evicted, "key"));
-        found.mend = f.place.admin_client() + " CONFIG RESETSTAT";
+        found.fix = f.place.admin_client() + " CONFIG RESETSTAT";
     } else if (limit > 0 && used * 10 > limit * 9) {
         found.level = level::warning;
         found.why = fmt::format("{} of {} (maxmemory) are used: when it is full it grants no locks",
                                 in_bytes(static_cast<double>(used)), in_bytes(static_cast<double>(limit)));
-        found.mend = set_setting(f, fmt::format("maxmemory {}", limit * 2));
+        found.fix = set_setting(f, fmt::format("maxmemory {}", limit * 2));
     } else {
         found.why = evicts ? "it has no maxmemory, so it evicts nothing"
                            : "maxmemory-policy is noeviction, and nothing was evicted";
@@ -63,8 +63,8 @@ findings durability(node_facts const& f, demands const& d)
     auto const keep = f.info.field("config_file").empty()
                           ? std::string()
                           : fmt::format(" && {} CONFIG REWRITE", f.place.admin_client());
-    auto const lacks = [](std::string why, std::string mend, level l = level::warning) {
-        return findings{{.level = l, .why = std::move(why), .mend = std::move(mend)}};
+    auto const lacks = [](std::string why, std::string fix, level l = level::warning) {
+        return findings{{.level = l, .why = std::move(why), .fix = std::move(fix)}};
     };
     switch (state.lacks) {
     case durability_state::lack::nothing:
@@ -134,7 +134,7 @@ std::string listed(key_facts::named const& keys, bool with_types)
 // holder that only works does not touch its key.
 bool is_left_behind(key_facts::key const& k, demands const& d) { return !k.left && k.idle && *k.idle >= d.max_ttl; }
 
-key_facts::key const& to_mend(key_facts::named const& keys, demands const& d)
+key_facts::key const& to_fix(key_facts::named const& keys, demands const& d)
 {
     auto const left = std::ranges::find_if(keys.first, [&](auto const& k) { return is_left_behind(k, d); });
     return left == keys.first.end() ? keys.first.front() : *left;
@@ -148,9 +148,9 @@ std::string ask_for_use(node_facts const& f, key_facts::key const& k)
 }
 
 // The line must not take a lock from its holder, so it only asks unless the key looks as if it was left behind.
-std::string mend_endless(node_facts const& f, demands const& d)
+std::string fix_endless(node_facts const& f, demands const& d)
 {
-    auto const& k = to_mend(f.keys.endless, d);
+    auto const& k = to_fix(f.keys.endless, d);
     auto const client = in_database(f, f.place.client());
     if (!is_left_behind(k, d))
         return ask_for_use(f, k) + "a client may hold it, as older lock code sets no expiry";
@@ -158,9 +158,9 @@ std::string mend_endless(node_facts const& f, demands const& d)
            + fmt::format("  # if its holder has ended; unused for {}", in_words(*k.idle));
 }
 
-std::string mend_foreign(node_facts const& f, demands const& d)
+std::string fix_foreign(node_facts const& f, demands const& d)
 {
-    auto const& k = to_mend(f.keys.foreign, d);
+    auto const& k = to_fix(f.keys.foreign, d);
     auto const client = in_database(f, f.place.client());
     if (k.left)
         return line_for(client, {"PTTL", k.name})
@@ -192,14 +192,14 @@ findings keys(node_facts const& f, demands const& d)
                        .why = fmt::format("{} without an expiry, which nobody releases: {}; {}",
                                           counted(static_cast<std::int64_t>(k.endless.count), "key"),
                                           listed(k.endless, false), looked_at(f, d)),
-                       .mend = mend_endless(f, d),
+                       .fix = fix_endless(f, d),
                        .values = {{"endless_keys", k.endless.count}}});
     if (k.foreign.count > 0)
         all.push_back({.level = level::warning,
                        .why = fmt::format("{} of another type than those of locks, so nobody gets these locks: {}; {}",
                                           counted(static_cast<std::int64_t>(k.foreign.count), "key"),
                                           listed(k.foreign, true), looked_at(f, d)),
-                       .mend = mend_foreign(f, d),
+                       .fix = fix_foreign(f, d),
                        .values = {{"foreign_keys", k.foreign.count}}});
     if (all.empty())
         all.push_back({.why = fmt::format("all of them belong to locks and have an expiry: {}", looked_at(f, d)),
@@ -226,8 +226,8 @@ findings counters(node_facts const& f, demands const& d)
     if (limit > 0 && bytes * 2 > limit) {
         found.level = level::warning;
         found.why += fmt::format(", more than half of maxmemory ({})", in_bytes(limit));
-        found.mend = set_setting(f, fmt::format("maxmemory {}", f.number("maxmemory") * 2))
-                     + "  # and fence fewer names: docs/fencing.md";
+        found.fix = set_setting(f, fmt::format("maxmemory {}", f.number("maxmemory") * 2))
+                    + "  # and fence fewer names: docs/fencing.md";
     }
     return {std::move(found)};
 }

@@ -29,11 +29,11 @@ findings refused_commands(node_facts const& f, demands const& d)
             return {{.level = level::critical,
                      .why = fmt::format("the user {} may not use keys that begin with {}", printable(f.place.user),
                                         printable(d.prefix)),
-                     .mend = allow(f, '~' + pattern_of(d.prefix))}};
+                     .fix = allow(f, '~' + pattern_of(d.prefix))}};
         all.push_back({.level = p.is_vital ? level::critical : level::warning,
                        .why = fmt::format("the user {} may not run {}, without which {}", printable(f.place.user), name,
                                           p.without),
-                       .mend = allow(f, fmt::format("+{}", name))});
+                       .fix = allow(f, fmt::format("+{}", name))});
     }
     return all;
 }
@@ -77,12 +77,12 @@ findings permissions_of(node_facts const& f, demands const& d)
         all.push_back({.level = level::unknown,
                        .why = fmt::format("another client holds the lock {}{}, which the doctor tries to acquire",
                                           printable(d.prefix), printable(d.probe)),
-                       .mend = d.call.with("--probe", d.probe + "-2").line()});
+                       .fix = d.call.with("--probe", d.probe + "-2").line()});
     else if (failed && all.empty())
         all.push_back(
             {.level = level::critical,
              .why = fmt::format("{}it could not be {}: {}", until_then, p.failed_at, printable(p.message)),
-             .mend = p.error == errc::permission_denied ? print_rules(f, d) : d.call.with("--verbose", "").line()});
+             .fix = p.error == errc::permission_denied ? print_rules(f, d) : d.call.with("--verbose", "").line()});
     else if (!failed && all.empty())
         all.push_back({.why = fmt::format("a lock was {}{}", fmt::join(p.done, ", "), not_tried(d.used))});
     return all;
@@ -93,7 +93,7 @@ findings readable_settings(node_facts const&, demands const& d)
 {
     return {{.level = level::unknown,
              .why = "it is no Redis or Valkey server: its settings, clock, version and keys were not looked at",
-             .mend = without_check(d, "settings")}};
+             .fix = without_check(d, "settings")}};
 }
 
 constexpr std::array all_of_permission{

@@ -28,7 +28,7 @@ bool is_out_of_date(server_certificate const& c, demands const& d) { return c.en
 
 // If the certificate is out of date, the line restarts the server, which then reads its certificate again. CONFIG SET
 // is not possible then, because redis-cli does not trust the server either.
-std::string mend_certificate(node_facts const& f, demands const& d)
+std::string fix_certificate(node_facts const& f, demands const& d)
 {
     auto const& c = *f.certificate;
     if (is_out_of_date(c, d))
@@ -56,12 +56,12 @@ finding other_transport(node_facts const& f, demands const& d)
             .why = fmt::format("{} on this port ({}): {} its URL begins with {}://",
                                f.place.has_tls ? "it does not speak TLS" : "it requires TLS", printable(f.hello.text),
                                f.place.has_tls ? "without TLS" : "with TLS", f.place.has_tls ? "redis" : "rediss"),
-            .mend = d.call.with_node(f.name, other.url()).line()};
+            .fix = d.call.with_node(f.name, other.url()).line()};
 }
 
 // The service of Debian listens on port 6379. If the port is different, a restart of the service may stop another
 // server.
-std::string mend_server(node_facts const& f, bool is_refused)
+std::string fix_server(node_facts const& f, bool is_refused)
 {
     bool const is_usual = f.place.port == "6379" || !f.place.socket.empty();
     if (is_usual)
@@ -74,7 +74,7 @@ std::string mend_server(node_facts const& f, bool is_refused)
                        f.place.port, host_of(f));
 }
 
-std::string mend_silence(node_facts const& f, demands const& d)
+std::string fix_silence(node_facts const& f, demands const& d)
 {
     auto const says = [&](error_code ec) { return f.hello.text.find(ec.message()) != f.hello.text.npos; };
     if (says(asio::error::host_not_found))
@@ -85,7 +85,7 @@ std::string mend_silence(node_facts const& f, demands const& d)
                + "  # of a client that the server trusts";
     auto const& c = f.certificate;
     bool const is_trusted = !c || !c->unread.empty() || (c->complaint.empty() && !is_out_of_date(*c, d));
-    return is_trusted ? mend_server(f, says(asio::error::connection_refused)) : mend_certificate(f, d);
+    return is_trusted ? fix_server(f, says(asio::error::connection_refused)) : fix_certificate(f, d);
 }
 
 findings reachable(node_facts const& f, demands const& d)
@@ -94,20 +94,20 @@ findings reachable(node_facts const& f, demands const& d)
         bool const answers = f.probe.failed_at.empty() || f.probe.is_taken;
         return {{.level = answers ? level::ok : level::critical,
                  .why = answers ? "it votes" : fmt::format("it does not vote: {}", printable(f.probe.message)),
-                 .mend = answers ? "" : d.call.with("--verbose", "").line()}};
+                 .fix = answers ? "" : d.call.with("--verbose", "").line()}};
     }
     if (f.hello.what != reply::kind::silence)
         return {{.why = "it answers"}};
     if (f.vote.error == errc::unsupported_server)
         return {{.level = level::critical,
                  .why = fmt::format("it cannot vote: {}", printable(f.vote.message)),
-                 .mend = d.call.with_node(f.name, f.place.at("HOST", f.place.port).url()).line()
-                         + "  # HOST: the server itself"}};
+                 .fix = d.call.with_node(f.name, f.place.at("HOST", f.place.port).url()).line()
+                        + "  # HOST: the server itself"}};
     if (f.is_other_transport)
         return {other_transport(f, d)};
     return {{.level = level::critical,
              .why = fmt::format("it does not answer ({}), so it does not vote", printable(f.hello.text)),
-             .mend = mend_silence(f, d)}};
+             .fix = fix_silence(f, d)}};
 }
 
 // A server that has reached maxclients also refuses redis-cli until another client disconnects, so the line loops.
@@ -128,7 +128,7 @@ std::string set_password(node_facts const& f)
                        some_file, f.place.port, host_of(f));
 }
 
-std::string mend_login(node_facts const& f, demands const& d)
+std::string fix_login(node_facts const& f, demands const& d)
 {
     auto const& words = f.hello.said;
     auto const says = [&](char const* text) { return words.find(text) != words.npos; };
@@ -152,7 +152,7 @@ findings login(node_facts const& f, demands const& d)
     return {{.level = level::critical,
              .why = fmt::format("the server does not let in the user {}: {}", printable(f.place.user),
                                 printable(f.hello.text)),
-             .mend = mend_login(f, d)}};
+             .fix = fix_login(f, d)}};
 }
 
 findings certificate(node_facts const& f, demands const& d)
@@ -163,7 +163,7 @@ findings certificate(node_facts const& f, demands const& d)
     if (!c.unread.empty())
         return {{.level = level::unknown,
                  .why = fmt::format("its certificate could not be read: {}", printable(c.unread)),
-                 .mend = fmt::format("openssl s_client -connect {} </dev/null", f.place.host_and_port())}};
+                 .fix = fmt::format("openssl s_client -connect {} </dev/null", f.place.host_and_port())}};
     auto const left = std::chrono::floor<days>(c.ends - d.now);
     auto const is_over = c.ends <= d.now, is_early = c.begins > d.now;
     finding found{.values = {{"days_left", left.count()}}};
@@ -179,7 +179,7 @@ findings certificate(node_facts const& f, demands const& d)
     else
         found.why = fmt::format("its certificate ends in {}, on {:%F}", counted(left.count(), "day"), c.ends);
     if (found.level != level::ok)
-        found.mend = mend_certificate(f, d);
+        found.fix = fix_certificate(f, d);
     return {std::move(found)};
 }
 

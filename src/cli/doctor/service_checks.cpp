@@ -41,11 +41,11 @@ finding replica_of_its_primary(node_facts const& f, demands const& d)
     if (host.empty())
         return {.level = level::critical,
                 .why = "it is a replica, and a replica does not vote: name its primary",
-                .mend = f.place.admin_client() + " INFO replication  # master_host and master_port are the primary"};
+                .fix = f.place.admin_client() + " INFO replication  # master_host and master_port are the primary"};
     return {.level = level::critical,
             .why = fmt::format("it is a replica of {}:{}, and a replica does not vote: name the primary in its place",
                                printable(host), port),
-            .mend = name_primary(f, d, host, port)};
+            .fix = name_primary(f, d, host, port)};
 }
 
 // The call with the Sentinel's service. It has no user, because a Sentinel and its servers have different credentials.
@@ -73,12 +73,12 @@ findings role(node_facts const& f, demands const& d)
     if (mode == "sentinel")
         return {{.level = level::critical,
                  .why = "this is a Sentinel, which keeps no locks: name the service that it watches",
-                 .mend = through_sentinel(f, d)}};
+                 .fix = through_sentinel(f, d)}};
     if (mode == "cluster")
         return {{.level = level::critical,
                  .why = "it is a member of a cluster and keeps only some of the keys: name the cluster, which is one "
                         "node, or independent servers",
-                 .mend = through_cluster(f, d)}};
+                 .fix = through_cluster(f, d)}};
     if (role != "master")
         return {replica_of_its_primary(f, d)};
     return {{.why = "it is a primary on its own"}};
@@ -92,7 +92,7 @@ findings replicas(node_facts const& f, demands const& d)
     return {{.level = level::warning,
              .why = fmt::format("{} attached: a replica that becomes the primary may miss a lock that is held",
                                 count == 1 ? "a replica is" : fmt::format("{} replicas are", count)),
-             .mend = fmt::format(
+             .fix = fmt::format(
                  "{} INFO replication  # lists them: promote none before the primary has been down for {} (max_ttl)",
                  f.place.client(), in_words(d.max_ttl)),
              .values = {{"replicas", count}}}};
@@ -108,9 +108,9 @@ findings sentinel(node_facts const& f, demands const&)
              .why = fmt::format("{} it: after a failover the new primary may miss a lock that is held; name the "
                                 "service, which is quarantined then",
                                 count == 1 ? "a Sentinel watches" : fmt::format("{} Sentinels watch", count)),
-             .mend = f.place.admin_client()
-                     + " SUBSCRIBE __sentinel__:hello | sed -n '/,/{p;q;}'"
-                       "  # HOST,PORT,ID,EPOCH,NAME,…: use redis-sentinel://HOST:PORT/NAME",
+             .fix = f.place.admin_client()
+                    + " SUBSCRIBE __sentinel__:hello | sed -n '/,/{p;q;}'"
+                      "  # HOST,PORT,ID,EPOCH,NAME,…: use redis-sentinel://HOST:PORT/NAME",
              .values = {{"sentinels", count}}}};
 }
 
@@ -131,16 +131,16 @@ findings version(node_facts const& f, demands const& d)
     auto const shown = fmt::format("{} {}", project, printable(number));
     auto const newer = show_newer(f, is_redis);
     if (is_redis && release_number(number) < 600)
-        return {{.level = level::critical, .why = shown + " is too old: locks need 6.0", .mend = newer}};
+        return {{.level = level::critical, .why = shown + " is too old: locks need 6.0", .fix = newer}};
     if (is_redis && d.used.fencing && release_number(number) < 602)
-        return {{.level = level::critical, .why = shown + " is too old: fencing needs 6.2", .mend = newer}};
+        return {{.level = level::critical, .why = shown + " is too old: fencing needs 6.2", .fix = newer}};
     auto const life = life_of(server, number);
     if (life.is_newer)
         return {{.why = shown + " is newer than this version of redlock knows", .is_remark = true}};
     if (!life.is_known)
         return {{.level = level::unknown,
                  .why = shown + " is no release that this version of redlock knows",
-                 .mend = f.place.client() + " INFO server"}};
+                 .fix = f.place.client() + " INFO server"}};
     if (!life.ends)
         return {{.why = shown + " is supported; no end of life is announced"}};
     if (*life.ends > d.now)
@@ -148,7 +148,7 @@ findings version(node_facts const& f, demands const& d)
     auto why =
         fmt::format("{} reached its end of life on {:%F}; a distribution may still correct it", shown, *life.ends);
     if (d.strict)
-        return {{.level = level::warning, .why = std::move(why), .mend = newer}};
+        return {{.level = level::warning, .why = std::move(why), .fix = newer}};
     return {{.why = std::move(why), .is_remark = true}};
 }
 
@@ -159,7 +159,7 @@ findings clients(node_facts const& f, demands const&)
     if (limit == 0)
         return {{.level = level::unknown,
                  .why = "its limit of clients is not known",
-                 .mend = f.place.admin_client() + " CONFIG GET maxclients"}};
+                 .fix = f.place.admin_client() + " CONFIG GET maxclients"}};
     finding found{.values = {{"clients", used}, {"maxclients", limit}, {"rejected", rejected}}};
     found.level = used * 20 > limit * 19                 ? level::critical
                   : used * 5 > limit * 4 || rejected > 0 ? level::warning
@@ -169,8 +169,8 @@ findings clients(node_facts const& f, demands const&)
         found.why += fmt::format(", and {} refused since its start",
                                  rejected == 1 ? "one was" : fmt::format("{} were", rejected));
     if (found.level != level::ok)
-        found.mend = used * 5 > limit * 4 ? set_setting(f, fmt::format("maxclients {}", limit * 2))
-                                          : f.place.admin_client() + " CONFIG RESETSTAT";
+        found.fix = used * 5 > limit * 4 ? set_setting(f, fmt::format("maxclients {}", limit * 2))
+                                         : f.place.admin_client() + " CONFIG RESETSTAT";
     return {std::move(found)};
 }
 
@@ -187,7 +187,7 @@ findings timeout(node_facts const& f, demands const&)
              .why = fmt::format(
                  "it closes connections that are idle for {} s: those of locks may have to be opened again and again",
                  seconds),
-             .mend = set_setting(f, "timeout 0")}};
+             .fix = set_setting(f, "timeout 0")}};
 }
 
 findings slow_log(node_facts const& f, demands const& d)
@@ -196,7 +196,7 @@ findings slow_log(node_facts const& f, demands const& d)
     if (!known)
         return {{.level = level::unknown,
                  .why = "it is not known what its slow log records",
-                 .mend = f.place.admin_client() + " CONFIG GET slowlog-log-slower-than"}};
+                 .fix = f.place.admin_client() + " CONFIG GET slowlog-log-slower-than"}};
     auto const threshold = *known;
     auto const limit = std::chrono::microseconds(d.node_timeout).count();
     if (threshold < 0 || threshold > limit)
@@ -204,7 +204,7 @@ findings slow_log(node_facts const& f, demands const& d)
             {.level = level::unknown,
              .why = fmt::format("its slow log does not record all commands that take longer than node_timeout ({})",
                                 in_words(d.node_timeout)),
-             .mend = set_setting(f, fmt::format("slowlog-log-slower-than {}", std::min<std::int64_t>(limit, 10'000)))}};
+             .fix = set_setting(f, fmt::format("slowlog-log-slower-than {}", std::min<std::int64_t>(limit, 10'000)))}};
     auto const since = (f.last_time ? f.last_time->theirs : std::chrono::microseconds(d.now.time_since_epoch())) - 1h;
     std::int64_t count = 0, slowest = 0;
     std::string command;
@@ -228,7 +228,7 @@ findings slow_log(node_facts const& f, demands const& d)
                                 "the slowest, {}, {} ms",
                                 counted(count, "command"), count == 1 ? "has taken" : "have taken",
                                 in_words(d.node_timeout), command, slowest / 1000);
-        found.mend = f.place.client() + " SLOWLOG GET 128  # avoid these commands, or raise node_timeout";
+        found.fix = f.place.client() + " SLOWLOG GET 128  # avoid these commands, or raise node_timeout";
     }
     return {std::move(found)};
 }

@@ -33,13 +33,13 @@ findings number_of_nodes(nodes const& all, demands const& d)
     if (n == 1) {
         found.level = level::warning;
         found.why = "with one node a lock is as good as that server's memory, and nobody gets a lock while it is down";
-        found.mend = d.call.with_another_node(another_node).with_another_node(another_node).line()
-                     + "  # three servers that do not fail together";
+        found.fix = d.call.with_another_node(another_node).with_another_node(another_node).line()
+                    + "  # three servers that do not fail together";
     } else if (n % 2 == 0) {
         found.level = level::warning;
         found.why = fmt::format("{} nodes survive the failure of {}, as {} do: the last one gives nothing", n,
                                 (n - 1) / 2, n - 1);
-        found.mend = d.call.with_another_node(another_node).line() + "  # one more";
+        found.fix = d.call.with_another_node(another_node).line() + "  # one more";
     } else {
         found.why = fmt::format("of {} nodes {} may fail", n, (n - 1) / 2);
     }
@@ -86,26 +86,26 @@ findings same_server(nodes const& all, demands const& d)
     findings found;
     for (auto const& f : all) {
         if (f.run_ids.size() > 1)
-            found.push_back({.level = level::critical,
-                             .why = fmt::format("{} leads to {} servers, so several clients would get one lock", f.name,
-                                                f.run_ids.size()),
-                             .mend = d.call.without_node(f.name).line()
-                                     + "  # and each of these servers by an address of its own"});
+            found.push_back(
+                {.level = level::critical,
+                 .why = fmt::format("{} leads to {} servers, so several clients would get one lock", f.name,
+                                    f.run_ids.size()),
+                 .fix = d.call.without_node(f.name).line() + "  # and each of these servers by an address of its own"});
     }
     for (auto const& [id, names] : grouped(all, [](auto const& f) { return std::vector{f.info.field("run_id")}; }))
         found.push_back({.level = level::critical,
                          .why = fmt::format("{} are one server, which has one vote: the library refuses the others",
                                             fmt::join(names, " and ")),
-                         .mend = for_all_but_first(d.call, names,
-                                                   [](auto const& c, auto const& name) { return c.without_node(name); })
-                                     .line()
-                                 + "  # and other servers"});
+                         .fix = for_all_but_first(d.call, names,
+                                                  [](auto const& c, auto const& name) { return c.without_node(name); })
+                                    .line()
+                                + "  # and other servers"});
     bool const are_known =
         std::ranges::all_of(all, [](auto const& f) { return !f.is_server || !f.info.field("run_id").empty(); });
     if (found.empty() && !are_known && all.size() > 1)
         found.push_back({.level = level::unknown,
                          .why = "two addresses may lead to one server: not all servers have answered INFO",
-                         .mend = ask_for_run_id(all)});
+                         .fix = ask_for_run_id(all)});
     else if (found.empty())
         found.push_back({.why = "all addresses lead to different servers"});
     return found;
@@ -122,10 +122,10 @@ findings same_host(nodes const& all, demands const& d)
         found.push_back(
             {.level = level::warning,
              .why = fmt::format("{} are on one host ({}) and fail together", fmt::join(names, " and "), address),
-             .mend = for_all_but_first(d.call, names,
-                                       [](auto const& c, auto const& name) { return c.with_node(name, another_node); })
-                         .line()
-                     + "  # a host for each"});
+             .fix = for_all_but_first(d.call, names,
+                                      [](auto const& c, auto const& name) { return c.with_node(name, another_node); })
+                        .line()
+                    + "  # a host for each"});
     }
     if (found.empty())
         found.push_back({.why = "by their addresses, each has a host of its own"});
@@ -162,14 +162,14 @@ findings same_settings(nodes const& all, demands const& d)
                 {.level = is_usual ? level::ok : level::warning,
                  .why = fmt::format("clients within the last hour had different settings: {} was {}", name,
                                     fmt::join(values, " and ")),
-                 .mend = d.call.line() + "  # an hour after all clients have one value: docs/guarantees.md"});
+                 .fix = d.call.line() + "  # an hour after all clients have one value: docs/guarantees.md"});
     }
     if (std::ranges::none_of(all, [](auto const& f) { return f.is_server; }))
         return {};  // other stores have no settings of clients
     if (found.empty() && !are_known)
         found.push_back({.level = level::unknown,
                          .why = "the settings of the clients could not be read",
-                         .mend = ask_for_settings(all, d)});
+                         .fix = ask_for_settings(all, d)});
     else if (found.empty())
         found.push_back({.why = lines.empty() ? "no client has left its settings within the last hour"
                                               : "all clients within the last hour had the same settings"});
@@ -187,9 +187,9 @@ findings same_database(nodes const& all, demands const& d)
                  .why = fmt::format("clients within the last hour have locked with this prefix in the "
                                     "database {} of {}, too, where nobody sees the locks of the database {}",
                                     fmt::join(f.other_databases, " and "), f.name, f.place.database),
-                 .mend = d.call.line()
-                         + "  # an hour after all clients name one database; --skip same-database if they are other "
-                           "clients"});
+                 .fix = d.call.line()
+                        + "  # an hour after all clients name one database; --skip same-database if they are other "
+                          "clients"});
     }
     if (found.empty() && std::ranges::any_of(all, [](auto const& f) { return f.is_server; }))
         found.push_back({.why = "clients with this prefix use one database of each server"});
@@ -208,10 +208,10 @@ findings votes(nodes const& all, demands const& d)
             found.why += fmt::format("; {}: {}", f.name, printable(f.vote.message));
     }
     if (voting < majority)
-        found.mend = d.call.line() + "  # when the other findings are mended";
+        found.fix = d.call.line() + "  # when the other findings are fixed";
     else if (voting < all.size())
-        found.mend =
-            fmt::format("{}  # when the other findings are mended; {} more may fail", d.call.line(), voting - majority);
+        found.fix =
+            fmt::format("{}  # when the other findings are fixed; {} more may fail", d.call.line(), voting - majority);
     return {std::move(found)};
 }
 
@@ -284,12 +284,12 @@ findings guard(nodes const& all, demands const& d)
         found.why = fmt::format("{} of {} nodes do not vote yet: {}; no lock for {} s (--restart-guard {})", now.count,
                                 all.size(), cause_of_quarantine(all), now.majority.count(),
                                 is_strict ? "strict" : "automatic");
-        found.mend = end_quarantine(all, now, d);
+        found.fix = end_quarantine(all, now, d);
     } else if (now.count > 0) {
         found.level = level::warning;
         found.why = fmt::format("{} of {} nodes do not vote yet: {}; the others are enough", now.count, all.size(),
                                 cause_of_quarantine(all));
-        found.mend = d.call.with("--watch", "10s").line() + "  # Ctrl-C ends it";
+        found.fix = d.call.with("--watch", "10s").line() + "  # Ctrl-C ends it";
     } else if (std::ranges::any_of(all, [](auto const& f) { return f.vote.is_to_be_founded; })) {
         found.why = "the nodes are new to this prefix, and the first lock founds them (--restart-guard automatic)";
     } else {
@@ -316,8 +316,8 @@ findings deadlock(nodes const& all, demands const& d)
         auto const& w = cycles.front().front();
         found.level = level::warning;
         found.why = text_of_deadlocks(cycles);
-        found.mend = d.call.line_of("break", {w.resource, "--force"})
-                     + "  # or stop one of the processes; then let each acquire all its locks at once";
+        found.fix = d.call.line_of("break", {w.resource, "--force"})
+                    + "  # or stop one of the processes; then let each acquire all its locks at once";
     } else if (!all.waits.is_all) {
         found.level = level::unknown;
         auto const missing = std::ranges::find(all.waits.nodes, false, &node_list_info::complete);
@@ -325,7 +325,7 @@ findings deadlock(nodes const& all, demands const& d)
                     + (missing == all.waits.nodes.end()
                            ? std::string("there are more locks than --keys")
                            : printable(missing->name) + ": " + printable(trouble_of(*missing)));
-        found.mend = d.call.line_of("list", {"--waits"});
+        found.fix = d.call.line_of("list", {"--waits"});
     } else {
         found.why = graph.waits().empty() ? "no process waits for another one"
                                           : fmt::format("no processes wait for each other in a cycle; there {} {} "

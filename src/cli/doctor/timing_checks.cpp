@@ -28,7 +28,7 @@ findings round_trip(node_facts const& f, demands const& d)
     if (f.round_trips.empty())
         return {{.level = level::unknown,
                  .why = "it stopped answering while round trips were measured",
-                 .mend = f.place.client() + " --latency"}};
+                 .fix = f.place.client() + " --latency"}};
     auto const p50 = f.round_trip(50), p99 = f.round_trip(99);
     finding found{.values = {{"p50_ms", std::chrono::ceil<milliseconds>(p50).count()},
                              {"p99_ms", std::chrono::ceil<milliseconds>(p99).count()}}};
@@ -37,15 +37,15 @@ findings round_trip(node_facts const& f, demands const& d)
         found.level = p50 > d.node_timeout ? level::critical : level::warning;
         found.why = fmt::format("{}: {} votes come after node_timeout ({}), and do not count", measured,
                                 p50 > d.node_timeout ? "most" : "some", in_words(d.node_timeout));
-        found.mend =
+        found.fix =
             d.call.with("--node-timeout", fmt::format("{}ms", std::chrono::ceil<milliseconds>(4 * p99).count())).line()
             + "  # and config::node_timeout in your programs";
     } else if (p99 > d.ttl / 10) {
         found.level = level::warning;
         found.why = fmt::format("{}: more than a tenth of the ttl ({}) goes by before a lock is held", measured,
                                 in_words(d.ttl));
-        found.mend = d.call.with("--ttl", fmt::format("{}ms", std::chrono::ceil<milliseconds>(20 * p99).count())).line()
-                     + "  # and acquire_options::ttl in your programs";
+        found.fix = d.call.with("--ttl", fmt::format("{}ms", std::chrono::ceil<milliseconds>(20 * p99).count())).line()
+                    + "  # and acquire_options::ttl in your programs";
     } else {
         found.why = fmt::format("{}, well within node_timeout ({}) and ttl ({})", measured, in_words(d.node_timeout),
                                 in_words(d.ttl));
@@ -66,7 +66,7 @@ findings clock(node_facts const& f, demands const& d)
 {
     auto const ask_again = d.call.with("--watch", "1min").line() + "  # a longer look is more exact; Ctrl-C ends it";
     if (!f.first_time || !f.last_time || f.last_time->running <= f.first_time->running)
-        return {{.level = level::unknown, .why = "its clock was not read twice", .mend = ask_again}};
+        return {{.level = level::unknown, .why = "its clock was not read twice", .fix = ask_again}};
     auto const [rate, uncertain] = rate_of(*f.first_time, *f.last_time);
     auto const offset = f.last_time->theirs - f.last_time->ours;
     auto const offset_ms = std::chrono::duration_cast<milliseconds>(offset);
@@ -74,8 +74,8 @@ findings clock(node_facts const& f, demands const& d)
     finding found{.values = {{"offset_ms", offset_ms.count()},
                              {"rate_ppm", std::llround(rate * 1e6)},
                              {"rate_error_ppm", std::llround(uncertain * 1e6)}}};
-    found.mend = fmt::format("timedatectl set-ntp true  # on {} and on this host",
-                             f.place.host.empty() ? "this host" : f.place.host);
+    found.fix = fmt::format("timedatectl set-ntp true  # on {} and on this host",
+                            f.place.host.empty() ? "this host" : f.place.host);
     if (std::abs(rate) - uncertain > d.drift_factor) {
         bool const gains = rate > 0;
         found.level = gains ? level::critical : level::warning;
@@ -89,7 +89,7 @@ findings clock(node_facts const& f, demands const& d)
         found.why = fmt::format("its answers are too slow to compare the rate of its clock with drift_factor ({:g} %) "
                                 "in so short a time",
                                 d.drift_factor * 100);
-        found.mend = ask_again;
+        found.fix = ask_again;
     } else if (std::chrono::abs(offset) > offset_max + f.last_time->error) {
         found.level = level::warning;
         found.why =
@@ -98,7 +98,7 @@ findings clock(node_facts const& f, demands const& d)
     } else {
         found.why = fmt::format("its clock is {} from ours, and runs as fast: {:+.0f} ppm, give or take {:.0f}", shown,
                                 rate * 1e6, uncertain * 1e6);
-        found.mend.clear();
+        found.fix.clear();
     }
     return {std::move(found)};
 }
