@@ -33,6 +33,8 @@ char const* text_of(errc e) noexcept
         return "a node cannot do what is asked for";
     case errc::overloaded:
         return "too many calls were under way, so no node was asked in time";
+    case errc::keys_left:
+        return "the shutdown could not release all keys; they expire by themselves";
     case errc::node_timeout:
         return "no answer in time";
     case errc::node_unreachable:

@@ -61,9 +61,10 @@ public:
             co_await grace_.async_wait(asio::as_tuple(asio::deferred));
 
         // 3. cancel the jobs that are left, wait until they have ended, release all locks, close the connections
-        auto const [failed] = co_await locks_.async_shutdown(asio::as_tuple(asio::deferred));
-        if (failed)
-            std::cerr << "some keys stay until their ttl is over: " << failed.message() << '\n';
+        redlock::shutdown_report left;
+        co_await locks_.async_shutdown({.report = &left}, asio::deferred);
+        if (left.keys_left > 0)
+            std::cerr << left.message << '\n';
     }  // 4. no work is left, so io_context::run returns
     //]
 

@@ -14,8 +14,9 @@ using boost::system::system_error;
 
 /** The errors of an operation, or of the vote of one node.
 
-    The first group (1 to 9) is the outcome of operations. The second group (from 20) appears per node only, in
-    @ref attempt_report and @ref stats. A cancelled operation completes with `boost::asio::error::operation_aborted`.
+    The first group (1 to 10) is the outcome of operations. The second group (from 20) appears per node only, in
+    @ref attempt_report and @ref stats. An operation that was cancelled, or that the manager's shutdown ends, completes
+    with `boost::asio::error::operation_aborted`. The message of its report, which is `what()`, tells which of these.
     The values are stable: they are never renumbered or used again. `error_code == errc::contended` compares.
 */
 enum class errc {
@@ -45,6 +46,9 @@ enum class errc {
     /// `wait`, nor within `config::connect_timeout`. Make fewer calls at once, or try again later. Or the manager has
     /// as many locks as its nodes can renew: hold fewer, or with a longer TTL.
     overloaded = 9,
+    /// The shutdown could not release all keys in time; they expire by themselves. Only if
+    /// `shutdown_options::keys_left_is_error` is set. `shutdown_report::keys_left` counts them.
+    keys_left = 10,
 
     /// The node did not answer within `config::node_timeout`. If the answer comes late, the manager releases what it
     /// leaves behind. Look at load and network; the timeout may be too short.

@@ -53,7 +53,7 @@ REDLOCK_API void start_resume(std::shared_ptr<manager_state>, lock_ticket, acqui
                               bool explains);
 REDLOCK_API void start_release_by_ticket(std::shared_ptr<manager_state>, lock_ticket, detail::error_handler);
 REDLOCK_API void start_found(std::shared_ptr<manager_state>, detail::found_handler);
-REDLOCK_API void start_shutdown(std::shared_ptr<manager_state>, detail::error_handler);
+REDLOCK_API void start_shutdown(std::shared_ptr<manager_state>, shutdown_options, detail::error_handler);
 
 }  // namespace locks
 
@@ -788,7 +788,7 @@ public:
 
         After that, the shutdown takes at most `config::connect_timeout` plus the longest timeout of a node
         (`config::node_timeout`, or `node_limits::timeout` if that is longer). On nodes that it cannot reach by then,
-        keys stay until their ttl is over.
+        keys stay until their ttl is over. That is no error: the log, the observer and `shutdown_options::report` tell.
 
         @par Completes
         when the connections are closed. A second call waits for the same end; after it, a call completes at once.
@@ -797,25 +797,38 @@ public:
         `void(error_code)`
 
         @par Errors
-        - @ref errc::no_quorum : some keys could not be released in time. They expire with their ttl.
+        - @ref errc::keys_left : some keys could not be released in time. Only with
+          `shutdown_options::keys_left_is_error`.
         - `asio::error::operation_aborted` : the call was cancelled. The shutdown goes on.
 
         @par Cancellation
         All types: completes at once.
 
         @par Lifetime
-        The manager may be destroyed meanwhile; the shutdown goes on, and the call completes as usual.
+        The manager may be destroyed meanwhile; the shutdown goes on, and the call completes as usual. The object of
+        `shutdown_options::report` must live until then.
 
+        @param options See @ref shutdown_options.
         @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>
-    auto async_shutdown(CompletionToken&& token = default_completion_token())
+    auto async_shutdown(shutdown_options options, CompletionToken&& token = default_completion_token())
     {
-        auto start = [](auto const& state, detail::error_handler handler) {
-            locks::start_shutdown(state, std::move(handler));
+        auto start = [](auto const& state, shutdown_options how, detail::error_handler handler) {
+            locks::start_shutdown(state, how, std::move(handler));
         };
-        return initiate<CompletionToken, detail::error_handler, error_code>(start, token);
+        return initiate<CompletionToken, detail::error_handler, error_code>(start, token, options);
     }
+
+    /// Stops the manager with default options: keys that could not be released in time are no error.
+    template <asio::completion_token_for<void(error_code)> CompletionToken>
+    auto async_shutdown(CompletionToken&& token)
+    {
+        return async_shutdown<CompletionToken>(shutdown_options(), std::forward<CompletionToken>(token));
+    }
+
+    /// Stops the manager with default options and the default token.
+    auto async_shutdown() { return async_shutdown(shutdown_options()); }
 
     /// The counters, histograms and present load. May be called from any thread, also while the execution context is
     /// destroyed. It copies up to 6 KB for each histogram, and blocks nobody.

@@ -127,4 +127,14 @@ struct acquire_options {
     std::string_view new_token{};
 };
 
+/// How to stop a manager: the argument of `lock_manager::async_shutdown`. An aggregate.
+struct shutdown_options {
+    /// Whether it is an error if keys could not be released in time: @ref errc::keys_left.
+    bool keys_left_is_error = false;
+
+    /// The report that the manager fills just before completion, unless the call is cancelled or the execution context
+    /// was destroyed. Null: no report. It must live until then.
+    shutdown_report* report = nullptr;
+};
+
 }  // namespace redlock

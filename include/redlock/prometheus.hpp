@@ -268,6 +268,9 @@ inline void write_locks(metrics_writer& to)
                    to.sample(s.lost_refused, {{"reason", "refused"}});
                    to.sample(s.lost_max_hold, {{"reason", "max_hold"}});
                }));
+    to.durations("redlock_loop_lag_seconds",
+                 "How late the manager's alarms rang: a handler blocked the event loop, or the process was paused.",
+                 [&](stats const& s) { to.lengths(s.loop_lag); });
     to.durations("redlock_renewal_slack_seconds", "The validity left when automatic extensions succeeded.",
                  to.by_group([&](lock_stats const& s) { to.lengths(s.renewal_slack); }));
     to.counter("redlock_renewals_late", "Automatic extensions with less than a fifth of the validity left.",

@@ -88,6 +88,14 @@ struct attempt_report {
 */
 REDLOCK_API std::chrono::milliseconds retry_after(attempt_report const& report, std::size_t attempt = 1);
 
+/// The keys that the end of a manager has left behind. Point `shutdown_options::report` at one. The manager writes it
+/// once, on its own strand, just before `lock_manager::async_shutdown` completes.
+struct shutdown_report {
+    /// How many keys could not be released in time, each counted once for each node. They expire by themselves.
+    std::size_t keys_left = 0;
+    std::string message{};  ///< For people: what was not released. Empty: everything was.
+};
+
 /// The knowledge of one node about a resource: a part of @ref lock_info.
 struct node_lock_info {
     std::string name{};                      ///< The node's address, without user and password.

@@ -126,6 +126,9 @@ struct stats : lock_stats {
     std::size_t cleaning = 0;           ///< Keys still to be released in the background.
     /// Whether this manager has founded the set, because all nodes were new: `lock_manager::async_found`.
     bool founded = false;
+    /// How late the manager's alarms rang. Long times: a handler blocks the event loop, or the process was paused. Then
+    /// locks are lost, and healthy servers seem to be away.
+    histogram loop_lag{};
     std::vector<node_stats> nodes{};  ///< Each node, in the order of `config::nodes`.
     /// Each group, if `acquire_options::group` was used: first the acquisitions without a group, then those with one. A
     /// lock that readers share counts in the group of the first of them.

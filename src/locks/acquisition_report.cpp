@@ -51,6 +51,25 @@ std::chrono::milliseconds remaining(acquire_request const& request, local_turn c
     return until == clock::time_point::max() ? std::chrono::milliseconds(0) : core::time_left(until, now);
 }
 
+other_holder holder_of(acquire_request const& request, quorum::round const* asked)
+{
+    auto const holds = [&](std::span<std::string const> names) {
+        return request.manager.held_locks.held_until(names, request.mode_on_nodes()).has_value();
+    };
+    other_holder by{.resource = first_taken(request, asked), .value = holder_seen(asked)};
+    if (request.wants_any()) {
+        by.is_here = std::ranges::all_of(request.names(), [&](auto& name) { return holds({&name, 1}); });
+    } else {
+        auto const held = std::ranges::find_if(request.names(), [&](auto& name) {
+            return (by.resource.empty() || by.resource == name) && holds({&name, 1});
+        });
+        by.is_here = held != request.names().end();
+        if (by.is_here && request.wants_several())
+            by.resource = *held;
+    }
+    return by;
+}
+
 }  // namespace
 
 void acquisition::tell(quorum::round const& decided, error_code outcome)
@@ -65,10 +84,8 @@ attempt_report acquisition::report(error_code ec) const
     r.second_rounds = draw_.second_rounds();
     if (ec == errc::contended)
         r.remaining = remaining(request_, turn_, round_.get());
-    auto const taken = ec == errc::contended ? first_taken(request_, round_.get()) : std::string_view();
-    r.message = ec ? explain(state_->settings, state_->quorum.nodes, request_.wanted, request_.options, r, taken,
-                             ec == errc::contended ? holder_seen(round_.get()) : std::string_view())
-                   : "acquired";
+    auto const by = ec == errc::contended ? holder_of(request_, round_.get()) : other_holder();
+    r.message = ec ? explain(*state_, request_.wanted, request_.options, r, by) : "acquired";
     return r;
 }
 

@@ -96,6 +96,7 @@ void body_run::wait_ended(locks::handle_state const& s, error_code why)
     if (lost_)
         why_ = s.lost_because();
     released_itself_ = s.given_back();
+    stopped_ = !lost_ && !released_itself_;
     signal_.emit(asio::cancellation_type::all);
 }
 
@@ -121,6 +122,8 @@ void body_run::ended(std::exception_ptr failure)
 
 void body_run::released(error_code ec)
 {
+    if (failure_ && stopped_ && is_cancellation(failure_))
+        return complete(failure_of(asio::error::operation_aborted, locks::was_shut_down));
     if (failure_ && !(lost_ && is_cancellation(failure_)))
         return complete(std::exchange(failure_, nullptr));
     // If a majority no longer knew the lock when it was released, it protected nothing at the end of the body.
@@ -141,7 +144,7 @@ std::exception_ptr end_of(locks::manager_state const& s, selection const& select
     if (!s.abandoned())
         return {};
     attempt_report report{.outcome = asio::error::operation_aborted};
-    report.message = locks::explain(s.settings, s.quorum.nodes, selected, options, report);
+    report.message = locks::explain(s, selected, options, report);
     if (options.report)
         *options.report = report;
     return std::make_exception_ptr(lock_error(std::move(report)));

@@ -138,7 +138,7 @@ private:
             r.nodes = asked->report();
         if (outcome == errc::quarantined)
             r.quarantine = core::time_left(state_.quorum.nodes.quarantine_over(), state_.now());
-        return explain(state_.settings, state_.quorum.nodes, name_, options_, r);
+        return explain(state_, name_, options_, r);
     }
 
     asio::any_io_executor const strand_;
@@ -252,7 +252,7 @@ std::optional<candidate::planned_pause> candidate::after_term(attempt_report r)
         return planned_pause{{pause_min, std::min(2 * pause_min, options_.pause_max)}, std::nullopt};
     }
     if (r.outcome == asio::error::operation_aborted)
-        end(r.outcome, "the manager was stopped");
+        end(r.outcome, was_shut_down);
     if (r.outcome == errc::contended)
         r.message += fmt::format("; lock.wait is {} ms, with wait_forever it would stand until it is elected",
                                  options_.lock.wait.count());
@@ -290,7 +290,7 @@ asio::awaitable<void> candidate::pause(std::shared_ptr<candidate> self, planned_
     auto const [ec] = co_await std::move(waiting);
     co_await end_if_cancelled(self);
     if (ec)
-        self->end(ec, ec == asio::error::operation_aborted ? "the manager was stopped" : ec.message());
+        self->end(ec, ec == asio::error::operation_aborted ? std::string(was_shut_down) : ec.message());
 }
 
 asio::awaitable<void> candidate::end_if_cancelled(std::shared_ptr<candidate> self)

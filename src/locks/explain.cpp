@@ -31,6 +31,19 @@ std::string in_words(core::holder const& by)
     return text;
 }
 
+// After a stall, answers seem to come too late, or not at all.
+bool may_be_of_stall(error_code ec)
+{
+    return ec == errc::no_quorum || ec == errc::validity_exhausted || ec == errc::overloaded || ec == errc::lost;
+}
+
+// When the last round of a failed acquisition began, or earlier: it may have waited for a connection.
+clock::time_point beginning_of(manager_state const& manager, attempt_report const& r)
+{
+    clock::duration const round = manager.settings.connect_timeout + 2 * manager.quorum.nodes.timeout();
+    return manager.now() - (r.elapsed.count() > 0 ? std::min<clock::duration>(r.elapsed, round) : round);
+}
+
 }  // namespace
 
 std::string about(detail::selection const& selected, std::string_view what)
@@ -38,31 +51,59 @@ std::string about(detail::selection const& selected, std::string_view what)
     return fmt::format("redlock: {} {}", what, std::string_view(runtime::shown_name(selected.resources, selected.any)));
 }
 
-std::string explain(config const& settings, quorum::node_set const& nodes, detail::selection const& wanted,
-                    acquire_options const& options, attempt_report const& r, std::string_view taken,
-                    std::string_view holder)
+std::string explain(manager_state const& manager, error_code ec)
 {
+    if (ec != boost::asio::error::operation_aborted)
+        return ec.message();
+    if (manager.abandoned())
+        return "the execution context of the manager has ended, or this process is a fork";
+    return manager.shutdown.open() ? ec.message() : std::string(was_shut_down);
+}
+
+std::string stall_first(manager_state const& manager, clock::time_point since)
+{
+    auto const stall = manager.runtime.stalled_since(since);
+    auto const span = manager.now() - since;
+    clock::duration const answer = manager.quorum.nodes.timeout();
+    return stall < std::max(answer / 2, span / 10) ? std::string() : runtime::about_stall(stall) + "; ";
+}
+
+std::string explain(manager_state const& manager, detail::selection const& wanted, acquire_options const& options,
+                    attempt_report const& r, other_holder const& by)
+{
+    auto const& nodes = manager.quorum.nodes;
     std::string refused;
     if (r.outcome == errc::invalid_argument)
-        refused = check(wanted, options, settings);
+        refused = check(wanted, options, manager.settings);
     if (r.outcome == errc::invalid_argument && refused.empty())
         refused = nodes.check_ttl(options.ttl);
     if (r.outcome == errc::unsupported)
         refused = nodes.lack(wanted, options.mode);
-    return explain(nodes, wanted, "cannot hold", refused, r, taken, holder);
+    return explain(manager, wanted, "cannot hold", refused, r, by);
 }
 
-std::string explain(quorum::node_set const& nodes, detail::selection const& wanted, std::string_view what,
-                    std::string_view refused, attempt_report const& r, std::string_view taken, std::string_view holder)
+std::string explain(manager_state const& manager, detail::selection const& wanted, std::string_view what,
+                    std::string_view refused, attempt_report const& r, other_holder const& by)
 {
+    auto const& nodes = manager.quorum.nodes;
     auto text = about(wanted, what) + ": ";
     if (!refused.empty())
         return text.append(refused);
-    text += r.outcome.message();
-    if (!taken.empty())
-        text += fmt::format(": \"{}\"", std::string_view(runtime::shown_name(taken)));
-    if (auto const by = in_words(core::holder_in(holder)); !by.empty())
-        text += ", held by " + by;
+    auto const name = by.resource.empty() ? std::string() : std::string(runtime::shown_name(by.resource));
+    if (by.is_here && wanted.wants_one_of_several()) {
+        text += "this manager holds all of them itself";
+    } else if (by.is_here) {
+        text += fmt::format("this manager holds {} itself: pass the lock on, or use lock_scope",
+                            name.empty() ? "it" : fmt::format("\"{}\"", name));
+    } else {
+        if (may_be_of_stall(r.outcome))
+            text += stall_first(manager, beginning_of(manager, r));
+        text += explain(manager, r.outcome);
+        if (!name.empty())
+            text += fmt::format(": \"{}\"", name);
+        if (auto const holder = in_words(core::holder_in(by.value)); !holder.empty())
+            text += ", held by " + holder;
+    }
     if (r.quarantine.count() > 0)
         text += fmt::format("; a majority votes again in {} ms", r.quarantine.count());
     if (r.outcome == boost::asio::error::operation_aborted)

@@ -1,9 +1,8 @@
 #pragma once
 
-#include "quorum/node_set.hpp"
+#include "locks/manager_state.hpp"
 #include "runtime/shown_name.hpp"
 
-#include <redlock/config.hpp>
 #include <redlock/detail/selection.hpp>
 #include <redlock/error.hpp>
 #include <redlock/options.hpp>
@@ -18,22 +17,35 @@
 
 namespace redlock::inline v0::locks {
 
+/// Why operations end that the manager's shutdown aborts.
+inline constexpr std::string_view was_shut_down = "the manager was shut down";
+
 /// Text for people: the resources and what happened to them, without characters that could disturb a terminal.
 std::string about(detail::selection const&, std::string_view what);
+
+/// The message of @p ec. If an operation was aborted, the message tells whether the manager has ended. On the strand.
+std::string explain(manager_state const&, error_code ec);
+
+/// If the process did not run the manager for a considerable part of the time since @p since: a sentence about that,
+/// with "; " at its end. Otherwise empty. On the strand.
+std::string stall_first(manager_state const&, clock::time_point since);
+
+/// The holder of the lock that an acquisition was denied, as far as it is known.
+struct other_holder {
+    std::string_view resource{};  ///< the one of several resources that is held; empty: unknown
+    std::string_view value{};     ///< the value of that resource, if a node has told it
+    bool is_here = false;         ///< this manager holds it
+};
 
 /// The message about an acquisition or resumption that ended with the report's `outcome`.
 /// @param what what happened
 /// @param refused why nothing was sent; empty: something was
-/// @param taken see below
-/// @param holder the value of that resource, if a node has told it
-std::string explain(quorum::node_set const&, detail::selection const&, std::string_view what, std::string_view refused,
-                    attempt_report const&, std::string_view taken = {}, std::string_view holder = {});
+std::string explain(manager_state const&, detail::selection const&, std::string_view what, std::string_view refused,
+                    attempt_report const&, other_holder const& = {});
 
 /// The message about an acquisition that ended with the report's `outcome`; the report's own message is not read.
-/// @param taken the resource that somebody else holds; empty: unknown
-/// @param holder the value of that resource, if a node has told it
-std::string explain(config const&, quorum::node_set const&, detail::selection const&, acquire_options const&,
-                    attempt_report const&, std::string_view taken = {}, std::string_view holder = {});
+std::string explain(manager_state const&, detail::selection const&, acquire_options const&, attempt_report const&,
+                    other_holder const& = {});
 
 /// Lists the nodes that did not vote and their errors, and counts the votes. Empty if no node failed.
 std::string missing_votes(std::vector<node_report> const&, std::size_t needed);

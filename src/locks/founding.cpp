@@ -1,4 +1,5 @@
 #include "core/validity.hpp"
+#include "locks/explain.hpp"
 #include "locks/waiting_operation.hpp"
 #include "runtime/shown_name.hpp"
 
@@ -174,7 +175,7 @@ private:
                                 ec == errc::no_quorum     ? "all nodes must answer"
                                 : ec == errc::quarantined ? "the set is not new"
                                 : ec == errc::unsupported ? "this manager only reads (config::read_only)"
-                                                          : ec.message());
+                                                          : explain(*state_, ec));
         for (auto const& n : r.nodes) {
             if (n.message.empty() && !n.error)
                 continue;

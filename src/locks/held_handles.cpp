@@ -13,6 +13,11 @@ namespace {
 
 handle_state& handle_of(lock_handle const& part) noexcept { return *detail::access::handle_of(part); }
 
+bool was_lost(held_lock const& l) noexcept
+{
+    return l.validity.is(held_lock::condition::lost) || l.was_released_late();
+}
+
 }  // namespace
 
 handle_state::handle_state(std::shared_ptr<held_lock> l, std::shared_ptr<scope_share> of_scope) noexcept
@@ -63,10 +68,10 @@ clock::time_point handle_state::valid_until() const noexcept
 std::string_view handle_state::lost_because() const noexcept
 {
     for (auto const& p : parts()) {
-        if (auto const& l = handle_of(p).lock; l.validity.is(held_lock::condition::lost))
+        if (auto const& l = handle_of(p).lock; was_lost(l))
             return l.lost_because();
     }
-    return lock.validity.is(held_lock::condition::lost) ? std::string_view(lock.lost_because()) : std::string_view();
+    return was_lost(lock) ? std::string_view(lock.lost_because()) : std::string_view();
 }
 
 handle_state::end handle_state::give_back() noexcept

@@ -3,6 +3,7 @@
 #include "locks/explain.hpp"
 
 #include <boost/asio/error.hpp>
+#include <fmt/format.h>
 
 #include <utility>
 
@@ -88,7 +89,8 @@ error_code held_lock::conclude(quorum::round const& extension, clock::time_point
     }
     if (extension.votes.refused())
         return lose_to_refusal();
-    trouble_ = missing_votes(extension.report(), core::majority(extension.ballots.size()));
+    trouble_ = locks::stall_first(*state, extension.started)
+               + missing_votes(extension.report(), core::majority(extension.ballots.size()));
     return errc::no_quorum;
 }
 
@@ -149,7 +151,13 @@ void held_lock::lose(loss reason, std::string_view why)
 {
     auto self = shared_from_this();
     try {
-        trouble_ = trouble_.empty() ? std::string(why) : fmt::format("{}; {}", why, trouble_);
+        auto const late = state->now() - valid_until();
+        auto text = reason == loss::expired && late.count() >= 0
+                        ? fmt::format("its validity ended {} ago", runtime::shown_time(late))
+                        : std::string(why);
+        trouble_ = !trouble_.empty()          ? fmt::format("{}; {}", text, trouble_)
+                   : reason != loss::max_hold ? stall_first() + text
+                                              : text;
     } catch (...) {  // out of memory: no message
     }
     auto const before = validity.give_up(condition::lost);
@@ -169,6 +177,21 @@ void held_lock::lose(loss reason, std::string_view why)
     else
         alarm_.clear();
 }
+
+void held_lock::released_late()
+try {
+    auto const late = state->now() - valid_until();
+    if (!was_lost_ && late.count() < 0)
+        return;
+    if (!was_lost_)
+        trouble_ = stall_first()
+                   + fmt::format("its validity ended {} before it was released", runtime::shown_time(late));
+    was_released_late_ = true;
+} catch (...) {  // out of memory: no message
+}
+
+// The stalls since the validity began.
+std::string held_lock::stall_first() const { return locks::stall_first(*state, valid_until() - validity.promised()); }
 
 // When the manager ends, only the holder gives back a lost lock. It may still be stopping, or it has forgotten the
 // handle, so the alarm waits until the validity is over. The alarm also covers a release that failed for lack of

@@ -68,6 +68,10 @@ public:
     /// lost lock.
     void stay_for(std::chrono::milliseconds d);
     void lose(loss, std::string_view why);
+    /// Call this when the lock is released after a loss, or after its validity: notes that, for people.
+    void released_late();
+    /// Whether @ref lost_because tells why a lock that was released is not held.
+    bool was_released_late() const noexcept { return was_released_late_; }
     error_code lose_to_refusal();
     /// Notes that `lock_manager::with_lock` runs a body under the lock. The body may need long to stop, so renewals
     /// continue while the manager ends.
@@ -94,6 +98,7 @@ private:
     void ring();
     void lose_to_time();
     void give_away_when_over();
+    std::string stall_first() const;
     bool renews() const noexcept;
 
     std::shared_ptr<quorum::grant> const grant_;
@@ -102,6 +107,7 @@ private:
     std::chrono::milliseconds longest_ttl_;
     bool const may_be_resumed_;
     bool was_lost_ = false;
+    bool was_released_late_ = false;
     bool const wanted_;    ///< a writer waited when the lock was won
     bool free_ = false;    ///< lost or given back
     std::string trouble_;  ///< the missing votes of the latest extension, if it failed; then why the lock was lost

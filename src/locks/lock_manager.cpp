@@ -8,9 +8,12 @@
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace redlock::inline v0 {
@@ -24,6 +27,13 @@ namespace {
 namespace locks {
 
 namespace {
+
+std::string explain_keys_left(std::size_t keys)
+{
+    if (keys == 0)
+        return {};
+    return fmt::format("redlock: the shutdown could not release {} keys in time; they expire by themselves", keys);
+}
 
 std::shared_ptr<runtime::runtime> make_runtime(asio::any_io_executor executor, config const& settings)
 {
@@ -50,8 +60,7 @@ std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor
     if (auto const wrong = check(settings); !wrong.empty())
         refuse(wrong);
     auto runtime = make_runtime(executor, settings);
-    auto log = std::make_shared<runtime::event_log>(runtime->strand(), std::exchange(settings.log, nullptr),
-                                                    settings.observer);
+    auto log = std::make_shared<runtime::event_log>(runtime, std::exchange(settings.log, nullptr), settings.observer);
     settings.log = log->as_function();
     settings.nodes = named;
     if (settings.read_only) {
@@ -91,8 +100,8 @@ namespace {
 /// One call of `lock_manager::async_shutdown`. Cancellation ends only the wait, not the shutdown.
 class shutdown_wait final : public runtime::shared_operation<shutdown_wait> {
 public:
-    shutdown_wait(std::shared_ptr<manager_state> s, detail::error_handler handler)
-        : shared_operation(s->strand()), state_(std::move(s)), done_(std::move(handler))
+    shutdown_wait(std::shared_ptr<manager_state> s, shutdown_options options, detail::error_handler handler)
+        : shared_operation(s->strand()), state_(std::move(s)), options_(options), done_(std::move(handler))
     {
     }
 
@@ -101,8 +110,19 @@ public:
         if (done_)
             done_.on_cancel(this->weak_from_this());
         asio::dispatch(state_->strand(), [self = shared_from_this()] {
-            self->state_->shut_down([self](error_code ec) { self->complete(ec); });
+            self->state_->shut_down([self](std::size_t keys_left) { self->ended(keys_left); });
         });
+    }
+
+    void cancel(asio::cancellation_type) override { complete(asio::error::operation_aborted); }
+    void abandon() override {}
+
+private:
+    void ended(std::size_t keys_left)
+    {
+        if (done_ && options_.report)
+            *options_.report = {.keys_left = keys_left, .message = explain_keys_left(keys_left)};
+        complete(keys_left > 0 && options_.keys_left_is_error ? make_error_code(errc::keys_left) : error_code());
     }
 
     void complete(error_code ec)
@@ -111,24 +131,21 @@ public:
             done_(ec);
     }
 
-    void cancel(asio::cancellation_type) override { complete(asio::error::operation_aborted); }
-    void abandon() override {}
-
-private:
     std::shared_ptr<manager_state> const state_;
+    shutdown_options const options_;
     detail::error_handler done_;
 };
 
 }  // namespace
 
-void start_shutdown(std::shared_ptr<manager_state> s, detail::error_handler handler)
+void start_shutdown(std::shared_ptr<manager_state> s, shutdown_options options, detail::error_handler handler)
 {
     if (s->abandoned()) {
         if (handler)
             handler(error_code());
         return;
     }
-    std::make_shared<shutdown_wait>(std::move(s), std::move(handler))->start();
+    std::make_shared<shutdown_wait>(std::move(s), options, std::move(handler))->start();
 }
 
 }  // namespace locks

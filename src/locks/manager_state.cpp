@@ -45,7 +45,7 @@ std::shared_ptr<manager_state> manager_state::make(asio::any_io_executor user_ex
                                                    std::shared_ptr<runtime::event_log> log)
 {
     if (!log)
-        log = std::make_shared<runtime::event_log>(runtime->strand(), settings.log, settings.observer);
+        log = std::make_shared<runtime::event_log>(runtime, settings.log, settings.observer);
     auto s = std::make_shared<manager_state>(user_executor, std::move(runtime), std::move(settings), std::move(nodes),
                                              std::move(log));
     s->quorum.nodes.start(std::shared_ptr<quorum::node_set>(s, &s->quorum.nodes),
@@ -86,6 +86,10 @@ manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<run
       renewals(runtime, log),
       shutdown(quorum, operations, held_locks, cleaner, log, alive_)
 {
+    runtime.after_long_stalls([to = std::weak_ptr(log_)] {
+        if (auto const alive = to.lock())
+            alive->tell_stall(runtime::runtime::long_stall);
+    });
 }
 
 manager_state::~manager_state() = default;
@@ -103,6 +107,7 @@ stats manager_state::stats() const
 {
     redlock::stats s;
     count.tell(s);
+    s.loop_lag = runtime.lateness();
     s.held = held_locks.size();
     s.waiting = waiters.size();
     s.running = operations.size();
@@ -128,7 +133,7 @@ void manager_state::changed(std::size_t node, std::string_view key)
     held_locks.changed(of, node, resource);
 }
 
-void manager_state::shut_down(std::function<void(error_code)> done)
+void manager_state::shut_down(std::function<void(std::size_t)> done)
 {
     if (shutdown.open())
         alive_ = shared_from_this();

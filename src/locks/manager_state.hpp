@@ -58,7 +58,8 @@ public:
 
     /// Begins the shutdown, or joins it. A lock stays held until its holder gives it back, or until its validity is
     /// over.
-    void shut_down(std::function<void(error_code)> done);
+    /// @param done gets the number of keys that could not be released; may be empty
+    void shut_down(std::function<void(std::size_t keys_left)> done);
     /// Begins the shutdown without a handler and without allocating memory. Any thread; call it once.
     void shut_down_in_background() noexcept;
     void abandon() override;

@@ -23,6 +23,8 @@ public:
     {
         auto& state = *self->state_;
         state.operations.enter(*self);
+        if (!was_held)
+            held->released_late();
         if (!held->give_back())  // its validity ended before the release began
             co_return errc::not_held;
         if (held->leaves_keys()) {

@@ -189,7 +189,7 @@ attempt_report resumption::report(error_code ec) const
     auto const refused = ec == errc::invalid_argument ? wrong()
                          : ec == errc::unsupported    ? lack(ticket_, options_, nodes)
                                                       : std::string();
-    r.message = ec ? explain(nodes, ticket_.resources, "cannot resume", refused, r) : "resumed";
+    r.message = ec ? explain(*state_, ticket_.resources, "cannot resume", refused, r) : "resumed";
     return r;
 }
 

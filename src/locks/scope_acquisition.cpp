@@ -249,7 +249,8 @@ void scope_acquisition::complete(error_code ec)
     if (!was_told) {
         give_reports(outcome, request_.options.report, request_.explains, [&] {
             attempt_report r{.outcome = ec, .elapsed = elapsed};
-            r.message = ec ? about(request_.resources(), "cannot hold") + ": " + (why_.empty() ? ec.message() : why_)
+            r.message = ec ? about(request_.resources(), "cannot hold") + ": "
+                                 + (why_.empty() ? explain(*state_, ec) : why_)
                            : "held already";
             return r;
         });

@@ -10,11 +10,11 @@ shutdown::shutdown(quorum::quorum_state& q, runtime::operations& o, locks::held_
 {
 }
 
-void shutdown::begin(std::function<void(error_code)> done)
+void shutdown::begin(std::function<void(std::size_t)> done)
 {
     if (phase_ == phase::closed) {
         if (done)
-            done(error_code());
+            done(keys_left_);
         return;
     }
     if (done)
@@ -52,15 +52,14 @@ void shutdown::close()
     bool const has_work = cleaner_.pending() > 0 || !operations_.empty();
     if (has_work && quorum_.admission.waiting() > 0 && quorum_.admission.answered() != answered_)
         return wait_for_nodes();
-    auto const left = cleaner_.pending();
-    auto const ec = left > 0 ? make_error_code(errc::no_quorum) : error_code();
-    if (left > 0)
-        log_.announce(&observer::keys_left, {.when = quorum_.runtime.now(), .keys = left}, {});
+    keys_left_ = cleaner_.pending();
+    if (keys_left_ > 0)
+        log_.announce(&observer::keys_left, {.when = quorum_.runtime.now(), .keys = keys_left_}, {});
     phase_ = phase::closed;
     quorum_.closed = true;
-    auto const tell = [alive = std::exchange(alive_, {}), all = std::exchange(done_, {}), ec] {
+    auto const tell = [alive = std::exchange(alive_, {}), all = std::exchange(done_, {}), left = keys_left_] {
         for (auto& done : all)
-            done(ec);
+            done(left);
     };
     quorum_.nodes.close();
     quorum_.admission.open();

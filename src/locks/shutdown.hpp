@@ -7,8 +7,7 @@
 #include "runtime/operations.hpp"
 #include "runtime/runtime.hpp"
 
-#include <redlock/error.hpp>
-
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -28,7 +27,8 @@ public:
     bool closed() const noexcept { return phase_ == phase::closed; }
 
     /// Begins the shutdown, unless it has begun. Calls @p done, if set, at the end.
-    void begin(std::function<void(error_code)> done);
+    /// @param done gets the number of keys that could not be released
+    void begin(std::function<void(std::size_t keys_left)> done);
 
     /// Call this when something has ended for which the shutdown may wait.
     void proceed();
@@ -51,7 +51,8 @@ private:
     phase phase_ = phase::open;
     bool draining_ = false;     // all locks are gone
     std::size_t answered_ = 0;  // rounds, when the wait for the nodes began
-    std::vector<std::function<void(error_code)>> done_;
+    std::size_t keys_left_ = 0;
+    std::vector<std::function<void(std::size_t)>> done_;
     runtime::alarm deadline_;
 };
 

@@ -109,7 +109,7 @@ private:
     {
         attempt_report r = request_.options.report ? std::move(said_) : ec.report ? *ec.report : attempt_report();
         if (r.outcome != ec || (ec && r.message.empty()))  // the error is not of an acquisition
-            r = {.outcome = ec, .message = about(request_.resources(), "cannot hold") + ": " + ec.message()};
+            r = {.outcome = ec, .message = about(request_.resources(), "cannot hold") + ": " + explain(*state_, ec)};
         r.rounds += rounds_;
         r.second_rounds += second_rounds_;
         r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - called_);

@@ -2,6 +2,8 @@
 
 #include "runtime/shown_name.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 
@@ -20,8 +22,16 @@ void log_to_stderr(log_level level, std::string_view line) noexcept
 
 namespace runtime {
 
-event_log::event_log(strand const& on, log_function log, std::shared_ptr<observer> to)
-    : log_(std::move(log)), observer_(std::move(to)), calls_(std::make_shared<user_calls>(on))
+namespace {
+
+// The log has a line about stalls of this length or more that have ended within the latest seconds.
+constexpr std::chrono::milliseconds stall_before_warning{50};
+constexpr std::chrono::seconds latest{5};
+
+}  // namespace
+
+event_log::event_log(std::shared_ptr<runtime> const& r, log_function log, std::shared_ptr<observer> to)
+    : runtime_(r), log_(std::move(log)), observer_(std::move(to)), calls_(std::make_shared<user_calls>(r->strand()))
 {
 }
 
@@ -35,6 +45,7 @@ log_function event_log::as_function()
 
 void event_log::add(log_level level, clock::time_point now, std::string_view line) noexcept
 {
+    tell_stall_before(level);
     try {
         if (observer_) {
             auto const text = std::make_shared<std::string const>(line);
@@ -42,6 +53,28 @@ void event_log::add(log_level level, clock::time_point now, std::string_view lin
         }
         if (log_)
             put(level, now, line);
+    } catch (...) {  // out of memory: the line is left out
+    }
+}
+
+void event_log::tell_stall_before(log_level level) noexcept
+{
+    if (level >= log_level::warning)
+        tell_stall(stall_before_warning);
+}
+
+void event_log::tell_stall(clock::duration at_least) noexcept
+{
+    auto const r = runtime_.lock();
+    if (!r)
+        return;
+    auto const now = r->now();
+    auto const stall = r->stalled_since(now - latest, told_stalls_until_);
+    if (stall < at_least)
+        return;
+    told_stalls_until_ = now;
+    try {
+        add(log_level::warning, now, about_stall(stall));
     } catch (...) {  // out of memory: the line is left out
     }
 }

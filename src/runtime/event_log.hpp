@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/event_line.hpp"
+#include "runtime/runtime.hpp"
 #include "runtime/user_calls.hpp"
 
 #include <redlock/clock.hpp>
@@ -26,7 +27,7 @@ namespace redlock::inline v0::runtime {
 */
 class event_log : public std::enable_shared_from_this<event_log> {
 public:
-    event_log(strand const&, log_function, std::shared_ptr<observer>);
+    event_log(std::shared_ptr<runtime> const&, log_function, std::shared_ptr<observer>);
 
     static constexpr std::size_t lines_max = 100;
 
@@ -35,6 +36,11 @@ public:
 
     /// Adds a line that has no event.
     void add(log_level, clock::time_point now, std::string_view line) noexcept;
+
+    /// Adds a line about the longest stall since the latest such line, if it lasted for @p at_least. The log adds such
+    /// a line before each warning, because after a stall servers seem to be slow or away that are not.
+    void tell_stall(clock::duration at_least) noexcept;
+
     template <class Arg, class... Args>
     void add(log_level level, clock::time_point now, fmt::format_string<Arg, Args...> format, Arg&& arg,
              Args&&... args) noexcept
@@ -69,6 +75,7 @@ public:
         try {
             if (log_) {
                 auto const line = describe(e);
+                tell_stall_before(line.level);
                 put(line.level, e.when, line.sentence);
             }
         } catch (...) {  // out of memory: the line is left out
@@ -94,15 +101,18 @@ private:
         std::size_t left_out = 0;
     };
 
+    void tell_stall_before(log_level) noexcept;
     void put(log_level, clock::time_point now, std::string_view line);
     void put_unlimited(log_level, std::string_view line);
     void observer_threw(clock::time_point now) noexcept;
 
+    std::weak_ptr<runtime const> const runtime_;  // a node of the user may keep the log longer
     log_function const log_;
     std::shared_ptr<observer> const observer_;
     std::shared_ptr<user_calls> const calls_;
     allowance debug_;
     allowance others_;
+    clock::time_point told_stalls_until_ = clock::time_point::min();
     bool observer_threw_ = false;
 };
 

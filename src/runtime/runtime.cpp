@@ -1,5 +1,6 @@
 #include "runtime/runtime.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 #include <pthread.h>
@@ -36,10 +37,21 @@ void runtime::wake_for(clock::time_point at)
 
 void runtime::ring()
 {
-    wake_at_ = clock::time_point::max();
-    schedule_.ring_until(now());
+    auto const due = std::exchange(wake_at_, clock::time_point::max());
+    auto const at = now();
+    stalls_.rang(due, at);
+    if (at - due >= long_stall && after_long_stall_)
+        after_long_stall_();
+    schedule_.ring_until(at);
     if (auto const next = schedule_.next(); next && *next < wake_at_)
         wake_for(*next);
+}
+
+clock::duration runtime::stalled_since(clock::time_point since, clock::time_point untold) const noexcept
+{
+    auto const next = schedule_.next();  // none after stop()
+    auto const late = next && *next > untold ? now() - *next : clock::duration::zero();
+    return std::max(stalls_.longest(since, untold), late);
 }
 
 void runtime::stop()

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/schedule.hpp"
+#include "runtime/stalls.hpp"
 #include "runtime/strand.hpp"
 
 #include <redlock/clock.hpp>
@@ -9,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -47,6 +49,9 @@ public:
     /// Whether the execution context has ended, or this process is a fork of the runtime's process.
     bool abandoned() const noexcept { return abandoned_.load(std::memory_order_acquire) || life_ != process_life(); }
 
+    /// How late the alarms rang.
+    histogram lateness() const { return stalls_.lateness(); }
+
     /// The wall clock in microseconds since 1970. It may be wrong, and may jump.
     virtual std::uint64_t wall_clock() const noexcept = 0;
 
@@ -57,6 +62,15 @@ public:
 
     /// Sets @p a, or moves it.
     void set(alarm& a, clock::time_point at);
+
+    /// The longest of the latest stalls that ended after @p since, or that ends now: the alarm is late, and will ring
+    /// soon. Only stalls that began after @p untold. Zero if there is none.
+    clock::duration stalled_since(clock::time_point since,
+                                  clock::time_point untold = clock::time_point::min()) const noexcept;
+
+    /// Calls @p f before the first alarm rings after a stall of @ref long_stall or more.
+    void after_long_stalls(std::function<void()> f) { after_long_stall_ = std::move(f); }
+    static constexpr clock::duration long_stall = std::chrono::milliseconds(250);
 
     /// Clears all alarms.
     void stop();
@@ -88,6 +102,8 @@ private:
     std::atomic<bool> abandoned_{false};
     core::schedule<clock::time_point> schedule_;
     clock::time_point wake_at_ = clock::time_point::max();
+    stalls stalls_;
+    std::function<void()> after_long_stall_;
 };
 
 /// The runtime with the system's clock and timer.

@@ -618,7 +618,7 @@ BOOST_AUTO_TEST_CASE(elect_in_each_state_ends_and_releases_when_the_manager_ends
                 BOOST_TEST(!w.shutdown(*locks));
             w.run_for(10ms);
             BOOST_TEST(one.ended);
-            BOOST_TEST(one.message() == "redlock: no longer stands for \"stock\": the manager was stopped");
+            BOOST_TEST(one.message() == "redlock: no longer stands for \"stock\": the manager was shut down");
         });
 }
 

@@ -157,6 +157,26 @@ BOOST_FIXTURE_TEST_CASE(attempt_report_of_contended_names_nodes_without_a_vote, 
     BOOST_TEST(some.message.find("no vote from server-0 (no connection to the node)") != std::string::npos);
 }
 
+BOOST_FIXTURE_TEST_CASE(acquire_of_a_lock_of_the_same_manager_says_so, and_another<manager_of<3>>)
+{
+    auto const message = [&](lock_manager& m, resource_set names, acquire_options o = {}) {
+        return w.acquire(m, std::move(names), o).report.message;
+    };
+    auto const itself = "redlock: cannot hold \"a\": this manager holds it itself: pass the lock on, or use lock_scope";
+    auto a = w.acquire(*locks, "a", {.ttl = 1min}), b = w.acquire(*other, "b", {.ttl = 1min});
+    BOOST_TEST(message(*locks, "a") == itself);
+    BOOST_TEST(message(*locks, "a", {.wait = 1s}) == itself);
+    BOOST_TEST(message(*locks, "a", {.mode = mode::shared}) == itself);
+    BOOST_TEST(contains(message(*other, "a", {.wait = 1s}), "somebody else holds the lock"));
+    BOOST_TEST(contains(message(*locks, {"a", "c"}), "this manager holds \"a\" itself: pass the lock on"));
+    BOOST_TEST(contains(message(*locks, {"b", "c"}), "somebody else holds the lock"));
+
+    BOOST_TEST(contains(w.acquire_any(*locks, {"a", "b"}).report.message, "somebody else holds the lock"));
+    auto d = w.acquire(*locks, "d", {.ttl = 1min});
+    BOOST_TEST(w.acquire_any(*locks, {"a", "d"}).report.message
+               == "redlock: cannot hold any of \"a\" and 1 more: this manager holds all of them itself");
+}
+
 BOOST_FIXTURE_TEST_CASE(attempt_report_with_many_missing_nodes_counts_the_rest, manager_of<15>)
 {
     w.each([](auto& s) { s.reachable = false; });

@@ -91,7 +91,7 @@ BOOST_FIXTURE_TEST_CASE(prometheus_text_names_and_describes_each_metric_once, bu
     for (auto const format : {metrics_format::prometheus, metrics_format::openmetrics}) {
         auto const s = locks->stats();
         exposition const e(prometheus_text(s, format));
-        BOOST_TEST(e.samples.size() == 163u + 29u * s.nodes.size());
+        BOOST_TEST(e.samples.size() == 186u + 29u * s.nodes.size());
         BOOST_TEST(e.value("redlock_acquisitions_begun_total") == std::to_string(s.begun));
         BOOST_TEST(e.value("redlock_acquisitions_total", "{outcome=\"acquired\"}") == std::to_string(s.acquired));
         BOOST_TEST(e.value("redlock_acquisitions_total", "{outcome=\"contended\"}") == std::to_string(s.contended));
@@ -151,7 +151,7 @@ BOOST_FIXTURE_TEST_CASE(prometheus_text_of_groups_has_their_labels, busy)
     w.release(won.held);
     auto const s = locks->stats();
     exposition const e(prometheus_text(s));
-    BOOST_TEST(e.samples.size() == 163u + 29u * s.nodes.size() + 152u);
+    BOOST_TEST(e.samples.size() == 186u + 29u * s.nodes.size() + 152u);
     BOOST_TEST(e.value("redlock_released_total", "{group=\"reports\"}") == "1");
     BOOST_TEST(e.value("redlock_released_total") == std::to_string(without));
     BOOST_TEST(e.value("redlock_acquisitions_total", "{outcome=\"acquired\",group=\"reports\"}") == "1");

@@ -36,6 +36,13 @@ struct section {
     bool still_held = false;
 };
 
+lock_ticket ticket_of_a_lock()
+{
+    lock_world w(3);
+    auto const locks = w.manager();
+    return w.acquire(*locks, "stock").held.detach();
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(shutdown_keeps_the_lock_until_the_body_has_ended)
@@ -143,6 +150,88 @@ BOOST_FIXTURE_TEST_CASE(with_lock_ends_with_operation_aborted_after_shutdown, ma
     BOOST_TEST(!w.shutdown(*locks));
     BOOST_TEST((code_of(failure) == asio::error::operation_aborted));
     BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(shutdown_with_keys_left_is_no_error_and_reports_them, manager_of<3>)
+{
+    auto won = w.acquire(*locks, "stock");
+    w.each([](auto& s) { s.hung = true; });
+    won.held = {};
+    shutdown_report report, later;
+
+    lock_world::call stopped(w, {}, [&](auto done) { locks->async_shutdown({.report = &report}, std::move(done)); });
+    BOOST_TEST((stopped.end() == error_code()));
+    lock_world::call again(w, {}, [&](auto done) { locks->async_shutdown({.report = &later}, std::move(done)); });
+    BOOST_TEST((again.end() == error_code()));
+
+    BOOST_TEST(report.keys_left == 3u);
+    BOOST_TEST(report.message == "redlock: the shutdown could not release 3 keys in time; they expire by themselves");
+    BOOST_TEST(later.keys_left == 3u);
+    BOOST_TEST((w.shutdown(*locks) == errc::keys_left));
+}
+
+BOOST_FIXTURE_TEST_CASE(shutdown_that_released_everything_has_an_empty_report, manager_of<3>)
+{
+    w.acquire(*locks, "stock");
+    shutdown_report report{.keys_left = 7, .message = "old"};
+    lock_world::call stopped(w, {}, [&](auto done) { locks->async_shutdown({.report = &report}, std::move(done)); });
+    BOOST_TEST((stopped.end() == error_code()));
+    BOOST_TEST(report.keys_left == 0u);
+    BOOST_TEST(report.message.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(operations_of_a_manager_that_was_shut_down_say_so, manager_of<3>)
+{
+    lock_scope scope(*locks);
+    auto const body = [](lock&) -> asio::awaitable<void> { co_return; };
+    BOOST_TEST(!w.shutdown(*locks));
+
+    BOOST_TEST(message_of(run(w, locks->async_acquire("stock", asio::use_awaitable)).failure)
+               == "redlock: cannot hold \"stock\": the manager was shut down");
+    BOOST_TEST(message_of(run(w, locks->async_acquire({"a", "b"}, {.wait = 1s}, asio::use_awaitable)).failure)
+               == "redlock: cannot hold \"a\" and 1 more: the manager was shut down");
+    BOOST_TEST(message_of(run(w, locks->async_acquire_any(slots("mailer", 2), asio::use_awaitable)).failure)
+               == "redlock: cannot hold any of \"mailer:1\" and 1 more: the manager was shut down");
+    BOOST_TEST(
+        message_of(run(w, locks->async_acquire("stock", {.mode = mode::upgradeable}, asio::use_awaitable)).failure)
+            .ends_with(": the manager was shut down"));
+    BOOST_TEST(message_of(run(w, scope.async_acquire("stock", asio::use_awaitable)).failure)
+               == "redlock: cannot hold \"stock\": the manager was shut down");
+    BOOST_TEST(message_of(run(w, locks->with_lock("stock", body)).failure)
+               == "redlock: cannot hold \"stock\": the manager was shut down");
+    BOOST_TEST(message_of(run(w, locks->async_resume(ticket_of_a_lock(), {}, asio::use_awaitable)).failure)
+               == "redlock: cannot resume \"stock\": the manager was shut down");
+    attempt_report found;
+    locks->async_found([&](error_code, attempt_report r) { found = std::move(r); });
+    w.run_for(1s);
+    BOOST_TEST(found.message.ends_with(": the manager was shut down"));
+}
+
+BOOST_FIXTURE_TEST_CASE(with_lock_stopped_by_shutdown_says_so, and_another<manager_of<3>>)
+{
+    auto blocker = w.acquire(*other, "taken", {.ttl = 1min});
+    auto const body = [&](lock&) -> asio::awaitable<void> { co_await work_for(w, 1h); };
+    spawned<void> works(w, locks->with_lock("stock", body));
+    spawned<void> waits(w, locks->with_lock("taken", {.wait = wait_forever}, body));
+    w.run_for(1s);
+    BOOST_TEST(!w.shutdown(*locks));
+
+    BOOST_TEST((works.code() == asio::error::operation_aborted));
+    BOOST_TEST(message_of(works.failure) == "redlock: a body did not end under \"stock\": the manager was shut down");
+    BOOST_TEST((waits.code() == asio::error::operation_aborted));
+    BOOST_TEST(message_of(waits.failure) == "redlock: cannot hold \"taken\": the manager was shut down");
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_cancelled_by_the_caller_does_not_blame_the_manager, and_another<manager_of<3>>)
+{
+    auto blocker = w.acquire(*other, "stock", {.ttl = 1min});
+    asio::cancellation_signal cancel;
+    spawned<lock> waits(w, locks->async_acquire("stock", {.wait = wait_forever}, asio::use_awaitable), cancel.slot());
+    w.run_for(1s);
+    cancel.emit(asio::cancellation_type::terminal);
+    w.run_for(1s);
+    BOOST_TEST((waits.code() == asio::error::operation_aborted));
+    BOOST_TEST(!contains(message_of(waits.failure), "shut down"));
 }
 
 BOOST_FIXTURE_TEST_CASE(shutdown_completes_after_handles_are_destroyed, manager_of<3>)

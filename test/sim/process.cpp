@@ -414,7 +414,7 @@ void process::shut_down()
         }
         for (auto& o : owners)
             held = std::max(held, o->rest_of_validity() + (o->holds() ? max_ttl : 0ms));
-        locks_->async_shutdown([this, begun, held](error_code ec) {
+        locks_->async_shutdown({.keys_left_is_error = true}, [this, begun, held](error_code ec) {
             world_.tell("{} has shut down: {}", name_, ec ? ec.message() : "done");
             if (std::exchange(shut_down_, true))
                 world_.blame("{}: its shutdown completed twice", name_);

@@ -164,9 +164,10 @@ public:
         return wait([&](auto done) { l.async_downgrade(std::move(done)); });
     }
 
+    /// Keys that are left are an error.
     error_code shutdown(lock_manager& m)
     {
-        return wait([&](auto done) { m.async_shutdown(std::move(done)); });
+        return wait([&](auto done) { m.async_shutdown({.keys_left_is_error = true}, std::move(done)); });
     }
 
     template <class Start>

@@ -764,9 +764,10 @@ public:
         return {*this, slot, [&](auto done) { l.async_wait_lost(std::move(done)); }};
     }
 
+    /// Keys that are left are an error.
     call start_shutdown(lock_manager& m, asio::cancellation_slot slot = {})
     {
-        return {*this, slot, [&](auto done) { m.async_shutdown(std::move(done)); }};
+        return {*this, slot, [&](auto done) { m.async_shutdown({.keys_left_is_error = true}, std::move(done)); }};
     }
 
     error_code release(lock& l)

@@ -184,7 +184,8 @@ private:
     std::string why_;         ///< why the lock was lost
     bool cancelled_ = false;  ///< by the caller
     bool lost_ = false;
-    bool ended_ = false;  ///< the body has ended
+    bool stopped_ = false;  ///< the manager stops
+    bool ended_ = false;    ///< the body has ended
     bool released_itself_ = false;
 };
 

@@ -14,6 +14,8 @@ extern redlock::elect_options const rarely{.lock = {.ttl = 5s}, .at_least = 5s};
 extern redlock::election_event const event{.what = redlock::election_event::kind::elected, .name = "scheduler"};
 extern redlock::node_report const node{.name = "a", .vote = redlock::vote::denied};
 extern redlock::attempt_report const attempt{.nodes = {node}, .message = "well"};
+extern redlock::shutdown_options const strict{.keys_left_is_error = true};
+extern redlock::shutdown_report const ended{.keys_left = 1};
 extern redlock::node_lock_info const info{.name = "a", .locked = true};
 extern redlock::lock_info const lock{.resource = "stock", .nodes = {info}};
 extern redlock::node_stats const counters{.name = "a"};
