@@ -47,7 +47,7 @@ fields::fields(std::string_view text, std::initializer_list<std::string_view> kn
     if (text.empty())
         return;
     boost::system::error_code ec;
-    auto document = json::parse(text, ec);
+    auto document = json::parse(text, ec, all_.storage());
     if (ec || !document.is_object())
         throw wrong_field("the body must be a JSON object");
     all_ = std::move(document.get_object());

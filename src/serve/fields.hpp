@@ -1,8 +1,10 @@
 #pragma once
 
+#include <boost/json/monotonic_resource.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
+#include <array>
 #include <chrono>
 #include <initializer_list>
 #include <stdexcept>
@@ -25,6 +27,8 @@ class fields {
 public:
     /// @param known the names that the document may have
     fields(std::string_view text, std::initializer_list<std::string_view> known);
+    fields(fields const&) = delete;
+    fields& operator=(fields const&) = delete;
 
     /// A time of @p least to @p most.
     std::chrono::milliseconds milliseconds(std::string_view name, std::chrono::milliseconds otherwise,
@@ -39,7 +43,9 @@ public:
     std::vector<std::string> texts(std::string_view name) const;
 
 private:
-    boost::json::object all_;
+    std::array<unsigned char, 1024> memory_;  ///< enough for most requests
+    boost::json::monotonic_resource resource_{memory_.data(), memory_.size()};
+    boost::json::object all_{&resource_};
 };
 
 }  // namespace redlock::serve

@@ -58,7 +58,7 @@ response refusal_of(request const& r, error_code ec)
 }
 
 // The time in the form of RFC 9110.
-std::string date_now()
+std::string const& date_now()
 {
     auto const now = std::time(nullptr);
     thread_local std::pair<std::time_t, std::string> latest;
@@ -73,7 +73,9 @@ std::string date_now()
 // By hand, because http::serializer takes several times as long.
 std::string text_of(response const& r, bool with_body)
 {
-    std::string text = r.version() == 10 ? "HTTP/1.0 " : "HTTP/1.1 ";
+    std::string text;
+    text.reserve(512 + (with_body ? r.body().size() : 0));
+    text += r.version() == 10 ? "HTTP/1.0 " : "HTTP/1.1 ";
     auto const add = [&](auto const&... parts) { (text.append(parts.data(), parts.size()), ...); };
     using namespace std::string_view_literals;
     add(std::to_string(r.result_int()), " "sv, r.reason(), "\r\n"sv);

@@ -88,7 +88,9 @@ bool is_signed(keyed_hash const& key, std::string_view bytes, std::string_view s
 
 std::string lock_ids::id_of(lock_ticket const& t) const
 {
-    std::string bytes(signature_size, '\0');
+    std::string bytes;
+    bytes.reserve(256);
+    bytes.assign(signature_size, '\0');
     put(bytes, t.mode == mode::shared ? "s" : "x");
     put(bytes, std::to_string(t.fencing_token));
     put(bytes, t.token);
@@ -163,15 +165,16 @@ bool lock_ids::is_by_a_key(std::string_view purpose, std::string_view text, std:
     return std::ranges::any_of(keys_, [&](auto const& k) { return is_same('"' + k.digits(purpose, text) + '"', tag); });
 }
 
-boost::json::object lock_ids::json_of(lock_ticket const& t, std::string_view id)
+boost::json::object lock_ids::json_of(lock_ticket const& t, std::string_view id, boost::json::storage_ptr memory)
 {
-    boost::json::array names;
+    boost::json::array names(memory);
     for (auto const& name : t.resources)
-        names.push_back(boost::json::value(name));
-    return {{"id", id},
-            {"resources", std::move(names)},
-            {"mode", t.mode == mode::shared ? "shared" : "exclusive"},
-            {"fencing_token", t.fencing_token}};
+        names.emplace_back(name);
+    return {{{"id", id},
+             {"resources", std::move(names)},
+             {"mode", t.mode == mode::shared ? "shared" : "exclusive"},
+             {"fencing_token", t.fencing_token}},
+            memory};
 }
 
 }  // namespace redlock::serve

@@ -6,6 +6,7 @@
 #include <redlock/lock_ticket.hpp>
 
 #include <boost/json/object.hpp>
+#include <boost/json/storage_ptr.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -52,10 +53,8 @@ public:
     std::vector<std::uint64_t> requests_of(std::string_view client, std::string_view key, std::string_view what) const;
 
     /// The fields of a lock that its holder knows: `id`, `resources`, `mode`, `fencing_token`.
-    boost::json::object json_of(lock_ticket const& t) const { return json_of(t, id_of(t)); }
-
     /// @param id the one that the holder knows
-    static boost::json::object json_of(lock_ticket const&, std::string_view id);
+    static boost::json::object json_of(lock_ticket const&, std::string_view id, boost::json::storage_ptr = {});
 
 private:
     bool is_by_a_key(std::string_view purpose, std::string_view text, std::string_view tag) const;

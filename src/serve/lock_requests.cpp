@@ -10,7 +10,10 @@
 
 #include <redlock/beast.hpp>
 
+#include <boost/json/monotonic_resource.hpp>
+
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <utility>
 
@@ -458,13 +461,16 @@ asio::awaitable<void> lock_requests::give_back(lock_ticket t) { co_await end_of(
 response lock_requests::held(request const& r, http::status status, lock_ticket const& t,
                              std::optional<clock::time_point> valid_until, std::optional<milliseconds> waited) const
 {
-    auto body = all_.ids.json_of(t);
+    std::array<unsigned char, 2048> memory;  // enough for most answers
+    boost::json::monotonic_resource resource(memory.data(), memory.size());
+    auto const id = all_.ids.id_of(t);
+    auto body = lock_ids::json_of(t, id, &resource);
     body["valid_for_ms"] = valid_until ? boost::json::value(left_until(*valid_until).count()) : boost::json::value();
     if (waited)
         body["waited_ms"] = waited->count();
     auto answer = document(r, status, body);
     answer.set(http::field::etag, all_.ids.etag_of(t));
-    answer.set(http::field::location, "/v1/held/" + std::string(body.at("id").as_string()));
+    answer.set(http::field::location, "/v1/held/" + id);
     return answer;
 }
 

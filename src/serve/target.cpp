@@ -11,6 +11,8 @@ namespace {
 
 std::optional<std::string> decoded(std::string_view text, bool is_query)
 {
+    if (text.find_first_of("%+") == text.npos)
+        return std::string(text);
     std::string bytes;
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (text[i] == '+' && is_query) {
@@ -49,6 +51,7 @@ std::optional<target> target::read(std::string_view text)
     if (!text.starts_with('/'))
         return std::nullopt;
     target t;
+    t.path.reserve(4);
     auto path = take_part(text, '?');
     path.remove_prefix(1);
     while (!path.empty()) {
