@@ -149,8 +149,10 @@ BOOST_FIXTURE_TEST_CASE(acquire_any_with_all_slots_taken_reports_the_shortest_tt
     for (auto const* denied : {&other, &own}) {
         BOOST_TEST((denied->ec == errc::contended));
         BOOST_TEST((denied->report.remaining > 7s && denied->report.remaining < 8100ms));
+        auto const* const holder = denied == &own ? "this manager holds all of them itself"
+                                                  : "somebody else holds the lock";
         BOOST_TEST(denied->report.message
-                   == "redlock: cannot hold any of \"mailer:1\" and 2 more: somebody else holds the lock");
+                   == std::string("redlock: cannot hold any of \"mailer:1\" and 2 more: ") + holder);
         BOOST_TEST(denied->report.nodes.size() == 3u);
     }
 }
