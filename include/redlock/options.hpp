@@ -116,8 +116,9 @@ struct acquire_options {
     std::uint64_t request = 0;
 
     /** For `lock_manager::async_resume`: the token that the lock gets in place of the ticket's. Then this process alone
-        holds the lock. The previous holder loses it at its next extension, and its late requests change nothing. The
-        ticket is void. Use it if the previous holder may still run.
+        can extend and release the lock. The previous holder loses it at its next extension, and its late requests
+        change nothing. Until then it is not told: as long as its validity lasts, it may still work. The ticket is void.
+        Use this if the previous holder may still run.
 
         1 to 512 bytes that nobody can guess, which must live until completion. The form is up to you: keep that of
         `lock::token`, whose first 32 characters are random digits, if `lock_manager::async_inspect` shall show the

@@ -32,6 +32,7 @@
 #include <fcntl.h>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <system_error>
 #include <unistd.h>
@@ -172,15 +173,37 @@ private:
         co_return e;
     }
 
-    // A round ends when a majority is impossible, and may not have waited for a node that knows a holder.
+    // A round ends when a majority is impossible, and may not have waited for a node that knows a holder. So this waits
+    // for each node, as long as a connection and an answer may take.
     asio::awaitable<bool> has_holder(lock_source& locks) const
     {
+        auto const& times = settings_.locks;
+        auto const until = clock::now() + times.connect_timeout + times.node_timeout;
+        asio::steady_timer pause(co_await asio::this_coro::executor);
         for (auto const& key : options_.how.keys) {
-            auto const seen = co_await locks.look_at(key);
-            if (seen.is_there())
-                co_return true;
+            for (bool is_last = false; !is_last;) {
+                auto const seen = co_await seen_or_nothing(locks, key);
+                if (!seen || seen->is_there())
+                    co_return true;
+                is_last = clock::now() >= until
+                          || std::ranges::none_of(seen->info.nodes, [](auto& n) { return n.error.failed(); });
+                if (!is_last) {
+                    pause.expires_after(50ms);
+                    co_await pause.async_wait(as_result);
+                }
+            }
         }
         co_return false;
+    }
+
+    // Nothing: it is not known.
+    static asio::awaitable<std::optional<lock_view>> seen_or_nothing(lock_source& locks, std::string key)
+    {
+        try {
+            co_return co_await locks.look_at(std::move(key));
+        } catch (early_exit const&) {
+            co_return std::nullopt;
+        }
     }
 
     ending not_acquired(acquired const& got) const

@@ -221,7 +221,6 @@ asio::awaitable<int> run(settings const& s, how_to_serve const& how, served_file
     auto limits = how.limits;
     limits.ttl = s.locks.max_ttl;
     limits.drift_factor = s.locks.drift_factor;
-    limits.fences = s.locks.fencing;
     limits.connections_of_all = connections_of(s, how);
     limits.connections = connections_of_client(how, limits.connections_of_all, who.needs_tokens());
     serve::instance all(executor, locks, std::move(who), limits, say_line);

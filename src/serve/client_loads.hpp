@@ -18,7 +18,6 @@ struct limits {
     std::chrono::milliseconds wait{std::chrono::minutes(10)};  ///< the longest wait of a request
     std::chrono::milliseconds ttl = config().max_ttl;          ///< the longest time to live of a lock
     double drift_factor = config().drift_factor;               ///< of the nodes
-    bool fences = false;                                       ///< whether locks have fencing tokens
     std::size_t waiting = 1000;                                ///< requests that acquire a lock, at a time
     std::size_t others = 1000;                                 ///< other requests, at a time
     std::size_t bytes = 16 << 20;                              ///< of the bodies of all these requests

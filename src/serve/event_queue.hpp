@@ -23,7 +23,7 @@ namespace asio = boost::asio;
     reconnection, another stream continues after the last event that the client has.
 
     If a client does not read, its events do not fill the memory: beyond @ref events_bytes, the oldest are forgotten,
-   and the stream ends.
+    and the stream ends.
 
     The queue must not be destroyed while @ref next is under way.
 */

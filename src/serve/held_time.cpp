@@ -91,8 +91,7 @@ asio::awaitable<std::pair<error_code, std::optional<clock::time_point>>> held_un
     co_return std::pair(ec, std::optional(core::valid_until(asked, *left, drift_factor)));
 }
 
-asio::awaitable<std::string> token_of_request(lock_manager& locks, std::string resource,
-                                              std::vector<std::uint64_t> requests)
+asio::awaitable<bool> has_request(lock_manager& locks, std::string resource, std::vector<std::uint64_t> requests)
 {
     auto const [ec, seen] = co_await locks.async_inspect(std::move(resource), as_result);
     auto const is_one = [&](std::string_view value) {
@@ -101,15 +100,8 @@ asio::awaitable<std::string> token_of_request(lock_manager& locks, std::string r
             return value.starts_with(std::string_view(digits.data(), digits.size()));
         });
     };
-    for (auto const& n : seen.nodes) {
-        if (n.locked && is_one(n.value))
-            co_return n.value;
-    }
-    for (auto const& r : seen.readers) {
-        if (is_one(r.value))
-            co_return r.value;
-    }
-    co_return std::string();
+    co_return std::ranges::any_of(seen.nodes, [&](auto& n) { return n.locked && is_one(n.value); })
+        || std::ranges::any_of(seen.readers, [&](auto& r) { return is_one(r.value); });
 }
 
 }  // namespace redlock::serve

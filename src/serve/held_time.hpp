@@ -23,9 +23,7 @@ namespace redlock::serve {
 boost::asio::awaitable<std::pair<error_code, std::optional<clock::time_point>>> held_until(lock_manager&, lock_ticket,
                                                                                            double drift_factor);
 
-/// The token with which a node holds the lock, if it begins with one of @p requests: see `acquire_options::request`.
-/// Empty: no node does.
-boost::asio::awaitable<std::string> token_of_request(lock_manager&, std::string resource,
-                                                     std::vector<std::uint64_t> requests);
+/// Whether a node holds the lock with a token that begins with one of @p requests: see `acquire_options::request`.
+boost::asio::awaitable<bool> has_request(lock_manager&, std::string resource, std::vector<std::uint64_t> requests);
 
 }  // namespace redlock::serve

@@ -4,7 +4,6 @@
 #include "serve/client_loads.hpp"
 #include "serve/connection_shares.hpp"
 #include "serve/lock_ids.hpp"
-#include "serve/random_id.hpp"
 #include "serve/repeats.hpp"
 #include "serve/service_log.hpp"
 #include "serve/service_metrics.hpp"
@@ -38,7 +37,6 @@ struct instance {
     {
     }
 
-    std::string const id = random_id();
     lock_manager& locks;
     access who;    ///< SIGHUP replaces it
     lock_ids ids;  ///< with the keys of @ref who

@@ -138,11 +138,11 @@ std::optional<lock_ticket> lock_ids::ticket_of(std::string_view id) const
 
 std::string lock_ids::etag_of(lock_ticket const& t) const { return '"' + keys_.front().digits("held", t.token) + '"'; }
 
-std::string lock_ids::token_after_move(lock_ticket const& t, std::string_view instance) const
+std::string lock_ids::token_after_move(lock_ticket const& t, std::string_view session) const
 {
     constexpr std::size_t of_request = 16, of_lock = 16;
     std::string parts;
-    for (auto const part : {std::string_view(t.token), instance})
+    for (auto const part : {std::string_view(t.token), session})
         put(parts, part);
     auto token = t.token;
     return token.replace(std::min(of_request, token.size()), of_lock, keys_.front().digits("move", parts));

@@ -32,7 +32,7 @@ public:
     /// @return empty: the text is no id of this service
     std::optional<lock_ticket> ticket_of(std::string_view id) const;
 
-    /// The entity tag of a lock, with its quotation marks. It is the same as long as the lock is held.
+    /// The entity tag of a lock, with its quotation marks. It is the same as long as the lock is held, and not moved.
     std::string etag_of(lock_ticket const&) const;
 
     /// A name for the holder of a key that has this value. Nobody can compute the value from it.
@@ -44,9 +44,9 @@ public:
     /// Whether the text is the entity tag of the lock by one of the keys.
     bool has_etag(lock_ticket const& t, std::string_view tag) const { return is_by_a_key("held", t.token, tag); }
 
-    /// The token of a lock that is moved to this instance: the same whenever the request is repeated there. It keeps
-    /// the digits of `acquire_options::request`, the label and the note.
-    std::string token_after_move(lock_ticket const&, std::string_view instance) const;
+    /// The token of a lock that is moved: the same whenever the request is repeated. It keeps the digits of
+    /// `acquire_options::request`, the label and the note. @param session the one that gets the lock
+    std::string token_after_move(lock_ticket const&, std::string_view session) const;
 
     /// For `acquire_options::request`, by each key: the same on each instance for the same key of the same client.
     /// @param what the resources and the mode

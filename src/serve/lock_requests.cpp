@@ -78,7 +78,7 @@ lock_ticket ticket_of(lock const& l)
 // How many locks to list at a time, so that a page does not become much longer than @ref page_bytes.
 std::size_t piece_of(json_list const& so_far)
 {
-    constexpr std::size_t first = 16, most = 64;
+    constexpr std::size_t first = 100, most = 100;  // a part that is smaller examines fewer keys of the servers
     if (so_far.size() == 0)
         return first;
     auto const each = so_far.bytes() / so_far.size();
@@ -142,43 +142,28 @@ asio::awaitable<answer> lock_requests::acquire_once(call const& c)
                                       nullptr, {});
         if (again.response.result() == http::status::ok)
             again.response.result(http::status::created);
-        if (again.response.result() != http::status::not_found)
-            co_return again;
-        auto taken = co_await take_over(c);  // the request may have been repeated on another instance
-        if (!taken)
-            co_return again;
-        remember(c, body, *taken);
-        co_return std::move(*taken);
+        co_return again;
     }
-    if (repeated.is_full())
+    if (repeated.is_full(all_.limits.locks))
         co_return problem(c.r, http::status::service_unavailable, "too-many-keys", "Too many keys are remembered",
                           "The service remembers no further Idempotency-Key until locks have expired.");
     repeated.add(key, {.body = body, .valid_until = clock::time_point::max()});
     key_under_way key_of_this(repeated, key);
-    auto result = co_await take_over(c);
-    if (!result) {
-        result = co_await acquire_new(c, requests_of(c).front());
-        // The request may have reached another instance meanwhile.
-        if (result->response.result() == http::status::conflict) {
-            if (auto there = co_await take_over(c))
-                result = std::move(there);
-        }
+    if (auto const there = co_await answer_of_another(c))
+        co_return *there;
+    auto result = co_await acquire_new(c, requests_of(c).front());
+    if (result.response.result() == http::status::conflict) {  // the request may have reached another instance
+        if (auto const there = co_await answer_of_another(c))
+            co_return *there;
     }
-    key_of_this.is_kept = result->acquired.has_value();
-    remember(c, body, *result);
-    co_return std::move(*result);
+    key_of_this.is_kept = result.acquired.has_value();
+    if (result.acquired)  // if this answer is lost, the repeated request gets the lock
+        repeated.add(key,
+                     {.body = body, .ticket = std::exchange(result.acquired, {}), .valid_until = result.valid_until});
+    co_return result;
 }
 
-// If this answer is lost, the repeated request gets the lock.
-void lock_requests::remember(call const& c, std::size_t body, answer& result)
-{
-    if (result.acquired)
-        all_.repeated[c.client].add(
-            std::string(c.r["Idempotency-Key"]),
-            {.body = body, .ticket = std::exchange(result.acquired, {}), .valid_until = result.valid_until});
-}
-
-// By each key: another instance may have another first one.
+// The number by each key, because another instance may sign with another key.
 std::vector<std::uint64_t> lock_requests::requests_of(call const& c) const
 {
     fields const body(c.r.body(), acquisition_fields);
@@ -189,37 +174,17 @@ std::vector<std::uint64_t> lock_requests::requests_of(call const& c) const
     return all_.ids.requests_of(c.client, {key.data(), key.size()}, what);
 }
 
-// Another instance may have acquired the lock for this request, and its answer was lost. With another token, that
-// instance no longer has the lock, whatever it still does. Its fencing token is not known here.
-asio::awaitable<std::optional<answer>> lock_requests::take_over(call const& c)
+// Another instance may have acquired the lock for this request. This instance does not take the lock over: it cannot
+// tell a repeated request from the first one that comes late, which would end the lock of a client that goes on.
+asio::awaitable<std::optional<answer>> lock_requests::answer_of_another(call const& c)
 {
     fields const body(c.r.body(), acquisition_fields);
-    lock_ticket t{.resources = body.texts("resources"), .mode = mode_in(body)};
-    t.token = co_await token_of_request(all_.locks, *t.resources.begin(), requests_of(c));
-    if (t.token.empty())
+    auto const names = resource_set(body.texts("resources"));
+    if (!co_await has_request(all_.locks, *names.begin(), requests_of(c)))
         co_return std::nullopt;
-    if (auto refusal = not_permitted(c, t.resources.names()))
-        co_return std::move(*refusal);
-    if (!all_.limits.fences) {
-        auto const owner = all_.open_sessions.find(body.word("session"), c.client);
-        if (!owner && !body.word("session").empty())
-            co_return unknown_session(c.r);
-        auto const new_token = all_.ids.token_after_move(t, all_.id);
-        auto taken = co_await prolong(c, t, ttl_in(body), owner, new_token);
-        if (taken.response.result() == http::status::ok) {
-            auto const is_in_session = [&] { return all_.open_sessions.find_lock(t.token) != nullptr; };
-            if (!is_in_session())  // a session of this instance keeps the token
-                t.token = new_token;
-            if (!is_in_session())
-                all_.loads.add_lock(c.client, t.token, taken.valid_until);
-            taken.acquired = std::move(t);
-            taken.response.result(http::status::created);
-            co_return taken;
-        }
-    }
     auto a = problem(c.r, http::status::conflict, "in-progress", "Another instance has the lock",
-                     "A request with this Idempotency-Key is under way on another instance, or the service draws "
-                     "fencing tokens. Repeat it there, or wait until the lock is over.");
+                     "A request with this Idempotency-Key has acquired the lock, and another instance has acquired or "
+                     "extended it last. Repeat the request there, or wait until the lock is over.");
     a.set(http::field::retry_after, "1");
     co_return answer(std::move(a));
 }
@@ -318,7 +283,7 @@ asio::awaitable<answer> lock_requests::extend(call const& c)
     auto const owner = all_.open_sessions.find(session_id, c.client);
     if (!owner && !session_id.empty())
         co_return unknown_session(c.r);
-    auto const new_token = owner ? all_.ids.token_after_move(*ticket, all_.id) : std::string();
+    auto const new_token = owner ? all_.ids.token_after_move(*ticket, owner->id()) : std::string();
     co_return co_await prolong(c, *ticket, ttl_in(body), owner, new_token);
 }
 
@@ -333,7 +298,7 @@ asio::awaitable<answer> lock_requests::prolong(call const& c, lock_ticket ticket
     auto& open = all_.open_sessions;
     if (open.move(ticket.token, owner))
         co_return co_await extend_here(c, ticket.token, ttl);
-    if (open.move(new_token, owner))  // the request is repeated
+    if (open.find_lock(new_token))  // the request is repeated
         co_return co_await extend_here(c, new_token, ttl);
     if (owner && locks_of(c) >= all_.limits.locks)
         co_return limit_reached(c.r, "too-many-locks", "locks", all_.limits.locks, "--max-locks");
@@ -357,37 +322,38 @@ asio::awaitable<answer> lock_requests::prolong(call const& c, lock_ticket ticket
         for (auto& [client, repeated] : all_.repeated)
             repeated.replace(former, ticket);
     }
-    co_return co_await keep(c, std::move(ticket), std::move(l), ttl, std::move(owner));
+    if (auto now = keep(c, ticket, std::move(l), ttl, owner))
+        co_return std::move(*now);
+    co_return co_await extend_here(c, ticket.token, ttl);
 }
 
-// Gives the extended lock to the session, or detaches it.
-asio::awaitable<answer> lock_requests::keep(call const& c, lock_ticket ticket, lock l, milliseconds ttl,
-                                            std::shared_ptr<session> owner)
+// Gives the extended lock to the session, or detaches it. This is no coroutine, because a coroutine could be cancelled
+// at its beginning. Then the end of the handle would release a lock on which the client relies.
+// @return nothing: another request has put the lock into a session
+std::optional<answer> lock_requests::keep(call const& c, lock_ticket const& ticket, lock l, milliseconds ttl,
+                                          std::shared_ptr<session> const& owner)
 {
     auto& open = all_.open_sessions;
-    error_code ec;
-    if (auto refusal = not_permitted(c, ticket.resources.names())) {  // SIGHUP may have replaced the tokens meanwhile
-        l.detach(ec);
-        co_return std::move(*refusal);
-    }
     auto const until = l.valid_until();
-    bool const is_in_session = open.holder_of(ticket.token) != nullptr;  // another request has put it there meanwhile
-    if (owner && !owner->is_over() && !is_in_session) {
+    auto const refusal = not_permitted(c, ticket.resources.names());  // SIGHUP may have replaced the tokens meanwhile
+    bool const is_in_session = open.holder_of(ticket.token) != nullptr;
+    if (owner && !owner->is_over() && !is_in_session && !refusal) {
         all_.loads.remove_lock(ticket.token);
         open.add(*owner, std::move(l), ticket, ttl);
-        co_return kept(c, ticket, until);
+        return kept(c, ticket, until);
     }
-    l.detach(ec);  // a second handle would release the lock of the first one
+    error_code ec;
+    l.detach(ec);        // a second handle would release the lock of the first one
+    if (!is_in_session)  // if the session has ended meanwhile, it has left the lock
+        all_.loads.add_lock(c.client, ticket.token, until);
+    if (refusal)
+        return answer(response(*refusal));
     if (ec)
-        co_return unknown_lock(c.r);
-    if (is_in_session) {
-        open.move(ticket.token, owner);
-        co_return co_await extend_here(c, ticket.token, ttl);
-    }
-    all_.loads.extend_lock(ticket.token, until);
-    if (owner)
-        co_return unknown_session(c.r);  // it has ended meanwhile: the lock stays until its time to live is over
-    co_return kept(c, ticket, until);
+        return answer(unknown_lock(c.r));
+    if (!is_in_session)
+        return kept(c, ticket, until);
+    open.move(ticket.token, owner);
+    return std::nullopt;
 }
 
 answer lock_requests::kept(call const& c, lock_ticket const& t, clock::time_point until) const

@@ -39,8 +39,7 @@ public:
 
 private:
     asio::awaitable<answer> acquire_once(call const&);
-    void remember(call const&, std::size_t body, answer&);
-    asio::awaitable<std::optional<answer>> take_over(call const&);
+    asio::awaitable<std::optional<answer>> answer_of_another(call const&);
     std::vector<std::uint64_t> requests_of(call const&) const;
     std::chrono::milliseconds ttl_in(fields const&) const;
     asio::awaitable<answer> acquire_new(call const&, std::uint64_t request);
@@ -49,8 +48,8 @@ private:
     /// Extends a lock, which the session gets, unless it is null. @param new_token see `acquire_options::new_token`
     asio::awaitable<answer> prolong(call const&, lock_ticket, std::chrono::milliseconds ttl, std::shared_ptr<session>,
                                     std::string new_token);
-    asio::awaitable<answer> keep(call const&, lock_ticket, lock, std::chrono::milliseconds ttl,
-                                 std::shared_ptr<session>);
+    std::optional<answer> keep(call const&, lock_ticket const&, lock, std::chrono::milliseconds ttl,
+                               std::shared_ptr<session> const&);
     asio::awaitable<answer> extend_here(call const&, std::string token, std::chrono::milliseconds ttl);
     asio::awaitable<error_code> end_of(lock_ticket const&);
     answer kept(call const&, lock_ticket const&, clock::time_point until) const;

@@ -39,7 +39,7 @@ public:
         return known == all_.end() ? nullptr : &known->second;
     }
 
-    bool is_full() const noexcept { return all_.size() >= most; }
+    bool is_full(std::size_t locks_max) const noexcept { return all_.size() >= std::max(most, locks_max); }
 
     void add(std::string const& key, entry e)
     {

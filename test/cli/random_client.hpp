@@ -558,8 +558,6 @@ private:
                 auto const id = answer->text("id");
                 auto known = std::ranges::find(acquired, id, &told_lock::id);
                 if (known == acquired.end()) {
-                    for (auto* const former : acquired)
-                        told_.end(*former, "another instance has taken it over");
                     acquired.push_back(&told_.add({.note = note, .id = id, .names = names, .has_key = has_key}));
                     known = std::prev(acquired.end());
                     ++told_.count.acquired;

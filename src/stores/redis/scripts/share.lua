@@ -1,5 +1,5 @@
 -- Acquires a lock as a reader. The key of a shared lock has the value `:=shared`. A sorted set holds its readers, each
--- with its end in milliseconds of the server's clock. Each script removes expired readers.
+-- with its end in milliseconds of the server's clock.
 -- Keys: the lock; its readers; the list of denied clients; the hand-overs.
 -- Arguments: value; ttl in milliseconds; the client, or an empty text if it does not wait; for how many milliseconds
 -- the server remembers a denied client after the end of the lock; 1 to overtake waiting writers.
