@@ -174,8 +174,8 @@ std::vector<std::uint64_t> lock_requests::requests_of(call const& c) const
     return all_.ids.requests_of(c.client, {key.data(), key.size()}, what);
 }
 
-// Another instance may have acquired the lock for this request. This instance does not take the lock over: it cannot
-// tell a repeated request from the first one that comes late, which would end the lock of a client that goes on.
+// Another instance may have acquired the lock for this request. This instance does not take the lock over. It cannot
+// tell a repeated request from the first one that comes late. That one would end the lock of a client that goes on.
 asio::awaitable<std::optional<answer>> lock_requests::answer_of_another(call const& c)
 {
     fields const body(c.r.body(), acquisition_fields);
