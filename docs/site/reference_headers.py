@@ -169,6 +169,7 @@ def collect(compounds):
             add_members(items, sections, None, '' if name == 'redlock' else name + '::', {})
             introductions[name] = compound
         elif kind == 'file':
-            add_members(items, [s for s in sections if s.get('kind') == 'define'], None, '', {})
+            if 'detail/' not in compound.find('location').get('file', ''):
+                add_members(items, [s for s in sections if s.get('kind') == 'define'], None, '', {})
             introductions[header_of(compound)] = compound
     return [i for i in items if i.kind != 'typedef' or i.name not in MERGED], introductions
