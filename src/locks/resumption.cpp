@@ -154,10 +154,10 @@ void resumption::hand_out()
     held->may_live_for(state_->settings.max_ttl);  // the previous holder may have asked for that
     held->set_alarm();
     state_->held_locks.add(held);
-    if (replaces())
-        give_up_former();
     state_->watchers.changed(held->resources);
     won_ = detail::access::make_handle(held->first_handle());
+    if (replaces())
+        give_up_former();  // if memory runs out here, the handle releases the lock
 }
 
 // The ticket as it was given.

@@ -335,32 +335,27 @@ std::optional<answer> lock_requests::keep(call const& c, lock_ticket const& tick
 {
     auto& open = all_.open_sessions;
     auto const until = l.valid_until();
-    auto const refusal = not_permitted(c, ticket.resources.names());  // SIGHUP may have replaced the tokens meanwhile
+    auto refusal = not_permitted(c, ticket.resources.names());  // SIGHUP may have replaced the tokens meanwhile
     bool const is_in_session = open.holder_of(ticket.token) != nullptr;
     if (owner && !owner->is_over() && !is_in_session && !refusal) {
         all_.loads.remove_lock(ticket.token);
         open.add(*owner, std::move(l), ticket, ttl);
-        return kept(c, ticket, until);
+        return held(c.r, http::status::ok, ticket, until);
     }
     error_code ec;
-    l.detach(ec);        // a second handle would release the lock of the first one
-    if (!is_in_session)  // if the session has ended meanwhile, it has left the lock
+    l.detach(ec);                 // a second handle would release the lock of the first one
+    if (owner && !is_in_session)  // the session has ended meanwhile, and has left the lock
         all_.loads.add_lock(c.client, ticket.token, until);
+    else
+        all_.loads.extend_lock(ticket.token, until);
     if (refusal)
-        return answer(response(*refusal));
+        return std::move(*refusal);
     if (ec)
-        return answer(unknown_lock(c.r));
+        return unknown_lock(c.r);
     if (!is_in_session)
-        return kept(c, ticket, until);
+        return held(c.r, http::status::ok, ticket, until);
     open.move(ticket.token, owner);
     return std::nullopt;
-}
-
-answer lock_requests::kept(call const& c, lock_ticket const& t, clock::time_point until) const
-{
-    answer a(held(c.r, http::status::ok, t, until));
-    a.valid_until = until;
-    return a;
 }
 
 asio::awaitable<answer> lock_requests::extend_here(call const& c, std::string token, milliseconds ttl)
@@ -377,7 +372,7 @@ asio::awaitable<answer> lock_requests::extend_here(call const& c, std::string to
         co_return problem_response(c.r, ec);
     now->ttl = ttl;
     now->id = all_.ids.id_of(now->ticket);
-    co_return kept(c, now->ticket, now->handle.valid_until());
+    co_return held(c.r, http::status::ok, now->ticket, now->handle.valid_until());
 }
 
 asio::awaitable<answer> lock_requests::release(call const& c)

@@ -52,7 +52,6 @@ private:
                                std::shared_ptr<session> const&);
     asio::awaitable<answer> extend_here(call const&, std::string token, std::chrono::milliseconds ttl);
     asio::awaitable<error_code> end_of(lock_ticket const&);
-    answer kept(call const&, lock_ticket const&, clock::time_point until) const;
     response held(request const&, boost::beast::http::status, lock_ticket const&,
                   std::optional<clock::time_point> valid_until,
                   std::optional<std::chrono::milliseconds> waited = std::nullopt) const;

@@ -645,6 +645,17 @@ BOOST_AUTO_TEST_CASE(serve_recognises_a_repeated_request_on_another_instance)
     BOOST_TEST(other.text("type") == "urn:redlock:busy");
 }
 
+BOOST_AUTO_TEST_CASE(extend_of_a_lock_of_another_instance_counts_no_lock_here)
+{
+    real_servers r(3);
+    service const one(r, {"--max-locks", "1"}), two(r);
+    auto const won = two.acquire(R"({"resources":["a"],"ttl_ms":60000})");
+    BOOST_TEST_REQUIRE(won.status == 201u, won.body);
+    BOOST_TEST(one.ask(verb::patch, "/v1/held/" + won.text("id"), R"({"ttl_ms":60000})").status == 200u);
+    auto const other = one.acquire(R"({"resources":["b"]})");
+    BOOST_TEST(other.status == 201u, other.body);
+}
+
 BOOST_AUTO_TEST_CASE(read_of_a_file_of_tokens_names_the_wrong_line)
 {
     using redlock::serve::access;
