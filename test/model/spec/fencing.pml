@@ -109,6 +109,15 @@ byte i, count, count_equal, most, is_taken;  // used within one step; 0 between 
 
 // ---------------------------------------------------------------- attempts
 
+inline forget_answers(a)  // They matter no more. Requests that were not carried out do.
+{
+    attempt[a].floor = 0;
+    for (i : 0 .. N - 1) {
+        AT(a, i) = (AT(a, i) == ANSWERED || (HAS_GRANTED(a, i) && attempt[a].hint == 0) -> LOST : AT(a, i));
+        ANSWER(a, i) = 0
+    }
+}
+
 inline complete(a, number)
 {
     printf("  attempt %d completes with %d\n", a, number);
@@ -121,12 +130,7 @@ inline complete(a, number)
     last_token = (LOCKS -> number : 0);
     attempt[a].token = number;
     attempt[a].phase = HOLDS;
-    attempt[a].floor = 0;
-    for (i : 0 .. N - 1) {  // Answers matter no more. Requests do that were not carried out.
-        AT(a, i) = (AT(a, i) == TAKEN || AT(a, i) == ANSWERED || (AT(a, i) == NOT_TAKEN && attempt[a].hint == 0) ->
-                    LOST : AT(a, i));
-        ANSWER(a, i) = 0
-    }
+    forget_answers(a);
     highest = (number > highest -> number : highest)
 }
 
@@ -217,7 +221,9 @@ proctype Attempt(byte a)
     :: d_step {
         attempt[a].phase == ASKS || attempt[a].phase == SECOND || attempt[a].phase == HOLDS ->
         printf("attempt %d ends: by a release, its time, a crash or a pause\n", a);
-        attempt[a].phase = ENDED
+        attempt[a].phase = ENDED;
+        forget_answers(a);
+        DONE
     }
 #endif
 #if RESOURCE

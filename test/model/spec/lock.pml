@@ -1,5 +1,5 @@
 // The quorum lock: late and lost messages, slow clocks, extensions, restarts without memory, founding.
-// The property: there are never two clients that both believe to hold the lock.
+// The property E: there are never two clients that both believe to hold the lock.
 //
 //   ./check            runs this file with all rules on, and with one rule off after the other
 //   ./check --trace X  tells the steps to what Spin finds if rule X is off
@@ -211,7 +211,7 @@ inline vote(c, n)
             fi;
             count = 0;
             for (j : 0 .. CLIENTS - 1) { count = count + (client[j].phase == HOLDS) }
-            assert(count == 1)  // the property
+            assert(count == 1)  // E
         :: else
         fi
     }
@@ -392,10 +392,10 @@ proctype Founding(byte n)
 }
 
 // A client sends to new nodes that they are founded.
-proctype Founder(byte c)
+#if FOUNDER_READS == 0
+proctype Founder()
 {
     do
-#if FOUNDER_READS == 0
     :: d_step {
         verdicts != ALL ->
         count_new();
@@ -407,9 +407,37 @@ proctype Founder(byte c)
         fi;
         DONE
     }
-#endif
     od
 }
+#else
+proctype Founder(byte c, n)  // of client `c`, what it does with node `n`
+{
+    do
+    :: d_step {
+        IS_NEW(n) && !HAS(read_once[c], n) ->
+        printf("client %d reads the record of node %d: new\n", c, n);
+        read_once[c] = read_once[c] | BIT(n)
+    }
+#if FOUNDER_READS == 2
+    :: d_step {
+        IS_NEW(n) && read_once[c] == ALL && !HAS(read_twice[c], n) ->
+        printf("client %d reads the record of node %d once more: new\n", c, n);
+        read_twice[c] = read_twice[c] | BIT(n)
+    }
+#endif
+    :: d_step {
+        (FOUNDER_READS == 1 -> read_once[c] : read_twice[c]) == ALL ->
+        for (j : 0 .. N - 1) { count = count + (node[j].age < TTL) }
+        if
+        :: count == N -> printf("client %d founds all nodes\n", c); verdicts = ALL
+        :: else
+        fi;
+        read_once[c] = 0; read_twice[c] = 0;
+        DONE
+    }
+    od
+}
+#endif
 #endif
 
 // ---------------------------------------------------------------- time
@@ -465,7 +493,13 @@ init
 #endif
 #if FOUNDING
         for (i : 0 .. N - 1) { run Founding(i) }
-        for (i : 0 .. CLIENTS - 1) { run Founder(i) }
+#if FOUNDER_READS
+        for (i : 0 .. CLIENTS - 1) {
+            for (j : 0 .. N - 1) { run Founder(i, j) }
+        }
+#else
+        run Founder();
+#endif
 #endif
         DONE
     }
