@@ -98,13 +98,13 @@
 // ---------------------------------------------------------------- state
 
 mtype:phase = { IDLE, ASKS, HOLDS, OVER };
-mtype:record = { FRESH, NOT_NEW, LOOKED_AT, FOUNDED };
+mtype:memory = { FRESH, NOT_NEW, LOOKED_AT, VOTES };
 
 typedef node_t {
     byte key;             // the value; 0: there is no key
     byte left;            // ticks until the key expires
-    mtype:record record;  // how the record of its memory began
-    byte age              // of the record in ticks, up to TTL
+    mtype:memory memory;  // what its record says. VOTES: it was founded, or the record is max_ttl old
+    byte age              // of the record in ticks, before it votes
 };
 
 typedef client_t {
@@ -130,8 +130,17 @@ byte read_once[CLIENTS], read_twice[CLIENTS];  // the nodes that a founder has r
 byte i, j, count, old, rest;  // used within one step; 0 between two steps
 #define DONE i = 0; j = 0; count = 0; old = 0; rest = 0
 
-#define IS_NEW(n) ((node[n].record == FRESH || node[n].record == LOOKED_AT) && node[n].age < TTL)
-#define VOTES(n) (!QUARANTINE || node[n].record == FOUNDED || node[n].age == TTL)
+#define IS_NEW(n) (node[n].memory == FRESH || node[n].memory == LOOKED_AT)
+#define COUNTS(n) (node[n].memory == VOTES || !QUARANTINE)
+
+inline forget_reading(n)  // The node has another word, or one that is not new.
+{
+#if FOUNDER_READS
+    for (j : 0 .. CLIENTS - 1) { read_once[j] = read_once[j] & ~BIT(n); read_twice[j] = 0 }
+#else
+    skip
+#endif
+}
 
 // ---------------------------------------------------------------- clients
 
@@ -288,7 +297,7 @@ proctype Requests(byte n, v)
         sets[v] = sets[v] & ~BIT(n);
         node[n].key = v; node[n].left = TTL;
         if
-        :: ASKS_WITH(CLIENT_OF(v), v) && VOTES(n) -> vote(CLIENT_OF(v), n)
+        :: ASKS_WITH(CLIENT_OF(v), v) && COUNTS(n) -> vote(CLIENT_OF(v), n)
         :: true
         fi;
         DONE
@@ -310,7 +319,8 @@ proctype Requests(byte n, v)
         client[CLIENT_OF(v)].asked = client[CLIENT_OF(v)].asked & ~BIT(n);
         node[n].left = TTL;
         if
-        :: VOTES(n) || !QUARANTINE_IN_EXTENSIONS -> vote_for_extension(CLIENT_OF(v), n)
+        :: client[CLIENT_OF(v)].phase == HOLDS && (COUNTS(n) || !QUARANTINE_IN_EXTENSIONS) ->
+            vote_for_extension(CLIENT_OF(v), n)
         :: true
         fi;
         DONE
@@ -329,28 +339,17 @@ proctype Requests(byte n, v)
 // ---------------------------------------------------------------- restarts and founding
 
 #if RESTARTS
-#define SHOWS_AN_OLD_SET(n) (node[n].record != FRESH || node[n].age == TTL)
-
-inline forget_reading(n)  // The node has another word from now on.
-{
-#if FOUNDER_READS
-    for (i : 0 .. CLIENTS - 1) { read_once[i] = read_once[i] & ~BIT(n); read_twice[i] = 0 }
-#else
-    skip
-#endif
-}
-
 // A node restarts without its memory. Unless there are power cuts, another node shows that the set is not new.
 proctype Restarts(byte n)
 {
     do
     :: d_step {
         count = 0;
-        for (i : 0 .. N - 1) { count = count + (i != n && SHOWS_AN_OLD_SET(i)) }
+        for (i : 0 .. N - 1) { count = count + (i != n && node[i].memory != FRESH) }
         if
         :: POWER_CUTS || count > 0 ->
             printf("node %d restarts without its memory\n", n);
-            node[n].key = 0; node[n].left = 0; node[n].record = FRESH; node[n].age = 0;
+            node[n].key = 0; node[n].left = 0; node[n].memory = FRESH; node[n].age = 0;
             verdicts = (WORD_COMPARED -> verdicts & ~BIT(n) : verdicts);
             forget_reading(n)
         :: else
@@ -375,15 +374,15 @@ proctype Founding(byte n)
         HAS(verdicts, n) && IS_NEW(n) ->
         printf("node %d is founded\n", n);
         verdicts = verdicts & ~BIT(n);
-        node[n].record = FOUNDED
+        node[n].memory = VOTES; node[n].age = 0
     }
     :: d_step {  // Some client looks at a new node beside one that is not new.
-        node[n].record == FRESH && node[n].age < TTL ->
+        node[n].memory == FRESH ->
         count_new();
         if
         :: count < N ->
             printf("a client tells node %d that its set is not new\n", n);
-            node[n].record = (OLD_SET_NOTED -> NOT_NEW : LOOKED_AT)
+            node[n].memory = (OLD_SET_NOTED -> NOT_NEW : LOOKED_AT)
         :: else
         fi;
         DONE
@@ -427,13 +426,8 @@ proctype Founder(byte c, n)  // of client `c`, what it does with node `n`
 #endif
     :: d_step {
         (FOUNDER_READS == 1 -> read_once[c] : read_twice[c]) == ALL ->
-        for (j : 0 .. N - 1) { count = count + (node[j].age < TTL) }
-        if
-        :: count == N -> printf("client %d founds all nodes\n", c); verdicts = ALL
-        :: else
-        fi;
-        read_once[c] = 0; read_twice[c] = 0;
-        DONE
+        printf("client %d founds all nodes\n", c);
+        verdicts = ALL; read_once[c] = 0; read_twice[c] = 0
     }
     od
 }
@@ -451,7 +445,11 @@ proctype Clock()
             for (i : 0 .. N - 1) {
                 node[i].left = (node[i].left > 0 -> node[i].left - 1 : 0);
                 node[i].key = (node[i].left > 0 -> node[i].key : 0);
-                node[i].age = (node[i].age < TTL -> node[i].age + 1 : TTL)
+                node[i].age = (node[i].memory != VOTES -> node[i].age + 1 : 0);
+                if
+                :: node[i].age == TTL -> node[i].memory = VOTES; node[i].age = 0; forget_reading(i)
+                :: else
+                fi
             }
         }
         for (i : 0 .. CLIENTS - 1) {
@@ -481,7 +479,7 @@ proctype Clock()
 init
 {
     atomic {
-        for (i : 0 .. N - 1) { node[i].record = (FOUNDING -> FRESH : FOUNDED) }
+        for (i : 0 .. N - 1) { node[i].memory = (FOUNDING -> FRESH : VOTES) }
         for (i : 0 .. CLIENTS - 1) { client[i].phase = IDLE }
         run Clock();
         for (i : 0 .. CLIENTS - 1) { run Client(i) }
