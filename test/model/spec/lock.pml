@@ -36,7 +36,10 @@
 #define RESTARTS 0     // Nodes restart, and lose all keys and the record of their memory.
 #endif
 #ifndef FOUNDING
-#define FOUNDING 0     // 1: all nodes are new at first, and any client may found them. 0: an operator has founded them.
+#define FOUNDING 0     // Any client may found a set of new nodes. 0: an operator has founded them.
+#endif
+#ifndef NEW_AT_FIRST
+#define NEW_AT_FIRST FOUNDING  // 0: the set votes at first.
 #endif
 #ifndef POWER_CUTS
 #define POWER_CUTS 0   // 1: all nodes may lose their keys before any client has looked at one of them.
@@ -479,7 +482,7 @@ proctype Clock()
 init
 {
     atomic {
-        for (i : 0 .. N - 1) { node[i].memory = (FOUNDING -> FRESH : VOTES) }
+        for (i : 0 .. N - 1) { node[i].memory = (NEW_AT_FIRST -> FRESH : VOTES) }
         for (i : 0 .. CLIENTS - 1) { client[i].phase = IDLE }
         run Clock();
         for (i : 0 .. CLIENTS - 1) { run Client(i) }
