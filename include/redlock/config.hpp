@@ -107,11 +107,6 @@ struct config {
     /// How many times in a row this manager hands a lock to its own waiters while other processes wait for it. The
     /// range is 0 to a million. Only waiters count that waited here when the manager learned of the others. Then the
     /// others come first. Zero: the others come first after each lock.
-    ///
-    /// It has two other uses:
-    /// - While an acquisition of several resources waits for some of them, up to this many that want one of the others
-    ///   pass it.
-    /// - Up to this many later readers can join a shared lock: see `acquire_options::mode`.
     std::size_t max_handovers = 16;
 
     /** Whether locks have fencing tokens (`lock::fencing_token`): numbers that increase with every acquisition of the

@@ -170,7 +170,7 @@ public:
         **Several resources.** After a waiting acquisition was denied three times, it keeps the locks that it gets, in
         the order of the names. It keeps them until it has all of them or gives up. So acquisitions of single names do
         not starve it. All acquisitions use the same order, so they do not deadlock. If the first in the queue waits for
-        some of its names, up to `config::max_handovers` acquisitions of its other names pass it.
+        some of its names, up to 16 acquisitions of its other names pass it.
 
         Waiting for a lock while you hold another one that was acquired separately can deadlock: use a @ref lock_scope.
 

@@ -58,7 +58,7 @@ struct acquire_options {
 
         A reader may join a lock that the manager already shares, without a request to the nodes. It then has the same
         token, and loses the lock at the same time. All readers whose call came before the first reader's round may
-        join. Up to `config::max_handovers` later readers may join, too. Conditions:
+        join. Up to 16 later readers may join, too. Conditions:
         - the lock is valid for at least half of the reader's `ttl`, and its `renew` is the same as the reader's;
         - neither the lock nor the reader has a `max_hold`;
         - the lock is not being upgraded, and was not upgraded, downgraded or resumed. Otherwise the reader could not
