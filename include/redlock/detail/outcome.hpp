@@ -11,7 +11,7 @@ struct lock_stats;
 
 namespace detail {
 
-/// What an error means for its caller.
+/// The meaning of an error for its caller.
 enum class outcome_kind : std::uint8_t {
     none,         ///< success
     busy,         ///< another client holds the lock
@@ -23,8 +23,8 @@ enum class outcome_kind : std::uint8_t {
     other,        ///< such as no memory
 };
 
-/** What the library, the lock service and the command line say about one error: a row of the table in src/error.cpp.
-    It needs the same row to be named once in error.hpp and once in docs/errors.md.
+/** All that the library, the lock service and the command line say about one error: a row of the table in
+    src/error.cpp. A new error also needs its enumerator in error.hpp, and its row in docs/errors.md.
 */
 struct outcome {
     /// A failed lock as an HTTP problem (RFC 9457).
