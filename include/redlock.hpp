@@ -12,6 +12,7 @@
 #include <redlock/error.hpp>
 #include <redlock/fence_gate.hpp>
 #include <redlock/histogram.hpp>
+#include <redlock/inspect.hpp>
 #include <redlock/lock.hpp>
 #include <redlock/lock_error.hpp>
 #include <redlock/lock_manager.hpp>

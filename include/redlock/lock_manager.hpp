@@ -8,6 +8,7 @@
 #include <redlock/detail/same_boost.hpp>
 #include <redlock/detail/selection.hpp>
 #include <redlock/error.hpp>
+#include <redlock/inspect.hpp>
 #include <redlock/lock.hpp>
 #include <redlock/lock_error.hpp>
 #include <redlock/lock_ticket.hpp>

@@ -7,6 +7,7 @@
 #include "locks/pause.hpp"
 #include "quorum/round.hpp"
 
+#include <redlock/detail/outcome.hpp>
 #include <redlock/lock_error.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -31,10 +32,7 @@ namespace {
 
 using kind = election_event::kind;
 
-bool lacks_nodes(error_code ec)
-{
-    return ec == errc::no_quorum || ec == errc::quarantined || ec == errc::validity_exhausted || ec == errc::overloaded;
-}
+bool lacks_nodes(error_code ec) { return detail::outcome_of(ec).kind == detail::outcome_kind::unavailable; }
 
 /** One call of `elect`. The candidate and the body run on one strand of the caller's executor. The manager's strand
     posts there what the nodes answer, so the observer gets all events in one place, in order.

@@ -4,6 +4,8 @@
 #include "core/quarantine.hpp"
 #include "locks/check.hpp"
 
+#include <redlock/detail/outcome.hpp>
+
 #include <boost/asio/error.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -29,12 +31,6 @@ std::string in_words(core::holder const& by)
     if (auto const since = static_cast<std::time_t>(by.since / 1000); by.since != 0 && since < year_10000)
         text += fmt::format(" since {:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(since));
     return text;
-}
-
-// After a stall, answers seem to come too late, or not at all.
-bool may_be_of_stall(error_code ec)
-{
-    return ec == errc::no_quorum || ec == errc::validity_exhausted || ec == errc::overloaded || ec == errc::lost;
 }
 
 // When the last round of a failed acquisition began, or earlier: it may have waited for a connection.
@@ -96,7 +92,7 @@ std::string explain(manager_state const& manager, detail::selection const& wante
         text += fmt::format("this manager holds {} itself: pass the lock on, or use lock_scope",
                             name.empty() ? "it" : fmt::format("\"{}\"", name));
     } else {
-        if (may_be_of_stall(r.outcome))
+        if (detail::outcome_of(r.outcome).after_stall)
             text += stall_first(manager, beginning_of(manager, r));
         text += explain(manager, r.outcome);
         if (!name.empty())

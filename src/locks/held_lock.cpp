@@ -113,7 +113,7 @@ void held_lock::renewed(error_code ec, std::chrono::nanoseconds slack, bool is_l
 {
     if (!validity.is(condition::held))
         return;
-    runtime::bump(state->count[ec ? &stats::renewals_failed : &stats::renewals]);
+    runtime::bump(ec ? state->count[&stats::renewals_failed] : state->count[&stats::renewals]);
     if (ec) {
         state->renewals.failed(renewal_.fails, number, resources, trouble_.empty() ? ec.message() : trouble_);
     } else {

@@ -3,7 +3,7 @@
 #include "locks/manager_state.hpp"
 #include "quorum/round.hpp"
 
-#include <redlock/report.hpp>
+#include <redlock/inspect.hpp>
 
 #include <memory>
 #include <set>

@@ -299,9 +299,9 @@ void node_set::heard(std::size_t i, node_command::kind what, node_reply const& r
     auto& k = known_[i];
     using kind = node_command::kind;
     if (what == kind::acquire || what == kind::extend || what == kind::upgrade || what == kind::replace)
-        runtime::bump(k.count[counts_as == vote::granted  ? &node_stats::granted
-                              : counts_as == vote::denied ? &node_stats::denied
-                                                          : &node_stats::unknown]);
+        runtime::bump(counts_as == vote::granted  ? k.count[&node_stats::granted]
+                      : counts_as == vote::denied ? k.count[&node_stats::denied]
+                                                  : k.count[&node_stats::unknown]);
     if (reply.vote == vote::granted && counts_as == vote::unknown)
         announce_quarantine(i);
     if (reply.healed)
@@ -366,7 +366,7 @@ std::vector<node_stats> node_set::stats() const
         std::lock_guard guard(error_mutex_);
         k.count.tell(all.emplace_back(node_stats{.name = n.name(),
                                                  .connected = n.ready(),
-                                                 .tells = n.notifies(),
+                                                 .notifies = n.notifies(),
                                                  .last_error = k.last_error,
                                                  .last_message = k.last_message,
                                                  .quarantine = core::time_left(until, now),

@@ -129,7 +129,7 @@ private:
         std::optional<server_identity> server;  // nothing: it was not connected yet
         std::atomic<clock::time_point> quarantined_until{never};
         std::atomic<quarantine_reason> reason{quarantine_reason::fresh};
-        runtime::member_counters<node_stats, 1> count;
+        runtime::member_counters<node_stats> count;
         error_code last_error;     // under error_mutex_
         std::string last_message;  // under error_mutex_
         // The latest state that the observer received.

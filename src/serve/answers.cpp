@@ -1,5 +1,7 @@
 #include "serve/answers.hpp"
 
+#include <redlock/detail/outcome.hpp>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -73,10 +75,7 @@ void add_error(json::object& to, Node const& n)
         return;
     auto const& ec = n.error;
     to["error"] = shown(n.message.empty() ? ec.message() : n.message);
-    to["code"] = ec == errc::permission_denied || ec == errc::authentication_failed ? "refused"
-                 : ec == errc::unsupported                                          ? "unsupported"
-                 : ec == errc::wrong_type                                           ? "wrong-type"
-                                                                                    : "unavailable";
+    to["code"] = detail::outcome_of(ec).code;
 }
 
 json::object node_of(node_lock_info const& n, lock_ids const& ids)

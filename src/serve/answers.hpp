@@ -3,7 +3,7 @@
 #include "serve/answer_sizes.hpp"
 #include "serve/lock_ids.hpp"
 
-#include <redlock/report.hpp>
+#include <redlock/inspect.hpp>
 
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>

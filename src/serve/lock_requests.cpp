@@ -9,6 +9,7 @@
 #include "serve/query.hpp"
 
 #include <redlock/beast.hpp>
+#include <redlock/detail/outcome.hpp>
 
 #include <boost/json/monotonic_resource.hpp>
 
@@ -247,7 +248,7 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c, std::uint64_t 
     client_loads::place const long_one(all_.loads, c.client, {.waits = how.wait > 0ms ? 1u : 0u});
     waiting_requests::place const waits(all_.waiting, names, {.owner = label, .note = note, .mode = mode});
     auto [ec, l] = co_await all_.locks.async_acquire(resource_set(std::move(names)), how, as_result);
-    if (ec == errc::invalid_argument || ec == errc::unsupported)
+    if (detail::outcome_of(ec).kind == detail::outcome_kind::refused)
         throw wrong_field(report.message);
     if (ec)
         co_return not_acquired(c.r, ec, how);
@@ -310,7 +311,7 @@ asio::awaitable<answer> lock_requests::prolong(call const& c, lock_ticket ticket
                               .report = &report,
                               .new_token = new_token};
     auto [ec, l] = co_await all_.locks.async_resume(ticket, how, as_result);
-    if (ec == errc::invalid_argument || ec == errc::unsupported)
+    if (detail::outcome_of(ec).kind == detail::outcome_kind::refused)
         throw wrong_field(report.message);
     if (ec == errc::lost || ec == errc::not_held || ec == errc::contended)
         co_return unknown_lock(c.r);

@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(acquire_without_notification_succeeds_after_the_ttl)
 BOOST_FIXTURE_TEST_CASE(acquire_polls_nodes_that_do_not_notify, queue_at_a_lock)
 {
     w.each([](auto& s) { s.notifies = false; });
-    BOOST_TEST(!locks->stats().nodes[0].tells);
+    BOOST_TEST(!locks->stats().nodes[0].notifies);
     w.run_for(10s);
     BOOST_TEST((release_to_win() < 300ms));
     BOOST_TEST(asked() < 150u);

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(acquire_in_a_cluster_sets_the_key_on_the_master_of_its_slot
         held.push_back(std::move(won.held));
     }
     BOOST_TEST(locks.stats().nodes[0].name == c.url());
-    BOOST_TEST(locks.stats().nodes[0].tells);
+    BOOST_TEST(locks.stats().nodes[0].notifies);
 
     real_servers::outcome next;
     auto const name = held[1].resource();
