@@ -158,8 +158,8 @@ public:
     /// @throws std::invalid_argument if the executor is of another type than the manager's
     executor_type get_executor() const { return detail::executor_as<Executor>(locks::executor_of(state_)); }
 
-    /** Acquires one resource, or several at once (all or none), on a majority of the nodes. It tries for as long as
-        `acquire_options::wait` says: by default once, as @ref async_try_acquire does.
+    /** Tries once, or for as long as `acquire_options::wait` says, to acquire one resource, or several at once (all or
+        none), on a majority of the nodes. To try once, call @ref async_try_acquire , which says so in its name.
 
         **Renewal.** A handle is not renewed by default. If the program forgot to release it, the manager would renew it
         for ever, and nobody else would get the lock. If the work may take longer than the ttl, use @ref with_lock ,
@@ -267,7 +267,8 @@ public:
         return async_try_acquire(std::move(resources), acquire_options());
     }
 
-    /** Acquires any one of @p resources: a semaphore, with one resource for each permit. `lock::resource` tells which.
+    /** Tries once, or for as long as `acquire_options::wait` says, to acquire any one of @p resources: a semaphore,
+       with one resource for each permit. `lock::resource` tells which.
 
         @code
         // at most eight at a time
@@ -342,8 +343,8 @@ public:
         return async_try_acquire_any(std::move(resources), acquire_options());
     }
 
-    /** Runs @p body while holding @p resources, and releases them when it has ended, also after an error or a
-        cancellation. Without `acquire_options::wait`, it tries once to acquire them.
+    /** Runs @p body while holding @p resources; without `acquire_options::wait`, it tries once to acquire them. It
+        releases them when @p body has ended, also after an error or a cancellation.
 
         The manager renews the lock until @p body has ended, unless `acquire_options::renew` is @ref renewal::none .
         If @p body may hang, `acquire_options::max_hold` limits how long it keeps the lock.
@@ -425,7 +426,7 @@ public:
 
     REDLOCK_WARN_OF_TEMPORARY_BODIES(with_lock, /* not const */, state_, std::move(resources))
 
-    /** Runs @p body while holding any one of @p resources, such as a semaphore's permit. Without
+    /** Runs @p body while holding any one of @p resources, such as a semaphore's permit; without
         `acquire_options::wait`, it tries once to acquire one.
 
         The lock is acquired as by @ref async_acquire_any; its `lock::resource` tells which one it is. Completion,

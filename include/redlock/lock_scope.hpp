@@ -84,8 +84,8 @@ public:
     /// @throws std::invalid_argument if the executor is of another type than the manager's
     executor_type get_executor() const { return detail::executor_as<Executor>(locks::executor_of(source_.manager)); }
 
-    /** Acquires @p resources, or the part of them that the scope does not hold yet. It tries for as long as
-        `acquire_options::wait` says: by default once, as @ref async_try_acquire does.
+    /** Tries once, or for as long as `acquire_options::wait` says, to acquire @p resources, or the part of them that
+       the scope does not hold yet.
 
         - If the scope holds none of them: as @ref lock_manager::async_acquire, but in the order of names.
         - If it holds all of them: the call completes at once with one more handle. No node is asked, unless too little
@@ -194,8 +194,8 @@ public:
         return async_try_acquire(std::move(resources), acquire_options());
     }
 
-    /** Runs @p body while holding @p resources in this scope: @p body may ask the scope for the same lock again.
-        Without `acquire_options::wait`, it tries once to acquire them.
+    /** Runs @p body while holding @p resources in this scope; without `acquire_options::wait`, it tries once to acquire
+        them. @p body may ask the scope for the same lock again.
 
         The lock is acquired as by @ref async_acquire , with its errors. Completion, renewal, other errors, cancellation
         and lifetime are those of @ref lock_manager::with_lock. If the scope held the lock before, its renewal goes on
