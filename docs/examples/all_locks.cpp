@@ -52,7 +52,7 @@ int main(int argc, char** argv)
     redlock::lock_manager viewer(context, {.nodes = nodes, .read_only = true});
     //]
     auto run = [&]() -> asio::awaitable<void> {
-        redlock::lock held = co_await workers.async_acquire("job-1", {.note = "nightly report"});
+        redlock::lock held = co_await workers.async_try_acquire("job-1", {.note = "nightly report"});
         co_await list_all(viewer, "job-*");
         asio::co_spawn(context, show_holders(viewer, "job-1"), asio::detached);
         asio::steady_timer pause(context, 200ms);

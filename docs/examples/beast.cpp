@@ -25,8 +25,7 @@ int lamps = 3;
 asio::awaitable<response> sell(redlock::lock_manager& locks, request const& asked, redlock::request_deadline deadline)
 {
     redlock::attempt_report report;
-    redlock::acquire_options const how{
-        .ttl = 2s, .wait = deadline.wait(100ms), .renew = redlock::renewal::automatic, .report = &report};
+    redlock::acquire_options const how{.ttl = 2s, .wait = deadline.wait(100ms), .report = &report};
     response answer(http::status::created, asked.version());
     auto work = [&](redlock::lock&) -> asio::awaitable<void> {
         answer.body() = std::to_string(--lamps) + " are left\n";  // stands for a database

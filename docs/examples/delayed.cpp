@@ -167,8 +167,7 @@ asio::awaitable<bool> try_it(redlock::lock_manager& locks, delayed_jobs& jobs, j
     std::string why;
     try {
         // After a minute, another worker takes the job. max_hold ends this attempt before that.
-        redlock::acquire_options const how{
-            .ttl = 5s, .renew = redlock::renewal::automatic, .max_hold = 40s, .report = &report};
+        redlock::acquire_options const how{.ttl = 5s, .max_hold = 40s, .report = &report};
         co_await locks.with_lock("printer:3", how, work);
         co_await jobs.done(j);
         co_return true;
@@ -212,7 +211,7 @@ asio::awaitable<bool> run(std::string socket)
         co_await jobs.put("label " + std::to_string(i));
 
     redlock::acquire_options const how{.ttl = 10s, .renew = redlock::renewal::automatic};
-    redlock::lock somebody_else = co_await others.async_acquire("printer:3", how);
+    redlock::lock somebody_else = co_await others.async_try_acquire("printer:3", how);
     auto const left_behind = co_await dead.next();
     std::map<std::string, int> printed;
     int failed = 0;

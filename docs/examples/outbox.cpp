@@ -211,8 +211,7 @@ asio::awaitable<bool> try_it(redlock::lock_manager& locks, outbox& jobs, job j)
     std::string why;
     try {
         // The worker does not wait for the lock, because other jobs are due. It must finish before the minute is over.
-        redlock::acquire_options const how{
-            .ttl = 5s, .renew = redlock::renewal::automatic, .max_hold = 40s, .report = &report};
+        redlock::acquire_options const how{.ttl = 5s, .max_hold = 40s, .report = &report};
         co_await locks.with_lock("printer:" + j.printer, how, work);
         co_return true;
     } catch (std::exception const& e) {  // the lock is held, too few nodes answer, or the work has failed
@@ -290,7 +289,7 @@ int main()
         context,
         [&]() -> asio::awaitable<void> {
             redlock::acquire_options const how{.ttl = 10s, .renew = redlock::renewal::automatic};
-            today.somebody_else = co_await others.async_acquire("printer:3", how);
+            today.somebody_else = co_await others.async_try_acquire("printer:3", how);
             using namespace asio::experimental::awaitable_operators;
             co_await (work(locks, path, today) && work(locks, path, today));
             co_await locks.async_shutdown();

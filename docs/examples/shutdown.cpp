@@ -96,10 +96,9 @@ asio::awaitable<void> service::run_job()
         std::raise(SIGTERM);
     //[options
     redlock::acquire_options options;
-    options.ttl = 2s;                             // others wait so long if this process dies
-    options.wait = redlock::wait_forever;         // until the lock is free, or the call is cancelled
-    options.renew = redlock::renewal::automatic;  // while the work goes on
-    options.max_hold = 2h;                        // but not for longer than this
+    options.ttl = 2s;                      // others wait so long if this process dies
+    options.wait = redlock::wait_forever;  // until the lock is free, or the call is cancelled
+    options.max_hold = 2h;                 // with_lock renews while the work goes on, but not for longer than this
     //]
     try {
         co_await locks_.with_lock(mine.lock, options, work);

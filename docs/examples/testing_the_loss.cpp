@@ -21,7 +21,7 @@ struct importer {
             co_await arrivals.async_wait(asio::deferred);  // throws operation_aborted when the lock is lost
         };
         try {
-            co_await locks.with_lock("import", {.ttl = 10s, .renew = redlock::renewal::automatic}, import);
+            co_await locks.with_lock("import", {.ttl = 10s}, import);
         } catch (redlock::lock_error const& e) {
             state = e.code() == redlock::errc::lost ? "stopped" : "not begun";
         }
@@ -96,7 +96,7 @@ int main()
     {
         fixture f;
         redlock::lock held;
-        f.locks.async_acquire("report", [&](redlock::error_code, redlock::lock l) { held = std::move(l); });
+        f.locks.async_try_acquire("report", [&](redlock::error_code, redlock::lock l) { held = std::move(l); });
         f.clock->advance(f.context, 0s);
         redlock::testing::lose(held);  // simulates a loss for any reason
         f.clock->advance(f.context, 0s);

@@ -66,7 +66,7 @@ asio::awaitable<void> nobody_there()
 
 asio::awaitable<void> run(redlock::lock_manager& locks)
 {
-    auto somebody_else = co_await locks.async_acquire("stock", {.ttl = 10s});
+    auto somebody_else = co_await locks.async_try_acquire("stock", {.ttl = 10s});
     co_await wait_a_little(locks);
     co_await wait_until_cancelled(locks);
 #if BOOST_VERSION >= 108600

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -68,19 +69,25 @@ REDLOCK_API char const* to_string(election_event::kind) noexcept;
 
 /// How a candidate takes part in an election. An aggregate. `elect` checks it before it sends anything.
 struct elect_options {
-    /** How to acquire the lock for each term. If you set one member, set all: `{.ttl = 5s}` alone neither waits nor
-        renews.
+    /// The time to live (TTL) of the leader's lock: after the crash of a leader, nobody leads for up to this long. From
+    /// 20 ms to `config::max_ttl`, and longer than `config::node_timeout`. While the leader works, the manager renews
+    /// the lock.
+    std::chrono::milliseconds ttl{10'000};
 
-        - `ttl`: after the crash of a leader, nobody leads for up to this long.
-        - `wait`: how long to wait while another process leads. @ref wait_forever : until elected. Otherwise `elect`
-          throws `errc::contended` when this time is over. Zero: `elect` throws if another process leads now. Time
-          without enough nodes does not count.
-        - `renew`: with @ref renewal::none , a term ends when its ttl is over. It ends as if the lock were lost.
-        - `max_hold`: the longest term. It also ends as if the lock were lost.
-        - `mode`: exclusive only.
-        - `report`: receives the report of the latest acquisition. Its object and those of `group` and `context` must
-          live until `elect` has ended. */
-    acquire_options lock{.ttl = std::chrono::milliseconds{10'000}, .wait = wait_forever, .renew = renewal::automatic};
+    /// How long to wait while another process leads: 0 to 100 years, or @ref wait_forever : until elected. When this
+    /// time is over, `elect` throws `errc::contended`. Zero: it throws if another process leads now. Time without
+    /// enough nodes does not count.
+    std::chrono::milliseconds wait = wait_forever;
+
+    /// The longest term, from the start of its acquisition: 20 ms to 100 years. Then it ends as if the lock were lost.
+    /// Zero: no limit.
+    std::chrono::milliseconds max_hold{0};
+
+    /// The group in whose statistics the acquisitions count: see `acquire_options::group`. `elect` copies it.
+    std::string_view group{};
+
+    /// The purpose of the leadership, for people who look at the lock: see `acquire_options::note`. `elect` copies it.
+    std::string_view note{};
 
     /// The pause after `elected::step_down`, and the unit of the pauses after a body that threw: 1 ms to `pause_max`.
     /// During the pause another process can take over. A pause after a body that threw is random: from 1 to 2 times
@@ -94,7 +101,7 @@ struct elect_options {
     /// as the first one: 0 to 100 years. Zero: every failure counts as the first one.
     std::chrono::milliseconds stable{60'000};
 
-    /** How long to keep the lock after `elected::done`, counted from the start of its acquisition: 0 to `lock.ttl`.
+    /** How long to keep the lock after `elected::done`, counted from the start of its acquisition: 0 to `ttl`.
         Zero: it is released at once.
 
         Use it for a job that every process starts at the same time of day, by clocks that do not agree. `elect` returns
@@ -152,7 +159,7 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
     @throws lock_error with @ref errc::invalid_argument : the name or an option is out of range. Nothing was sent. The
     message names it.
     @throws lock_error with @ref errc::unsupported : a node cannot do what was asked for. Nothing was sent.
-    @throws lock_error with @ref errc::contended : `lock.wait` is limited, and another process led during all of it.
+    @throws lock_error with @ref errc::contended : `wait` is limited, and another process led during all of it.
     @throws lock_error with `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped. The
     message tells which.
 

@@ -159,7 +159,12 @@ public:
     /// @throws std::invalid_argument if the executor is of another type than the manager's
     executor_type get_executor() const { return detail::executor_as<Executor>(locks::executor_of(state_)); }
 
-    /** Acquires one resource, or several at once (all or none), on a majority of the nodes.
+    /** Tries once, or for as long as `acquire_options::wait` says, to acquire one resource, or several at once (all or
+        none), on a majority of the nodes. To try once, call @ref async_try_acquire , which says so in its name.
+
+        **Renewal.** A handle is not renewed by default. If the program forgot to release it, the manager would renew it
+        for ever, and nobody else would get the lock. If the work may take longer than the ttl, use @ref with_lock ,
+        which renews until its body has ended, or set `acquire_options::renew`.
 
         **Rounds.** A round asks all nodes at once, and is decided at the majority. A lost round is cleaned up in the
         background. Further rounds follow until `acquire_options::wait` is over, after pauses with back-off and jitter.
@@ -219,7 +224,7 @@ public:
         return acquire<CompletionToken>(std::move(resources), options, token);
     }
 
-    /// Acquires with default options: one round, for a ttl of ten seconds.
+    /// Tries once with default options, as @ref async_try_acquire : for a ttl of ten seconds.
     template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
     auto async_acquire(resource_set resources, CompletionToken&& token)
     {
@@ -227,10 +232,44 @@ public:
                                               std::forward<CompletionToken>(token));
     }
 
-    /// Acquires with default options and the default token.
+    /// Tries once with default options and the default token.
     auto async_acquire(resource_set resources) { return async_acquire(std::move(resources), acquire_options()); }
 
-    /** Acquires any one of @p resources: a semaphore, with one resource for each permit. `lock::resource` tells which.
+    /** Tries once to acquire @p resources: one round, which wins or fails at once.
+
+        This is @ref async_acquire without `acquire_options::wait`, under a name that says so. If another client holds
+        the lock, it completes with @ref errc::contended . To wait for the lock, call @ref async_acquire .
+
+        Completion, errors, cancellation and lifetime are those of @ref async_acquire , except:
+        - @ref errc::invalid_argument : also if `acquire_options::wait` is not zero. Nothing was sent.
+
+        @param resources 1 to 256 names, as for @ref async_acquire .
+        @param options See @ref acquire_options.
+        @param token Any completion token.
+    */
+    template <class CompletionToken = default_completion_token>
+    auto async_try_acquire(resource_set resources, acquire_options options,
+                           CompletionToken&& token = default_completion_token())
+    {
+        return acquire<CompletionToken>(detail::selection(std::move(resources)).tried_once(), options, token);
+    }
+
+    /// Tries once with default options: for a ttl of ten seconds.
+    template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
+    auto async_try_acquire(resource_set resources, CompletionToken&& token)
+    {
+        return async_try_acquire<CompletionToken>(std::move(resources), acquire_options(),
+                                                  std::forward<CompletionToken>(token));
+    }
+
+    /// Tries once with default options and the default token.
+    auto async_try_acquire(resource_set resources)
+    {
+        return async_try_acquire(std::move(resources), acquire_options());
+    }
+
+    /** Tries once, or for as long as `acquire_options::wait` says, to acquire any one of @p resources: a semaphore,
+       with one resource for each permit. `lock::resource` tells which.
 
         @code
         // at most eight at a time
@@ -261,7 +300,7 @@ public:
         return acquire<CompletionToken>(detail::selection::any_of(std::move(resources)), options, token);
     }
 
-    /// Acquires with default options: one round, for a ttl of ten seconds.
+    /// Tries once with default options, as @ref async_try_acquire_any : for a ttl of ten seconds.
     template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
     auto async_acquire_any(resource_set resources, CompletionToken&& token)
     {
@@ -269,14 +308,47 @@ public:
                                                   std::forward<CompletionToken>(token));
     }
 
-    /// Acquires with default options and the default token.
+    /// Tries once with default options and the default token.
     auto async_acquire_any(resource_set resources)
     {
         return async_acquire_any(std::move(resources), acquire_options());
     }
 
-    /** Runs @p body while holding @p resources, and releases them when it has ended, also after an error or a
-        cancellation.
+    /** Tries once to acquire any one of @p resources: @ref async_acquire_any without `acquire_options::wait`.
+
+        Completion, errors, cancellation and lifetime are those of @ref async_acquire_any , except:
+        - @ref errc::invalid_argument : also if `acquire_options::wait` is not zero. Nothing was sent.
+
+        @param resources 1 to 64 names, as for @ref async_acquire_any .
+        @param options See @ref acquire_options.
+        @param token Any completion token.
+    */
+    template <class CompletionToken = default_completion_token>
+    auto async_try_acquire_any(resource_set resources, acquire_options options,
+                               CompletionToken&& token = default_completion_token())
+    {
+        return acquire<CompletionToken>(detail::selection::any_of(std::move(resources)).tried_once(), options, token);
+    }
+
+    /// Tries once with default options: for a ttl of ten seconds.
+    template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
+    auto async_try_acquire_any(resource_set resources, CompletionToken&& token)
+    {
+        return async_try_acquire_any<CompletionToken>(std::move(resources), acquire_options(),
+                                                      std::forward<CompletionToken>(token));
+    }
+
+    /// Tries once with default options and the default token.
+    auto async_try_acquire_any(resource_set resources)
+    {
+        return async_try_acquire_any(std::move(resources), acquire_options());
+    }
+
+    /** Runs @p body while holding @p resources; without `acquire_options::wait`, it tries once to acquire them. It
+        releases them when @p body has ended, also after an error or a cancellation.
+
+        The manager renews the lock until @p body has ended, unless `acquire_options::renew` is @ref renewal::none .
+        If @p body may hang, `acquire_options::max_hold` limits how long it keeps the lock.
 
         @p body is called with the lock and runs on a strand of the caller's executor. It is cancelled
         - when the lock is lost, before its validity is over;
@@ -321,7 +393,7 @@ public:
         return detail::await_body<lock_type>(state_, std::move(resources), options, std::forward<F>(body));
     }
 
-    /// Runs @p body with default options: one round, for a ttl of ten seconds.
+    /// Runs @p body with default options: tries once to acquire, for a ttl of ten seconds, which the manager renews.
     template <lock_body<lock_type> F>
     auto with_lock(resource_set resources, F&& body)
     {
@@ -355,10 +427,11 @@ public:
 
     REDLOCK_WARN_OF_TEMPORARY_BODIES(with_lock, /* not const */, state_, std::move(resources))
 
-    /** Runs @p body while holding any one of @p resources, such as a semaphore's permit.
+    /** Runs @p body while holding any one of @p resources, such as a semaphore's permit; without
+        `acquire_options::wait`, it tries once to acquire one.
 
         The lock is acquired as by @ref async_acquire_any; its `lock::resource` tells which one it is. Completion,
-        errors, cancellation and lifetime are those of @ref with_lock.
+        renewal, errors, cancellation and lifetime are those of @ref with_lock.
 
         @param resources 1 to 64 names, such as those that @ref slots makes.
         @param options See @ref acquire_options.
@@ -372,7 +445,7 @@ public:
                                              std::forward<F>(body));
     }
 
-    /// Runs @p body with default options: one round, for a ttl of ten seconds.
+    /// Runs @p body with default options: tries once to acquire, for a ttl of ten seconds, which the manager renews.
     template <lock_body<lock_type> F>
     auto with_any_lock(resource_set resources, F&& body)
     {

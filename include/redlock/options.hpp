@@ -17,6 +17,9 @@ inline constexpr std::chrono::milliseconds wait_forever = std::chrono::milliseco
 enum class renewal : std::uint8_t {
     none,       ///< The lock expires after its ttl, unless `lock::async_extend` is called.
     automatic,  ///< The manager extends it at about a third of its ttl, until released, lost or `max_hold` is over.
+    /// The default: `automatic` while a body runs (`with_lock`), because the body ends; `none` for a handle, because
+    /// the manager would renew a handle that the program forgot to release for ever.
+    unset,
 };
 
 /// How to acquire a lock: an aggregate, such as `{.ttl = 5s, .wait = 2s}`. The manager checks it before it sends
@@ -38,8 +41,9 @@ struct acquire_options {
         repeats both rounds at once, up to nodes - quorum + 1 times. */
     std::chrono::milliseconds wait{0};
 
-    /// Whether the manager renews the lock.
-    redlock::renewal renew = renewal::none;
+    /// Whether the manager renews the lock. By default, it does so while a body runs, but not for a handle. A body that
+    /// hangs keeps its lock: `max_hold` limits that.
+    redlock::renewal renew = renewal::unset;
 
     /// The longest time to hold the lock, from the start of the acquisition: 20 ms to 100 years. Then the lock is lost,
     /// even if it was extended. Zero: no limit.

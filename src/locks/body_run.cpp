@@ -35,6 +35,8 @@ void body_run::start(lock_source from, selection selected, acquire_options optio
     source_ = std::move(from);
     selected_ = std::move(selected);
     options_ = options;
+    if (options_.renew == renewal::unset)
+        options_.renew = renewal::automatic;
     asio::dispatch(strand_, [self = shared_from_this()] {
         if (self->cancelled_)
             return self->complete(cancellation());

@@ -186,6 +186,10 @@ std::string check(detail::selection const& wanted, acquire_options const& o, con
             name_of(o.mode));
     if (!o.new_token.empty())
         return "new_token is set, but only async_resume takes one";
+    if (wanted.once && o.wait != milliseconds(0))
+        return fmt::format("wait is {}, but must be 0, because async_try_acquire tries once; to wait, call "
+                           "async_acquire",
+                           o.wait == wait_forever ? "wait_forever" : fmt::format("{} ms", o.wait.count()));
     if (o.mode != mode::exclusive && resources.size() > 1)
         return fmt::format("mode is {}, but {} resources are named; share one of them, or lock all of them exclusively",
                            name_of(o.mode), resources.size());
@@ -198,8 +202,8 @@ std::string check(acquire_options const& o, config const& c)
         return wrong;
     if (auto wrong = check_wait(o.wait); !wrong.empty())
         return wrong;
-    if (o.renew != renewal::none && o.renew != renewal::automatic)
-        return fmt::format("renew is {}, but must be none or automatic", static_cast<int>(o.renew));
+    if (o.renew != renewal::none && o.renew != renewal::automatic && o.renew != renewal::unset)
+        return fmt::format("renew is {}, but must be none, automatic or unset", static_cast<int>(o.renew));
     if (o.group.size() > group_max)
         return fmt::format("group has {} bytes, but must have 0 to {}", o.group.size(), group_max);
     if (auto wrong = check_text("note", o.note, note_max); !wrong.empty())
@@ -212,13 +216,15 @@ std::string check(acquire_options const& o, config const& c)
     return wrong.empty() ? wrong : wrong + ", or 0: no limit";
 }
 
+acquire_options lock_of(elect_options const& o)
+{
+    return {.ttl = o.ttl, .wait = o.wait, .max_hold = o.max_hold, .group = o.group, .note = o.note};
+}
+
 std::string check(elect_options const& o, config const& c)
 {
-    if (auto wrong = check(o.lock, c); !wrong.empty())
-        return "lock." + wrong;
-    if (o.lock.mode != mode::exclusive)
-        return fmt::format("lock.mode is {}, but must be exclusive, because only one candidate leads",
-                           name_of(o.lock.mode));
+    if (auto wrong = check(lock_of(o), c); !wrong.empty())
+        return wrong;
     if (auto wrong = check_between("pause_max", o.pause_max, milliseconds(1), ttl_max); !wrong.empty())
         return wrong;
     if (o.pause_min < milliseconds(1) || o.pause_min > o.pause_max)
@@ -226,10 +232,10 @@ std::string check(elect_options const& o, config const& c)
                            o.pause_max.count());
     if (auto wrong = check_duration("stable", o.stable); !wrong.empty())
         return wrong;
-    if (o.at_least < milliseconds(0) || o.at_least > o.lock.ttl)
-        return fmt::format("at_least is {} ms, but must be 0 to lock.ttl, which is {} ms, because the key "
-                           "stays for at most that time",
-                           o.at_least.count(), o.lock.ttl.count());
+    if (o.at_least < milliseconds(0) || o.at_least > o.ttl)
+        return fmt::format("at_least is {} ms, but must be 0 to ttl, which is {} ms, because the key stays for at most "
+                           "that time",
+                           o.at_least.count(), o.ttl.count());
     return {};
 }
 

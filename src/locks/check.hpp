@@ -24,4 +24,7 @@ std::string check(elect_options const&, config const&);
 std::string check(lock_ticket const&, config const&);
 std::string check(lock_ticket const&, acquire_options const&, config const&);
 
+/// How a candidate acquires the lock of each term.
+acquire_options lock_of(elect_options const&);
+
 }  // namespace redlock::locks

@@ -263,12 +263,12 @@ void scope_acquisition::complete(error_code ec)
 
 }  // namespace
 
-void start_acquire_in_scope(std::shared_ptr<scope_state> s, resource_set resources, acquire_options options,
+void start_acquire_in_scope(std::shared_ptr<scope_state> s, detail::selection wanted, acquire_options options,
                             detail::acquire_handler handler, bool explains)
 {
     auto& m = *s->manager;  // the operation keeps it
-    acquire_request request{m, std::move(resources), options, explains};
-    if (m.abandoned() || !check(request.resources(), options, m.settings).empty()
+    acquire_request request{m, std::move(wanted), options, explains};
+    if (m.abandoned() || !check(request.wanted, options, m.settings).empty()
         || !m.quorum.nodes.check_ttl(options.ttl).empty())
         return start_acquire(std::move(request), std::move(handler));  // it reports the problem
     auto a = detail::make_recycled<scope_acquisition>(std::move(s), std::move(request), std::move(handler));

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(shutdown_keeps_the_lock_until_the_body_has_ended)
 BOOST_FIXTURE_TEST_CASE(shutdown_renews_the_lock_of_a_body_longer_than_its_ttl, and_another<manager_of<3>>)
 {
     section first, second;
-    first.run(w, *locks, {.ttl = 1s, .renew = renewal::automatic}, 10s);
+    first.run(w, *locks, {.ttl = 1s}, 10s);
     w.run_for(100ms);
     second.run(w, *other, {.wait = 20s}, 1ms);
     locks.reset();
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(shutdown_waits_for_a_body_at_most_as_long_as_its_lock_is_va
     lock_world w(3);
     auto locks = w.manager({.node_timeout = 50ms, .connect_timeout = 200ms});
     section first;
-    first.run(w, *locks, {.ttl = 2s}, 1h);
+    first.run(w, *locks, {.ttl = 2s, .renew = renewal::none}, 1h);
     w.run_for(100ms);
     auto const begun = w.now;
     w.shutdown(*locks);

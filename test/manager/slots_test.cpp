@@ -861,7 +861,7 @@ BOOST_FIXTURE_TEST_CASE(with_any_lock_throws_lost_with_the_name_of_the_slot, thr
         which = l.resource();
         co_await uncancellable_work(*this, 30s);
     };
-    asio::co_spawn(context, locks->with_any_lock(slots("mailer", 3), {.ttl = 2s}, body),
+    asio::co_spawn(context, locks->with_any_lock(slots("mailer", 3), {.ttl = 2s, .renew = renewal::none}, body),
                    [&](std::exception_ptr e) { failure = e; });
     run_for(1s);
     BOOST_TEST(keys("lock:" + which) == 3u);

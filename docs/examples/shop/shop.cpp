@@ -246,10 +246,8 @@ asio::awaitable<response> shop::sell(request const& r, std::string item, std::in
                                      redlock::request_deadline deadline)
 {
     redlock::attempt_report report;
-    redlock::acquire_options how{.ttl = settings_.ttl,
-                                 .wait = deadline.wait(settings_.work + 100ms),
-                                 .renew = redlock::renewal::automatic,
-                                 .report = &report};
+    redlock::acquire_options how{
+        .ttl = settings_.ttl, .wait = deadline.wait(settings_.work + 100ms), .report = &report};
     if (r["Prefer"] == "wait=0")
         how.wait = 0ms;
     auto const asked = std::chrono::steady_clock::now();

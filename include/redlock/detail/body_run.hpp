@@ -123,7 +123,7 @@ REDLOCK_API void start_acquire(std::shared_ptr<manager_state>, detail::selection
                                detail::acquire_handler, bool explains);
 
 /// The same as @ref start_acquire, in a scope.
-REDLOCK_API void start_acquire_in_scope(std::shared_ptr<scope_state>, resource_set resources, acquire_options,
+REDLOCK_API void start_acquire_in_scope(std::shared_ptr<scope_state>, detail::selection, acquire_options,
                                         detail::acquire_handler, bool explains);
 
 }  // namespace locks

@@ -24,11 +24,19 @@ struct selection {
         return s;
     }
 
+    /// Selects the same, for a call that tries once: with a `wait`, it is refused.
+    selection tried_once() &&
+    {
+        once = true;
+        return std::move(*this);
+    }
+
     /// Whether any one of several resources suffices. If there is only one resource, the result is false.
     bool wants_one_of_several() const noexcept { return any && resources.size() > 1; }
 
     resource_set resources;
     bool any = false;
+    bool once = false;
 };
 
 }  // namespace redlock::detail

@@ -10,7 +10,7 @@ extern redlock::tls_options const tls{.ca_file = "ca.pem"};
 extern redlock::acquire_options const waiting{.ttl = 5s, .wait = 2s};
 extern redlock::acquire_options const renewed{.renew = redlock::renewal::automatic};
 extern redlock::lock_ticket const left{.resources = "stock", .token = "t"};
-extern redlock::elect_options const rarely{.lock = {.ttl = 5s}, .at_least = 5s};
+extern redlock::elect_options const rarely{.ttl = 5s, .at_least = 5s};
 extern redlock::election_event const event{.what = redlock::election_event::kind::elected, .name = "scheduler"};
 extern redlock::node_report const node{.name = "a", .vote = redlock::vote::denied};
 extern redlock::attempt_report const attempt{.nodes = {node}, .message = "well"};
