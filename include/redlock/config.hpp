@@ -120,11 +120,6 @@ struct config {
         draw no tokens. */
     bool fencing = false;
 
-    /** How many nodes must grant a lock, with fencing: from a majority to all nodes. Zero: a majority. If it is more
-        than a majority, tokens increase even if up to `2 * fence_quorum - nodes - 1` nodes have forgotten their
-        counters, whatever the clocks say. Without @ref fencing it must be zero. */
-    std::size_t fence_quorum = 0;
-
     /// The treatment of nodes that have restarted, with fencing and without.
     redlock::restart_guard restart_guard = redlock::restart_guard::automatic;
 

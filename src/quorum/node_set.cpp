@@ -22,7 +22,7 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
       log_(log),
       count_(count),
       nodes_(std::move(nodes)),
-      quorum_(std::max(settings.fencing ? settings.fence_quorum : 0, core::majority(nodes_.size()))),
+      quorum_(core::majority(nodes_.size())),
       timeout_(settings.node_timeout),
       known_(nodes_.size())
 {

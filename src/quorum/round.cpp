@@ -19,12 +19,6 @@ namespace {
 // How long a process that missed its deadline, because it was paused, may read what has arrived.
 constexpr clock::duration grace = std::chrono::milliseconds(5);
 
-bool asks_for_quorum(node_command::kind what)
-{
-    using kind = node_command::kind;
-    return what == kind::acquire || what == kind::raise || what == kind::upgrade;
-}
-
 }  // namespace
 
 template <class CompletionToken>
@@ -48,7 +42,7 @@ round::round(quorum_state& q, node_command::kind what, std::shared_ptr<redlock::
              std::chrono::milliseconds ttl)
     : quorum(q),
       command{.what = what, .mode = about->mode, .keys = about->keys, .value = about->value, .ttl = ttl},
-      votes(about->nodes(), asks_for_quorum(what) ? q.nodes.quorum() : core::majority(about->nodes())),
+      votes(about->nodes()),
       ballots(about->nodes()),
       grant_(std::move(about)),
       deadline_([this] { out_of_time(); })
