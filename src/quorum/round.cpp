@@ -131,11 +131,25 @@ bool round::wanted() const noexcept
     return std::any_of(ballots.begin(), ballots.end(), [](auto& b) { return b.has_granted() && b.reply.wanted; });
 }
 
-clock::duration round::reply_timeout() const
+clock::duration round::with_connection(clock::duration timeout) const
 {
-    auto const& c = quorum.settings;
-    auto const timeout = quorum.nodes.timeout();
-    return command.what == node_command::kind::connect ? c.connect_timeout + timeout : timeout;
+    return command.what == node_command::kind::connect ? quorum.settings.connect_timeout + timeout : timeout;
+}
+
+clock::time_point round::due(ballot const& b) const
+{
+    return started + with_connection(quorum.nodes.timeout(b.node));
+}
+
+// When the round stops waiting for the next node. Max: it waits for none.
+clock::time_point round::next_due() const
+{
+    auto next = clock::time_point::max();
+    for (auto const& b : ballots) {
+        if (b.is_awaited())
+            next = std::min(next, due(b));
+    }
+    return next;
 }
 
 void round::prepare()
@@ -143,7 +157,7 @@ void round::prepare()
     started = quorum.runtime.now();  // before the first byte is sent: validity counts from here
     for (auto& b : ballots) {
         b.asked = started;
-        b.not_after = started + useful_for(b) + reply_timeout();
+        b.not_after = due(b) + useful_for(b);
     }
 }
 
@@ -185,7 +199,7 @@ void round::send_now()
     prepare();
     try {
         if (has_place() && !quorum.closed)
-            quorum.runtime.set(deadline_, started + reply_timeout());
+            quorum.runtime.set(deadline_, next_due());
     } catch (...) {  // out of memory: it is sent without a place
         quorum.admission.leave(*this);
     }
@@ -195,7 +209,7 @@ void round::send_now()
     }
 }
 
-// Nobody waits for the votes, but the nodes are busy with the round until a majority has answered.
+// Nobody waits for the votes, but the nodes are busy with the round until a majority has answered, or is out of time.
 void round::completed_one()
 {
     ++completed_;
@@ -263,7 +277,7 @@ void round::gather_now()
         return;
     }
 
-    quorum.runtime.set(deadline_, started + reply_timeout());
+    quorum.runtime.set(deadline_, next_due());
     if (asked.size() == 1)
         return ask_alone(asked.front().node);
     start_group(asked);
@@ -311,20 +325,20 @@ void round::finish()
 // If the caller gives up early, the manager must not trust the set yet: it has not heard from all nodes.
 bool round::has_waited_for_all() const
 {
-    bool const all_answered = std::all_of(ballots.begin(), ballots.end(), [](auto& b) { return b.answered; });
-    return all_answered || out_of_time_ || !quorum.nodes.awaits_others();
+    bool const awaits_none = std::none_of(ballots.begin(), ballots.end(), [](auto& b) { return b.is_awaited(); });
+    return awaits_none || !quorum.nodes.awaits_others();
 }
 
 // The group calls this cancellation condition with each vote. When the round is decided, it ends the other waits
 // itself: cancellation by the group would cost one allocation for each node.
 asio::cancellation_type round::decide(vote v)
 {
-    if (!decided()) {
+    if (counts_missing_) {
+        count(v);
+    } else if (!decided()) {
         count(v);
         if (decided())
             stop_waiting();
-    } else if (ended_early_) {
-        count(v);  // no other node will answer: count all missing votes, not only the first
     }
     return asio::cancellation_type::none;
 }
@@ -337,17 +351,61 @@ void round::out_of_time()
         return stop_waiting_for_place();
     }
     auto const now = quorum.runtime.now();
-    if (now - (started + reply_timeout()) >= grace && !std::exchange(overslept_, true))
+    if (now - next_due() >= grace && !std::exchange(overslept_, true))
         return quorum.runtime.set(deadline_, now + grace);
-    out_of_time_ = true;
-    gathers_ ? end_wait() : finish();
+    overslept_ = false;
+    end_waits_until(now);
+}
+
+// Ends the wait for the nodes whose time is over.
+void round::end_waits_until(clock::time_point now)
+{
+    auto const self = shared_from_this();
+    for (auto& b : ballots) {
+        if (b.is_awaited() && due(b) <= now) {
+            b.out_of_time = true;
+            ++completed_;
+        }
+    }
+    auto const next = next_due();
+    bool const all_ended = gathers_ ? next == clock::time_point::max() : completed_ >= core::majority(ballots.size());
+    if (all_ended || !rings_again_at(next)) {
+        out_of_time_ = true;
+        return gathers_ ? end_wait() : finish();
+    }
+    if (!gathers_)
+        return;
+    counts_missing_ = !decided();
+    for (auto& b : ballots) {
+        if (b.out_of_time) {
+            set_error_of_silence(b);
+            b.stop_waiting();
+        }
+    }
+    counts_missing_ = false;
+    out_of_time_ = decided();
+    if (out_of_time_)
+        stop_waiting();
+}
+
+bool round::rings_again_at(clock::time_point next) noexcept
+try {
+    quorum.runtime.set(deadline_, next);
+    return true;
+} catch (...) {  // out of memory
+    return false;
+}
+
+void round::set_error_of_silence(ballot& b)
+{
+    if (!b.answered && !b.reply.error)
+        b.reply.error = b.sent_on() ? errc::node_timeout : errc::node_unreachable;
 }
 
 // A release is sent although nobody waits for it any more.
 void round::stop_waiting_for_place()
 {
     auto const self = shared_from_this();
-    ended_early_ = true;
     gathers_ = false;
     deadline_.clear();
     if (command.what != node_command::kind::release)
@@ -360,11 +418,9 @@ void round::end_wait()
 {
     if (waits_for_place())
         return stop_waiting_for_place();
-    for (auto& b : ballots) {
-        if (!b.answered && !b.reply.error)
-            b.reply.error = b.sent_on() ? errc::node_timeout : errc::node_unreachable;
-    }
-    ended_early_ = !decided();
+    for (auto& b : ballots)
+        set_error_of_silence(b);
+    counts_missing_ = !decided();
     stop_waiting();
 }
 
@@ -412,7 +468,7 @@ entrant::outcome round::fate() const noexcept
     return {out_of_time_  ? kind::out_of_time
             : by_majority ? kind::answered
                           : kind::without_nodes,
-            started, reply_timeout()};
+            started, with_connection(quorum.nodes.longest_timeout())};
 }
 
 bool round::decided() const noexcept
