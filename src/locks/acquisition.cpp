@@ -328,7 +328,8 @@ runtime::task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> se
     using action = core::wait_plan<clock::time_point>::action;
     auto& a = *self;
     bool const grows = a.leftovers_.growing() != nullptr;
-    core::wait_plan<clock::time_point> plan(a.round_->started, decided, a.state_->quorum.nodes.longest_timeout(), ask_anyway);
+    core::wait_plan<clock::time_point> plan(a.round_->started, decided, a.state_->quorum.nodes.longest_timeout(),
+                                            ask_anyway);
     while (!a.stopped() && (grows || !a.turn_.is_overtaken(*a.round_))) {
         a.turn_.let_others_pass(a.watch_, grows);
         auto const now = a.state_->now();

@@ -136,10 +136,7 @@ clock::duration round::with_connection(clock::duration timeout) const
     return command.what == node_command::kind::connect ? quorum.settings.connect_timeout + timeout : timeout;
 }
 
-clock::time_point round::due(ballot const& b) const
-{
-    return started + with_connection(quorum.nodes.timeout(b.node));
-}
+clock::time_point round::due(ballot const& b) const { return started + with_connection(quorum.nodes.timeout(b.node)); }
 
 // When the round stops waiting for the next node. Max: it waits for none.
 clock::time_point round::next_due() const
@@ -534,7 +531,9 @@ std::vector<node_report> round::report() const
     nodes.reserve(ballots.size());
     for (auto const& b : ballots) {
         bool const is_value = b.reply.vote != vote::unknown;  // of the key, not words of the server
-        nodes.push_back({quorum.nodes[b.node].name(), b.cast(), b.reply.error, is_value ? std::string() : b.reply.text,
+        bool const is_late = b.out_of_time && is_value;       // so it did not count
+        nodes.push_back({quorum.nodes[b.node].name(), is_late ? vote::unknown : b.cast(),
+                         is_late ? errc::node_timeout : b.reply.error, is_value ? std::string() : b.reply.text,
                          std::chrono::microseconds(b.round_trip_us)});
         // The round did not wait for this node, but the node is not ready and could not have answered.
         auto& n = nodes.back();

@@ -28,8 +28,8 @@ enum class reading : std::uint8_t {
 /// The explored protocol, and the rule that is broken.
 struct reader_tokens_rules {
     std::string_view attempts = "wwrr";  ///< writers and readers
-    unsigned numbers = 4;    ///< the highest token or counter
-    unsigned forgetful = 0;  ///< so many nodes may forget their counters, any number of times
+    unsigned numbers = 4;                ///< the highest token or counter
+    unsigned forgetful = 0;              ///< so many nodes may forget their counters, any number of times
 
     model::reading reading = model::reading::exact;
     bool compares = true;  ///< false: a number that is written back also overwrites a higher counter

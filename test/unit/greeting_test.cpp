@@ -149,8 +149,7 @@ BOOST_AUTO_TEST_CASE(differences_of_settings_name_each_setting_and_both_values)
     BOOST_TEST(found[1] == "another client has used restart_guard=off within the last hour, this one automatic");
     for (auto const& other :
          {config{.nodes = {"a"}}, config{.nodes = {"a", "b", "c"}, .drift_factor = 0.09},
-          config{.nodes = {"a", "b", "c"}, .fencing = true},
-          config{.nodes = {"a", "b", "c"}, .allow_eviction = true}})
+          config{.nodes = {"a", "b", "c"}, .fencing = true}, config{.nodes = {"a", "b", "c"}, .allow_eviction = true}})
         BOOST_TEST(differences(ours, shared_settings(other)).size() == 1u);
 }
 
