@@ -83,8 +83,9 @@ struct config {
     /// The label of this client in the values of its locks, for operators; at most 256 bytes. Empty: "host:pid".
     std::string owner{};
 
-    /// The time for which a round waits for the vote of one node: 1 ms to a minute, and below @ref max_ttl. Choose it
-    /// well above the round-trip time, and well below the ttl.
+    /// The time for which a round waits for the vote of a node: 1 ms to a minute, and below @ref max_ttl. Choose it
+    /// well above the round-trip time, and well below the ttl. For a node whose store has a longer timeout, the round
+    /// waits for that (`node_limits::timeout`). A vote that has not come in time is unknown.
     std::chrono::milliseconds node_timeout{50};
 
     /// The time limit for name resolution, for connecting and for the TLS handshake, each: 1 ms to a minute. After
