@@ -2,7 +2,6 @@
 
 #include "core/fencing.hpp"
 #include "core/key.hpp"
-#include "core/quorum.hpp"
 #include "runtime/shown_name.hpp"
 
 #include <fmt/format.h>
