@@ -282,8 +282,8 @@ public:
         - @ref errc::no_quorum , @ref errc::quarantined , @ref errc::validity_exhausted : as for
           @ref lock_manager::async_acquire. They end the call even if @p wait is not over.
         - @ref errc::not_held : the lock was released before or meanwhile, or is empty.
-        - @ref errc::invalid_argument : see the list of refusals. If the wait is wrong, the message of a @ref lock_error says
-          why.
+        - @ref errc::invalid_argument : see the list of refusals. If the wait is wrong, the message of a
+          @ref lock_error says why.
         - @ref errc::unsupported : a node cannot do it. Nothing was sent.
         - `asio::error::operation_aborted` : the call was cancelled, the lock was downgraded meanwhile, or the manager
           is being stopped.
