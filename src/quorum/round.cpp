@@ -465,7 +465,23 @@ entrant::outcome round::fate() const noexcept
     return {out_of_time_  ? kind::out_of_time
             : by_majority ? kind::answered
                           : kind::without_nodes,
-            started, with_connection(quorum.nodes.longest_timeout())};
+            started, time_for_majority()};
+}
+
+// How long the quickest majority may need to answer, without the nodes that were silent.
+clock::duration round::time_for_majority() const
+{
+    boost::container::small_vector<clock::duration, 9> times;
+    for (auto const& b : ballots) {
+        if (!b.out_of_time)
+            times.push_back(due(b) - started);
+    }
+    auto const majority = core::majority(ballots.size());
+    if (times.size() < majority)
+        return with_connection(quorum.nodes.longest_timeout());
+    auto const last = times.begin() + static_cast<std::ptrdiff_t>(majority - 1);
+    std::nth_element(times.begin(), last, times.end());
+    return *last;
 }
 
 bool round::decided() const noexcept

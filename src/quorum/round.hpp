@@ -258,6 +258,7 @@ private:
     void admitted() noexcept override;
     clock::time_point due(ballot const&) const;
     clock::duration with_connection(clock::duration timeout) const;
+    clock::duration time_for_majority() const;
     clock::time_point next_due() const;
     void end_waits_until(clock::time_point);
     bool rings_again_at(clock::time_point) noexcept;
