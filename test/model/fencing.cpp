@@ -288,13 +288,13 @@ std::vector<world> fencing_worlds()
     w.safe("fence_5x3", "5 nodes, 3 attempts, 3 numbers", {.nodes = 5, .attempts = 3, .quorum = 3, .numbers = 3});
     w.safe("resent", "any command may be carried out again", {.numbers = 7, .resends = true});
     w.safe("resent_3", "3 attempts, any command again", {.attempts = 3, .numbers = 3, .resends = true});
+    w.safe("resent_forget", "any command again, majority of 4, 1 node forgets",
+           {.nodes = 4, .quorum = 3, .numbers = 3, .forgetful = 1, .resends = true});
     w.safe("forget_4q3_1", "majority of 4, 1 node forgets", {.nodes = 4, .quorum = 3, .forgetful = 1});
 
     w.large("fence_3x4_5", "3 nodes, 4 attempts, 5 numbers", {.attempts = 4, .numbers = 5});
     w.large("fence_5x3_4", "5 nodes, 3 attempts", {.nodes = 5, .attempts = 3, .quorum = 3});
     w.large("fence_5x4", "5 nodes, 4 attempts, 3 numbers", {.nodes = 5, .attempts = 4, .quorum = 3, .numbers = 3});
-    w.large("resent_forget", "any command again, majority of 4, 1 node forgets",
-            {.nodes = 4, .quorum = 3, .numbers = 3, .forgetful = 1, .resends = true});
 
     w.control("no_quorum_of_takes", "a node that granted counts, even if it did not take",
               {.counting = counting::granted});
