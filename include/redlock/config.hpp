@@ -83,8 +83,9 @@ struct config {
     /// The label of this client in the values of its locks, for operators; at most 256 bytes. Empty: "host:pid".
     std::string owner{};
 
-    /// The time for which a round waits for the vote of one node: 1 ms to a minute, and below @ref max_ttl. Choose it
-    /// well above the round-trip time, and well below the ttl.
+    /// The time for which a round waits for the vote of a node: 1 ms to a minute, and below @ref max_ttl. Choose it
+    /// well above the round-trip time, and well below the ttl. For a node whose store has a longer timeout, the round
+    /// waits for that (`node_limits::timeout`). A vote that has not come in time is unknown.
     std::chrono::milliseconds node_timeout{50};
 
     /// The time limit for name resolution, for connecting and for the TLS handshake, each: 1 ms to a minute. After
@@ -114,11 +115,6 @@ struct config {
         forever, in a key of its own. Needs Redis 6.2 or newer, or Valkey. Clients without fencing share the locks, but
         draw no tokens. */
     bool fencing = false;
-
-    /** How many nodes must grant a lock, with fencing: from a majority to all nodes. Zero: a majority. If it is more
-        than a majority, tokens increase even if up to `2 * fence_quorum - nodes - 1` nodes have forgotten their
-        counters, whatever the clocks say. Without @ref fencing it must be zero. */
-    std::size_t fence_quorum = 0;
 
     /// The treatment of nodes that have restarted, with fencing and without.
     redlock::restart_guard restart_guard = redlock::restart_guard::automatic;

@@ -50,8 +50,8 @@ enum class errc {
     /// `shutdown_options::keys_left_is_error` is set. `shutdown_report::keys_left` counts them.
     keys_left = 10,
 
-    /// The node did not answer within `config::node_timeout`. If the answer comes late, the manager releases what it
-    /// leaves behind. Look at load and network; the timeout may be too short.
+    /// The node did not answer within `config::node_timeout`, or its store's longer timeout. If the answer comes late,
+    /// the manager releases what it leaves behind. Look at load and network; the timeout may be too short.
     node_timeout = 20,
     /// There is no connection to the node, so nothing was sent. Look at address, port and firewall.
     node_unreachable = 21,

@@ -19,8 +19,8 @@ struct etcd_options {
     std::chrono::seconds session{10};
 
     /// The longest time to wait for an answer, 1 ms to a minute. A commit waits for the disks of a majority, or for an
-    /// election in the cluster. A round waits for the longest of this and `config::node_timeout`. If a member has not
-    /// answered for three times this, the node turns to the next one.
+    /// election in the cluster. A round waits for this node for this time, or for `config::node_timeout` if that is
+    /// longer. If a member has not answered for three times this, the node turns to the next one.
     std::chrono::milliseconds timeout{1000};
 
     /// The beginning of all keys, before `config::prefix`; at most 256 bytes. Empty: none.

@@ -259,10 +259,10 @@ public:
 
     /** Upgrades a shared lock: the reader becomes the only holder. Nobody else holds the lock exclusively in between.
 
-        An upgrade is tried once, unless the lock is @ref mode::upgradeable. (Two readers that waited for each other to
-        leave would deadlock.) Afterwards @ref mode is exclusive, and renewals keep it so. With `config::fencing` the
-        lock has a new, higher @ref fencing_token. Its validity counts from the start of the upgrade, so
-        @ref valid_until may become earlier.
+        A lock of @ref mode::shared tries once: two readers that waited for each other to leave would deadlock. Only a
+        lock of @ref mode::upgradeable may wait. Afterwards @ref mode is exclusive, and renewals keep it so. With
+        `config::fencing` the lock has a new, higher @ref fencing_token. Its validity counts from the start of the
+        upgrade, so @ref valid_until may become earlier.
 
         A lock can be upgraded once. After a downgrade, release it and acquire another one. If the handle is released,
         the call ends. Handles that have joined an @ref mode::upgradeable lock are upgradeable, too.
@@ -282,7 +282,8 @@ public:
         - @ref errc::no_quorum , @ref errc::quarantined , @ref errc::validity_exhausted : as for
           @ref lock_manager::async_acquire. They end the call even if @p wait is not over.
         - @ref errc::not_held : the lock was released before or meanwhile, or is empty.
-        - @ref errc::invalid_argument : see the list of refusals. The message of a @ref lock_error names both locks.
+        - @ref errc::invalid_argument : see the list of refusals. If the wait is wrong, the message of a
+          @ref lock_error says why.
         - @ref errc::unsupported : a node cannot do it. Nothing was sent.
         - `asio::error::operation_aborted` : the call was cancelled, the lock was downgraded meanwhile, or the manager
           is being stopped.
@@ -290,7 +291,8 @@ public:
         These upgrades are refused with @ref errc::invalid_argument :
         - The lock was not acquired shared, was upgraded before, is being upgraded, or was resumed.
         - The handle is on several locks of a `lock_scope`.
-        - @p wait is negative, or it is not zero and the lock is not upgradeable.
+        - @p wait is negative, or it is not zero and the lock was acquired with @ref mode::shared. Acquire it with
+          @ref mode::upgradeable , or do not wait.
         - Waiting could deadlock: the `lock_scope` of the handle holds a name that comes later in the order of names, or
           has acquired one meanwhile.
 

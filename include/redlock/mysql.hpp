@@ -24,8 +24,8 @@ struct mysql_options {
     std::size_t connections = 4;
 
     /// The longest time to wait for an answer, 1 ms to a minute: a commit waits for a disk, or for a replica. A round
-    /// waits for the longest of this and `config::node_timeout`. If a lock of the database blocks a command, the
-    /// command waits as long, in whole seconds.
+    /// waits for this node for this time, or for `config::node_timeout` if that is longer. If a lock of the database
+    /// blocks a command, the command waits as long, in whole seconds.
     std::chrono::milliseconds timeout{500};
 
     /// Whether to create missing tables and procedures. If false, missing ones are an error. docs/stores.md lists the

@@ -138,8 +138,9 @@ struct node_limits {
     /// The shortest ttl that the node accepts. The manager refuses a shorter ttl with `errc::invalid_argument`, naming
     /// the node.
     std::chrono::milliseconds ttl_min{0};
-    /// The longest time to wait for an answer, if it is more than `config::node_timeout`: at most a minute. A round
-    /// waits for the longest such time of all nodes, and the ttl of a lock must be longer than that.
+    /// The longest time to wait for an answer of this node, if it is more than `config::node_timeout`: at most a
+    /// minute. A round does not wait longer for the other nodes. The ttl of a lock must be longer than the longest such
+    /// time of all nodes.
     std::chrono::milliseconds timeout{0};
     /// Whether the keys are deleted when a session of the node ends. Then no other process can resume a lock. The
     /// manager refuses `lock::detach` and functions with a ticket with `errc::unsupported`, naming the node.

@@ -30,8 +30,8 @@ struct postgresql_options {
     std::size_t connections = 4;
 
     /// The longest time to wait for an answer, 1 ms to a minute: a commit waits for a disk, or for a standby. A round
-    /// waits for the longest of this and `config::node_timeout`. If a lock of the database blocks a command for longer,
-    /// that is an error.
+    /// waits for this node for this time, or for `config::node_timeout` if that is longer. If a lock of the database
+    /// blocks a command for longer, that is an error.
     std::chrono::milliseconds timeout{500};
 
     /// The name that operators see in `pg_stat_activity`.

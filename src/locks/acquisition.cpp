@@ -124,7 +124,7 @@ runtime::task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
             continue;
         }
         if (nodes.is_being_founded()) {
-            a.founding_until_ = a.founding_until_.value_or(now + nodes.timeout());
+            a.founding_until_ = a.founding_until_.value_or(now + nodes.longest_timeout());
             if (now < *a.founding_until_) {
                 co_await a.sleep(std::min(now + founding_pause, *a.founding_until_));
                 continue;
@@ -328,7 +328,8 @@ runtime::task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> se
     using action = core::wait_plan<clock::time_point>::action;
     auto& a = *self;
     bool const grows = a.leftovers_.growing() != nullptr;
-    core::wait_plan<clock::time_point> plan(a.round_->started, decided, a.state_->quorum.nodes.timeout(), ask_anyway);
+    core::wait_plan<clock::time_point> plan(a.round_->started, decided, a.state_->quorum.nodes.longest_timeout(),
+                                            ask_anyway);
     while (!a.stopped() && (grows || !a.turn_.is_overtaken(*a.round_))) {
         a.turn_.let_others_pass(a.watch_, grows);
         auto const now = a.state_->now();

@@ -2,7 +2,6 @@
 
 #include "core/fencing.hpp"
 #include "core/key.hpp"
-#include "core/quorum.hpp"
 #include "runtime/shown_name.hpp"
 
 #include <fmt/format.h>
@@ -80,12 +79,6 @@ std::string check(config const& c)
         return wrong;
     if (c.max_handovers > 1'000'000)
         return fmt::format("max_handovers is {}, but must be at most 1000000", c.max_handovers);
-    if (c.fence_quorum != 0 && (c.fence_quorum < core::majority(c.nodes.size()) || c.fence_quorum > c.nodes.size()))
-        return fmt::format("fence_quorum is {}, but must be 0, or {} to {}", c.fence_quorum,
-                           core::majority(c.nodes.size()), c.nodes.size());
-    if (c.fence_quorum != 0 && !c.fencing)
-        return fmt::format("fence_quorum is {}, but fencing is off; switch it on, or leave fence_quorum 0",
-                           c.fence_quorum);
     if (c.node_timeout >= c.max_ttl)
         return fmt::format("node_timeout is {} ms, but must be below max_ttl, which is {} ms", c.node_timeout.count(),
                            c.max_ttl.count());

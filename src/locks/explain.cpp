@@ -36,7 +36,7 @@ std::string in_words(core::holder const& by)
 // When the last round of a failed acquisition began, or earlier: it may have waited for a connection.
 clock::time_point beginning_of(manager_state const& manager, attempt_report const& r)
 {
-    clock::duration const round = manager.settings.connect_timeout + 2 * manager.quorum.nodes.timeout();
+    clock::duration const round = manager.settings.connect_timeout + 2 * manager.quorum.nodes.longest_timeout();
     return manager.now() - (r.elapsed.count() > 0 ? std::min<clock::duration>(r.elapsed, round) : round);
 }
 
@@ -60,7 +60,7 @@ std::string stall_first(manager_state const& manager, clock::time_point since)
 {
     auto const stall = manager.runtime.stalled_since(since);
     auto const span = manager.now() - since;
-    clock::duration const answer = manager.quorum.nodes.timeout();
+    clock::duration const answer = manager.quorum.nodes.longest_timeout();
     return stall < std::max(answer / 2, span / 10) ? std::string() : runtime::about_stall(stall) + "; ";
 }
 

@@ -65,7 +65,6 @@ std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor
     settings.nodes = named;
     if (settings.read_only) {
         settings.fencing = settings.record = false;
-        settings.fence_quorum = 0;
         settings.restart_guard = restart_guard::off;  // an inspection needs no votes
         settings.allow_eviction = true;
     }

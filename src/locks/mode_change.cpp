@@ -318,7 +318,9 @@ void start_upgrade(std::shared_ptr<handle_state> s, std::chrono::milliseconds wa
     if (auto const wrong = check_wait(wait); !wrong.empty())
         return done(upgrade_refused(s->lock.resources, wrong));
     if (wait.count() > 0 && !s->lock.held_as.is_upgradeable())
-        return done(errc::invalid_argument);
+        return done(upgrade_refused(s->lock.resources,
+                                    "two readers that wait for each other would deadlock: acquire the lock with "
+                                    "mode::upgradeable, or do not wait"));
     auto const& state = s->lock.state;
     auto change = detail::make_recycled<mode_change>(std::move(s), wait, std::move(done));
     change->done.on_cancel(change);

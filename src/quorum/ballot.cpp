@@ -86,7 +86,8 @@ void ballot::complete(node_reply r)
     if (command().prolongs() && sent_on_ != 0 && (reply.vote != vote::unknown || reply.untouched))
         --round->grant()->on(node).extensions;
     finish(cast());
-    round->completed_one();
+    if (!out_of_time)
+        round->completed_one();
 }
 
 void ballot::took(clock::duration d)

@@ -128,7 +128,7 @@ void cleaner::answered(ballot& b)
     // may have executed a late request, whose key lives for one more ttl.
     if (b.asked < ttl_over && now >= ttl_over)
         b.not_after = std::max<clock::time_point>(b.not_after, now + (ttl_over - b.round->started));
-    auto const last_try = b.not_after - quorum_.nodes.timeout();
+    auto const last_try = b.not_after - quorum_.nodes.timeout(b.node);
     if (settled || quorum_.closed || now >= last_try) {
         runtime::bump<std::size_t>(pending_, -1);
         if (settled)

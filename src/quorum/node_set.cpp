@@ -22,14 +22,16 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
       log_(log),
       count_(count),
       nodes_(std::move(nodes)),
-      quorum_(std::max(settings.fencing ? settings.fence_quorum : 0, core::majority(nodes_.size()))),
-      timeout_(settings.node_timeout),
+      quorum_(core::majority(nodes_.size())),
+      longest_timeout_(settings.node_timeout),
       known_(nodes_.size())
 {
-    for (auto const& n : nodes_) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        auto const& n = nodes_[i];
         auto const limits = n->limits();
-        if (auto const timeout = std::min(limits.timeout, timeout_max); timeout > timeout_) {
-            timeout_ = timeout;
+        known_[i].timeout = std::max(settings.node_timeout, std::min(limits.timeout, timeout_max));
+        if (known_[i].timeout > longest_timeout_) {
+            longest_timeout_ = known_[i].timeout;
             slowest_node_ = n->name();
         }
         if (limits.ttl_min > ttl_min_) {
@@ -78,9 +80,9 @@ std::string node_set::check_ttl(std::chrono::milliseconds ttl) const
     if (ttl < ttl_min_)
         return fmt::format("ttl is {} ms, but must be {} ms at least for {}", ttl.count(), ttl_min_.count(),
                            ttl_min_node_);
-    if (ttl <= timeout_ && !slowest_node_.empty())
+    if (ttl <= longest_timeout_ && !slowest_node_.empty())
         return fmt::format("ttl is {} ms, but must be longer than {} ms, for which {} may need to answer", ttl.count(),
-                           timeout_.count(), slowest_node_);
+                           longest_timeout_.count(), slowest_node_);
     return {};
 }
 

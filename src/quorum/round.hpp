@@ -78,6 +78,9 @@ public:
     /// The vote that counts. A grant counts as unknown if the node is in quarantine, or if a trim may delete the key.
     vote cast() const noexcept { return quarantined || revocable ? vote::unknown : reply.vote; }
 
+    /// Whether the round waits for this node's answer.
+    bool is_awaited() const noexcept { return !answered && !skipped && !out_of_time; }
+
     /// Whether the node has granted, and the grant counts.
     bool has_granted() const noexcept { return answered && cast() == vote::granted; }
 
@@ -89,6 +92,7 @@ public:
     std::uint8_t retries = 0;         ///< only of a release
     bool answered = false;            ///< the node has answered, perhaps late
     bool skipped = false;             ///< the node is not asked; its vote was known before
+    bool out_of_time = false;         ///< the node's time was over before it had answered
     bool quarantined = false;         ///< the node granted, but may have forgotten another lock
     /// The node granted, but a late trim from an earlier connection may still delete the key.
     bool revocable = false;
@@ -161,8 +165,9 @@ public:
     /// For a round that contends: nodes that deny notify of the next change.
     void watch() noexcept { command.watch = true; }
 
-    /// Sends to all nodes when the manager's @ref admission has a place. Completes when the votes are decided, after
-    /// `node_set::timeout` from then on, or after @ref end_wait. A round that connects adds `config::connect_timeout`.
+    /// Sends to all nodes when the manager's @ref admission has a place. Completes when the votes are decided, or after
+    /// @ref end_wait. From the sending on, it waits for each node for its `node_set::timeout`; a round that connects
+    /// adds `config::connect_timeout`. A vote that has not come by then counts as unknown, and the round goes on.
     auto gather()
     {
         return runtime::suspend_into(waiting_, [this] { start_gathering(); });
@@ -244,13 +249,19 @@ private:
     void finish();
     asio::cancellation_type decide(vote);
     bool has_waited_for_all() const;
+    static void set_error_of_silence(ballot&);
     void out_of_time();
     void stop_waiting();
     purpose aim() const noexcept override;
     outcome fate() const noexcept override;
     std::shared_ptr<void> owner() override { return shared_from_this(); }
     void admitted() noexcept override;
-    clock::duration reply_timeout() const;
+    clock::time_point due(ballot const&) const;
+    clock::duration with_connection(clock::duration timeout) const;
+    clock::duration time_for_majority() const;
+    clock::time_point next_due() const;
+    void end_waits_until(clock::time_point);
+    bool rings_again_at(clock::time_point) noexcept;
     void prepare();
     clock::duration useful_for(ballot const&) const;
     void submit(std::size_t i);
@@ -271,7 +282,7 @@ private:
     bool found_no_place_ = false;
     bool gathers_ = false;  ///< somebody waits for the votes
     std::uint32_t completed_ = 0;
-    bool ended_early_ = false;
+    bool counts_missing_ = false;  ///< no answer of these nodes will come: each one's vote counts, not only the first
     bool trims_ = false;
 };
 

@@ -244,4 +244,23 @@ BOOST_AUTO_TEST_CASE(acquire_by_a_crowd_of_distant_servers_is_not_held_up)
     BOOST_TEST((far.w.now - begun < 400ms));
 }
 
+// Three fast servers decide, or one of them is silent, and a slow one takes part.
+BOOST_AUTO_TEST_CASE(acquire_by_a_crowd_in_a_mixed_quorum_succeeds)
+{
+    for (bool const is_one_mute : {false, true}) {
+        lock_world w(5);
+        w[3].limits.timeout = w[4].limits.timeout = 1s;
+        auto locks = w.connected();
+        w[3].reply_delay = w[4].reply_delay = 300ms;
+        w.each([](auto& s) { s.work = 50us; });
+        w[0].mute = is_one_mute;
+        auto const begun = w.now;
+        auto all = w.start_numbered(crowd, *locks, {.ttl = 60s, .wait = 30s});
+        BOOST_TEST(w.run_to([&] { return std::ranges::all_of(all, &lock_world::outcome::done); }));
+        BOOST_TEST(std::ranges::all_of(all, [](auto& o) { return !o.ec; }));
+        BOOST_TEST((w.now - begun < (is_one_mute ? 20s : 1s)));
+        BOOST_TEST_MESSAGE("took " << (w.now - begun) / 1ms << " ms");
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -68,6 +68,23 @@ BOOST_FIXTURE_TEST_CASE(inspect_without_a_majority_returns_no_quorum_and_known_n
     BOOST_TEST((inspect(w, *locks, "").first == errc::invalid_argument));
 }
 
+BOOST_AUTO_TEST_CASE(inspect_with_a_mute_node_waits_for_a_slow_one)
+{
+    lock_world w(3);
+    w[2].limits.timeout = 1s;
+    auto locks = w.connected();
+    w[0].mute = true;
+    w[2].reply_delay = 300ms;
+    auto const begun = w.now;
+
+    auto const [ec, info] = inspect(w, *locks, "stock");
+
+    BOOST_TEST(!ec);
+    BOOST_TEST((w.now - begun < 310ms));
+    BOOST_TEST((info.nodes[0].error == errc::node_timeout));
+    BOOST_TEST(!info.nodes[2].error);
+}
+
 BOOST_AUTO_TEST_CASE(inspect_reports_note_and_start_of_the_hold)
 {
     lock_world w(3);

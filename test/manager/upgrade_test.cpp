@@ -547,7 +547,14 @@ BOOST_FIXTURE_TEST_CASE(upgrade_that_times_out_stays_upgradeable, readers)
 BOOST_FIXTURE_TEST_CASE(upgrade_with_a_wait_of_a_shared_lock_is_refused, readers)
 {
     auto reader = read(*locks);
-    BOOST_TEST((w.upgrade(reader.held, 1s) == errc::invalid_argument));
+    for (auto const wait : {1ms, wait_forever}) {
+        BOOST_TEST((w.upgrade(reader.held, wait) == errc::invalid_argument));
+        auto const said = message_of(run(w, reader.held.async_upgrade(wait, asio::use_awaitable)).failure);
+        BOOST_TEST(contains(said, "acquire the lock with mode::upgradeable, or do not wait"), said);
+    }
+    BOOST_TEST(w[0].count(kind::upgrade) == 0u);
+    BOOST_TEST(!w.upgrade(reader.held));  // without a wait, it is tried once
+    w.release(reader, 1ms);
     auto one = may_upgrade(*second);
     BOOST_TEST((w.upgrade(one.held, -1ms) == errc::invalid_argument));
     BOOST_TEST((w.acquire(*locks, {"a", "b"}, {.mode = mode::upgradeable}).ec == errc::invalid_argument));

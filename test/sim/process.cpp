@@ -98,7 +98,6 @@ process::process(world& w, std::size_t index, unsigned incarnation)
     settings_.connect_timeout = 300ms;
     settings_.max_ttl = max_ttl;
     settings_.fencing = w.fencing;
-    settings_.fence_quorum = w.fence_quorum;
     settings_.restart_guard = w.conditions.guard;
     settings_.log = [this](log_level, std::string_view line) { world_.tell("{} logs: {}", name_, line); };
     clocks_of const clocks(*this);
