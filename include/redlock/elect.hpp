@@ -77,9 +77,7 @@ struct elect_options {
           without enough nodes does not count.
         - `renew`: with @ref renewal::none , a term ends when its ttl is over. It ends as if the lock were lost.
         - `max_hold`: the longest term. It also ends as if the lock were lost.
-        - `mode`: exclusive only.
-        - `report`: receives the report of the latest acquisition. Its object and those of `group` and `context` must
-          live until `elect` has ended. */
+        - `mode`: exclusive only. */
     acquire_options lock{.ttl = std::chrono::milliseconds{10'000}, .wait = wait_forever, .renew = renewal::automatic};
 
     /// The pause after `elected::step_down`, and the unit of the pauses after a body that threw: 1 ms to `pause_max`.
@@ -119,7 +117,7 @@ using leader_body = std::function<asio::awaitable<elected>(lock&)>;
 
 namespace locks {
 REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std::string name, elect_options,
-                                            detail::leader_body);
+                                            detail::call_options how, detail::leader_body);
 }
 
 /** Leader election: runs @p body on one process at a time, among all that call this with the same name.
@@ -168,7 +166,8 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
     `elect` ends without an error. The lock is released in the background.
 
     @par Lifetime
-    @p name and @p options are moved into the operation, and @p body is moved or copied. If the manager is destroyed
+    @p name and @p options are moved into the operation, with copies of what the options name. @p body is moved or
+    copied. If the manager is destroyed
     first, the operation ends.
 
     @par Thread safety
@@ -187,7 +186,8 @@ asio::awaitable<void> elect(lock_manager& locks, std::string name, elect_options
     static_assert(std::move_constructible<kept> && std::is_invocable_r_v<asio::awaitable<elected>, kept&, lock&>,
                   "the body takes lock& and returns an asio::awaitable<redlock::elected>");
     // Not itself a coroutine: a coroutine begins when it is awaited, and the manager may be gone by then.
-    return locks::stand_for(detail::access::state_of(locks), std::move(name), std::move(options),
+    detail::call_options how(options.lock);
+    return locks::stand_for(detail::access::state_of(locks), std::move(name), std::move(options), std::move(how),
                             [body = std::make_shared<kept>(std::forward<F>(body))](lock& l) { return (*body)(l); });
 }
 

@@ -138,8 +138,7 @@ public:
         - Won, and the handler is queued: completes with the lock.
 
         @par Lifetime
-        @p resources are copied. Until completion, the objects of `acquire_options::report`, `group` and `context` must
-        live.
+        The arguments are copied, with what the options name, before the call returns.
 
         @param resources 1 to 256 names, as for @ref lock_manager::async_acquire.
         @param options See @ref acquire_options.
@@ -150,12 +149,13 @@ public:
                        CompletionToken&& token = default_completion_token()) const
     {
         constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
-        auto start = [](auto const& scope, resource_set names, acquire_options how, detail::acquire_handler handler) {
-            locks::start_acquire_in_scope(scope, std::move(names), how, std::move(handler), explains);
+        auto start = [](auto const& scope, resource_set names, detail::call_options how,
+                        detail::acquire_handler handler) {
+            locks::start_acquire_in_scope(scope, std::move(names), std::move(how), std::move(handler), explains);
         };
         using error = std::conditional_t<explains, detail::thrown_error, error_code>;
         return detail::initiate<void(error, lock_type)>::template on<detail::acquire_handler, CompletionToken>(
-            source_.scope, start, token, std::move(resources), options);
+            source_.scope, start, token, std::move(resources), detail::call_options(options));
     }
 
     /// Acquires with default options: one round, for a ttl of ten seconds.

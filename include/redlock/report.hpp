@@ -39,11 +39,7 @@ struct node_report {
     std::optional<quarantine_reason> reason{};
 };
 
-/** The course of an acquisition, or of `lock_manager::async_found`. Point `acquire_options::report` at one.
-
-    The manager writes it once, on its own strand, just before the operation completes. It must live until then, and
-    must not be read before.
-*/
+/// The course of an acquisition, or of `lock_manager::async_found`: `lock::report` and `lock_error::report` return it.
 struct attempt_report {
     std::vector<node_report> nodes{};  ///< Each node in the last round, in the order of `config::nodes`. Empty: no
                                        ///< round.
@@ -87,14 +83,6 @@ struct attempt_report {
     pause is a minute.
 */
 REDLOCK_API std::chrono::milliseconds retry_after(attempt_report const& report, std::size_t attempt = 1);
-
-/// The keys that the end of a manager has left behind. Point `shutdown_options::report` at one. The manager writes it
-/// once, on its own strand, just before `lock_manager::async_shutdown` completes.
-struct shutdown_report {
-    /// How many keys could not be released in time, each counted once for each node. They expire by themselves.
-    std::size_t keys_left = 0;
-    std::string message{};  ///< For people: what was not released. Empty: everything was.
-};
 
 /// The knowledge of one node about a resource: a part of @ref lock_info.
 struct node_lock_info {
@@ -168,14 +156,6 @@ struct break_info {
     std::string resource{};                ///< The name of the lock.
     std::size_t deleted = 0;               ///< How many nodes have deleted a value.
     std::vector<node_break_info> nodes{};  ///< The result on each node, in the order of `config::nodes`.
-};
-
-/// The options of `lock_manager::async_list`.
-struct list_options {
-    /// The page ends when it has this many locks: 1 to 1000. It may have a few more, because nodes return several keys
-    /// at once.
-    std::size_t page_size = 100;
-    std::string from{};  ///< The place where the page begins: `lock_page::next` of another page. Empty: the first page.
 };
 
 /// The progress of a listing on one node: a part of @ref lock_page.

@@ -30,11 +30,11 @@ Completion body_run::on_strand(F f)
     return Completion(asio::bind_cancellation_slot(slot(), asio::bind_executor(strand_, std::move(f))), strand_);
 }
 
-void body_run::start(lock_source from, selection selected, acquire_options options)
+void body_run::start(lock_source from, selection selected, call_options options)
 {
     source_ = std::move(from);
     selected_ = std::move(selected);
-    options_ = options;
+    options_ = std::move(options);
     asio::dispatch(strand_, [self = shared_from_this()] {
         if (self->cancelled_)
             return self->complete(cancellation());
@@ -139,15 +139,11 @@ std::exception_ptr body_run::failure_of(error_code ec, std::string_view why) con
     return std::make_exception_ptr(lock_error(std::move(report)));
 }
 
-std::exception_ptr end_of(locks::manager_state const& s, selection const& selected, acquire_options const& options)
+std::exception_ptr end_of(locks::manager_state const& s, selection const& selected)
 {
     if (!s.abandoned())
         return {};
-    attempt_report report{.outcome = asio::error::operation_aborted};
-    report.message = locks::explain(s, selected, options, report);
-    if (options.report)
-        *options.report = report;
-    return std::make_exception_ptr(lock_error(std::move(report)));
+    return std::make_exception_ptr(lock_error(locks::report_of_end(s, selected, "cannot hold")));
 }
 
 }  // namespace redlock::detail

@@ -45,11 +45,12 @@ bool lacks_nodes(error_code ec)
 class candidate final : public detail::cancellable, public std::enable_shared_from_this<candidate> {
 public:
     candidate(asio::any_io_executor strand, std::shared_ptr<manager_state> s, std::string name, elect_options options,
-              detail::leader_body body)
+              detail::call_options how, detail::leader_body body)
         : strand_(std::move(strand)),
           state_(std::move(s)),
           name_(std::move(name)),
           options_(std::move(options)),
+          how_(std::move(how)),
           body_(std::move(body))
     {
     }
@@ -95,7 +96,8 @@ private:
     asio::any_io_executor const strand_;
     std::shared_ptr<manager_state> const state_;
     std::string const name_;
-    elect_options const options_;
+    elect_options const options_;     ///< @ref how_ takes the place of `elect_options::lock`
+    detail::call_options const how_;  ///< how to acquire the lock
     detail::leader_body const body_;
 
     detail::completion<void(std::exception_ptr)> done_;
@@ -112,7 +114,7 @@ private:
 class candidate::listener final : public queue_observer {
 public:
     explicit listener(std::shared_ptr<candidate> const& c)
-        : strand_(c->strand_), state_(*c->state_), name_(c->name_), options_(c->options_.lock), candidate_(c)
+        : strand_(c->strand_), state_(*c->state_), name_(c->name_), options_(c->how_), candidate_(c)
     {
     }
 
@@ -144,7 +146,7 @@ private:
     asio::any_io_executor const strand_;
     manager_state const& state_;  // the caller, so it is alive
     std::string const name_;
-    acquire_options const options_;
+    detail::call_options const options_;
     std::weak_ptr<candidate> const candidate_;
 };
 
@@ -201,7 +203,7 @@ asio::awaitable<attempt_report> candidate::lead_once(std::shared_ptr<candidate> 
     attempt_report outcome;
     try {
         // g++ 12 needs names for the awaitable and for the body.
-        auto leading = detail::await_body<lock>(self->state_, self->name_, self->options_.lock, std::move(body));
+        auto leading = detail::await_body<lock>(self->state_, self->name_, self->how_, std::move(body));
         co_await std::move(leading);
     } catch (lock_error const& e) {
         outcome = e.report();
@@ -255,7 +257,7 @@ std::optional<candidate::planned_pause> candidate::after_term(attempt_report r)
         end(r.outcome, was_shut_down);
     if (r.outcome == errc::contended)
         r.message += fmt::format("; lock.wait is {} ms, with wait_forever it would stand until it is elected",
-                                 options_.lock.wait.count());
+                                 how_.wait.count());
     throw lock_error(std::move(r));
 }
 
@@ -366,14 +368,14 @@ void candidate::tell(election_event e) noexcept
 }  // namespace
 
 asio::awaitable<void> stand_for(std::shared_ptr<manager_state> state, std::string name, elect_options options,
-                                detail::leader_body body)
+                                detail::call_options how, detail::leader_body body)
 {
     if (auto const wrong = check(options, state->settings); !wrong.empty())
         throw lock_error(attempt_report{.outcome = errc::invalid_argument,
                                         .message = about(name, "cannot stand for") + ": " + wrong});
     auto strand = detail::strand_of<asio::any_io_executor>(co_await asio::this_coro::executor);
-    auto c =
-        std::make_shared<candidate>(std::move(strand), state, std::move(name), std::move(options), std::move(body));
+    auto c = std::make_shared<candidate>(std::move(strand), state, std::move(name), std::move(options), std::move(how),
+                                         std::move(body));
     auto start = [](auto const&, std::shared_ptr<candidate> who, detail::completion<void(std::exception_ptr)> done) {
         who->start(std::move(done));
     };

@@ -117,6 +117,13 @@ std::string explain(manager_state const& manager, detail::selection const& wante
     return text;
 }
 
+attempt_report report_of_end(manager_state const& manager, detail::selection const& wanted, std::string_view what)
+{
+    attempt_report r{.outcome = boost::asio::error::operation_aborted};
+    r.message = explain(manager, wanted, what, {}, r);
+    return r;
+}
+
 std::string missing_votes(std::vector<node_report> const& nodes, std::size_t needed)
 {
     auto const votes = [&](vote v) {
