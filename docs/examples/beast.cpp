@@ -24,9 +24,8 @@ int lamps = 3;
 //[handler
 asio::awaitable<response> sell(redlock::lock_manager& locks, request const& asked, redlock::request_deadline deadline)
 {
-    redlock::attempt_report report;
     redlock::acquire_options const how{
-        .ttl = 2s, .wait = deadline.wait(100ms), .renew = redlock::renewal::automatic, .report = &report};
+        .ttl = 2s, .wait = deadline.wait(100ms), .renew = redlock::renewal::automatic};
     response answer(http::status::created, asked.version());
     auto work = [&](redlock::lock&) -> asio::awaitable<void> {
         answer.body() = std::to_string(--lamps) + " are left\n";  // stands for a database
@@ -37,7 +36,7 @@ asio::awaitable<response> sell(redlock::lock_manager& locks, request const& aske
     } catch (redlock::lock_error const& e) {
         if (e.code() == asio::error::operation_aborted)
             throw;  // run_request knows why: the client has gone, or the deadline has passed
-        co_return redlock::problem_response(asked, e.code(), how);
+        co_return redlock::problem_response(asked, e, how);
     }
     answer.keep_alive(asked.keep_alive());
     answer.prepare_payload();
@@ -59,7 +58,7 @@ asio::awaitable<void> serve(redlock::lock_manager& locks, tcp::socket client)
         } catch (redlock::system_error const& e) {
             if (e.code() == asio::error::eof)
                 co_return;  // the client has gone
-            answer = redlock::problem_response(asked, e.code());
+            answer = redlock::problem_response(asked, e);
         } catch (std::invalid_argument const&) {
             answer = response(http::status::bad_request, asked.version());  // that field is no number
             answer.prepare_payload();

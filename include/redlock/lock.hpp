@@ -119,7 +119,8 @@ public:
     std::uint64_t fencing_token() const noexcept;
 
     /// The report of the acquisition that has returned this handle, which may be empty. It does not change afterwards.
-    /// Null: `acquire_options::explain` was false, the handle is of another origin, or memory ran out.
+    /// Null: `acquire_options::explain` was false, or the handle is of another origin. If memory ran out, the report
+    /// says only that.
     std::shared_ptr<attempt_report const> report() const noexcept { return report_; }
 
 private:

@@ -55,6 +55,9 @@ std::string missing_votes(std::vector<node_report> const&, std::size_t needed);
 /// @param what what happened
 attempt_report report_of_end(manager_state const&, detail::selection const&, std::string_view what);
 
+/// The report if there is no memory for another one.
+extern std::shared_ptr<attempt_report const> const memory_ran_out;
+
 /// Gives the caller the report that it asked for, which @p make makes: in @p outcome, and in @p lock if
 /// `acquire_options::explain` is set. @p explains: an error needs one, too.
 template <class Make>
@@ -65,7 +68,9 @@ try {
         outcome.report = std::make_shared<attempt_report const>(make());
     if (options.explain)
         detail::access::report_of(lock) = outcome.report;
-} catch (...) {  // out of memory: the caller gets only the error code
+} catch (...) {  // the error is without a report
+    if (options.explain)
+        detail::access::report_of(lock) = memory_ran_out;
 }
 
 /// Ends such a call. Any thread.

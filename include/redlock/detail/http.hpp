@@ -2,7 +2,6 @@
 
 #include <redlock/detail/body_run.hpp>
 #include <redlock/error.hpp>
-#include <redlock/options.hpp>
 #include <redlock/report.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -76,18 +75,18 @@ inline char const* detail_of_quarantine(attempt_report const& r)
     return "The lock servers have restarted, and do not vote yet.";
 }
 
-inline problem problem_for(error_code error, acquire_options const& tried)
+inline problem problem_for(error_code error, bool waited, attempt_report const* told)
 {
-    auto const again = pause_after(error, tried.report);
-    if (error == errc::contended && tried.wait.count() == 0)
+    auto const again = pause_after(error, told);
+    if (error == errc::contended && !waited)
         return {409, "busy", "The lock is held", "Another request works on the same thing. Try again in a moment.",
                 again};
     if (error == errc::contended)
         return {503, "busy", "The lock is held", "Other requests work on the same thing, and the wait is over.", again};
     if (error == errc::quarantined) {
-        bool const is_known = tried.report && tried.report->quarantine.count() > 0;
+        bool const is_known = told && told->quarantine.count() > 0;
         return {503, "unavailable", "Too few lock servers vote",
-                is_known ? detail_of_quarantine(*tried.report) : "Some lock servers do not vote yet.", again};
+                is_known ? detail_of_quarantine(*told) : "Some lock servers do not vote yet.", again};
     }
     if (error == errc::no_quorum || error == errc::validity_exhausted)
         return {503, "unavailable", "Too few lock servers answer", "Too few lock servers answer in time.", again};
