@@ -24,8 +24,7 @@ int lamps = 3;
 //[handler
 asio::awaitable<response> sell(redlock::lock_manager& locks, request const& asked, redlock::request_deadline deadline)
 {
-    redlock::acquire_options const how{
-        .ttl = 2s, .wait = deadline.wait(100ms), .renew = redlock::renewal::automatic};
+    redlock::acquire_options const how{.ttl = 2s, .wait = deadline.wait(100ms), .renew = redlock::renewal::automatic};
     response answer(http::status::created, asked.version());
     auto work = [&](redlock::lock&) -> asio::awaitable<void> {
         answer.body() = std::to_string(--lamps) + " are left\n";  // stands for a database

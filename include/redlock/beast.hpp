@@ -42,8 +42,9 @@ namespace redlock::inline v0 {
     - 500 "The server is at fault": any other error
 
     The body is `application/problem+json` (RFC 9457): `type`, `title`, `status`, `detail`, and with 409 and 503
-    `retry_after_ms`. That is the result of @ref retry_after, from @p report if there is one. With 503 the header field `Retry-After` is the same, rounded up to seconds: 1 to 75. The response contains nothing of the lock:
-    no token, no owner, no address.
+    `retry_after_ms`. That is the result of @ref retry_after, from @p report if there is one. With 503 the header field
+   `Retry-After` is the same, rounded up to seconds: 1 to 75. The response contains nothing of the lock: no token, no
+   owner, no address.
 
     @return the complete response, ready to be written; it refers to none of the arguments
 

@@ -60,7 +60,8 @@ asio::awaitable<std::vector<node_list_info>> list_all(lock_manager& locks, std::
     std::vector<node_list_info> nodes;
     std::string next;
     do {
-        auto [ec, page] = co_await locks.async_list(glob, {.page_size = locks_at_once, .from = next}, as_result_of_call);
+        auto [ec, page] =
+            co_await locks.async_list(glob, {.page_size = locks_at_once, .from = next}, as_result_of_call);
         must_be_answered(ec, command, ec == errc::invalid_argument ? ": a pattern has at most 512 bytes" : "");
         add_errors(nodes, std::move(page.nodes));
         next = std::move(page.next);
