@@ -41,10 +41,11 @@ void body_run::start(lock_source from, selection selected, call_options options)
         auto won = [self](reported_error ec, lock_handle lock) { self->acquired(std::move(ec), std::move(lock)); };
         auto handler = self->on_strand<acquire_handler>(std::move(won));
         if (self->source_.scope)
-            locks::start_acquire_in_scope(self->source_.scope, self->selected_.resources, self->options_,
+            locks::start_acquire_in_scope(self->source_.scope, self->selected_.resources, std::move(self->options_),
                                           std::move(handler), true);
         else
-            locks::start_acquire(self->source_.manager, self->selected_, self->options_, std::move(handler), true);
+            locks::start_acquire(self->source_.manager, self->selected_, std::move(self->options_), std::move(handler),
+                                 true);
     });
 }
 

@@ -58,19 +58,24 @@ attempt_report report_of_end(manager_state const&, detail::selection const&, std
 /// The report if there is no memory for another one.
 extern std::shared_ptr<attempt_report const> const memory_ran_out;
 
-/// Gives the caller the report that it asked for, which @p make makes: in @p outcome, and in @p lock if
-/// `acquire_options::explain` is set. @p explains: an error needs one, too.
+/// Adds the report to @p outcome that @p make makes.
+template <class Make>
+void give_report(detail::reported_error& outcome, Make make) noexcept
+try {
+    outcome.report = std::make_shared<attempt_report const>(make());
+} catch (...) {  // out of memory
+}
+
+/// Gives the caller the report that it asked for: in @p outcome, and in @p lock if `acquire_options::explain` is set.
+/// @param explains an error needs one, too
 template <class Make>
 void give_report(detail::reported_error& outcome, lock_handle& lock, acquire_options const& options, bool explains,
                  Make make) noexcept
-try {
+{
     if (options.explain || (outcome && explains))
-        outcome.report = std::make_shared<attempt_report const>(make());
+        give_report(outcome, make);
     if (options.explain)
-        detail::access::report_of(lock) = outcome.report;
-} catch (...) {  // the error is without a report
-    if (options.explain)
-        detail::access::report_of(lock) = memory_ran_out;
+        detail::access::report_of(lock) = outcome.report ? outcome.report : memory_ran_out;
 }
 
 /// Ends such a call. Any thread.
