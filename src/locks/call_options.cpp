@@ -22,7 +22,7 @@ struct named_objects {
 
 }  // namespace
 
-// Of a text that is too long, one byte more than allowed is copied: enough for the check, which refuses it.
+// If a text is too long, only one byte more than the limit is copied: the check then refuses it.
 void call_options::copy()
 {
     std::array const all{std::pair(&group, locks::group_max), std::pair(&note, locks::note_max),

@@ -150,7 +150,7 @@ std::string name_of(mode m)
     return std::to_string(static_cast<int>(m));
 }
 
-// Does not give the size of a text that is too long: of such texts, a call has only the beginning (`call_options`).
+// If a text is too long, the message does not tell its size: the call has copied only its beginning (`call_options`).
 std::string check_size(std::string_view field, std::string_view text, std::size_t least, std::size_t most)
 {
     if (text.size() > most)
