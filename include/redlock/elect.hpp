@@ -117,7 +117,7 @@ using leader_body = std::function<asio::awaitable<elected>(lock&)>;
 
 namespace locks {
 REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std::string name, elect_options,
-                                            detail::call_options how, detail::leader_body);
+                                            detail::leader_body);
 }
 
 /** Leader election: runs @p body on one process at a time, among all that call this with the same name.
@@ -167,8 +167,7 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
 
     @par Lifetime
     @p name and @p options are moved into the operation, with copies of what the options name. @p body is moved or
-    copied. If the manager is destroyed
-    first, the operation ends.
+    copied. If the manager is destroyed first, the operation ends.
 
     @par Thread safety
     That of @ref lock_manager : any thread may call it. The body and the observer run on one strand.
@@ -186,8 +185,7 @@ asio::awaitable<void> elect(lock_manager& locks, std::string name, elect_options
     static_assert(std::move_constructible<kept> && std::is_invocable_r_v<asio::awaitable<elected>, kept&, lock&>,
                   "the body takes lock& and returns an asio::awaitable<redlock::elected>");
     // Not itself a coroutine: a coroutine begins when it is awaited, and the manager may be gone by then.
-    detail::call_options how(options.lock);
-    return locks::stand_for(detail::access::state_of(locks), std::move(name), std::move(options), std::move(how),
+    return locks::stand_for(detail::access::state_of(locks), std::move(name), std::move(options),
                             [body = std::make_shared<kept>(std::forward<F>(body))](lock& l) { return (*body)(l); });
 }
 

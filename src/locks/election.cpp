@@ -96,8 +96,8 @@ private:
     asio::any_io_executor const strand_;
     std::shared_ptr<manager_state> const state_;
     std::string const name_;
-    elect_options const options_;     ///< @ref how_ takes the place of `elect_options::lock`
-    detail::call_options const how_;  ///< how to acquire the lock
+    elect_options const options_;
+    detail::call_options const how_;  ///< `elect_options::lock`, and what it names
     detail::leader_body const body_;
 
     detail::completion<void(std::exception_ptr)> done_;
@@ -365,11 +365,10 @@ void candidate::tell(election_event e) noexcept
     }
 }
 
-}  // namespace
-
-asio::awaitable<void> stand_for(std::shared_ptr<manager_state> state, std::string name, elect_options options,
-                                detail::call_options how, detail::leader_body body)
+asio::awaitable<void> stand(std::shared_ptr<manager_state> state, std::string name, elect_options options,
+                            detail::call_options how, detail::leader_body body)
 {
+    options.lock = how;  // what the caller's options name may be gone
     if (auto const wrong = check(options, state->settings); !wrong.empty())
         throw lock_error(attempt_report{.outcome = errc::invalid_argument,
                                         .message = about(name, "cannot stand for") + ": " + wrong});
@@ -384,6 +383,16 @@ asio::awaitable<void> stand_for(std::shared_ptr<manager_state> state, std::strin
         detail::initiate<void(std::exception_ptr)>::on<detail::completion<void(std::exception_ptr)>, decltype(token)>(
             state, start, token, std::move(c));
     co_await std::move(standing);  // the candidate completes it; this frame must not keep the candidate
+}
+
+}  // namespace
+
+// Not itself a coroutine: a coroutine begins when it is awaited, and what the options name may be gone by then.
+asio::awaitable<void> stand_for(std::shared_ptr<manager_state> state, std::string name, elect_options options,
+                                detail::leader_body body)
+{
+    detail::call_options how(options.lock);
+    return stand(std::move(state), std::move(name), std::move(options), std::move(how), std::move(body));
 }
 
 }  // namespace redlock::locks
