@@ -57,7 +57,7 @@ asio::awaitable<void> serve(redlock::lock_manager& locks, tcp::socket client)
         } catch (redlock::system_error const& e) {
             if (e.code() == asio::error::eof)
                 co_return;  // the client has gone
-            answer = redlock::problem_response(asked, e);
+            answer = redlock::problem_response(asked, e.code());
         } catch (std::invalid_argument const&) {
             answer = response(http::status::bad_request, asked.version());  // that field is no number
             answer.prepare_payload();

@@ -77,14 +77,12 @@ boost::beast::http::response<boost::beast::http::string_body> problem_response(
     return answer;
 }
 
-/// Makes the error response for an exception of a lock. The report of a @ref lock_error is used.
+/// Makes the error response for the exception of a lock, and uses its report.
 template <class Body, class Fields>
 boost::beast::http::response<boost::beast::http::string_body> problem_response(
-    boost::beast::http::request<Body, Fields> const& to, system_error const& failed, acquire_options const& tried = {})
+    boost::beast::http::request<Body, Fields> const& to, lock_error const& failed, acquire_options const& tried = {})
 {
-    auto const* const of_lock = dynamic_cast<lock_error const*>(&failed);
-    return problem_response(to, failed.code(), tried,
-                            of_lock ? std::make_shared<attempt_report const>(of_lock->report()) : nullptr);
+    return problem_response(to, failed.code(), tried, std::make_shared<attempt_report const>(failed.report()));
 }
 
 /** The deadline of a request, for the wait, the work and the answer together.

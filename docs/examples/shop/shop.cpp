@@ -272,10 +272,13 @@ asio::awaitable<response> shop::sell(request const& r, std::string item, std::in
             co_await work(none);
         else
             co_await locks_.with_lock("item:" + item, how, work);
-    } catch (system_error const& e) {
+    } catch (redlock::lock_error const& e) {
         if (e.code() == asio::error::operation_aborted && !sale)
             throw;  // the caller has cancelled the order
         failed = redlock::problem_response(r, e, how);
+    } catch (system_error const&) {  // of the work
+        if (!sale)
+            throw;
     }
     if (!sale) {
         ++this->count.refused;
