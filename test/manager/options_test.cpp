@@ -100,7 +100,8 @@ struct borrowing {
         });
         check("use_awaitable", new_token, [&](ending& e) { end_of(ask(asio::use_awaitable), e); });
         check("use_future", new_token, [&](ending& e) {
-            auto future = ask(asio::use_future);
+            // On the executor of the virtual time: alone, use_future would complete on another thread.
+            auto future = ask(asio::bind_executor(w.context.get_executor(), asio::use_future));
             w.run_for(1ms);
             release_other();
             BOOST_TEST_REQUIRE(w.run_to([&] { return future.wait_for(0s) == std::future_status::ready; }));
