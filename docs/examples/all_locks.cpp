@@ -16,16 +16,16 @@ int locks_shown = 0, changes_shown = 0;
 //[list
 asio::awaitable<void> list_all(redlock::lock_manager& locks, std::string pattern)
 {
-    redlock::list_options options;
+    std::string next;
     do {
-        redlock::lock_page const page = co_await locks.async_list(pattern, options);
+        redlock::lock_page page = co_await locks.async_list(pattern, {.from = next});
         for (redlock::lock_info const& l : page.locks) {
             std::cout << l.resource << ": " << (l.locked ? l.owner : "nobody") << ' ' << l.note << ", "
                       << l.waiters.size() << " wait\n";
             ++locks_shown;
         }
-        options.from = page.next;
-    } while (!options.from.empty());
+        next = std::move(page.next);
+    } while (!next.empty());
 }
 //]
 

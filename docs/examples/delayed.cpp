@@ -162,15 +162,18 @@ asio::awaitable<bool> try_it(redlock::lock_manager& locks, delayed_jobs& jobs, j
         co_await jobs.set_aside(j, "the last attempt did not end");
         co_return false;
     }
-    redlock::attempt_report report;
+    redlock::attempt_report report;  // empty if the work fails under the lock
     auto work = [&](redlock::lock&) { return print(printed, j.label); };
     std::string why;
     try {
         // After a minute, another worker takes the job. max_hold ends this attempt before that.
-        redlock::acquire_options const how{.ttl = 5s, .max_hold = 40s, .report = &report};
+        redlock::acquire_options const how{.ttl = 5s, .max_hold = 40s};
         co_await locks.with_lock("printer:3", how, work);
         co_await jobs.done(j);
         co_return true;
+    } catch (redlock::lock_error const& e) {
+        report = e.report();
+        why = e.what();
     } catch (std::exception const& e) {
         why = e.what();
     }

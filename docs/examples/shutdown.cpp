@@ -61,10 +61,9 @@ public:
             co_await grace_.async_wait(asio::as_tuple(asio::deferred));
 
         // 3. cancel the jobs that are left, wait until they have ended, release all locks, close the connections
-        redlock::shutdown_report left;
-        co_await locks_.async_shutdown({.report = &left}, asio::deferred);
-        if (left.keys_left > 0)
-            std::cerr << left.message << '\n';
+        auto [ec] = co_await locks_.async_shutdown({.keys_left_is_error = true}, asio::as_tuple(asio::deferred));
+        if (ec)
+            std::cerr << ec.message() << '\n';
     }  // 4. no work is left, so io_context::run returns
     //]
 

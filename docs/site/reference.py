@@ -35,7 +35,7 @@ Errors and reports
     errc error_category make_error_code
     lock_error
     attempt_report node_report vote quarantine_reason retry_after
-    shutdown_options shutdown_report
+    shutdown_options
     lock_info node_lock_info reader_info waiting_info break_info node_break_info
     list_options lock_page node_list_info
 Settings

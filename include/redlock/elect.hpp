@@ -175,8 +175,8 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
     `elect` ends without an error. The lock is released in the background.
 
     @par Lifetime
-    @p name and @p options are moved into the operation, and @p body is moved or copied. If the manager is destroyed
-    first, the operation ends.
+    @p name and @p options are moved into the operation, with copies of what the options name. @p body is moved or
+    copied. If the manager is destroyed first, the operation ends.
 
     @par Thread safety
     That of @ref lock_manager : any thread may call it. The body and the observer run on one strand.

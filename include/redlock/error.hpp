@@ -47,7 +47,7 @@ enum class errc {
     /// as many locks as its nodes can renew: hold fewer, or with a longer TTL.
     overloaded = 9,
     /// The shutdown could not release all keys in time; they expire by themselves. Only if
-    /// `shutdown_options::keys_left_is_error` is set. `shutdown_report::keys_left` counts them.
+    /// `shutdown_options::keys_left_is_error` is set. `events::keys_left` has their number.
     keys_left = 10,
 
     /// The node did not answer within `config::node_timeout`, or its store's longer timeout. If the answer comes late,

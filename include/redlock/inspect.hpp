@@ -85,14 +85,6 @@ struct break_info {
     std::vector<node_break_info> nodes{};  ///< The result on each node, in the order of `config::nodes`.
 };
 
-/// The options of `lock_manager::async_list`.
-struct list_options {
-    /// The page ends when it has this many locks: 1 to 1000. It may have a few more, because nodes return several keys
-    /// at once.
-    std::size_t page_size = 100;
-    std::string from{};  ///< The place where the page begins: `lock_page::next` of another page. Empty: the first page.
-};
-
 /// The progress of a listing on one node: a part of @ref lock_page.
 struct node_list_info {
     std::string name{};     ///< The node's address, without user and password.

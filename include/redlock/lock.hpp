@@ -8,6 +8,7 @@
 #include <redlock/lock_error.hpp>
 #include <redlock/lock_ticket.hpp>
 #include <redlock/mode.hpp>
+#include <redlock/report.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -117,11 +118,17 @@ public:
         - Zero: `config::fencing` is off, or the lock is empty, or it was resumed from a ticket without a number. */
     std::uint64_t fencing_token() const noexcept;
 
+    /// The report of the acquisition that has returned this handle, which may be empty. It does not change afterwards.
+    /// Null: `acquire_options::explain` was false, or the handle is of another origin. If memory ran out, the report
+    /// says only that.
+    std::shared_ptr<attempt_report const> report() const noexcept { return report_; }
+
 private:
     friend detail::access;
     explicit lock_handle(std::shared_ptr<locks::handle_state> s) noexcept : state_(std::move(s)) {}
 
     std::shared_ptr<locks::handle_state> state_;
+    std::shared_ptr<attempt_report const> report_;
 };
 
 namespace detail {
@@ -133,6 +140,7 @@ struct access {
         return lock_handle(std::move(s));
     }
     static std::shared_ptr<locks::handle_state> const& handle_of(lock_handle const& l) noexcept { return l.state_; }
+    static std::shared_ptr<attempt_report const>& report_of(lock_handle& l) noexcept { return l.report_; }
 
     template <class Manager>
     static Manager make_manager(std::shared_ptr<locks::manager_state> e)

@@ -3,6 +3,7 @@
 #include <redlock/config.hpp>
 #include <redlock/detail/api.hpp>
 #include <redlock/detail/body_run.hpp>
+#include <redlock/detail/call_options.hpp>
 #include <redlock/detail/completion.hpp>
 #include <redlock/detail/initiate.hpp>
 #include <redlock/detail/same_boost.hpp>
@@ -47,11 +48,12 @@ REDLOCK_API void shut_down_in_background(std::shared_ptr<manager_state>) noexcep
 REDLOCK_API stats stats_of(manager_state const&);
 REDLOCK_API void start_inspect(std::shared_ptr<manager_state>, std::string resource, detail::inspect_handler);
 REDLOCK_API void start_break(std::shared_ptr<manager_state>, lock_info seen, detail::break_handler);
-REDLOCK_API void start_list(std::shared_ptr<manager_state>, std::string pattern, list_options, detail::list_handler);
+REDLOCK_API void start_list(std::shared_ptr<manager_state>, std::string pattern, std::size_t page_size,
+                            std::string from, detail::list_handler);
 REDLOCK_API void start_watch(std::shared_ptr<manager_state>, lock_info seen, detail::inspect_handler);
 REDLOCK_API void start_watch(std::shared_ptr<manager_state>, std::string resource, detail::inspect_handler);
-REDLOCK_API void start_resume(std::shared_ptr<manager_state>, lock_ticket, acquire_options, detail::acquire_handler,
-                              bool explains);
+REDLOCK_API void start_resume(std::shared_ptr<manager_state>, lock_ticket, detail::call_options,
+                              detail::acquire_handler, bool explains);
 REDLOCK_API void start_release_by_ticket(std::shared_ptr<manager_state>, lock_ticket, detail::error_handler);
 REDLOCK_API void start_found(std::shared_ptr<manager_state>, detail::found_handler);
 REDLOCK_API void start_shutdown(std::shared_ptr<manager_state>, shutdown_options, detail::error_handler);
@@ -182,7 +184,7 @@ public:
 
         @par Completes
         - with a lock that is valid until @ref lock::valid_until;
-        - with an error and an empty lock otherwise.
+        - with an error and an empty lock otherwise. If `acquire_options::explain` is set, `lock::report` tells why.
 
         @par Completion signature
         `void(error_code, lock)`
@@ -208,8 +210,7 @@ public:
         | won, handler queued        | completes with lock | completes with lock                            |
 
         @par Lifetime
-        @p resources are copied. Until completion, the objects of `acquire_options::report`, `group` and `context` must
-        live.
+        The arguments are copied, with what the options name, before the call returns.
 
         @param resources 1 to 256 names, each of 1 to 512 bytes. The same bytes mean the same lock on every client, in
         every language. A name must not contain a mark of other keys: `:=fence`, `:=gone`, `:=life`, `:=session`,
@@ -374,8 +375,8 @@ public:
         Terminal: cancels the acquisition or @p body. The release then goes on in the background.
 
         @par Lifetime
-        @p resources are copied. The manager may be destroyed meanwhile, which cancels @p body. The objects
-        of `acquire_options::report`, `group` and `context` must live until the acquisition has ended.
+        @p resources and @p options are copied, with what the options name, before the call returns. The manager may be
+        destroyed meanwhile, which cancels @p body.
 
         @param resources The names, as for @ref async_acquire.
         @param options See @ref acquire_options.
@@ -513,8 +514,7 @@ public:
         | won, handler queued         | completes with lock | completes with lock                              |
 
         @par Lifetime
-        @p ticket is copied. Until completion, the objects of `acquire_options::report`, `group`, `context` and
-        `new_token` must live.
+        The arguments are copied, with what the options name, before the call returns.
 
         @param ticket See @ref lock_ticket.
         @param options Leave out `mode`, which is the ticket's, and `passes_writers`. `max_hold` is counted from the
@@ -525,12 +525,13 @@ public:
     auto async_resume(lock_ticket ticket, acquire_options options, CompletionToken&& token = default_completion_token())
     {
         constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
-        auto start = [](auto const& state, lock_ticket what, acquire_options how, detail::acquire_handler handler) {
-            locks::start_resume(state, std::move(what), how, std::move(handler), explains);
+        auto start = [](auto const& state, lock_ticket what, detail::call_options how,
+                        detail::acquire_handler handler) {
+            locks::start_resume(state, std::move(what), std::move(how), std::move(handler), explains);
         };
         using error = std::conditional_t<explains, detail::thrown_error, error_code>;
         return initiate<CompletionToken, detail::acquire_handler, error, lock_type>(start, token, std::move(ticket),
-                                                                                    options);
+                                                                                    detail::call_options(options));
     }
 
     /// Resumes with default options: one round, for a ttl of ten seconds.
@@ -667,13 +668,13 @@ public:
     /** Lists the locks that match @p pattern, a page at a time, for people and dashboards.
 
         @code
-        for (list_options from;;) {
-            lock_page const page = co_await locks.async_list("job-*", from);
+        std::string next;
+        do {
+            lock_page page = co_await locks.async_list("job-*", {.from = next});
             for (lock_info const& l : page.locks)
                 show(l);
-            if (from.from = page.next; from.from.empty())
-                break;
-        }
+            next = std::move(page.next);
+        } while (!next.empty());
         @endcode
 
         Each lock comes once, from the first node that has it, with the answers of all nodes as from @ref async_inspect.
@@ -705,7 +706,7 @@ public:
         All types: completes at once.
 
         @par Lifetime
-        The arguments are copied.
+        The arguments are copied, with what the options name, before the call returns.
 
         @param pattern The names to list. `*` stands for any bytes, `?` for one byte, `[a-z]` for one of some bytes and
         `[^a-z]` for one of the others. A backslash takes the special meaning from the next character. 0 to 512 bytes;
@@ -716,11 +717,12 @@ public:
     template <class CompletionToken = default_completion_token>
     auto async_list(std::string pattern, list_options options, CompletionToken&& token = default_completion_token())
     {
-        auto start = [](auto const& state, std::string names, list_options how, detail::list_handler handler) {
-            locks::start_list(state, std::move(names), std::move(how), std::move(handler));
+        auto start = [size = options.page_size](auto const& state, std::string names, std::string from,
+                                                detail::list_handler handler) {
+            locks::start_list(state, std::move(names), size, std::move(from), std::move(handler));
         };
         return initiate<CompletionToken, detail::list_handler, error_code, lock_page>(start, token, std::move(pattern),
-                                                                                      std::move(options));
+                                                                                      std::string(options.from));
     }
 
     /// Lists the locks with default options: the first hundred.
@@ -862,7 +864,7 @@ public:
 
         After that, the shutdown takes at most `config::connect_timeout` plus the longest timeout of a node
         (`config::node_timeout`, or `node_limits::timeout` if that is longer). On nodes that it cannot reach by then,
-        keys stay until their ttl is over. That is no error: the log, the observer and `shutdown_options::report` tell.
+        keys stay until their ttl is over. That is no error: the log and the observer tell.
 
         @par Completes
         when the connections are closed. A second call waits for the same end; after it, a call completes at once.
@@ -879,8 +881,7 @@ public:
         All types: completes at once.
 
         @par Lifetime
-        The manager may be destroyed meanwhile; the shutdown goes on, and the call completes as usual. The object of
-        `shutdown_options::report` must live until then.
+        The manager may be destroyed meanwhile; the shutdown goes on, and the call completes as usual.
 
         @param options See @ref shutdown_options.
         @param token Any completion token.
@@ -916,13 +917,13 @@ private:
     auto acquire(detail::selection selected, acquire_options options, std::remove_reference_t<CompletionToken>& token)
     {
         constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
-        auto start = [](auto const& state, detail::selection what, acquire_options how,
+        auto start = [](auto const& state, detail::selection what, detail::call_options how,
                         detail::acquire_handler handler) {
-            locks::start_acquire(state, std::move(what), how, std::move(handler), explains);
+            locks::start_acquire(state, std::move(what), std::move(how), std::move(handler), explains);
         };
         using error = std::conditional_t<explains, detail::thrown_error, error_code>;
         return initiate<CompletionToken, detail::acquire_handler, error, lock_type>(start, token, std::move(selected),
-                                                                                    options);
+                                                                                    detail::call_options(options));
     }
 
     template <class CompletionToken, class Completion, class... Results, class Start, class... Args>

@@ -139,8 +139,7 @@ public:
         - Won, and the handler is queued: completes with the lock.
 
         @par Lifetime
-        @p resources are copied. Until completion, the objects of `acquire_options::report`, `group` and `context` must
-        live.
+        The arguments are copied, with what the options name, before the call returns.
 
         @param resources 1 to 256 names, as for @ref lock_manager::async_acquire.
         @param options See @ref acquire_options.
@@ -247,13 +246,13 @@ private:
                  std::remove_reference_t<CompletionToken>& token) const
     {
         constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
-        auto start = [](auto const& scope, detail::selection what, acquire_options how,
+        auto start = [](auto const& scope, detail::selection what, detail::call_options how,
                         detail::acquire_handler handler) {
-            locks::start_acquire_in_scope(scope, std::move(what), how, std::move(handler), explains);
+            locks::start_acquire_in_scope(scope, std::move(what), std::move(how), std::move(handler), explains);
         };
         using error = std::conditional_t<explains, detail::thrown_error, error_code>;
         return detail::initiate<void(error, lock_type)>::template on<detail::acquire_handler, CompletionToken>(
-            source_.scope, start, token, std::move(selected), options);
+            source_.scope, start, token, std::move(selected), detail::call_options(options));
     }
 
     detail::lock_source source_;

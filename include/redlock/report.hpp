@@ -38,11 +38,7 @@ struct node_report {
     std::optional<quarantine_reason> reason{};
 };
 
-/** The course of an acquisition, or of `lock_manager::async_found`. Point `acquire_options::report` at one.
-
-    The manager writes it once, on its own strand, just before the operation completes. It must live until then, and
-    must not be read before.
-*/
+/// The course of an acquisition, or of `lock_manager::async_found`: `lock::report` and `lock_error::report` return it.
 struct attempt_report {
     std::vector<node_report> nodes{};  ///< Each node in the last round, in the order of `config::nodes`. Empty: no
                                        ///< round.
@@ -86,13 +82,5 @@ struct attempt_report {
     pause is a minute.
 */
 REDLOCK_API std::chrono::milliseconds retry_after(attempt_report const& report, std::size_t attempt = 1);
-
-/// The keys that the end of a manager has left behind. Point `shutdown_options::report` at one. The manager writes it
-/// once, on its own strand, just before `lock_manager::async_shutdown` completes.
-struct shutdown_report {
-    /// How many keys could not be released in time, each counted once for each node. They expire by themselves.
-    std::size_t keys_left = 0;
-    std::string message{};  ///< For people: what was not released. Empty: everything was.
-};
 
 }  // namespace redlock

@@ -164,7 +164,7 @@ void how_to_acquire::add_to(config& c) const
     c.observer = watch;
 }
 
-acquire_options how_to_acquire::options(attempt_report& report) const
+acquire_options how_to_acquire::options() const
 {
     return {.ttl = ttl,
             .wait = at_once      ? 0ms
@@ -174,7 +174,7 @@ acquire_options how_to_acquire::options(attempt_report& report) const
             .max_hold = max_hold,
             .mode = shared ? mode::shared : mode::exclusive,
             .passes_writers = passes_writers,
-            .report = &report,
+            .explain = true,
             .note = note};
 }
 
@@ -182,8 +182,7 @@ void how_to_acquire::check(command_line const& line, config const& c) const
 {
     if (line.is_given("--wait") && line.is_given("--nonblock"))
         line.refuse("--wait waits, and --nonblock does not: give one of them");
-    attempt_report unused;
-    if (auto const why = locks::check(options(unused), c); why.starts_with("note "))
+    if (auto const why = locks::check(options(), c); why.starts_with("note "))
         line.refuse("--" + why);
 }
 

@@ -40,7 +40,7 @@ struct how_to_acquire {
 
     /// @throws early_exit if the library would refuse the note, or if options contradict each other
     void check(command_line const&, config const&) const;
-    acquire_options options(attempt_report&) const;
+    acquire_options options() const;  ///< they name @ref note
 };
 
 /// Waits for the next of @p signals that ends a program: SIGHUP, SIGINT, SIGQUIT or SIGTERM. Ignores the others.

@@ -3,8 +3,8 @@
 #include "locks/manager_state.hpp"
 #include "quorum/round.hpp"
 
+#include <redlock/detail/call_options.hpp>
 #include <redlock/detail/selection.hpp>
-#include <redlock/options.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -18,7 +18,7 @@ namespace redlock::inline v0::locks {
 struct acquire_request {
     manager_state& manager;
     detail::selection wanted;
-    acquire_options options;
+    detail::call_options options;
     bool explains = false;         ///< true: an error carries an `attempt_report`
     std::string holds_up_to = {};  ///< see @ref waiter::holds_up_to
 

@@ -5,6 +5,7 @@
 #include "core/validity.hpp"
 #include "core/wait_plan.hpp"
 #include "locks/check.hpp"
+#include "locks/explain.hpp"
 #include "locks/held_lock.hpp"
 
 #include <boost/asio/error.hpp>
@@ -24,10 +25,10 @@ constexpr std::chrono::milliseconds quarantine_look{1000};
 
 }  // namespace
 
-void start_acquire(std::shared_ptr<manager_state> s, detail::selection wanted, acquire_options options,
+void start_acquire(std::shared_ptr<manager_state> s, detail::selection wanted, detail::call_options options,
                    detail::acquire_handler handler, bool explains)
 {
-    start_acquire({*s, std::move(wanted), options, explains}, std::move(handler));
+    start_acquire({*s, std::move(wanted), std::move(options), explains}, std::move(handler));
 }
 
 void start_acquire(acquire_request request, detail::acquire_handler handler)
@@ -35,7 +36,8 @@ void start_acquire(acquire_request request, detail::acquire_handler handler)
     auto const& manager = request.manager;
     auto const& nodes = manager.quorum.nodes;
     if (manager.abandoned())
-        return handler(error_code(asio::error::operation_aborted), lock_handle());
+        return end_without_context(manager, request.wanted, "cannot hold", request.options, request.explains,
+                                   std::move(handler));
     error_code refused;
     if (!check(request.wanted, request.options, manager.settings).empty()
         || !nodes.check_ttl(request.options.ttl).empty())

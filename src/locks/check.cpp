@@ -27,10 +27,6 @@ constexpr std::size_t resource_max = 512;
 constexpr std::size_t resources_max = 256;
 constexpr std::size_t any_max = 64;  // up to 0.2 ms, if all are taken and the server notes the client as waiting
 constexpr std::size_t prefix_max = 256;
-constexpr std::size_t owner_max = 256;
-constexpr std::size_t group_max = 64;
-constexpr std::size_t note_max = 200;
-constexpr std::size_t token_max = 512;  // the library's own have at most 510 bytes
 
 std::string check_between(std::string_view field, milliseconds value, milliseconds low, milliseconds high)
 {
@@ -147,11 +143,21 @@ std::string name_of(mode m)
     return std::to_string(static_cast<int>(m));
 }
 
+// If a text is too long, the message does not tell its size: the call has copied only its beginning (`call_options`).
+std::string check_size(std::string_view field, std::string_view text, std::size_t least, std::size_t most)
+{
+    if (text.size() > most)
+        return fmt::format("{} has more than {} bytes, but must have {} to {}", field, most, least, most);
+    if (text.size() < least)
+        return fmt::format("{} has {} bytes, but must have {} to {}", field, text.size(), least, most);
+    return {};
+}
+
 // Others parse the text as a part of the lock's value, and show it on their terminals.
 std::string check_text(std::string_view field, std::string_view text, std::size_t most)
 {
-    if (text.size() > most)
-        return fmt::format("{} has {} bytes, but must have 0 to {}", field, text.size(), most);
+    if (auto wrong = check_size(field, text, 0, most); !wrong.empty())
+        return wrong;
     for (std::size_t at = 0; at < text.size();) {
         auto const size = runtime::printable_size(text.substr(at));
         if (size == 0)
@@ -197,8 +203,8 @@ std::string check(acquire_options const& o, config const& c)
         return wrong;
     if (o.renew != renewal::none && o.renew != renewal::automatic && o.renew != renewal::unset)
         return fmt::format("renew is {}, but must be none, automatic or unset", static_cast<int>(o.renew));
-    if (o.group.size() > group_max)
-        return fmt::format("group has {} bytes, but must have 0 to {}", o.group.size(), group_max);
+    if (auto wrong = check_size("group", o.group, 0, group_max); !wrong.empty())
+        return wrong;
     if (auto wrong = check_text("note", o.note, note_max); !wrong.empty())
         return wrong;
     if (auto wrong = check_text("owner", o.owner, owner_max); !wrong.empty())
@@ -236,8 +242,8 @@ namespace {
 
 std::string check_token(std::string_view field, std::string_view token)
 {
-    if (token.empty() || token.size() > token_max)
-        return fmt::format("{} has {} bytes, but must have 1 to {}", field, token.size(), token_max);
+    if (auto wrong = check_size(field, token, 1, token_max); !wrong.empty())
+        return wrong;
     if (token == core::shared_word)
         return fmt::format("{} is \"{}\", which marks a shared lock and is not a token", field, core::shared_word);
     return {};

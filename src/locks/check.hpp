@@ -7,10 +7,17 @@
 #include <redlock/options.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace redlock::inline v0::locks {
+
+// The longest texts, in bytes.
+inline constexpr std::size_t group_max = 64;
+inline constexpr std::size_t note_max = 200;
+inline constexpr std::size_t owner_max = 256;
+inline constexpr std::size_t token_max = 512;  // the library's own have at most 510 bytes
 
 // Each check returns the first problem: the field, its value and the limit. Empty: no problem.
 

@@ -34,12 +34,6 @@ using kind = election_event::kind;
 
 bool lacks_nodes(error_code ec) { return detail::outcome_of(ec).kind == detail::outcome_kind::unavailable; }
 
-/// Copies of the texts that @ref elect_options names: those of the caller may end before the election begins.
-struct copied_texts {
-    std::string group;
-    std::string note;
-};
-
 /** One call of `elect`. The candidate and the body run on one strand of the caller's executor. The manager's strand
     posts there what the nodes answer, so the observer gets all events in one place, in order.
 
@@ -49,16 +43,14 @@ struct copied_texts {
 class candidate final : public detail::cancellable, public std::enable_shared_from_this<candidate> {
 public:
     candidate(asio::any_io_executor strand, std::shared_ptr<manager_state> s, std::string name, elect_options options,
-              copied_texts texts, detail::leader_body body)
+              detail::call_options how, detail::leader_body body)
         : strand_(std::move(strand)),
           state_(std::move(s)),
           name_(std::move(name)),
-          texts_(std::move(texts)),
           options_(std::move(options)),
+          how_(std::move(how)),
           body_(std::move(body))
     {
-        options_.group = texts_.group;
-        options_.note = texts_.note;
     }
 
     void start(detail::completion<void(std::exception_ptr)> done);
@@ -102,8 +94,8 @@ private:
     asio::any_io_executor const strand_;
     std::shared_ptr<manager_state> const state_;
     std::string const name_;
-    copied_texts const texts_;
-    elect_options options_;
+    elect_options const options_;
+    detail::call_options const how_;  ///< how the lock of each term is acquired
     detail::leader_body const body_;
 
     detail::completion<void(std::exception_ptr)> done_;
@@ -120,7 +112,7 @@ private:
 class candidate::listener final : public queue_observer {
 public:
     explicit listener(std::shared_ptr<candidate> const& c)
-        : strand_(c->strand_), state_(*c->state_), name_(c->name_), options_(lock_of(c->options_)), candidate_(c)
+        : strand_(c->strand_), state_(*c->state_), name_(c->name_), options_(c->how_), candidate_(c)
     {
     }
 
@@ -152,7 +144,7 @@ private:
     asio::any_io_executor const strand_;
     manager_state const& state_;  // the caller, so it is alive
     std::string const name_;
-    acquire_options const options_;
+    detail::call_options const options_;
     std::weak_ptr<candidate> const candidate_;
 };
 
@@ -209,7 +201,7 @@ asio::awaitable<attempt_report> candidate::lead_once(std::shared_ptr<candidate> 
     attempt_report outcome;
     try {
         // g++ 12 needs names for the awaitable and for the body.
-        auto leading = detail::await_body<lock>(self->state_, self->name_, lock_of(self->options_), std::move(body));
+        auto leading = detail::await_body<lock>(self->state_, self->name_, self->how_, std::move(body));
         co_await std::move(leading);
     } catch (lock_error const& e) {
         outcome = e.report();
@@ -262,8 +254,8 @@ std::optional<candidate::planned_pause> candidate::after_term(attempt_report r)
     if (r.outcome == asio::error::operation_aborted)
         end(r.outcome, was_shut_down);
     if (r.outcome == errc::contended)
-        r.message +=
-            fmt::format("; wait is {} ms, with wait_forever it would stand until it is elected", options_.wait.count());
+        r.message += fmt::format("; wait is {} ms, with wait_forever it would stand until it is elected",
+                                 options_.wait.count());
     throw lock_error(std::move(r));
 }
 
@@ -372,16 +364,16 @@ void candidate::tell(election_event e) noexcept
 }
 
 asio::awaitable<void> stand(std::shared_ptr<manager_state> state, std::string name, elect_options options,
-                            copied_texts texts, detail::leader_body body)
+                            detail::call_options how, detail::leader_body body)
 {
-    options.group = texts.group;
-    options.note = texts.note;
+    options.group = how.group;  // the caller's texts may be gone
+    options.note = how.note;
     if (auto const wrong = check(options, state->settings); !wrong.empty())
         throw lock_error(attempt_report{.outcome = errc::invalid_argument,
                                         .message = about(name, "cannot stand for") + ": " + wrong});
     auto strand = detail::strand_of<asio::any_io_executor>(co_await asio::this_coro::executor);
-    auto c = std::make_shared<candidate>(std::move(strand), state, std::move(name), std::move(options),
-                                         std::move(texts), std::move(body));
+    auto c = std::make_shared<candidate>(std::move(strand), state, std::move(name), std::move(options), std::move(how),
+                                         std::move(body));
     auto start = [](auto const&, std::shared_ptr<candidate> who, detail::completion<void(std::exception_ptr)> done) {
         who->start(std::move(done));
     };
@@ -394,12 +386,12 @@ asio::awaitable<void> stand(std::shared_ptr<manager_state> state, std::string na
 
 }  // namespace
 
-// Not itself a coroutine: a coroutine begins when it is awaited, and the texts may be gone by then.
+// Not itself a coroutine: a coroutine begins when it is awaited, and what the options name may be gone by then.
 asio::awaitable<void> stand_for(std::shared_ptr<manager_state> state, std::string name, elect_options options,
                                 detail::leader_body body)
 {
-    copied_texts texts{std::string(options.group), std::string(options.note)};
-    return stand(std::move(state), std::move(name), std::move(options), std::move(texts), std::move(body));
+    detail::call_options how(lock_of(options));
+    return stand(std::move(state), std::move(name), std::move(options), std::move(how), std::move(body));
 }
 
 }  // namespace redlock::locks

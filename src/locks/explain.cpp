@@ -113,6 +113,17 @@ std::string explain(manager_state const& manager, detail::selection const& wante
     return text;
 }
 
+std::shared_ptr<attempt_report const> const memory_ran_out = std::make_shared<attempt_report const>(
+    attempt_report{.outcome = make_error_code(boost::system::errc::not_enough_memory),
+                   .message = "redlock: memory ran out, so there is no report"});
+
+attempt_report report_of_end(manager_state const& manager, detail::selection const& wanted, std::string_view what)
+{
+    attempt_report r{.outcome = boost::asio::error::operation_aborted};
+    r.message = explain(manager, wanted, what, {}, r);
+    return r;
+}
+
 std::string missing_votes(std::vector<node_report> const& nodes, std::size_t needed)
 {
     auto const votes = [&](vote v) {

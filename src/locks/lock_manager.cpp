@@ -8,7 +8,6 @@
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -27,13 +26,6 @@ namespace {
 namespace locks {
 
 namespace {
-
-std::string explain_keys_left(std::size_t keys)
-{
-    if (keys == 0)
-        return {};
-    return fmt::format("redlock: the shutdown could not release {} keys in time; they expire by themselves", keys);
-}
 
 std::shared_ptr<runtime::runtime> make_runtime(asio::any_io_executor executor, config const& settings)
 {
@@ -119,8 +111,6 @@ public:
 private:
     void ended(std::size_t keys_left)
     {
-        if (done_ && options_.report)
-            *options_.report = {.keys_left = keys_left, .message = explain_keys_left(keys_left)};
         complete(keys_left > 0 && options_.keys_left_is_error ? make_error_code(errc::keys_left) : error_code());
     }
 

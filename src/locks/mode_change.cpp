@@ -165,7 +165,7 @@ std::string mode_change::refusal() const
 detail::reported_error upgrade_refused(resource_set const& resources, std::string_view why)
 {
     detail::reported_error outcome(errc::invalid_argument);
-    give_reports(outcome, nullptr, true, [&] {
+    give_report(outcome, [&] {
         return attempt_report{.outcome = errc::invalid_argument,
                               .message = about(resources, "cannot upgrade").append(": ").append(why)};
     });

@@ -12,7 +12,7 @@ std::shared_ptr<quorum::round> round_builder::next(std::shared_ptr<quorum::grant
     auto r = plain(std::move(growing));
     if (request_.wants_any() && r->command.has_several_keys())
         r->want_any();
-    r->timed = request_.options.report || manager.log.observed();
+    r->timed = request_.options.explain || manager.log.observed();
     auto history = turn_.history();
     history.rounds = rounds_;
     auto const question = core::question_for(history);

@@ -10,7 +10,7 @@
 #include <redlock/clock.hpp>
 #include <redlock/detail/recycler.hpp>
 #include <redlock/node.hpp>
-#include <redlock/options.hpp>
+#include <redlock/report.hpp>
 
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/cancellation_type.hpp>

@@ -44,10 +44,10 @@ response bad_id(request const& r)
 }
 
 // The time to live of the other lock says nothing about when it is free: it may be extended, or released.
-response not_acquired(request const& r, error_code ec, acquire_options const& how)
+response not_acquired(request const& r, error_code ec, acquire_options const& how, lock const& l)
 {
     if (ec != errc::contended)
-        return problem_response(r, ec, how);
+        return problem_response(r, ec, how, l.report());
     auto a = problem(r, http::status::conflict, "busy", "Another client holds the lock",
                      how.wait.count() > 0 ? "The wait is over. Try again, or do without the lock."
                                           : "Try again, or wait for the lock with wait_ms.");

@@ -20,8 +20,8 @@ response may_not(request const&, std::string_view what);
 response unknown_lock(request const&);  ///< the lock is not held
 response bad_id(request const&);        ///< the text is not the id of a lock
 response not_matching(request const&);  ///< the condition If-Match is not met
-/// The acquisition has failed. @param how its options
-response not_acquired(request const&, error_code, acquire_options const& how);
+/// The acquisition has failed. @param how its options @param l the empty lock
+response not_acquired(request const&, error_code, acquire_options const& how, lock const& l);
 
 /// Too few nodes have confirmed the release.
 response unfinished_release(request const&, error_code);

@@ -140,7 +140,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_a_crowd_that_cannot_be_asked_in_time_is_overl
     auto const begun = w.now;
     auto all = w.start_numbered(crowd, *locks, {.ttl = 60s});
     lock_world::outcome last;
-    acquire_options how{.ttl = 60s, .report = &last.report};
+    acquire_options how{.ttl = 60s, .explain = true};
     w.start_acquire(last, *locks, "last", how);
     wait_for(all);
     BOOST_TEST((w.now - begun >= config().connect_timeout && w.now - begun < config().connect_timeout + 200ms));

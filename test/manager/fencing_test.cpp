@@ -194,7 +194,7 @@ BOOST_FIXTURE_TEST_CASE(fencing_learns_one_more_counter_in_each_repetition, fenc
     set_counters(w, {1000, 2000, 3000});
     w[2].request_delay = 1ms;
     lock_world::outcome won;
-    w.start_acquire(won, *locks, "stock", {.report = &won.report});
+    w.start_acquire(won, *locks, "stock", {.explain = true});
     w.run_to([&] { return locks->stats().second_rounds == 1; });
     std::swap(w[0].request_delay, w[2].request_delay);
     w.end_of(won);

@@ -193,7 +193,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_with_a_bad_note_is_refused_before_anything_is_se
         BOOST_TEST((o.ec == errc::invalid_argument));
         return o.report.message;
     };
-    BOOST_TEST(refusal(std::string(201, 'x')).ends_with("note has 201 bytes, but must have 0 to 200"));
+    BOOST_TEST(refusal(std::string(201, 'x')).ends_with("note has more than 200 bytes, but must have 0 to 200"));
     for (int byte = 0; byte < 256; ++byte) {
         auto const note = std::string("a") + static_cast<char>(byte);
         if (byte >= 0x20 && byte < 0x7f)

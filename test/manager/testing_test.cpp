@@ -121,13 +121,16 @@ BOOST_AUTO_TEST_CASE(memory_server_restart_starts_quarantine_and_loses_pending_r
     BOOST_TEST(after.fencing_token() > before);
 
     f.a->set_delay(10ms), f.b->set_delay(10ms);
-    attempt_report report;
-    f.locks->async_acquire("other", {.report = &report}, [&](error_code ec, lock const&) { f.last = ec; });
+    std::shared_ptr<attempt_report const> report;
+    f.locks->async_acquire("other", {.explain = true}, [&](error_code ec, lock const& l) {
+        f.last = ec;
+        report = l.report();
+    });
     f.clock->advance(f.context, 5ms);
     f.a->restart(), f.b->restart();
     f.clock->advance(f.context, 1s);
     BOOST_TEST((f.last == errc::no_quorum));
-    BOOST_TEST((report.nodes.at(0).error == errc::connection_lost));
+    BOOST_TEST((report->nodes.at(0).error == errc::connection_lost));
     f.a->set_delay(0ms), f.b->set_delay(0ms);
 }
 

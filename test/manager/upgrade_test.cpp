@@ -912,20 +912,6 @@ BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_reports_both_of_its_acquisitions, re
     BOOST_TEST(won.report.rounds >= 3u);  // one for the right, and a denied and a won one for the lock
 }
 
-// The call makes two acquisitions. The outcome of the first one is not the outcome of the call.
-BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_writes_its_report_once, readers)
-{
-    auto const writer = write(*second, {.ttl = 10s});
-    lock_world::outcome o;
-    o.report.message = "not written yet";
-    w.start_acquire(o, *locks, "stock", {.ttl = 10s, .wait = 1s, .mode = mode::upgradeable, .report = &o.report});
-
-    w.run_for(500ms);
-    BOOST_TEST(o.report.message == "not written yet");
-    BOOST_TEST(w.done_after(1s, o));
-    BOOST_TEST((o.report.outcome == errc::contended));
-}
-
 BOOST_FIXTURE_TEST_CASE(upgrade_with_a_wait_out_of_range_names_the_limit, readers)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 10s, .mode = mode::upgradeable});

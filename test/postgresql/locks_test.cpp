@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(async_acquire_that_waits_is_notified_and_asks_rarely)
         auto won = r.acquire(mine, "stock", {.ttl = 60s});
         BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
         real_servers::outcome waiter;
-        r.start_acquire(waiter, others, "stock", {.ttl = 20s, .wait = wait_forever, .report = &waiter.report});
+        r.start_acquire(waiter, others, "stock", {.ttl = 20s, .wait = wait_forever, .explain = true});
         // This must be real time: skip_time does not advance the clock of the server, by which the lock ends.
         r.run_to([] { return false; }, 3s);
         BOOST_TEST(!waiter.done);

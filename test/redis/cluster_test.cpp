@@ -26,9 +26,10 @@ namespace {
 real_servers::outcome acquire_set(real_servers& r, lock_manager& locks, resource_set names, bool any = false)
 {
     real_servers::outcome o;
-    acquire_options const options{.ttl = 5s, .report = &o.report};
+    acquire_options const options{.ttl = 5s, .explain = true};
     auto const done = [&](error_code ec, lock held) {
         o.ec = ec;
+        o.report = *held.report();
         o.held = std::move(held);
         o.done = true;
     };

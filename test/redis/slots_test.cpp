@@ -37,10 +37,11 @@ struct two_managers {
     real_servers::outcome any(lock_manager& by, acquire_options options = held_long)
     {
         real_servers::outcome o;
-        options.report = &o.report;
+        options.explain = true;
         auto [ec, held] =
             r.wait_for<lock>([&](auto done) { by.async_acquire_any(slots("mailer", 3), options, std::move(done)); });
         o.ec = ec;
+        o.report = *held.report();
         o.held = std::move(held);
         return o;
     }

@@ -47,8 +47,7 @@ BOOST_AUTO_TEST_CASE(inspect_of_a_contended_lock_names_holder_and_waiter)
     lock_manager others(r.context, on(url, {.owner = odd_label + "2"}));
     auto held = hold(r, mine, "watched", {.ttl = 60s, .wait = 60s, .note = "nightly report"});
     real_servers::outcome waiter;
-    r.start_acquire(waiter, others, "watched",
-                    {.ttl = 60s, .wait = wait_forever, .report = &waiter.report, .note = "next"});
+    r.start_acquire(waiter, others, "watched", {.ttl = 60s, .wait = wait_forever, .explain = true, .note = "next"});
     lock_info info;
     BOOST_TEST_REQUIRE(r.run_to([&] { return !(info = inspect(r, mine, "watched")).waiters.empty(); }));
 
@@ -84,7 +83,7 @@ BOOST_AUTO_TEST_CASE(inspect_of_a_shared_lock_lists_its_readers)
     acquire_options const shared{.ttl = 60s, .wait = 60s, .mode = mode::shared, .note = "prices"};
     auto one = hold(r, mine, "shared", shared), two = hold(r, others, "shared", shared);
     real_servers::outcome writer, reader;
-    r.start_acquire(writer, third, "shared", {.ttl = 60s, .wait = wait_forever, .report = &writer.report});
+    r.start_acquire(writer, third, "shared", {.ttl = 60s, .wait = wait_forever, .explain = true});
     lock_info info;
     BOOST_TEST_REQUIRE(r.run_to([&] { return !(info = inspect(r, mine, "shared")).waiters.empty(); }));
 
@@ -107,7 +106,7 @@ BOOST_AUTO_TEST_CASE(inspect_of_a_shared_lock_lists_its_readers)
     BOOST_TEST(!r.release(two));
     BOOST_TEST(r.run_to([&] { return writer.done; }, 60s));
     r.start_acquire(reader, others, "shared",
-                    {.ttl = 60s, .wait = wait_forever, .mode = mode::shared, .report = &reader.report});
+                    {.ttl = 60s, .wait = wait_forever, .mode = mode::shared, .explain = true});
     BOOST_TEST_REQUIRE(r.run_to([&] { return !(info = inspect(r, mine, "shared")).waiters.empty(); }));
     BOOST_TEST(info.readers.empty());
     BOOST_TEST(info.waiters[0].shares);

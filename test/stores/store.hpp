@@ -69,7 +69,7 @@ inline void check_locks(real_servers& r, config const& settings, std::chrono::mi
     auto won = r.acquire(mine, "stock", {.ttl = 30s, .wait = 20s});
     BOOST_TEST(!won.ec, won.report.message);
     real_servers::outcome waiter;
-    r.start_acquire(waiter, others, "stock", {.ttl = 30s, .wait = 30s, .report = &waiter.report});
+    r.start_acquire(waiter, others, "stock", {.ttl = 30s, .wait = 30s, .explain = true});
     BOOST_TEST(r.run_to([&] { return others.stats().rounds > 0; }));
     if (pause.count() > 0)
         r.run_to([] { return false; }, pause);

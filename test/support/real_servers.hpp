@@ -120,11 +120,12 @@ public:
     outcome acquire(lock_manager& locks, std::string resource, acquire_options options = {})
     {
         outcome o;
-        options.report = &o.report;
+        options.explain = true;
         auto const begin = std::chrono::steady_clock::now();
         auto [ec, held] =
             wait_for<lock>([&](auto done) { locks.async_acquire(std::move(resource), options, std::move(done)); });
         o.ec = ec;
+        o.report = *held.report();
         o.held = std::move(held);
         o.took = std::chrono::steady_clock::now() - begin;
         return o;
@@ -136,6 +137,8 @@ public:
         locks.async_acquire(std::move(resource), options, [&o](error_code ec, lock held) {
             o.done = true;
             o.ec = ec;
+            if (auto const r = held.report())
+                o.report = *r;
             o.held = std::move(held);
         });
     }

@@ -598,7 +598,7 @@ public:
         error_code ec;
         lock held;
         clock::time_point when;
-        attempt_report report;  ///< set by functions that wait for the outcome
+        attempt_report report;  ///< if it was asked for, as functions that wait for the outcome do
     };
 
     /// Waits for the outcome. @return whether it holds the lock
@@ -621,6 +621,8 @@ public:
             o.done = true;
             ++o.calls;
             o.ec = ec;
+            if (auto const r = l.report())
+                o.report = *r;
             o.held = std::move(l);
             o.when = now;
         };
@@ -663,7 +665,7 @@ public:
     outcome outcome_of(acquire_options options, Begin begin)
     {
         outcome o;
-        options.report = &o.report;
+        options.explain = true;
         begin(o, options);
         run_to([&] { return o.done; });
         return o;

@@ -101,7 +101,7 @@ private:
     };
     class waiting_note;
     class holding_note;
-    void note_votes(redlock::attempt_report const&);
+    std::size_t note_votes(std::shared_ptr<redlock::attempt_report const>);  ///< @return how many were granted
     asio::awaitable<std::string> make_state();
 
     settings const settings_;

@@ -3,7 +3,6 @@
 #include <redlock/detail/body_run.hpp>
 #include <redlock/detail/outcome.hpp>
 #include <redlock/error.hpp>
-#include <redlock/options.hpp>
 #include <redlock/report.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -77,20 +76,20 @@ inline char const* detail_of_quarantine(attempt_report const& r)
     return "The lock servers have restarted, and do not vote yet.";
 }
 
-inline problem problem_for(error_code error, acquire_options const& tried)
+inline problem problem_for(error_code error, bool waited, attempt_report const* told)
 {
     if (error == boost::beast::error::timeout)
         return {504, "deadline", "The deadline has passed", "The work was stopped, because it took too long."};
     auto const known = outcome_of(error).http;
     problem p{known.status, known.name, known.title, known.detail};
-    if (error == errc::contended && tried.wait.count() == 0) {
+    if (error == errc::contended && !waited) {
         p.status = 409;
         p.detail = "Another request works on the same thing. Try again in a moment.";
     }
-    if (error == errc::quarantined && tried.report && tried.report->quarantine.count() > 0)
-        p.detail = detail_of_quarantine(*tried.report);
+    if (error == errc::quarantined && told && told->quarantine.count() > 0)
+        p.detail = detail_of_quarantine(*told);
     if (p.status == 409 || p.status == 503)
-        p.retry_after = pause_after(error, tried.report);
+        p.retry_after = pause_after(error, told);
     return p;
 }
 

@@ -45,12 +45,11 @@ void fail(probe_facts& p, std::string step, attempt_report const& r)
 asio::awaitable<lock> acquire(lock_manager& locks, resource_set names, acquire_options options, probe_facts& p,
                               std::string step)
 {
-    attempt_report report;
     options.ttl = probe_ttl;
-    options.report = &report;
+    options.explain = true;
     auto [ec, held] = co_await locks.async_acquire(std::move(names), options, as_result);
     if (ec)
-        fail(p, std::move(step), report);
+        fail(p, std::move(step), *held.report());
     else
         p.done.push_back(std::move(step));
     co_return std::move(held);

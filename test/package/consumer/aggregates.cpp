@@ -15,7 +15,7 @@ extern redlock::election_event const event{.what = redlock::election_event::kind
 extern redlock::node_report const node{.name = "a", .vote = redlock::vote::denied};
 extern redlock::attempt_report const attempt{.nodes = {node}, .message = "well"};
 extern redlock::shutdown_options const strict{.keys_left_is_error = true};
-extern redlock::shutdown_report const ended{.keys_left = 1};
+extern redlock::list_options const next_page{.from = "3--"};
 extern redlock::node_lock_info const info{.name = "a", .locked = true};
 extern redlock::lock_info const lock{.resource = "stock", .nodes = {info}};
 extern redlock::node_stats const counters{.name = "a"};

@@ -53,14 +53,14 @@ strings names_in(lock_page const& page)
 strings list_all(real_servers& r, lock_manager& locks, std::string const& pattern)
 {
     strings all;
-    list_options from{.page_size = 2};
+    std::string next;
     do {
-        auto const [ec, page] =
-            r.wait_for<lock_page>([&](auto done) { locks.async_list(pattern, from, std::move(done)); });
+        auto const [ec, page] = r.wait_for<lock_page>(
+            [&](auto done) { locks.async_list(pattern, {.page_size = 2, .from = next}, std::move(done)); });
         BOOST_TEST_REQUIRE(!ec, ec.message());
         std::ranges::copy(names_in(page), std::back_inserter(all));
-        from.from = page.next;
-    } while (!from.from.empty());
+        next = page.next;
+    } while (!next.empty());
     std::ranges::sort(all);
     return all;
 }

@@ -146,12 +146,9 @@ BOOST_AUTO_TEST_CASE(acquire_of_the_most_and_longest_names_and_texts_succeeds)
     std::string note;
     while (note.size() < 200)
         note += "\xc3\xa9";
-    attempt_report report;
-    acquire_options options{.ttl = 60s, .wait = 60s, .report = &report, .note = note};
+    acquire_options const options{.ttl = 60s, .wait = 60s, .explain = true, .note = note};
     auto [ec, held] = r.wait_for<lock>([&](auto done) { a.async_acquire(names, options, std::move(done)); });
-    BOOST_TEST_REQUIRE(!ec, report.message);
-    attempt_report waited;
-    options.report = &waited;
+    BOOST_TEST_REQUIRE(!ec, held.report()->message);
     error_code waiter = errc::contended;
     bool done = false;
     lock next;
@@ -188,11 +185,10 @@ BOOST_AUTO_TEST_CASE(acquire_shared_or_of_too_many_names_is_refused)
     for (std::size_t i = 0; i < this_store::most_resources; ++i)
         names.push_back("item:" + std::to_string(i));
     for (bool const ok : {true, false}) {
-        attempt_report report;
-        auto const start = [&](auto done) { locks.async_acquire(names, {.report = &report}, std::move(done)); };
+        auto const start = [&](auto done) { locks.async_acquire(names, {.explain = true}, std::move(done)); };
         auto const [ec, won] = r.wait_for<lock>(start);
         BOOST_TEST(!ec == ok);
-        BOOST_TEST((report.message.find(this_store::refuses_more) == std::string::npos) == ok);
+        BOOST_TEST((won.report()->message.find(this_store::refuses_more) == std::string::npos) == ok);
         names.push_back("one too many");
     }
     r.shutdown(locks);
