@@ -29,7 +29,7 @@ class lock_table {
 public:
     node_reply carry_out(node_command const& c)
     {
-        if (c.what == node_command::kind::connect)
+        if (c.which() == node_command::kind::connect)
             return {.vote = vote::granted};
         std::lock_guard guard(mutex_);
         auto const now = redlock::clock::now();
@@ -38,7 +38,7 @@ public:
             row = (rows_.erase(row), rows_.end());
         bool const taken = row != rows_.end();
         bool const ours = taken && row->second.value == c.value;
-        switch (c.what) {
+        switch (c.which()) {
         case node_command::kind::acquire:
             if (!taken)
                 rows_[c.key()] = {std::string(c.value), now + c.ttl};
@@ -81,7 +81,7 @@ public:
     bool ready() const noexcept override { return open_; }
 
     // This node draws no tokens, locks one key at a time, and has no shared locks.
-    bool can(node_command const& c) const noexcept override { return c.fence == 0 && node::can(c); }
+    bool can(node_command const& c) const noexcept override { return c.fence() == 0 && node::can(c); }
 
     void start(asio::any_io_executor executor, redlock::node_events events) override
     {

@@ -60,7 +60,7 @@ void leftovers::withdraw_wishes() const
     }
     if (unwanted.empty())
         return;
-    auto const nobody = detail::make_recycled<quorum::round>(manager.quorum, node_command::kind::withdraw,
+    auto const nobody = detail::make_recycled<quorum::round>(manager.quorum, commands::withdraw{},
                                                              std::move(unwanted), std::string(), request_.options.ttl);
     nobody->name_contender();
     nobody->send();

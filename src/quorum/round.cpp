@@ -19,10 +19,10 @@ namespace {
 // How long a process that missed its deadline, because it was paused, may read what has arrived.
 constexpr clock::duration grace = std::chrono::milliseconds(5);
 
-bool asks_for_quorum(node_command::kind what)
+bool asks_for_quorum(node_command const& c)
 {
     using kind = node_command::kind;
-    return what == kind::acquire || what == kind::raise || what == kind::upgrade;
+    return c.which() == kind::acquire || c.which() == kind::raise || c.which() == kind::upgrade;
 }
 
 }  // namespace
@@ -37,18 +37,18 @@ auto cast_vote::operator()(CompletionToken&& token)
     return asio::async_initiate<CompletionToken, void(vote)>(start, token, round, node);
 }
 
-round::round(quorum_state& q, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl,
+round::round(quorum_state& q, commands::variant what, key_list keys, std::string value, std::chrono::milliseconds ttl,
              redlock::mode m)
     : round(q, what,
             detail::make_recycled<redlock::quorum::grant>(std::move(keys), std::move(value), q.nodes.size(), m), ttl)
 {
 }
 
-round::round(quorum_state& q, node_command::kind what, std::shared_ptr<redlock::quorum::grant> about,
+round::round(quorum_state& q, commands::variant what, std::shared_ptr<redlock::quorum::grant> about,
              std::chrono::milliseconds ttl)
     : quorum(q),
       command{.what = what, .mode = about->mode, .keys = about->keys, .value = about->value, .ttl = ttl},
-      votes(about->nodes(), asks_for_quorum(what) ? q.nodes.quorum() : core::majority(about->nodes())),
+      votes(about->nodes(), asks_for_quorum(command) ? q.nodes.quorum() : core::majority(about->nodes())),
       ballots(about->nodes()),
       grant_(std::move(about)),
       deadline_([this] { out_of_time(); })
@@ -56,7 +56,7 @@ round::round(quorum_state& q, node_command::kind what, std::shared_ptr<redlock::
     for (std::size_t i = 0; i < ballots.size(); ++i) {
         ballots[i].round = this;
         ballots[i].node = static_cast<std::uint32_t>(i);
-        if (what == node_command::kind::acquire)
+        if (command.which() == node_command::kind::acquire)
             ballots[i].trace_ = &grant_->on(i);
     }
 }
@@ -75,26 +75,37 @@ void round::contend(bool more_follow)
     if (command.is_shared())
         return;  // shared locks are not handed over
     grant_->hands_over = more_follow;
-    command.handed_on = more_follow ? node_command::handovers::follow : node_command::handovers::end;
+    command.as<commands::acquire>().handed_on = more_follow ? commands::handovers::follow : commands::handovers::end;
 }
 
 void round::name_contender()
 {
     viewed_ = quorum.contender;
-    command.contender = *viewed_;
-    command.note = core::holder_in(command.value).note;
+    auto const note = core::holder_in(command.value).note;
+    switch (command.which()) {
+    case node_command::kind::acquire:
+        command.as<commands::acquire>().contender = *viewed_;
+        command.as<commands::acquire>().note = note;
+        break;
+    case node_command::kind::upgrade:
+        command.as<commands::upgrade>().contender = *viewed_;
+        command.as<commands::upgrade>().note = note;
+        break;
+    default:
+        command.as<commands::withdraw>().contender = *viewed_;
+    }
 }
 
 void round::replace(std::string former)
 {
     viewed_ = std::make_shared<std::string const>(std::move(former));
-    command.former = *viewed_;
+    command.as<commands::replace>().former = *viewed_;
 }
 
 void round::grow()
 {
     grant_->grow();
-    command.grows = true;
+    command.as<commands::acquire>().grows = true;
 }
 
 core::most_frequent round::most_chosen() const
@@ -141,7 +152,7 @@ clock::duration round::reply_timeout() const
 {
     auto const& c = quorum.settings;
     auto const timeout = quorum.nodes.timeout();
-    return command.what == node_command::kind::connect ? c.connect_timeout + timeout : timeout;
+    return command.which() == node_command::kind::connect ? c.connect_timeout + timeout : timeout;
 }
 
 void round::prepare()
@@ -158,7 +169,7 @@ void round::prepare()
 // ttl.
 clock::duration round::useful_for(ballot const& b) const
 {
-    if (command.what != node_command::kind::release)
+    if (command.which() != node_command::kind::release)
         return clock::duration::zero();
     auto const acquired = grant_->on(b.node);
     bool const all_answered = acquired.answered && !acquired.is_unknown() && acquired.extensions == 0;
@@ -174,7 +185,7 @@ void round::submit(std::size_t i)
 bool round::needs_place() const noexcept
 {
     using kind = node_command::kind;
-    bool const comes_first = command.what == kind::connect || command.what == kind::found;
+    bool const comes_first = command.which() == kind::connect || command.which() == kind::found;
     return !comes_first && !quorum.closed
            && std::any_of(ballots.begin(), ballots.end(), [](auto& b) { return !b.skipped; });
 }
@@ -308,7 +319,7 @@ void round::finish()
 {
     deadline_.clear();
     quorum.admission.leave(*this);
-    if (command.what == node_command::kind::connect && votes.verdict() == core::verdict::won && has_waited_for_all())
+    if (command.which() == node_command::kind::connect && votes.verdict() == core::verdict::won && has_waited_for_all())
         quorum.nodes.set_met();
     if (waiting_)
         std::move(waiting_).resume();
@@ -356,7 +367,7 @@ void round::stop_waiting_for_place()
     ended_early_ = true;
     gathers_ = false;
     deadline_.clear();
-    if (command.what != node_command::kind::release)
+    if (command.which() != node_command::kind::release)
         quorum.admission.leave(*this);
     if (waiting_)
         std::move(waiting_).resume();
@@ -393,7 +404,7 @@ void round::abandon()
 entrant::purpose round::aim() const noexcept
 {
     using kind = node_command::kind;
-    switch (command.what) {
+    switch (command.which()) {
     case kind::extend:
     case kind::replace:
     case kind::downgrade:
@@ -424,9 +435,9 @@ entrant::outcome round::fate() const noexcept
 bool round::decided() const noexcept
 {
     using kind = node_command::kind;
-    if (command.what == kind::inspect || command.what == kind::scan || waits_for_all)  // these wait for all nodes
+    if (command.which() == kind::inspect || command.which() == kind::scan || waits_for_all)  // these wait for all nodes
         return false;
-    if (command.what == kind::connect && votes.verdict() == core::verdict::won && quorum.nodes.awaits_others())
+    if (command.which() == kind::connect && votes.verdict() == core::verdict::won && quorum.nodes.awaits_others())
         return false;
     return votes.verdict() != core::verdict::open;
 }
@@ -435,7 +446,7 @@ void round::count(vote v)
 {
     switch (v) {
     case vote::granted:
-        return command.any ? votes.grant(most_chosen().times) : votes.grant();
+        return command.wants_any() ? votes.grant(most_chosen().times) : votes.grant();
     case vote::denied:
         return votes.deny();
     case vote::unknown:

@@ -130,9 +130,9 @@ public:
                      clock::time_point sent)
     {
         auto answer = keys.carry_out(c, now, tombstone, from);
-        bool const set = answer.healed || (c.what == node_command::kind::acquire && answer.vote == vote::granted);
+        bool const set = answer.healed || (c.which() == node_command::kind::acquire && answer.vote == vote::granted);
         if (set) {
-            for (auto const& key : c.any ? key_view(c.keys.subspan(answer.chosen, 1)) : c.keys)
+            for (auto const& key : c.wants_any() ? key_view(c.keys.subspan(answer.chosen, 1)) : c.keys)
                 world_.note_taking(key);
             note_lateness(c.value, world_.now - sent > c.ttl);
         }

@@ -26,7 +26,7 @@ using stores::redis::deletion;
 using stores::redis::encoder;
 using stores::redis::manner;
 using kind = node_command::kind;
-using handovers = node_command::handovers;
+using handovers = commands::handovers;
 
 BOOST_AUTO_TEST_SUITE(commands)
 
@@ -215,13 +215,7 @@ BOOST_AUTO_TEST_CASE(encode_acquire_of_several_keys_sends_the_note_before_the_pr
 {
     stores::redis::encoder e;
     std::vector<std::string> const keys{"a", "b"};
-    node_command c{.what = kind::acquire,
-                   .keys = std::span(keys),
-                   .value = "value",
-                   .contender = "me",
-                   .ttl = std::chrono::seconds(5),
-                   .fence = 77,
-                   .note = "a note"};
+    node_command c{.what = commands::acquire{.contender = "me", .note = "a note", .fence = 77}, .keys = std::span(keys), .value = "value", .ttl = std::chrono::seconds(5)};
     for (bool const any : {false, true}) {
         c.any = any;
         e.forget();
@@ -279,7 +273,7 @@ BOOST_AUTO_TEST_CASE(encode_withdraw_deletes_the_contender_from_each_list)
 {
     stores::redis::encoder e;
     redlock::resource_set const keys{"a", "b"};
-    redlock::node_command const c{.what = kind::withdraw, .keys = keys.names(), .contender = "me"};
+    redlock::node_command const c{.what = commands::withdraw{.contender = "me"}, .keys = keys.names()};
     BOOST_TEST(e.encode(c, {}).bytes()
                == expected("HDEL", "a:=wanted:{a}", "me") + expected("HDEL", "b:=wanted:{b}", "me"));
     BOOST_TEST(stores::redis::commands_for(c) == 2u);

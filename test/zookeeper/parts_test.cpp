@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(take_returns_operations_on_one_key_one_by_one)
 {
     using testing::request;
     auto const acquire = [](std::vector<std::string> keys) {
-        return std::make_shared<request>(node_command{.what = node_command::kind::acquire, .ttl = 1s}, std::move(keys),
+        return std::make_shared<request>(node_command{.what = commands::acquire{}, .ttl = 1s}, std::move(keys),
                                          "v");
     };
     waiting w;
@@ -185,10 +185,10 @@ BOOST_FIXTURE_TEST_CASE(refuse_without_a_connection_looks_at_each_a_few_times, w
 {
     node_reply const trouble{.untouched = true, .error = errc::node_unreachable};
     for (std::size_t i = 0; i < count; ++i) {
-        w.add(make({.what = node_command::kind::release}, i));
+        w.add(make({.what = commands::release{}}, i));
         w.refuse(trouble, false, over);
     }
-    w.add(make({.what = node_command::kind::extend}, 0));
+    w.add(make({.what = commands::extend{}}, 0));
     w.refuse(trouble, false, over);
     BOOST_TEST_REQUIRE(over.size() == 1u);
     BOOST_TEST((over[0].first == all.back()));

@@ -123,7 +123,7 @@ void greeting::ask(redis::request& r, std::string_view word)
     r.push("DEL", key);
     encoder e;
     for (auto const& c : redis::trial_at(key, counter)) {
-        if (c.what != node_command::kind::raise || fencing_)
+        if (c.which() != node_command::kind::raise || fencing_)
             r.append(e.encode(c, {.by = deletion::script}));
     }
     if (fencing_)
