@@ -77,8 +77,8 @@ private:
 // downgrade.
 void share_again(held_lock& held)
 {
-    auto const downgrade = detail::make_recycled<quorum::round>(held.state->quorum, commands::downgrade{},
-                                                                held.grant(), held.longest_ttl());
+    auto const downgrade = detail::make_recycled<quorum::round>(held.state->quorum, commands::downgrade{}, held.grant(),
+                                                                held.longest_ttl());
     for (std::size_t i = 0; i < held.grant()->nodes(); ++i) {
         if (!held.grant()->may_hold(i))
             downgrade->skip(i, vote::denied);

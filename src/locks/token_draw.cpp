@@ -23,8 +23,7 @@ std::uint64_t token_draw::number_in(quorum::round const& won)
 
 std::shared_ptr<quorum::round> token_draw::second_round(quorum::round const& won, mode m)
 {
-    auto raise =
-        detail::make_recycled<quorum::round>(won.quorum, commands::raise{}, won.grant(), won.command.ttl);
+    auto raise = detail::make_recycled<quorum::round>(won.quorum, commands::raise{}, won.grant(), won.command.ttl);
     raise->command.mode = m;
     raise->command.as<commands::raise>().fence = propose();
     raise->timed = won.timed;

@@ -128,7 +128,8 @@ void ballot::stop_waiting()
     // If the acquisition is won, it still goes to late nodes, such as one that is connecting. Each further key lets the
     // lock survive one more node failure. The release withdraws these requests. If the acquisition wanted any one of
     // several keys, a late node might choose another key, so its request is withdrawn now.
-    if (command().which() != node_command::kind::acquire || round->votes.verdict() != core::verdict::won || command().wants_any())
+    if (command().which() != node_command::kind::acquire || round->votes.verdict() != core::verdict::won
+        || command().wants_any())
         withdraw();
     finish(vote::unknown);
 }

@@ -58,9 +58,9 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
     lack_ = missing("draw fencing tokens (config::fencing)", {{.what = commands::raise{.fence = 1}}});
     several_lack_ = missing("lock several resources at once", {{.what = commands::acquire{.fence = fence}, .keys = two},
                                                                {.what = commands::raise{.fence = 1}, .keys = two}});
-    any_lack_ = missing(
-        "lock any one of several resources",
-        {{.what = commands::acquire{.any = true, .fence = fence}, .keys = two}, {.what = commands::release{}, .keys = two}});
+    any_lack_ = missing("lock any one of several resources",
+                        {{.what = commands::acquire{.any = true, .fence = fence}, .keys = two},
+                         {.what = commands::release{}, .keys = two}});
     replace_lack_ = missing("replace the token of a lock (acquire_options::new_token)",
                             {{.what = commands::replace{.former = "former"}, .keys = one}});
     shared_lack_ = missing("share locks (acquire_options::mode)",

@@ -277,8 +277,8 @@ private:
 
 inline std::shared_ptr<round> round::to_found(quorum_state& q)
 {
-    auto all = detail::make_recycled<round>(q, commands::found{}, key_list(1), std::string(),
-                                            std::chrono::milliseconds(0));
+    auto all =
+        detail::make_recycled<round>(q, commands::found{}, key_list(1), std::string(), std::chrono::milliseconds(0));
     all->waits_for_all = true;
     return all;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "testing/command_parts.hpp"
+
 #include <redlock/resource_set.hpp>
 #include <redlock/testing/node_suite.hpp>
 

@@ -34,16 +34,21 @@ node_command replacement(std::string_view former, mode how = mode::exclusive)
     return {.what = commands::replace{.former = former}, .mode = how, .ttl = long_ttl};
 }
 
-node_command fenced(kind what, std::uint64_t fence) { return {.what = what, .ttl = long_ttl, .fence = fence}; }
+node_command fenced(kind what, std::uint64_t fence)
+{
+    node_command c{.what = command_of(what), .ttl = long_ttl};
+    set_fence(c, fence);
+    return c;
+}
 
 node_command shared(kind what, std::chrono::milliseconds ttl = long_ttl)
 {
-    return {.what = what, .mode = mode::shared, .ttl = ttl};
+    return {.what = command_of(what), .mode = mode::shared, .ttl = ttl};
 }
 
 node_command any(node_command c = {.what = commands::acquire{}, .ttl = long_ttl})
 {
-    c.any = true;
+    c.as<commands::acquire>().any = true;
     return c;
 }
 
@@ -279,7 +284,7 @@ constexpr node_case all[] = {
          std::vector<std::shared_ptr<request>> all;
          auto const key = new_key(k);
          for (int i = 0; i < 200; ++i)
-             all.push_back(c.put({.what = i % 3 == 2 ? kind::release : kind::acquire, .ttl = long_ttl},
+             all.push_back(c.put({.what = command_of(i % 3 == 2 ? kind::release : kind::acquire), .ttl = long_ttl},
                                  key + std::to_string(i / 3), "v"));
          for (auto const& r : all)
              c.answer_of(r);
@@ -527,7 +532,7 @@ constexpr node_case all[] = {
          auto const key = new_key(k);
          c.acquires(key, "v");
          auto asks = contending("them");
-         asks.note = "a note";
+         set_note(asks, "a note");
          other.ask(asks, key, "w");
          auto const waiters = [&] {
              auto const details = c.inspect(key).details;
@@ -807,7 +812,7 @@ constexpr node_case all[] = {
          client c(k);
          auto const keys = new_keys(k);
          auto grow = contending("me");
-         grow.grows = true;
+         grow.as<commands::acquire>().grows = true;
          c.acquires(keys[2], "w");
          auto const denied = c.ask(grow, keys, "v");
          expect(denied.vote == vote::denied && denied.ours == 2, "the keys before the first taken one were not set");
@@ -1023,7 +1028,7 @@ constexpr node_case all[] = {
     {"a shared extension that heals enters a missing reader", sharing_and_healing,
      one_key([](client& c, std::string const& key) {
          auto heal = shared(kind::extend);
-         heal.heal = true;
+         set_heal(heal, true);
          auto const healed = c.ask(heal, key, "r1");
          expect(healed.vote == vote::denied && healed.healed,
                 "an extension did not enter the missing reader, or was granted");
@@ -1059,7 +1064,7 @@ constexpr node_case all[] = {
          expect(!other.vote_of(shared(kind::acquire), key, "r2") && !other.acquires(key, "w"),
                 "another client got an exclusive key");
          auto alone = shared(kind::extend);
-         alone.alone = true;
+         alone.as<commands::extend>().alone = true;
          expect(c.vote_of(alone, key, "r1") && c.vote_of(shared(kind::extend), key, "r1"),
                 "an extension after an upgrade was denied");
          expect(c.vote_of(shared(kind::downgrade), key, "r1") && c.vote_of(shared(kind::downgrade), key, "r1"),
@@ -1080,7 +1085,7 @@ constexpr node_case all[] = {
          expect(c.vote_of(shared(kind::release), key, "r1") && c.inspect(key).vote == vote::denied,
                 "a release after an upgrade was denied");
          auto heal = shared(kind::extend);
-         heal.alone = heal.heal = true;
+         heal.what = commands::extend{.heal = true, .alone = true};
          auto const healed = c.ask(heal, key, "r2");
          expect(healed.vote == vote::denied && (!healed.healed || c.inspect(key).text == "r2"),
                 "an extension healed an upgraded holder as a reader");
@@ -1096,12 +1101,12 @@ constexpr node_case all[] = {
          auto const denied = c.ask(late, key, "r2");
          expect(denied.vote == vote::denied && denied.behind_writer && denied.remaining > 0ms,
                 "a late reader was granted although a writer waits");
-         late.contender = "writer";
+         set_contender(late, "writer");
          auto const own = c.ask(late, key, "r3");
          expect(own.vote == vote::granted && !own.wanted, "a reader was denied because of its own waiting writer");
          other.ask(contending("writer"), key, "w");
-         late.contender = "reader";
-         late.passes = true;
+         set_contender(late, "reader");
+         late.as<commands::acquire>().passes = true;
          auto const passed = c.ask(late, key, "r4");
          expect(passed.vote == vote::granted && passed.wanted,
                 "a reader with passes was denied, or does not get that a writer waits");
@@ -1118,12 +1123,12 @@ constexpr node_case all[] = {
     {"a reader gets the counter of its key", sharing_with_tokens,
      one_key([](client& c, std::string const& key) {
          auto share = shared(kind::acquire), raise = shared(kind::raise);
-         share.fence = 1;
-         raise.fence = 70;
+         set_fence(share, 1);
+         set_fence(raise, 70);
          expect(c.ask(share, key, "r1").fence == 0, "a counter exists although no client has raised it");
          expect(c.ask(raise, key, "r1").fence == 70 && c.ask(share, key, "r2").fence == 70,
                 "raise did not set the counter to the number of the reader");
-         raise.fence = 7;
+         set_fence(raise, 7);
          expect(c.ask(raise, key, "r1").vote == vote::granted && c.ask(share, key, "r3").fence == 70,
                 "raise lowered a counter");
          for (auto const* value : {"r1", "r2", "r3"})

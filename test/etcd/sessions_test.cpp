@@ -64,8 +64,8 @@ struct promises : in_virtual_time {
 
     std::chrono::milliseconds ask(testing::kind what = testing::kind::extend)
     {
-        auto const r =
-            std::make_shared<testing::request>(node_command{.what = what, .ttl = testing::long_ttl}, "lock:stock", "v");
+        auto const r = std::make_shared<testing::request>(
+            node_command{.what = testing::command_of(what), .ttl = testing::long_ttl}, "lock:stock", "v");
         node->submit(r);
         BOOST_REQUIRE(run_to([&] { return r->answers > 0; }));
         BOOST_TEST((r->reply.vote == vote::granted));

@@ -265,7 +265,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_uses_a_new_token_in_each_round, manager_of<3>)
     BOOST_TEST(won.held.held());
     std::set<std::string> tokens;
     for (auto& r : w[2].requests) {
-        if (r.which() == kind::acquire)
+        if (r.what == kind::acquire)
             tokens.insert(r.value);
     }
     BOOST_TEST(tokens.size() == w[2].count(kind::acquire));

@@ -186,7 +186,7 @@ BOOST_FIXTURE_TEST_CASE(cancel_before_the_nodes_are_asked_sends_nothing, busy_se
     wait_for(all);
     w.run_for(1s);
     for (auto const& s : w.servers) {
-        auto const of_last = [](auto& r) { return r.key == "lock:last" && r.which() == kind::acquire; };
+        auto const of_last = [](auto& r) { return r.key == "lock:last" && r.what == kind::acquire; };
         BOOST_TEST(std::ranges::none_of(s->requests, of_last));
     }
 }

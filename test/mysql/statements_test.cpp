@@ -24,7 +24,10 @@ BOOST_AUTO_TEST_CASE(put_writes_hexadecimal_digits_and_sorted_keys_with_lengths)
     BOOST_TEST(stores::mysql::put(c, true, "locks")
                // The tombstone is for the first key in the order of preference.
                == "CALL locks_release(x'303030326100303030326227', x'76', x'6227', 0)");
-    c = {.what = commands::acquire{.any = true, .contender = "c"}, .keys = keys, .value = "v", .ttl = std::chrono::milliseconds(7)};
+    c = {.what = commands::acquire{.any = true, .contender = "c"},
+         .keys = keys,
+         .value = "v",
+         .ttl = std::chrono::milliseconds(7)};
     BOOST_TEST(
         stores::mysql::put(c, false, "locks")
         == "CALL locks_acquire_any(x'303030326100303030326227', x'303030326227303030326100', x'76', 7, 0, x'63', 0)");
@@ -75,7 +78,7 @@ BOOST_AUTO_TEST_CASE(interpret_of_a_malformed_answer_returns_unexpected_reply)
     BOOST_TEST(
         (stores::mysql::interpret(c, {.begun = true, .rows = {{"1", "0", "0", "1", ""}}}).vote == vote::granted));
     auto contends = c;
-    contends.contender = "c";
+    contends.what = commands::acquire{.contender = "c"};
     // The last columns are missing.
     BOOST_TEST((stores::mysql::interpret(contends, {.begun = true, .rows = {{"0"}}}).vote == vote::denied));
 }

@@ -35,7 +35,8 @@ struct server_and_model {
     // @return how many clients are ahead; -1 if the lock was granted
     int contend(std::string const& who)
     {
-        node_command const c{.what = commands::acquire{.contender = who}, .keys = {&key, 1}, .value = who, .ttl = 10min};
+        node_command const c{
+            .what = commands::acquire{.contender = who}, .keys = {&key, 1}, .value = who, .ttl = 10min};
         auto const actual = ask(c);
         auto const expected = model.carry_out(c, now);
         BOOST_TEST((actual.vote == expected.vote));
@@ -165,14 +166,16 @@ BOOST_AUTO_TEST_CASE(client_that_may_not_read_the_line_never_stands_by)
         }
         both.s.ask({"ACL", "SETUSER", "default", forbidden});
         for (int i = 0; i < 2; ++i) {
-            node_command const c{.what = commands::acquire{.contender = "me"}, .keys = {&key, 1}, .value = "v", .ttl = 10min};
+            node_command const c{
+                .what = commands::acquire{.contender = "me"}, .keys = {&key, 1}, .value = "v", .ttl = 10min};
             auto const denied = both.ask(c);
             BOOST_TEST((denied.vote == vote::denied), forbidden);
             BOOST_TEST(denied.ahead == 0u, forbidden);
         }
         BOOST_TEST(both.s.ask({"EXISTS", core::place_key(key, "me")}) == "0");
         both.s.ask({"DEL", key});
-        node_command const c{.what = commands::acquire{.contender = "me"}, .keys = {&key, 1}, .value = "v", .ttl = 10min};
+        node_command const c{
+            .what = commands::acquire{.contender = "me"}, .keys = {&key, 1}, .value = "v", .ttl = 10min};
         BOOST_TEST((both.ask(c).vote == vote::granted), forbidden);
     }
 }

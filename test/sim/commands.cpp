@@ -83,7 +83,11 @@ public:
         if (is(stores::redis::share_script))
             return share(k[0], args);
         if (is(stores::redis::extend_shared_script))
-            return granted({.what = commands::extend{.heal = args[2] == "1", .alone = args[3] == "1"}, .mode = mode::shared, .keys = keys(k[0]), .value = args[0], .ttl = time(args[1])});
+            return granted({.what = commands::extend{.heal = args[2] == "1", .alone = args[3] == "1"},
+                            .mode = mode::shared,
+                            .keys = keys(k[0]),
+                            .value = args[0],
+                            .ttl = time(args[1])});
         if (is(stores::redis::upgrade_script))
             return upgrade(k[0], args);
         if (is(stores::redis::downgrade_script))
@@ -96,17 +100,27 @@ public:
         if (is(stores::redis::record_script))
             return record(args[1], args[4]);
         if (is(stores::redis::extend_script))
-            return granted({.what = commands::extend{.heal = args[2] == "1"}, .keys = keys(k[0]), .value = args[0], .ttl = time(args[1])});
+            return granted({.what = commands::extend{.heal = args[2] == "1"},
+                            .keys = keys(k[0]),
+                            .value = args[0],
+                            .ttl = time(args[1])});
         if (is(stores::redis::replace_script)) {
             auto const all = locks(k, args[3]);
-            return granted({.what = commands::replace{.former = args[2]}, .mode = count > all.size() + 1 ? mode::shared : mode::exclusive, .keys = all, .value = args[0], .ttl = time(args[1])});
+            return granted({.what = commands::replace{.former = args[2]},
+                            .mode = count > all.size() + 1 ? mode::shared : mode::exclusive,
+                            .keys = all,
+                            .value = args[0],
+                            .ttl = time(args[1])});
         }
         if (is(stores::redis::acquire_any_script))
             return acquire_any(k, args);
         if (is(stores::redis::acquire_all_script) || is(stores::redis::contend_all_script))
             return acquire_all(k, args, is(stores::redis::contend_all_script));
         if (is(stores::redis::extend_all_script))
-            return granted({.what = commands::extend{.heal = args[3] == "1"}, .keys = locks(k, args[2]), .value = args[0], .ttl = time(args[1])});
+            return granted({.what = commands::extend{.heal = args[3] == "1"},
+                            .keys = locks(k, args[2]),
+                            .value = args[0],
+                            .ttl = time(args[1])});
         if (is(stores::redis::release_all_script)) {
             auto const all = locks(k, args[1]);
             return number(apply({.what = commands::release{}, .keys = all, .value = args[0]}, count > all.size()).ours);
@@ -121,7 +135,8 @@ public:
     stores::redis::reply release(std::string const& key, std::string_view value, commands::handovers handed_on = {},
                                  bool tombstone = false)
     {
-        return granted({.what = commands::release{.handed_on = handed_on}, .keys = keys(key), .value = value}, tombstone);
+        return granted({.what = commands::release{.handed_on = handed_on}, .keys = keys(key), .value = value},
+                       tombstone);
     }
 
     stores::redis::reply raise(command const& c)
@@ -194,7 +209,11 @@ private:
 
     stores::redis::reply upgrade(std::string const& key, std::span<std::string const> args)
     {
-        auto const r = apply({.what = commands::upgrade{.contender = args[2], .note = args[4]}, .mode = mode::shared, .keys = keys(key), .value = args[0], .ttl = time(args[1])});
+        auto const r = apply({.what = commands::upgrade{.contender = args[2], .note = args[4]},
+                              .mode = mode::shared,
+                              .keys = keys(key),
+                              .value = args[0],
+                              .ttl = time(args[1])});
         return r.ours ? list(stores::redis::resp::type::array, {fmt::to_string(r.remaining.count())})
                       : number(r.vote == vote::granted ? 1 : 0);
     }
@@ -202,7 +221,10 @@ private:
     stores::redis::reply contend(std::string const& key, std::span<std::string const> args)
     {
         auto const handed_on = args[4] == "1" ? commands::handovers::follow : commands::handovers::unsaid;
-        auto const r = apply({.what = commands::acquire{.handed_on = handed_on, .contender = args[2], .note = args[5]}, .keys = keys(key), .value = args[0], .ttl = time(args[1])});
+        auto const r = apply({.what = commands::acquire{.handed_on = handed_on, .contender = args[2], .note = args[5]},
+                              .keys = keys(key),
+                              .value = args[0],
+                              .ttl = time(args[1])});
         if (r.vote == vote::granted)
             return number(r.wanted ? 2 : 1);
         std::vector<std::string> words;
@@ -215,7 +237,11 @@ private:
 
     stores::redis::reply share(std::string const& key, std::span<std::string const> args)
     {
-        auto const r = apply({.what = commands::acquire{.passes = args[4] == "1", .contender = args[2]}, .mode = mode::shared, .keys = keys(key), .value = args[0], .ttl = time(args[1])});
+        auto const r = apply({.what = commands::acquire{.passes = args[4] == "1", .contender = args[2]},
+                              .mode = mode::shared,
+                              .keys = keys(key),
+                              .value = args[0],
+                              .ttl = time(args[1])});
         if (r.vote == vote::granted)
             return number(r.wanted ? 2 : 1);
         std::vector<std::string> words;
@@ -242,7 +268,13 @@ private:
     {
         auto const all = locks(k, args[contends ? 4 : 2]);
         bool const grows = contends && args[5] == "1";
-        node_command const c{.what = commands::acquire{.grows = grows, .contender = contends ? std::string_view(args[2]) : std::string_view(), .note = contends ? std::string_view(args[6]) : std::string_view()}, .keys = all, .value = args[0], .ttl = time(args[1])};
+        node_command const c{
+            .what = commands::acquire{.grows = grows,
+                                      .contender = contends ? std::string_view(args[2]) : std::string_view(),
+                                      .note = contends ? std::string_view(args[6]) : std::string_view()},
+            .keys = all,
+            .value = args[0],
+            .ttl = time(args[1])};
         auto const r = apply(c);
         if (r.vote == vote::granted) {
             bool raised = true;
@@ -264,7 +296,11 @@ private:
     {
         auto const all = locks(k, args[2]);
         auto const handed_on = args[5] == "1" ? commands::handovers::follow : commands::handovers::unsaid;
-        node_command const c{.what = commands::acquire{.any = true, .handed_on = handed_on, .contender = args[3], .note = args[6]}, .keys = all, .value = args[0], .ttl = time(args[1])};
+        node_command const c{
+            .what = commands::acquire{.any = true, .handed_on = handed_on, .contender = args[3], .note = args[6]},
+            .keys = all,
+            .value = args[0],
+            .ttl = time(args[1])};
         auto const r = apply(c);
         if (r.vote == vote::granted) {
             auto const counters = k.subspan(all.size() * (c.contends() ? 3 : 1));

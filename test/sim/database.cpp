@@ -6,6 +6,7 @@
 #include "sim/world.hpp"
 #include "stores/kit/database_node.hpp"
 #include "stores/kit/session.hpp"
+#include "testing/command_parts.hpp"
 
 #include <redlock/error.hpp>
 
@@ -32,7 +33,7 @@ struct statement {
     {
         command.keys = keys;
         command.value = value;
-        command.contender = contender;
+        testing::set_contender(command, contender);
     }
     statement(statement const&) = delete;
     statement& operator=(statement const&) = delete;

@@ -136,7 +136,7 @@ public:
                 world_.note_taking(key);
             note_lateness(c.value, world_.now - sent > c.ttl);
         }
-        world_.tell("{} {} {} {}: {}", name, name_of(c.what), c.key(), c.value.substr(0, 8),
+        world_.tell("{} {} {} {}: {}", name, name_of(c.which()), c.key(), c.value.substr(0, 8),
                     answer.vote == vote::granted ? "yes" : "no");
         return answer;
     }

@@ -362,7 +362,7 @@ void planned_node::send(std::shared_ptr<node_operation> const& o)
         auto const f = world_.the_plan.deliveries[client_][server_];
         auto const when = world_.carried_out(client_, server_);
         last_arrival_ = when;
-        switch (f.which()) {
+        switch (f.what) {
         case delivery::kind::answered:
             return void(world_.at(when, [self, o, f, carry_out] {
                 auto const reply = carry_out();

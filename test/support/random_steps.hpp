@@ -66,32 +66,38 @@ public:
         bool const several = s.keys.size() > 1;
         kind const kinds[] = {kind::acquire, kind::acquire, kind::raise,   kind::extend,   kind::release,
                               kind::release, kind::inspect, kind::upgrade, kind::downgrade};
-        c.what = below(20) == 0 ? kind::withdraw : kinds[below(several ? 6 : all_ ? 9 : 7)];
+        c.what = testing::command_of(below(20) == 0 ? kind::withdraw : kinds[below(several ? 6 : all_ ? 9 : 7)]);
         bool const acquires = c.which() == kind::acquire, upgrades = c.which() == kind::upgrade;
         bool const contends = (acquires || upgrades) && below(2) == 0;
         if (c.which() != kind::withdraw && c.which() != kind::inspect && !several
             && (upgrades || c.which() == kind::downgrade || maybe(2)))
             c.mode = mode::shared;
         if (c.which() == kind::raise || ((acquires || upgrades) && below(3) != 0))
-            c.fence = below(3) == 0 ? 1'795'000'000'000'000 + below(1000) : 1 + below(1000) * (1 + below(1000));
+            testing::set_fence(c, below(3) == 0 ? 1'795'000'000'000'000 + below(1000)
+                                                : 1 + below(1000) * (1 + below(1000)));
         if (!contends && c.which() != kind::withdraw)
             s.contender.clear();
-        c.passes = acquires && c.is_shared() && below(2) == 0;
-        c.any = acquires && several && maybe(2);
-        if (c.wants_any())
-            std::shuffle(s.keys.begin(), s.keys.end(), random_);
-        c.grows = contends && acquires && several && !c.wants_any() && below(2) == 0;
-        if (c.which() == kind::extend && maybe(3)) {
-            c.what = kind::replace;
-            c.former = values_[below(3)];
+        if (acquires) {
+            auto& a = c.as<commands::acquire>();
+            a.passes = c.is_shared() && below(2) == 0;
+            a.any = several && maybe(2);
+            if (a.any)
+                std::shuffle(s.keys.begin(), s.keys.end(), random_);
+            a.grows = contends && several && !a.any && below(2) == 0;
         }
-        c.heal = c.which() == kind::extend && maybe(2);
-        c.alone = c.which() == kind::extend && c.is_shared() && below(3) == 0;
+        if (c.which() == kind::extend && maybe(3)) {
+            c.what = commands::replace{.former = values_[below(3)]};
+        }
+        if (c.which() == kind::extend) {
+            bool const heals = maybe(2);
+            c.what = commands::extend{.heal = heals, .alone = c.is_shared() && below(3) == 0};
+        }
         s.tombstone = c.which() == kind::release && maybe(20);
         if (!c.is_shared() && acquires && contends)
-            c.handed_on = below(2) == 0 && (!several || c.wants_any()) ? handovers::follow : handovers::end;
+            testing::set_handed_on(c,
+                                   below(2) == 0 && (!several || c.wants_any()) ? handovers::follow : handovers::end);
         else if (!c.is_shared() && c.which() == kind::release && below(2) == 0)
-            c.handed_on = handovers::end;
+            testing::set_handed_on(c, handovers::end);
         return s;
     }
 
@@ -179,9 +185,9 @@ inline void do_random_steps(std::function<std::shared_ptr<node>()> make, std::fu
         auto& c = s.command;
         c.keys = std::span<std::string const>(s.keys);
         c.value = s.value;
-        c.contender = s.contender;
+        testing::set_contender(c, s.contender);
         if (c.contends())
-            c.note = s.note;
+            testing::set_note(c, s.note);
         auto const is_dead = [&](auto& key) { return model.tombstones.contains({key, s.value}); };
         if (c.wants_any() && std::any_of(s.keys.begin(), s.keys.end(), is_dead))
             continue;
@@ -196,10 +202,10 @@ inline void do_random_steps(std::function<std::shared_ptr<node>()> make, std::fu
         }
         auto modelled = c;
         if (!all && c.which() == kind::acquire && !c.has_several_keys() && model.find(c.key(), now))
-            modelled.fence = 0;  // a denied acquisition does not change the counter
+            testing::set_fence(modelled, 0);  // a denied acquisition does not change the counter
         auto const reply = model.carry_out(modelled, now, s.tombstone);
         BOOST_REQUIRE_MESSAGE(in_words(c, actual) == in_words(c, reply),
-                              "step " << i << ", " << static_cast<int>(c.what) << (c.is_shared() ? " shared: " : ": ")
+                              "step " << i << ", " << c.what.index() << (c.is_shared() ? " shared: " : ": ")
                                       << in_words(c, actual) << " instead of " << in_words(c, reply));
         if (c.which() == kind::inspect || !actual.text.empty())  // a node need not tell the holder to those it denies
             BOOST_REQUIRE(actual.text == reply.text);

@@ -290,13 +290,13 @@ public:
     std::size_t count(node_command::kind what) const
     {
         return static_cast<std::size_t>(
-            std::count_if(requests.begin(), requests.end(), [&](auto& r) { return r.which() == what; }));
+            std::count_if(requests.begin(), requests.end(), [&](auto& r) { return r.what == what; }));
     }
 
     node_reply carry_out(node_command const& c, bool tombstone, void const* who = nullptr)
     {
-        requests.push_back({c.what, c.keys.empty() ? std::string() : c.key(), std::string(c.value), world_.now, c.fence(),
-                            c.keys.size()});
+        requests.push_back({c.which(), c.keys.empty() ? std::string() : c.key(), std::string(c.value), world_.now,
+                            c.fence(), c.keys.size()});
         if (refusal)
             return {.untouched = true, .error = refusal};
         if (c.which() == node_command::kind::found && !identity.durable)

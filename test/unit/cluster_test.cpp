@@ -9,6 +9,7 @@
 #include "support/asked_operation.hpp"
 #include "support/redis_replies.hpp"
 #include "support/scripted_link.hpp"
+#include "testing/command_parts.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
@@ -362,7 +363,7 @@ struct two_masters {
     node_reply vote_of(std::string const& key, std::string const& where, reply answer,
                        node_command::kind what = node_command::kind::acquire)
     {
-        auto const o = put({.what = what, .ttl = 5s}, {key});
+        auto const o = put({.what = testing::command_of(what), .ttl = 5s}, {key});
         BOOST_TEST_REQUIRE(sent_to(where, *o));
         to(where).says({std::move(answer)});
         return o->reply;

@@ -342,8 +342,7 @@ BOOST_AUTO_TEST_CASE(interpret_inspection_ignores_readers_unless_the_key_is_shar
 BOOST_AUTO_TEST_CASE(answered_after_a_change_reports_the_change_once)
 {
     test::counted_operations of;
-    auto const one = of.make({.what = commands::acquire{}}, 1),
-               other = of.make({.what = commands::acquire{}}, 2);
+    auto const one = of.make({.what = commands::acquire{}}, 1), other = of.make({.what = commands::acquire{}}, 2);
     stores::kit::watches w;
     node_reply const denied{.vote = vote::denied, .remaining = std::chrono::seconds(1)};
     w.sent(one->command());
@@ -362,8 +361,7 @@ BOOST_AUTO_TEST_CASE(answered_after_a_change_reports_the_change_once)
 BOOST_AUTO_TEST_CASE(answered_to_an_inspection_wants_changes_of_a_hold_and_its_readers)
 {
     test::counted_operations of;
-    auto const one = of.make({.what = commands::inspect{}}, 1),
-               free = of.make({.what = commands::inspect{}}, 2);
+    auto const one = of.make({.what = commands::inspect{}}, 1), free = of.make({.what = commands::inspect{}}, 2);
     stores::kit::watches w;
     w.sent(one->command());
     w.sent(free->command());

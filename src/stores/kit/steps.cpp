@@ -33,17 +33,23 @@ constexpr put proposal = [](command const& c, bool) -> parameter {
     return {form::number, {}, static_cast<std::int64_t>(c.fence())};
 };
 constexpr put follows = [](command const& c, bool) -> parameter {
-    return {form::flag, {}, c.handed_on() == command::handovers::follow};
+    return {form::flag, {}, c.handed_on() == commands::handovers::follow};
 };
 constexpr put ends = [](command const& c, bool) -> parameter {
-    return {form::flag, {}, c.handed_on() == command::handovers::end};
+    return {form::flag, {}, c.handed_on() == commands::handovers::end};
 };
 constexpr put grows = [](command const& c, bool) -> parameter { return {form::flag, {}, c.grows()}; };
-constexpr put passes = [](command const& c, bool) -> parameter { return {form::flag, {}, c.as<commands::acquire>().passes}; };
+constexpr put passes = [](command const& c, bool) -> parameter {
+    return {form::flag, {}, c.as<commands::acquire>().passes};
+};
 constexpr put shares = [](command const& c, bool) -> parameter { return {form::flag, {}, c.is_shared()}; };
 constexpr put heal = [](command const& c, bool) -> parameter { return {form::flag, {}, c.heals()}; };
-constexpr put former = [](command const& c, bool) -> parameter { return {form::bytes, c.as<commands::replace>().former}; };
-constexpr put alone = [](command const& c, bool) -> parameter { return {form::flag, {}, c.as<commands::extend>().alone}; };
+constexpr put former = [](command const& c, bool) -> parameter {
+    return {form::bytes, c.as<commands::replace>().former};
+};
+constexpr put alone = [](command const& c, bool) -> parameter {
+    return {form::flag, {}, c.as<commands::extend>().alone};
+};
 constexpr put tombstone = [](command const&, bool on) -> parameter { return {form::tombstone, {}, on}; };
 constexpr put watch = [](command const& c, bool) -> parameter { return {form::watch, {}, c.watches()}; };
 
@@ -129,7 +135,7 @@ constexpr step steps[] = {
 step const& step_for(command const& c)
 {
     auto const last = std::end(steps) - 1;
-    return *std::find_if(steps, last, [&](step const& s) { return s.what == c.what && s.fits(c); });
+    return *std::find_if(steps, last, [&](step const& s) { return s.what == c.which() && s.fits(c); });
 }
 
 }  // namespace
@@ -217,15 +223,15 @@ core::memory_record read_record(cells const& row, std::size_t first)
 
 node_reply interpret(command const& c, rows const& all, taken_keys (*taken)(cells const&), char const* step)
 {
-    if (c.what == command::kind::inspect && all.empty())
+    if (c.which() == command::kind::inspect && all.empty())
         return {.vote = vote::denied};
-    if (c.what != command::kind::inspect && all.size() != 1)
+    if (c.which() != command::kind::inspect && all.size() != 1)
         return {.error = errc::unexpected_reply, .text = fmt::format("the {} did not return exactly one row", step)};
     node_reply reply{.vote = vote::granted};
     std::size_t column = 0;
     for (auto const* read = step_for(c).columns; *read; ++read)
         (*read)(cell(all, column++), c, reply);
-    if (c.what != command::kind::acquire || c.is_shared() || !(c.contends() || c.wants_any()))
+    if (c.which() != command::kind::acquire || c.is_shared() || !(c.contends() || c.wants_any()))
         return reply;
     reply.taken = taken(all.front());
     if (!c.has_several_keys() && !reply.taken.empty()) {

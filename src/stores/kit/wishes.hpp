@@ -39,7 +39,7 @@ public:
     /// itself.
     static bool replaces(node_command const& c, node_command const& earlier)
     {
-        return may_note(c) && c.contender() == earlier.contender
+        return may_note(c) && c.contender() == earlier.contender()
                && std::ranges::all_of(earlier.keys,
                                       [&](auto const& key) { return std::ranges::find(c.keys, key) != c.keys.end(); });
     }

@@ -247,7 +247,7 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
         switch (c.which()) {
         case node_command::kind::acquire:
             return c.is_shared()          ? share(c, now, who)
-                   : c.wants_any()                ? acquire_any(c, now, who)
+                   : c.wants_any()        ? acquire_any(c, now, who)
                    : c.has_several_keys() ? acquire(c, now, who)
                                           : acquire_one(c, now, who);
         case node_command::kind::raise:
@@ -352,7 +352,7 @@ node_reply lock_table::acquire_any(node_command const& c, clock::time_point now,
         }
         auto one = c;
         one.keys = c.keys.subspan(number, 1);
-        one.any = false;
+        one.as<commands::acquire>().any = false;
         auto granted = acquire(one, now, who);
         for (auto const& other : c.contends() ? c.keys : key_view())
             forget_wanted(other, c.contender(), who);

@@ -75,7 +75,7 @@ scripts_of_kind scripts_for(node_command::kind k)
 
 script const* script_for(node_command const& c, manner how)
 {
-    auto const scripts = scripts_for(c.what);
+    auto const scripts = scripts_for(c.which());
     if (c.is_shared())
         return scripts.shared;
     if (c.which() == kind::acquire && c.has_several_keys() && c.wants_any())
@@ -215,7 +215,8 @@ void encoder::call(script const& s, node_command const& c, manner how)
         add_keys(c, core::put_readers_key, readers_key_);
         break;
     case kind::scan:
-        call_.add(c.value.empty() ? "0"sv : c.value, pattern_of(c.key()), std::clamp(c.as<commands::scan>().limit, scan_min, scan_max));
+        call_.add(c.value.empty() ? "0"sv : c.value, pattern_of(c.key()),
+                  std::clamp(c.as<commands::scan>().limit, scan_min, scan_max));
         break;
     case kind::connect:
     case kind::found:

@@ -345,8 +345,9 @@ asio::awaitable<node_reply> errand::scan()
             keys.push_back(std::move(*key));
     }
     node_reply r{.vote = vote::granted};
-    auto const end = keys.begin()
-                     + static_cast<std::ptrdiff_t>(std::min<std::size_t>(std::max(c_.as<commands::scan>().limit, 1u), keys.size()));
+    auto const end =
+        keys.begin()
+        + static_cast<std::ptrdiff_t>(std::min<std::size_t>(std::max(c_.as<commands::scan>().limit, 1u), keys.size()));
     std::partial_sort(keys.begin(), end, keys.end());
     if (end != keys.end())
         r.text = *(end - 1);

@@ -184,9 +184,8 @@ BOOST_AUTO_TEST_CASE(inspect_that_watches_is_told_although_a_waiter_is_not)
     plain_node mine, other;
     std::string const key = "lock:handed on";
     auto const acquire = [&](auto& by, std::string const& value, commands::handovers then, std::string const& who) {
-        return by.ask(
-            {.what = commands::acquire{.handed_on = then, .watch = true, .contender = who}, .ttl = 60s}, key,
-            value);
+        return by.ask({.what = commands::acquire{.handed_on = then, .watch = true, .contender = who}, .ttl = 60s}, key,
+                      value);
     };
     BOOST_TEST((acquire(other, "v", commands::handovers::follow, "other").vote == vote::granted));
     auto const looked = mine.put({.what = commands::inspect{.watch = true}}, key, {});
