@@ -23,7 +23,7 @@ namespace {
 
 void check(node_command const& q, std::span<reply const> replies)
 {
-    auto const what = q.what;
+    auto const what = q.which();
     using redlock::stores::redis::resp::type;
     for (auto const& r : replies)
         must(r.text.size() <= 16 * 1024 && r.elements.size() <= 1024, "a reply exceeds the limits");

@@ -29,7 +29,7 @@ using stores::redis::manner;
 using kind = node_command::kind;
 using handovers = commands::handovers;
 
-BOOST_AUTO_TEST_SUITE(commands)
+BOOST_AUTO_TEST_SUITE(encoded_commands)
 
 namespace {
 
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(encode_acquire_of_several_keys_sends_the_note_before_the_pr
 {
     stores::redis::encoder e;
     std::vector<std::string> const keys{"a", "b"};
-    node_command c{.what = commands::acquire{.contender = "me", .note = "a note", .fence = 77},
+    node_command c{.what = redlock::commands::acquire{.contender = "me", .note = "a note", .fence = 77},
                    .keys = std::span(keys),
                    .value = "value",
                    .ttl = std::chrono::seconds(5)};
@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(encode_withdraw_deletes_the_contender_from_each_list)
 {
     stores::redis::encoder e;
     redlock::resource_set const keys{"a", "b"};
-    redlock::node_command const c{.what = commands::withdraw{.contender = "me"}, .keys = keys.names()};
+    redlock::node_command const c{.what = redlock::commands::withdraw{.contender = "me"}, .keys = keys.names()};
     BOOST_TEST(e.encode(c, {}).bytes()
                == expected("HDEL", "a:=wanted:{a}", "me") + expected("HDEL", "b:=wanted:{b}", "me"));
     BOOST_TEST(stores::redis::commands_for(c) == 2u);
