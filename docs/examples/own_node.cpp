@@ -52,7 +52,8 @@ int main()
         context, {.nodes = {"table://a", "table://b", "table://c"}, .stores = {{.schemes = {"table"}, .make = make}}});
     //]
     auto const work = [&](redlock::lock& l) -> asio::awaitable<void> { co_await l.async_extend(10s); };
-    asio::co_spawn(context, locks.with_lock("stock", {.ttl = 5s}, work), [&](auto) { locks.shutdown(); });
+    asio::co_spawn(context, locks.with_lock("stock", {.ttl = 5s}, work),
+                   [&](auto) { locks.async_shutdown(asio::detached); });
     context.run();
     return locks.stats().released == 1 ? 0 : 1;
 }

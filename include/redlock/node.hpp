@@ -57,7 +57,9 @@ struct key_details {
     std::vector<std::string> keys{};  ///< The keys that a scan has found: see `commands::scan`.
 };
 
-/// The answer of a node to one operation.
+/// The answer of a node to one operation. Each group of members belongs to some commands; the others keep the defaults.
+/// It is one struct, not a variant: most answers are a vote, and the manager reads the members after it knows its
+/// command.
 struct node_reply {
     /// The answer. An unknown vote counts neither for nor against the command.
     ///
@@ -82,9 +84,9 @@ struct node_reply {
     /// a scan: the place where the next scan begins, or empty if there are no more keys. A node may also return the
     /// value of a key that is not in a set, for a denied acquisition that contends.
     std::string text{};
-    /// The key's time to live (TTL), for a granted inspection, and for a denied acquisition that contends. Negative:
-    /// the key never expires.
-    std::chrono::milliseconds remaining{0};
+
+    // For a granted acquisition, extension or raise.
+
     /// How long the node promises to keep the key, from the time when the command was sent; for a granted acquisition
     /// or extension. The default is the maximum: it stands for the ttl. The time is less than the ttl if the node's own
     /// session or lease ends earlier. The lock is valid for as long as a quorum has promised. Zero or less promises
@@ -96,7 +98,18 @@ struct node_reply {
     /// - For a granted shared acquisition: the counter as it is. 0: there is none.
     /// - For a granted raise: the counter.
     std::uint64_t fence = 0;
-    bool healed = false;  ///< Whether the key did not exist, and the node has set it; for a denied extension.
+    /// Whether the node has lately denied the key to others; for a granted acquisition that contends.
+    bool wanted = false;
+
+    // For a denied extension.
+
+    bool healed = false;  ///< Whether the key did not exist, and the node has set it.
+
+    // For a denied acquisition that contends, or that is shared; some also for an inspection.
+
+    /// The key's time to live (TTL), for a granted inspection, and for a denied acquisition that contends. Negative:
+    /// the key never expires.
+    std::chrono::milliseconds remaining{0};
     /// Whether the node will notify of the key's next change; for a denied acquisition that watches, and for an
     /// inspection that watches.
     bool watched = false;
@@ -110,14 +123,12 @@ struct node_reply {
     /// contends for one key. Then the client stands by: a change of the key concerns the first clients only, and the
     /// node calls this client when it is one of them. See @ref node_events::changed .
     bool stands_by = false;
-    /// Whether the node has lately denied the key to others; for a granted acquisition that contends.
-    bool wanted = false;
     /// Whether only a waiting writer keeps the reader out; for a denied shared acquisition. No writer holds the lock.
     /// Then `remaining` is the longest time that the node remembers the waiting writer. `watched` is also about the
     /// moment when it forgets it.
     bool behind_writer = false;
 
-    // For several keys, and for an upgrade.
+    // For several keys, and for an upgrade: see `ours`.
 
     /// The keys that have other holders, in the order of the command; for a denied acquisition that contends or wants
     /// any key. Then `remaining` and `handed_on` of the reply have no meaning.
@@ -129,6 +140,9 @@ struct node_reply {
     ///   Then `remaining` is the longest time that they share the key, if nobody extends it.
     std::uint32_t ours = 0;
     std::uint32_t chosen = 0;  ///< The index of the key that was chosen; for a granted acquisition of any key.
+
+    // For an inspection or a scan.
+
     /// The readers and waiting clients of the key, for an inspection; the keys, for a scan. Null: the node does not
     /// tell.
     std::shared_ptr<key_details const> details{};

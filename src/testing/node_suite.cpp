@@ -339,7 +339,8 @@ constexpr node_case all[] = {
          auto const n = k.make();
          n->start(context->get_executor(),
                   {.connected = [](server_identity const&) {}, .changed = [](std::string_view) {}});
-         auto const r = std::make_shared<request>(node_command{.what = commands::acquire{}, .ttl = 1s}, new_key(k), "v");
+         node_command const acquire{.what = commands::acquire{}, .ttl = 1s};
+         auto const r = std::make_shared<request>(acquire, new_key(k), "v");
          n->submit(r);
          context->run_one_for(1ms);
          auto const before = r->answers;
@@ -820,7 +821,8 @@ constexpr node_case all[] = {
                 "the keys before the first taken one were not set");
          c.releases(keys[2], "w");
          expect(c.ask(grow, keys, "v").vote == vote::granted, "an acquisition that grows did not add the released key");
-         auto const r = std::make_shared<request>(node_command{.what = commands::release{}, .ttl = long_ttl}, keys, "v");
+         node_command const release{.what = commands::release{}, .ttl = long_ttl};
+         auto const r = std::make_shared<request>(release, keys, "v");
          r->unanswered = 0xffff'fffe;  // a connection that has ended
          expect(c.answer_of(c.put(r)).vote == vote::granted, "a release of several keys was denied");
          expect(c.ask(grow, keys, "v").vote == vote::denied && c.inspect(keys[0]).vote == vote::denied,
