@@ -12,13 +12,16 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <new>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 using namespace redlock;
@@ -391,6 +394,25 @@ BOOST_AUTO_TEST_CASE(sender_after_a_failed_sending_encodes_again)
 
     BOOST_REQUIRE(outbox->sent.size() == 1u);
     BOOST_TEST(outbox->sent.front() == expected("SET", "key2", "value", "NX", "PX", "0"));
+}
+
+BOOST_AUTO_TEST_CASE(which_of_each_command_returns_the_kind_of_the_same_name)
+{
+    using redlock::node_command;
+    namespace commands = redlock::commands;
+    std::pair<commands::variant, kind> const all[] = {
+        {commands::acquire{}, kind::acquire}, {commands::raise{}, kind::raise},
+        {commands::extend{}, kind::extend},   {commands::release{}, kind::release},
+        {commands::inspect{}, kind::inspect}, {commands::connect{}, kind::connect},
+        {commands::upgrade{}, kind::upgrade}, {commands::downgrade{}, kind::downgrade},
+        {commands::replace{}, kind::replace}, {commands::withdraw{}, kind::withdraw},
+        {commands::scan{}, kind::scan},       {commands::found{}, kind::found}};
+    BOOST_TEST(std::size(all) == std::variant_size_v<commands::variant>);
+    for (auto const& [what, named] : all)
+        BOOST_TEST((node_command{.what = what}.which() == named));
+
+    // It is copied for each node and round.
+    static_assert(std::is_trivially_copyable_v<node_command> && sizeof(node_command) <= 14 * sizeof(void*));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
