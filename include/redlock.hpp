@@ -24,6 +24,7 @@
 #include <redlock/node.hpp>
 #include <redlock/observer.hpp>
 #include <redlock/options.hpp>
+#include <redlock/plain_store.hpp>
 #include <redlock/quarantine_reason.hpp>
 #include <redlock/report.hpp>
 #include <redlock/stats.hpp>

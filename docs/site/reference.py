@@ -72,12 +72,13 @@ Testing
     testing::node_cases testing::node_case testing::node_kind
 Own nodes
     node
-    node_command key_view
+    Commands: node_command commands::* key_view
     node_operation
     node_reply taken_key key_details
     node_limits
     node_events
     server_identity
+    plain_store make_plain_node plain_node_options
 Basics
     clock
     Version: REDLOCK_*

@@ -17,7 +17,7 @@ struct server_identity {
     bool restarted = false;
     bool promoted = false;  ///< Whether the cause was a promotion: the server was a replica. Only messages differ.
     /// Whether the server's record says that it is new to the prefix. For @ref config::max_ttl after @ref began, a
-    /// manager may found a set of such servers: @ref node_command::kind::found.
+    /// manager may found a set of such servers: @ref commands::found .
     bool fresh = false;
     bool founded = false;       ///< Whether a manager has founded the server.
     clock::time_point began{};  ///< The latest time from which on the server has kept every lock.

@@ -136,7 +136,7 @@ runtime::task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
         a.round_ = a.next_round();
         a.round_->wait_for_place_until = a.attempt_.ask_until(now);
         co_await a.gather(*a.round_);
-        if (a.round_->command.any)
+        if (a.round_->command.wants_any())
             state.cleaner.settle(*a.round_);
 
         auto const decided = a.attempt_.decided = state.now();
@@ -206,7 +206,7 @@ std::shared_ptr<quorum::round> acquisition::next_round()
     if (builder_.should_grow())
         leftovers_.grow();
     auto next = builder_.next(leftovers_.growing());
-    if (next->command.watch)
+    if (next->command.watches())
         watch_.begin(next);
     leftovers_.may_be_left_by(*next);
     return next;
@@ -273,7 +273,7 @@ void acquisition::round_was_lost(error_code ec)
 {
     if (!cancelled_)
         turn_.tell_those_behind(ec, round_);
-    if (round_->command.any && round_->votes.verdict() == core::verdict::lost)
+    if (round_->command.wants_any() && round_->votes.verdict() == core::verdict::lost)
         builder_.prefer_others(*round_);
     leftovers_.round_was_lost(*round_);
 }

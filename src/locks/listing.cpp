@@ -109,9 +109,9 @@ private:
         }
         ++self->scans_;
         auto const prefix = state.settings.prefix + std::string(core::literal_head(self->pattern_));
-        auto const scan = detail::make_recycled<quorum::round>(state.quorum, node_command::kind::scan,
+        auto const limit = static_cast<std::uint32_t>(self->page_size_ - self->page_.locks.size());
+        auto const scan = detail::make_recycled<quorum::round>(state.quorum, commands::scan{.limit = limit},
                                                                quorum::key_list{prefix}, self->place_.on_node, 0ms);
-        scan->command.limit = static_cast<std::uint32_t>(self->page_size_ - self->page_.locks.size());
         self->ask_only(*scan, node);
         co_await self->gather(*scan);
         if (self->cancelled_)

@@ -122,7 +122,9 @@ runtime::task<error_code> resumption::run(std::shared_ptr<resumption> self)
 
 std::shared_ptr<quorum::round> resumption::next_round(std::shared_ptr<quorum::grant> taken)
 {
-    auto const what = replaces() ? node_command::kind::replace : node_command::kind::extend;
+    commands::variant what = commands::extend{};
+    if (replaces())
+        what = commands::replace{};
     auto extension = detail::make_recycled<quorum::round>(state_->quorum, what, std::move(taken), options_.ttl);
     if (replaces())
         extension->replace(former_);

@@ -51,9 +51,9 @@ cleaner::cleaner(quorum_state& q, runtime::event_log& log, std::function<void()>
 
 std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::chrono::milliseconds ttl)
 {
-    auto release = detail::make_recycled<round>(quorum_, node_command::kind::release, taken, ttl);
+    auto release = detail::make_recycled<round>(quorum_, commands::release{}, taken, ttl);
     if (taken->hands_over)
-        release->command.handed_on = node_command::handovers::end;
+        release->command.as<commands::release>().handed_on = commands::handovers::end;
     taken->withdraw();
     for (std::size_t i = 0; i < taken->nodes(); ++i) {
         if (!taken->may_hold(i)) {
@@ -69,7 +69,7 @@ std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::
 void cleaner::trim(std::shared_ptr<grant> taken, std::span<std::size_t const> ours, std::size_t kept,
                    std::chrono::milliseconds ttl)
 {
-    auto const r = detail::make_recycled<round>(quorum_, node_command::kind::release, taken, ttl);
+    auto const r = detail::make_recycled<round>(quorum_, commands::release{}, taken, ttl);
     r->trim(kept);
     for (std::size_t i = 0; i < taken->nodes(); ++i) {
         if (ours[i] <= kept)

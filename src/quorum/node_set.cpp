@@ -51,26 +51,26 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
     auto const missing = [&](char const* of, std::initializer_list<node_command> needed) {
         for (auto const& n : nodes_) {
             for (auto const& c : needed) {
-                if ((c.what != kind::raise || fence) && !n->can(c))
+                if ((c.which() != kind::raise || fence) && !n->can(c))
                     return fmt::format("{} cannot {}", n->name(), of);
             }
         }
         return std::string();
     };
-    lack_ = missing("draw fencing tokens (config::fencing)", {{.what = kind::raise, .fence = 1}});
-    several_lack_ = missing("lock several resources at once", {{.what = kind::acquire, .keys = two, .fence = fence},
-                                                               {.what = kind::raise, .keys = two, .fence = 1}});
-    any_lack_ = missing(
-        "lock any one of several resources",
-        {{.what = kind::acquire, .any = true, .keys = two, .fence = fence}, {.what = kind::release, .keys = two}});
+    lack_ = missing("draw fencing tokens (config::fencing)", {{.what = commands::raise{.fence = 1}}});
+    several_lack_ = missing("lock several resources at once", {{.what = commands::acquire{.fence = fence}, .keys = two},
+                                                               {.what = commands::raise{.fence = 1}, .keys = two}});
+    any_lack_ = missing("lock any one of several resources",
+                        {{.what = commands::acquire{.any = true, .fence = fence}, .keys = two},
+                         {.what = commands::release{}, .keys = two}});
     replace_lack_ = missing("replace the token of a lock (acquire_options::new_token)",
-                            {{.what = kind::replace, .keys = one, .former = "former"}});
+                            {{.what = commands::replace{.former = "former"}, .keys = one}});
     shared_lack_ = missing("share locks (acquire_options::mode)",
-                           {{.what = kind::acquire, .mode = mode::shared, .keys = one, .fence = fence},
-                            {.what = kind::raise, .mode = mode::shared, .keys = one, .fence = 1}});
+                           {{.what = commands::acquire{.fence = fence}, .mode = mode::shared, .keys = one},
+                            {.what = commands::raise{.fence = 1}, .mode = mode::shared, .keys = one}});
     upgrade_lack_ = missing("upgrade locks that are shared",
-                            {{.what = kind::upgrade, .mode = mode::shared, .keys = one, .fence = fence},
-                             {.what = kind::downgrade, .mode = mode::shared, .keys = one}});
+                            {{.what = commands::upgrade{.fence = fence}, .mode = mode::shared, .keys = one},
+                             {.what = commands::downgrade{}, .mode = mode::shared, .keys = one}});
     if (settings.read_only)
         lack_ = "this manager only reads (config::read_only)";
 }

@@ -31,14 +31,14 @@ auto cast_vote::operator()(CompletionToken&& token)
     return asio::async_initiate<CompletionToken, void(vote)>(start, token, round, node);
 }
 
-round::round(quorum_state& q, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl,
+round::round(quorum_state& q, commands::variant what, key_list keys, std::string value, std::chrono::milliseconds ttl,
              redlock::mode m)
     : round(q, what,
             detail::make_recycled<redlock::quorum::grant>(std::move(keys), std::move(value), q.nodes.size(), m), ttl)
 {
 }
 
-round::round(quorum_state& q, node_command::kind what, std::shared_ptr<redlock::quorum::grant> about,
+round::round(quorum_state& q, commands::variant what, std::shared_ptr<redlock::quorum::grant> about,
              std::chrono::milliseconds ttl)
     : quorum(q),
       command{.what = what, .mode = about->mode, .keys = about->keys, .value = about->value, .ttl = ttl},
@@ -50,7 +50,7 @@ round::round(quorum_state& q, node_command::kind what, std::shared_ptr<redlock::
     for (std::size_t i = 0; i < ballots.size(); ++i) {
         ballots[i].round = this;
         ballots[i].node = static_cast<std::uint32_t>(i);
-        if (what == node_command::kind::acquire)
+        if (command.which() == node_command::kind::acquire)
             ballots[i].trace_ = &grant_->on(i);
     }
 }
@@ -69,26 +69,37 @@ void round::contend(bool more_follow)
     if (command.is_shared())
         return;  // shared locks are not handed over
     grant_->hands_over = more_follow;
-    command.handed_on = more_follow ? node_command::handovers::follow : node_command::handovers::end;
+    command.as<commands::acquire>().handed_on = more_follow ? commands::handovers::follow : commands::handovers::end;
 }
 
 void round::name_contender()
 {
     viewed_ = quorum.contender;
-    command.contender = *viewed_;
-    command.note = core::holder_in(command.value).note;
+    auto const note = core::holder_in(command.value).note;
+    switch (command.which()) {
+    case node_command::kind::acquire:
+        command.as<commands::acquire>().contender = *viewed_;
+        command.as<commands::acquire>().note = note;
+        break;
+    case node_command::kind::upgrade:
+        command.as<commands::upgrade>().contender = *viewed_;
+        command.as<commands::upgrade>().note = note;
+        break;
+    default:
+        command.as<commands::withdraw>().contender = *viewed_;
+    }
 }
 
 void round::replace(std::string former)
 {
     viewed_ = std::make_shared<std::string const>(std::move(former));
-    command.former = *viewed_;
+    command.as<commands::replace>().former = *viewed_;
 }
 
 void round::grow()
 {
     grant_->grow();
-    command.grows = true;
+    command.as<commands::acquire>().grows = true;
 }
 
 core::most_frequent round::most_chosen() const
@@ -133,7 +144,7 @@ bool round::wanted() const noexcept
 
 clock::duration round::with_connection(clock::duration timeout) const
 {
-    return command.what == node_command::kind::connect ? quorum.settings.connect_timeout + timeout : timeout;
+    return command.which() == node_command::kind::connect ? quorum.settings.connect_timeout + timeout : timeout;
 }
 
 clock::time_point round::due(ballot const& b) const { return started + with_connection(quorum.nodes.timeout(b.node)); }
@@ -163,7 +174,7 @@ void round::prepare()
 // ttl.
 clock::duration round::useful_for(ballot const& b) const
 {
-    if (command.what != node_command::kind::release)
+    if (command.which() != node_command::kind::release)
         return clock::duration::zero();
     auto const acquired = grant_->on(b.node);
     bool const all_answered = acquired.answered && !acquired.is_unknown() && acquired.extensions == 0;
@@ -179,7 +190,7 @@ void round::submit(std::size_t i)
 bool round::needs_place() const noexcept
 {
     using kind = node_command::kind;
-    bool const comes_first = command.what == kind::connect || command.what == kind::found;
+    bool const comes_first = command.which() == kind::connect || command.which() == kind::found;
     return !comes_first && !quorum.closed
            && std::any_of(ballots.begin(), ballots.end(), [](auto& b) { return !b.skipped; });
 }
@@ -313,7 +324,7 @@ void round::finish()
 {
     deadline_.clear();
     quorum.admission.leave(*this);
-    if (command.what == node_command::kind::connect && votes.verdict() == core::verdict::won && has_waited_for_all())
+    if (command.which() == node_command::kind::connect && votes.verdict() == core::verdict::won && has_waited_for_all())
         quorum.nodes.set_met();
     if (waiting_)
         std::move(waiting_).resume();
@@ -405,7 +416,7 @@ void round::stop_waiting_for_place()
     auto const self = shared_from_this();
     gathers_ = false;
     deadline_.clear();
-    if (command.what != node_command::kind::release)
+    if (command.which() != node_command::kind::release)
         quorum.admission.leave(*this);
     if (waiting_)
         std::move(waiting_).resume();
@@ -440,7 +451,7 @@ void round::abandon()
 entrant::purpose round::aim() const noexcept
 {
     using kind = node_command::kind;
-    switch (command.what) {
+    switch (command.which()) {
     case kind::extend:
     case kind::replace:
     case kind::downgrade:
@@ -487,9 +498,9 @@ clock::duration round::time_for_majority() const
 bool round::decided() const noexcept
 {
     using kind = node_command::kind;
-    if (command.what == kind::inspect || command.what == kind::scan || waits_for_all)  // these wait for all nodes
+    if (command.which() == kind::inspect || command.which() == kind::scan || waits_for_all)  // these wait for all nodes
         return false;
-    if (command.what == kind::connect && votes.verdict() == core::verdict::won && quorum.nodes.awaits_others())
+    if (command.which() == kind::connect && votes.verdict() == core::verdict::won && quorum.nodes.awaits_others())
         return false;
     return votes.verdict() != core::verdict::open;
 }
@@ -498,7 +509,7 @@ void round::count(vote v)
 {
     switch (v) {
     case vote::granted:
-        return command.any ? votes.grant(most_chosen().times) : votes.grant();
+        return command.wants_any() ? votes.grant(most_chosen().times) : votes.grant();
     case vote::denied:
         return votes.deny();
     case vote::unknown:

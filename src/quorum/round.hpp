@@ -67,7 +67,7 @@ public:
     void complete(node_reply reply) override;
 
     /// A request that was not sent yet must not be sent. A release ignores this: it is always sent.
-    void withdraw() noexcept { withdrawn_ = withdrawn_ || command().what != node_command::kind::release; }
+    void withdraw() noexcept { withdrawn_ = withdrawn_ || command().which() != node_command::kind::release; }
 
     /// Records the time from request to answer.
     void took(clock::duration);
@@ -119,18 +119,18 @@ private:
 */
 class round : public std::enable_shared_from_this<round>, public entrant {
 public:
-    round(quorum_state&, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl,
+    round(quorum_state&, commands::variant what, key_list keys, std::string value, std::chrono::milliseconds ttl,
           redlock::mode = mode::exclusive);
 
     /// A round that connects. It waits longer than others, because the first connections need more time than a vote.
     /// When it is won and no node is awaited any more, it calls `node_set::set_met`.
     static std::shared_ptr<round> to_connect(quorum_state&);
 
-    /// A round that founds a set of new nodes: see `node_command::kind::found`. It waits for all nodes that it asks.
+    /// A round that founds a set of new nodes: see `commands::found`. It waits for all nodes that it asks.
     static std::shared_ptr<round> to_found(quorum_state&);
 
     /// A command about the keys and the value of @p about.
-    round(quorum_state&, node_command::kind what, std::shared_ptr<redlock::quorum::grant> about,
+    round(quorum_state&, commands::variant what, std::shared_ptr<redlock::quorum::grant> about,
           std::chrono::milliseconds ttl);
 
     /// Does not ask node @p i; counts @p known as its vote.
@@ -151,7 +151,7 @@ public:
     void grow();
 
     /// For an acquisition of several keys: any one of them suffices.
-    void want_any() noexcept { command.any = true; }
+    void want_any() { command.as<commands::acquire>().any = true; }
 
     /// For an acquisition of any one of several keys: call it when the round is decided. If it is won, the round is
     /// from then on about the key that a quorum has chosen. Nodes that chose another key then count as denied. If it is
@@ -162,8 +162,8 @@ public:
     /// no tombstone is left.
     void trim(std::size_t first);
 
-    /// For a round that contends: nodes that deny notify of the next change.
-    void watch() noexcept { command.watch = true; }
+    /// For an acquisition that contends: nodes that deny notify of the next change.
+    void watch() { command.as<commands::acquire>().watch = true; }
 
     /// Sends to all nodes when the manager's @ref admission has a place. Completes when the votes are decided, or after
     /// @ref end_wait. From the sending on, it waits for each node for its `node_set::timeout`; a round that connects
@@ -288,15 +288,15 @@ private:
 
 inline std::shared_ptr<round> round::to_found(quorum_state& q)
 {
-    auto all = detail::make_recycled<round>(q, node_command::kind::found, key_list(1), std::string(),
-                                            std::chrono::milliseconds(0));
+    auto all =
+        detail::make_recycled<round>(q, commands::found{}, key_list(1), std::string(), std::chrono::milliseconds(0));
     all->waits_for_all = true;
     return all;
 }
 
 inline std::shared_ptr<round> round::to_connect(quorum_state& q)
 {
-    return detail::make_recycled<round>(q, node_command::kind::connect, key_list(1), std::string(),
+    return detail::make_recycled<round>(q, commands::connect{}, key_list(1), std::string(),
                                         std::chrono::milliseconds(0));
 }
 

@@ -278,7 +278,7 @@ BOOST_FIXTURE_TEST_CASE(elect_copies_what_its_options_name, borrowing)
         seen = l.token();
         co_return elected::done;
     };
-    check_awaitable([&](auto& o) { return elect(*locks, "stock", {.lock = o.options()}, lead); });
+    check_awaitable([&](auto& o) { return elect(*locks, "stock", {.group = o.options().group, .note = o.options().note}, lead); });
 }
 
 // g++ 12 destroys a temporary aggregate with a destructor twice within a co_await.

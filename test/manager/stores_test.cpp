@@ -29,13 +29,13 @@ public:
             auto const server = memory_server::at(server_);
             auto const& c = o->command();
             bool const taken = server->value(c.key()).has_value();
-            if (c.what == node_command::kind::acquire && !taken)
+            if (c.which() == node_command::kind::acquire && !taken)
                 server->set(c.key(), c.value, c.ttl);
             bool const ours = taken && *server->value(c.key()) == c.value;
-            if (c.what == node_command::kind::release && ours)
+            if (c.which() == node_command::kind::release && ours)
                 server->erase(c.key());
-            bool const granted = c.what == node_command::kind::connect
-                                 || (c.what == node_command::kind::acquire ? !taken : ours);
+            bool const granted = c.which() == node_command::kind::connect
+                                 || (c.which() == node_command::kind::acquire ? !taken : ours);
             o->complete({.vote = granted ? vote::granted : vote::denied});
         });
     }

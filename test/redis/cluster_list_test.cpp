@@ -30,7 +30,7 @@ std::vector<net::place> const masters{{"10.0.0.2", "6379"}, {"10.0.0.1", "6379"}
 /// A scan at @p place, and its answer from the master with the text @p text.
 struct scan_at {
     explicit scan_at(std::string place, std::string text = {})
-        : asked(std::make_shared<testing::request>(node_command{.what = node_command::kind::scan},
+        : asked(std::make_shared<testing::request>(node_command{.what = commands::scan{}},
                                                    std::vector<std::string>{"lock:"}, std::move(place))),
           part(next_scan(asked, masters))
     {

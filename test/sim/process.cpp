@@ -279,7 +279,7 @@ void process::has_released(std::string const& token)
 
 void process::checks_submission(node_operation const& o)
 {
-    if (o.command().what == node_command::kind::acquire) {
+    if (o.command().which() == node_command::kind::acquire) {
         for (auto const& key : o.command().keys)
             asked_[key] = world_.now;
     }
@@ -292,7 +292,7 @@ void process::checks_submission(node_operation const& o)
 
 void process::checks_sending(node_command const& c, server const& s)
 {
-    if (c.what == node_command::kind::acquire && !c.grows && !tokens_.emplace(&s, std::string(c.value)).second)
+    if (c.which() == node_command::kind::acquire && !c.grows() && !tokens_.emplace(&s, std::string(c.value)).second)
         world_.blame("{}: sends a second acquisition of {} with the same token to {}", name_, c.key(), s.name);
 }
 

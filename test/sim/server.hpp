@@ -130,13 +130,13 @@ public:
                      clock::time_point sent)
     {
         auto answer = keys.carry_out(c, now, tombstone, from);
-        bool const set = answer.healed || (c.what == node_command::kind::acquire && answer.vote == vote::granted);
+        bool const set = answer.healed || (c.which() == node_command::kind::acquire && answer.vote == vote::granted);
         if (set) {
-            for (auto const& key : c.any ? key_view(c.keys.subspan(answer.chosen, 1)) : c.keys)
+            for (auto const& key : c.wants_any() ? key_view(c.keys.subspan(answer.chosen, 1)) : c.keys)
                 world_.note_taking(key);
             note_lateness(c.value, world_.now - sent > c.ttl);
         }
-        world_.tell("{} {} {} {}: {}", name, name_of(c.what), c.key(), c.value.substr(0, 8),
+        world_.tell("{} {} {} {}: {}", name, name_of(c.which()), c.key(), c.value.substr(0, 8),
                     answer.vote == vote::granted ? "yes" : "no");
         return answer;
     }

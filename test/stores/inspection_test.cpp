@@ -151,10 +151,10 @@ BOOST_AUTO_TEST_CASE(inspect_lists_contenders_of_any_bytes_until_they_end)
     auto const value = std::string(32, '0') + ":" + every_byte + "\x1fsince=1795765626793\x1f" + std::string(200, 'n');
     BOOST_TEST(value.size() == 510u);
     auto const acquire = [&](std::string const& of, std::string const& who) {
-        return asks.vote_of({.what = node_command::kind::acquire, .contender = who, .ttl = 60s}, key, of);
+        return asks.vote_of({.what = commands::acquire{.contender = who}, .ttl = 60s}, key, of);
     };
     auto const withdraw = [&](std::string const& who) {
-        asks.vote_of({.what = node_command::kind::withdraw, .contender = who}, key, {});
+        asks.vote_of({.what = commands::withdraw{.contender = who}}, key, {});
     };
     BOOST_TEST(asks.acquires(key, value));
     for (auto const& who : {today, longest, yesterday})
@@ -186,11 +186,11 @@ BOOST_AUTO_TEST_CASE(inspect_with_a_hundred_waiters_lists_64)
     for (unsigned i = 0; i < 100; ++i)
         names.push_back(fmt::format("{:016x}:waiter", i));
     for (auto const& who : names)
-        asks.vote_of({.what = node_command::kind::acquire, .contender = who, .ttl = 60s}, "lock:crowded", "w");
+        asks.vote_of({.what = commands::acquire{.contender = who}, .ttl = 60s}, "lock:crowded", "w");
 
     BOOST_TEST(contenders_in(asks.inspect("lock:crowded")).size() == 64u);
     for (auto const& who : names)
-        asks.vote_of({.what = node_command::kind::withdraw, .contender = who}, "lock:crowded", {});
+        asks.vote_of({.what = commands::withdraw{.contender = who}}, "lock:crowded", {});
     BOOST_TEST(asks.releases("lock:crowded", "v"));
 }
 

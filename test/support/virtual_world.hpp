@@ -295,15 +295,15 @@ public:
 
     node_reply carry_out(node_command const& c, bool tombstone, void const* who = nullptr)
     {
-        requests.push_back({c.what, c.keys.empty() ? std::string() : c.key(), std::string(c.value), world_.now, c.fence,
-                            c.keys.size()});
+        requests.push_back({c.which(), c.keys.empty() ? std::string() : c.key(), std::string(c.value), world_.now,
+                            c.fence(), c.keys.size()});
         if (refusal)
             return {.untouched = true, .error = refusal};
-        if (c.what == node_command::kind::found && !identity.durable)
+        if (c.which() == node_command::kind::found && !identity.durable)
             return found();
         auto r = stores::memory::lock_table::carry_out(c, world_.now, tombstone, who);
-        if (counts_by != 0 && c.what == node_command::kind::acquire && !c.is_shared() && r.vote == vote::granted
-            && c.fence != 0)
+        if (counts_by != 0 && c.which() == node_command::kind::acquire && !c.is_shared() && r.vote == vote::granted
+            && c.fence() != 0)
             r.fence = counters[c.key()] += counts_by;
         r.chosen += names_beyond;
         if (!draws_tokens)
@@ -339,10 +339,10 @@ public:
     bool ready() const noexcept override { return server_.reachable; }
     bool can(node_command const& c) const noexcept override
     {
-        return (c.fence == 0 || server_.fences)
-               && (!c.has_several_keys() || (c.any ? server_.locks_any : server_.locks_several))
-               && (!c.is_shared() || server_.shares) && (c.what != node_command::kind::upgrade || server_.upgrades)
-               && (c.what != node_command::kind::replace || server_.replaces);
+        return (c.fence() == 0 || server_.fences)
+               && (!c.has_several_keys() || (c.wants_any() ? server_.locks_any : server_.locks_several))
+               && (!c.is_shared() || server_.shares) && (c.which() != node_command::kind::upgrade || server_.upgrades)
+               && (c.which() != node_command::kind::replace || server_.replaces);
     }
     node_limits limits() const override { return server_.limits; }
     bool notifies() const noexcept override { return server_.reachable && server_.notifies; }
@@ -459,7 +459,7 @@ private:
         auto const& c = o->command();
         auto reply = server_.carry_out(c, o->leaves_tombstone(o->sent_on()), this);
         bool const is_denied = c.contends() && reply.vote == vote::denied;  // a plain SET cannot watch
-        if (c.watch && (is_denied || c.what == node_command::kind::inspect) && server_.notifies) {
+        if (c.watches() && (is_denied || c.which() == node_command::kind::inspect) && server_.notifies) {
             reply.watched = true;
             server_.watch_taken(c, reply, this, [weak = weak_from_this()](auto const& key) {
                 if (auto const self = weak.lock(); self && !self->server_.mute)

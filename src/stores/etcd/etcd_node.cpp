@@ -208,10 +208,10 @@ private:
     {
         bool const granted = r.vote == vote::granted;
         node_.note(c, r, outbox_.sent(), scope_.good_until);
-        if (granted && (c.what == kind::acquire || c.what == kind::extend))
+        if (granted && (c.which() == kind::acquire || c.which() == kind::extend))
             r.good_for = std::chrono::floor<std::chrono::milliseconds>(node_.expiries()->kept(c) - outbox_.sent());
-        bool const inspects = c.what == kind::inspect;
-        if (!c.watch || (!inspects && (c.what != kind::acquire || granted)))
+        bool const inspects = c.which() == kind::inspect;
+        if (!c.watches() || (!inspects && (c.which() != kind::acquire || granted)))
             return;
         auto asked = inspects ? watches_.inspected(c.key(), revision, clock::now())
                               : watches_.denied(c, r, revision, clock::now());

@@ -27,11 +27,11 @@ constexpr unsigned attempts_max = 5;
 struct gathering {
     std::shared_ptr<node_operation> whose;
     std::size_t left;
-    node_reply reply{.vote = whose->command().what == kind::found ? vote::granted : vote::unknown};
+    node_reply reply{.vote = whose->command().which() == kind::found ? vote::granted : vote::unknown};
 
     void take(node_reply r)
     {
-        bool const founds = whose->command().what == kind::found;
+        bool const founds = whose->command().which() == kind::found;
         if ((reply.vote == vote::granted) == founds)  // founding needs all of them, connecting one
             reply = std::move(r);
         if (--left == 0)
@@ -39,12 +39,12 @@ struct gathering {
     }
 };
 
-bool votes(node_command const& c) { return c.what == kind::acquire || c.what == kind::raise || c.prolongs(); }
+bool votes(node_command const& c) { return c.which() == kind::acquire || c.which() == kind::raise || c.prolongs(); }
 
 // Whether the master of the keys carries the command out.
 bool is_about_keys(node_command const& c)
 {
-    return c.what != kind::connect && c.what != kind::found && c.what != kind::scan;
+    return c.which() != kind::connect && c.which() != kind::found && c.which() != kind::scan;
 }
 
 bool are_in_one_slot(key_view keys)
@@ -277,13 +277,13 @@ private:
         auto const& c = o->command();
         if (o->withdrawn() || runtime_->now() > o->not_after)
             return o->complete({.untouched = true, .error = errc::node_unreachable});
-        if (!mapped_ && (!trouble_.error || c.what == kind::release))  // a release is always needed
+        if (!mapped_ && (!trouble_.error || c.which() == kind::release))  // a release is always needed
             return kept_.push_back(std::move(o));
         if (!mapped_)
             return o->complete(trouble_);
-        if (c.what == kind::connect || c.what == kind::found)
+        if (c.which() == kind::connect || c.which() == kind::found)
             return ask_all(std::move(o));
-        if (c.what == kind::scan)
+        if (c.which() == kind::scan)
             return scan(std::move(o));
         if (auto* const to = member_for(c.keys))
             return send(wrapped(std::move(o)), *to);

@@ -46,7 +46,7 @@ public:
 
     void submit(std::shared_ptr<node_operation> operation) override
     {
-        if (operation->command().what == node_command::kind::found) {
+        if (operation->command().which() == node_command::kind::found) {
             founding_.push_back(std::move(operation));
             return found_soon();
         }

@@ -143,7 +143,7 @@ private:
         d.waiting_.free(*o);
         auto const& c = o->command();
         n.note(c, done.reply, sent);
-        if (done.reply.vote == vote::granted && (c.what == kind::acquire || c.prolongs()))
+        if (done.reply.vote == vote::granted && (c.which() == kind::acquire || c.prolongs()))
             done.reply.good_for = d.link_->promise(sent);
         n.flush_soon();
         d.tell_later(c, done.changed);

@@ -32,7 +32,7 @@ strings scan_all(testing::client& asks, std::string const& prefix)
     strings all;
     std::string place;
     do {
-        auto const page = asks.ask({.what = node_command::kind::scan, .limit = 3}, prefix, place);
+        auto const page = asks.ask({.what = commands::scan{.limit = 3}}, prefix, place);
         BOOST_TEST_REQUIRE((page.vote == vote::granted && page.details), page.error.message() + page.text);
         BOOST_TEST(page.details->keys.size() <= 3u);
         all.insert(all.end(), page.details->keys.begin(), page.details->keys.end());

@@ -34,7 +34,7 @@ struct plain_node : testing::client {
     /// The keys of one page.
     std::vector<std::string> scan(std::string const& prefix, std::string& place)
     {
-        auto const r = ask({.what = node_command::kind::scan, .limit = 3}, prefix, place);
+        auto const r = ask({.what = commands::scan{.limit = 3}}, prefix, place);
         BOOST_TEST_REQUIRE((r.vote == vote::granted && r.details));
         BOOST_TEST(r.details->keys.size() <= 3u);
         place = r.text;
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(inspect_that_watches_is_told_of_each_change_of_the_key)
     plain_node mine, other;
     std::string const key = "lock:looked at";
     auto const look = [&] {
-        auto const asked = mine.put({.what = node_command::kind::inspect, .watch = true}, key, {});
+        auto const asked = mine.put({.what = commands::inspect{.watch = true}}, key, {});
         BOOST_TEST(mine.answer_of(asked).watched);
         return asked;
     };
@@ -183,23 +183,22 @@ BOOST_AUTO_TEST_CASE(inspect_that_watches_is_told_although_a_waiter_is_not)
 {
     plain_node mine, other;
     std::string const key = "lock:handed on";
-    auto const acquire = [&](auto& by, std::string const& value, node_command::handovers then, std::string const& who) {
-        return by.ask(
-            {.what = node_command::kind::acquire, .handed_on = then, .watch = true, .contender = who, .ttl = 60s}, key,
-            value);
+    auto const acquire = [&](auto& by, std::string const& value, commands::handovers then, std::string const& who) {
+        return by.ask({.what = commands::acquire{.handed_on = then, .watch = true, .contender = who}, .ttl = 60s}, key,
+                      value);
     };
-    BOOST_TEST((acquire(other, "v", node_command::handovers::follow, "other").vote == vote::granted));
-    auto const looked = mine.put({.what = node_command::kind::inspect, .watch = true}, key, {});
+    BOOST_TEST((acquire(other, "v", commands::handovers::follow, "other").vote == vote::granted));
+    auto const looked = mine.put({.what = commands::inspect{.watch = true}}, key, {});
     BOOST_TEST(mine.answer_of(looked).watched);
-    auto const denied = acquire(mine, "w", node_command::handovers::unsaid, "mine");
+    auto const denied = acquire(mine, "w", commands::handovers::unsaid, "mine");
     BOOST_TEST((denied.vote == vote::denied && denied.handed_on));
 
     BOOST_TEST(other.releases(key, "v"));
 
     mine.run_to([&] { return mine.was_told_after(*looked, key); }, "the node did not tell of the change");
-    BOOST_TEST((acquire(other, "x", node_command::handovers::end, "other").vote == vote::granted));
+    BOOST_TEST((acquire(other, "x", commands::handovers::end, "other").vote == vote::granted));
     BOOST_TEST(other.releases(key, "x"));
-    mine.vote_of({.what = node_command::kind::withdraw, .contender = "mine"}, key, {});
+    mine.vote_of({.what = commands::withdraw{.contender = "mine"}}, key, {});
 }
 
 BOOST_AUTO_TEST_CASE(watch_completes_when_another_manager_acquires_and_releases)
