@@ -7,7 +7,7 @@
 */
 
 #include <redlock/clock.hpp>
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/elect.hpp>
 #include <redlock/error.hpp>
 #include <redlock/fence_gate.hpp>

@@ -1,4 +1,4 @@
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/detail/outcome.hpp>
 #include <redlock/elect.hpp>
 #include <redlock/error.hpp>
@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <string>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace detail {
 

@@ -12,7 +12,7 @@
 #include "stores/redis/reply.hpp"
 
 #include <redlock/clock.hpp>
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/options.hpp>
 
 #include <benchmark/benchmark.h>
@@ -162,7 +162,7 @@ void check_resource(State& state)
 
 void check_options(State& state)
 {
-    redlock::config const settings;
+    redlock::manager_options const settings;
     repeat(state, [&] {
         redlock::acquire_options options;
         options.ttl = unknown(5'000ms);

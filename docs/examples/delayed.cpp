@@ -79,7 +79,7 @@ public:
           worker_(std::move(worker)),
           dead_after_(dead_after)
     {
-        boost::redis::config settings;
+        boost::redis::manager_options settings;
         settings.unix_socket = std::move(socket);
         redis_.async_run(settings, asio::detached);
     }
@@ -205,7 +205,7 @@ asio::awaitable<bool> a_deadly_job_is_set_aside(redlock::lock_manager& locks, de
 asio::awaitable<bool> run(std::string socket)
 {
     auto const executor = co_await asio::this_coro::executor;
-    redlock::config const settings{.nodes = {"unix://" + socket}};
+    redlock::manager_options const settings{.nodes = {"unix://" + socket}};
     redlock::lock_manager locks(executor, settings), others(executor, settings);
     delayed_jobs dead(executor, socket, "dead"), jobs(executor, socket, "alive", 1ms);
     co_await jobs.make_group();

@@ -285,7 +285,7 @@ int main()
     database(path).run("UPDATE jobs SET attempts = 20 WHERE label = 'deadly'");  // each worker has crashed
 
     asio::io_context context;
-    redlock::config const settings{.nodes = {"memory://a", "memory://b", "memory://c"}};
+    redlock::manager_options const settings{.nodes = {"memory://a", "memory://b", "memory://c"}};
     redlock::lock_manager locks(context, settings), others(context, settings);
     day today;
     asio::co_spawn(

@@ -75,7 +75,8 @@ int main()
         f.begin();
         f.a->erase("lock:import");
         f.clock->advance(f.context, 5s);
-        expect("importing", f.one.state);  // two nodes still had the key; a renewal has set it again (config::heal)
+        expect("importing", f.one.state);  // two nodes still had the key; a renewal has set it again
+                                           // (manager_options::heal)
         f.a->set("lock:import", "somebody else", 1min);
         f.b->set("lock:import", "somebody else", 1min);
         f.clock->advance(f.context, 5s);

@@ -148,7 +148,7 @@ private:
 redlock::store tables()
 {
     return {.schemes = {"table"},
-            .make = [](std::string_view url, redlock::config const&, redlock::store_context const&) {
+            .make = [](std::string_view url, redlock::manager_options const&, redlock::store_context const&) {
                 return std::make_shared<table_node>(std::string(url.substr(url.find("://") + 3)));
             }};
 }

@@ -27,7 +27,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /** Makes the error response to a request whose lock could not be acquired, or was lost.
 

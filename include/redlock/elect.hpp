@@ -20,7 +20,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /// The result of the body of @ref elect.
 enum class elected : std::uint8_t {
@@ -50,7 +50,7 @@ struct election_event {
 
     kind what{};         ///< The kind of event.
     std::string name{};  ///< The name of the election.
-    /// The token of the term that this event is about. Zero: no term, or `config::fencing` is off.
+    /// The token of the term that this event is about. Zero: no term, or `manager_options::fencing` is off.
     std::uint64_t fencing_token = 0;
     /// The reason; set for `waiting_for_nodes`, `lost` and `ended`. If `ended` has none, the body returned
     /// `elected::done`.
@@ -70,8 +70,8 @@ REDLOCK_API char const* to_string(election_event::kind) noexcept;
 /// How a candidate takes part in an election. An aggregate. `elect` checks it before it sends anything.
 struct elect_options {
     /// The time to live (TTL) of the leader's lock: after the crash of a leader, nobody leads for up to this long. From
-    /// 20 ms to `config::max_ttl`, and longer than `config::node_timeout`. While the leader works, the manager renews
-    /// the lock.
+    /// 20 ms to `manager_options::max_ttl`, and longer than `manager_options::node_timeout`. While the leader works,
+    /// the manager renews the lock.
     std::chrono::milliseconds ttl{10'000};
 
     /// How long to wait while another process leads: 0 to 100 years, or @ref wait_forever : until elected. When this
@@ -147,7 +147,7 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
     vote, `elect` does not end: it calls `elect_options::observe`, and waits.
 
     **While a process is paused, two bodies may run at once.** (A process can be stopped, swapped out, or in a paused
-    virtual machine.) The old leader does not know yet that it has lost the lock. With `config::fencing`, pass
+    virtual machine.) The old leader does not know yet that it has lost the lock. With `manager_options::fencing`, pass
     `lock::fencing_token()` along with every write of the leader, and let the resource refuse smaller tokens:
     docs/fencing.md.
 

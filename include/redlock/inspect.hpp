@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /// The knowledge of one node about a resource: a part of @ref lock_info.
 struct node_lock_info {
@@ -52,10 +52,10 @@ struct lock_info {
     bool locked = false;
     /// Exclusive or shared. @ref readers lists those that share the lock.
     redlock::mode mode = mode::exclusive;
-    /// The label of the holder, its `config::owner`. Empty: the client that wrote the key leaves no label.
+    /// The label of the holder, its `manager_options::owner`. Empty: the client that wrote the key leaves no label.
     std::string owner{};
     std::chrono::milliseconds remaining{0};  ///< How long a majority will continue to name the holder.
-    std::vector<node_lock_info> nodes{};     ///< The answer of each node, in the order of `config::nodes`.
+    std::vector<node_lock_info> nodes{};     ///< The answer of each node, in the order of `manager_options::nodes`.
     /// The purpose of the hold: the holder's `acquire_options::note`. Empty: the holder leaves none.
     std::string note{};
     /// The start of the hold, by the holder's own wall clock, which may be wrong: for people only. None: unknown.
@@ -82,7 +82,7 @@ struct node_break_info {
 struct break_info {
     std::string resource{};                ///< The name of the lock.
     std::size_t deleted = 0;               ///< How many nodes have deleted a value.
-    std::vector<node_break_info> nodes{};  ///< The result on each node, in the order of `config::nodes`.
+    std::vector<node_break_info> nodes{};  ///< The result on each node, in the order of `manager_options::nodes`.
 };
 
 /// The progress of a listing on one node: a part of @ref lock_page.
@@ -98,7 +98,7 @@ struct lock_page {
     std::vector<lock_info> locks{};  ///< In no order. It may be empty although more pages follow.
     /// The place where the next page begins, for `list_options::from`: printable text. Empty: this is the last page.
     std::string next{};
-    std::vector<node_list_info> nodes{};  ///< The progress on each node, in the order of `config::nodes`.
+    std::vector<node_list_info> nodes{};  ///< The progress on each node, in the order of `manager_options::nodes`.
 };
 
 }  // namespace redlock

@@ -20,7 +20,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace asio = boost::asio;
 
@@ -115,7 +115,8 @@ public:
         - A lock on several resources has one number, larger than every earlier number of each of these resources.
         - A reader gets the latest number. It is not smaller than the number of any writer before, and smaller than that
           of any writer afterwards. Other readers may have the same number.
-        - Zero: `config::fencing` is off, or the lock is empty, or it was resumed from a ticket without a number. */
+        - Zero: `manager_options::fencing` is off, or the lock is empty, or it was resumed from a ticket without a
+       number. */
     std::uint64_t fencing_token() const noexcept;
 
     /// The report of the acquisition that has returned this handle, which may be empty. It does not change afterwards.
@@ -229,8 +230,9 @@ public:
     /** Extends the lock: sets its time to live (TTL) on a majority of the nodes to @p ttl from now, but never shortens
         it.
 
-        The lock is still lost when `acquire_options::max_hold` is over. The call takes at most `config::node_timeout`,
-        or a store's longer timeout. If the lock is upgraded or downgraded meanwhile, it asks the nodes once more.
+        The lock is still lost when `acquire_options::max_hold` is over. The call takes at most
+       `manager_options::node_timeout`, or a store's longer timeout. If the lock is upgraded or downgraded meanwhile, it
+       asks the nodes once more.
 
         @par Completes
         - without an error: @ref valid_until has moved;
@@ -243,8 +245,8 @@ public:
         - @ref errc::lost : no majority of the nodes has the lock any more, or its validity was over. Stop the work.
         - @ref errc::no_quorum : too few nodes answered. Try again while the lock is valid.
         - @ref errc::not_held : the lock was released before it could be extended, or is empty.
-        - @ref errc::invalid_argument : @p ttl is below 20 ms, above `config::max_ttl` or not above
-          `config::node_timeout`. Nothing was sent.
+        - @ref errc::invalid_argument : @p ttl is below 20 ms, above `manager_options::max_ttl` or not above
+          `manager_options::node_timeout`. Nothing was sent.
         - `asio::error::operation_aborted` : the call was cancelled, or the manager's shutdown has completed.
 
         @par Cancellation
@@ -253,7 +255,7 @@ public:
         @par Lifetime
         The handle may be moved or destroyed meanwhile. If it is destroyed, the call ends with @ref errc::not_held.
 
-        @param ttl 20 ms to `config::max_ttl`, and longer than `config::node_timeout`.
+        @param ttl 20 ms to `manager_options::max_ttl`, and longer than `manager_options::node_timeout`.
         @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>
@@ -269,8 +271,8 @@ public:
 
         A lock of @ref mode::shared tries once: two readers that waited for each other to leave would deadlock. Only a
         lock of @ref mode::upgradeable may wait. Afterwards @ref mode is exclusive, and renewals keep it so. With
-        `config::fencing` the lock has a new, higher @ref fencing_token. Its validity counts from the start of the
-        upgrade, so @ref valid_until may become earlier.
+        `manager_options::fencing` the lock has a new, higher @ref fencing_token. Its validity counts from the start of
+       the upgrade, so @ref valid_until may become earlier.
 
         A lock can be upgraded once. After a downgrade, release it and acquire another one. If the handle is released,
         the call ends. Handles that have joined an @ref mode::upgradeable lock are upgradeable, too.

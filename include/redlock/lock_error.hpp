@@ -13,7 +13,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /** Why a lock could not be acquired, or why `lock_manager::with_lock` could not run its body to the end under it.
 

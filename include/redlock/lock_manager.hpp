@@ -1,6 +1,6 @@
 #pragma once
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/detail/api.hpp>
 #include <redlock/detail/body_run.hpp>
 #include <redlock/detail/call_options.hpp>
@@ -30,7 +30,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace detail {
 using inspect_handler = completion<void(error_code, lock_info)>;
@@ -41,8 +41,8 @@ using found_handler = completion<void(error_code, attempt_report)>;
 
 namespace locks {
 
-REDLOCK_API std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor, config);
-REDLOCK_API std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor, config,
+REDLOCK_API std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor, manager_options);
+REDLOCK_API std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor, manager_options,
                                                               std::vector<std::shared_ptr<node>>);
 REDLOCK_API void shut_down_in_background(std::shared_ptr<manager_state>) noexcept;
 REDLOCK_API stats stats_of(manager_state const&);
@@ -101,23 +101,23 @@ public:
         using other = basic_lock_manager<Other>;
     };
 
-    /** Makes a manager that locks on `config::nodes`. It does not connect yet, but reads the files of `config::tls` if
-        a node uses TLS.
+    /** Makes a manager that locks on `manager_options::nodes`. It does not connect yet, but reads the files of
+       `manager_options::tls` if a node uses TLS.
 
         @param executor Runs the manager's work, and handlers without an executor of their own.
-        @param settings See @ref config.
+        @param settings See @ref manager_options.
 
         @throws std::invalid_argument if @p settings is broken; the message names the field, the value and the limit.
     */
-    basic_lock_manager(Executor const& executor, config settings)
+    basic_lock_manager(Executor const& executor, manager_options settings)
         : state_(locks::make_manager_state(executor, std::move(settings)))
     {
     }
 
-    /// Makes a manager that locks also on @p nodes, objects of your own. Each has one vote, as each of `config::nodes`
-    /// has. The manager starts and closes them; one object serves one manager.
+    /// Makes a manager that locks also on @p nodes, objects of your own. Each has one vote, as each of
+    /// `manager_options::nodes` has. The manager starts and closes them; one object serves one manager.
     /// @throws std::invalid_argument also if a node is null or given twice
-    basic_lock_manager(Executor const& executor, config settings, std::vector<std::shared_ptr<node>> nodes)
+    basic_lock_manager(Executor const& executor, manager_options settings, std::vector<std::shared_ptr<node>> nodes)
         : state_(locks::make_manager_state(executor, std::move(settings), std::move(nodes)))
     {
     }
@@ -125,7 +125,7 @@ public:
     /// Makes a manager on the executor of @p context, such as an `io_context` or a `thread_pool`.
     template <class ExecutionContext>
         requires std::is_convertible_v<ExecutionContext&, asio::execution_context&>
-    basic_lock_manager(ExecutionContext& context, config settings)
+    basic_lock_manager(ExecutionContext& context, manager_options settings)
         : basic_lock_manager(Executor(context.get_executor()), std::move(settings))
     {
     }
@@ -549,8 +549,9 @@ public:
         token.
 
         The manager releases the nodes that have not confirmed in the background: until they confirm,
-        `config::max_ttl` is over, or its shutdown has completed. A process that holds the lock by that token loses it,
-        and notices at its next extension or renewal. So the ticket is void from the call on, whatever the outcome.
+        `manager_options::max_ttl` is over, or its shutdown has completed. A process that holds the lock by that token
+       loses it, and notices at its next extension or renewal. So the ticket is void from the call on, whatever the
+       outcome.
 
         @par Completes
         when a majority of the nodes is free, or with an error
@@ -589,7 +590,7 @@ public:
         may be outdated when it arrives. To decide, acquire the lock.
 
         @par Completes
-        when all nodes have answered, or `config::node_timeout` (or a store's longer timeout) is over
+        when all nodes have answered, or `manager_options::node_timeout` (or a store's longer timeout) is over
 
         @par Completion signature
         `void(error_code, lock_info)`
@@ -630,8 +631,8 @@ public:
         they are the values of all its nodes.
 
         @par Completes
-        when all nodes have answered, or `config::node_timeout` (or a store's longer timeout) is over. The manager
-        asks nodes that have not answered again in the background.
+        when all nodes have answered, or `manager_options::node_timeout` (or a store's longer timeout) is over. The
+       manager asks nodes that have not answered again in the background.
 
         @par Completion signature
         `void(error_code, break_info)`
@@ -643,7 +644,7 @@ public:
           `break_info::nodes` has the answers that came.
         - @ref errc::invalid_argument : @p seen has no value, or no name that @ref async_acquire accepts. Nothing was
           sent.
-        - @ref errc::unsupported : the manager only reads (`config::read_only`). Nothing was sent.
+        - @ref errc::unsupported : the manager only reads (`manager_options::read_only`). Nothing was sent.
         - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped, or this process is a
           fork of the one that made the manager. Values may have been deleted.
 
@@ -800,22 +801,22 @@ public:
 
     /** Founds the set: lets new nodes vote at once, before the first lock of a prefix.
 
-        A node that is new to `config::prefix` does not vote for `config::max_ttl`, because it may be an earlier node
-        that has lost everything. If *all* nodes of the set are new, no client can hold a lock there. Then this call
-        notes on each node that the set was founded, and from then on all clients count its votes. Call it once, where
-        the servers are set up: `redlock nodes init` is this call. With `restart_guard::automatic`, the first
+        A node that is new to `manager_options::prefix` does not vote for `manager_options::max_ttl`, because it may be
+       an earlier node that has lost everything. If *all* nodes of the set are new, no client can hold a lock there.
+       Then this call notes on each node that the set was founded, and from then on all clients count its votes. Call it
+       once, where the servers are set up: `redlock nodes init` is this call. With `restart_guard::automatic`, the first
         acquisition does the same by itself.
 
         Servers that have lost all their keys look new, too. So the caller vouches that they are newly installed, or
-        that no client has held a lock of the prefix for `config::max_ttl`.
+        that no client has held a lock of the prefix for `manager_options::max_ttl`.
 
         Nodes that never forget, such as etcd, need no founding. If they are mixed with others, only the others are
         founded. If all nodes vote already, nothing happens, so the call can be repeated. Two calls at the same time
         both succeed.
 
         @par Completes
-        when all nodes have answered, or `config::connect_timeout` plus `config::node_timeout` (or a store's longer
-        timeout) is over, with
+        when all nodes have answered, or `manager_options::connect_timeout` plus `manager_options::node_timeout` (or a
+       store's longer timeout) is over, with
         - no error: all nodes vote. `attempt_report::rounds` is 1 if this call has founded them, and 0 if they voted
           before;
         - an error otherwise. Nothing was changed, unless a node failed while it was being founded.
@@ -829,7 +830,7 @@ public:
         - @ref errc::no_quorum : a node is away or refuses requests. All nodes must answer.
         - @ref errc::quarantined : a node does not vote, and the set is not new. Another node has a record already, or
           the node has restarted. `attempt_report::quarantine` says how long until a majority votes.
-        - @ref errc::unsupported : the manager only reads (`config::read_only`). Nothing was sent.
+        - @ref errc::unsupported : the manager only reads (`manager_options::read_only`). Nothing was sent.
         - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped, or this process is a
           fork of the one that made the manager.
 
@@ -862,9 +863,9 @@ public:
         if the lock renews. With a handle: until it was released or destroyed, or has expired; it is not renewed any
         more. So destroy your handles before you wait for this call.
 
-        After that, the shutdown takes at most `config::connect_timeout` plus the longest timeout of a node
-        (`config::node_timeout`, or `node_limits::timeout` if that is longer). On nodes that it cannot reach by then,
-        keys stay until their ttl is over. That is no error: the log and the observer tell.
+        After that, the shutdown takes at most `manager_options::connect_timeout` plus the longest timeout of a node
+        (`manager_options::node_timeout`, or `node_limits::timeout` if that is longer). On nodes that it cannot reach by
+       then, keys stay until their ttl is over. That is no error: the log and the observer tell.
 
         @par Completes
         when the connections are closed. A second call waits for the same end; after it, a call completes at once.

@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace locks {
 REDLOCK_API std::shared_ptr<scope_state> make_scope(std::shared_ptr<manager_state>);
@@ -125,7 +125,7 @@ public:
         @par Errors
         Those of @ref lock_manager::async_acquire, and
         - @ref errc::invalid_argument : it would deadlock: because of the order, or because the scope shares a lock that
-          is now wanted exclusively. Or `config::fencing` is on, and the names belong to several locks: one
+          is now wanted exclusively. Or `manager_options::fencing` is on, and the names belong to several locks: one
           handle cannot have several fencing tokens. Nothing was sent. The message names the resource and the way out.
         - @ref errc::lost : a lock that the scope held was lost before it could be extended. Stop the work.
         - @ref errc::no_quorum : also if a lock had to be extended, and too few nodes answered during all of

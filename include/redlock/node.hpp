@@ -21,7 +21,7 @@
 #include <variant>
 #include <vector>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace asio = boost::asio;
 
@@ -153,9 +153,9 @@ struct node_limits {
     /// The shortest ttl that the node accepts. The manager refuses a shorter ttl with `errc::invalid_argument`, naming
     /// the node.
     std::chrono::milliseconds ttl_min{0};
-    /// The longest time to wait for an answer of this node, if it is more than `config::node_timeout`: at most a
-    /// minute. A round does not wait longer for the other nodes. The ttl of a lock must be longer than the longest such
-    /// time of all nodes.
+    /// The longest time to wait for an answer of this node, if it is more than `manager_options::node_timeout`: at most
+    /// a minute. A round does not wait longer for the other nodes. The ttl of a lock must be longer than the longest
+    /// such time of all nodes.
     std::chrono::milliseconds timeout{0};
     /// Whether the keys are deleted when a session of the node ends. Then no other process can resume a lock. The
     /// manager refuses `lock::detach` and functions with a ticket with `errc::unsupported`, naming the node.
@@ -548,7 +548,7 @@ public:
 
     /// Whether the node can carry out commands such as @p command. The keys of @p command are examples. The manager
     /// calls this before @ref start, once for each kind of command beyond a plain lock:
-    /// - raising a counter (if `config::fencing` needs that);
+    /// - raising a counter (if `manager_options::fencing` needs that);
     /// - several keys (all and any);
     /// - sharing and upgrades;
     /// - replacing the value (`acquire_options::new_token`).

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /// The value of `acquire_options::wait` with which a call waits until it has the lock, or is cancelled.
 inline constexpr std::chrono::milliseconds wait_forever = std::chrono::milliseconds::max();
@@ -30,18 +30,19 @@ enum class renewal : std::uint8_t {
     temporary: `{.note = "order " + id}`. */
 struct acquire_options {
     /// The time to live (TTL): how long the servers keep the lock if nobody extends it. From 20 ms to
-    /// `config::max_ttl`, and longer than `config::node_timeout`.
+    /// `manager_options::max_ttl`, and longer than `manager_options::node_timeout`.
     std::chrono::milliseconds ttl{10'000};
 
     /** The time for which the manager keeps trying, that is, starts new rounds. It counts from the call: 0 to 100
         years, or @ref wait_forever. Zero: one round, which wins or fails at once.
 
         The operation takes at most `wait`, plus
-        - for the last round, `config::node_timeout`, or a store's longer timeout;
-        - `config::connect_timeout` + `node_timeout`, as long as the manager has never been connected to a majority.
+        - for the last round, `manager_options::node_timeout`, or a store's longer timeout;
+        - `manager_options::connect_timeout` + `node_timeout`, as long as the manager has never been connected to a
+       majority.
 
-        With `config::fencing`, the last round may take up to 2 * (nodes - quorum + 2) * `node_timeout` instead of
-        `node_timeout`: it may need a second round to draw its token. If another client was ahead in this, the manager
+        With `manager_options::fencing`, the last round may take up to 2 * (nodes - quorum + 2) * `node_timeout` instead
+       of `node_timeout`: it may need a second round to draw its token. If another client was ahead in this, the manager
         repeats both rounds at once, up to nodes - quorum + 1 times. */
     std::chrono::milliseconds wait{0};
 
@@ -111,9 +112,9 @@ struct acquire_options {
         which the manager already shares leaves no note. A resumed lock keeps the note with which it was acquired. */
     std::string_view note{};
 
-    /// The label of the holder, for a process that acquires locks for others. It takes the place of `config::owner` in
-    /// the lock's value, but not in events, and not in the lists of clients that wait. Valid UTF-8 without control
-    /// characters, at most 256 bytes. Empty: `config::owner`.
+    /// The label of the holder, for a process that acquires locks for others. It takes the place of
+    /// `manager_options::owner` in the lock's value, but not in events, and not in the lists of clients that wait.
+    /// Valid UTF-8 without control characters, at most 256 bytes. Empty: `manager_options::owner`.
     std::string_view owner{};
 
     /// A number that stands for a request which several processes may get. If one of them meets a lock that another one

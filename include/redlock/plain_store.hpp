@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /** A store that needs no scripts: derive from this class, and make a node of it with @ref make_plain_node .
 

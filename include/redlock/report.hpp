@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /// The answer of one node to one request.
 enum class vote : std::uint8_t {
@@ -40,11 +40,11 @@ struct node_report {
 
 /// The course of an acquisition, or of `lock_manager::async_found`: `lock::report` and `lock_error::report` return it.
 struct attempt_report {
-    std::vector<node_report> nodes{};  ///< Each node in the last round, in the order of `config::nodes`. Empty: no
-                                       ///< round.
-    error_code outcome{};              ///< The error with which the operation completed. None: it succeeded.
-    std::string message{};             ///< For people: the outcome and its reason.
-    std::size_t rounds = 0;            ///< How many times the nodes were asked for the lock.
+    std::vector<node_report> nodes{};  ///< Each node in the last round, in the order of `manager_options::nodes`.
+                                       ///< Empty: no round.
+    error_code outcome{};    ///< The error with which the operation completed. None: it succeeded.
+    std::string message{};   ///< For people: the outcome and its reason.
+    std::size_t rounds = 0;  ///< How many times the nodes were asked for the lock.
     /// How many times the nodes were asked to raise their counters, because too few accepted the proposed fencing
     /// token.
     std::size_t second_rounds = 0;

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /// The state of one node, as the manager sees it.
 struct node_stats {
@@ -103,7 +103,7 @@ struct stats : lock_stats {
     /// How late the manager's alarms rang. Long times: a handler blocks the event loop, or the process was paused. Then
     /// locks are lost, and healthy servers seem to be away.
     histogram loop_lag{};
-    std::vector<node_stats> nodes{};  ///< Each node, in the order of `config::nodes`.
+    std::vector<node_stats> nodes{};  ///< Each node, in the order of `manager_options::nodes`.
     /// Each group, if `acquire_options::group` was used: first the acquisitions without a group, then those with one. A
     /// lock that readers share counts in the group of the first of them.
     std::vector<group_stats> groups{};

@@ -35,7 +35,7 @@ void must_be_answered(error_code ec, std::string_view command, std::string_view 
 
 }  // namespace
 
-// config::node_timeout is meant for a vote. The first question to a server also needs the time to connect.
+// manager_options::node_timeout is meant for a vote. The first question to a server also needs the time to connect.
 settings for_looking(settings s)
 {
     auto& c = s.locks;

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// The arguments of one call of `lock_manager::async_acquire`, or of `async_acquire_any`.
 struct acquire_request {

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <string_view>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 

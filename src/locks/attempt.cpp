@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 void attempt::begins() noexcept
 {

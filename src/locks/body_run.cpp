@@ -11,7 +11,7 @@
 
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v1::detail {
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v1::detail {
 
 namespace {
 
@@ -45,4 +45,4 @@ void call_options::copy()
     kept_ = kept;
 }
 
-}  // namespace redlock::inline v0::detail
+}  // namespace redlock::inline v1::detail

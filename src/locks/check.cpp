@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 
@@ -53,7 +53,7 @@ std::string check_wait(milliseconds wait)
     return wrong.empty() ? wrong : wrong + ", or wait_forever";
 }
 
-std::string check(config const& c)
+std::string check(manager_options const& c)
 {
     if (c.nodes.empty())
         return "nodes is empty; name at least one, such as \"redis://localhost\"";
@@ -101,7 +101,7 @@ std::string check_resource(std::string_view resource, std::string_view prefix)
     return {};
 }
 
-std::string check_ttl(milliseconds ttl, config const& c)
+std::string check_ttl(milliseconds ttl, manager_options const& c)
 {
     if (ttl < ttl_min || ttl > c.max_ttl)
         return fmt::format("ttl is {} ms, but must be {} ms to max_ttl, which is {} ms", ttl.count(), ttl_min.count(),
@@ -170,7 +170,7 @@ std::string check_text(std::string_view field, std::string_view text, std::size_
 
 }  // namespace
 
-std::string check(detail::selection const& wanted, acquire_options const& o, config const& c)
+std::string check(detail::selection const& wanted, acquire_options const& o, manager_options const& c)
 {
     auto const& resources = wanted.resources;
     if (auto wrong = check_resources(wanted, c.prefix); !wrong.empty())
@@ -195,7 +195,7 @@ std::string check(detail::selection const& wanted, acquire_options const& o, con
     return check(o, c);
 }
 
-std::string check(acquire_options const& o, config const& c)
+std::string check(acquire_options const& o, manager_options const& c)
 {
     if (auto wrong = check_ttl(o.ttl, c); !wrong.empty())
         return wrong;
@@ -220,7 +220,7 @@ acquire_options lock_of(elect_options const& o)
     return {.ttl = o.ttl, .wait = o.wait, .max_hold = o.max_hold, .group = o.group, .note = o.note};
 }
 
-std::string check(elect_options const& o, config const& c)
+std::string check(elect_options const& o, manager_options const& c)
 {
     if (auto wrong = check(lock_of(o), c); !wrong.empty())
         return wrong;
@@ -251,7 +251,7 @@ std::string check_token(std::string_view field, std::string_view token)
 
 }  // namespace
 
-std::string check(lock_ticket const& t, config const& c)
+std::string check(lock_ticket const& t, manager_options const& c)
 {
     if (auto wrong = check_resources(t.resources, c.prefix); !wrong.empty())
         return wrong;
@@ -270,7 +270,7 @@ std::string check(lock_ticket const& t, config const& c)
     return {};
 }
 
-std::string check(lock_ticket const& t, acquire_options const& o, config const& c)
+std::string check(lock_ticket const& t, acquire_options const& o, manager_options const& c)
 {
     if (auto wrong = check(t, c); !wrong.empty())
         return wrong;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 void group_counters::outcome(error_code ec)
 {

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// The statistics of one group: of its acquisitions, and of the locks that they won.
 struct group_counters : runtime::member_counters<lock_stats> {

@@ -26,7 +26,7 @@
 #include <optional>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 
@@ -254,8 +254,8 @@ std::optional<candidate::planned_pause> candidate::after_term(attempt_report r)
     if (r.outcome == asio::error::operation_aborted)
         end(r.outcome, was_shut_down);
     if (r.outcome == errc::contended)
-        r.message += fmt::format("; wait is {} ms, with wait_forever it would stand until it is elected",
-                                 options_.wait.count());
+        r.message +=
+            fmt::format("; wait is {} ms, with wait_forever it would stand until it is elected", options_.wait.count());
     throw lock_error(std::move(r));
 }
 

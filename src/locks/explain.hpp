@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// Why operations end that the manager's shutdown aborts.
 inline constexpr std::string_view was_shut_down = "the manager was shut down";

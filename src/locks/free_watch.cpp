@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 using namespace std::chrono_literals;
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 void tell_extension(held_lock const& l, error_code ec, bool automatic, std::chrono::nanoseconds slack) noexcept
 try {

@@ -8,7 +8,7 @@
 
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 held_lock::held_lock(std::shared_ptr<manager_state> s, lock_origin const& by, resource_set names,
                      quorum::round const& won, acquire_options const& options)

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 void leftovers::grow()
 {

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 

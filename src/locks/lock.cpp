@@ -2,7 +2,7 @@
 
 #include "locks/held_lock.hpp"
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace {
 

@@ -15,11 +15,14 @@
 #include <string>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace {
 
-[[noreturn]] void refuse(std::string const& wrong) { throw std::invalid_argument("redlock::config: " + wrong); }
+[[noreturn]] void refuse(std::string const& wrong)
+{
+    throw std::invalid_argument("redlock::manager_options: " + wrong);
+}
 
 }  // namespace
 
@@ -27,7 +30,7 @@ namespace locks {
 
 namespace {
 
-std::shared_ptr<runtime::runtime> make_runtime(asio::any_io_executor executor, config const& settings)
+std::shared_ptr<runtime::runtime> make_runtime(asio::any_io_executor executor, manager_options const& settings)
 {
     return settings.test_clock ? runtime::make_manual_runtime(std::move(executor), settings.test_clock)
                                : runtime::make_system_runtime(std::move(executor));
@@ -35,12 +38,12 @@ std::shared_ptr<runtime::runtime> make_runtime(asio::any_io_executor executor, c
 
 }  // namespace
 
-std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor, config settings)
+std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor, manager_options settings)
 {
     return make_manager_state(std::move(executor), std::move(settings), {});
 }
 
-std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor, config settings,
+std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor, manager_options settings,
                                                   std::vector<std::shared_ptr<node>> given)
 {
     auto const named = settings.nodes;

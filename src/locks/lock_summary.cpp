@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 

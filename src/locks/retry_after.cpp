@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <random>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace {
 

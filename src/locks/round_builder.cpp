@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 std::shared_ptr<quorum::round> round_builder::next(std::shared_ptr<quorum::grant> growing)
 {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 shutdown::shutdown(quorum::quorum_state& q, runtime::operations& o, locks::held_locks& h, quorum::cleaner& c,
                    runtime::event_log& log, std::shared_ptr<void>& alive)

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 std::uint64_t token_draw::number_in(quorum::round const& won)
 {

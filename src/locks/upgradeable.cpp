@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 

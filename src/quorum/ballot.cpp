@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 
 node_command const& ballot::command() const noexcept { return round->command; }
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <initializer_list>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 
 namespace {
 
@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds timeout_max = std::chrono::minutes(1);
 
 }  // namespace
 
-node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& settings, runtime::runtime& r,
+node_set::node_set(std::vector<std::shared_ptr<node>> nodes, manager_options const& settings, runtime::runtime& r,
                    runtime::event_log& log, runtime::member_counters<redlock::stats>& count)
     : settings_(settings),
       runtime_(r),
@@ -57,7 +57,7 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
         }
         return std::string();
     };
-    lack_ = missing("draw fencing tokens (config::fencing)", {{.what = commands::raise{.fence = 1}}});
+    lack_ = missing("draw fencing tokens (manager_options::fencing)", {{.what = commands::raise{.fence = 1}}});
     several_lack_ = missing("lock several resources at once", {{.what = commands::acquire{.fence = fence}, .keys = two},
                                                                {.what = commands::raise{.fence = 1}, .keys = two}});
     any_lack_ = missing("lock any one of several resources",
@@ -72,7 +72,7 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
                             {{.what = commands::upgrade{.fence = fence}, .mode = mode::shared, .keys = one},
                              {.what = commands::downgrade{}, .mode = mode::shared, .keys = one}});
     if (settings.read_only)
-        lack_ = "this manager only reads (config::read_only)";
+        lack_ = "this manager only reads (manager_options::read_only)";
 }
 
 std::string node_set::check_ttl(std::chrono::milliseconds ttl) const

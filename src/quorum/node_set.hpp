@@ -5,7 +5,7 @@
 #include "runtime/event_log.hpp"
 #include "runtime/runtime.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/detail/selection.hpp>
 #include <redlock/node.hpp>
 #include <redlock/stats.hpp>
@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 
 /** The nodes of a manager, and the state of each: whether its votes count, how it has voted, its latest error.
 
@@ -33,7 +33,7 @@ namespace redlock::inline v0::quorum {
 */
 class node_set {
 public:
-    node_set(std::vector<std::shared_ptr<node>>, config const&, runtime::runtime&, runtime::event_log&,
+    node_set(std::vector<std::shared_ptr<node>>, manager_options const&, runtime::runtime&, runtime::event_log&,
              runtime::member_counters<redlock::stats>&);
 
     /// @param self this object. The nodes notify it for as long as it exists.
@@ -151,7 +151,7 @@ private:
     void report_up(std::size_t i);
     void report_reply(std::size_t i, node_reply const&) noexcept;
 
-    config const& settings_;
+    manager_options const& settings_;
     runtime::runtime& runtime_;
     runtime::event_log& log_;
     runtime::member_counters<redlock::stats>& count_;

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <utility>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 
 namespace {
 

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 
 class ballot;
 class round;
@@ -167,7 +167,8 @@ public:
 
     /// Sends to all nodes when the manager's @ref admission has a place. Completes when the votes are decided, or after
     /// @ref end_wait. From the sending on, it waits for each node for its `node_set::timeout`; a round that connects
-    /// adds `config::connect_timeout`. A vote that has not come by then counts as unknown, and the round goes on.
+    /// adds `manager_options::connect_timeout`. A vote that has not come by then counts as unknown, and the round goes
+    /// on.
     auto gather()
     {
         return runtime::suspend_into(waiting_, [this] { start_gathering(); });

@@ -17,7 +17,7 @@
 #include <span>
 #include <utility>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 namespace {
 

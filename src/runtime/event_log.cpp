@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <exception>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 void log_to_stderr(log_level level, std::string_view line) noexcept
 {

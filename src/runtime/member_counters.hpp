@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 /// Adds to a counter. Only the strand writes the counter, so a load and a store suffice.
 template <class T>

@@ -1,6 +1,6 @@
 #include "runtime/stat_members.hpp"
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 lock_stats& lock_stats::operator+=(lock_stats const& other)
 {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 /// The counters and histograms of a public struct of statistics that a manager counts. A gauge is not counted.
 template <class S>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <redlock/clock.hpp>
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -15,16 +15,16 @@ namespace redlock::serve {
 
 /// The limits of one client at one instance of the service.
 struct limits {
-    std::chrono::milliseconds wait{std::chrono::minutes(10)};  ///< the longest wait of a request
-    std::chrono::milliseconds ttl = config().max_ttl;          ///< the longest time to live of a lock
-    double drift_factor = config().drift_factor;               ///< of the nodes
-    std::size_t waiting = 1000;                                ///< requests that acquire a lock, at a time
-    std::size_t others = 1000;                                 ///< other requests, at a time
-    std::size_t bytes = 16 << 20;                              ///< of the bodies of all these requests
-    std::size_t locks = 10'000;                                ///< held at a time
-    std::size_t sessions = 1000;                               ///< at a time
-    std::size_t connections = 1000;                            ///< of this client
-    std::size_t connections_of_all = 1000;                     ///< of all clients together
+    std::chrono::milliseconds wait{std::chrono::minutes(10)};   ///< the longest wait of a request
+    std::chrono::milliseconds ttl = manager_options().max_ttl;  ///< the longest time to live of a lock
+    double drift_factor = manager_options().drift_factor;       ///< of the nodes
+    std::size_t waiting = 1000;                                 ///< requests that acquire a lock, at a time
+    std::size_t others = 1000;                                  ///< other requests, at a time
+    std::size_t bytes = 16 << 20;                               ///< of the bodies of all these requests
+    std::size_t locks = 10'000;                                 ///< held at a time
+    std::size_t sessions = 1000;                                ///< at a time
+    std::size_t connections = 1000;                             ///< of this client
+    std::size_t connections_of_all = 1000;                      ///< of all clients together
 
     /// The option that raises the share of a client.
     char const* option_of_share() const noexcept

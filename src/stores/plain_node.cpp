@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 plain_store::~plain_store() = default;
 

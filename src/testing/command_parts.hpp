@@ -10,7 +10,7 @@
 #include <utility>
 #include <variant>
 
-namespace redlock::inline v0::testing {
+namespace redlock::inline v1::testing {
 
 /// The command of this kind, with the default of each member.
 inline commands::variant command_of(node_command::kind k)

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::testing {
+namespace redlock::inline v1::testing {
 
 using namespace std::chrono_literals;
 using kind = node_command::kind;

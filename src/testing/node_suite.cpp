@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::testing {
+namespace redlock::inline v1::testing {
 
 namespace {
 
@@ -696,7 +696,7 @@ constexpr node_case all[] = {
      }},
     {"two contending managers get equal shares of a lock", contention,
      [](node_kind const& k) {
-         auto const make = [&](std::string_view, config const&, store_context const&) { return k.make(); };
+         auto const make = [&](std::string_view, manager_options const&, store_context const&) { return k.make(); };
          expect_fair_shares({.nodes = {"suite://server"},
                              .stores = {{.schemes = {"suite"}, .make = make}},
                              .prefix = k.prefix,

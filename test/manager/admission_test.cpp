@@ -14,7 +14,7 @@ constexpr std::size_t crowd = 3'000;
 
 /// A manager that renews a lock. Each server carries out 20,000 requests a second, so it needs 150 ms for the crowd.
 struct busy_servers : connected_to<3> {
-    explicit busy_servers(config const& settings = {}) : connected_to<3>(settings)
+    explicit busy_servers(manager_options const& settings = {}) : connected_to<3>(settings)
     {
         guard = w.acquire(*locks, "guard", {.ttl = 600ms, .renew = renewal::automatic}).held;
         guard.async_wait_lost([this](error_code ec) { lost = ec == errc::lost; });
@@ -143,7 +143,8 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_a_crowd_that_cannot_be_asked_in_time_is_overl
     acquire_options how{.ttl = 60s, .explain = true};
     w.start_acquire(last, *locks, "last", how);
     wait_for(all);
-    BOOST_TEST((w.now - begun >= config().connect_timeout && w.now - begun < config().connect_timeout + 200ms));
+    BOOST_TEST((w.now - begun >= manager_options().connect_timeout
+                && w.now - begun < manager_options().connect_timeout + 200ms));
     BOOST_TEST(count(all, {}) > 300u);
     BOOST_TEST(count(all, errc::overloaded) > crowd / 2);
     BOOST_TEST(count(all, {}) + count(all, errc::overloaded) + count(all, errc::no_quorum) == crowd);

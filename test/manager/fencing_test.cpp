@@ -7,7 +7,7 @@ BOOST_AUTO_TEST_SUITE(fencing_tokens)
 
 namespace {
 
-config fenced() { return {.fencing = true}; }
+manager_options fenced() { return {.fencing = true}; }
 
 void set_counters(lock_world& w, std::vector<std::uint64_t> const& counters)
 {
@@ -39,7 +39,7 @@ bool rises(std::uint64_t& last, std::uint64_t token) { return token > std::excha
 
 // A renewed lock with a ttl of 3 s. All three nodes have its key.
 struct renewed_lock : manager_of<3> {
-    explicit renewed_lock(config const& settings = {}) : manager_of(settings) { w.run_for(1ms); }
+    explicit renewed_lock(manager_options const& settings = {}) : manager_of(settings) { w.run_for(1ms); }
 
     lock_world::outcome won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
 };

@@ -20,7 +20,7 @@ struct on_a_loop {
     asio::io_context context;
 };
 
-bool refuses(config c, std::string const& why) { return refusal(std::move(c)).find(why) != std::string::npos; }
+bool refuses(manager_options c, std::string const& why) { return refusal(std::move(c)).find(why) != std::string::npos; }
 
 // Begins to acquire "stock". Returns when the node has denied it and will notify the manager of changes.
 std::future<lock> wait_for_stock(asio::io_context& context, lock_manager& locks)

@@ -18,13 +18,13 @@ namespace {
 /// Servers, and a connected manager whose observer writes a line for each event.
 template <std::size_t Servers>
 struct observed {
-    explicit observed(config settings = {}) : locks(w.connected(with_diary(std::move(settings))))
+    explicit observed(manager_options settings = {}) : locks(w.connected(with_diary(std::move(settings))))
     {
         w.run_for(100ms);
         told->read();
     }
 
-    config with_diary(config settings)
+    manager_options with_diary(manager_options settings)
     {
         settings.observer = told;
         return settings;

@@ -272,15 +272,6 @@ BOOST_FIXTURE_TEST_CASE(scope_with_lock_copies_what_its_options_name, borrowing)
     check_awaitable([&](auto& o) { return scope.with_lock("stock", o.options(), body); });
 }
 
-BOOST_FIXTURE_TEST_CASE(elect_copies_what_its_options_name, borrowing)
-{
-    auto const lead = [this](lock& l) -> asio::awaitable<elected> {
-        seen = l.token();
-        co_return elected::done;
-    };
-    check_awaitable([&](auto& o) { return elect(*locks, "stock", {.group = o.options().group, .note = o.options().note}, lead); });
-}
-
 // g++ 12 destroys a temporary aggregate with a destructor twice within a co_await.
 BOOST_FIXTURE_TEST_CASE(async_list_copies_what_its_options_name, borrowing)
 {

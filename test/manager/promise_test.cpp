@@ -194,7 +194,7 @@ namespace {
 
 /// The last two of five nodes may need a second to answer, and need 300 ms. The others have the usual 50 ms.
 struct mixed_quorum {
-    explicit mixed_quorum(config const& settings = {})
+    explicit mixed_quorum(manager_options const& settings = {})
     {
         for (auto const i : {3u, 4u})
             w[i].limits.timeout = 1s;
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(acquire_with_a_node_without_fencing_returns_unsupported)
     auto const refused = w.acquire(*locks, "stock");
     BOOST_TEST((refused.ec == errc::unsupported));
     BOOST_TEST(refused.report.message
-               == "redlock: cannot hold \"stock\": server-2 cannot draw fencing tokens (config::fencing)");
+               == "redlock: cannot hold \"stock\": server-2 cannot draw fencing tokens (manager_options::fencing)");
     w.each([](auto& s) { BOOST_TEST(s.requests.empty()); });
     BOOST_TEST(!w.acquire(*w.manager(), "stock").ec);
 }

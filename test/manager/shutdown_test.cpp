@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(held_and_destructor_of_a_lock_may_race_with_the_context, *b
         auto const name = "dying-" + std::to_string(round);
         auto const server = memory_server::at(name);
         std::optional<asio::io_context> context(std::in_place);
-        std::optional<lock_manager> locks(std::in_place, *context, config{.nodes = {"memory://" + name}});
+        std::optional<lock_manager> locks(std::in_place, *context, manager_options{.nodes = {"memory://" + name}});
         lock observed, dropped;
         locks->async_acquire("a", {.ttl = 60s, .wait = 60s}, [&](error_code, lock l) { observed = std::move(l); });
         locks->async_acquire("b", {.ttl = 60s, .wait = 60s, .renew = renewal::automatic},
@@ -350,8 +350,8 @@ BOOST_AUTO_TEST_CASE(destructors_in_a_forked_child_run_in_any_order)
 {
     for (int order = 0; order < 3; ++order) {
         auto context = std::make_unique<asio::io_context>();
-        auto locks =
-            std::make_unique<lock_manager>(*context, config{.nodes = {"memory://fork-" + std::to_string(order)}});
+        auto locks = std::make_unique<lock_manager>(
+            *context, manager_options{.nodes = {"memory://fork-" + std::to_string(order)}});
         lock held;
         locks->async_acquire("stock", {.renew = renewal::automatic}, [&](error_code, lock l) { held = std::move(l); });
         while (!held.held())

@@ -80,7 +80,7 @@ void use_in_every_way(asio::io_context& context, Start start)
 
 BOOST_FIXTURE_TEST_CASE(completion_token_that_is_an_lvalue_is_not_moved_from, fresh_server)
 {
-    std::optional<lock_manager> locks(std::in_place, context, config{.nodes = {url}});
+    std::optional<lock_manager> locks(std::in_place, context, manager_options{.nodes = {url}});
 
     // Each handler ignores its lock, so the destructor releases it.
     use_in_every_way<error_code, lock>(
@@ -142,7 +142,7 @@ BOOST_FIXTURE_TEST_CASE(completion_token_that_is_an_lvalue_is_not_moved_from, fr
 
 BOOST_FIXTURE_TEST_CASE(completion_token_may_return_a_value_and_take_auto_arguments, fresh_server)
 {
-    std::optional<lock_manager> locks(std::in_place, context, config{.nodes = {url}});
+    std::optional<lock_manager> locks(std::in_place, context, manager_options{.nodes = {url}});
     int calls = 0;
     auto const count = [&](auto const&...) { return ++calls; };
     auto const body = [](lock&) -> asio::awaitable<int> { co_return 1; };

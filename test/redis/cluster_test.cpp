@@ -73,7 +73,7 @@ struct old_masters {
 
     redis_cluster c{3, 0, {"--cluster-require-full-coverage", "no"}};
     real_servers r{0};
-    config const voting = settings(c.url(), {.max_ttl = 60s});
+    manager_options const voting = settings(c.url(), {.max_ttl = 60s});
 };
 
 /// One cluster for all cases that leave it intact.

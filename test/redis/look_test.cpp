@@ -136,7 +136,8 @@ BOOST_FIXTURE_TEST_CASE(read_only_manager_needs_no_right_to_write_and_leaves_no_
     BOOST_TEST(info.note == "report");
     BOOST_TEST(list(viewer, "*").locks.size() == 1u);
     BOOST_TEST((r.acquire(viewer, "stock").ec == errc::unsupported));
-    BOOST_TEST(r.acquire(viewer, "stock").report.message.ends_with("this manager only reads (config::read_only)"));
+    BOOST_TEST(
+        r.acquire(viewer, "stock").report.message.ends_with("this manager only reads (manager_options::read_only)"));
     auto const broken = r.wait_for<break_info>([&](auto done) { viewer.async_break(info, std::move(done)); });
     BOOST_TEST((broken.first == errc::unsupported));
     BOOST_TEST(held.held());

@@ -21,7 +21,7 @@ namespace {
 constexpr acquire_options held_long{.ttl = 60s};
 
 struct two_managers {
-    explicit two_managers(config special = {})
+    explicit two_managers(manager_options special = {})
         : locks(r.context, r.settings(special)), other(r.context, r.settings(special))
     {
         r.connect(locks);

@@ -149,7 +149,8 @@ public:
     }
 
     bool tells_of_promotions() const override { return true; }
-    std::shared_ptr<node> make_node(process&, config const&, std::shared_ptr<stores::redis::group> const&) override;
+    std::shared_ptr<node> make_node(process&, manager_options const&,
+                                    std::shared_ptr<stores::redis::group> const&) override;
 
 private:
     void replicate()
@@ -373,7 +374,7 @@ private:
     std::optional<node_reply> why_;  ///< why it is being cut
 };
 
-std::shared_ptr<node> database::make_node(process& p, config const& settings,
+std::shared_ptr<node> database::make_node(process& p, manager_options const& settings,
                                           std::shared_ptr<stores::redis::group> const&)
 {
     auto make_session = [this, &p, lock_timeout = settings.node_timeout](asio::any_io_executor on, std::size_t i,

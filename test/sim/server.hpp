@@ -5,7 +5,7 @@
 #include "stores/memory/lock_table.hpp"
 
 #include <redlock/clock.hpp>
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 
 #include <array>
@@ -232,7 +232,8 @@ public:
     virtual bool tells_of_promotions() const { return false; }
 
     /// The shipped node, on a simulated network.
-    virtual std::shared_ptr<node> make_node(process&, config const&, std::shared_ptr<stores::redis::group> const&);
+    virtual std::shared_ptr<node> make_node(process&, manager_options const&,
+                                            std::shared_ptr<stores::redis::group> const&);
 
     stores::memory::lock_table keys;
     std::set<std::string, std::less<>> scripts;  ///< digests

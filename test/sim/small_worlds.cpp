@@ -182,7 +182,7 @@ private:
         client(small_world& w, std::size_t n) : world(w), number(n)
         {
             std::vector<std::shared_ptr<node>> nodes;
-            config settings{.owner = "c", .node_timeout = node_timeout};
+            manager_options settings{.owner = "c", .node_timeout = node_timeout};
             for (std::size_t i = 0; i < w.the_plan.servers; ++i) {
                 nodes.push_back(std::make_shared<planned_node>(w, n, i));
                 settings.nodes.push_back(nodes.back()->name());

@@ -532,7 +532,8 @@ public:
     }
 
     /// @param distances one-way delays from this manager to each server, added to the servers' delays
-    std::unique_ptr<lock_manager> manager(config settings = {}, std::vector<clock::duration> const& distances = {})
+    std::unique_ptr<lock_manager> manager(manager_options settings = {},
+                                          std::vector<clock::duration> const& distances = {})
     {
         std::vector<std::shared_ptr<node>> nodes;
         for (std::size_t i = 0; i < servers.size(); ++i) {
@@ -652,7 +653,7 @@ public:
     using server_world::server_world;
 
     /// A manager that is connected to all servers, so that its next request does not wait for a connection.
-    std::unique_ptr<lock_manager> connected(config settings = {})
+    std::unique_ptr<lock_manager> connected(manager_options settings = {})
     {
         auto locks = manager(std::move(settings));
         acquire(*locks, "warm-up");
@@ -798,7 +799,7 @@ public:
 };
 
 /// The message of the exception for these settings; "accepted" if there is none.
-inline std::string refusal(config settings)
+inline std::string refusal(manager_options settings)
 {
     asio::io_context context;
     try {
@@ -812,7 +813,7 @@ inline std::string refusal(config settings)
 /// A fixture: servers, and a manager that is not connected to them yet.
 template <std::size_t Servers>
 struct manager_of {
-    explicit manager_of(config const& settings = {}) : locks(w.manager(settings)) {}
+    explicit manager_of(manager_options const& settings = {}) : locks(w.manager(settings)) {}
 
     lock_world w{Servers};
     std::unique_ptr<lock_manager> locks;
@@ -821,7 +822,7 @@ struct manager_of {
 /// A fixture: servers, and a manager that is connected to all of them.
 template <std::size_t Servers>
 struct connected_to {
-    explicit connected_to(config const& settings = {}) : locks(w.connected(settings)) {}
+    explicit connected_to(manager_options const& settings = {}) : locks(w.connected(settings)) {}
 
     lock_world w{Servers};
     std::unique_ptr<lock_manager> locks;

@@ -11,7 +11,7 @@ BOOST_AUTO_TEST_SUITE(checks)
 
 namespace {
 
-config good() { return {.nodes = {"redis://localhost"}}; }
+manager_options good() { return {.nodes = {"redis://localhost"}}; }
 
 bool mentions(std::string const& text, std::string const& a, std::string const& b, std::string const& c = "")
 {
@@ -29,10 +29,10 @@ BOOST_AUTO_TEST_CASE(check_of_the_defaults_finds_nothing)
 
 BOOST_AUTO_TEST_CASE(check_of_config_names_each_wrong_field_with_value_and_limit)
 {
-    BOOST_TEST(mentions(locks::check(config()), "nodes", "empty"));
+    BOOST_TEST(mentions(locks::check(manager_options()), "nodes", "empty"));
     BOOST_TEST(mentions(locks::check({.nodes = std::vector<std::string>(100, "x")}), "nodes", "100", "99"));
 
-    auto const check = [](config c) {
+    auto const check = [](manager_options c) {
         c.nodes = {"redis://localhost"};
         return locks::check(c);
     };

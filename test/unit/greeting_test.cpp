@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_SUITE(greeting_test)
 
 namespace {
 
-introduction greets(server s, std::string address = "redis://s", config c = {.nodes = {}, .fencing = true})
+introduction greets(server s, std::string address = "redis://s", manager_options c = {.nodes = {}, .fencing = true})
 {
     greeting g(net::parse_url(address), c);
     stores::redis::request r;
@@ -148,8 +148,9 @@ BOOST_AUTO_TEST_CASE(differences_of_settings_name_each_setting_and_both_values)
     BOOST_TEST(found[0] == "another client has used max_ttl=5000 within the last hour, this one 60000");
     BOOST_TEST(found[1] == "another client has used restart_guard=off within the last hour, this one automatic");
     for (auto const& other :
-         {config{.nodes = {"a"}}, config{.nodes = {"a", "b", "c"}, .drift_factor = 0.09},
-          config{.nodes = {"a", "b", "c"}, .fencing = true}, config{.nodes = {"a", "b", "c"}, .allow_eviction = true}})
+         {manager_options{.nodes = {"a"}}, manager_options{.nodes = {"a", "b", "c"}, .drift_factor = 0.09},
+          manager_options{.nodes = {"a", "b", "c"}, .fencing = true},
+          manager_options{.nodes = {"a", "b", "c"}, .allow_eviction = true}})
         BOOST_TEST(differences(ours, shared_settings(other)).size() == 1u);
 }
 

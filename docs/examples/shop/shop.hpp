@@ -33,7 +33,7 @@ using request = http::request<http::string_body>;
 using response = http::response<http::string_body>;
 
 struct settings {
-    redlock::config locks;
+    redlock::manager_options locks;
     std::string database;
     std::vector<item> goods;                          ///< items of a new database
     std::chrono::milliseconds ttl{2000};              ///< of a lock, which is renewed during the order

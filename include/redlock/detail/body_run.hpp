@@ -34,7 +34,7 @@
 #include <utility>
 #include <variant>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace detail {
 

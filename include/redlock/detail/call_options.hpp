@@ -5,7 +5,7 @@
 
 #include <memory>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v1::detail {
 
 /** The options of one call, with copies of the texts and of the context that they name. The public functions make it
     before they return, so that the caller's objects may be destroyed from then on.
@@ -29,4 +29,4 @@ private:
     std::shared_ptr<void const> kept_;  ///< the copies; null: the options name nothing
 };
 
-}  // namespace redlock::inline v0::detail
+}  // namespace redlock::inline v1::detail

@@ -27,7 +27,7 @@
 #include <string_view>
 #include <tuple>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v1::detail {
 
 inline constexpr auto as_tuple_awaitable = asio::as_tuple(asio::use_awaitable);
 

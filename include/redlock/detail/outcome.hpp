@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 struct lock_stats;
 

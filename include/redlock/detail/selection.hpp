@@ -5,7 +5,7 @@
 #include <concepts>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v1::detail {
 
 /// The resources that an acquisition wants: all of several, or any one of them.
 struct selection {

@@ -38,7 +38,7 @@
 #include <variant>
 #include <vector>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v1::detail {
 
 namespace otel = opentelemetry;
 
@@ -394,4 +394,4 @@ private:
     std::unordered_map<std::uint64_t, open_span> acquisitions_, held_;  // by acquisition number, by lock number
 };
 
-}  // namespace redlock::inline v0::detail
+}  // namespace redlock::inline v1::detail

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::inline v0::testing {
+namespace redlock::inline v1::testing {
 
 /// A kind of nodes: the subject of @ref node_cases .
 struct node_kind {

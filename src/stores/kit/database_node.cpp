@@ -23,7 +23,7 @@ namespace {
 */
 class database_node final : public node, connections::owner, public std::enable_shared_from_this<database_node> {
 public:
-    database_node(database d, config const& c, store_context context)
+    database_node(database d, manager_options const& c, store_context context)
         : connections_(std::move(d), c, std::move(context), *this)
     {
     }
@@ -234,7 +234,7 @@ private:
 
 }  // namespace
 
-std::shared_ptr<node> make_database_node(database d, config const& c, store_context context)
+std::shared_ptr<node> make_database_node(database d, manager_options const& c, store_context context)
 {
     return std::make_shared<database_node>(std::move(d), c, std::move(context));
 }

@@ -19,7 +19,7 @@ constexpr std::chrono::seconds flush_every{1};
 
 }  // namespace
 
-std::function<void(log_level, std::string_view)> logger(config const& c, std::string name)
+std::function<void(log_level, std::string_view)> logger(manager_options const& c, std::string name)
 {
     return [to = c.log, name = std::move(name)](log_level level, std::string_view what) {
         if (to)

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 struct memory_server::state {
     mutable std::mutex mutex;

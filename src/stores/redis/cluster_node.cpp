@@ -58,7 +58,8 @@ class cluster_node final : public node,
                            cluster_members::owner,
                            public std::enable_shared_from_this<cluster_node> {
 public:
-    cluster_node(net::url const& cluster, config const& c, std::shared_ptr<group> g, link_factory const& make_link)
+    cluster_node(net::url const& cluster, manager_options const& c, std::shared_ptr<group> g,
+                 link_factory const& make_link)
         : name_(cluster.name()),
           group_(std::move(g)),
           members_(cluster, c, group_, make_link, map_, *this),
@@ -337,7 +338,7 @@ private:
 
 }  // namespace
 
-std::shared_ptr<node> make_cluster_node(net::url const& cluster, config const& c, std::shared_ptr<group> g,
+std::shared_ptr<node> make_cluster_node(net::url const& cluster, manager_options const& c, std::shared_ptr<group> g,
                                         link_factory make_link)
 {
     return std::make_shared<cluster_node>(cluster, c, std::move(g), std::move(make_link));

@@ -77,7 +77,7 @@ bool is_temporary(error_code ec)
            || ec == errc::node_loading;
 }
 
-greeting::greeting(net::url const& server, config const& c)
+greeting::greeting(net::url const& server, manager_options const& c)
     : hello_(server, c.credentials),
       server_(server),
       prefix_(c.prefix),

@@ -43,7 +43,7 @@ std::string_view value_in(std::string_view line, std::string_view name)
 
 }  // namespace
 
-std::string shared_settings(config const& c)
+std::string shared_settings(manager_options const& c)
 {
     return fmt::format("nodes={} max_ttl={} restart_guard={} allow_eviction={} drift_factor={} fencing={}",
                        c.nodes.size(), c.max_ttl.count(), name_of(c.restart_guard), c.allow_eviction, c.drift_factor,

@@ -4,8 +4,8 @@
 
 using namespace std::chrono_literals;
 
-extern redlock::config const by_nodes{.nodes = {"redis://10.0.0.1"}};
-extern redlock::config const by_log{.nodes = {"a"}, .log = redlock::log_to_stderr};
+extern redlock::manager_options const by_nodes{.nodes = {"redis://10.0.0.1"}};
+extern redlock::manager_options const by_log{.nodes = {"a"}, .log = redlock::log_to_stderr};
 extern redlock::tls_options const tls{.ca_file = "ca.pem"};
 extern redlock::acquire_options const waiting{.ttl = 5s, .wait = 2s};
 extern redlock::acquire_options const renewed{.renew = redlock::renewal::automatic};

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(acquire_on_two_addresses_of_a_store_reports_duplicate_node)
 
 BOOST_AUTO_TEST_CASE(mixed_quorum_with_memory_servers_grants_locks)
 {
-    config const others{.nodes = {"memory://one", "memory://two"}, .fencing = true};
+    manager_options const others{.nodes = {"memory://one", "memory://two"}, .fencing = true};
     lock_manager locks(r.context, on(server().url(this_store::apart), others));
     std::uint64_t token = 0;
     for (int i = 0; i < 5; ++i) {
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(release_wakes_a_waiter_of_another_manager)
 // In a ZooKeeper name, most of these bytes become three. A server takes at most a megabyte.
 BOOST_AUTO_TEST_CASE(acquire_of_the_most_and_longest_names_and_texts_succeeds)
 {
-    config longest{.prefix = std::string(256, '\xfe'), .owner = std::string(256, '\xfd'), .fencing = true};
+    manager_options longest{.prefix = std::string(256, '\xfe'), .owner = std::string(256, '\xfd'), .fencing = true};
     auto const url = server().url(this_store::apart + std::string("?timeout=10s&session=60s"));
     lock_manager a(r.context, on(url, longest)), b(r.context, on(url, std::move(longest)));
     std::vector<std::string> names;
