@@ -170,8 +170,8 @@ BOOST_AUTO_TEST_CASE(acquire_of_the_most_and_longest_names_and_texts_succeeds)
     auto const extended = r.extend(held, 60s);
     BOOST_TEST(!extended, extended.message());
     BOOST_TEST(!r.release(held));
-    BOOST_TEST(r.run_to([&] { return done; }, 60s));
-    BOOST_TEST(!waiter, waited.message);
+    BOOST_TEST_REQUIRE(r.run_to([&] { return done; }, 60s));
+    BOOST_TEST(!waiter, next.report()->message);
     BOOST_TEST(!r.release(next));
     r.shutdown(a);
     r.shutdown(b);
