@@ -44,9 +44,8 @@ asio::awaitable<void> schedule(redlock::lock_manager& locks, std::string process
         }
         co_return redlock::elected::done;
     };
-    redlock::elect_options const options{.pause_min = 50ms,
-                                         .observe = [process](redlock::election_event e) { show(process, e); }};
-    co_await redlock::elect(locks, "scheduler", options, lead);
+    auto const tell = [process](redlock::election_event e) { show(process, e); };
+    co_await redlock::elect(locks, "scheduler", {.pause_min = 50ms, .observe = tell}, lead);
 }
 //]
 

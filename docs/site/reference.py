@@ -45,7 +45,7 @@ Settings
     restart_guard
 Leader election
     elect elected
-    elect_options
+    elect_options election_listener
     election_event
 Fencing
     fence_gate

@@ -67,6 +67,35 @@ struct election_event {
 /// The name of a kind: "standing", "waiting for nodes", "elected", "stepped down", "lost", "failed" or "ended".
 REDLOCK_API char const* to_string(election_event::kind) noexcept;
 
+/// A view of a function that gets the events of an election: see `elect_options::observe`.
+class election_listener {
+public:
+    /// No function.
+    election_listener() noexcept = default;
+
+    /// Views @p f, which must live until `elect` was called.
+    template <class F>
+        requires std::is_invocable_v<F&, election_event> && (!std::is_same_v<std::remove_cv_t<F>, election_listener>)
+    election_listener(F& f) noexcept
+        : viewed_(std::addressof(f)), copy_([](void const* what) {
+              return std::function<void(election_event)>(*static_cast<F*>(const_cast<void*>(what)));
+          })
+    {
+    }
+
+    /// A temporary function would be gone, and g++ 12 would destroy it twice: give it a name.
+    template <class F>
+        requires std::is_invocable_v<F&, election_event>
+    election_listener(F const&&) = delete;
+
+    /// A copy of the function. Empty: there is none.
+    std::function<void(election_event)> copy() const { return copy_ ? copy_(viewed_) : nullptr; }
+
+private:
+    void const* viewed_ = nullptr;
+    std::function<void(election_event)> (*copy_)(void const*) = nullptr;
+};
+
 /// How a candidate takes part in an election. An aggregate. `elect` checks it before it sends anything.
 struct elect_options {
     /// The time to live (TTL) of the leader's lock: after the crash of a leader, nobody leads for up to this long. From
@@ -112,12 +141,16 @@ struct elect_options {
         promise less than the ttl (`node_reply::good_for`), the lock is kept for that time only. */
     std::chrono::milliseconds at_least{0};
 
-    /** Receives each event, on the strand on which the body runs. Empty: no events.
+    /** Receives each event, on the strand on which the body runs. Default: no events. A function with a name, such as
+        `{.observe = tell}`: `elect` copies it before it returns.
 
         Calls do not overlap each other or a step of the body, and none comes after `elect` has ended. It may call the
         manager, but must not block. Its exceptions are dropped. */
-    std::function<void(election_event)> observe{};
+    election_listener observe{};
 };
+
+// As for acquire_options.
+static_assert(std::is_trivially_destructible_v<elect_options>);
 
 namespace detail {
 

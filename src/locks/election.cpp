@@ -34,6 +34,15 @@ using kind = election_event::kind;
 
 bool lacks_nodes(error_code ec) { return detail::outcome_of(ec).kind == detail::outcome_kind::unavailable; }
 
+/// The arguments of a call of `elect`, with copies of what the options name.
+struct candidacy {
+    std::string name;
+    elect_options options;
+    detail::call_options how;  ///< how the lock of each term is acquired
+    std::function<void(election_event)> observe;
+    detail::leader_body body;
+};
+
 /** One call of `elect`. The candidate and the body run on one strand of the caller's executor. The manager's strand
     posts there what the nodes answer, so the observer gets all events in one place, in order.
 
@@ -42,14 +51,14 @@ bool lacks_nodes(error_code ec) { return detail::outcome_of(ec).kind == detail::
 */
 class candidate final : public detail::cancellable, public std::enable_shared_from_this<candidate> {
 public:
-    candidate(asio::any_io_executor strand, std::shared_ptr<manager_state> s, std::string name, elect_options options,
-              detail::call_options how, detail::leader_body body)
+    candidate(asio::any_io_executor strand, std::shared_ptr<manager_state> s, candidacy c)
         : strand_(std::move(strand)),
           state_(std::move(s)),
-          name_(std::move(name)),
-          options_(std::move(options)),
-          how_(std::move(how)),
-          body_(std::move(body))
+          name_(std::move(c.name)),
+          options_(c.options),
+          how_(std::move(c.how)),
+          observe_(std::move(c.observe)),
+          body_(std::move(c.body))
     {
     }
 
@@ -95,7 +104,8 @@ private:
     std::shared_ptr<manager_state> const state_;
     std::string const name_;
     elect_options const options_;
-    detail::call_options const how_;  ///< how the lock of each term is acquired
+    detail::call_options const how_;
+    std::function<void(election_event)> const observe_;
     detail::leader_body const body_;
 
     detail::completion<void(std::exception_ptr)> done_;
@@ -357,23 +367,19 @@ void candidate::tell(election_event e) noexcept
     told_ = e.what;
     told_error_ = e.error;
     try {
-        if (options_.observe)
-            options_.observe(std::move(e));
+        if (observe_)
+            observe_(std::move(e));
     } catch (...) {  // ignored, like exceptions of a log function
     }
 }
 
-asio::awaitable<void> stand(std::shared_ptr<manager_state> state, std::string name, elect_options options,
-                            detail::call_options how, detail::leader_body body)
+asio::awaitable<void> stand(std::shared_ptr<manager_state> state, candidacy given)
 {
-    options.group = how.group;  // the caller's texts may be gone
-    options.note = how.note;
-    if (auto const wrong = check(options, state->settings); !wrong.empty())
+    if (auto const wrong = check(given.options, state->settings); !wrong.empty())
         throw lock_error(attempt_report{.outcome = errc::invalid_argument,
-                                        .message = about(name, "cannot stand for") + ": " + wrong});
+                                        .message = about(given.name, "cannot stand for") + ": " + wrong});
     auto strand = detail::strand_of<asio::any_io_executor>(co_await asio::this_coro::executor);
-    auto c = std::make_shared<candidate>(std::move(strand), state, std::move(name), std::move(options), std::move(how),
-                                         std::move(body));
+    auto c = std::make_shared<candidate>(std::move(strand), state, std::move(given));
     auto start = [](auto const&, std::shared_ptr<candidate> who, detail::completion<void(std::exception_ptr)> done) {
         who->start(std::move(done));
     };
@@ -390,8 +396,11 @@ asio::awaitable<void> stand(std::shared_ptr<manager_state> state, std::string na
 asio::awaitable<void> stand_for(std::shared_ptr<manager_state> state, std::string name, elect_options options,
                                 detail::leader_body body)
 {
-    detail::call_options how(lock_of(options));
-    return stand(std::move(state), std::move(name), std::move(options), std::move(how), std::move(body));
+    candidacy c{std::move(name), options, lock_of(options), options.observe.copy(), std::move(body)};
+    c.options.group = c.how.group;
+    c.options.note = c.how.note;
+    c.options.observe = {};
+    return stand(std::move(state), std::move(c));
 }
 
 }  // namespace redlock::locks

@@ -39,7 +39,7 @@ struct candidate {
     void stand(lock_manager& locks, elect_options options, F body)
     {
         stood = true;
-        options.observe = [this](election_event e) {
+        tell = [this](election_event e) {
             BOOST_TEST(!ended);
             BOOST_TEST(e.name == "stock");
             told.push_back(std::move(e));
@@ -47,6 +47,7 @@ struct candidate {
             if (then)
                 then(told.back().what);
         };
+        options.observe = tell;
         asio::co_spawn(w.context, with_all_cancellations(locks, std::move(options), std::move(body)),
                        asio::bind_cancellation_slot(cancel.slot(), [this](std::exception_ptr e) {
                            ended = true;
@@ -104,6 +105,7 @@ struct candidate {
     std::vector<election_event> told;
     std::vector<clock::time_point> when;
     std::function<void(kind)> then;  ///< called for each event
+    std::function<void(election_event)> tell;
     bool stood = false;
     bool ended = false;
     std::exception_ptr failure;
@@ -407,11 +409,13 @@ BOOST_FIXTURE_TEST_CASE(elect_with_a_short_ttl_waits_and_works_in_each_term, two
     BOOST_TEST(one.count(kind::lost) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(elect_copies_group_and_note, two_managers)
+BOOST_FIXTURE_TEST_CASE(elect_copies_what_its_options_name, two_managers)
 {
+    int events = 0;
     auto standing = [&] {
         std::string const group(60, 'g'), note(100, 'n');  // longer than a string keeps without an allocation
-        return elect(*locks, "stock", {.group = group, .note = note}, works_for(w, 1s, elected::done));
+        auto const tell = [&events, kept = group](election_event) { events += kept == std::string(60, 'g'); };
+        return elect(*locks, "stock", {.group = group, .note = note, .observe = tell}, works_for(w, 1s, elected::done));
     }();
     spawned election(w, std::move(standing));
     w.run_for(500ms);
@@ -420,6 +424,7 @@ BOOST_FIXTURE_TEST_CASE(elect_copies_group_and_note, two_managers)
     w.run_for(1s);
     BOOST_TEST(seen.note == std::string(100, 'n'));
     BOOST_TEST(election.succeeded());
+    BOOST_TEST(events == 3);
     auto const groups = locks->stats().groups;
     BOOST_TEST(std::ranges::any_of(groups, [](auto& g) { return g.name == std::string(60, 'g'); }));
 }
@@ -837,11 +842,11 @@ BOOST_AUTO_TEST_CASE(elect_at_least_keeps_the_lock_if_done_after_a_stop)
 BOOST_FIXTURE_TEST_CASE(elect_with_an_observer_that_throws_succeeds, one_manager)
 {
     int told = 0;
-    elect_options const options{.observe = [&](election_event) {
+    auto const tell = [&](election_event) {
         ++told;
         throw std::runtime_error("no disk");
-    }};
-    BOOST_TEST(run(w, elect(*locks, "stock", options, returns(elected::done))).succeeded());
+    };
+    BOOST_TEST(run(w, elect(*locks, "stock", {.observe = tell}, returns(elected::done))).succeeded());
     BOOST_TEST(told == 3);
 }
 
@@ -924,7 +929,8 @@ BOOST_AUTO_TEST_CASE(elect_on_a_thread_pool_never_runs_two_bodies_at_once, *boos
     std::atomic<int> inside = 0, together = 0;
     auto const stand = [&]() -> asio::awaitable<int> {
         int terms = 0, events = 0;
-        elect_options options{.pause_min = 1ms, .pause_max = 2ms, .observe = [&](election_event) { ++events; }};
+        auto const tell = [&](election_event) { ++events; };
+        elect_options const options{.pause_min = 1ms, .pause_max = 2ms, .observe = tell};
         auto body = [&](lock&) -> asio::awaitable<elected> {
             together += ++inside > 1;
             ++events;

@@ -1,6 +1,5 @@
 // Locks that are shared: any number of readers, or one writer.
 
-#include "core/handovers.hpp"
 #include "support/manager_test.hpp"
 
 using namespace redlock;
@@ -171,10 +170,10 @@ BOOST_FIXTURE_TEST_CASE(acquire_shared_joins_a_lock_16_times, connected_to<3>)
 {
     auto manager = w.manager();
     std::deque<lock_world::outcome> readers;
-    for (std::size_t i = 0; i < 2 * core::late_readers_max + 3; ++i)
+    for (int i = 0; i < 2 * 16 + 3; ++i)
         readers.push_back(w.acquire(*manager, "stock", {.mode = mode::shared}));
     BOOST_TEST(manager->stats().acquired == 3u);  // 16 readers join each of the first two
-    BOOST_TEST(manager->stats().joined == 2 * core::late_readers_max);
+    BOOST_TEST(manager->stats().joined == 2 * 16);
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_shared_by_all_waiting_readers_joins_the_first, connected_to<3>)
@@ -185,9 +184,9 @@ BOOST_FIXTURE_TEST_CASE(acquire_shared_by_all_waiting_readers_joins_the_first, c
     w.run_for(1s);
     w.release(alone, 1s);
     BOOST_TEST(manager->stats().joined == 8u);
-    for (std::size_t i = 0; i < core::late_readers_max + 1; ++i)
+    for (int i = 0; i < 17; ++i)
         readers.push_back(w.acquire(*manager, "stock", {.mode = mode::shared}));
-    BOOST_TEST(manager->stats().joined == 8u + core::late_readers_max);  // later readers are limited as before
+    BOOST_TEST(manager->stats().joined == 8u + 16u);  // later readers are limited as before
     for (auto const& r : readers)
         BOOST_TEST(r.held.held());
 }
