@@ -396,7 +396,7 @@ BOOST_AUTO_TEST_CASE(sender_after_a_failed_sending_encodes_again)
     BOOST_TEST(outbox->sent.front() == expected("SET", "key2", "value", "NX", "PX", "0"));
 }
 
-BOOST_AUTO_TEST_CASE(which_of_each_command_returns_the_kind_of_the_same_name)
+BOOST_AUTO_TEST_CASE(node_command_which_returns_the_kind_of_the_same_name)
 {
     using redlock::node_command;
     namespace commands = redlock::commands;
