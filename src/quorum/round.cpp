@@ -482,6 +482,9 @@ entrant::outcome round::fate() const noexcept
 // How long the quickest majority may need to answer, without the nodes that were silent.
 clock::duration round::time_for_majority() const
 {
+    auto const longest = quorum.nodes.longest_timeout();
+    if (longest == quorum.settings.node_timeout)
+        return with_connection(longest);  // that of all nodes
     boost::container::small_vector<clock::duration, 9> times;
     for (auto const& b : ballots) {
         if (!b.out_of_time)
@@ -489,7 +492,7 @@ clock::duration round::time_for_majority() const
     }
     auto const majority = core::majority(ballots.size());
     if (times.size() < majority)
-        return with_connection(quorum.nodes.longest_timeout());
+        return with_connection(longest);
     auto const last = times.begin() + static_cast<std::ptrdiff_t>(majority - 1);
     std::nth_element(times.begin(), last, times.end());
     return *last;

@@ -3,6 +3,7 @@
 #include "serve/answers.hpp"
 
 #include <redlock/error.hpp>
+#include <redlock/lock.hpp>
 #include <redlock/options.hpp>
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "testing/command_parts.hpp"
+#include "command_parts.hpp"
 
 #include <redlock/resource_set.hpp>
 #include <redlock/testing/node_suite.hpp>

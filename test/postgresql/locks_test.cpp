@@ -48,7 +48,6 @@ BOOST_AUTO_TEST_CASE(inspect_that_watches_is_notified_of_the_end_of_each_hold)
         return testing::client({.make = [rest] { return make_node(server().url(rest), {.connect_timeout = 10s}); }});
     };
     auto asks = node_at("?table=watched"), acts = node_at("?table=watched");
-    using kind = node_command::kind;
     std::string const key = "lock:a", readers = core::readers_key(key);
     auto const watched = [&] { return asks.ask({.what = commands::inspect{.watch = true}}, key, {}).watched; };
     auto const told_of = [&](std::string const& name) {

@@ -252,7 +252,6 @@ BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_when_the_node_is_closed, two_c
 // Commands on different connections have no order. A withdrawal that came first would leave the wish.
 BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_sends_it_after_the_answer_to_its_acquisition, two_connections)
 {
-    using kind = node_command::kind;
     test::counted_operations of;
     auto const acquires = of.make({.what = commands::acquire{.contender = "us"}}, 0);
     auto const withdraws = of.make({.what = commands::withdraw{.contender = "us"}}, 0);
@@ -270,7 +269,6 @@ BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_sends_it_after_the_answer_to_its_
 // Its client wishes for the lock again. The withdrawal would delete the new wish.
 BOOST_FIXTURE_TEST_CASE(submit_of_a_wish_drops_the_withdrawal_that_waits, two_connections)
 {
-    using kind = node_command::kind;
     test::counted_operations of;
     auto const withdraws = of.make({.what = commands::withdraw{.contender = "us"}}, 0);
     for (auto const& o : {of.make({.what = commands::acquire{.contender = "us"}}, 0), withdraws,
@@ -284,7 +282,6 @@ BOOST_FIXTURE_TEST_CASE(submit_of_a_wish_drops_the_withdrawal_that_waits, two_co
 
 BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_that_waited_for_long_sends_it, two_connections)
 {
-    using kind = node_command::kind;
     test::counted_operations of;
     auto const acquires = of.make({.what = commands::acquire{.contender = "us"}}, 0);
     auto const withdraws = of.make({.what = commands::withdraw{.contender = "us"}}, 0);
@@ -299,7 +296,6 @@ BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_that_waited_for_long_sends_it, tw
 
 BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_completes_when_the_node_is_closed, two_connections)
 {
-    using kind = node_command::kind;
     test::counted_operations of;
     auto const withdraws = of.make({.what = commands::withdraw{.contender = "us"}}, 0);
     node->submit(of.make({.what = commands::acquire{.contender = "us"}}, 0));
