@@ -117,7 +117,7 @@ private:
         bool const in_password = rest.find('@', comma) != rest.npos && rest.find("://", comma) == rest.npos;
         if (comma != rest.npos && !in_password)
             return refuse("it names several servers, but each node has an address of its own: an element of "
-                          "config::nodes, or a --url");
+                          "manager_options::nodes, or a --url");
         if (!take_credentials(rest, rest.rfind('@')))
             return url_;
         if (auto const mark = rest.find_first_of("?#"); mark != std::string_view::npos)
@@ -190,7 +190,7 @@ private:
                 set_parameter(name, value);
             else
                 refuse("what follows '?' must be map, such as map=10.0.0.1:6379=proxy:7001; all other settings are in "
-                       "config");
+                       "manager_options");
         }
     }
 

@@ -70,7 +70,7 @@ void refuse_component(std::string_view scheme, std::size_t i)
         std::find_if(std::begin(components), std::end(components), [&](auto& c) { return c.first == scheme; });
     if (known != std::end(components))
         refuse(fmt::format("nodes[{0}]: {1}:// is in the component redlock::{2}: link it, and name it in "
-                           "config::stores: {{redlock::{2}()}}",
+                           "manager_options::stores: {{redlock::{2}()}}",
                            i, scheme, known->second));
 }
 
