@@ -1,6 +1,7 @@
 #pragma once
 
 #include "serve/answers.hpp"
+#include "serve/client_loads.hpp"
 #include "serve/event_stream.hpp"
 
 #include <redlock/clock.hpp>
@@ -18,9 +19,10 @@ struct answer {
     answer(serve::response r) : response(std::move(r)) {}
 
     serve::response response{};
-    std::optional<lock_ticket> acquired{};   ///< what nobody knows of if the answer cannot be sent
-    clock::time_point valid_until{};         ///< of @ref acquired
-    std::shared_ptr<event_stream> events{};  ///< follows the header of the response; null: nothing does
+    std::optional<lock_ticket> acquired{};          ///< what nobody knows of if the answer cannot be sent
+    clock::time_point valid_until{};                ///< of @ref acquired
+    std::shared_ptr<event_stream> events{};         ///< follows the header of the response; null: nothing does
+    std::shared_ptr<client_loads::place> unread{};  ///< counts a long answer until its client has read it
 };
 
 }  // namespace redlock::serve

@@ -88,6 +88,9 @@ asio::awaitable<answer> api::handle(request const& r, std::size_t connection)
                                                 {.others = found->is_counted() ? 1u : 0u, .bytes = r.body().size()});
                 a = co_await (this->*found->function)(c);
             }
+            if (auto const size = a.response.body().size(); size > short_bytes)
+                a.unread =
+                    std::make_shared<client_loads::place>(all_.loads, c.client, client_loads::amount{.unread = size});
             log_refusal(c, a.response);
             co_return a;
         }

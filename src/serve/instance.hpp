@@ -41,7 +41,7 @@ struct instance {
     access who;    ///< SIGHUP replaces it
     lock_ids ids;  ///< with the keys of @ref who
     serve::limits const limits;
-    client_loads loads{};
+    client_loads loads{limits.bytes};
     connection_shares connections;
     std::map<std::string, repeats> repeated{};  ///< by client
     waiting_requests waiting{};

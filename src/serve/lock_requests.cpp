@@ -480,6 +480,9 @@ asio::awaitable<answer> lock_requests::look(call const& c)
 
 asio::awaitable<answer> lock_requests::list(call const& c)
 {
+    client_loads::turn turn(all_.loads, c.client);
+    if (!co_await turn.wait())
+        co_return no_turn(c.r);
     auto const& query = c.target.query;
     must_have_only(c.target, {"prefix", "limit", "from"});
     auto const given = query.find("prefix"), from = query.find("from");

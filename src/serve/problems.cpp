@@ -1,5 +1,6 @@
 #include "serve/problems.hpp"
 
+#include "serve/client_loads.hpp"
 #include "serve/fields.hpp"
 
 #include <redlock/beast.hpp>
@@ -125,6 +126,15 @@ response limit_reached(request const& r, std::string_view name, std::string_view
     return problem(r, http::status::too_many_requests, name, "A limit of the client is reached",
                    "This client may have " + std::to_string(limit) + ' ' + std::string(what)
                        + " at a time on this instance. Let some of them end, or raise " + std::string(option) + ".");
+}
+
+response no_turn(request const& r)
+{
+    return problem(r, http::status::too_many_requests, "too-many-requests", "A limit of the client is reached",
+                   "The service makes " + std::to_string(client_loads::lists_max)
+                       + " lists of a client at a time, and this one has waited for "
+                       + std::to_string(client_loads::turn_wait.count())
+                       + " s. Read the answers of the others, and ask for fewer lists at a time.");
 }
 
 std::string condition_of(request const& r)

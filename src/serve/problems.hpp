@@ -39,6 +39,9 @@ response wrong_method(request const&, std::string_view allowed);
 response limit_reached(request const&, std::string_view name, std::string_view what, std::size_t limit,
                        std::string_view option);
 
+/// The turn of the client to make a list has not come in time.
+response no_turn(request const&);
+
 /// The condition If-Match of the request, which may have several lines. Empty: there is none.
 std::string condition_of(request const&);
 
