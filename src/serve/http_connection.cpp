@@ -435,14 +435,15 @@ private:
 
     void give_back(answer& a)
     {
-        if (auto const lost = std::exchange(a.acquired, std::nullopt)) {
+        for (auto& lost : std::exchange(a.acquired, {})) {
             ++pending_;
-            asio::co_spawn(of_api_, api_.give_back(*lost), [self = this->shared_from_this()](std::exception_ptr) {
-                asio::dispatch(self->stream_.get_executor(), [self] {
-                    --self->pending_;
-                    self->finish();
-                });
-            });
+            asio::co_spawn(of_api_, api_.give_back(std::move(lost)),
+                           [self = this->shared_from_this()](std::exception_ptr) {
+                               asio::dispatch(self->stream_.get_executor(), [self] {
+                                   --self->pending_;
+                                   self->finish();
+                               });
+                           });
         }
     }
 

@@ -75,6 +75,11 @@ response not_matching(request const& r)
                    "Its entity tag is not the one of If-Match. Inspect it again.");
 }
 
+response bad_request(request const& r, std::string_view why)
+{
+    return problem(r, http::status::bad_request, "bad-request", "The request is wrong", why);
+}
+
 response unauthorized(request const& r)
 {
     auto a = problem(r, http::status::unauthorized, "unauthorized", "A bearer token is needed",

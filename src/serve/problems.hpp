@@ -26,6 +26,8 @@ response not_acquired(request const&, error_code, acquire_options const& how);
 /// Too few nodes have confirmed the release.
 response unfinished_release(request const&, error_code);
 
+response bad_request(request const&, std::string_view why);
+
 response unauthorized(request const&);     ///< there is no such bearer token
 response unknown_session(request const&);  ///< there is no such session here
 response unknown_path(request const&);
