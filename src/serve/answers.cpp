@@ -91,7 +91,8 @@ json::object node_of(node_lock_info const& n, lock_ids const& ids)
     return node;
 }
 
-// @param body a JSON document, or empty
+}  // namespace
+
 response document_of(request const& to, http::status status, std::string body)
 {
     response r(status, to.version());
@@ -106,8 +107,6 @@ response document_of(request const& to, http::status status, std::string body)
         r.body().clear();  // the client would take it for the next answer
     return r;
 }
-
-}  // namespace
 
 response document(request const& to, http::status status, json::object const& body)
 {

@@ -157,10 +157,11 @@ asio::awaitable<answer> lock_requests::acquire_once(call const& c)
         if (auto const there = co_await answer_of_another(c))
             co_return *there;
     }
-    key_of_this.is_kept = result.acquired.has_value();
-    if (result.acquired)  // if this answer is lost, the repeated request gets the lock
-        repeated.add(key,
-                     {.body = body, .ticket = std::exchange(result.acquired, {}), .valid_until = result.valid_until});
+    key_of_this.is_kept = !result.acquired.empty();
+    if (key_of_this.is_kept) {  // if this answer is lost, the repeated request gets the lock
+        repeated.add(key, {.body = body, .ticket = result.acquired.front(), .valid_until = result.valid_until});
+        result.acquired.clear();
+    }
     co_return result;
 }
 
@@ -259,7 +260,7 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c, std::uint64_t 
     // Less what the clock of the client may have lost meanwhile.
     auto const waited = std::chrono::floor<milliseconds>((clock::now() - begun) * (clock_rate - 1) / clock_rate);
     result.response = held(c.r, http::status::created, ticket, result.valid_until, waited);
-    result.acquired = ticket;
+    result.acquired.push_back(ticket);
     if (owner) {
         if (owner->is_over())
             co_return unknown_session(c.r);  // the lock is released
@@ -479,6 +480,9 @@ asio::awaitable<answer> lock_requests::look(call const& c)
 
 asio::awaitable<answer> lock_requests::list(call const& c)
 {
+    client_loads::turn turn(all_.loads, c.client);
+    if (!co_await turn.wait())
+        co_return no_turn(c.r);
     auto const& query = c.target.query;
     must_have_only(c.target, {"prefix", "limit", "from"});
     auto const given = query.find("prefix"), from = query.find("from");

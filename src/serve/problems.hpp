@@ -27,6 +27,8 @@ response not_acquired(request const&, error_code, acquire_options const& how, lo
 /// Too few nodes have confirmed the release.
 response unfinished_release(request const&, error_code);
 
+response bad_request(request const&, std::string_view why);
+
 response unauthorized(request const&);     ///< there is no such bearer token
 response unknown_session(request const&);  ///< there is no such session here
 response unknown_path(request const&);
@@ -39,6 +41,9 @@ response wrong_method(request const&, std::string_view allowed);
 /// The client has reached a limit of this instance. @param name "too-many-locks" @param what "locks"
 response limit_reached(request const&, std::string_view name, std::string_view what, std::size_t limit,
                        std::string_view option);
+
+/// The turn of the client to make a list has not come in time.
+response no_turn(request const&);
 
 /// The condition If-Match of the request, which may have several lines. Empty: there is none.
 std::string condition_of(request const&);

@@ -190,7 +190,7 @@ BOOST_FIXTURE_TEST_CASE(serve_answers_unknown_locks_and_sessions_with_404, descr
                 must_be_described(o, a);
             }
         }
-        if (o.body_schema()) {
+        if (o.body_schema() && o.name != "runBatch") {       // each result of a batch has a status of its own
             auto const a = send(o, true, {}, with_token());  // its session has ended
             BOOST_TEST(a.status() == 404u, o.title() << ' ' << a.body());
             must_be_described(o, a);
