@@ -291,8 +291,8 @@ BOOST_AUTO_TEST_CASE(openapi_document_has_each_problem_of_the_service)
         made.merge(matches_in(text_of(file.path()),
                               "\\b(?:problem|limit_reached)\\([^\"();{]*(?:\\([^()]*\\))?[^\"();{]*\"([a-z-]+)\""));
     for (int e = 1; !make_error_code(static_cast<errc>(e)).message().empty() && e < 50; ++e)
-        made.insert(detail::problem_for(static_cast<errc>(e), {}).name);
-    made.insert(detail::problem_for(asio::error::operation_aborted, {}).name);
+        made.insert(detail::problem_for(static_cast<errc>(e), true, nullptr).name);
+    made.insert(detail::problem_for(asio::error::operation_aborted, true, nullptr).name);
     for (auto const& [name, response] : document().at_pointer("/components/responses").as_object()) {
         auto const* const media = response.at("content").as_object().if_contains("application/problem+json");
         if (!media)
