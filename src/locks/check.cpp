@@ -21,10 +21,8 @@ constexpr milliseconds ttl_max{24 * 60 * 60 * 1000};
 constexpr milliseconds timeout_max{60'000};
 constexpr milliseconds duration_max = std::chrono::hours(24) * 36'525;  // 100 years: cannot overflow a time
 constexpr std::size_t nodes_max = 99;
-constexpr std::size_t resource_max = 512;
 // A server does nothing else during one call. A call with 256 taken names takes 0.7 ms if they have 24 bytes each, and
 // 2.3 ms if they have 500. Therefore the total size of the names has no limit of its own.
-constexpr std::size_t resources_max = 256;
 constexpr std::size_t any_max = 64;  // up to 0.2 ms, if all are taken and the server notes the client as waiting
 constexpr std::size_t prefix_max = 256;
 
@@ -91,9 +89,9 @@ std::string check(manager_options const& c)
 std::string check_resource(std::string_view resource, std::string_view prefix)
 {
     if (resource.empty())
-        return fmt::format("resource is empty, but must have 1 to {} bytes", resource_max);
-    if (resource.size() > resource_max)
-        return fmt::format("resource has {} bytes, but must have 1 to {}", resource.size(), resource_max);
+        return fmt::format("resource is empty, but must have 1 to {} bytes", core::name_max);
+    if (resource.size() > core::name_max)
+        return fmt::format("resource has {} bytes, but must have 1 to {}", resource.size(), core::name_max);
     if (resource.find('=') == resource.npos && prefix.find('=') == prefix.npos)
         return {};  // each mark contains one
     if (auto const mark = core::mark_in(std::string(prefix).append(resource)); !mark.empty())
@@ -117,7 +115,7 @@ namespace {
 std::string check_resources(detail::selection const& wanted, std::string_view prefix)
 {
     auto const& resources = wanted.resources;
-    auto const most = wanted.any ? any_max : resources_max;
+    auto const most = wanted.any ? any_max : core::names_max;
     if (resources.size() == 0 || resources.size() > most)
         return fmt::format("{} resources are named, but 1 to {} can be {}", resources.size(), most,
                            wanted.any ? "chosen from" : "locked together");
