@@ -607,7 +607,7 @@ public:
         @par Lifetime
         @p resource is copied.
 
-        @param resource One name, of 1 to 512 bytes, as for @ref async_acquire.
+        @param resource One name, as for @ref async_acquire.
         @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>

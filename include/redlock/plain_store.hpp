@@ -54,7 +54,7 @@ public:
     };
 
     /// Returns the holder of the key; none if the key does not exist. Optional. Without it, inspections and
-    /// `lock_manager::async_break_lock` do not see this node: `errc::unsupported`.
+    /// `lock_manager::async_break` do not see this node: `errc::unsupported`.
     virtual asio::awaitable<std::optional<entry>> read(std::string key);
 };
 
