@@ -42,9 +42,9 @@ struct node_report {
 struct attempt_report {
     std::vector<node_report> nodes{};  ///< Each node in the last round, in the order of `manager_options::nodes`.
                                        ///< Empty: no round.
-    error_code outcome{};    ///< The error with which the operation completed. None: it succeeded.
-    std::string message{};   ///< For people: the outcome and its reason.
-    std::size_t rounds = 0;  ///< How many times the nodes were asked for the lock.
+    error_code outcome{};              ///< The error with which the operation completed. None: it succeeded.
+    std::string message{};             ///< For people: the outcome and its reason.
+    std::size_t rounds = 0;            ///< How many times the nodes were asked for the lock.
     /// How many times the nodes were asked to raise their counters, because too few accepted the proposed fencing
     /// token.
     std::size_t second_rounds = 0;

@@ -245,8 +245,7 @@ asio::awaitable<response> shop::place_order(request const& r, redlock::request_d
 asio::awaitable<response> shop::sell(request const& r, std::string item, std::int64_t count, std::int64_t claim,
                                      redlock::request_deadline deadline)
 {
-    redlock::acquire_options how{
-        .ttl = settings_.ttl, .wait = deadline.wait(settings_.work + 100ms), .explain = true};
+    redlock::acquire_options how{.ttl = settings_.ttl, .wait = deadline.wait(settings_.work + 100ms), .explain = true};
     if (r["Prefer"] == "wait=0")
         how.wait = 0ms;
     auto const asked = std::chrono::steady_clock::now();
