@@ -59,7 +59,7 @@ int main(int argc, char** argv)
         nodes = {"memory://a", "memory://b", "memory://c"};
 
     asio::io_context context;
-    //[manager_options
+    //[config
     redlock::lock_manager locks(context, {.nodes = nodes, .fencing = true});
     //]
     shelf goods;
