@@ -30,7 +30,7 @@ struct shared_results {
     part parts[64]{};
 };
 
-void measure(config const& settings, work w, std::size_t processes, shared_results& all, part& mine)
+void measure(manager_options const& settings, work w, std::size_t processes, shared_results& all, part& mine)
 {
     load l(settings);
     l.run({.clients = 1, .duration = std::chrono::milliseconds(100)});  // connects to the nodes
@@ -66,7 +66,7 @@ void wait_for(std::vector<testbed::process>& children)
 
 }  // namespace
 
-sample run_crowd(config const& settings, work w, std::size_t processes, std::map<std::string, double>& more)
+sample run_crowd(manager_options const& settings, work w, std::size_t processes, std::map<std::string, double>& more)
 {
     auto const memory = boost::interprocess::anonymous_shared_memory(sizeof(shared_results));
     auto& all = *new (memory.get_address()) shared_results;

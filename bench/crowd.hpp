@@ -14,6 +14,6 @@ namespace redlock::bench {
     @param more  gets the smallest and the largest share of a process in percent, and the rounds per lock
     @throws std::runtime_error if a process fails; interrupted after a signal
 */
-sample run_crowd(config const&, work w, std::size_t processes, std::map<std::string, double>& more);
+sample run_crowd(manager_options const&, work w, std::size_t processes, std::map<std::string, double>& more);
 
 }  // namespace redlock::bench

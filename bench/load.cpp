@@ -43,7 +43,7 @@ public:
 
 }  // namespace
 
-config settings_for(std::vector<std::string> nodes, bool fencing)
+manager_options settings_for(std::vector<std::string> nodes, bool fencing)
 {
     // Without the restart guard, a restarted server votes at once; the scenario `killed` measures how soon.
     return {.nodes = std::move(nodes), .fencing = fencing, .restart_guard = restart_guard::off};
@@ -51,7 +51,7 @@ config settings_for(std::vector<std::string> nodes, bool fencing)
 
 load::load(std::vector<std::string> nodes, bool fencing) : load(settings_for(std::move(nodes), fencing)) {}
 
-load::load(config c) : locks_(context_, std::move(c)) {}
+load::load(manager_options c) : locks_(context_, std::move(c)) {}
 
 load::~load()
 {

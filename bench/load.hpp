@@ -40,13 +40,13 @@ struct work {
 };
 
 /// The settings of the load for Redis servers: the defaults, but without the restart guard.
-config settings_for(std::vector<std::string> nodes, bool fencing = false);
+manager_options settings_for(std::vector<std::string> nodes, bool fencing = false);
 
 /// Runs the library under load: one thread, one manager, a coroutine for each client.
 class load {
 public:
     explicit load(std::vector<std::string> nodes, bool fencing = false);
-    explicit load(config);
+    explicit load(manager_options);
     ~load();
 
     /// Runs cycles. The sample has no counters of the servers; laboratory::observe adds them.

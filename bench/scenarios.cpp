@@ -185,7 +185,7 @@ std::vector<result> scale(options const& given, progress const& p)
 
 // Measures the cost of an option. The floor is the library without the option.
 result measure_option(laboratory& lab, std::string const& scenario, std::string const& variant, std::size_t clients,
-                      config with)
+                      manager_options with)
 {
     auto const& o = lab.settings();
     load plain(lab.servers().urls()), other(std::move(with));

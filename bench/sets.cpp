@@ -61,7 +61,7 @@ public:
     explicit overlap(fleet const& servers)
     {
         for (std::size_t i = 0; i <= single_processes; ++i)
-            managers_.emplace_back(context_, config{.nodes = servers.urls()});
+            managers_.emplace_back(context_, manager_options{.nodes = servers.urls()});
         for (std::size_t i = 0; i < names_in_all; ++i)
             names_.push_back(fmt::format("bench:overlap:{:02}", i));
     }

@@ -39,7 +39,7 @@ struct subject {
     std::function<sample(std::size_t clients, std::size_t connections, milliseconds)> run_floor;
 };
 
-config settings_of(subject const& s, std::size_t connections, milliseconds timeout = usual_timeout)
+manager_options settings_of(subject const& s, std::size_t connections, milliseconds timeout = usual_timeout)
 {
     return {.nodes = {s.url},
             .stores = {s.store.make({.connections = connections, .timeout = timeout})},

@@ -8,7 +8,7 @@ namespace redlock::bench {
 
 using namespace std::chrono_literals;
 
-two_managers::two_managers(config const& c) : holder_(context_, c), waiter_(context_, c)
+two_managers::two_managers(manager_options const& c) : holder_(context_, c), waiter_(context_, c)
 {
     for (auto* const m : {&holder_, &waiter_})
         release(acquire(*m, "bench:connects"));

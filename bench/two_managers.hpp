@@ -17,7 +17,7 @@ namespace redlock::bench {
 /// A holder and a waiter that stand for two processes: they communicate only through the servers.
 class two_managers {
 public:
-    explicit two_managers(config const&);
+    explicit two_managers(manager_options const&);
     ~two_managers();
     two_managers(two_managers const&) = delete;
     two_managers& operator=(two_managers const&) = delete;

@@ -24,7 +24,7 @@ using steady = std::chrono::steady_clock;
 
 class holder_and_waiter : two_managers {
 public:
-    explicit holder_and_waiter(config const& c) : two_managers(c) {}
+    explicit holder_and_waiter(manager_options const& c) : two_managers(c) {}
     explicit holder_and_waiter(fleet const& servers)
         : two_managers({.nodes = servers.urls()}), foreign_(connect_to_all(servers))
     {
@@ -110,7 +110,10 @@ result measure(laboratory& lab, std::string const& variant, std::size_t clients,
 
 }  // namespace
 
-sample wake(config const& c, std::chrono::milliseconds duration) { return holder_and_waiter(c).wake(duration, false); }
+sample wake(manager_options const& c, std::chrono::milliseconds duration)
+{
+    return holder_and_waiter(c).wake(duration, false);
+}
 
 std::vector<result> woken(options const& o, progress const& p)
 {

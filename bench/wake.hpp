@@ -2,7 +2,7 @@
 
 #include "sample.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <chrono>
 
@@ -10,6 +10,6 @@ namespace redlock::bench {
 
 /// Repeats a hand-over from a holder to a waiter of another manager. `acquire` is the time from the release to the
 /// lock.
-sample wake(config const&, std::chrono::milliseconds duration);
+sample wake(manager_options const&, std::chrono::milliseconds duration);
 
 }  // namespace redlock::bench

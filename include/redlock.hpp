@@ -7,11 +7,12 @@
 */
 
 #include <redlock/clock.hpp>
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/elect.hpp>
 #include <redlock/error.hpp>
 #include <redlock/fence_gate.hpp>
 #include <redlock/histogram.hpp>
+#include <redlock/inspect.hpp>
 #include <redlock/lock.hpp>
 #include <redlock/lock_error.hpp>
 #include <redlock/lock_manager.hpp>
@@ -23,6 +24,7 @@
 #include <redlock/node.hpp>
 #include <redlock/observer.hpp>
 #include <redlock/options.hpp>
+#include <redlock/plain_store.hpp>
 #include <redlock/quarantine_reason.hpp>
 #include <redlock/report.hpp>
 #include <redlock/stats.hpp>

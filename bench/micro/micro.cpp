@@ -12,7 +12,7 @@
 #include "stores/redis/reply.hpp"
 
 #include <redlock/clock.hpp>
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/options.hpp>
 
 #include <benchmark/benchmark.h>
@@ -162,7 +162,7 @@ void check_resource(State& state)
 
 void check_options(State& state)
 {
-    redlock::config const settings;
+    redlock::manager_options const settings;
     repeat(state, [&] {
         redlock::acquire_options options;
         options.ttl = unknown(5'000ms);
@@ -176,7 +176,7 @@ void parse_url(State& state, char const* text)
     repeat(state, [=] { return redlock::net::parse_url(unknown(text)).wrong.empty(); });
 }
 
-void interpret(State& state, redlock::node_command::kind what, redlock::stores::redis::reply const& reply)
+void interpret(State& state, redlock::commands::variant const& what, redlock::stores::redis::reply const& reply)
 {
     redlock::node_command asked;
     repeat(state, [&] {
@@ -192,7 +192,6 @@ void interpret_error(State& state)
            [&] { return redlock::stores::redis::interpret_error(text).error == redlock::errc::node_out_of_memory; });
 }
 
-using kind = redlock::node_command::kind;
 using type = redlock::stores::redis::resp::type;
 
 BENCHMARK(validity);
@@ -206,9 +205,11 @@ BENCHMARK(check_resource);
 BENCHMARK(check_options);
 BENCHMARK_CAPTURE(parse_url, short, "10.0.0.1");
 BENCHMARK_CAPTURE(parse_url, long, "rediss://us%40er:p%3Ass@[::1]:7000/3");
-BENCHMARK_CAPTURE(interpret, acquire, kind::acquire, redlock::stores::redis::reply{type::simple_string, "OK", {}});
-BENCHMARK_CAPTURE(interpret, release, kind::release, redlock::stores::redis::reply{type::number, "1", {}});
-BENCHMARK_CAPTURE(interpret, inspect, kind::inspect,
+BENCHMARK_CAPTURE(interpret, acquire, redlock::commands::acquire{},
+                  redlock::stores::redis::reply{type::simple_string, "OK", {}});
+BENCHMARK_CAPTURE(interpret, release, redlock::commands::release{},
+                  redlock::stores::redis::reply{type::number, "1", {}});
+BENCHMARK_CAPTURE(interpret, inspect, redlock::commands::inspect{},
                   redlock::stores::redis::reply{type::array, "", {std::string(43, 'a'), "9876"}});
 BENCHMARK(interpret_error);
 

@@ -30,7 +30,7 @@ constexpr auto tuple = asio::as_tuple(asio::deferred);
 
 /// A manager with nodes in this process. The cost of an operation includes the nodes, but no network.
 struct world {
-    explicit world(State& s, redlock::config c = {}) : state(s), settings(std::move(c))
+    explicit world(State& s, redlock::manager_options c = {}) : state(s), settings(std::move(c))
     {
         for (std::int64_t i = 0; i < s.range(0); ++i) {
             auto const name = "micro" + std::to_string(i);
@@ -58,7 +58,7 @@ struct world {
 
     State& state;
     asio::io_context context{1};
-    redlock::config settings;
+    redlock::manager_options settings;
     std::vector<std::shared_ptr<redlock::memory_server>> nodes;
     std::unique_ptr<redlock::lock_manager> locks;
     std::size_t left_behind = 0;  ///< expected keys on each node

@@ -16,16 +16,16 @@ int locks_shown = 0, changes_shown = 0;
 //[list
 asio::awaitable<void> list_all(redlock::lock_manager& locks, std::string pattern)
 {
-    redlock::list_options options;
+    std::string next;
     do {
-        redlock::lock_page const page = co_await locks.async_list(pattern, options);
+        redlock::lock_page page = co_await locks.async_list(pattern, {.from = next});
         for (redlock::lock_info const& l : page.locks) {
             std::cout << l.resource << ": " << (l.locked ? l.owner : "nobody") << ' ' << l.note << ", "
                       << l.waiters.size() << " wait\n";
             ++locks_shown;
         }
-        options.from = page.next;
-    } while (!options.from.empty());
+        next = std::move(page.next);
+    } while (!next.empty());
 }
 //]
 
@@ -52,7 +52,7 @@ int main(int argc, char** argv)
     redlock::lock_manager viewer(context, {.nodes = nodes, .read_only = true});
     //]
     auto run = [&]() -> asio::awaitable<void> {
-        redlock::lock held = co_await workers.async_acquire("job-1", {.note = "nightly report"});
+        redlock::lock held = co_await workers.async_try_acquire("job-1", {.note = "nightly report"});
         co_await list_all(viewer, "job-*");
         asio::co_spawn(context, show_holders(viewer, "job-1"), asio::detached);
         asio::steady_timer pause(context, 200ms);

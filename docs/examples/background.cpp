@@ -41,7 +41,7 @@ private:
     asio::awaitable<void> run(std::string resource, work w)
     {
         try {
-            co_await locks_.with_lock(resource, {.ttl = 5s, .wait = 10min, .renew = redlock::renewal::automatic}, w);
+            co_await locks_.with_lock(resource, {.ttl = 5s, .wait = 10min}, w);
         } catch (std::exception const& e) {  // the wait is over, the process stops, or the work has failed
             std::cerr << "lost: " << e.what() << '\n';
         }

@@ -24,9 +24,7 @@ int lamps = 3;
 //[handler
 asio::awaitable<response> sell(redlock::lock_manager& locks, request const& asked, redlock::request_deadline deadline)
 {
-    redlock::attempt_report report;
-    redlock::acquire_options const how{
-        .ttl = 2s, .wait = deadline.wait(100ms), .renew = redlock::renewal::automatic, .report = &report};
+    redlock::acquire_options const how{.ttl = 2s, .wait = deadline.wait(100ms)};
     response answer(http::status::created, asked.version());
     auto work = [&](redlock::lock&) -> asio::awaitable<void> {
         answer.body() = std::to_string(--lamps) + " are left\n";  // stands for a database
@@ -37,7 +35,7 @@ asio::awaitable<response> sell(redlock::lock_manager& locks, request const& aske
     } catch (redlock::lock_error const& e) {
         if (e.code() == asio::error::operation_aborted)
             throw;  // run_request knows why: the client has gone, or the deadline has passed
-        co_return redlock::problem_response(asked, e.code(), how);
+        co_return redlock::problem_response(asked, e, how);
     }
     answer.keep_alive(asked.keep_alive());
     answer.prepare_payload();

@@ -62,5 +62,5 @@ function(compare struct header)
     message(STATUS "${struct}: ${count} options")
 endfunction()
 
-compare(config config.hpp)
+compare(manager_options manager_options.hpp)
 compare(acquire_options options.hpp)

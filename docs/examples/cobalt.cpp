@@ -36,7 +36,7 @@ cobalt::task<void> sell(redlock::lock_manager& locks)
 //[main
 cobalt::main co_main(int, char**)
 {
-    redlock::config settings;
+    redlock::manager_options settings;
     settings.nodes = {"memory://a", "memory://b", "memory://c"};
     redlock::lock_manager locks(co_await cobalt::this_coro::executor, settings);
     co_await sell(locks);

@@ -79,7 +79,7 @@ public:
           worker_(std::move(worker)),
           dead_after_(dead_after)
     {
-        boost::redis::config settings;
+        boost::redis::manager_options settings;
         settings.unix_socket = std::move(socket);
         redis_.async_run(settings, asio::detached);
     }
@@ -162,16 +162,18 @@ asio::awaitable<bool> try_it(redlock::lock_manager& locks, delayed_jobs& jobs, j
         co_await jobs.set_aside(j, "the last attempt did not end");
         co_return false;
     }
-    redlock::attempt_report report;
+    redlock::attempt_report report;  // empty if the work fails under the lock
     auto work = [&](redlock::lock&) { return print(printed, j.label); };
     std::string why;
     try {
         // After a minute, another worker takes the job. max_hold ends this attempt before that.
-        redlock::acquire_options const how{
-            .ttl = 5s, .renew = redlock::renewal::automatic, .max_hold = 40s, .report = &report};
+        redlock::acquire_options const how{.ttl = 5s, .max_hold = 40s};
         co_await locks.with_lock("printer:3", how, work);
         co_await jobs.done(j);
         co_return true;
+    } catch (redlock::lock_error const& e) {
+        report = e.report();
+        why = e.what();
     } catch (std::exception const& e) {
         why = e.what();
     }
@@ -203,7 +205,7 @@ asio::awaitable<bool> a_deadly_job_is_set_aside(redlock::lock_manager& locks, de
 asio::awaitable<bool> run(std::string socket)
 {
     auto const executor = co_await asio::this_coro::executor;
-    redlock::config const settings{.nodes = {"unix://" + socket}};
+    redlock::manager_options const settings{.nodes = {"unix://" + socket}};
     redlock::lock_manager locks(executor, settings), others(executor, settings);
     delayed_jobs dead(executor, socket, "dead"), jobs(executor, socket, "alive", 1ms);
     co_await jobs.make_group();
@@ -212,7 +214,7 @@ asio::awaitable<bool> run(std::string socket)
         co_await jobs.put("label " + std::to_string(i));
 
     redlock::acquire_options const how{.ttl = 10s, .renew = redlock::renewal::automatic};
-    redlock::lock somebody_else = co_await others.async_acquire("printer:3", how);
+    redlock::lock somebody_else = co_await others.async_try_acquire("printer:3", how);
     auto const left_behind = co_await dead.next();
     std::map<std::string, int> printed;
     int failed = 0;

@@ -44,9 +44,8 @@ asio::awaitable<void> schedule(redlock::lock_manager& locks, std::string process
         }
         co_return redlock::elected::done;
     };
-    redlock::elect_options const options{.pause_min = 50ms,
-                                         .observe = [process](redlock::election_event e) { show(process, e); }};
-    co_await redlock::elect(locks, "scheduler", options, lead);
+    auto const tell = [process](redlock::election_event e) { show(process, e); };
+    co_await redlock::elect(locks, "scheduler", {.pause_min = 50ms, .observe = tell}, lead);
 }
 //]
 
@@ -60,7 +59,7 @@ asio::awaitable<bool> nightly(redlock::lock_manager& locks)
         co_return redlock::elected::done;
     };
     // No process waits. The lock is kept for a minute, so a process whose clock is behind does not repeat the work.
-    redlock::elect_options const once{.lock = {.ttl = 1min, .renew = redlock::renewal::automatic}, .at_least = 1min};
+    redlock::elect_options const once{.ttl = 1min, .wait = 0s, .at_least = 1min};
     try {
         co_await redlock::elect(locks, "nightly-report", once, report);
     } catch (redlock::lock_error const& e) {

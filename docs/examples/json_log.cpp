@@ -27,7 +27,7 @@ int main(int argc, char** argv)
     redlock::lock_manager locks(context, {.nodes = nodes, .observer = redlock::log_json(print)});
     //]
     auto run = [&]() -> asio::awaitable<void> {
-        redlock::lock held = co_await locks.async_acquire("report", {.ttl = 2s});
+        redlock::lock held = co_await locks.async_try_acquire("report", {.ttl = 2s});
         co_await held.async_release();
         co_await locks.async_shutdown();
     };

@@ -37,7 +37,7 @@ int main(int argc, char** argv)
     auto const before = locks.stats();
     auto run = [&]() -> asio::awaitable<void> {
         for (int i = 0; i < 100; ++i) {
-            redlock::lock held = co_await locks.async_acquire("report");
+            redlock::lock held = co_await locks.async_try_acquire("report");
             co_await held.async_release();
         }
         co_await locks.async_shutdown();

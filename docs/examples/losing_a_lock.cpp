@@ -24,7 +24,7 @@ asio::awaitable<void> lead(redlock::lock_manager& locks)
 {
     auto const a = memory_server::at("a"), b = memory_server::at("b");
     redlock::acquire_options const options{.ttl = 600ms, .renew = redlock::renewal::automatic, .max_hold = 900ms};
-    redlock::lock held = co_await locks.async_acquire("leader", options);
+    redlock::lock held = co_await locks.async_try_acquire("leader", options);
 
     set_majority(*a, *b, memory_server::fault::unreachable);
     auto [why] = co_await held.async_wait_lost(asio::as_tuple(asio::deferred));
@@ -44,7 +44,7 @@ asio::awaitable<void> work_for_too_long(redlock::lock_manager& locks)
         co_await timer.async_wait(asio::deferred);  // throws operation_aborted when the lock is lost
     };
     try {
-        co_await locks.with_lock("job", {.ttl = 500ms}, work);  // no renewal: the lock expires
+        co_await locks.with_lock("job", {.ttl = 500ms, .renew = redlock::renewal::none}, work);  // expires
     } catch (redlock::system_error const& e) {
         if (e.code() != redlock::errc::lost)
             throw;

@@ -49,7 +49,7 @@ int main(int argc, char** argv)
     redlock::lock_manager locks(context, {.nodes = nodes, .observer = watching});
     //]
     auto run = [&]() -> asio::awaitable<void> {
-        redlock::lock runs_out = co_await locks.async_acquire("report", {.ttl = 300ms});
+        redlock::lock runs_out = co_await locks.async_try_acquire("report", {.ttl = 300ms});
         redlock::lock waited = co_await locks.async_acquire("report", {.wait = 1min});
         co_await waited.async_release();
         runs_out = {};

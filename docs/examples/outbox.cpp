@@ -202,7 +202,7 @@ asio::awaitable<bool> try_it(redlock::lock_manager& locks, outbox& jobs, job j)
         jobs.set_aside(j, "the last attempt did not end");
         co_return false;
     }
-    redlock::attempt_report report;
+    redlock::attempt_report report;  // empty if the work fails under the lock
     auto work = [&](redlock::lock&) -> asio::awaitable<void> {
         co_await print(j.label);
         if (!jobs.done(j))
@@ -211,11 +211,13 @@ asio::awaitable<bool> try_it(redlock::lock_manager& locks, outbox& jobs, job j)
     std::string why;
     try {
         // The worker does not wait for the lock, because other jobs are due. It must finish before the minute is over.
-        redlock::acquire_options const how{
-            .ttl = 5s, .renew = redlock::renewal::automatic, .max_hold = 40s, .report = &report};
+        redlock::acquire_options const how{.ttl = 5s, .max_hold = 40s};
         co_await locks.with_lock("printer:" + j.printer, how, work);
         co_return true;
-    } catch (std::exception const& e) {  // the lock is held, too few nodes answer, or the work has failed
+    } catch (redlock::lock_error const& e) {  // for example: the lock is held, or too few nodes answer
+        report = e.report();
+        why = e.what();
+    } catch (std::exception const& e) {
         why = e.what();
     }
     auto const later = redlock::retry_after(report, static_cast<std::size_t>(j.attempts));
@@ -283,14 +285,14 @@ int main()
     database(path).run("UPDATE jobs SET attempts = 20 WHERE label = 'deadly'");  // each worker has crashed
 
     asio::io_context context;
-    redlock::config const settings{.nodes = {"memory://a", "memory://b", "memory://c"}};
+    redlock::manager_options const settings{.nodes = {"memory://a", "memory://b", "memory://c"}};
     redlock::lock_manager locks(context, settings), others(context, settings);
     day today;
     asio::co_spawn(
         context,
         [&]() -> asio::awaitable<void> {
             redlock::acquire_options const how{.ttl = 10s, .renew = redlock::renewal::automatic};
-            today.somebody_else = co_await others.async_acquire("printer:3", how);
+            today.somebody_else = co_await others.async_try_acquire("printer:3", how);
             using namespace asio::experimental::awaitable_operators;
             co_await (work(locks, path, today) && work(locks, path, today));
             co_await locks.async_shutdown();

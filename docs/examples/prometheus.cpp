@@ -29,7 +29,7 @@ int main(int argc, char** argv)
         nodes = {"memory://a", "memory://b", "memory://c"};
     asio::io_context context;
     redlock::lock_manager orders(context, {.nodes = nodes}), reports(context, {.nodes = nodes});
-    orders.async_acquire("order:7", [](redlock::error_code, redlock::lock) {});
+    orders.async_try_acquire("order:7", [](redlock::error_code, redlock::lock) {});
     context.run_for(std::chrono::milliseconds(100));
 
     std::cout << metrics(orders, "text/plain").second;

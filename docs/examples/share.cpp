@@ -29,7 +29,7 @@ asio::awaitable<void> write_part(redlock::lock part, std::string name)
 
 asio::awaitable<void> write_report(redlock::lock_manager& locks)
 {
-    auto lock = co_await locks.async_acquire("report:2026", {.ttl = 5s, .renew = redlock::renewal::automatic});
+    auto lock = co_await locks.async_try_acquire("report:2026", {.ttl = 5s, .renew = redlock::renewal::automatic});
     auto const executor = co_await asio::this_coro::executor;
     asio::co_spawn(executor, write_part(lock.share(), "totals"), asio::detached);
     asio::co_spawn(executor, write_part(lock.share(), "details"), asio::detached);

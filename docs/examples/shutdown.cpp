@@ -61,10 +61,9 @@ public:
             co_await grace_.async_wait(asio::as_tuple(asio::deferred));
 
         // 3. cancel the jobs that are left, wait until they have ended, release all locks, close the connections
-        redlock::shutdown_report left;
-        co_await locks_.async_shutdown({.report = &left}, asio::deferred);
-        if (left.keys_left > 0)
-            std::cerr << left.message << '\n';
+        auto [ec] = co_await locks_.async_shutdown({.keys_left_is_error = true}, asio::as_tuple(asio::deferred));
+        if (ec)
+            std::cerr << ec.message() << '\n';
     }  // 4. no work is left, so io_context::run returns
     //]
 
@@ -96,10 +95,9 @@ asio::awaitable<void> service::run_job()
         std::raise(SIGTERM);
     //[options
     redlock::acquire_options options;
-    options.ttl = 2s;                             // others wait so long if this process dies
-    options.wait = redlock::wait_forever;         // until the lock is free, or the call is cancelled
-    options.renew = redlock::renewal::automatic;  // while the work goes on
-    options.max_hold = 2h;                        // but not for longer than this
+    options.ttl = 2s;                      // others wait so long if this process dies
+    options.wait = redlock::wait_forever;  // until the lock is free, or the call is cancelled
+    options.max_hold = 2h;                 // with_lock renews while the work goes on, but not for longer than this
     //]
     try {
         co_await locks_.with_lock(mine.lock, options, work);

@@ -48,7 +48,7 @@ int main(int argc, char** argv)
     //]
 
     auto run = [&]() -> asio::awaitable<void> {
-        redlock::lock held = co_await locks.async_acquire("report {}", {.ttl = 2s});
+        redlock::lock held = co_await locks.async_try_acquire("report {}", {.ttl = 2s});
         redlock::testing::lose(held);
         held = {};
         co_await locks.async_shutdown();

@@ -21,7 +21,7 @@ struct importer {
             co_await arrivals.async_wait(asio::deferred);  // throws operation_aborted when the lock is lost
         };
         try {
-            co_await locks.with_lock("import", {.ttl = 10s, .renew = redlock::renewal::automatic}, import);
+            co_await locks.with_lock("import", {.ttl = 10s}, import);
         } catch (redlock::lock_error const& e) {
             state = e.code() == redlock::errc::lost ? "stopped" : "not begun";
         }
@@ -75,7 +75,8 @@ int main()
         f.begin();
         f.a->erase("lock:import");
         f.clock->advance(f.context, 5s);
-        expect("importing", f.one.state);  // two nodes still had the key; a renewal has set it again (config::heal)
+        expect("importing", f.one.state);  // two nodes still had the key; a renewal has set it again
+                                           // (manager_options::heal)
         f.a->set("lock:import", "somebody else", 1min);
         f.b->set("lock:import", "somebody else", 1min);
         f.clock->advance(f.context, 5s);
@@ -96,7 +97,7 @@ int main()
     {
         fixture f;
         redlock::lock held;
-        f.locks.async_acquire("report", [&](redlock::error_code, redlock::lock l) { held = std::move(l); });
+        f.locks.async_try_acquire("report", [&](redlock::error_code, redlock::lock l) { held = std::move(l); });
         f.clock->advance(f.context, 0s);
         redlock::testing::lose(held);  // simulates a loss for any reason
         f.clock->advance(f.context, 0s);

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 // Returns the secret of the lock. Keep it, for example, in a file that others cannot read.
 asio::awaitable<std::string> begin_import(redlock::lock_manager& locks)
 {
-    auto held = co_await locks.async_acquire("import", {.ttl = 30s});
+    auto held = co_await locks.async_try_acquire("import", {.ttl = 30s});
     redlock::lock_ticket const ticket = held.detach();  // the lock stays until its ttl is over, without renewal
     co_return ticket.token;
 }

@@ -21,11 +21,11 @@ int surprises = 0;
 //[wait
 asio::awaitable<void> wait_a_little(redlock::lock_manager& locks)
 {
-    redlock::attempt_report report;
     auto [ec, held] =
-        co_await locks.async_acquire("stock", {.wait = 100ms, .report = &report}, asio::as_tuple(asio::deferred));
-    std::cout << report.message << '\n';
-    for (redlock::node_report const& node : report.nodes)
+        co_await locks.async_acquire("stock", {.wait = 100ms, .explain = true}, asio::as_tuple(asio::deferred));
+    auto const report = held.report();
+    std::cout << report->message << '\n';
+    for (redlock::node_report const& node : report->nodes)
         std::cout << node.name << ' ' << to_string(node.vote) << ' ' << node.error.message() << '\n';
     surprises += ec != redlock::errc::contended;
 }
@@ -66,7 +66,7 @@ asio::awaitable<void> nobody_there()
 
 asio::awaitable<void> run(redlock::lock_manager& locks)
 {
-    auto somebody_else = co_await locks.async_acquire("stock", {.ttl = 10s});
+    auto somebody_else = co_await locks.async_try_acquire("stock", {.ttl = 10s});
     co_await wait_a_little(locks);
     co_await wait_until_cancelled(locks);
 #if BOOST_VERSION >= 108600

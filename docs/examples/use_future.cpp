@@ -19,7 +19,7 @@ bool write_report(redlock::lock_manager& locks)
 {
     try {
         redlock::acquire_options const options{.ttl = 1s, .renew = redlock::renewal::automatic};
-        redlock::lock held = locks.async_acquire("nightly-report", options, asio::use_future).get();
+        redlock::lock held = locks.async_try_acquire("nightly-report", options, asio::use_future).get();
         while (held.held()) {                    // check before each step of the work
             std::this_thread::sleep_for(100ms);  // one step of the work
             if (locks.stats().renewals >= 2)     // ends this example

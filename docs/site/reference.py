@@ -35,17 +35,17 @@ Errors and reports
     errc error_category make_error_code
     lock_error
     attempt_report node_report vote quarantine_reason retry_after
-    shutdown_options shutdown_report
+    shutdown_options
     lock_info node_lock_info reader_info waiting_info break_info node_break_info
     list_options lock_page node_list_info
 Settings
-    config
+    manager_options
     tls_options
     credentials credentials_request credentials_function
     restart_guard
 Leader election
     elect elected
-    elect_options
+    elect_options election_listener
     election_event
 Fencing
     fence_gate
@@ -72,12 +72,13 @@ Testing
     testing::node_cases testing::node_case testing::node_kind
 Own nodes
     node
-    node_command key_view
+    Commands: node_command commands::* key_view
     node_operation
     node_reply taken_key key_details
     node_limits
     node_events
     server_identity
+    plain_store make_plain_node plain_node_options
 Basics
     clock
     Version: REDLOCK_*

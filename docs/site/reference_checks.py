@@ -4,7 +4,7 @@ import re
 from reference_headers import header_of, is_constructor, last
 
 ASYNC = re.compile(r'(async_|with_)\w+|elect|run_request')
-INTERNAL = re.compile(r'\b(detail|locks|runtime|v0)::|REDLOCK_API')
+INTERNAL = re.compile(r'\b(detail|locks|runtime|v1)::|REDLOCK_API')
 # What an asynchronous function must say, and the parts that say it.
 WANTED = {'completion': ('Completes', 'Completion signature', 'Returns'), 'errors': ('Errors', 'Throws'),
           'cancellation': ('Cancellation',), 'lifetime': ('Lifetime',), 'thread safety': ('Thread safety',)}

@@ -16,7 +16,7 @@ def copy_headers(root, to):
         name = str(source.relative_to(root / 'include/redlock'))
         if name.startswith('detail/') and name not in HOME:
             continue
-        text = source.read_text().replace('::inline v0', '').replace('REDLOCK_API ', '')
+        text = source.read_text().replace('::inline v1', '').replace('REDLOCK_API ', '')
         text = re.sub(r'@ref\s+((?:\w|::)+)', r'`ref:\1`', text)  # Site.find() knows the names that programs use
         text = re.sub(r'@p (\w+)', r'`\1`', text)  # Doxygen would take a colon for a part of the name
         text = re.sub(r'(?m)^( +)(\*\*?)(\S[^*\n]*)\2(?!\*)', r'\1<b>\3</b>', text)  # not the frame of a comment

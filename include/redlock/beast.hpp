@@ -6,7 +6,9 @@
 */
 
 #include <redlock/error.hpp>
+#include <redlock/lock_error.hpp>
 #include <redlock/options.hpp>
+#include <redlock/report.hpp>
 
 #include <redlock/detail/http.hpp>
 
@@ -19,12 +21,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /** Makes the error response to a request whose lock could not be acquired, or was lost.
 
@@ -39,9 +42,9 @@ namespace redlock::inline v0 {
     - 500 "The server is at fault": any other error
 
     The body is `application/problem+json` (RFC 9457): `type`, `title`, `status`, `detail`, and with 409 and 503
-    `retry_after_ms`. That is the result of @ref retry_after, from the report in @p tried if there is one. With 503 the
-    header field `Retry-After` is the same, rounded up to seconds: 1 to 75. The response contains nothing of the lock:
-    no token, no owner, no address.
+    `retry_after_ms`. That is the result of @ref retry_after, from @p report if there is one. With 503 the header field
+   `Retry-After` is the same, rounded up to seconds: 1 to 75. The response contains nothing of the lock: no token, no
+   owner, no address.
 
     @return the complete response, ready to be written; it refers to none of the arguments
 
@@ -52,14 +55,16 @@ namespace redlock::inline v0 {
 
     @param to The request. Its version and keep-alive are used.
     @param error The error of the lock.
-    @param tried The options with which the lock was tried. If `report` is set, its contents are used.
+    @param tried The options with which the lock was tried: whether it waited.
+    @param report The report of the acquisition (`lock::report`), or null.
 */
 template <class Body, class Fields>
 boost::beast::http::response<boost::beast::http::string_body> problem_response(
-    boost::beast::http::request<Body, Fields> const& to, error_code error, acquire_options const& tried = {})
+    boost::beast::http::request<Body, Fields> const& to, error_code error, acquire_options const& tried = {},
+    std::shared_ptr<attempt_report const> const& report = {})
 {
     namespace http = boost::beast::http;
-    auto const p = detail::problem_for(error, tried);
+    auto const p = detail::problem_for(error, tried.wait.count() > 0, report.get());
     http::response<http::string_body> answer(static_cast<http::status>(p.status), to.version());
     answer.keep_alive(to.keep_alive());
     answer.set(http::field::content_type, "application/problem+json");
@@ -70,6 +75,14 @@ boost::beast::http::response<boost::beast::http::string_body> problem_response(
     answer.body() = p.json();
     answer.prepare_payload();
     return answer;
+}
+
+/// Makes the error response for the exception of a lock, and uses its report.
+template <class Body, class Fields>
+boost::beast::http::response<boost::beast::http::string_body> problem_response(
+    boost::beast::http::request<Body, Fields> const& to, lock_error const& failed, acquire_options const& tried = {})
+{
+    return problem_response(to, failed.code(), tried, std::make_shared<attempt_report const>(failed.report()));
 }
 
 /** The deadline of a request, for the wait, the work and the answer together.

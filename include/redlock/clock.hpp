@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /** The clock that measures validity: `CLOCK_BOOTTIME`.
 

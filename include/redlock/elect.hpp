@@ -16,10 +16,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /// The result of the body of @ref elect.
 enum class elected : std::uint8_t {
@@ -49,7 +50,7 @@ struct election_event {
 
     kind what{};         ///< The kind of event.
     std::string name{};  ///< The name of the election.
-    /// The token of the term that this event is about. Zero: no term, or `config::fencing` is off.
+    /// The token of the term that this event is about. Zero: no term, or `manager_options::fencing` is off.
     std::uint64_t fencing_token = 0;
     /// The reason; set for `waiting_for_nodes`, `lost` and `ended`. If `ended` has none, the body returned
     /// `elected::done`.
@@ -66,21 +67,56 @@ struct election_event {
 /// The name of a kind: "standing", "waiting for nodes", "elected", "stepped down", "lost", "failed" or "ended".
 REDLOCK_API char const* to_string(election_event::kind) noexcept;
 
+/// A view of a function that gets the events of an election: see `elect_options::observe`.
+class election_listener {
+public:
+    /// No function.
+    election_listener() noexcept = default;
+
+    /// Views @p f, which must live until `elect` was called.
+    template <class F>
+        requires std::is_invocable_v<F&, election_event> && (!std::is_same_v<std::remove_cv_t<F>, election_listener>)
+    election_listener(F& f) noexcept
+        : viewed_(std::addressof(f)), copy_([](void const* what) {
+              return std::function<void(election_event)>(*static_cast<F*>(const_cast<void*>(what)));
+          })
+    {
+    }
+
+    /// A temporary function would be gone, and g++ 12 would destroy it twice: give it a name.
+    template <class F>
+        requires std::is_invocable_v<F&, election_event>
+    election_listener(F const&&) = delete;
+
+    /// A copy of the function. Empty: there is none.
+    std::function<void(election_event)> copy() const { return copy_ ? copy_(viewed_) : nullptr; }
+
+private:
+    void const* viewed_ = nullptr;
+    std::function<void(election_event)> (*copy_)(void const*) = nullptr;
+};
+
 /// How a candidate takes part in an election. An aggregate. `elect` checks it before it sends anything.
 struct elect_options {
-    /** How to acquire the lock for each term. If you set one member, set all: `{.ttl = 5s}` alone neither waits nor
-        renews.
+    /// The time to live (TTL) of the leader's lock: after the crash of a leader, nobody leads for up to this long. From
+    /// 20 ms to `manager_options::max_ttl`, and longer than `manager_options::node_timeout`. While the leader works,
+    /// the manager renews the lock.
+    std::chrono::milliseconds ttl{10'000};
 
-        - `ttl`: after the crash of a leader, nobody leads for up to this long.
-        - `wait`: how long to wait while another process leads. @ref wait_forever : until elected. Otherwise `elect`
-          throws `errc::contended` when this time is over. Zero: `elect` throws if another process leads now. Time
-          without enough nodes does not count.
-        - `renew`: with @ref renewal::none , a term ends when its ttl is over. It ends as if the lock were lost.
-        - `max_hold`: the longest term. It also ends as if the lock were lost.
-        - `mode`: exclusive only.
-        - `report`: receives the report of the latest acquisition. Its object and those of `group` and `context` must
-          live until `elect` has ended. */
-    acquire_options lock{.ttl = std::chrono::milliseconds{10'000}, .wait = wait_forever, .renew = renewal::automatic};
+    /// How long to wait while another process leads: 0 to 100 years, or @ref wait_forever : until elected. When this
+    /// time is over, `elect` throws `errc::contended`. Zero: it throws if another process leads now. Time without
+    /// enough nodes does not count.
+    std::chrono::milliseconds wait = wait_forever;
+
+    /// The longest term, from the start of its acquisition: 20 ms to 100 years. Then it ends as if the lock were lost.
+    /// Zero: no limit.
+    std::chrono::milliseconds max_hold{0};
+
+    /// The group in whose statistics the acquisitions count: see `acquire_options::group`. `elect` copies it.
+    std::string_view group{};
+
+    /// The purpose of the leadership, for people who look at the lock: see `acquire_options::note`. `elect` copies it.
+    std::string_view note{};
 
     /// The pause after `elected::step_down`, and the unit of the pauses after a body that threw: 1 ms to `pause_max`.
     /// During the pause another process can take over. A pause after a body that threw is random: from 1 to 2 times
@@ -94,7 +130,7 @@ struct elect_options {
     /// as the first one: 0 to 100 years. Zero: every failure counts as the first one.
     std::chrono::milliseconds stable{60'000};
 
-    /** How long to keep the lock after `elected::done`, counted from the start of its acquisition: 0 to `lock.ttl`.
+    /** How long to keep the lock after `elected::done`, counted from the start of its acquisition: 0 to `ttl`.
         Zero: it is released at once.
 
         Use it for a job that every process starts at the same time of day, by clocks that do not agree. `elect` returns
@@ -105,12 +141,16 @@ struct elect_options {
         promise less than the ttl (`node_reply::good_for`), the lock is kept for that time only. */
     std::chrono::milliseconds at_least{0};
 
-    /** Receives each event, on the strand on which the body runs. Empty: no events.
+    /** Receives each event, on the strand on which the body runs. Default: no events. A function with a name, such as
+        `{.observe = tell}`: `elect` copies it before it returns.
 
         Calls do not overlap each other or a step of the body, and none comes after `elect` has ended. It may call the
         manager, but must not block. Its exceptions are dropped. */
-    std::function<void(election_event)> observe{};
+    election_listener observe{};
 };
+
+// As for acquire_options.
+static_assert(std::is_trivially_destructible_v<elect_options>);
 
 namespace detail {
 
@@ -140,7 +180,7 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
     vote, `elect` does not end: it calls `elect_options::observe`, and waits.
 
     **While a process is paused, two bodies may run at once.** (A process can be stopped, swapped out, or in a paused
-    virtual machine.) The old leader does not know yet that it has lost the lock. With `config::fencing`, pass
+    virtual machine.) The old leader does not know yet that it has lost the lock. With `manager_options::fencing`, pass
     `lock::fencing_token()` along with every write of the leader, and let the resource refuse smaller tokens:
     docs/fencing.md.
 
@@ -152,7 +192,7 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
     @throws lock_error with @ref errc::invalid_argument : the name or an option is out of range. Nothing was sent. The
     message names it.
     @throws lock_error with @ref errc::unsupported : a node cannot do what was asked for. Nothing was sent.
-    @throws lock_error with @ref errc::contended : `lock.wait` is limited, and another process led during all of it.
+    @throws lock_error with @ref errc::contended : `wait` is limited, and another process led during all of it.
     @throws lock_error with `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped. The
     message tells which.
 
@@ -168,8 +208,8 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
     `elect` ends without an error. The lock is released in the background.
 
     @par Lifetime
-    @p name and @p options are moved into the operation, and @p body is moved or copied. If the manager is destroyed
-    first, the operation ends.
+    @p name and @p options are moved into the operation, with copies of what the options name. @p body is moved or
+    copied. If the manager is destroyed first, the operation ends.
 
     @par Thread safety
     That of @ref lock_manager : any thread may call it. The body and the observer run on one strand.

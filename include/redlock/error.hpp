@@ -7,7 +7,7 @@
 
 #include <type_traits>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 using boost::system::error_code;
 using boost::system::system_error;
@@ -32,7 +32,8 @@ enum class errc {
     /// The lock is not held: it was never acquired, was released before, has expired, or was deleted on the servers.
     /// After a release, the work may not have been alone.
     not_held = 5,
-    /// There is no majority, because nodes that are new or have restarted do not vote yet (`config::restart_guard`). As
+    /// There is no majority, because nodes that are new or have restarted do not vote yet
+    /// (`manager_options::restart_guard`). As
     /// the vote of one node: it would have granted the lock. `attempt_report::quarantine` says how long to wait. If all
     /// nodes are new, `lock_manager::async_found` lets them vote at once. Nodes with a durable log vote at once after
     /// a restart.
@@ -43,15 +44,17 @@ enum class errc {
     /// cannot do. Use another node, or do not ask for it.
     unsupported = 8,
     /// Too many calls of this manager were under way, so its turn to ask the nodes did not come within the call's
-    /// `wait`, nor within `config::connect_timeout`. Make fewer calls at once, or try again later. Or the manager has
+    /// `wait`, nor within `manager_options::connect_timeout`. Make fewer calls at once, or try again later. Or the
+    /// manager has
     /// as many locks as its nodes can renew: hold fewer, or with a longer TTL.
     overloaded = 9,
     /// The shutdown could not release all keys in time; they expire by themselves. Only if
-    /// `shutdown_options::keys_left_is_error` is set. `shutdown_report::keys_left` counts them.
+    /// `shutdown_options::keys_left_is_error` is set. `events::keys_left` has their number.
     keys_left = 10,
 
-    /// The node did not answer within `config::node_timeout`. If the answer comes late, the manager releases what it
-    /// leaves behind. Look at load and network; the timeout may be too short.
+    /// The node did not answer within `manager_options::node_timeout`, or its store's longer timeout. If the answer
+    /// comes late,
+    /// the manager releases what it leaves behind. Look at load and network; the timeout may be too short.
     node_timeout = 20,
     /// There is no connection to the node, so nothing was sent. Look at address, port and firewall.
     node_unreachable = 21,
@@ -92,7 +95,7 @@ enum class errc {
     /// Any other error reply. Read the server's words in `node_report::message`.
     server_error = 37,
     /// The server could evict a lock when its memory is full. Set its `maxmemory-policy` to noeviction, or set
-    /// `config::allow_eviction`.
+    /// `manager_options::allow_eviction`.
     node_may_evict = 38,
 };
 

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <string>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /// Defaults of an @ref etcd store, for what its addresses do not say.
 struct etcd_options {
@@ -19,21 +19,21 @@ struct etcd_options {
     std::chrono::seconds session{10};
 
     /// The longest time to wait for an answer, 1 ms to a minute. A commit waits for the disks of a majority, or for an
-    /// election in the cluster. A round waits for the longest of this and `config::node_timeout`. If a member has not
-    /// answered for three times this, the node turns to the next one.
+    /// election in the cluster. A round waits for this node for this time, or for `manager_options::node_timeout` if
+    /// that is longer. If a member has not answered for three times this, the node turns to the next one.
     std::chrono::milliseconds timeout{1000};
 
-    /// The beginning of all keys, before `config::prefix`; at most 256 bytes. Empty: none.
+    /// The beginning of all keys, before `manager_options::prefix`; at most 256 bytes. Empty: none.
     std::string prefix{};
 };
 
-/** Makes a store for locks in an etcd cluster, 3.4 or newer: `config::stores = {redlock::etcd()}`. Addresses in
-    `config::nodes`:
+/** Makes a store for locks in an etcd cluster, 3.4 or newer: `manager_options::stores = {redlock::etcd()}`. Addresses
+   in `manager_options::nodes`:
 
     `etcd://[user:password@]host[:port][,host…][/prefix][?session=10s&timeout=1s]`, or `etcds://` with TLS
 
-    The files for TLS are in `config::tls`. The port is 2379 if not given. Percent-encode special characters in user and
-    password. The prefix and the parameters `session` and `timeout` (such as `500ms` or `2s`) set the members of
+    The files for TLS are in `manager_options::tls`. The port is 2379 if not given. Percent-encode special characters in
+   user and password. The prefix and the parameters `session` and `timeout` (such as `500ms` or `2s`) set the members of
     @ref etcd_options.
 
     Several hosts are one node: members of one cluster. The node talks to one member at a time. It locks up to 50

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /** Guards a resource within this process by fencing tokens: it refuses the holder of an older lock.
 
@@ -27,8 +27,8 @@ namespace redlock::inline v0 {
     it, and pass it to the next gate. For a database, the condition belongs in the statements: docs/fencing.md.
 
     @par Zero
-    Zero is not a token: `config::fencing` is off, or the lock is empty. The gate throws instead of refusing it. A
-    refusal says that another holder has come, and a caller that then acquires again would do so forever.
+    Zero is not a token: `manager_options::fencing` is off, or the lock is empty. The gate throws instead of refusing
+   it. A refusal says that another holder has come, and a caller that then acquires again would do so forever.
 
     @par Thread safety
     Safe on distinct and on shared objects. A call waits while another thread's work runs in @ref run. A gate cannot be
@@ -98,7 +98,8 @@ private:
     static void check(std::uint64_t token)
     {
         if (token == 0)
-            throw std::invalid_argument("fence_gate: the token is 0: config::fencing is off, or the lock is empty");
+            throw std::invalid_argument(
+                "fence_gate: the token is 0: manager_options::fencing is off, or the lock is empty");
     }
 
     mutable std::mutex mutex_;

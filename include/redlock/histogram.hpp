@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace detail {
 

@@ -8,6 +8,7 @@
 #include <redlock/lock_error.hpp>
 #include <redlock/lock_ticket.hpp>
 #include <redlock/mode.hpp>
+#include <redlock/report.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -19,7 +20,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace asio = boost::asio;
 
@@ -114,14 +115,21 @@ public:
         - A lock on several resources has one number, larger than every earlier number of each of these resources.
         - A reader gets the latest number. It is not smaller than the number of any writer before, and smaller than that
           of any writer afterwards. Other readers may have the same number.
-        - Zero: `config::fencing` is off, or the lock is empty, or it was resumed from a ticket without a number. */
+        - Zero: `manager_options::fencing` is off, or the lock is empty, or it was resumed from a ticket without a
+       number. */
     std::uint64_t fencing_token() const noexcept;
+
+    /// The report of the acquisition that has returned this handle, which may be empty. It does not change afterwards.
+    /// Null: `acquire_options::explain` was false, or the handle is of another origin. If memory ran out, the report
+    /// says only that.
+    std::shared_ptr<attempt_report const> report() const noexcept { return report_; }
 
 private:
     friend detail::access;
     explicit lock_handle(std::shared_ptr<locks::handle_state> s) noexcept : state_(std::move(s)) {}
 
     std::shared_ptr<locks::handle_state> state_;
+    std::shared_ptr<attempt_report const> report_;
 };
 
 namespace detail {
@@ -133,6 +141,7 @@ struct access {
         return lock_handle(std::move(s));
     }
     static std::shared_ptr<locks::handle_state> const& handle_of(lock_handle const& l) noexcept { return l.state_; }
+    static std::shared_ptr<attempt_report const>& report_of(lock_handle& l) noexcept { return l.report_; }
 
     template <class Manager>
     static Manager make_manager(std::shared_ptr<locks::manager_state> e)
@@ -221,8 +230,9 @@ public:
     /** Extends the lock: sets its time to live (TTL) on a majority of the nodes to @p ttl from now, but never shortens
         it.
 
-        The lock is still lost when `acquire_options::max_hold` is over. The call takes at most `config::node_timeout`,
-        or a store's longer timeout. If the lock is upgraded or downgraded meanwhile, it asks the nodes once more.
+        The lock is still lost when `acquire_options::max_hold` is over. The call takes at most
+       `manager_options::node_timeout`, or a store's longer timeout. If the lock is upgraded or downgraded meanwhile, it
+       asks the nodes once more.
 
         @par Completes
         - without an error: @ref valid_until has moved;
@@ -235,8 +245,8 @@ public:
         - @ref errc::lost : no majority of the nodes has the lock any more, or its validity was over. Stop the work.
         - @ref errc::no_quorum : too few nodes answered. Try again while the lock is valid.
         - @ref errc::not_held : the lock was released before it could be extended, or is empty.
-        - @ref errc::invalid_argument : @p ttl is below 20 ms, above `config::max_ttl` or not above
-          `config::node_timeout`. Nothing was sent.
+        - @ref errc::invalid_argument : @p ttl is below 20 ms, above `manager_options::max_ttl` or not above
+          `manager_options::node_timeout`. Nothing was sent.
         - `asio::error::operation_aborted` : the call was cancelled, or the manager's shutdown has completed.
 
         @par Cancellation
@@ -245,7 +255,7 @@ public:
         @par Lifetime
         The handle may be moved or destroyed meanwhile. If it is destroyed, the call ends with @ref errc::not_held.
 
-        @param ttl 20 ms to `config::max_ttl`, and longer than `config::node_timeout`.
+        @param ttl 20 ms to `manager_options::max_ttl`, and longer than `manager_options::node_timeout`.
         @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>
@@ -259,10 +269,10 @@ public:
 
     /** Upgrades a shared lock: the reader becomes the only holder. Nobody else holds the lock exclusively in between.
 
-        An upgrade is tried once, unless the lock is @ref mode::upgradeable. (Two readers that waited for each other to
-        leave would deadlock.) Afterwards @ref mode is exclusive, and renewals keep it so. With `config::fencing` the
-        lock has a new, higher @ref fencing_token. Its validity counts from the start of the upgrade, so
-        @ref valid_until may become earlier.
+        A lock of @ref mode::shared tries once: two readers that waited for each other to leave would deadlock. Only a
+        lock of @ref mode::upgradeable may wait. Afterwards @ref mode is exclusive, and renewals keep it so. With
+        `manager_options::fencing` the lock has a new, higher @ref fencing_token. Its validity counts from the start of
+       the upgrade, so @ref valid_until may become earlier.
 
         A lock can be upgraded once. After a downgrade, release it and acquire another one. If the handle is released,
         the call ends. Handles that have joined an @ref mode::upgradeable lock are upgradeable, too.
@@ -282,7 +292,8 @@ public:
         - @ref errc::no_quorum , @ref errc::quarantined , @ref errc::validity_exhausted : as for
           @ref lock_manager::async_acquire. They end the call even if @p wait is not over.
         - @ref errc::not_held : the lock was released before or meanwhile, or is empty.
-        - @ref errc::invalid_argument : see the list of refusals. The message of a @ref lock_error names both locks.
+        - @ref errc::invalid_argument : see the list of refusals. If the wait is wrong, the message of a
+          @ref lock_error says why.
         - @ref errc::unsupported : a node cannot do it. Nothing was sent.
         - `asio::error::operation_aborted` : the call was cancelled, the lock was downgraded meanwhile, or the manager
           is being stopped.
@@ -290,7 +301,8 @@ public:
         These upgrades are refused with @ref errc::invalid_argument :
         - The lock was not acquired shared, was upgraded before, is being upgraded, or was resumed.
         - The handle is on several locks of a `lock_scope`.
-        - @p wait is negative, or it is not zero and the lock is not upgradeable.
+        - @p wait is negative, or it is not zero and the lock was acquired with @ref mode::shared. Acquire it with
+          @ref mode::upgradeable , or do not wait.
         - Waiting could deadlock: the `lock_scope` of the handle holds a name that comes later in the order of names, or
           has acquired one meanwhile.
 

@@ -13,7 +13,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /** Why a lock could not be acquired, or why `lock_manager::with_lock` could not run its body to the end under it.
 
@@ -69,7 +69,7 @@ struct reported_error : error_code {
         return report ? std::make_exception_ptr(lock_error(report)) : std::make_exception_ptr(system_error(*this));
     }
 
-    std::shared_ptr<attempt_report const> report;  ///< null after success, or if no report is wanted
+    std::shared_ptr<attempt_report const> report;  ///< null: nobody wants one, or memory ran out
 };
 
 }  // namespace detail

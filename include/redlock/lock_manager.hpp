@@ -1,13 +1,15 @@
 #pragma once
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/detail/api.hpp>
 #include <redlock/detail/body_run.hpp>
+#include <redlock/detail/call_options.hpp>
 #include <redlock/detail/completion.hpp>
 #include <redlock/detail/initiate.hpp>
 #include <redlock/detail/same_boost.hpp>
 #include <redlock/detail/selection.hpp>
 #include <redlock/error.hpp>
+#include <redlock/inspect.hpp>
 #include <redlock/lock.hpp>
 #include <redlock/lock_error.hpp>
 #include <redlock/lock_ticket.hpp>
@@ -28,7 +30,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace detail {
 using inspect_handler = completion<void(error_code, lock_info)>;
@@ -39,18 +41,19 @@ using found_handler = completion<void(error_code, attempt_report)>;
 
 namespace locks {
 
-REDLOCK_API std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor, config);
-REDLOCK_API std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor, config,
+REDLOCK_API std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor, manager_options);
+REDLOCK_API std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor, manager_options,
                                                               std::vector<std::shared_ptr<node>>);
 REDLOCK_API void shut_down_in_background(std::shared_ptr<manager_state>) noexcept;
 REDLOCK_API stats stats_of(manager_state const&);
 REDLOCK_API void start_inspect(std::shared_ptr<manager_state>, std::string resource, detail::inspect_handler);
 REDLOCK_API void start_break(std::shared_ptr<manager_state>, lock_info seen, detail::break_handler);
-REDLOCK_API void start_list(std::shared_ptr<manager_state>, std::string pattern, list_options, detail::list_handler);
+REDLOCK_API void start_list(std::shared_ptr<manager_state>, std::string pattern, std::size_t page_size,
+                            std::string from, detail::list_handler);
 REDLOCK_API void start_watch(std::shared_ptr<manager_state>, lock_info seen, detail::inspect_handler);
 REDLOCK_API void start_watch(std::shared_ptr<manager_state>, std::string resource, detail::inspect_handler);
-REDLOCK_API void start_resume(std::shared_ptr<manager_state>, lock_ticket, acquire_options, detail::acquire_handler,
-                              bool explains);
+REDLOCK_API void start_resume(std::shared_ptr<manager_state>, lock_ticket, detail::call_options,
+                              detail::acquire_handler, bool explains);
 REDLOCK_API void start_release_by_ticket(std::shared_ptr<manager_state>, lock_ticket, detail::error_handler);
 REDLOCK_API void start_found(std::shared_ptr<manager_state>, detail::found_handler);
 REDLOCK_API void start_shutdown(std::shared_ptr<manager_state>, shutdown_options, detail::error_handler);
@@ -98,23 +101,23 @@ public:
         using other = basic_lock_manager<Other>;
     };
 
-    /** Makes a manager that locks on `config::nodes`. It does not connect yet, but reads the files of `config::tls` if
-        a node uses TLS.
+    /** Makes a manager that locks on `manager_options::nodes`. It does not connect yet, but reads the files of
+       `manager_options::tls` if a node uses TLS.
 
         @param executor Runs the manager's work, and handlers without an executor of their own.
-        @param settings See @ref config.
+        @param settings See @ref manager_options.
 
         @throws std::invalid_argument if @p settings is broken; the message names the field, the value and the limit.
     */
-    basic_lock_manager(Executor const& executor, config settings)
+    basic_lock_manager(Executor const& executor, manager_options settings)
         : state_(locks::make_manager_state(executor, std::move(settings)))
     {
     }
 
-    /// Makes a manager that locks also on @p nodes, objects of your own. Each has one vote, as each of `config::nodes`
-    /// has. The manager starts and closes them; one object serves one manager.
+    /// Makes a manager that locks also on @p nodes, objects of your own. Each has one vote, as each of
+    /// `manager_options::nodes` has. The manager starts and closes them; one object serves one manager.
     /// @throws std::invalid_argument also if a node is null or given twice
-    basic_lock_manager(Executor const& executor, config settings, std::vector<std::shared_ptr<node>> nodes)
+    basic_lock_manager(Executor const& executor, manager_options settings, std::vector<std::shared_ptr<node>> nodes)
         : state_(locks::make_manager_state(executor, std::move(settings), std::move(nodes)))
     {
     }
@@ -122,7 +125,7 @@ public:
     /// Makes a manager on the executor of @p context, such as an `io_context` or a `thread_pool`.
     template <class ExecutionContext>
         requires std::is_convertible_v<ExecutionContext&, asio::execution_context&>
-    basic_lock_manager(ExecutionContext& context, config settings)
+    basic_lock_manager(ExecutionContext& context, manager_options settings)
         : basic_lock_manager(Executor(context.get_executor()), std::move(settings))
     {
     }
@@ -158,7 +161,12 @@ public:
     /// @throws std::invalid_argument if the executor is of another type than the manager's
     executor_type get_executor() const { return detail::executor_as<Executor>(locks::executor_of(state_)); }
 
-    /** Acquires one resource, or several at once (all or none), on a majority of the nodes.
+    /** Tries once, or for as long as `acquire_options::wait` says, to acquire one resource, or several at once (all or
+        none), on a majority of the nodes. To try once, call @ref async_try_acquire , which says so in its name.
+
+        **Renewal.** A handle is not renewed by default. If the program forgot to release it, the manager would renew it
+        for ever, and nobody else would get the lock. If the work may take longer than the ttl, use @ref with_lock ,
+        which renews until its body has ended, or set `acquire_options::renew`.
 
         **Rounds.** A round asks all nodes at once, and is decided at the majority. A lost round is cleaned up in the
         background. Further rounds follow until `acquire_options::wait` is over, after pauses with back-off and jitter.
@@ -170,13 +178,13 @@ public:
         **Several resources.** After a waiting acquisition was denied three times, it keeps the locks that it gets, in
         the order of the names. It keeps them until it has all of them or gives up. So acquisitions of single names do
         not starve it. All acquisitions use the same order, so they do not deadlock. If the first in the queue waits for
-        some of its names, up to `config::max_handovers` acquisitions of its other names pass it.
+        some of its names, up to 16 acquisitions of its other names pass it.
 
         Waiting for a lock while you hold another one that was acquired separately can deadlock: use a @ref lock_scope.
 
         @par Completes
         - with a lock that is valid until @ref lock::valid_until;
-        - with an error and an empty lock otherwise.
+        - with an error and an empty lock otherwise. If `acquire_options::explain` is set, `lock::report` tells why.
 
         @par Completion signature
         `void(error_code, lock)`
@@ -202,8 +210,7 @@ public:
         | won, handler queued        | completes with lock | completes with lock                            |
 
         @par Lifetime
-        @p resources are copied. Until completion, the objects of `acquire_options::report`, `group` and `context` must
-        live.
+        The arguments are copied, with what the options name, before the call returns.
 
         @param resources 1 to 256 names, each of 1 to 512 bytes. The same bytes mean the same lock on every client, in
         every language. A name must not contain a mark of other keys: `:=fence`, `:=gone`, `:=life`, `:=session`,
@@ -218,7 +225,7 @@ public:
         return acquire<CompletionToken>(std::move(resources), options, token);
     }
 
-    /// Acquires with default options: one round, for a ttl of ten seconds.
+    /// Tries once with default options, as @ref async_try_acquire : for a ttl of ten seconds.
     template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
     auto async_acquire(resource_set resources, CompletionToken&& token)
     {
@@ -226,10 +233,44 @@ public:
                                               std::forward<CompletionToken>(token));
     }
 
-    /// Acquires with default options and the default token.
+    /// Tries once with default options and the default token.
     auto async_acquire(resource_set resources) { return async_acquire(std::move(resources), acquire_options()); }
 
-    /** Acquires any one of @p resources: a semaphore, with one resource for each permit. `lock::resource` tells which.
+    /** Tries once to acquire @p resources: one round, which wins or fails at once.
+
+        This is @ref async_acquire without `acquire_options::wait`, under a name that says so. If another client holds
+        the lock, it completes with @ref errc::contended . To wait for the lock, call @ref async_acquire .
+
+        Completion, errors, cancellation and lifetime are those of @ref async_acquire , except:
+        - @ref errc::invalid_argument : also if `acquire_options::wait` is not zero. Nothing was sent.
+
+        @param resources 1 to 256 names, as for @ref async_acquire .
+        @param options See @ref acquire_options.
+        @param token Any completion token.
+    */
+    template <class CompletionToken = default_completion_token>
+    auto async_try_acquire(resource_set resources, acquire_options options,
+                           CompletionToken&& token = default_completion_token())
+    {
+        return acquire<CompletionToken>(detail::selection(std::move(resources)).tried_once(), options, token);
+    }
+
+    /// Tries once with default options: for a ttl of ten seconds.
+    template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
+    auto async_try_acquire(resource_set resources, CompletionToken&& token)
+    {
+        return async_try_acquire<CompletionToken>(std::move(resources), acquire_options(),
+                                                  std::forward<CompletionToken>(token));
+    }
+
+    /// Tries once with default options and the default token.
+    auto async_try_acquire(resource_set resources)
+    {
+        return async_try_acquire(std::move(resources), acquire_options());
+    }
+
+    /** Tries once, or for as long as `acquire_options::wait` says, to acquire any one of @p resources: a semaphore,
+       with one resource for each permit. `lock::resource` tells which.
 
         @code
         // at most eight at a time
@@ -260,7 +301,7 @@ public:
         return acquire<CompletionToken>(detail::selection::any_of(std::move(resources)), options, token);
     }
 
-    /// Acquires with default options: one round, for a ttl of ten seconds.
+    /// Tries once with default options, as @ref async_try_acquire_any : for a ttl of ten seconds.
     template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
     auto async_acquire_any(resource_set resources, CompletionToken&& token)
     {
@@ -268,14 +309,47 @@ public:
                                                   std::forward<CompletionToken>(token));
     }
 
-    /// Acquires with default options and the default token.
+    /// Tries once with default options and the default token.
     auto async_acquire_any(resource_set resources)
     {
         return async_acquire_any(std::move(resources), acquire_options());
     }
 
-    /** Runs @p body while holding @p resources, and releases them when it has ended, also after an error or a
-        cancellation.
+    /** Tries once to acquire any one of @p resources: @ref async_acquire_any without `acquire_options::wait`.
+
+        Completion, errors, cancellation and lifetime are those of @ref async_acquire_any , except:
+        - @ref errc::invalid_argument : also if `acquire_options::wait` is not zero. Nothing was sent.
+
+        @param resources 1 to 64 names, as for @ref async_acquire_any .
+        @param options See @ref acquire_options.
+        @param token Any completion token.
+    */
+    template <class CompletionToken = default_completion_token>
+    auto async_try_acquire_any(resource_set resources, acquire_options options,
+                               CompletionToken&& token = default_completion_token())
+    {
+        return acquire<CompletionToken>(detail::selection::any_of(std::move(resources)).tried_once(), options, token);
+    }
+
+    /// Tries once with default options: for a ttl of ten seconds.
+    template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
+    auto async_try_acquire_any(resource_set resources, CompletionToken&& token)
+    {
+        return async_try_acquire_any<CompletionToken>(std::move(resources), acquire_options(),
+                                                      std::forward<CompletionToken>(token));
+    }
+
+    /// Tries once with default options and the default token.
+    auto async_try_acquire_any(resource_set resources)
+    {
+        return async_try_acquire_any(std::move(resources), acquire_options());
+    }
+
+    /** Runs @p body while holding @p resources; without `acquire_options::wait`, it tries once to acquire them. It
+        releases them when @p body has ended, also after an error or a cancellation.
+
+        The manager renews the lock until @p body has ended, unless `acquire_options::renew` is @ref renewal::none .
+        If @p body may hang, `acquire_options::max_hold` limits how long it keeps the lock.
 
         @p body is called with the lock and runs on a strand of the caller's executor. It is cancelled
         - when the lock is lost, before its validity is over;
@@ -301,8 +375,8 @@ public:
         Terminal: cancels the acquisition or @p body. The release then goes on in the background.
 
         @par Lifetime
-        @p resources are copied. The manager may be destroyed meanwhile, which cancels @p body. The objects
-        of `acquire_options::report`, `group` and `context` must live until the acquisition has ended.
+        @p resources and @p options are copied, with what the options name, before the call returns. The manager may be
+        destroyed meanwhile, which cancels @p body.
 
         @param resources The names, as for @ref async_acquire.
         @param options See @ref acquire_options.
@@ -320,7 +394,7 @@ public:
         return detail::await_body<lock_type>(state_, std::move(resources), options, std::forward<F>(body));
     }
 
-    /// Runs @p body with default options: one round, for a ttl of ten seconds.
+    /// Runs @p body with default options: tries once to acquire, for a ttl of ten seconds, which the manager renews.
     template <lock_body<lock_type> F>
     auto with_lock(resource_set resources, F&& body)
     {
@@ -354,10 +428,11 @@ public:
 
     REDLOCK_WARN_OF_TEMPORARY_BODIES(with_lock, /* not const */, state_, std::move(resources))
 
-    /** Runs @p body while holding any one of @p resources, such as a semaphore's permit.
+    /** Runs @p body while holding any one of @p resources, such as a semaphore's permit; without
+        `acquire_options::wait`, it tries once to acquire one.
 
         The lock is acquired as by @ref async_acquire_any; its `lock::resource` tells which one it is. Completion,
-        errors, cancellation and lifetime are those of @ref with_lock.
+        renewal, errors, cancellation and lifetime are those of @ref with_lock.
 
         @param resources 1 to 64 names, such as those that @ref slots makes.
         @param options See @ref acquire_options.
@@ -371,7 +446,7 @@ public:
                                              std::forward<F>(body));
     }
 
-    /// Runs @p body with default options: one round, for a ttl of ten seconds.
+    /// Runs @p body with default options: tries once to acquire, for a ttl of ten seconds, which the manager renews.
     template <lock_body<lock_type> F>
     auto with_any_lock(resource_set resources, F&& body)
     {
@@ -439,8 +514,7 @@ public:
         | won, handler queued         | completes with lock | completes with lock                              |
 
         @par Lifetime
-        @p ticket is copied. Until completion, the objects of `acquire_options::report`, `group`, `context` and
-        `new_token` must live.
+        The arguments are copied, with what the options name, before the call returns.
 
         @param ticket See @ref lock_ticket.
         @param options Leave out `mode`, which is the ticket's, and `passes_writers`. `max_hold` is counted from the
@@ -451,12 +525,13 @@ public:
     auto async_resume(lock_ticket ticket, acquire_options options, CompletionToken&& token = default_completion_token())
     {
         constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
-        auto start = [](auto const& state, lock_ticket what, acquire_options how, detail::acquire_handler handler) {
-            locks::start_resume(state, std::move(what), how, std::move(handler), explains);
+        auto start = [](auto const& state, lock_ticket what, detail::call_options how,
+                        detail::acquire_handler handler) {
+            locks::start_resume(state, std::move(what), std::move(how), std::move(handler), explains);
         };
         using error = std::conditional_t<explains, detail::thrown_error, error_code>;
         return initiate<CompletionToken, detail::acquire_handler, error, lock_type>(start, token, std::move(ticket),
-                                                                                    options);
+                                                                                    detail::call_options(options));
     }
 
     /// Resumes with default options: one round, for a ttl of ten seconds.
@@ -474,8 +549,9 @@ public:
         token.
 
         The manager releases the nodes that have not confirmed in the background: until they confirm,
-        `config::max_ttl` is over, or its shutdown has completed. A process that holds the lock by that token loses it,
-        and notices at its next extension or renewal. So the ticket is void from the call on, whatever the outcome.
+        `manager_options::max_ttl` is over, or its shutdown has completed. A process that holds the lock by that token
+       loses it, and notices at its next extension or renewal. So the ticket is void from the call on, whatever the
+       outcome.
 
         @par Completes
         when a majority of the nodes is free, or with an error
@@ -514,7 +590,7 @@ public:
         may be outdated when it arrives. To decide, acquire the lock.
 
         @par Completes
-        when all nodes have answered, or `config::node_timeout` (or a store's longer timeout) is over
+        when all nodes have answered, or `manager_options::node_timeout` (or a store's longer timeout) is over
 
         @par Completion signature
         `void(error_code, lock_info)`
@@ -531,7 +607,7 @@ public:
         @par Lifetime
         @p resource is copied.
 
-        @param resource One name, of 1 to 512 bytes, as for @ref async_acquire.
+        @param resource One name, as for @ref async_acquire.
         @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>
@@ -555,8 +631,8 @@ public:
         they are the values of all its nodes.
 
         @par Completes
-        when all nodes have answered, or `config::node_timeout` (or a store's longer timeout) is over. The manager
-        asks nodes that have not answered again in the background.
+        when all nodes have answered, or `manager_options::node_timeout` (or a store's longer timeout) is over. The
+       manager asks nodes that have not answered again in the background.
 
         @par Completion signature
         `void(error_code, break_info)`
@@ -568,7 +644,7 @@ public:
           `break_info::nodes` has the answers that came.
         - @ref errc::invalid_argument : @p seen has no value, or no name that @ref async_acquire accepts. Nothing was
           sent.
-        - @ref errc::unsupported : the manager only reads (`config::read_only`). Nothing was sent.
+        - @ref errc::unsupported : the manager only reads (`manager_options::read_only`). Nothing was sent.
         - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped, or this process is a
           fork of the one that made the manager. Values may have been deleted.
 
@@ -593,13 +669,13 @@ public:
     /** Lists the locks that match @p pattern, a page at a time, for people and dashboards.
 
         @code
-        for (list_options from;;) {
-            lock_page const page = co_await locks.async_list("job-*", from);
+        std::string next;
+        do {
+            lock_page page = co_await locks.async_list("job-*", {.from = next});
             for (lock_info const& l : page.locks)
                 show(l);
-            if (from.from = page.next; from.from.empty())
-                break;
-        }
+            next = std::move(page.next);
+        } while (!next.empty());
         @endcode
 
         Each lock comes once, from the first node that has it, with the answers of all nodes as from @ref async_inspect.
@@ -631,7 +707,7 @@ public:
         All types: completes at once.
 
         @par Lifetime
-        The arguments are copied.
+        The arguments are copied, with what the options name, before the call returns.
 
         @param pattern The names to list. `*` stands for any bytes, `?` for one byte, `[a-z]` for one of some bytes and
         `[^a-z]` for one of the others. A backslash takes the special meaning from the next character. 0 to 512 bytes;
@@ -642,11 +718,12 @@ public:
     template <class CompletionToken = default_completion_token>
     auto async_list(std::string pattern, list_options options, CompletionToken&& token = default_completion_token())
     {
-        auto start = [](auto const& state, std::string names, list_options how, detail::list_handler handler) {
-            locks::start_list(state, std::move(names), std::move(how), std::move(handler));
+        auto start = [size = options.page_size](auto const& state, std::string names, std::string from,
+                                                detail::list_handler handler) {
+            locks::start_list(state, std::move(names), size, std::move(from), std::move(handler));
         };
         return initiate<CompletionToken, detail::list_handler, error_code, lock_page>(start, token, std::move(pattern),
-                                                                                      std::move(options));
+                                                                                      std::string(options.from));
     }
 
     /// Lists the locks with default options: the first hundred.
@@ -724,22 +801,22 @@ public:
 
     /** Founds the set: lets new nodes vote at once, before the first lock of a prefix.
 
-        A node that is new to `config::prefix` does not vote for `config::max_ttl`, because it may be an earlier node
-        that has lost everything. If *all* nodes of the set are new, no client can hold a lock there. Then this call
-        notes on each node that the set was founded, and from then on all clients count its votes. Call it once, where
-        the servers are set up: `redlock nodes init` is this call. With `restart_guard::automatic`, the first
+        A node that is new to `manager_options::prefix` does not vote for `manager_options::max_ttl`, because it may be
+       an earlier node that has lost everything. If *all* nodes of the set are new, no client can hold a lock there.
+       Then this call notes on each node that the set was founded, and from then on all clients count its votes. Call it
+       once, where the servers are set up: `redlock nodes init` is this call. With `restart_guard::automatic`, the first
         acquisition does the same by itself.
 
         Servers that have lost all their keys look new, too. So the caller vouches that they are newly installed, or
-        that no client has held a lock of the prefix for `config::max_ttl`.
+        that no client has held a lock of the prefix for `manager_options::max_ttl`.
 
         Nodes that never forget, such as etcd, need no founding. If they are mixed with others, only the others are
         founded. If all nodes vote already, nothing happens, so the call can be repeated. Two calls at the same time
         both succeed.
 
         @par Completes
-        when all nodes have answered, or `config::connect_timeout` plus `config::node_timeout` (or a store's longer
-        timeout) is over, with
+        when all nodes have answered, or `manager_options::connect_timeout` plus `manager_options::node_timeout` (or a
+       store's longer timeout) is over, with
         - no error: all nodes vote. `attempt_report::rounds` is 1 if this call has founded them, and 0 if they voted
           before;
         - an error otherwise. Nothing was changed, unless a node failed while it was being founded.
@@ -753,7 +830,7 @@ public:
         - @ref errc::no_quorum : a node is away or refuses requests. All nodes must answer.
         - @ref errc::quarantined : a node does not vote, and the set is not new. Another node has a record already, or
           the node has restarted. `attempt_report::quarantine` says how long until a majority votes.
-        - @ref errc::unsupported : the manager only reads (`config::read_only`). Nothing was sent.
+        - @ref errc::unsupported : the manager only reads (`manager_options::read_only`). Nothing was sent.
         - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped, or this process is a
           fork of the one that made the manager.
 
@@ -786,9 +863,9 @@ public:
         if the lock renews. With a handle: until it was released or destroyed, or has expired; it is not renewed any
         more. So destroy your handles before you wait for this call.
 
-        After that, the shutdown takes at most `config::connect_timeout` plus the longest timeout of a node
-        (`config::node_timeout`, or `node_limits::timeout` if that is longer). On nodes that it cannot reach by then,
-        keys stay until their ttl is over. That is no error: the log, the observer and `shutdown_options::report` tell.
+        After that, the shutdown takes at most `manager_options::connect_timeout` plus the longest timeout of a node
+        (`manager_options::node_timeout`, or `node_limits::timeout` if that is longer). On nodes that it cannot reach by
+       then, keys stay until their ttl is over. That is no error: the log and the observer tell.
 
         @par Completes
         when the connections are closed. A second call waits for the same end; after it, a call completes at once.
@@ -805,8 +882,7 @@ public:
         All types: completes at once.
 
         @par Lifetime
-        The manager may be destroyed meanwhile; the shutdown goes on, and the call completes as usual. The object of
-        `shutdown_options::report` must live until then.
+        The manager may be destroyed meanwhile; the shutdown goes on, and the call completes as usual.
 
         @param options See @ref shutdown_options.
         @param token Any completion token.
@@ -842,13 +918,13 @@ private:
     auto acquire(detail::selection selected, acquire_options options, std::remove_reference_t<CompletionToken>& token)
     {
         constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
-        auto start = [](auto const& state, detail::selection what, acquire_options how,
+        auto start = [](auto const& state, detail::selection what, detail::call_options how,
                         detail::acquire_handler handler) {
-            locks::start_acquire(state, std::move(what), how, std::move(handler), explains);
+            locks::start_acquire(state, std::move(what), std::move(how), std::move(handler), explains);
         };
         using error = std::conditional_t<explains, detail::thrown_error, error_code>;
         return initiate<CompletionToken, detail::acquire_handler, error, lock_type>(start, token, std::move(selected),
-                                                                                    options);
+                                                                                    detail::call_options(options));
     }
 
     template <class CompletionToken, class Completion, class... Results, class Start, class... Args>

@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace locks {
 REDLOCK_API std::shared_ptr<scope_state> make_scope(std::shared_ptr<manager_state>);
@@ -84,7 +84,8 @@ public:
     /// @throws std::invalid_argument if the executor is of another type than the manager's
     executor_type get_executor() const { return detail::executor_as<Executor>(locks::executor_of(source_.manager)); }
 
-    /** Acquires @p resources, or the part of them that the scope does not hold yet.
+    /** Tries once, or for as long as `acquire_options::wait` says, to acquire @p resources, or the part of them that
+       the scope does not hold yet.
 
         - If the scope holds none of them: as @ref lock_manager::async_acquire, but in the order of names.
         - If it holds all of them: the call completes at once with one more handle. No node is asked, unless too little
@@ -124,7 +125,7 @@ public:
         @par Errors
         Those of @ref lock_manager::async_acquire, and
         - @ref errc::invalid_argument : it would deadlock: because of the order, or because the scope shares a lock that
-          is now wanted exclusively. Or `config::fencing` is on, and the names belong to several locks: one
+          is now wanted exclusively. Or `manager_options::fencing` is on, and the names belong to several locks: one
           handle cannot have several fencing tokens. Nothing was sent. The message names the resource and the way out.
         - @ref errc::lost : a lock that the scope held was lost before it could be extended. Stop the work.
         - @ref errc::no_quorum : also if a lock had to be extended, and too few nodes answered during all of
@@ -138,8 +139,7 @@ public:
         - Won, and the handler is queued: completes with the lock.
 
         @par Lifetime
-        @p resources are copied. Until completion, the objects of `acquire_options::report`, `group` and `context` must
-        live.
+        The arguments are copied, with what the options name, before the call returns.
 
         @param resources 1 to 256 names, as for @ref lock_manager::async_acquire.
         @param options See @ref acquire_options.
@@ -149,16 +149,10 @@ public:
     auto async_acquire(resource_set resources, acquire_options options,
                        CompletionToken&& token = default_completion_token()) const
     {
-        constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
-        auto start = [](auto const& scope, resource_set names, acquire_options how, detail::acquire_handler handler) {
-            locks::start_acquire_in_scope(scope, std::move(names), how, std::move(handler), explains);
-        };
-        using error = std::conditional_t<explains, detail::thrown_error, error_code>;
-        return detail::initiate<void(error, lock_type)>::template on<detail::acquire_handler, CompletionToken>(
-            source_.scope, start, token, std::move(resources), options);
+        return acquire<CompletionToken>(std::move(resources), options, token);
     }
 
-    /// Acquires with default options: one round, for a ttl of ten seconds.
+    /// Tries once with default options, as @ref async_try_acquire : for a ttl of ten seconds.
     template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
     auto async_acquire(resource_set resources, CompletionToken&& token) const
     {
@@ -166,13 +160,45 @@ public:
                                               std::forward<CompletionToken>(token));
     }
 
-    /// Acquires with default options and the default token.
+    /// Tries once with default options and the default token.
     auto async_acquire(resource_set resources) const { return async_acquire(std::move(resources), acquire_options()); }
 
-    /** Runs @p body while holding @p resources in this scope: @p body may ask the scope for the same lock again.
+    /** Tries once to acquire @p resources in this scope: @ref async_acquire without `acquire_options::wait`.
 
-        The lock is acquired as by @ref async_acquire , with its errors. Completion, other errors, cancellation and
-        lifetime are those of @ref lock_manager::with_lock.
+        Completion, errors, cancellation and lifetime are those of @ref async_acquire , except:
+        - @ref errc::invalid_argument : also if `acquire_options::wait` is not zero. Nothing was sent.
+
+        @param resources 1 to 256 names, as for @ref lock_manager::async_acquire.
+        @param options See @ref acquire_options.
+        @param token Any completion token.
+    */
+    template <class CompletionToken = default_completion_token>
+    auto async_try_acquire(resource_set resources, acquire_options options,
+                           CompletionToken&& token = default_completion_token()) const
+    {
+        return acquire<CompletionToken>(detail::selection(std::move(resources)).tried_once(), options, token);
+    }
+
+    /// Tries once with default options: for a ttl of ten seconds.
+    template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
+    auto async_try_acquire(resource_set resources, CompletionToken&& token) const
+    {
+        return async_try_acquire<CompletionToken>(std::move(resources), acquire_options(),
+                                                  std::forward<CompletionToken>(token));
+    }
+
+    /// Tries once with default options and the default token.
+    auto async_try_acquire(resource_set resources) const
+    {
+        return async_try_acquire(std::move(resources), acquire_options());
+    }
+
+    /** Runs @p body while holding @p resources in this scope; without `acquire_options::wait`, it tries once to acquire
+        them. @p body may ask the scope for the same lock again.
+
+        The lock is acquired as by @ref async_acquire , with its errors. Completion, renewal, other errors, cancellation
+        and lifetime are those of @ref lock_manager::with_lock. If the scope held the lock before, its renewal goes on
+        after @p body, until the last handle is gone.
 
         @param resources 1 to 256 names, as for @ref lock_manager::async_acquire.
         @param options See @ref acquire_options.
@@ -185,7 +211,7 @@ public:
         return detail::await_body<lock_type>(source_, std::move(resources), options, std::forward<F>(body));
     }
 
-    /// Runs @p body with default options: one round, for a ttl of ten seconds.
+    /// Runs @p body with default options: tries once to acquire, for a ttl of ten seconds, which the manager renews.
     template <lock_body<lock_type> F>
     auto with_lock(resource_set resources, F&& body) const
     {
@@ -214,6 +240,20 @@ public:
 private:
     template <class Other>
     friend class basic_lock_scope;
+
+    template <class CompletionToken>
+    auto acquire(detail::selection selected, acquire_options options,
+                 std::remove_reference_t<CompletionToken>& token) const
+    {
+        constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
+        auto start = [](auto const& scope, detail::selection what, detail::call_options how,
+                        detail::acquire_handler handler) {
+            locks::start_acquire_in_scope(scope, std::move(what), std::move(how), std::move(handler), explains);
+        };
+        using error = std::conditional_t<explains, detail::thrown_error, error_code>;
+        return detail::initiate<void(error, lock_type)>::template on<detail::acquire_handler, CompletionToken>(
+            source_.scope, start, token, std::move(selected), detail::call_options(options));
+    }
 
     detail::lock_source source_;
 };

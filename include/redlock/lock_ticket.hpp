@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <string>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /** The data with which another process can resume a lock. `lock::detach` returns it; `lock_manager::async_resume` and
-    `lock_manager::async_release` take it, with the same nodes and the same `config::prefix`.
+    `lock_manager::async_release` take it, with the same nodes and the same `manager_options::prefix`.
 
     It consists of names and numbers, which can be written to a file and read again. Anybody who has it can release the
     lock, so do not log it. It proves nothing: it may be a copy, and the lock may have ended.

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string_view>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 class observer;
 
@@ -26,19 +26,20 @@ enum class log_level : std::uint8_t {
 /// The name of a level: "debug", "info", "warning" or "error".
 REDLOCK_API char const* to_string(log_level) noexcept;
 
-/// A function that receives lines: `config::log`, which says when and where it is called, or a parameter of
+/// A function that receives lines: `manager_options::log`, which says when and where it is called, or a parameter of
 /// @ref log_json . Lines contain no passwords and no lock tokens.
 using log_function = std::function<void(log_level, std::string_view line)>;
 
-/// Prints a line to the standard error stream, except debug lines. A logger to begin with: `config::log =
+/// Prints a line to the standard error stream, except debug lines. A logger to begin with: `manager_options::log =
 /// redlock::log_to_stderr`. May be called from any thread. It waits for the stream, as any print does.
 REDLOCK_API void log_to_stderr(log_level, std::string_view line) noexcept;
 
 /** @name Each event as a line
 
-    Makes an observer that writes a line for each event of the manager, and for each line that `config::log` receives.
-    Set `config::observer = redlock::log_json(print)`, and leave `config::log` empty. Acquisitions, extensions and
-    releases have the level debug, with the owner and the durations. docs/metrics.md lists the fields.
+    Makes an observer that writes a line for each event of the manager, and for each line that `manager_options::log`
+   receives. Set `manager_options::observer = redlock::log_json(print)`, and leave `manager_options::log` empty.
+   Acquisitions, extensions and releases have the level debug, with the owner and the durations. docs/metrics.md lists
+   the fields.
 
     @param to Called with each line, which has no line break. It may throw; then the line is lost. Empty: no lines.
 

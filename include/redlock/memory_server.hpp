@@ -9,15 +9,15 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /** The lock server behind `memory://name`: in this process, for tests without a server.
 
     All managers of the process that use this name share it. It supports time to live, answers through the manager's
     executor, and can simulate faults.
 
-    A request uses the `config::test_clock` of the manager that sends it. This class uses that of the manager that
-    was made last. So give all managers the same clock.
+    A request uses the `manager_options::test_clock` of the manager that sends it. This class uses that of the manager
+   that was made last. So give all managers the same clock.
 
     @par Lifetime
     A server exists, with its keys, while a manager that uses it or a pointer to it exists.
@@ -59,7 +59,7 @@ public:
     void clear();
 
     /// Restarts without its memory, fencing counters included. Managers that knew it notice the restart. By
-    /// `config::restart_guard`, it does not vote for `config::max_ttl`.
+    /// `manager_options::restart_guard`, it does not vote for `manager_options::max_ttl`.
     void restart();
 
     /// Deletes @p key, prefix included, as another client would.

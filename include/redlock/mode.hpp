@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /// The mode of a lock: which other holders it excludes.
 enum class mode : std::uint8_t {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 class lock_handle;
 
@@ -24,8 +24,8 @@ struct mysql_options {
     std::size_t connections = 4;
 
     /// The longest time to wait for an answer, 1 ms to a minute: a commit waits for a disk, or for a replica. A round
-    /// waits for the longest of this and `config::node_timeout`. If a lock of the database blocks a command, the
-    /// command waits as long, in whole seconds.
+    /// waits for this node for this time, or for `manager_options::node_timeout` if that is longer. If a lock of the
+    /// database blocks a command, the command waits as long, in whole seconds.
     std::chrono::milliseconds timeout{500};
 
     /// Whether to create missing tables and procedures. If false, missing ones are an error. docs/stores.md lists the
@@ -34,7 +34,7 @@ struct mysql_options {
 };
 
 /** Makes a store for locks in a database of MySQL, 8.0.29 or newer, or MariaDB, 10.6 or newer:
-    `config::stores = {redlock::mysql()}`. Addresses in `config::nodes`:
+    `manager_options::stores = {redlock::mysql()}`. Addresses in `manager_options::nodes`:
 
     `mysql://user[:password]@host[:port]/database[?parameter=value&…]`, or `mariadb://`
 
@@ -74,7 +74,7 @@ REDLOCK_API store mysql(mysql_options options = {});
 
     @param where Only `table` is used.
     @param held The lock. If it is empty, the statement always fails.
-    @param prefix The manager's `config::prefix`.
+    @param prefix The manager's `manager_options::prefix`.
 */
 REDLOCK_API sql_statement owns(mysql_options const& where, lock_handle const& held, std::string_view prefix = "lock:");
 

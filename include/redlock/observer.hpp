@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /// Why a lock was lost.
 enum class loss : std::uint8_t {
@@ -50,10 +50,10 @@ struct acquisition_begun {
     /// How many acquisitions of this manager wait before this one; of several names, the largest number.
     std::size_t ahead;
     std::shared_ptr<void const> context;  ///< The caller's context: `acquire_options::context`; may be null.
-    std::string_view owner;               ///< The label of this client: `config::owner`.
+    std::string_view owner;               ///< The label of this client: `manager_options::owner`.
 };
 
-/// A round of an acquisition is decided, or `config::node_timeout` is over. Later answers have no event.
+/// A round of an acquisition is decided, or `manager_options::node_timeout` is over. Later answers have no event.
 struct round_decided {
     clock::time_point when;         ///< The time of the event.
     std::uint64_t acquisition;      ///< The number of the acquisition.
@@ -63,7 +63,7 @@ struct round_decided {
     bool draws_token;
     error_code outcome;                  ///< Why it was lost; another round may follow. None: it was won.
     std::chrono::nanoseconds took;       ///< The time since before the first byte left.
-    std::span<node_report const> nodes;  ///< The answers of the nodes, in the order of `config::nodes`.
+    std::span<node_report const> nodes;  ///< The answers of the nodes, in the order of `manager_options::nodes`.
 };
 
 /// An acquisition has won its lock.
@@ -81,7 +81,7 @@ struct acquired {
     std::size_t rounds;                 ///< How many times the nodes were asked.
     std::size_t ahead;                  ///< See @ref acquisition_begun.
     std::chrono::nanoseconds validity;  ///< How long the lock is valid from now on, if it is not extended.
-    std::string_view owner;             ///< The label of this client: `config::owner`.
+    std::string_view owner;             ///< The label of this client: `manager_options::owner`.
 };
 
 /// An acquisition has ended without a lock.
@@ -93,7 +93,7 @@ struct not_acquired {
     std::chrono::nanoseconds took;  ///< The time from the call to the event.
     std::size_t rounds;             ///< How many times the nodes were asked.
     std::size_t ahead;              ///< See @ref acquisition_begun.
-    std::string_view owner;         ///< The label of this client: `config::owner`.
+    std::string_view owner;         ///< The label of this client: `manager_options::owner`.
 };
 
 /// A lock was extended.
@@ -142,7 +142,7 @@ struct lost {
     std::string_view why;               ///< The reason in words, for people.
     std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
     loss reason;                        ///< The kind of reason.
-    std::string_view owner;             ///< The label of this client: `config::owner`.
+    std::string_view owner;             ///< The label of this client: `manager_options::owner`.
 };
 
 /// A lock has ended without a loss: its last handle released it, or it expired after its last handle had ended. This is
@@ -153,7 +153,7 @@ struct released {
     resource_set const& resources;      ///< The names of the lock.
     std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
     std::chrono::nanoseconds validity;  ///< How long it would still have been valid. Zero: the work took too long.
-    std::string_view owner;             ///< The label of this client: `config::owner`.
+    std::string_view owner;             ///< The label of this client: `manager_options::owner`.
 };
 
 /// A lock was detached: its keys are left to another process (`lock::detach`). This is its last event here.
@@ -163,7 +163,7 @@ struct detached {
     resource_set const& resources;      ///< The names of the lock.
     std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
     std::chrono::nanoseconds validity;  ///< How long it is still valid.
-    std::string_view owner;             ///< The label of this client: `config::owner`.
+    std::string_view owner;             ///< The label of this client: `manager_options::owner`.
 };
 
 /// A lock that has just ended goes to a waiter of the same manager. Waiters of other processes come later.
@@ -225,7 +225,7 @@ struct keys_left {
     std::size_t keys;        ///< How many keys; those of one lock on one node count as one.
 };
 
-/// A line of the log that no other event contains: what `config::log` receives besides the lines about events.
+/// A line of the log that no other event contains: what `manager_options::log` receives besides the lines about events.
 struct log_line {
     clock::time_point when;  ///< The time of the event.
     log_level level;         ///< The severity of the line.
@@ -235,7 +235,7 @@ struct log_line {
 }  // namespace events
 
 /** Receives the events of a @ref lock_manager : derive from it, override the functions that you need, and set
-    `config::observer`.
+    `manager_options::observer`.
 
     Use it for metrics, traces and logs. For decisions, use the results of the calls.
 

@@ -22,7 +22,7 @@
 #error "redlock/opentelemetry.hpp needs run-time type information: compile without -fno-rtti"
 #endif
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /// Options of @ref open_telemetry .
 struct open_telemetry_options {
@@ -30,7 +30,7 @@ struct open_telemetry_options {
     std::size_t max_events = 64;  ///< The most events of a span, at least 1. If there are more, the latest are kept.
 };
 
-/** Makes an observer that makes OpenTelemetry spans, for `config::observer`:
+/** Makes an observer that makes OpenTelemetry spans, for `manager_options::observer`:
 
     - **lock acquire**: from the call to its outcome, with an event for each round
     - **lock hold**: from there until the lock is released, detached or lost, with an event for each extension. It is

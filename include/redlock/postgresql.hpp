@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 class lock_handle;
 
@@ -30,8 +30,8 @@ struct postgresql_options {
     std::size_t connections = 4;
 
     /// The longest time to wait for an answer, 1 ms to a minute: a commit waits for a disk, or for a standby. A round
-    /// waits for the longest of this and `config::node_timeout`. If a lock of the database blocks a command for longer,
-    /// that is an error.
+    /// waits for this node for this time, or for `manager_options::node_timeout` if that is longer. If a lock of the
+    /// database blocks a command for longer, that is an error.
     std::chrono::milliseconds timeout{500};
 
     /// The name that operators see in `pg_stat_activity`.
@@ -55,8 +55,8 @@ struct postgresql_options {
     bool session_pooler = false;
 };
 
-/** Makes a store for locks in a PostgreSQL database, 13 or newer: `config::stores = {redlock::postgresql()}`. Addresses
-    in `config::nodes`:
+/** Makes a store for locks in a PostgreSQL database, 13 or newer: `manager_options::stores = {redlock::postgresql()}`.
+   Addresses in `manager_options::nodes`:
 
     `postgresql://[user[:password]@]host[:port][,host…]/database[?parameter=value&…]`, or `postgres://`
 
@@ -92,7 +92,7 @@ REDLOCK_API store postgresql(postgresql_options options = {});
     @param where Only `table` and `schema` are used. If they name no schema, the `search_path` of your connection must
                  find the tables.
     @param held The lock. If it is empty, the statement always fails.
-    @param prefix The manager's `config::prefix`.
+    @param prefix The manager's `manager_options::prefix`.
 */
 REDLOCK_API sql_statement owns(postgresql_options const& where, lock_handle const& held,
                                std::string_view prefix = "lock:");

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /// The text format of metrics.
 enum class metrics_format : std::uint8_t {

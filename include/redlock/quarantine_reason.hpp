@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /// Why a node does not vote yet.
 enum class quarantine_reason : std::uint8_t {

@@ -2,7 +2,6 @@
 
 #include <redlock/detail/api.hpp>
 #include <redlock/error.hpp>
-#include <redlock/mode.hpp>
 #include <redlock/quarantine_reason.hpp>
 
 #include <chrono>
@@ -12,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /// The answer of one node to one request.
 enum class vote : std::uint8_t {
@@ -39,14 +38,10 @@ struct node_report {
     std::optional<quarantine_reason> reason{};
 };
 
-/** The course of an acquisition, or of `lock_manager::async_found`. Point `acquire_options::report` at one.
-
-    The manager writes it once, on its own strand, just before the operation completes. It must live until then, and
-    must not be read before.
-*/
+/// The course of an acquisition, or of `lock_manager::async_found`: `lock::report` and `lock_error::report` return it.
 struct attempt_report {
-    std::vector<node_report> nodes{};  ///< Each node in the last round, in the order of `config::nodes`. Empty: no
-                                       ///< round.
+    std::vector<node_report> nodes{};  ///< Each node in the last round, in the order of `manager_options::nodes`.
+                                       ///< Empty: no round.
     error_code outcome{};              ///< The error with which the operation completed. None: it succeeded.
     std::string message{};             ///< For people: the outcome and its reason.
     std::size_t rounds = 0;            ///< How many times the nodes were asked for the lock.
@@ -87,111 +82,5 @@ struct attempt_report {
     pause is a minute.
 */
 REDLOCK_API std::chrono::milliseconds retry_after(attempt_report const& report, std::size_t attempt = 1);
-
-/// The keys that the end of a manager has left behind. Point `shutdown_options::report` at one. The manager writes it
-/// once, on its own strand, just before `lock_manager::async_shutdown` completes.
-struct shutdown_report {
-    /// How many keys could not be released in time, each counted once for each node. They expire by themselves.
-    std::size_t keys_left = 0;
-    std::string message{};  ///< For people: what was not released. Empty: everything was.
-};
-
-/// The knowledge of one node about a resource: a part of @ref lock_info.
-struct node_lock_info {
-    std::string name{};                      ///< The node's address, without user and password.
-    error_code error{};                      ///< Why the node did not answer. None: it did.
-    bool locked = false;                     ///< Whether the node has the key.
-    redlock::mode mode = mode::exclusive;    ///< Exclusive or shared: see @ref lock_info::mode.
-    std::string owner{};                     ///< The holder's label: see @ref lock_info::owner.
-    std::chrono::milliseconds remaining{0};  ///< Time to live of the key. Negative: the key never expires.
-    std::string note{};                      ///< The purpose of the hold: see @ref lock_info::note.
-    /// The value of the key. Everybody who knows it can release the lock, so do not show it to everybody. A shared lock
-    /// has the value `:=shared`.
-    std::string value{};
-    std::string message{};  ///< The server's own words for @ref error, without secrets; may be empty.
-};
-
-/// A client that shares a lock: a part of @ref lock_info.
-struct reader_info {
-    std::string owner{};                     ///< The client's label: see @ref lock_info::owner.
-    std::string note{};                      ///< The purpose of the hold: see @ref lock_info::note.
-    std::chrono::milliseconds remaining{0};  ///< How long it still shares the lock, unless it extends that time.
-    std::size_t nodes = 0;                   ///< How many nodes list it.
-    /// The start of the hold, by the client's own wall clock. None: unknown.
-    std::optional<std::chrono::system_clock::time_point> since{};
-    std::string value{};  ///< Its value: see `node_lock_info::value`.
-};
-
-/// A client that waits for a lock, or has lately stopped to: a part of @ref lock_info.
-struct waiting_info {
-    std::string owner{};  ///< The client's label, cut to 238 bytes. Empty: the client leaves none.
-    std::string note{};   ///< The client's `acquire_options::note`. Empty: none, or no node has kept it.
-    bool shares = false;  ///< Whether it wants to share the lock.
-    std::string id{};     ///< Identifies the client: two managers never have the same.
-};
-
-/// The holder of a resource, from `lock_manager::async_inspect`. A snapshot, which may be outdated at once.
-struct lock_info {
-    std::string resource{};  ///< The name that was asked for.
-    /// Whether a majority of the nodes names the same holder, or says that the lock is shared.
-    bool locked = false;
-    /// Exclusive or shared. @ref readers lists those that share the lock.
-    redlock::mode mode = mode::exclusive;
-    /// The label of the holder, its `config::owner`. Empty: the client that wrote the key leaves no label.
-    std::string owner{};
-    std::chrono::milliseconds remaining{0};  ///< How long a majority will continue to name the holder.
-    std::vector<node_lock_info> nodes{};     ///< The answer of each node, in the order of `config::nodes`.
-    /// The purpose of the hold: the holder's `acquire_options::note`. Empty: the holder leaves none.
-    std::string note{};
-    /// The start of the hold, by the holder's own wall clock, which may be wrong: for people only. None: unknown.
-    std::optional<std::chrono::system_clock::time_point> since{};
-    /// The clients that share the lock, at most 64. Empty also if no node lists them: see @ref knows_readers.
-    std::vector<reader_info> readers{};
-    /// The clients that some node has lately denied the lock, at most 64. A client that stopped to wait may be listed
-    /// for a while. Empty also if no node lists them: see @ref knows_waiters.
-    std::vector<waiting_info> waiters{};
-    bool knows_readers = false;  ///< Whether some node lists the readers.
-    bool knows_waiters = false;  ///< Whether some node lists waiting clients.
-};
-
-/// The result of `lock_manager::async_break` on one node: a part of @ref break_info.
-struct node_break_info {
-    std::string name{};    ///< The node's address, without user and password.
-    bool deleted = false;  ///< Whether the node had a value that was seen, and has deleted it.
-    /// Why the node did not answer. The manager asks it again in the background. None: it did.
-    error_code error{};
-    std::string message{};  ///< The server's own words for @ref error, without secrets; may be empty.
-};
-
-/// The result of `lock_manager::async_break`.
-struct break_info {
-    std::string resource{};                ///< The name of the lock.
-    std::size_t deleted = 0;               ///< How many nodes have deleted a value.
-    std::vector<node_break_info> nodes{};  ///< The result on each node, in the order of `config::nodes`.
-};
-
-/// The options of `lock_manager::async_list`.
-struct list_options {
-    /// The page ends when it has this many locks: 1 to 1000. It may have a few more, because nodes return several keys
-    /// at once.
-    std::size_t page_size = 100;
-    std::string from{};  ///< The place where the page begins: `lock_page::next` of another page. Empty: the first page.
-};
-
-/// The progress of a listing on one node: a part of @ref lock_page.
-struct node_list_info {
-    std::string name{};     ///< The node's address, without user and password.
-    bool complete = true;   ///< Whether the node has listed its locks so far. If not, the listing goes on without it.
-    error_code error{};     ///< Why it did not, if that happened on this page.
-    std::string message{};  ///< The server's own words for @ref error, without secrets; may be empty.
-};
-
-/// Some of the locks, from `lock_manager::async_list`.
-struct lock_page {
-    std::vector<lock_info> locks{};  ///< In no order. It may be empty although more pages follow.
-    /// The place where the next page begins, for `list_options::from`: printable text. Empty: this is the last page.
-    std::string next{};
-    std::vector<node_list_info> nodes{};  ///< The progress on each node, in the order of `config::nodes`.
-};
 
 }  // namespace redlock

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace detail {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /// A statement with parameters, to execute with your own client library.
 struct sql_statement {

@@ -1,42 +1,23 @@
 #pragma once
 
+#include <redlock/detail/api.hpp>
 #include <redlock/error.hpp>
 #include <redlock/histogram.hpp>
 #include <redlock/quarantine_reason.hpp>
 
-#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace redlock::inline v0 {
-
-namespace detail {
-
-/// A pointer to a data member is its offset: so says the C++ ABI of all compilers that can compile this.
-template <class T, class S>
-std::size_t offset_of(T S::*member) noexcept
-{
-    return static_cast<std::size_t>(std::bit_cast<std::ptrdiff_t>(member));
-}
-
-/// Calls @p f with a pointer to each member of S between two offsets, where all have the type T.
-template <class T, class S, class F>
-void for_each_member(std::size_t begin, std::size_t end, F f)
-{
-    for (auto at = begin; at < end; at += sizeof(T))
-        f(std::bit_cast<T S::*>(static_cast<std::ptrdiff_t>(at)));
-}
-
-}  // namespace detail
+namespace redlock::inline v1 {
 
 /// The state of one node, as the manager sees it.
 struct node_stats {
     std::string name{};             ///< The node's address, without user and password.
     bool connected = false;         ///< Whether it can vote now.
-    bool tells = false;             ///< Whether it notifies of changes, so that waiters need not poll.
+    bool notifies = false;          ///< Whether it notifies of changes, so that waiters need not poll.
     std::uint64_t granted = 0;      ///< Its votes for acquisitions, extensions and upgrades, late votes included.
     std::uint64_t denied = 0;       ///< Its votes against them, late votes included.
     std::uint64_t unknown = 0;      ///< Its answers that do not count: errors, lost answers, votes in quarantine.
@@ -58,7 +39,7 @@ struct node_stats {
     is `released` + `detached` + `lost` + the locks that are held. `lost` is the sum of its three reasons.
 */
 struct lock_stats {
-    // First all counters, then all histograms: others count, copy and add them by their type and place.
+    // Each member has its line in src/runtime/stat_members.hpp.
 
     std::uint64_t begun = 0;     ///< Acquisitions that have begun, including resumptions.
     std::uint64_t acquired = 0;  ///< Locks that were acquired or resumed.
@@ -89,14 +70,7 @@ struct lock_stats {
     histogram renewal_slack{};
 
     /// Adds another set of statistics, such as that of another manager.
-    lock_stats& operator+=(lock_stats const& other)
-    {
-        auto const add = [&](auto member) { this->*member += other.*member; };
-        auto const first_histogram = detail::offset_of(&lock_stats::time_to_acquire);
-        detail::for_each_member<std::uint64_t, lock_stats>(0, first_histogram, add);
-        detail::for_each_member<histogram, lock_stats>(first_histogram, sizeof(lock_stats), add);
-        return *this;
-    }
+    REDLOCK_API lock_stats& operator+=(lock_stats const& other);
 };
 
 /// The statistics of one group of acquisitions: `acquire_options::group`.
@@ -129,7 +103,7 @@ struct stats : lock_stats {
     /// How late the manager's alarms rang. Long times: a handler blocks the event loop, or the process was paused. Then
     /// locks are lost, and healthy servers seem to be away.
     histogram loop_lag{};
-    std::vector<node_stats> nodes{};  ///< Each node, in the order of `config::nodes`.
+    std::vector<node_stats> nodes{};  ///< Each node, in the order of `manager_options::nodes`.
     /// Each group, if `acquire_options::group` was used: first the acquisitions without a group, then those with one. A
     /// lock that readers share counts in the group of the first of them.
     std::vector<group_stats> groups{};

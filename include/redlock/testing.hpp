@@ -17,12 +17,12 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::inline v0::testing {
+namespace redlock::inline v1::testing {
 
 /** Time that moves only when a test moves it.
 
-    Managers get it from `config::test_clock`, and so do the memory servers that they use. It does not move the timers
-    of the code under test, which use real time.
+    Managers get it from `manager_options::test_clock`, and so do the memory servers that they use. It does not move the
+   timers of the code under test, which use real time.
 
     @par Thread safety
     Safe on shared objects. To make a test repeatable, use one thread for everything except @ref now.

@@ -14,6 +14,6 @@
 /// The version as text.
 #define REDLOCK_VERSION_STRING "0.2.0"
 
-/// The number in `libredlock.so.0` and in the inline namespace `redlock::v0`. It increases with each release that
+/// The number in `libredlock.so.1` and in the inline namespace `redlock::v1`. It increases with each release that
 /// breaks programs which are not compiled again.
-#define REDLOCK_ABI_VERSION 0
+#define REDLOCK_ABI_VERSION 1

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <string>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /// Defaults of a @ref zookeeper store, for what its addresses do not say.
 struct zookeeper_options {
@@ -19,8 +19,8 @@ struct zookeeper_options {
     std::chrono::milliseconds session{10'000};
 
     /// The longest time to wait for an answer, 1 ms to a minute. A commit waits for the disks of a majority, or for an
-    /// election in the ensemble. A round waits for the longest of this and `config::node_timeout`. If a server has not
-    /// answered for three times this, the node turns to the next one.
+    /// election in the ensemble. A round waits for this node for this time, or for `manager_options::node_timeout` if
+    /// that is longer. If a server has not answered for three times this, the node turns to the next one.
     std::chrono::milliseconds timeout{1000};
 
     /// The znode below which all data are, such as "/shop/locks". It must exist; the node creates `redlock` below it.
@@ -28,8 +28,8 @@ struct zookeeper_options {
     std::string chroot{};
 };
 
-/** Makes a store for locks in a ZooKeeper ensemble, 3.5 or newer: `config::stores = {redlock::zookeeper()}`. Addresses
-    in `config::nodes`:
+/** Makes a store for locks in a ZooKeeper ensemble, 3.5 or newer: `manager_options::stores = {redlock::zookeeper()}`.
+   Addresses in `manager_options::nodes`:
 
     `zookeeper://[user:password@]host[:port][,host…][/chroot][?session=10s&timeout=1s]`
 

@@ -31,7 +31,7 @@ using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-// Returns those of @p keys that are held. It takes one round trip, at most `config::node_timeout`.
+// Returns those of @p keys that are held. It takes one round trip, at most `manager_options::node_timeout`.
 asio::awaitable<std::vector<lock_info>> look_at_holders(lock_source& locks, std::vector<std::string> const& keys)
 {
     auto const executor = co_await asio::this_coro::executor;
@@ -87,8 +87,8 @@ asio::awaitable<void> tell_holders(lock_source& locks, how_to_acquire const& how
     }
 }
 
-// Prints the nodes that are missing for a majority, after they have been missing for `config::connect_timeout`. Ends
-// when waiting cannot help.
+// Prints the nodes that are missing for a majority, after they have been missing for
+// `manager_options::connect_timeout`. Ends when waiting cannot help.
 asio::awaitable<void> watch_quorum(how_to_acquire const& how, settings const& s, std::string_view command)
 {
     if (how.at_once)
@@ -158,13 +158,13 @@ void how_to_acquire::add_to(command_line& line)
                   "what the lock is held for, up to 200 bytes: everybody who sees the holder sees this, too");
 }
 
-void how_to_acquire::add_to(config& c) const
+void how_to_acquire::add_to(manager_options& c) const
 {
     c.fencing = fencing;
     c.observer = watch;
 }
 
-acquire_options how_to_acquire::options(attempt_report& report) const
+acquire_options how_to_acquire::options() const
 {
     return {.ttl = ttl,
             .wait = at_once      ? 0ms
@@ -174,16 +174,15 @@ acquire_options how_to_acquire::options(attempt_report& report) const
             .max_hold = max_hold,
             .mode = shared ? mode::shared : mode::exclusive,
             .passes_writers = passes_writers,
-            .report = &report,
+            .explain = true,
             .note = note};
 }
 
-void how_to_acquire::check(command_line const& line, config const& c) const
+void how_to_acquire::check(command_line const& line, manager_options const& c) const
 {
     if (line.is_given("--wait") && line.is_given("--nonblock"))
         line.refuse("--wait waits, and --nonblock does not: give one of them");
-    attempt_report unused;
-    if (auto const why = locks::check(options(unused), c); why.starts_with("note "))
+    if (auto const why = locks::check(options(), c); why.starts_with("note "))
         line.refuse("--" + why);
 }
 

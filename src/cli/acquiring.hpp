@@ -36,11 +36,11 @@ struct how_to_acquire {
     std::shared_ptr<quorum_watch> watch = std::make_shared<quorum_watch>();
 
     void add_to(command_line&);
-    void add_to(config&) const;  ///< call it before the manager is created
+    void add_to(manager_options&) const;  ///< call it before the manager is created
 
     /// @throws early_exit if the library would refuse the note, or if options contradict each other
-    void check(command_line const&, config const&) const;
-    acquire_options options(attempt_report&) const;
+    void check(command_line const&, manager_options const&) const;
+    acquire_options options() const;  ///< they name @ref note
 };
 
 /// Waits for the next of @p signals that ends a program: SIGHUP, SIGINT, SIGQUIT or SIGTERM. Ignores the others.
@@ -59,7 +59,7 @@ boost::json::array json_of(std::span<std::string const> keys);
 /** Acquires the locks of @p how. Unless `settings::quiet`, prints to standard error what it waits for.
 
     On a terminal, if the wait takes more than a second, it prints the holder, and again every ten seconds. If too few
-    nodes vote for longer than `config::connect_timeout`, it prints the missing nodes.
+    nodes vote for longer than `manager_options::connect_timeout`, it prints the missing nodes.
 
     If waiting cannot bring a majority, the wait ends immediately: see @ref lasting_status_of. If one of @p signals ends
     the wait, the status is 128 + the signal.

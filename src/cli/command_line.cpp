@@ -30,8 +30,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t longest_name = 512;
-
 // Options of some commands that may also be set in the environment and in the file.
 constexpr std::array<std::string_view, 5> shared_options{"--ttl", "--wait", "--grace", "--at-least", "--output"};
 
@@ -226,8 +224,8 @@ settings command_line::read(std::vector<std::string> arguments)
     }
     auto const configured_options = needs_settings_ ? defaults(arguments) : std::vector<configured>();
     parse(configured_options, std::move(arguments));
-    if (key_ && (key_->empty() || key_->size() > longest_name))
-        refuse(fmt::format("a lock's name has 1 to {} bytes", longest_name));
+    if (key_ && (key_->empty() || key_->size() > core::name_max))
+        refuse(fmt::format("a lock's name has 1 to {} bytes", core::name_max));
     if (key_ && !core::mark_in(settings_.locks.prefix + *key_).empty())
         refuse(fmt::format("no lock's name holds \"{}\", which marks other keys",
                            core::mark_in(settings_.locks.prefix + *key_)));

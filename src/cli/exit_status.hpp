@@ -22,7 +22,7 @@ enum exit_status : int {
     by_signal = 128,  ///< plus the number of the signal
 };
 
-/// The exit status for the result of an operation.
+/// The exit status for the result of an operation: src/error.cpp has it for each error.
 exit_status status_of(error_code);
 
 }  // namespace redlock::cli

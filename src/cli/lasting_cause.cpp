@@ -2,34 +2,17 @@
 
 #include "core/quorum.hpp"
 
-#include <redlock/error.hpp>
+#include <redlock/detail/outcome.hpp>
 
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 
 namespace redlock::cli {
 
 namespace {
 
-struct meaning {
-    errc error;
-    lasting_cause cause;
-};
-
-constexpr std::array meanings{
-    meaning{
-        errc::authentication_failed,
-        {no_permission, "correct user and password in the URL (of Sentinels: sentinel_password), or --password-file"}},
-    meaning{errc::permission_denied, {no_permission, "\"redlock acl\" prints what the user must be allowed"}},
-    meaning{errc::duplicate_node, {wrong_configuration, "name each server once"}},
-    meaning{errc::wrong_type,
-            {wrong_configuration, "another kind of client may hold it: choose another --prefix, or stop that client"}},
-    meaning{errc::node_read_only, {no_quorum, "name the primary"}},
-    meaning{errc::unsupported_server, {wrong_configuration, "\"redlock doctor\" says what the server lacks"}},
-};
 constexpr lasting_cause unknown_host{wrong_configuration, "correct the name of the host"};
 
 }  // namespace
@@ -48,10 +31,10 @@ std::optional<lasting_cause> lasting_cause_of(node_report const& n)
         return std::nullopt;
     if (is_unknown_host(n))
         return unknown_host;
-    auto const known = std::ranges::find_if(meanings, [&](auto& m) { return n.error == m.error; });
-    if (known == meanings.end())
+    auto const known = detail::outcome_of(n.error);
+    if (known.kind != detail::outcome_kind::node || known.temporary)
         return std::nullopt;
-    auto cause = known->cause;
+    lasting_cause cause{static_cast<exit_status>(known.exit_status), known.way_out};
     bool const is_redis = n.name.starts_with("redis") || n.name.starts_with("unix://");
     if (n.error == errc::permission_denied && !is_redis)
         cause.way_out = "let an administrator grant what is missing";
@@ -85,22 +68,7 @@ std::string ways_out(std::span<node_report const> nodes)
     return all;
 }
 
-exit_status status_of(error_code ec)
-{
-    if (!ec)
-        return done;
-    if (ec == errc::contended)
-        return busy;
-    if (ec == errc::no_quorum || ec == errc::quarantined || ec == errc::validity_exhausted || ec == errc::overloaded)
-        return no_quorum;
-    if (ec == errc::lost)
-        return lock_lost;
-    if (ec == errc::not_held)
-        return no;
-    if (ec == errc::invalid_argument)
-        return wrong_usage;
-    return ec == errc::unsupported ? wrong_configuration : failed;
-}
+exit_status status_of(error_code ec) { return static_cast<exit_status>(detail::outcome_of(ec).exit_status); }
 
 // If waiting cannot help, the status tells the caller not to try again.
 exit_status status_of(attempt_report const& r)

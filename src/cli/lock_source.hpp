@@ -3,7 +3,7 @@
 #include "cli/held_locks.hpp"
 #include "cli/lock_view.hpp"
 
-#include <redlock/report.hpp>
+#include <redlock/inspect.hpp>
 
 #include <boost/asio/awaitable.hpp>
 

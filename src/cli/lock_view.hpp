@@ -1,6 +1,6 @@
 #pragma once
 
-#include <redlock/report.hpp>
+#include <redlock/inspect.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>

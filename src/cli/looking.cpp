@@ -35,7 +35,7 @@ void must_be_answered(error_code ec, std::string_view command, std::string_view 
 
 }  // namespace
 
-// config::node_timeout is meant for a vote. The first question to a server also needs the time to connect.
+// manager_options::node_timeout is meant for a vote. The first question to a server also needs the time to connect.
 settings for_looking(settings s)
 {
     auto& c = s.locks;
@@ -58,15 +58,16 @@ asio::awaitable<std::vector<node_list_info>> list_all(lock_manager& locks, std::
                                                       std::function<bool(std::vector<lock_view>)> each)
 {
     std::vector<node_list_info> nodes;
-    list_options options{.page_size = locks_at_once};
+    std::string next;
     do {
-        auto [ec, page] = co_await locks.async_list(glob, options, as_result_of_call);
+        auto [ec, page] =
+            co_await locks.async_list(glob, {.page_size = locks_at_once, .from = next}, as_result_of_call);
         must_be_answered(ec, command, ec == errc::invalid_argument ? ": a pattern has at most 512 bytes" : "");
         add_errors(nodes, std::move(page.nodes));
-        options.from = std::move(page.next);
+        next = std::move(page.next);
         if (!each(views_of(std::move(page.locks))))
             break;
-    } while (!options.from.empty());
+    } while (!next.empty());
     co_return nodes;
 }
 

@@ -31,8 +31,8 @@ asio::awaitable<bool> node_locks::wait_lost()
 
 asio::awaitable<acquired> node_source::ask(how_to_acquire const& how)
 {
-    attempt_report report;
-    auto [ec, held] = co_await locks_.async_acquire(resource_set(how.keys), how.options(report), as_result);
+    auto [ec, held] = co_await locks_.async_acquire(resource_set(how.keys), how.options(), as_result);
+    auto const& report = *held.report();
     acquired result{.status = status_of(report), .message = report.message + ways_out(report.nodes)};
     result.is_unanswered = ec == errc::no_quorum && !lasting_status_of(report.nodes, [](auto&) { return true; });
     if (!ec)

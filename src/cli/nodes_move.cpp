@@ -140,8 +140,7 @@ void tell_of_trouble(counter_move const& m, servers const& all)
             remark(fmt::format("redlock nodes: {}: {}\n", printable(all.name(i)), printable(m.nodes()[i].trouble)));
     }
     if (!m.has_failed())
-        remark("redlock nodes: a majority of the old set has answered, which is enough. With a larger fence_quorum and "
-               "nodes that forget, all must\n");
+        remark("redlock nodes: a majority of the old set has answered, which is enough\n");
     else if (std::ranges::any_of(m.nodes(), [](auto const& n) { return n.is_new && !n.trouble.empty(); }))
         remark("redlock nodes: not done. Every node of the new set must answer: repair it, or leave it out of the "
                "set, and run this again\n");

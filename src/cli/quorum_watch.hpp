@@ -18,7 +18,8 @@
 
 namespace redlock::cli {
 
-/** A `config::observer` of one acquisition: it finds out whether a majority of the nodes votes, and if not, why.
+/** A `manager_options::observer` of one acquisition: it finds out whether a majority of the nodes votes, and if not,
+   why.
 
     @par Thread safety
     None: one thread runs the manager and calls this.

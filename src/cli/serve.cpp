@@ -276,7 +276,7 @@ int serve(arguments given)
     line.add_duration("--max-wait", how.limits.wait, 1ms, 24h, "the longest wait of a request");
     line.add_number("--max-waiting", how.limits.waiting, 1, 1'000'000, "requests of one client that wait at a time");
     line.add_number("--max-requests", how.limits.others, 1, 1'000'000, "other requests of one client at a time");
-    line.add_number("--max-bytes", how.limits.bytes, 1, 1 << 30, "bytes of all these requests");
+    line.add_number("--max-bytes", how.limits.bytes, 1, 1 << 30, "bytes of all these requests, and of unread answers");
     line.add_number("--max-locks", how.limits.locks, 1, 10'000'000, "locks of one client");
     line.add_number("--max-sessions", how.limits.sessions, 1, 1'000'000, "sessions of one client");
     line.add_number("--threads", how.threads, 1, 256,

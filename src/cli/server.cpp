@@ -66,7 +66,7 @@ bool leads_to_a_server(net::url const& u)
 }  // namespace
 
 struct server::connection final : stores::redis::link::listener {
-    connection(asio::any_io_executor e, net::url u, redlock::config const& c, ask_limits l)
+    connection(asio::any_io_executor e, net::url u, redlock::manager_options const& c, ask_limits l)
         : runtime(runtime::make_system_runtime(e)),
           where(std::move(u)),
           limits(l),
@@ -184,7 +184,7 @@ struct server::connection final : stores::redis::link::listener {
     std::int64_t commands = 0;
 };
 
-server::server(asio::any_io_executor e, std::string const& url, redlock::config const& c, ask_limits l)
+server::server(asio::any_io_executor e, std::string const& url, redlock::manager_options const& c, ask_limits l)
     : connection_(std::make_shared<connection>(std::move(e), net::parse_url(url), c, l))
 {
 }
@@ -247,7 +247,7 @@ std::string name_of(std::string const& url)
     if (u.wrong.empty())
         return u.name();
     try {
-        redlock::config c;
+        redlock::manager_options c;
         c.nodes = {url};
         c.stores = known_stores();
         asio::io_context never_run;

@@ -2,7 +2,7 @@
 
 #include "cli/reply.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -30,9 +30,9 @@ struct ask_limits {
 */
 class server {
 public:
-    /// @param url  an entry of `config::nodes` for which @ref is_server is true
+    /// @param url  an entry of `manager_options::nodes` for which @ref is_server is true
     /// @throws std::invalid_argument if a file for TLS cannot be used; the message names the file
-    server(asio::any_io_executor, std::string const& url, redlock::config const&, ask_limits);
+    server(asio::any_io_executor, std::string const& url, redlock::manager_options const&, ask_limits);
     ~server();
     server(server const&) = delete;
     server& operator=(server const&) = delete;
@@ -59,10 +59,11 @@ private:
     std::shared_ptr<connection> const connection_;
 };
 
-/// Whether an entry of `config::nodes` is one Redis or Valkey server. Sentinels, a cluster and other stores are not.
+/// Whether an entry of `manager_options::nodes` is one Redis or Valkey server. Sentinels, a cluster and other stores
+/// are not.
 bool is_server(std::string const& url);
 
-/// Whether an entry of `config::nodes` is a Redis Cluster.
+/// Whether an entry of `manager_options::nodes` is a Redis Cluster.
 bool is_cluster(std::string const& url);
 
 /// The address for messages, without user and password.

@@ -46,7 +46,7 @@ server_certificate read(SSL* connection)
 }  // namespace
 
 // Uses its own connection, without verification: it continues although the certificate may be invalid.
-asio::awaitable<server_certificate> certificate_of(std::string url, redlock::config const& c)
+asio::awaitable<server_certificate> certificate_of(std::string url, redlock::manager_options const& c)
 {
     auto const where = net::parse_url(url);
     auto const executor = co_await asio::this_coro::executor;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <boost/asio/awaitable.hpp>
 
@@ -21,9 +21,9 @@ struct server_certificate {
 
 /** Reads the certificate of a server, even if it is not trusted.
 
-    @param url  an entry of `config::nodes` for a server with TLS
+    @param url  an entry of `manager_options::nodes` for a server with TLS
     @throws std::invalid_argument if a file for TLS cannot be used; the message names the file
 */
-asio::awaitable<server_certificate> certificate_of(std::string url, redlock::config const& c);
+asio::awaitable<server_certificate> certificate_of(std::string url, redlock::manager_options const& c);
 
 }  // namespace redlock::cli

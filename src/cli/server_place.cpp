@@ -121,7 +121,7 @@ std::string without_password(std::string const& url)
     return name + parameters;
 }
 
-std::vector<named_node> named_nodes(config const& settings)
+std::vector<named_node> named_nodes(manager_options const& settings)
 {
     std::vector<named_node> all;
     for (auto const& named : settings.nodes) {

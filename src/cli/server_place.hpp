@@ -1,6 +1,6 @@
 #pragma once
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <optional>
 #include <string>
@@ -55,17 +55,17 @@ private:
     std::string client_of(server_user const&) const;
 };
 
-/// @param url  an entry of `config::nodes` for which @ref is_server is true
+/// @param url  an entry of `manager_options::nodes` for which @ref is_server is true
 server_place place_of(std::string const& url, tls_options const& tls = {});
 
-/// Whether an entry of `config::nodes` contains a password.
+/// Whether an entry of `manager_options::nodes` contains a password.
 bool has_password(std::string const& url);
 
 /// @p url with its user, but without passwords. Returns "URL" if the scheme is unknown and the text may contain a
 /// password.
 std::string without_password(std::string const& url);
 
-/// An entry of `config::nodes`.
+/// An entry of `manager_options::nodes`.
 struct named_node {
     std::string name{};              ///< without user and password
     int database = 0;                ///< of Redis or Valkey
@@ -73,7 +73,7 @@ struct named_node {
 };
 
 /// The nodes of @p settings, without connecting to them. Invalid URLs are skipped, because the manager refuses them.
-std::vector<named_node> named_nodes(config const& settings);
+std::vector<named_node> named_nodes(manager_options const& settings);
 
 /// @p text percent-encoded as a part of a URL.
 std::string percent_encoded(std::string_view text);

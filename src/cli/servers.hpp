@@ -40,9 +40,9 @@ public:
 
     /** Asks each server its own questions, all at the same time.
 
-        The timeout for connecting is `config::connect_timeout`. The timeout for an answer is `config::node_timeout`,
-        but at least one second. If a server exceeds a timeout, it is left out: all later questions to it are answered
-        with `reply::kind::silence` immediately.
+        The timeout for connecting is `manager_options::connect_timeout`. The timeout for an answer is
+       `manager_options::node_timeout`, but at least one second. If a server exceeds a timeout, it is left out: all
+       later questions to it are answered with `reply::kind::silence` immediately.
 
         @return the answers, after each server has answered or failed
     */

@@ -2,7 +2,7 @@
 
 #include "cli/lock_source.hpp"
 
-#include <redlock/report.hpp>
+#include <redlock/inspect.hpp>
 
 #include <redlock/mode.hpp>
 

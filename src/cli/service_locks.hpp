@@ -35,7 +35,7 @@ public:
         std::chrono::milliseconds max_hold{0};   ///< zero: there is no limit
         clock::time_point sent{};                ///< when the request was sent
         std::chrono::milliseconds valid_for{0};  ///< from then on, at most the ttl
-        double drift_factor = 0;                 ///< see `config::drift_factor`
+        double drift_factor = 0;                 ///< see `manager_options::drift_factor`
         bool renews = true;
     };
 

@@ -2,7 +2,7 @@
 
 #include "cli/service_url.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@ enum class when : std::uint8_t { automatically, always, never };
 
 /// The values of the options that every command has.
 struct settings {
-    redlock::config locks;  ///< contains passwords
+    redlock::manager_options locks;  ///< contains passwords
     /// The instances of a service that acquires locks instead of this process. If there are any, there are no nodes.
     std::vector<service_url> services{};
     format output = format::table;

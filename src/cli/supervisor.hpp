@@ -50,7 +50,7 @@ public:
         on_lost then;
         std::function<void()> lost{};                         ///< called once, when the lock cannot be kept
         std::function<void(std::string const&)> say{};        ///< writes a message for people
-        std::shared_ptr<testing::manual_clock> test_clock{};  ///< config::test_clock of the lock's manager
+        std::shared_ptr<testing::manual_clock> test_clock{};  ///< manager_options::test_clock of the lock's manager
     };
 
     /// @param signals  the signals to forward, and SIGCHLD

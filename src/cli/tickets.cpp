@@ -63,10 +63,10 @@ asio::awaitable<int> acquire_and_leave(lock_manager& locks, how_to_acquire const
 asio::awaitable<int> resume_and_leave(lock_manager& locks, lock_ticket const& ticket, milliseconds ttl,
                                       settings const& s)
 {
-    attempt_report report;
-    auto [ec, resumed] = co_await locks.async_resume(ticket, {.ttl = ttl, .report = &report}, as_result);
+    auto [ec, resumed] = co_await locks.async_resume(ticket, {.ttl = ttl, .explain = true}, as_result);
     if (ec)
-        co_return refuse(ec == errc::lost ? static_cast<int>(no) : status_of(report), report.message, s);
+        co_return refuse(ec == errc::lost ? static_cast<int>(no) : status_of(*resumed.report()),
+                         resumed.report()->message, s);
     node_locks held(std::move(resumed));
     print_held(held, ttl, s);
     held.get().detach(ec);

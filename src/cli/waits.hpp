@@ -2,8 +2,8 @@
 
 #include "cli/wait_graph.hpp"
 
+#include <redlock/inspect.hpp>
 #include <redlock/lock_manager.hpp>
-#include <redlock/report.hpp>
 
 #include <boost/asio/awaitable.hpp>
 

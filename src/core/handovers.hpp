@@ -16,6 +16,13 @@ inline constexpr std::chrono::milliseconds wanted_life = std::chrono::seconds(1)
 /// So many of the clients that wait for a lock ask when it is free. The others stand by. contend.lua has it, too.
 inline constexpr std::uint32_t line_front = 3;
 
+/// While an acquisition of several resources waits for some of them, so many that want one of the others pass it.
+inline constexpr std::size_t passes_max = 16;
+
+/// So many readers that come later join a lock that their manager shares already. Each may keep the lock a little
+/// longer, and a waiting writer must not starve.
+inline constexpr std::size_t late_readers_max = 16;
+
 /// The longest time that a manager yields if no other client takes the lock.
 inline constexpr std::chrono::milliseconds yield_max{500};
 

@@ -1,12 +1,16 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace redlock::core {
+
+inline constexpr std::size_t name_max = 512;   ///< bytes of a lock's name
+inline constexpr std::size_t names_max = 256;  ///< names of a set
 
 /// All 16 digits.
 std::array<char, 16> in_hex(std::uint64_t bits) noexcept;

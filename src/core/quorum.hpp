@@ -50,10 +50,7 @@ enum class verdict : std::uint8_t {
 */
 class tally {
 public:
-    constexpr explicit tally(std::size_t nodes) noexcept : tally(nodes, majority(nodes)) {}
-
-    /// @p quorum must be at least a majority.
-    constexpr tally(std::size_t nodes, std::size_t quorum) noexcept : nodes_(nodes), quorum_(quorum) {}
+    constexpr explicit tally(std::size_t nodes) noexcept : nodes_(nodes), quorum_(majority(nodes)) {}
 
     constexpr void grant() noexcept { grant(granted_ + 1); }
     /// For an acquisition of any one of several keys: one more node has granted. @p same nodes have chosen the most

@@ -47,7 +47,8 @@ public:
     buyers_process(shop& s, crowd const& c) : shop_(s), crowd_(c)
     {
         if (!crowd_.nodes.empty())
-            locks_.emplace(context_, config{.nodes = crowd_.nodes, .stores = crowd_.stores, .owner = "redlock_demo"});
+            locks_.emplace(context_,
+                           manager_options{.nodes = crowd_.nodes, .stores = crowd_.stores, .owner = "redlock_demo"});
     }
 
     void run()

@@ -91,7 +91,7 @@ private:
         act a(progress_, servers_, options_.stock);
         auto buyers = rush();
         buyers.nodes = servers_.urls();
-        buyers.lock = {.ttl = 3s, .wait = 10s, .renew = redlock::renewal::automatic};
+        buyers.lock = {.ttl = 3s, .wait = 10s};
         a.admit_in_two_processes(buyers);
         a.open_doors();
         a.watch_to_the_end();
@@ -108,7 +108,7 @@ private:
                             "Buyers come again and again. A buyer who finds the stock gone orders more.");
         act a(progress_, servers_, options_.stock);
         crowd const buyers{.nodes = servers_.urls(),
-                           .lock = {.ttl = 3s, .wait = 500ms, .renew = redlock::renewal::automatic},
+                           .lock = {.ttl = 3s, .wait = 500ms},
                            .buyers = options_.buyers,
                            .arrival_interval = database_time_ * 3 / 2,  // the lock needs time to change hands
                            .database_time = database_time_,
@@ -173,9 +173,7 @@ private:
                             "Two buyers want the last hair dryer. The first has the lock, for one second at a time.");
         act a(progress_, servers_, 1);
         auto const& books = a.books();
-        crowd const buyer{.nodes = servers_.urls(),
-                          .lock = {.ttl = 1s, .wait = 20s, .renew = redlock::renewal::automatic},
-                          .database_time = 10ms};
+        crowd const buyer{.nodes = servers_.urls(), .lock = {.ttl = 1s, .wait = 20s}, .database_time = 10ms};
         a.books().database_hangs = true;  // until the holder is stopped
         auto& holder = a.admit(buyer);
         a.open_doors();

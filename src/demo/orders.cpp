@@ -94,7 +94,7 @@ act_result book_orders(progress& p, servers& s)
     act a(p, s, 100, 20);
     auto const& books = a.books();
     crowd const customers{.nodes = s.urls(),
-                          .lock = {.ttl = 10s, .wait = 60s, .renew = renewal::automatic},
+                          .lock = {.ttl = 10s, .wait = 60s},
                           .buyers = 24,
                           .database_time = 1ms,
                           .come_again = true,

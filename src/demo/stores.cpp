@@ -101,7 +101,7 @@ line play_one(progress& p, options const& o, store_in_play const& s)
     act a(p, none, o.stock);
     crowd const buyers{.nodes = s.nodes,
                        .stores = s.stores,
-                       .lock = {.ttl = 2s, .wait = 500ms, .renew = renewal::automatic},
+                       .lock = {.ttl = 2s, .wait = 500ms},
                        .buyers = o.buyers,
                        .arrival_interval = 2ms,  // above database_time: the lock needs time to change hands
                        .database_time = 1ms,

@@ -3,8 +3,8 @@
 #include "locks/manager_state.hpp"
 #include "quorum/round.hpp"
 
+#include <redlock/detail/call_options.hpp>
 #include <redlock/detail/selection.hpp>
-#include <redlock/options.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -12,13 +12,13 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// The arguments of one call of `lock_manager::async_acquire`, or of `async_acquire_any`.
 struct acquire_request {
     manager_state& manager;
     detail::selection wanted;
-    acquire_options options;
+    detail::call_options options;
     bool explains = false;         ///< true: an error carries an `attempt_report`
     std::string holds_up_to = {};  ///< see @ref waiter::holds_up_to
 

@@ -5,6 +5,7 @@
 #include "core/validity.hpp"
 #include "core/wait_plan.hpp"
 #include "locks/check.hpp"
+#include "locks/explain.hpp"
 #include "locks/held_lock.hpp"
 
 #include <boost/asio/error.hpp>
@@ -12,7 +13,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 
@@ -24,10 +25,10 @@ constexpr std::chrono::milliseconds quarantine_look{1000};
 
 }  // namespace
 
-void start_acquire(std::shared_ptr<manager_state> s, detail::selection wanted, acquire_options options,
+void start_acquire(std::shared_ptr<manager_state> s, detail::selection wanted, detail::call_options options,
                    detail::acquire_handler handler, bool explains)
 {
-    start_acquire({*s, std::move(wanted), options, explains}, std::move(handler));
+    start_acquire({*s, std::move(wanted), std::move(options), explains}, std::move(handler));
 }
 
 void start_acquire(acquire_request request, detail::acquire_handler handler)
@@ -35,7 +36,8 @@ void start_acquire(acquire_request request, detail::acquire_handler handler)
     auto const& manager = request.manager;
     auto const& nodes = manager.quorum.nodes;
     if (manager.abandoned())
-        return handler(error_code(asio::error::operation_aborted), lock_handle());
+        return end_without_context(manager, request.wanted, "cannot hold", request.options, request.explains,
+                                   std::move(handler));
     error_code refused;
     if (!check(request.wanted, request.options, manager.settings).empty()
         || !nodes.check_ttl(request.options.ttl).empty())
@@ -124,7 +126,7 @@ runtime::task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
             continue;
         }
         if (nodes.is_being_founded()) {
-            a.founding_until_ = a.founding_until_.value_or(now + nodes.timeout());
+            a.founding_until_ = a.founding_until_.value_or(now + nodes.longest_timeout());
             if (now < *a.founding_until_) {
                 co_await a.sleep(std::min(now + founding_pause, *a.founding_until_));
                 continue;
@@ -134,7 +136,7 @@ runtime::task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
         a.round_ = a.next_round();
         a.round_->wait_for_place_until = a.attempt_.ask_until(now);
         co_await a.gather(*a.round_);
-        if (a.round_->command.any)
+        if (a.round_->command.wants_any())
             state.cleaner.settle(*a.round_);
 
         auto const decided = a.attempt_.decided = state.now();
@@ -204,7 +206,7 @@ std::shared_ptr<quorum::round> acquisition::next_round()
     if (builder_.should_grow())
         leftovers_.grow();
     auto next = builder_.next(leftovers_.growing());
-    if (next->command.watch)
+    if (next->command.watches())
         watch_.begin(next);
     leftovers_.may_be_left_by(*next);
     return next;
@@ -271,7 +273,7 @@ void acquisition::round_was_lost(error_code ec)
 {
     if (!cancelled_)
         turn_.tell_those_behind(ec, round_);
-    if (round_->command.any && round_->votes.verdict() == core::verdict::lost)
+    if (round_->command.wants_any() && round_->votes.verdict() == core::verdict::lost)
         builder_.prefer_others(*round_);
     leftovers_.round_was_lost(*round_);
 }
@@ -328,7 +330,8 @@ runtime::task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> se
     using action = core::wait_plan<clock::time_point>::action;
     auto& a = *self;
     bool const grows = a.leftovers_.growing() != nullptr;
-    core::wait_plan<clock::time_point> plan(a.round_->started, decided, a.state_->quorum.nodes.timeout(), ask_anyway);
+    core::wait_plan<clock::time_point> plan(a.round_->started, decided, a.state_->quorum.nodes.longest_timeout(),
+                                            ask_anyway);
     while (!a.stopped() && (grows || !a.turn_.is_overtaken(*a.round_))) {
         a.turn_.let_others_pass(a.watch_, grows);
         auto const now = a.state_->now();

@@ -14,7 +14,7 @@
 #include <optional>
 #include <string_view>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// Acquires a lock that may be upgraded: first the right to upgrade, which has one owner at a time, then a reader's
 /// lock.

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <string_view>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 
@@ -101,7 +101,7 @@ void acquisition::complete(error_code ec)
     if (state_->log.observed())
         attempt_.tell_end(ec, won_, builder_.rounds(), shared_from_this());
     detail::reported_error outcome(ec);
-    give_reports(outcome, request_.options.report, request_.explains, [&] { return report(ec); });
+    give_report(outcome, won_, request_.options, request_.explains, [&] { return report(ec); });
     watch_.end();
     round_.reset();  // on the strand, because a thread of the user may drop the last reference to this
     done_(std::move(outcome), std::move(won_));

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 void attempt::begins() noexcept
 {
@@ -74,7 +74,7 @@ try {
                      .acquisition = number_,
                      .resources = resources_,
                      .round = number_of_round,
-                     .draws_token = r.command.what == node_command::kind::raise,
+                     .draws_token = r.command.which() == node_command::kind::raise,
                      .outcome = outcome,
                      .took = decided - r.started,
                      .nodes = k->nodes},

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 class held_lock;
 

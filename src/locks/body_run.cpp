@@ -11,7 +11,7 @@
 
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v1::detail {
 
 namespace {
 
@@ -30,21 +30,24 @@ Completion body_run::on_strand(F f)
     return Completion(asio::bind_cancellation_slot(slot(), asio::bind_executor(strand_, std::move(f))), strand_);
 }
 
-void body_run::start(lock_source from, selection selected, acquire_options options)
+void body_run::start(lock_source from, selection selected, call_options options)
 {
     source_ = std::move(from);
     selected_ = std::move(selected);
-    options_ = options;
+    options_ = std::move(options);
+    if (options_.renew == renewal::unset)
+        options_.renew = renewal::automatic;
     asio::dispatch(strand_, [self = shared_from_this()] {
         if (self->cancelled_)
             return self->complete(cancellation());
         auto won = [self](reported_error ec, lock_handle lock) { self->acquired(std::move(ec), std::move(lock)); };
         auto handler = self->on_strand<acquire_handler>(std::move(won));
         if (self->source_.scope)
-            locks::start_acquire_in_scope(self->source_.scope, self->selected_.resources, self->options_,
+            locks::start_acquire_in_scope(self->source_.scope, self->selected_.resources, std::move(self->options_),
                                           std::move(handler), true);
         else
-            locks::start_acquire(self->source_.manager, self->selected_, self->options_, std::move(handler), true);
+            locks::start_acquire(self->source_.manager, self->selected_, std::move(self->options_), std::move(handler),
+                                 true);
     });
 }
 
@@ -139,15 +142,11 @@ std::exception_ptr body_run::failure_of(error_code ec, std::string_view why) con
     return std::make_exception_ptr(lock_error(std::move(report)));
 }
 
-std::exception_ptr end_of(locks::manager_state const& s, selection const& selected, acquire_options const& options)
+std::exception_ptr end_of(locks::manager_state const& s, selection const& selected)
 {
     if (!s.abandoned())
         return {};
-    attempt_report report{.outcome = asio::error::operation_aborted};
-    report.message = locks::explain(s, selected, options, report);
-    if (options.report)
-        *options.report = report;
-    return std::make_exception_ptr(lock_error(std::move(report)));
+    return std::make_exception_ptr(lock_error(locks::report_of_end(s, selected, "cannot hold")));
 }
 
 }  // namespace redlock::detail

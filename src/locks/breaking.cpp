@@ -14,7 +14,7 @@
 #include <tuple>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 

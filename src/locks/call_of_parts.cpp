@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 void call_of_parts::start(std::shared_ptr<handle_state> s, call each, detail::error_handler done, ends when)
 {

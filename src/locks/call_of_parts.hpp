@@ -9,7 +9,7 @@
 #include <functional>
 #include <memory>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// One call on a handle with parts: the same call on each part, all at once.
 class call_of_parts final : public runtime::shared_operation<call_of_parts> {

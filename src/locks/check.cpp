@@ -2,7 +2,6 @@
 
 #include "core/fencing.hpp"
 #include "core/key.hpp"
-#include "core/quorum.hpp"
 #include "runtime/shown_name.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 
@@ -22,16 +21,10 @@ constexpr milliseconds ttl_max{24 * 60 * 60 * 1000};
 constexpr milliseconds timeout_max{60'000};
 constexpr milliseconds duration_max = std::chrono::hours(24) * 36'525;  // 100 years: cannot overflow a time
 constexpr std::size_t nodes_max = 99;
-constexpr std::size_t resource_max = 512;
 // A server does nothing else during one call. A call with 256 taken names takes 0.7 ms if they have 24 bytes each, and
 // 2.3 ms if they have 500. Therefore the total size of the names has no limit of its own.
-constexpr std::size_t resources_max = 256;
 constexpr std::size_t any_max = 64;  // up to 0.2 ms, if all are taken and the server notes the client as waiting
 constexpr std::size_t prefix_max = 256;
-constexpr std::size_t owner_max = 256;
-constexpr std::size_t group_max = 64;
-constexpr std::size_t note_max = 200;
-constexpr std::size_t token_max = 512;  // the library's own have at most 510 bytes
 
 std::string check_between(std::string_view field, milliseconds value, milliseconds low, milliseconds high)
 {
@@ -58,7 +51,7 @@ std::string check_wait(milliseconds wait)
     return wrong.empty() ? wrong : wrong + ", or wait_forever";
 }
 
-std::string check(config const& c)
+std::string check(manager_options const& c)
 {
     if (c.nodes.empty())
         return "nodes is empty; name at least one, such as \"redis://localhost\"";
@@ -80,12 +73,6 @@ std::string check(config const& c)
         return wrong;
     if (c.max_handovers > 1'000'000)
         return fmt::format("max_handovers is {}, but must be at most 1000000", c.max_handovers);
-    if (c.fence_quorum != 0 && (c.fence_quorum < core::majority(c.nodes.size()) || c.fence_quorum > c.nodes.size()))
-        return fmt::format("fence_quorum is {}, but must be 0, or {} to {}", c.fence_quorum,
-                           core::majority(c.nodes.size()), c.nodes.size());
-    if (c.fence_quorum != 0 && !c.fencing)
-        return fmt::format("fence_quorum is {}, but fencing is off; switch it on, or leave fence_quorum 0",
-                           c.fence_quorum);
     if (c.node_timeout >= c.max_ttl)
         return fmt::format("node_timeout is {} ms, but must be below max_ttl, which is {} ms", c.node_timeout.count(),
                            c.max_ttl.count());
@@ -102,9 +89,9 @@ std::string check(config const& c)
 std::string check_resource(std::string_view resource, std::string_view prefix)
 {
     if (resource.empty())
-        return fmt::format("resource is empty, but must have 1 to {} bytes", resource_max);
-    if (resource.size() > resource_max)
-        return fmt::format("resource has {} bytes, but must have 1 to {}", resource.size(), resource_max);
+        return fmt::format("resource is empty, but must have 1 to {} bytes", core::name_max);
+    if (resource.size() > core::name_max)
+        return fmt::format("resource has {} bytes, but must have 1 to {}", resource.size(), core::name_max);
     if (resource.find('=') == resource.npos && prefix.find('=') == prefix.npos)
         return {};  // each mark contains one
     if (auto const mark = core::mark_in(std::string(prefix).append(resource)); !mark.empty())
@@ -112,7 +99,7 @@ std::string check_resource(std::string_view resource, std::string_view prefix)
     return {};
 }
 
-std::string check_ttl(milliseconds ttl, config const& c)
+std::string check_ttl(milliseconds ttl, manager_options const& c)
 {
     if (ttl < ttl_min || ttl > c.max_ttl)
         return fmt::format("ttl is {} ms, but must be {} ms to max_ttl, which is {} ms", ttl.count(), ttl_min.count(),
@@ -128,7 +115,7 @@ namespace {
 std::string check_resources(detail::selection const& wanted, std::string_view prefix)
 {
     auto const& resources = wanted.resources;
-    auto const most = wanted.any ? any_max : resources_max;
+    auto const most = wanted.any ? any_max : core::names_max;
     if (resources.size() == 0 || resources.size() > most)
         return fmt::format("{} resources are named, but 1 to {} can be {}", resources.size(), most,
                            wanted.any ? "chosen from" : "locked together");
@@ -154,11 +141,21 @@ std::string name_of(mode m)
     return std::to_string(static_cast<int>(m));
 }
 
+// If a text is too long, the message does not tell its size: the call has copied only its beginning (`call_options`).
+std::string check_size(std::string_view field, std::string_view text, std::size_t least, std::size_t most)
+{
+    if (text.size() > most)
+        return fmt::format("{} has more than {} bytes, but must have {} to {}", field, most, least, most);
+    if (text.size() < least)
+        return fmt::format("{} has {} bytes, but must have {} to {}", field, text.size(), least, most);
+    return {};
+}
+
 // Others parse the text as a part of the lock's value, and show it on their terminals.
 std::string check_text(std::string_view field, std::string_view text, std::size_t most)
 {
-    if (text.size() > most)
-        return fmt::format("{} has {} bytes, but must have 0 to {}", field, text.size(), most);
+    if (auto wrong = check_size(field, text, 0, most); !wrong.empty())
+        return wrong;
     for (std::size_t at = 0; at < text.size();) {
         auto const size = runtime::printable_size(text.substr(at));
         if (size == 0)
@@ -171,7 +168,7 @@ std::string check_text(std::string_view field, std::string_view text, std::size_
 
 }  // namespace
 
-std::string check(detail::selection const& wanted, acquire_options const& o, config const& c)
+std::string check(detail::selection const& wanted, acquire_options const& o, manager_options const& c)
 {
     auto const& resources = wanted.resources;
     if (auto wrong = check_resources(wanted, c.prefix); !wrong.empty())
@@ -186,22 +183,26 @@ std::string check(detail::selection const& wanted, acquire_options const& o, con
             name_of(o.mode));
     if (!o.new_token.empty())
         return "new_token is set, but only async_resume takes one";
+    if (wanted.once && o.wait != milliseconds(0))
+        return fmt::format("wait is {}, but must be 0, because async_try_acquire tries once; to wait, call "
+                           "async_acquire",
+                           o.wait == wait_forever ? "wait_forever" : fmt::format("{} ms", o.wait.count()));
     if (o.mode != mode::exclusive && resources.size() > 1)
         return fmt::format("mode is {}, but {} resources are named; share one of them, or lock all of them exclusively",
                            name_of(o.mode), resources.size());
     return check(o, c);
 }
 
-std::string check(acquire_options const& o, config const& c)
+std::string check(acquire_options const& o, manager_options const& c)
 {
     if (auto wrong = check_ttl(o.ttl, c); !wrong.empty())
         return wrong;
     if (auto wrong = check_wait(o.wait); !wrong.empty())
         return wrong;
-    if (o.renew != renewal::none && o.renew != renewal::automatic)
-        return fmt::format("renew is {}, but must be none or automatic", static_cast<int>(o.renew));
-    if (o.group.size() > group_max)
-        return fmt::format("group has {} bytes, but must have 0 to {}", o.group.size(), group_max);
+    if (o.renew != renewal::none && o.renew != renewal::automatic && o.renew != renewal::unset)
+        return fmt::format("renew is {}, but must be none, automatic or unset", static_cast<int>(o.renew));
+    if (auto wrong = check_size("group", o.group, 0, group_max); !wrong.empty())
+        return wrong;
     if (auto wrong = check_text("note", o.note, note_max); !wrong.empty())
         return wrong;
     if (auto wrong = check_text("owner", o.owner, owner_max); !wrong.empty())
@@ -212,13 +213,15 @@ std::string check(acquire_options const& o, config const& c)
     return wrong.empty() ? wrong : wrong + ", or 0: no limit";
 }
 
-std::string check(elect_options const& o, config const& c)
+acquire_options lock_of(elect_options const& o)
 {
-    if (auto wrong = check(o.lock, c); !wrong.empty())
-        return "lock." + wrong;
-    if (o.lock.mode != mode::exclusive)
-        return fmt::format("lock.mode is {}, but must be exclusive, because only one candidate leads",
-                           name_of(o.lock.mode));
+    return {.ttl = o.ttl, .wait = o.wait, .max_hold = o.max_hold, .group = o.group, .note = o.note};
+}
+
+std::string check(elect_options const& o, manager_options const& c)
+{
+    if (auto wrong = check(lock_of(o), c); !wrong.empty())
+        return wrong;
     if (auto wrong = check_between("pause_max", o.pause_max, milliseconds(1), ttl_max); !wrong.empty())
         return wrong;
     if (o.pause_min < milliseconds(1) || o.pause_min > o.pause_max)
@@ -226,10 +229,10 @@ std::string check(elect_options const& o, config const& c)
                            o.pause_max.count());
     if (auto wrong = check_duration("stable", o.stable); !wrong.empty())
         return wrong;
-    if (o.at_least < milliseconds(0) || o.at_least > o.lock.ttl)
-        return fmt::format("at_least is {} ms, but must be 0 to lock.ttl, which is {} ms, because the key "
-                           "stays for at most that time",
-                           o.at_least.count(), o.lock.ttl.count());
+    if (o.at_least < milliseconds(0) || o.at_least > o.ttl)
+        return fmt::format("at_least is {} ms, but must be 0 to ttl, which is {} ms, because the key stays for at most "
+                           "that time",
+                           o.at_least.count(), o.ttl.count());
     return {};
 }
 
@@ -237,8 +240,8 @@ namespace {
 
 std::string check_token(std::string_view field, std::string_view token)
 {
-    if (token.empty() || token.size() > token_max)
-        return fmt::format("{} has {} bytes, but must have 1 to {}", field, token.size(), token_max);
+    if (auto wrong = check_size(field, token, 1, token_max); !wrong.empty())
+        return wrong;
     if (token == core::shared_word)
         return fmt::format("{} is \"{}\", which marks a shared lock and is not a token", field, core::shared_word);
     return {};
@@ -246,7 +249,7 @@ std::string check_token(std::string_view field, std::string_view token)
 
 }  // namespace
 
-std::string check(lock_ticket const& t, config const& c)
+std::string check(lock_ticket const& t, manager_options const& c)
 {
     if (auto wrong = check_resources(t.resources, c.prefix); !wrong.empty())
         return wrong;
@@ -265,7 +268,7 @@ std::string check(lock_ticket const& t, config const& c)
     return {};
 }
 
-std::string check(lock_ticket const& t, acquire_options const& o, config const& c)
+std::string check(lock_ticket const& t, acquire_options const& o, manager_options const& c)
 {
     if (auto wrong = check(t, c); !wrong.empty())
         return wrong;

@@ -1,22 +1,15 @@
 #include "locks/counters.hpp"
 
-#include <boost/asio/error.hpp>
+#include <redlock/detail/outcome.hpp>
 
 #include <algorithm>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 void group_counters::outcome(error_code ec)
 {
-    if (!ec)
-        return;
-    auto const member = ec == errc::contended                         ? &lock_stats::contended
-                        : ec == errc::no_quorum                       ? &lock_stats::no_quorum
-                        : ec == errc::validity_exhausted              ? &lock_stats::validity_exhausted
-                        : ec == errc::quarantined                     ? &lock_stats::quarantined
-                        : ec == boost::asio::error::operation_aborted ? &lock_stats::cancelled
-                                                                      : &lock_stats::failed;
-    runtime::bump((*this)[member]);
+    if (ec)
+        runtime::bump((*this)[counter::of(detail::outcome_of(ec).counter)]);
 }
 
 group_counters& counters::of(std::string_view group) noexcept

@@ -13,14 +13,10 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::inline v0::locks {
-
-/// The number of histograms in `lock_stats`, where they are the last members.
-inline constexpr std::size_t lock_histograms = (sizeof(lock_stats) - offsetof(lock_stats, time_to_acquire))
-                                               / sizeof(histogram);
+namespace redlock::inline v1::locks {
 
 /// The statistics of one group: of its acquisitions, and of the locks that they won.
-struct group_counters : runtime::member_counters<lock_stats, lock_histograms> {
+struct group_counters : runtime::member_counters<lock_stats> {
     std::string name{};
 
     /// Call this when an acquisition that had begun has ended.

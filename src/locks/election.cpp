@@ -7,6 +7,7 @@
 #include "locks/pause.hpp"
 #include "quorum/round.hpp"
 
+#include <redlock/detail/outcome.hpp>
 #include <redlock/lock_error.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -25,16 +26,22 @@
 #include <optional>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 
 using kind = election_event::kind;
 
-bool lacks_nodes(error_code ec)
-{
-    return ec == errc::no_quorum || ec == errc::quarantined || ec == errc::validity_exhausted || ec == errc::overloaded;
-}
+bool lacks_nodes(error_code ec) { return detail::outcome_of(ec).kind == detail::outcome_kind::unavailable; }
+
+/// The arguments of a call of `elect`, with copies of what the options name.
+struct candidacy {
+    std::string name;
+    elect_options options;
+    detail::call_options how;  ///< how the lock of each term is acquired
+    std::function<void(election_event)> observe;
+    detail::leader_body body;
+};
 
 /** One call of `elect`. The candidate and the body run on one strand of the caller's executor. The manager's strand
     posts there what the nodes answer, so the observer gets all events in one place, in order.
@@ -44,13 +51,14 @@ bool lacks_nodes(error_code ec)
 */
 class candidate final : public detail::cancellable, public std::enable_shared_from_this<candidate> {
 public:
-    candidate(asio::any_io_executor strand, std::shared_ptr<manager_state> s, std::string name, elect_options options,
-              detail::leader_body body)
+    candidate(asio::any_io_executor strand, std::shared_ptr<manager_state> s, candidacy c)
         : strand_(std::move(strand)),
           state_(std::move(s)),
-          name_(std::move(name)),
-          options_(std::move(options)),
-          body_(std::move(body))
+          name_(std::move(c.name)),
+          options_(c.options),
+          how_(std::move(c.how)),
+          observe_(std::move(c.observe)),
+          body_(std::move(c.body))
     {
     }
 
@@ -96,6 +104,8 @@ private:
     std::shared_ptr<manager_state> const state_;
     std::string const name_;
     elect_options const options_;
+    detail::call_options const how_;
+    std::function<void(election_event)> const observe_;
     detail::leader_body const body_;
 
     detail::completion<void(std::exception_ptr)> done_;
@@ -112,7 +122,7 @@ private:
 class candidate::listener final : public queue_observer {
 public:
     explicit listener(std::shared_ptr<candidate> const& c)
-        : strand_(c->strand_), state_(*c->state_), name_(c->name_), options_(c->options_.lock), candidate_(c)
+        : strand_(c->strand_), state_(*c->state_), name_(c->name_), options_(c->how_), candidate_(c)
     {
     }
 
@@ -144,7 +154,7 @@ private:
     asio::any_io_executor const strand_;
     manager_state const& state_;  // the caller, so it is alive
     std::string const name_;
-    acquire_options const options_;
+    detail::call_options const options_;
     std::weak_ptr<candidate> const candidate_;
 };
 
@@ -201,7 +211,7 @@ asio::awaitable<attempt_report> candidate::lead_once(std::shared_ptr<candidate> 
     attempt_report outcome;
     try {
         // g++ 12 needs names for the awaitable and for the body.
-        auto leading = detail::await_body<lock>(self->state_, self->name_, self->options_.lock, std::move(body));
+        auto leading = detail::await_body<lock>(self->state_, self->name_, self->how_, std::move(body));
         co_await std::move(leading);
     } catch (lock_error const& e) {
         outcome = e.report();
@@ -254,8 +264,8 @@ std::optional<candidate::planned_pause> candidate::after_term(attempt_report r)
     if (r.outcome == asio::error::operation_aborted)
         end(r.outcome, was_shut_down);
     if (r.outcome == errc::contended)
-        r.message += fmt::format("; lock.wait is {} ms, with wait_forever it would stand until it is elected",
-                                 options_.lock.wait.count());
+        r.message +=
+            fmt::format("; wait is {} ms, with wait_forever it would stand until it is elected", options_.wait.count());
     throw lock_error(std::move(r));
 }
 
@@ -357,23 +367,19 @@ void candidate::tell(election_event e) noexcept
     told_ = e.what;
     told_error_ = e.error;
     try {
-        if (options_.observe)
-            options_.observe(std::move(e));
+        if (observe_)
+            observe_(std::move(e));
     } catch (...) {  // ignored, like exceptions of a log function
     }
 }
 
-}  // namespace
-
-asio::awaitable<void> stand_for(std::shared_ptr<manager_state> state, std::string name, elect_options options,
-                                detail::leader_body body)
+asio::awaitable<void> stand(std::shared_ptr<manager_state> state, candidacy given)
 {
-    if (auto const wrong = check(options, state->settings); !wrong.empty())
+    if (auto const wrong = check(given.options, state->settings); !wrong.empty())
         throw lock_error(attempt_report{.outcome = errc::invalid_argument,
-                                        .message = about(name, "cannot stand for") + ": " + wrong});
+                                        .message = about(given.name, "cannot stand for") + ": " + wrong});
     auto strand = detail::strand_of<asio::any_io_executor>(co_await asio::this_coro::executor);
-    auto c =
-        std::make_shared<candidate>(std::move(strand), state, std::move(name), std::move(options), std::move(body));
+    auto c = std::make_shared<candidate>(std::move(strand), state, std::move(given));
     auto start = [](auto const&, std::shared_ptr<candidate> who, detail::completion<void(std::exception_ptr)> done) {
         who->start(std::move(done));
     };
@@ -382,6 +388,19 @@ asio::awaitable<void> stand_for(std::shared_ptr<manager_state> state, std::strin
         detail::initiate<void(std::exception_ptr)>::on<detail::completion<void(std::exception_ptr)>, decltype(token)>(
             state, start, token, std::move(c));
     co_await std::move(standing);  // the candidate completes it; this frame must not keep the candidate
+}
+
+}  // namespace
+
+// Not itself a coroutine: a coroutine begins when it is awaited, and what the options name may be gone by then.
+asio::awaitable<void> stand_for(std::shared_ptr<manager_state> state, std::string name, elect_options options,
+                                detail::leader_body body)
+{
+    candidacy c{std::move(name), options, lock_of(options), options.observe.copy(), std::move(body)};
+    c.options.group = c.how.group;
+    c.options.note = c.how.note;
+    c.options.observe = {};
+    return stand(std::move(state), std::move(c));
 }
 
 }  // namespace redlock::locks

@@ -4,6 +4,8 @@
 #include "core/quarantine.hpp"
 #include "locks/check.hpp"
 
+#include <redlock/detail/outcome.hpp>
+
 #include <boost/asio/error.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -11,7 +13,7 @@
 #include <algorithm>
 #include <ctime>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 
@@ -31,16 +33,10 @@ std::string in_words(core::holder const& by)
     return text;
 }
 
-// After a stall, answers seem to come too late, or not at all.
-bool may_be_of_stall(error_code ec)
-{
-    return ec == errc::no_quorum || ec == errc::validity_exhausted || ec == errc::overloaded || ec == errc::lost;
-}
-
 // When the last round of a failed acquisition began, or earlier: it may have waited for a connection.
 clock::time_point beginning_of(manager_state const& manager, attempt_report const& r)
 {
-    clock::duration const round = manager.settings.connect_timeout + 2 * manager.quorum.nodes.timeout();
+    clock::duration const round = manager.settings.connect_timeout + 2 * manager.quorum.nodes.longest_timeout();
     return manager.now() - (r.elapsed.count() > 0 ? std::min<clock::duration>(r.elapsed, round) : round);
 }
 
@@ -64,7 +60,7 @@ std::string stall_first(manager_state const& manager, clock::time_point since)
 {
     auto const stall = manager.runtime.stalled_since(since);
     auto const span = manager.now() - since;
-    clock::duration const answer = manager.quorum.nodes.timeout();
+    clock::duration const answer = manager.quorum.nodes.longest_timeout();
     return stall < std::max(answer / 2, span / 10) ? std::string() : runtime::about_stall(stall) + "; ";
 }
 
@@ -96,7 +92,7 @@ std::string explain(manager_state const& manager, detail::selection const& wante
         text += fmt::format("this manager holds {} itself: pass the lock on, or use lock_scope",
                             name.empty() ? "it" : fmt::format("\"{}\"", name));
     } else {
-        if (may_be_of_stall(r.outcome))
+        if (detail::outcome_of(r.outcome).after_stall)
             text += stall_first(manager, beginning_of(manager, r));
         text += explain(manager, r.outcome);
         if (!name.empty())
@@ -115,6 +111,17 @@ std::string explain(manager_state const& manager, detail::selection const& wante
     if (has_new && !nodes.is_known_as_old())
         text.append("; ").append(core::way_to_found);
     return text;
+}
+
+std::shared_ptr<attempt_report const> const memory_ran_out = std::make_shared<attempt_report const>(
+    attempt_report{.outcome = make_error_code(boost::system::errc::not_enough_memory),
+                   .message = "redlock: memory ran out, so there is no report"});
+
+attempt_report report_of_end(manager_state const& manager, detail::selection const& wanted, std::string_view what)
+{
+    attempt_report r{.outcome = boost::asio::error::operation_aborted};
+    r.message = explain(manager, wanted, what, {}, r);
+    return r;
 }
 
 std::string missing_votes(std::vector<node_report> const& nodes, std::size_t needed)

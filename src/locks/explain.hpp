@@ -6,6 +6,7 @@
 #include <redlock/detail/selection.hpp>
 #include <redlock/error.hpp>
 #include <redlock/options.hpp>
+#include <redlock/lock.hpp>
 #include <redlock/lock_error.hpp>
 #include <redlock/report.hpp>
 
@@ -15,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// Why operations end that the manager's shutdown aborts.
 inline constexpr std::string_view was_shut_down = "the manager was shut down";
@@ -50,16 +51,41 @@ std::string explain(manager_state const&, detail::selection const&, acquire_opti
 /// Lists the nodes that did not vote and their errors, and counts the votes. Empty if no node failed.
 std::string missing_votes(std::vector<node_report> const&, std::size_t needed);
 
-/// Gives the caller the reports that it asked for: in @p wanted, and in the error if the call @p explains.
-/// @p make makes a report.
+/// The report of an acquisition or resumption after the execution context has ended, or in a fork. Any thread.
+/// @param what what happened
+attempt_report report_of_end(manager_state const&, detail::selection const&, std::string_view what);
+
+/// The report if there is no memory for another one.
+extern std::shared_ptr<attempt_report const> const memory_ran_out;
+
+/// Adds the report to @p outcome that @p make makes.
 template <class Make>
-void give_reports(detail::reported_error& outcome, attempt_report* wanted, bool explains, Make make) noexcept
+void give_report(detail::reported_error& outcome, Make make) noexcept
 try {
-    if (wanted)
-        *wanted = make();
-    if (outcome && explains)
-        outcome.report = std::make_shared<attempt_report const>(wanted ? *wanted : make());
-} catch (...) {  // out of memory: the caller gets only the error code
+    outcome.report = std::make_shared<attempt_report const>(make());
+} catch (...) {  // out of memory
+}
+
+/// Gives the caller the report that it asked for: in @p outcome, and in @p lock if `acquire_options::explain` is set.
+/// @param explains an error needs one, too
+template <class Make>
+void give_report(detail::reported_error& outcome, lock_handle& lock, acquire_options const& options, bool explains,
+                 Make make) noexcept
+{
+    if (options.explain || (outcome && explains))
+        give_report(outcome, make);
+    if (options.explain)
+        detail::access::report_of(lock) = outcome.report ? outcome.report : memory_ran_out;
+}
+
+/// Ends such a call. Any thread.
+inline void end_without_context(manager_state const& manager, detail::selection const& wanted, std::string_view what,
+                                acquire_options const& options, bool explains, detail::acquire_handler handler)
+{
+    detail::reported_error outcome(asio::error::operation_aborted);
+    lock_handle none;
+    give_report(outcome, none, options, explains, [&] { return report_of_end(manager, wanted, what); });
+    handler(std::move(outcome), std::move(none));
 }
 
 }  // namespace redlock::locks

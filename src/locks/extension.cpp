@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 
@@ -77,8 +77,8 @@ private:
 // downgrade.
 void share_again(held_lock& held)
 {
-    auto const downgrade = detail::make_recycled<quorum::round>(held.state->quorum, node_command::kind::downgrade,
-                                                                held.grant(), held.longest_ttl());
+    auto const downgrade = detail::make_recycled<quorum::round>(held.state->quorum, commands::downgrade{}, held.grant(),
+                                                                held.longest_ttl());
     for (std::size_t i = 0; i < held.grant()->nodes(); ++i) {
         if (!held.grant()->may_hold(i))
             downgrade->skip(i, vote::denied);
@@ -96,10 +96,8 @@ void heal_confirmed(held_lock& held, std::chrono::milliseconds ttl, bool is_upgr
         missing += grant.on(i).lacks_keys ? 1 : 0;
     if (missing == 0)
         return;
-    auto const healing =
-        detail::make_recycled<quorum::round>(held.state->quorum, node_command::kind::extend, held.grant(), ttl);
-    healing->command.heal = true;
-    healing->command.alone = is_upgraded;
+    commands::extend const what{.heal = true, .alone = is_upgraded};
+    auto const healing = detail::make_recycled<quorum::round>(held.state->quorum, what, held.grant(), ttl);
     for (std::size_t i = 0; i < grant.nodes(); ++i) {
         if (!grant.on(i).lacks_keys)
             healing->skip(i, vote::denied);
@@ -127,11 +125,10 @@ runtime::task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
         held.may_live_for(self->ttl_);
         if (form == held_lock::form::downgraded)
             share_again(held);
-        auto const extension =
-            detail::make_recycled<quorum::round>(state.quorum, node_command::kind::extend, grant, self->ttl_);
-        extension->command.heal = heals && !held.may_be_resumed();
+        commands::extend const what{.heal = heals && !held.may_be_resumed(),
+                                    .alone = form == held_lock::form::upgraded};
+        auto const extension = detail::make_recycled<quorum::round>(state.quorum, what, grant, self->ttl_);
         extension->timed = self->is_renewal();
-        extension->command.alone = form == held_lock::form::upgraded;
         for (std::size_t i = 0; i < grant->nodes(); ++i) {
             if (heals)
                 grant->ask_again(i);

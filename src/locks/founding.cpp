@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 
@@ -174,7 +174,7 @@ private:
         r.message = fmt::format("redlock: cannot found the set of nodes for the prefix {}: {}", prefix,
                                 ec == errc::no_quorum     ? "all nodes must answer"
                                 : ec == errc::quarantined ? "the set is not new"
-                                : ec == errc::unsupported ? "this manager only reads (config::read_only)"
+                                : ec == errc::unsupported ? "this manager only reads (manager_options::read_only)"
                                                           : explain(*state_, ec));
         for (auto const& n : r.nodes) {
             if (n.message.empty() && !n.error)

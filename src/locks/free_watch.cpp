@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 using namespace std::chrono_literals;
 
@@ -24,7 +24,7 @@ clock::time_point end_of(clock::time_point now, std::chrono::milliseconds remain
 std::span<taken_key const> awaited(quorum::ballot const& b)
 {
     std::span<taken_key const> const taken(b.reply.taken);
-    return b.command().grows ? taken.first(std::min<std::size_t>(taken.size(), 1)) : taken;
+    return b.command().grows() ? taken.first(std::min<std::size_t>(taken.size(), 1)) : taken;
 }
 
 void add_votes(quorum::round const& r, clock::time_point now, core::estimate<clock::time_point>& to)
@@ -32,7 +32,7 @@ void add_votes(quorum::round const& r, clock::time_point now, core::estimate<clo
     for (auto const& b : r.ballots) {
         if (!b.answered || b.cast() == vote::unknown)
             continue;
-        if (b.reply.vote == vote::granted && b.command().any)
+        if (b.reply.vote == vote::granted && b.command().wants_any())
             to.expect(b.node, b.reply.chosen, now);  // the node does not report other free keys
         else if (b.reply.vote == vote::granted)
             to.expect(b.node, now);  // this client releases the grant, or asks for it again
@@ -96,7 +96,7 @@ std::string_view free_watch::holder() const
 bool free_watch::will_be_notified() const
 {
     auto const notifies = [](quorum::ballot const& b) {
-        return (b.has_granted() && !b.command().any) || (b.answered && b.reply.watched);
+        return (b.has_granted() && !b.command().wants_any()) || (b.answered && b.reply.watched);
     };
     return static_cast<std::size_t>(std::ranges::count_if(asked_->ballots, notifies)) >= asked_->quorum.nodes.quorum();
 }

@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// The keys that must be free before it makes sense to ask the node again: all taken keys. For a set that grows: the
 /// first taken key.

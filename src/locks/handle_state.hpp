@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 class held_lock;
 class loss_wait;

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// The handles of a held lock, the bodies that run under it, and the waits for its loss.
 class handles {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 void tell_extension(held_lock const& l, error_code ec, bool automatic, std::chrono::nanoseconds slack) noexcept
 try {
@@ -51,9 +51,9 @@ try {
 void tell_loss(held_lock const& l, loss reason, clock::time_point now) noexcept
 {
     runtime::bump(l.count[&lock_stats::lost]);
-    runtime::bump(l.count[reason == loss::refused    ? &lock_stats::lost_refused
-                          : reason == loss::max_hold ? &lock_stats::lost_max_hold
-                                                     : &lock_stats::lost_expired]);
+    runtime::bump(reason == loss::refused    ? l.count[&lock_stats::lost_refused]
+                  : reason == loss::max_hold ? l.count[&lock_stats::lost_max_hold]
+                                             : l.count[&lock_stats::lost_expired]);
     l.count[&lock_stats::time_held].add(now - l.acquired);
     l.state->log.announce(&observer::lost,
                           {.when = now,
@@ -68,7 +68,7 @@ void tell_loss(held_lock const& l, loss reason, clock::time_point now) noexcept
 
 void tell_end(held_lock const& l, clock::time_point now) noexcept
 {
-    runtime::bump(l.count[l.is_detached() ? &lock_stats::detached : &lock_stats::released]);
+    runtime::bump(l.is_detached() ? l.count[&lock_stats::detached] : l.count[&lock_stats::released]);
     l.count[&lock_stats::time_held].add(now - l.acquired);
     if (!l.is_detached())
         l.count[&lock_stats::validity_left].add(l.valid_until() - now);

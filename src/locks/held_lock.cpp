@@ -1,5 +1,6 @@
 #include "locks/held_lock.hpp"
 
+#include "core/handovers.hpp"
 #include "locks/explain.hpp"
 
 #include <boost/asio/error.hpp>
@@ -7,7 +8,7 @@
 
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 held_lock::held_lock(std::shared_ptr<manager_state> s, lock_origin const& by, resource_set names,
                      quorum::round const& won, acquire_options const& options)
@@ -112,7 +113,7 @@ void held_lock::renewed(error_code ec, std::chrono::nanoseconds slack, bool is_l
 {
     if (!validity.is(condition::held))
         return;
-    runtime::bump(state->count[ec ? &stats::renewals_failed : &stats::renewals]);
+    runtime::bump(ec ? state->count[&stats::renewals_failed] : state->count[&stats::renewals]);
     if (ec) {
         state->renewals.failed(renewal_.fails, number, resources, trouble_.empty() ? ec.message() : trouble_);
     } else {
@@ -236,15 +237,14 @@ std::shared_ptr<handle_state> held_lock::another_handle(std::shared_ptr<scope_sh
     return more->given_back() ? nullptr : more;
 }
 
-// Readers of one manager share one lock if enough validity is left for them. The number of late readers is limited:
-// each may keep the lock a little longer, and a waiting writer must not starve.
+// Readers of one manager share one lock if enough validity is left for them.
 std::shared_ptr<handle_state> held_lock::join(acquire_options const& options, clock::time_point called)
 {
     bool const is_kept_alike = (options.renew == renewal::automatic) == renewal_.is_automatic();
     bool const has_time = validity.lost_at() - state->now() >= options.ttl / 2;
     bool const is_limited = validity.is_limited() || options.max_hold.count() != 0;
     bool const comes_later = called > started_;
-    bool const has_room = !comes_later || handles.later_joins < state->settings.max_handovers;
+    bool const has_room = !comes_later || handles.later_joins < core::late_readers_max;
     // A reader that joins may want an upgrade, so an upgrade must still be possible.
     bool const may_be_upgraded = held_as.current() == form::as_acquired && !grant_->is_taken_over();
     bool const is_shared = may_be_upgraded && !held_as.is_changing() && mode() != redlock::mode::exclusive;

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /** A lock that was won: what its handles and the manager share. It connects its parts, each with a state of its own.
 

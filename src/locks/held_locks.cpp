@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 

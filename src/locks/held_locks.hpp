@@ -25,7 +25,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 class handle_state;
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// An upgrade that waits until the other readers have gone.
 class waiting_upgrade {

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 redlock::mode held_mode::mode() const noexcept
 {

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 void leftovers::grow()
 {
@@ -60,8 +60,8 @@ void leftovers::withdraw_wishes() const
     }
     if (unwanted.empty())
         return;
-    auto const nobody = detail::make_recycled<quorum::round>(manager.quorum, node_command::kind::withdraw,
-                                                             std::move(unwanted), std::string(), request_.options.ttl);
+    auto const nobody = detail::make_recycled<quorum::round>(manager.quorum, commands::withdraw{}, std::move(unwanted),
+                                                             std::string(), request_.options.ttl);
     nobody->name_contender();
     nobody->send();
 }

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// The keys that an acquisition's rounds may have left on the nodes: keeps some, and releases the others.
 class leftovers {

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 

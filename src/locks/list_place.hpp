@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// Where a page of a listing begins: `lock_page::next`.
 struct list_place {

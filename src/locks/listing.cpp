@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 
@@ -39,11 +39,13 @@ constexpr std::size_t at_once = 64;     // inspections under way
 */
 class listing final : public waiting_operation<listing> {
 public:
-    listing(std::shared_ptr<manager_state> s, std::string pattern, list_options options, detail::list_handler handler)
+    listing(std::shared_ptr<manager_state> s, std::string pattern, std::size_t page_size, std::string from,
+            detail::list_handler handler)
         : waiting_operation(std::move(s)),
           done(std::move(handler)),
           pattern_(std::move(pattern)),
-          options_(std::move(options))
+          page_size_(page_size),
+          from_(std::move(from))
     {
     }
 
@@ -54,9 +56,8 @@ public:
         if (self->stopped())
             co_return asio::error::operation_aborted;
         auto const nodes = state.quorum.nodes.size();
-        auto const place = list_place::read(self->options_.from, nodes);
-        if (!place || self->pattern_.size() > pattern_max || self->options_.page_size == 0
-            || self->options_.page_size > page_max)
+        auto const place = list_place::read(self->from_, nodes);
+        if (!place || self->pattern_.size() > pattern_max || self->page_size_ == 0 || self->page_size_ > page_max)
             co_return errc::invalid_argument;
 
         self->place_ = *place;
@@ -95,10 +96,7 @@ public:
     detail::list_handler done;
 
 private:
-    bool is_full() const
-    {
-        return page_.locks.size() >= options_.page_size || examined_ >= keys_max || scans_ >= scans_max;
-    }
+    bool is_full() const { return page_.locks.size() >= page_size_ || examined_ >= keys_max || scans_ >= scans_max; }
 
     // Lists some keys of one node, and adds the locks that earlier nodes have not listed.
     static runtime::task<void> scan(std::shared_ptr<listing> self)
@@ -111,9 +109,9 @@ private:
         }
         ++self->scans_;
         auto const prefix = state.settings.prefix + std::string(core::literal_head(self->pattern_));
-        auto const scan = detail::make_recycled<quorum::round>(state.quorum, node_command::kind::scan,
+        auto const limit = static_cast<std::uint32_t>(self->page_size_ - self->page_.locks.size());
+        auto const scan = detail::make_recycled<quorum::round>(state.quorum, commands::scan{.limit = limit},
                                                                quorum::key_list{prefix}, self->place_.on_node, 0ms);
-        scan->command.limit = static_cast<std::uint32_t>(self->options_.page_size - self->page_.locks.size());
         self->ask_only(*scan, node);
         co_await self->gather(*scan);
         if (self->cancelled_)
@@ -255,7 +253,8 @@ private:
     }
 
     std::string const pattern_;
-    list_options const options_;
+    std::size_t const page_size_;
+    std::string const from_;
     lock_page page_;
     list_place place_;
     std::size_t examined_ = 0, scans_ = 0;
@@ -270,12 +269,12 @@ private:
 
 }  // namespace
 
-void start_list(std::shared_ptr<manager_state> s, std::string pattern, list_options options,
+void start_list(std::shared_ptr<manager_state> s, std::string pattern, std::size_t page_size, std::string from,
                 detail::list_handler handler)
 {
     if (s->abandoned())
         return handler(asio::error::operation_aborted, lock_page());
-    auto l = std::make_shared<listing>(s, std::move(pattern), std::move(options), std::move(handler));
+    auto l = std::make_shared<listing>(s, std::move(pattern), page_size, std::move(from), std::move(handler));
     l->done.on_cancel(l);
     s->operations.run(l, listing::fill_page(l));
 }

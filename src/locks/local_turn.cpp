@@ -1,9 +1,11 @@
 #include "locks/local_turn.hpp"
 
+#include "core/handovers.hpp"
+
 #include <algorithm>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 void local_turn::enter(waiters::place& p)
 {
@@ -71,7 +73,7 @@ void local_turn::let_others_pass(free_watch const& watch, bool grows)
         return !is_ours && !(watch.active() && watch.needs(resource, grows));
     };
     if (place_ && request_.wants_several())
-        passed_ += place_->let_pass(m.settings.max_handovers - passed_, is_free);
+        passed_ += place_->let_pass(core::passes_max - passed_, is_free);
 }
 
 // A set keeps waiting when others have passed it for its free resources. It is overtaken only for a resource that it

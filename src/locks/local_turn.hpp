@@ -13,7 +13,7 @@
 #include <optional>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// Whether an acquisition may ask the nodes, as far as its own manager knows. That depends on its place in the
 /// manager's queues, and on the locks that the manager holds, shares or yields.

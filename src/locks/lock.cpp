@@ -2,7 +2,7 @@
 
 #include "locks/held_lock.hpp"
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace {
 
@@ -16,6 +16,7 @@ lock_handle& lock_handle::operator=(lock_handle&& other) noexcept
         if (state_)
             locks::give_back(state_);
         state_ = std::move(other.state_);
+        report_ = std::move(other.report_);
     }
     return *this;
 }

@@ -8,7 +8,6 @@
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,11 +15,14 @@
 #include <string>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace {
 
-[[noreturn]] void refuse(std::string const& wrong) { throw std::invalid_argument("redlock::config: " + wrong); }
+[[noreturn]] void refuse(std::string const& wrong)
+{
+    throw std::invalid_argument("redlock::manager_options: " + wrong);
+}
 
 }  // namespace
 
@@ -28,14 +30,7 @@ namespace locks {
 
 namespace {
 
-std::string explain_keys_left(std::size_t keys)
-{
-    if (keys == 0)
-        return {};
-    return fmt::format("redlock: the shutdown could not release {} keys in time; they expire by themselves", keys);
-}
-
-std::shared_ptr<runtime::runtime> make_runtime(asio::any_io_executor executor, config const& settings)
+std::shared_ptr<runtime::runtime> make_runtime(asio::any_io_executor executor, manager_options const& settings)
 {
     return settings.test_clock ? runtime::make_manual_runtime(std::move(executor), settings.test_clock)
                                : runtime::make_system_runtime(std::move(executor));
@@ -43,12 +38,12 @@ std::shared_ptr<runtime::runtime> make_runtime(asio::any_io_executor executor, c
 
 }  // namespace
 
-std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor, config settings)
+std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor, manager_options settings)
 {
     return make_manager_state(std::move(executor), std::move(settings), {});
 }
 
-std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor, config settings,
+std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor, manager_options settings,
                                                   std::vector<std::shared_ptr<node>> given)
 {
     auto const named = settings.nodes;
@@ -65,7 +60,6 @@ std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor
     settings.nodes = named;
     if (settings.read_only) {
         settings.fencing = settings.record = false;
-        settings.fence_quorum = 0;
         settings.restart_guard = restart_guard::off;  // an inspection needs no votes
         settings.allow_eviction = true;
     }
@@ -120,8 +114,6 @@ public:
 private:
     void ended(std::size_t keys_left)
     {
-        if (done_ && options_.report)
-            *options_.report = {.keys_left = keys_left, .message = explain_keys_left(keys_left)};
         complete(keys_left > 0 && options_.keys_left_is_error ? make_error_code(errc::keys_left) : error_code());
     }
 

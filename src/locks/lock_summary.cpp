@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 
@@ -83,7 +83,7 @@ private:
 
 std::shared_ptr<quorum::round> make_inspection(manager_state& state, std::string_view resource)
 {
-    return detail::make_recycled<quorum::round>(state.quorum, node_command::kind::inspect,
+    return detail::make_recycled<quorum::round>(state.quorum, commands::inspect{},
                                                 quorum::key_list{state.settings.prefix + std::string(resource)},
                                                 std::string(), 0ms);
 }

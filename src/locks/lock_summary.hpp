@@ -3,7 +3,7 @@
 #include "locks/manager_state.hpp"
 #include "quorum/round.hpp"
 
-#include <redlock/report.hpp>
+#include <redlock/inspect.hpp>
 
 #include <memory>
 #include <set>
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// A round that inspects @p resource on all nodes.
 std::shared_ptr<quorum::round> make_inspection(manager_state&, std::string_view resource);

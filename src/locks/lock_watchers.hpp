@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 class watched_lock;
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 
@@ -40,7 +40,7 @@ struct manager_state::deferred_shutdown {
 };
 
 std::shared_ptr<manager_state> manager_state::make(asio::any_io_executor user_executor,
-                                                   std::shared_ptr<runtime::runtime> runtime, config settings,
+                                                   std::shared_ptr<runtime::runtime> runtime, manager_options settings,
                                                    std::vector<std::shared_ptr<node>> nodes,
                                                    std::shared_ptr<runtime::event_log> log)
 {
@@ -55,7 +55,7 @@ std::shared_ptr<manager_state> manager_state::make(asio::any_io_executor user_ex
     return s;
 }
 
-manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<runtime::runtime> r, config c,
+manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<runtime::runtime> r, manager_options c,
                              std::vector<std::shared_ptr<node>> nodes, std::shared_ptr<runtime::event_log> l)
     : runtime_(std::move(r)),
       log_(std::move(l)),

@@ -15,7 +15,7 @@
 #include "runtime/operations.hpp"
 #include "runtime/runtime.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/lock_manager.hpp>
 #include <redlock/node.hpp>
 #include <redlock/stats.hpp>
@@ -28,7 +28,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /** The state that a manager, its locks and its operations share. It has a data member for each part, and only
     connects them. Everything lives on the runtime's strand, unless the part says otherwise.
@@ -38,11 +38,11 @@ public:
     /// Makes a state that the execution context notifies of its end.
     /// @param log the event log, if the nodes use it already
     static std::shared_ptr<manager_state> make(asio::any_io_executor user_executor, std::shared_ptr<runtime::runtime>,
-                                               config, std::vector<std::shared_ptr<node>>,
+                                               manager_options, std::vector<std::shared_ptr<node>>,
                                                std::shared_ptr<runtime::event_log> log = {});
 
     /// Only for @ref make.
-    manager_state(asio::any_io_executor user_executor, std::shared_ptr<runtime::runtime>, config,
+    manager_state(asio::any_io_executor user_executor, std::shared_ptr<runtime::runtime>, manager_options,
                   std::vector<std::shared_ptr<node>>, std::shared_ptr<runtime::event_log>);
     ~manager_state();
 
@@ -73,7 +73,7 @@ private:
 
 public:
     runtime::runtime& runtime;
-    config const settings;
+    manager_options const settings;
     std::string const owner;
     runtime::event_log& log;
     counters count;

@@ -20,7 +20,7 @@
 #include <string>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 
@@ -54,7 +54,7 @@ private:
     static runtime::task<std::uint64_t> draw_token(std::shared_ptr<mode_change>,
                                                    std::shared_ptr<quorum::round> upgrade);
 
-    std::shared_ptr<quorum::round> ask(node_command::kind);
+    std::shared_ptr<quorum::round> ask(commands::variant);
     error_code outcome_of(quorum::round const& upgrade) const;
     error_code over() const;
     std::string refusal() const;
@@ -87,7 +87,7 @@ void mode_change::stop()
 }
 
 // Nodes that do not have the key count as denied.
-std::shared_ptr<quorum::round> mode_change::ask(node_command::kind what)
+std::shared_ptr<quorum::round> mode_change::ask(commands::variant what)
 {
     auto const& grant = held_->grant();
     auto question = detail::make_recycled<quorum::round>(state_->quorum, what, grant, held_->ttl_of_upgrade());
@@ -165,7 +165,7 @@ std::string mode_change::refusal() const
 detail::reported_error upgrade_refused(resource_set const& resources, std::string_view why)
 {
     detail::reported_error outcome(errc::invalid_argument);
-    give_reports(outcome, nullptr, true, [&] {
+    give_report(outcome, [&] {
         return attempt_report{.outcome = errc::invalid_argument,
                               .message = about(resources, "cannot upgrade").append(": ").append(why)};
     });
@@ -185,7 +185,7 @@ error_code mode_change::gave_up(error_code ec)
     auto& quorum = state_->quorum;
     if (!ec || !waits_ || !round_ || state_->waiters.wanted_alone(held_->resources.names().front()))
         return ec;
-    auto const nobody = detail::make_recycled<quorum::round>(quorum, node_command::kind::withdraw, held_->grant()->keys,
+    auto const nobody = detail::make_recycled<quorum::round>(quorum, commands::withdraw{}, held_->grant()->keys,
                                                              std::string(), held_->ttl_of_upgrade());
     nobody->name_contender();
     nobody->send();
@@ -213,13 +213,13 @@ runtime::task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> s
 {
     auto& held = *self->held_;
     auto& state = *held.state;
-    auto const upgrade = self->ask(node_command::kind::upgrade);
+    auto const upgrade = self->ask(commands::upgrade{});
     held.may_live_for(upgrade->command.ttl);
     if (state.settings.fencing)
-        upgrade->command.fence = self->draw_.propose();
+        upgrade->command.as<commands::upgrade>().fence = self->draw_.propose();
     if (self->waits_) {
         upgrade->name_contender();
-        upgrade->watch();
+        upgrade->command.as<commands::upgrade>().watch = true;
     }
     co_await self->gather(*upgrade);
     if (auto const ec = self->outcome_of(*upgrade))
@@ -236,7 +236,7 @@ runtime::task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> s
     // The lock was given back or downgraded, but the nodes do not know that.
     if (ec == errc::not_held || ec == asio::error::operation_aborted) {
         held.held_as.change(held_lock::form::as_acquired, held_lock::form::downgraded);
-        self->ask(node_command::kind::downgrade)->send();
+        self->ask(commands::downgrade{})->send();
     }
     co_return ec;
 }
@@ -289,7 +289,7 @@ runtime::task<error_code> mode_change::downgrade(std::shared_ptr<mode_change> se
         co_return asio::error::operation_aborted;
     if (auto const ec = held.check())
         co_return ec;
-    auto const question = self->ask(node_command::kind::downgrade);
+    auto const question = self->ask(commands::downgrade{});
     co_await self->gather(*question);
     state.watchers.changed(held.resources);
     co_return held.conclude_downgrade(*question);
@@ -318,7 +318,9 @@ void start_upgrade(std::shared_ptr<handle_state> s, std::chrono::milliseconds wa
     if (auto const wrong = check_wait(wait); !wrong.empty())
         return done(upgrade_refused(s->lock.resources, wrong));
     if (wait.count() > 0 && !s->lock.held_as.is_upgradeable())
-        return done(errc::invalid_argument);
+        return done(upgrade_refused(s->lock.resources,
+                                    "two readers that wait for each other would deadlock: acquire the lock with "
+                                    "mode::upgradeable, or do not wait"));
     auto const& state = s->lock.state;
     auto change = detail::make_recycled<mode_change>(std::move(s), wait, std::move(done));
     change->done.on_cancel(change);

@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /** Waits for a random time from a range, by the manager's clock. Completes with `operation_aborted` if it is cancelled
     or the manager stops. Any thread.

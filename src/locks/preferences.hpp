@@ -11,7 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// The order in which a manager asks for resources when any of several is wanted. On the strand.
 class preferences {

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /** Reports when renewals begin to fail, and when they succeed again: two lines and two events, however many locks there
     are.

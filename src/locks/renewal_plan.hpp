@@ -10,7 +10,7 @@
 #include <chrono>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// When a lock is renewed, and for how long. On the strand.
 class renewal_plan {

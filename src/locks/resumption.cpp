@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 
@@ -29,15 +29,15 @@ lock_ticket renamed(lock_ticket t, std::string_view token)
 /// One call of `lock_manager::async_resume`.
 class resumption final : public waiting_operation<resumption> {
 public:
-    resumption(std::shared_ptr<manager_state> s, lock_ticket ticket, acquire_options options,
+    resumption(std::shared_ptr<manager_state> s, lock_ticket ticket, detail::call_options options,
                detail::acquire_handler handler, bool explains)
         : waiting_operation(std::move(s)),
           done(std::move(handler)),
           ticket_(renamed(ticket, options.new_token)),
           former_(options.new_token.empty() ? std::string() : std::move(ticket.token)),
-          options_(options),
+          options_(std::move(options)),
           attempt_(*state_, ticket_.resources, options_),
-          give_up_at_(core::later(attempt_.called, options.wait)),
+          give_up_at_(core::later(attempt_.called, options_.wait)),
           explains_(explains)
     {
     }
@@ -63,7 +63,7 @@ private:
 
     lock_ticket const ticket_;  ///< with the new token
     std::string const former_;  ///< the token that the new one replaces; empty: the lock keeps its token
-    acquire_options const options_;
+    detail::call_options const options_;
     attempt attempt_;
     clock::time_point const give_up_at_;  ///< no round starts later
     bool const explains_;
@@ -122,11 +122,13 @@ runtime::task<error_code> resumption::run(std::shared_ptr<resumption> self)
 
 std::shared_ptr<quorum::round> resumption::next_round(std::shared_ptr<quorum::grant> taken)
 {
-    auto const what = replaces() ? node_command::kind::replace : node_command::kind::extend;
+    commands::variant what = commands::extend{};
+    if (replaces())
+        what = commands::replace{};
     auto extension = detail::make_recycled<quorum::round>(state_->quorum, what, std::move(taken), options_.ttl);
     if (replaces())
         extension->replace(former_);
-    extension->timed = options_.report || state_->log.observed();
+    extension->timed = options_.explain || state_->log.observed();
     ++rounds_;
     runtime::bump(state_->count[&stats::rounds]);
     return extension;
@@ -199,20 +201,20 @@ void resumption::complete(error_code ec)
     if (state_->log.observed())
         attempt_.tell_end(ec, won_, rounds_, shared_from_this());
     detail::reported_error outcome(ec);
-    give_reports(outcome, options_.report, explains_, [&] { return report(ec); });
+    give_report(outcome, won_, options_, explains_, [&] { return report(ec); });
     round_.reset();  // on the strand, because a thread of the user may drop the last reference to this
     done(std::move(outcome), std::move(won_));
 }
 
 }  // namespace
 
-void start_resume(std::shared_ptr<manager_state> s, lock_ticket ticket, acquire_options options,
+void start_resume(std::shared_ptr<manager_state> s, lock_ticket ticket, detail::call_options options,
                   detail::acquire_handler handler, bool explains)
 {
     if (s->abandoned())
-        return handler(error_code(asio::error::operation_aborted), lock_handle());
+        return end_without_context(*s, ticket.resources, "cannot resume", options, explains, std::move(handler));
     bool const can = lack(ticket, options, s->quorum.nodes).empty();
-    auto r = detail::make_recycled<resumption>(s, std::move(ticket), options, std::move(handler), explains);
+    auto r = detail::make_recycled<resumption>(s, std::move(ticket), std::move(options), std::move(handler), explains);
     if (!r->wrong().empty())
         return r->complete(errc::invalid_argument);
     if (!can)

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 std::shared_ptr<quorum::round> round_builder::next(std::shared_ptr<quorum::grant> growing)
 {
@@ -12,7 +12,7 @@ std::shared_ptr<quorum::round> round_builder::next(std::shared_ptr<quorum::grant
     auto r = plain(std::move(growing));
     if (request_.wants_any() && r->command.has_several_keys())
         r->want_any();
-    r->timed = request_.options.report || manager.log.observed();
+    r->timed = request_.options.explain || manager.log.observed();
     auto history = turn_.history();
     history.rounds = rounds_;
     auto const question = core::question_for(history);
@@ -20,13 +20,14 @@ std::shared_ptr<quorum::round> round_builder::next(std::shared_ptr<quorum::grant
         r->contend(question.more_follow && !request_.wants_several());
     // An acquisition that queues for any of several is likely to be denied: the waiters before it found the others
     // taken.
-    if (question.watches || (question.contends && r->command.any))
+    if (question.watches || (question.contends && r->command.wants_any()))
         r->watch();
     if (grows)
         r->grow();
-    r->command.passes = turn_.passes_writers();
+    auto& acquire = r->command.as<commands::acquire>();
+    acquire.passes = turn_.passes_writers();
     if (manager.settings.fencing)
-        r->command.fence = request_.shares() ? 1 : draw_.propose();
+        acquire.fence = request_.shares() ? 1 : draw_.propose();
     ++rounds_;
     runtime::bump(manager.count[&stats::rounds]);
     return r;
@@ -37,7 +38,7 @@ std::shared_ptr<quorum::round> round_builder::next(std::shared_ptr<quorum::grant
 std::shared_ptr<quorum::round> round_builder::plain(std::shared_ptr<quorum::grant> growing) const
 {
     auto& manager = request_.manager;
-    auto const acquire = node_command::kind::acquire;
+    constexpr commands::acquire acquire;
     if (growing)
         return detail::make_recycled<quorum::round>(manager.quorum, acquire, std::move(growing), request_.options.ttl);
     auto value = manager.make_token(request_.options);

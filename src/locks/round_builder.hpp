@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// Decides what an acquisition asks the nodes next.
 class round_builder {

@@ -20,7 +20,7 @@
 #include <optional>
 #include <string>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 
@@ -80,7 +80,6 @@ private:
     std::vector<lock_handle> parts_;  ///< what the scope holds
     resource_set rest_;               ///< what the scope does not hold
     detail::reported_error asked_;    ///< the outcome of acquiring @ref rest_
-    attempt_report said_;             ///< the report about that, if the caller wants one
     bool has_asked_ = false;
     std::string why_;  ///< why it failed, if the code alone does not tell
     lock_handle won_;
@@ -176,7 +175,6 @@ runtime::task<error_code> scope_acquisition::acquire_rest(std::shared_ptr<scope_
     a.has_asked_ = true;
     auto rest = a.request_;
     rest.wanted = a.rest_;
-    rest.options.report = rest.options.report ? &a.said_ : nullptr;  // the user's report is written once, at the end
     rest.holds_up_to = a.scope_->holds_up_to();
     auto const result = [&a](detail::reported_error ec, lock_handle won) {
         a.asked_ = std::move(ec);
@@ -246,30 +244,30 @@ void scope_acquisition::complete(error_code ec)
     auto const elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - called_);
     bool const was_told = has_asked_ && ec == asked_;
     detail::reported_error outcome = was_told ? std::move(asked_) : detail::reported_error(ec);
-    if (!was_told) {
-        give_reports(outcome, request_.options.report, request_.explains, [&] {
-            attempt_report r{.outcome = ec, .elapsed = elapsed};
-            r.message = ec ? about(request_.resources(), "cannot hold") + ": "
-                                 + (why_.empty() ? explain(*state_, ec) : why_)
-                           : "held already";
-            return r;
-        });
-    } else if (request_.options.report) {
-        said_.elapsed = elapsed;
-        *request_.options.report = std::move(said_);
-    }
+    give_report(outcome, won_, request_.options, request_.explains, [&] {
+        attempt_report r{.outcome = ec};
+        if (was_told && outcome.report)
+            r = *outcome.report;
+        else if (ec)
+            r.message = about(request_.resources(), "cannot hold") + ": "
+                        + (why_.empty() ? explain(*state_, ec) : why_);
+        else
+            r.message = "held already";
+        r.elapsed = elapsed;
+        return r;
+    });
     done(std::move(outcome), std::move(won_));
 }
 
 }  // namespace
 
-void start_acquire_in_scope(std::shared_ptr<scope_state> s, resource_set resources, acquire_options options,
+void start_acquire_in_scope(std::shared_ptr<scope_state> s, detail::selection wanted, detail::call_options options,
                             detail::acquire_handler handler, bool explains)
 {
     auto& m = *s->manager;  // the operation keeps it
-    acquire_request request{m, std::move(resources), options, explains};
-    if (m.abandoned() || !check(request.resources(), options, m.settings).empty()
-        || !m.quorum.nodes.check_ttl(options.ttl).empty())
+    acquire_request request{m, std::move(wanted), std::move(options), explains};
+    if (m.abandoned() || !check(request.wanted, request.options, m.settings).empty()
+        || !m.quorum.nodes.check_ttl(request.options.ttl).empty())
         return start_acquire(std::move(request), std::move(handler));  // it reports the problem
     auto a = detail::make_recycled<scope_acquisition>(std::move(s), std::move(request), std::move(handler));
     a->done.on_cancel(a);

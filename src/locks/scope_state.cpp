@@ -4,7 +4,7 @@
 #include <iterator>
 #include <set>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 std::shared_ptr<scope_state> make_scope(std::shared_ptr<manager_state> m)
 {

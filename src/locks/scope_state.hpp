@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// The locks that a scope's owner holds, which the scope does not keep, and the acquisitions in the scope. One of them
 /// asks at a time: an owner that waits for two locks at once takes them in no order, and could deadlock. On the

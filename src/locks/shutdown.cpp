@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 shutdown::shutdown(quorum::quorum_state& q, runtime::operations& o, locks::held_locks& h, quorum::cleaner& c,
                    runtime::event_log& log, std::shared_ptr<void>& alive)
@@ -43,7 +43,7 @@ void shutdown::wait_for_nodes()
 {
     auto& r = quorum_.runtime;
     answered_ = quorum_.admission.answered();
-    r.set(deadline_, r.now() + quorum_.settings.connect_timeout + quorum_.nodes.timeout());
+    r.set(deadline_, r.now() + quorum_.settings.connect_timeout + quorum_.nodes.longest_timeout());
 }
 
 // While releases wait for a place, and the nodes answer others, the shutdown goes on.

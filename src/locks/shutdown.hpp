@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /** The end of a manager, in three steps. No operation begins any more. When all locks are gone, the clean-up gets some
     time. Then the nodes are closed. On the strand.

@@ -4,7 +4,7 @@
 
 #include <boost/asio/dispatch.hpp>
 
-namespace redlock::inline v0::testing {
+namespace redlock::inline v1::testing {
 
 void lose(lock_handle const& l)
 {

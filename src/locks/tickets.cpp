@@ -8,7 +8,7 @@
 
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 std::shared_ptr<quorum::grant> grant_of(lock_ticket const& ticket, manager_state const& state)
 {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// The grant of a ticket: the keys that another process may have set.
 std::shared_ptr<quorum::grant> grant_of(lock_ticket const&, manager_state const&);

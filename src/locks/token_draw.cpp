@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 std::uint64_t token_draw::number_in(quorum::round const& won)
 {
@@ -16,17 +16,16 @@ std::uint64_t token_draw::number_in(quorum::round const& won)
             raised.push_back(b.reply.fence);
     }
     auto const highest = raised.empty() ? 0 : *std::max_element(raised.begin(), raised.end());
-    if (highest > won.command.fence)
+    if (highest > won.command.fence())
         learn(highest);
     return core::common_counter(raised, won.quorum.nodes.quorum());
 }
 
 std::shared_ptr<quorum::round> token_draw::second_round(quorum::round const& won, mode m)
 {
-    auto raise =
-        detail::make_recycled<quorum::round>(won.quorum, node_command::kind::raise, won.grant(), won.command.ttl);
+    auto raise = detail::make_recycled<quorum::round>(won.quorum, commands::raise{}, won.grant(), won.command.ttl);
     raise->command.mode = m;
-    raise->command.fence = propose();
+    raise->command.as<commands::raise>().fence = propose();
     raise->timed = won.timed;
     for (auto const& b : won.ballots) {
         if (!b.has_granted())

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /** How a client that has won a lock gets a fencing token.
 

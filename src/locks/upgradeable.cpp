@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 
@@ -43,7 +43,8 @@ public:
         how.mode = mode::exclusive;
         how.renew = renewal::automatic;  // until the lock is given back, or lost
         how.max_hold = {};
-        acquire(std::string(request_.name_of(right)), how, request_.holds_up_to, {}, &upgradeable::has_right);
+        acquire(std::string(request_.name_of(right)), std::move(how), request_.holds_up_to, {},
+                &upgradeable::has_right);
     }
 
     void request_cancel(asio::cancellation_type type) override
@@ -59,7 +60,8 @@ public:
 private:
     using step = void (upgradeable::*)(detail::reported_error, lock_handle);
 
-    void acquire(resource_set names, acquire_options how, std::string const& holds_up_to, lock_handle right, step next)
+    void acquire(resource_set names, detail::call_options how, std::string const& holds_up_to, lock_handle right,
+                 step next)
     try {
         auto ended = [self = shared_from_this(), next](detail::reported_error ec, lock_handle won) {
             (self.get()->*next)(std::move(ec), std::move(won));
@@ -67,9 +69,8 @@ private:
         auto const& strand = state_->strand();
         detail::acquire_handler handler(
             asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(strand, std::move(ended))), strand);
-        how.report = how.report ? &said_ : nullptr;  // the user's report is written once, at the end
-        acquisition::start({*state_, std::move(names), how, request_.explains, holds_up_to}, std::move(handler),
-                           std::move(right));
+        acquisition::start({*state_, std::move(names), std::move(how), request_.explains, holds_up_to},
+                           std::move(handler), std::move(right));
     } catch (...) {  // out of memory
         end(detail::reported_error(asio::error::no_memory), lock_handle());
     }
@@ -80,12 +81,16 @@ private:
             ec = detail::reported_error(asio::error::operation_aborted);
         if (ec)
             return end(std::move(ec), lock_handle());
-        rounds_ = said_.rounds;
-        second_rounds_ = said_.second_rounds;
+        if (ec.report) {
+            rounds_ = ec.report->rounds;
+            second_rounds_ = ec.report->second_rounds;
+        }
+        detail::access::report_of(won).reset();  // the right is held as long as the lock
         auto how = request_.options;
         if (how.wait != wait_forever)
             how.wait = core::time_left(give_up_at_, state_->now());
-        acquire(request_.resources(), how, request_.names().front(), std::move(won), &upgradeable::is_reader);
+        acquire(request_.resources(), std::move(how), request_.names().front(), std::move(won),
+                &upgradeable::is_reader);
     }
 
     void is_reader(detail::reported_error ec, lock_handle won)
@@ -100,14 +105,14 @@ private:
 
     void end(detail::reported_error ec, lock_handle won)
     {
-        give_reports(ec, request_.options.report, request_.explains, [&] { return report(ec); });
+        give_report(ec, won, request_.options, request_.explains, [&] { return report(ec); });
         done(std::move(ec), std::move(won));
     }
 
     // Joins the reports of both acquisitions.
-    attempt_report report(detail::reported_error const& ec)
+    attempt_report report(detail::reported_error const& ec) const
     {
-        attempt_report r = request_.options.report ? std::move(said_) : ec.report ? *ec.report : attempt_report();
+        attempt_report r = ec.report ? *ec.report : attempt_report();
         if (r.outcome != ec || (ec && r.message.empty()))  // the error is not of an acquisition
             r = {.outcome = ec, .message = about(request_.resources(), "cannot hold") + ": " + explain(*state_, ec)};
         r.rounds += rounds_;
@@ -120,7 +125,6 @@ private:
     acquire_request const request_;
     clock::time_point const called_;
     clock::time_point const give_up_at_;
-    attempt_report said_;            ///< the report of the latest acquisition
     std::size_t rounds_ = 0;         ///< of the first acquisition
     std::size_t second_rounds_ = 0;  ///< of the first acquisition
     bool cancelled_ = false;

@@ -9,7 +9,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// Until when a lock is valid, when it counts as lost, and whether its holder still has it.
 class validity {

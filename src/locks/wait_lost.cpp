@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// One call of `lock::async_wait_lost`.
 class loss_wait final : public runtime::shared_operation<loss_wait>, public waits_by_handle {

@@ -23,11 +23,11 @@
 #include <unordered_map>
 #include <vector>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 class round;
 }
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// An acquisition that may wait.
 class waiter {

@@ -13,7 +13,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /** An operation that waits for the nodes' answers, and for times.
 

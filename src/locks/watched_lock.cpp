@@ -10,7 +10,7 @@
 #include <map>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 namespace {
 
@@ -91,7 +91,7 @@ runtime::task<error_code> watched_lock::look_repeatedly(std::shared_ptr<watched_
     while (!self->stopped()) {
         auto const begun = state.now();
         auto const answers = make_inspection(state, self->resource_);
-        answers->watch();
+        answers->command.as<commands::inspect>().watch = true;
         self->changed_ = false;
         self->asked_.splice(self->asked_.end(), self->joined_);
         co_await self->gather(*answers);

@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 /// One who waits for another holder of a lock.
 class lock_watch : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {

@@ -12,7 +12,7 @@ try {
 } catch (std::exception const& e) {
     throw std::runtime_error(std::string("no password for a new connection: ") + e.what());
 } catch (...) {
-    throw std::runtime_error("no password for a new connection: config::credentials threw an exception");
+    throw std::runtime_error("no password for a new connection: manager_options::credentials threw an exception");
 }
 
 }  // namespace redlock::net

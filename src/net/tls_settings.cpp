@@ -20,7 +20,7 @@ namespace {
     char why[256] = "";
     ERR_error_string_n(ERR_get_error(), why, sizeof why);
     throw std::invalid_argument(
-        fmt::format("redlock::config: tls.{} is \"{}\", which cannot be used: {}", field, file, why));
+        fmt::format("redlock::manager_options: tls.{} is \"{}\", which cannot be used: {}", field, file, why));
 }
 
 }  // namespace
@@ -55,8 +55,8 @@ tls_settings::tls_settings(url const& u, tls_options const& o) : shared_(SSL_CTX
     if (1
         != (not_an_address ? X509_VERIFY_PARAM_set1_host(parameters, u.host.c_str(), 0)
                            : X509_VERIFY_PARAM_set1_ip_asc(parameters, address.to_string().c_str())))
-        throw std::invalid_argument(
-            fmt::format("redlock::config: a certificate cannot name the host \"{}\", so TLS cannot verify it", u.host));
+        throw std::invalid_argument(fmt::format(
+            "redlock::manager_options: a certificate cannot name the host \"{}\", so TLS cannot verify it", u.host));
 }
 
 boost::asio::ssl::context tls_settings::context() const

@@ -2,7 +2,7 @@
 
 #include "net/url.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream_base.hpp>

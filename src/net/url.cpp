@@ -51,7 +51,7 @@ public:
             auto const* const known = std::ranges::find(schemes, named, &scheme::name);
             if (known == std::end(schemes))
                 return refuse("its scheme must be redis, rediss, valkey, valkeys, one of these with -sentinel or "
-                              "-cluster, unix or memory, or that of a store in config::stores");
+                              "-cluster, unix or memory, or that of a store in manager_options::stores");
             url_.transport = known->transport;
             url_.topology = known->topology;
             rest.remove_prefix(end + 3);
@@ -117,13 +117,13 @@ private:
         bool const in_password = rest.find('@', comma) != rest.npos && rest.find("://", comma) == rest.npos;
         if (comma != rest.npos && !in_password)
             return refuse("it names several servers, but each node has an address of its own: an element of "
-                          "config::nodes, or a --url");
+                          "manager_options::nodes, or a --url");
         if (!take_credentials(rest, rest.rfind('@')))
             return url_;
         if (auto const mark = rest.find_first_of("?#"); mark != std::string_view::npos)
-            return refuse(
-                "'?' and '#' are not allowed: set timeouts and TLS in config, such as config::connect_timeout, and the "
-                "database after a slash: redis://host/2");
+            return refuse("'?' and '#' are not allowed: set timeouts and TLS in manager_options, such as "
+                          "manager_options::connect_timeout, and the "
+                          "database after a slash: redis://host/2");
         if (auto const slash = rest.find('/'); slash != std::string_view::npos) {
             auto const database = rest.substr(slash + 1);
             if (!database.empty() && !set_database(database))
@@ -160,7 +160,7 @@ private:
         auto const members = take(rest, "?");
         if (members.find_first_of("/#") != std::string_view::npos)
             return refuse("it must name only members of the cluster, such as redis-cluster://10.0.0.1,10.0.0.2:7000. A "
-                          "cluster has one database, and all other settings are in config");
+                          "cluster has one database, and all other settings are in manager_options");
         if (set_asked(members, "6379"))
             set_parameters(rest);
         return url_;
@@ -190,7 +190,7 @@ private:
                 set_parameter(name, value);
             else
                 refuse("what follows '?' must be map, such as map=10.0.0.1:6379=proxy:7001; all other settings are in "
-                       "config");
+                       "manager_options");
         }
     }
 
@@ -232,7 +232,7 @@ private:
         else
             refuse("what follows '?' must be db, map, sentinel_tls, sentinel_user or sentinel_password, such as "
                    "db=2&sentinel_tls=off; user and password of the servers stand before the Sentinels; all other "
-                   "settings are in config");
+                   "settings are in manager_options");
         return url_.wrong.empty();
     }
 

@@ -28,7 +28,7 @@ inline std::string to_string(place const& p)
     return p.host.find(':') == std::string::npos ? p.host + ':' + p.port : '[' + p.host + "]:" + p.port;
 }
 
-/// An entry of `config::nodes`.
+/// An entry of `manager_options::nodes`.
 struct url {
     net::transport transport = net::transport::tcp;
     std::string host = "127.0.0.1";  ///< or the name of a memory node

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 
 namespace {
 

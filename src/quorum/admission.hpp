@@ -13,7 +13,7 @@
 #include <memory>
 #include <optional>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 
 /// A round, as an @ref admission sees it.
 class entrant : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 
 node_command const& ballot::command() const noexcept { return round->command; }
 
@@ -15,7 +15,7 @@ bool ballot::withdrawn() const noexcept
 {
     if (round->trims_)
         return sent_on_ != 0;
-    return withdrawn_ || (command().what != node_command::kind::release && round->grant()->on(node).withdrawn);
+    return withdrawn_ || (command().which() != node_command::kind::release && round->grant()->on(node).withdrawn);
 }
 
 void ballot::mark_sent(std::uint32_t connection) noexcept
@@ -24,7 +24,7 @@ void ballot::mark_sent(std::uint32_t connection) noexcept
         ++round->grant()->on(node).repeats;
     if (command().prolongs() && sent_on_ == 0)
         ++round->grant()->on(node).extensions;
-    if (command().grows)
+    if (command().grows())
         round->grant()->sent_again(node);
     if (round->trims_)
         round->grant()->trim_sent(node, connection);
@@ -38,7 +38,7 @@ void ballot::mark_sent(std::uint32_t connection) noexcept
 void ballot::complete(node_reply r)
 {
     using kind = node_command::kind;
-    auto const what = command().what;
+    auto const what = command().which();
     auto& q = round->quorum;
     reply = std::move(r);
     answered = true;
@@ -47,12 +47,12 @@ void ballot::complete(node_reply r)
     if (what == kind::raise && reply.vote == vote::granted && (reply.fence == 0 || reply.fence >= core::fence_end))
         reply = {.error = errc::unexpected_reply};
     if ((what == kind::acquire || what == kind::upgrade)
-        && (reply.fence < command().fence || reply.fence >= core::fence_end))
+        && (reply.fence < command().fence() || reply.fence >= core::fence_end))
         reply.fence = 0;  // not a token, so the node did not raise the counter for this round
     // A reply may name only keys of the command.
     std::erase_if(reply.taken, [this](auto& k) { return k.index >= command().keys.size(); });
     reply.ours = std::min<std::uint32_t>(reply.ours, static_cast<std::uint32_t>(command().keys.size()));
-    if (command().any && reply.chosen >= command().keys.size())
+    if (command().wants_any() && reply.chosen >= command().keys.size())
         reply = {.error = errc::unexpected_reply};
     if (trace_) {
         trace_->answered = true;
@@ -86,7 +86,8 @@ void ballot::complete(node_reply r)
     if (command().prolongs() && sent_on_ != 0 && (reply.vote != vote::unknown || reply.untouched))
         --round->grant()->on(node).extensions;
     finish(cast());
-    round->completed_one();
+    if (!out_of_time)
+        round->completed_one();
 }
 
 void ballot::took(clock::duration d)
@@ -120,7 +121,7 @@ void ballot::settle()
 
 std::uint32_t ballot::unanswered_on() const noexcept
 {
-    return command().what == node_command::kind::release && !round->trims_ ? round->grant()->unanswered_on(node) : 0;
+    return command().which() == node_command::kind::release && !round->trims_ ? round->grant()->unanswered_on(node) : 0;
 }
 
 void ballot::stop_waiting()
@@ -128,7 +129,8 @@ void ballot::stop_waiting()
     // If the acquisition is won, it still goes to late nodes, such as one that is connecting. Each further key lets the
     // lock survive one more node failure. The release withdraws these requests. If the acquisition wanted any one of
     // several keys, a late node might choose another key, so its request is withdrawn now.
-    if (command().what != node_command::kind::acquire || round->votes.verdict() != core::verdict::won || command().any)
+    if (command().which() != node_command::kind::acquire || round->votes.verdict() != core::verdict::won
+        || command().wants_any())
         withdraw();
     finish(vote::unknown);
 }

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 
 namespace {
 
@@ -51,9 +51,9 @@ cleaner::cleaner(quorum_state& q, runtime::event_log& log, std::function<void()>
 
 std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::chrono::milliseconds ttl)
 {
-    auto release = detail::make_recycled<round>(quorum_, node_command::kind::release, taken, ttl);
+    auto release = detail::make_recycled<round>(quorum_, commands::release{}, taken, ttl);
     if (taken->hands_over)
-        release->command.handed_on = node_command::handovers::end;
+        release->command.as<commands::release>().handed_on = commands::handovers::end;
     taken->withdraw();
     for (std::size_t i = 0; i < taken->nodes(); ++i) {
         if (!taken->may_hold(i)) {
@@ -69,7 +69,7 @@ std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::
 void cleaner::trim(std::shared_ptr<grant> taken, std::span<std::size_t const> ours, std::size_t kept,
                    std::chrono::milliseconds ttl)
 {
-    auto const r = detail::make_recycled<round>(quorum_, node_command::kind::release, taken, ttl);
+    auto const r = detail::make_recycled<round>(quorum_, commands::release{}, taken, ttl);
     r->trim(kept);
     for (std::size_t i = 0; i < taken->nodes(); ++i) {
         if (ours[i] <= kept)
@@ -128,7 +128,7 @@ void cleaner::answered(ballot& b)
     // may have executed a late request, whose key lives for one more ttl.
     if (b.asked < ttl_over && now >= ttl_over)
         b.not_after = std::max<clock::time_point>(b.not_after, now + (ttl_over - b.round->started));
-    auto const last_try = b.not_after - quorum_.nodes.timeout();
+    auto const last_try = b.not_after - quorum_.nodes.timeout(b.node);
     if (settled || quorum_.closed || now >= last_try) {
         runtime::bump<std::size_t>(pending_, -1);
         if (settled)

@@ -14,7 +14,7 @@
 #include <span>
 #include <utility>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 
 /** Repeats every release until the node confirms that the key is gone, or until the key must have expired.
 

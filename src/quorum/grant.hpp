@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 
 /// Each key once. Sorted by their bytes; for an acquisition of any one of several keys, in its order of preference.
 using key_list = std::vector<std::string, detail::recycler<std::string>>;

@@ -7,7 +7,7 @@
 #include <array>
 #include <initializer_list>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 
 namespace {
 
@@ -15,21 +15,23 @@ constexpr std::chrono::milliseconds timeout_max = std::chrono::minutes(1);
 
 }  // namespace
 
-node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& settings, runtime::runtime& r,
+node_set::node_set(std::vector<std::shared_ptr<node>> nodes, manager_options const& settings, runtime::runtime& r,
                    runtime::event_log& log, runtime::member_counters<redlock::stats>& count)
     : settings_(settings),
       runtime_(r),
       log_(log),
       count_(count),
       nodes_(std::move(nodes)),
-      quorum_(std::max(settings.fencing ? settings.fence_quorum : 0, core::majority(nodes_.size()))),
-      timeout_(settings.node_timeout),
+      quorum_(core::majority(nodes_.size())),
+      longest_timeout_(settings.node_timeout),
       known_(nodes_.size())
 {
-    for (auto const& n : nodes_) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        auto const& n = nodes_[i];
         auto const limits = n->limits();
-        if (auto const timeout = std::min(limits.timeout, timeout_max); timeout > timeout_) {
-            timeout_ = timeout;
+        known_[i].timeout = std::max(settings.node_timeout, std::min(limits.timeout, timeout_max));
+        if (known_[i].timeout > longest_timeout_) {
+            longest_timeout_ = known_[i].timeout;
             slowest_node_ = n->name();
         }
         if (limits.ttl_min > ttl_min_) {
@@ -49,28 +51,28 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
     auto const missing = [&](char const* of, std::initializer_list<node_command> needed) {
         for (auto const& n : nodes_) {
             for (auto const& c : needed) {
-                if ((c.what != kind::raise || fence) && !n->can(c))
+                if ((c.which() != kind::raise || fence) && !n->can(c))
                     return fmt::format("{} cannot {}", n->name(), of);
             }
         }
         return std::string();
     };
-    lack_ = missing("draw fencing tokens (config::fencing)", {{.what = kind::raise, .fence = 1}});
-    several_lack_ = missing("lock several resources at once", {{.what = kind::acquire, .keys = two, .fence = fence},
-                                                               {.what = kind::raise, .keys = two, .fence = 1}});
-    any_lack_ = missing(
-        "lock any one of several resources",
-        {{.what = kind::acquire, .any = true, .keys = two, .fence = fence}, {.what = kind::release, .keys = two}});
+    lack_ = missing("draw fencing tokens (manager_options::fencing)", {{.what = commands::raise{.fence = 1}}});
+    several_lack_ = missing("lock several resources at once", {{.what = commands::acquire{.fence = fence}, .keys = two},
+                                                               {.what = commands::raise{.fence = 1}, .keys = two}});
+    any_lack_ = missing("lock any one of several resources",
+                        {{.what = commands::acquire{.any = true, .fence = fence}, .keys = two},
+                         {.what = commands::release{}, .keys = two}});
     replace_lack_ = missing("replace the token of a lock (acquire_options::new_token)",
-                            {{.what = kind::replace, .keys = one, .former = "former"}});
+                            {{.what = commands::replace{.former = "former"}, .keys = one}});
     shared_lack_ = missing("share locks (acquire_options::mode)",
-                           {{.what = kind::acquire, .mode = mode::shared, .keys = one, .fence = fence},
-                            {.what = kind::raise, .mode = mode::shared, .keys = one, .fence = 1}});
+                           {{.what = commands::acquire{.fence = fence}, .mode = mode::shared, .keys = one},
+                            {.what = commands::raise{.fence = 1}, .mode = mode::shared, .keys = one}});
     upgrade_lack_ = missing("upgrade locks that are shared",
-                            {{.what = kind::upgrade, .mode = mode::shared, .keys = one, .fence = fence},
-                             {.what = kind::downgrade, .mode = mode::shared, .keys = one}});
+                            {{.what = commands::upgrade{.fence = fence}, .mode = mode::shared, .keys = one},
+                             {.what = commands::downgrade{}, .mode = mode::shared, .keys = one}});
     if (settings.read_only)
-        lack_ = "this manager only reads (config::read_only)";
+        lack_ = "this manager only reads (manager_options::read_only)";
 }
 
 std::string node_set::check_ttl(std::chrono::milliseconds ttl) const
@@ -78,9 +80,9 @@ std::string node_set::check_ttl(std::chrono::milliseconds ttl) const
     if (ttl < ttl_min_)
         return fmt::format("ttl is {} ms, but must be {} ms at least for {}", ttl.count(), ttl_min_.count(),
                            ttl_min_node_);
-    if (ttl <= timeout_ && !slowest_node_.empty())
+    if (ttl <= longest_timeout_ && !slowest_node_.empty())
         return fmt::format("ttl is {} ms, but must be longer than {} ms, for which {} may need to answer", ttl.count(),
-                           timeout_.count(), slowest_node_);
+                           longest_timeout_.count(), slowest_node_);
     return {};
 }
 
@@ -299,9 +301,9 @@ void node_set::heard(std::size_t i, node_command::kind what, node_reply const& r
     auto& k = known_[i];
     using kind = node_command::kind;
     if (what == kind::acquire || what == kind::extend || what == kind::upgrade || what == kind::replace)
-        runtime::bump(k.count[counts_as == vote::granted  ? &node_stats::granted
-                              : counts_as == vote::denied ? &node_stats::denied
-                                                          : &node_stats::unknown]);
+        runtime::bump(counts_as == vote::granted  ? k.count[&node_stats::granted]
+                      : counts_as == vote::denied ? k.count[&node_stats::denied]
+                                                  : k.count[&node_stats::unknown]);
     if (reply.vote == vote::granted && counts_as == vote::unknown)
         announce_quarantine(i);
     if (reply.healed)
@@ -366,7 +368,7 @@ std::vector<node_stats> node_set::stats() const
         std::lock_guard guard(error_mutex_);
         k.count.tell(all.emplace_back(node_stats{.name = n.name(),
                                                  .connected = n.ready(),
-                                                 .tells = n.notifies(),
+                                                 .notifies = n.notifies(),
                                                  .last_error = k.last_error,
                                                  .last_message = k.last_message,
                                                  .quarantine = core::time_left(until, now),

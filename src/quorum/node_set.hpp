@@ -5,7 +5,7 @@
 #include "runtime/event_log.hpp"
 #include "runtime/runtime.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/detail/selection.hpp>
 #include <redlock/node.hpp>
 #include <redlock/stats.hpp>
@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 
 /** The nodes of a manager, and the state of each: whether its votes count, how it has voted, its latest error.
 
@@ -33,7 +33,7 @@ namespace redlock::inline v0::quorum {
 */
 class node_set {
 public:
-    node_set(std::vector<std::shared_ptr<node>>, config const&, runtime::runtime&, runtime::event_log&,
+    node_set(std::vector<std::shared_ptr<node>>, manager_options const&, runtime::runtime&, runtime::event_log&,
              runtime::member_counters<redlock::stats>&);
 
     /// @param self this object. The nodes notify it for as long as it exists.
@@ -48,8 +48,10 @@ public:
     std::shared_ptr<node> const& shared(std::size_t i) const noexcept { return nodes_[i]; }
     /// How many nodes must grant an acquisition.
     std::size_t quorum() const noexcept { return quorum_; }
-    /// How long a round waits for answers.
-    std::chrono::milliseconds timeout() const noexcept { return timeout_; }
+    /// How long a round waits for the answer of node @p i.
+    std::chrono::milliseconds timeout(std::size_t i) const noexcept { return known_[i].timeout; }
+    /// The longest of these times.
+    std::chrono::milliseconds longest_timeout() const noexcept { return longest_timeout_; }
     /// Why this @p ttl is not allowed, as text for users; empty if it is allowed.
     std::string check_ttl(std::chrono::milliseconds ttl) const;
     /// Which node cannot acquire @p wanted, and what it lacks, as text for users. Empty if all nodes can.
@@ -126,10 +128,11 @@ private:
     static constexpr clock::time_point never = clock::time_point::min();
 
     struct knowledge {
+        std::chrono::milliseconds timeout{0};
         std::optional<server_identity> server;  // nothing: it was not connected yet
         std::atomic<clock::time_point> quarantined_until{never};
         std::atomic<quarantine_reason> reason{quarantine_reason::fresh};
-        runtime::member_counters<node_stats, 1> count;
+        runtime::member_counters<node_stats> count;
         error_code last_error;     // under error_mutex_
         std::string last_message;  // under error_mutex_
         // The latest state that the observer received.
@@ -148,15 +151,15 @@ private:
     void report_up(std::size_t i);
     void report_reply(std::size_t i, node_reply const&) noexcept;
 
-    config const& settings_;
+    manager_options const& settings_;
     runtime::runtime& runtime_;
     runtime::event_log& log_;
     runtime::member_counters<redlock::stats>& count_;
     std::vector<std::shared_ptr<node>> const nodes_;
     std::size_t const quorum_;
-    std::chrono::milliseconds timeout_;
+    std::chrono::milliseconds longest_timeout_;
     std::chrono::milliseconds ttl_min_{0};
-    std::string slowest_node_, ttl_min_node_;  ///< the nodes that set timeout_ and ttl_min_
+    std::string slowest_node_, ttl_min_node_;  ///< the nodes that set longest_timeout_ and ttl_min_
     std::string lack_, several_lack_, any_lack_, shared_lack_, upgrade_lack_, tickets_lack_, replace_lack_;
     std::vector<knowledge> known_;
     bool met_ = false;

@@ -4,18 +4,18 @@
 #include "runtime/event_log.hpp"
 #include "runtime/runtime.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <cstdint>
 #include <string_view>
 #include <utility>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 
 /// The fencing tokens that this manager proposes. On the strand.
 class proposals {
 public:
-    proposals(config const& settings, runtime::runtime& r, runtime::event_log& log)
+    proposals(manager_options const& settings, runtime::runtime& r, runtime::event_log& log)
         : runtime_(r),
           log_(log),
           clock_(settings.fencing ? static_cast<std::uint8_t>(r.random()[0]) : std::uint8_t(0), settings.max_ttl / 2)

@@ -8,14 +8,14 @@
 #include <memory>
 #include <string>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 
 using contender_name = std::shared_ptr<std::string const>;
 
 /// The state that the rounds of one manager share. On the strand.
 struct quorum_state {
     runtime::runtime& runtime;
-    config const& settings;
+    manager_options const& settings;
     runtime::member_counters<stats>& count;
     contender_name const contender;  ///< identifies this manager in the nodes' lists of waiting clients
     node_set nodes;

@@ -12,18 +12,12 @@
 #include <tuple>
 #include <utility>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 
 namespace {
 
 // How long a process that missed its deadline, because it was paused, may read what has arrived.
 constexpr clock::duration grace = std::chrono::milliseconds(5);
-
-bool asks_for_quorum(node_command::kind what)
-{
-    using kind = node_command::kind;
-    return what == kind::acquire || what == kind::raise || what == kind::upgrade;
-}
 
 }  // namespace
 
@@ -37,18 +31,18 @@ auto cast_vote::operator()(CompletionToken&& token)
     return asio::async_initiate<CompletionToken, void(vote)>(start, token, round, node);
 }
 
-round::round(quorum_state& q, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl,
+round::round(quorum_state& q, commands::variant what, key_list keys, std::string value, std::chrono::milliseconds ttl,
              redlock::mode m)
     : round(q, what,
             detail::make_recycled<redlock::quorum::grant>(std::move(keys), std::move(value), q.nodes.size(), m), ttl)
 {
 }
 
-round::round(quorum_state& q, node_command::kind what, std::shared_ptr<redlock::quorum::grant> about,
+round::round(quorum_state& q, commands::variant what, std::shared_ptr<redlock::quorum::grant> about,
              std::chrono::milliseconds ttl)
     : quorum(q),
       command{.what = what, .mode = about->mode, .keys = about->keys, .value = about->value, .ttl = ttl},
-      votes(about->nodes(), asks_for_quorum(what) ? q.nodes.quorum() : core::majority(about->nodes())),
+      votes(about->nodes()),
       ballots(about->nodes()),
       grant_(std::move(about)),
       deadline_([this] { out_of_time(); })
@@ -56,7 +50,7 @@ round::round(quorum_state& q, node_command::kind what, std::shared_ptr<redlock::
     for (std::size_t i = 0; i < ballots.size(); ++i) {
         ballots[i].round = this;
         ballots[i].node = static_cast<std::uint32_t>(i);
-        if (what == node_command::kind::acquire)
+        if (command.which() == node_command::kind::acquire)
             ballots[i].trace_ = &grant_->on(i);
     }
 }
@@ -75,26 +69,37 @@ void round::contend(bool more_follow)
     if (command.is_shared())
         return;  // shared locks are not handed over
     grant_->hands_over = more_follow;
-    command.handed_on = more_follow ? node_command::handovers::follow : node_command::handovers::end;
+    command.as<commands::acquire>().handed_on = more_follow ? commands::handovers::follow : commands::handovers::end;
 }
 
 void round::name_contender()
 {
     viewed_ = quorum.contender;
-    command.contender = *viewed_;
-    command.note = core::holder_in(command.value).note;
+    auto const note = core::holder_in(command.value).note;
+    switch (command.which()) {
+    case node_command::kind::acquire:
+        command.as<commands::acquire>().contender = *viewed_;
+        command.as<commands::acquire>().note = note;
+        break;
+    case node_command::kind::upgrade:
+        command.as<commands::upgrade>().contender = *viewed_;
+        command.as<commands::upgrade>().note = note;
+        break;
+    default:
+        command.as<commands::withdraw>().contender = *viewed_;
+    }
 }
 
 void round::replace(std::string former)
 {
     viewed_ = std::make_shared<std::string const>(std::move(former));
-    command.former = *viewed_;
+    command.as<commands::replace>().former = *viewed_;
 }
 
 void round::grow()
 {
     grant_->grow();
-    command.grows = true;
+    command.as<commands::acquire>().grows = true;
 }
 
 core::most_frequent round::most_chosen() const
@@ -137,11 +142,22 @@ bool round::wanted() const noexcept
     return std::any_of(ballots.begin(), ballots.end(), [](auto& b) { return b.has_granted() && b.reply.wanted; });
 }
 
-clock::duration round::reply_timeout() const
+clock::duration round::with_connection(clock::duration timeout) const
 {
-    auto const& c = quorum.settings;
-    auto const timeout = quorum.nodes.timeout();
-    return command.what == node_command::kind::connect ? c.connect_timeout + timeout : timeout;
+    return command.which() == node_command::kind::connect ? quorum.settings.connect_timeout + timeout : timeout;
+}
+
+clock::time_point round::due(ballot const& b) const { return started + with_connection(quorum.nodes.timeout(b.node)); }
+
+// When the round stops waiting for the next node. Max: it waits for none.
+clock::time_point round::next_due() const
+{
+    auto next = clock::time_point::max();
+    for (auto const& b : ballots) {
+        if (b.is_awaited())
+            next = std::min(next, due(b));
+    }
+    return next;
 }
 
 void round::prepare()
@@ -149,7 +165,7 @@ void round::prepare()
     started = quorum.runtime.now();  // before the first byte is sent: validity counts from here
     for (auto& b : ballots) {
         b.asked = started;
-        b.not_after = started + useful_for(b) + reply_timeout();
+        b.not_after = due(b) + useful_for(b);
     }
 }
 
@@ -158,7 +174,7 @@ void round::prepare()
 // ttl.
 clock::duration round::useful_for(ballot const& b) const
 {
-    if (command.what != node_command::kind::release)
+    if (command.which() != node_command::kind::release)
         return clock::duration::zero();
     auto const acquired = grant_->on(b.node);
     bool const all_answered = acquired.answered && !acquired.is_unknown() && acquired.extensions == 0;
@@ -174,7 +190,7 @@ void round::submit(std::size_t i)
 bool round::needs_place() const noexcept
 {
     using kind = node_command::kind;
-    bool const comes_first = command.what == kind::connect || command.what == kind::found;
+    bool const comes_first = command.which() == kind::connect || command.which() == kind::found;
     return !comes_first && !quorum.closed
            && std::any_of(ballots.begin(), ballots.end(), [](auto& b) { return !b.skipped; });
 }
@@ -191,7 +207,7 @@ void round::send_now()
     prepare();
     try {
         if (has_place() && !quorum.closed)
-            quorum.runtime.set(deadline_, started + reply_timeout());
+            quorum.runtime.set(deadline_, next_due());
     } catch (...) {  // out of memory: it is sent without a place
         quorum.admission.leave(*this);
     }
@@ -201,7 +217,7 @@ void round::send_now()
     }
 }
 
-// Nobody waits for the votes, but the nodes are busy with the round until a majority has answered.
+// Nobody waits for the votes, but the nodes are busy with the round until a majority has answered, or is out of time.
 void round::completed_one()
 {
     ++completed_;
@@ -269,7 +285,7 @@ void round::gather_now()
         return;
     }
 
-    quorum.runtime.set(deadline_, started + reply_timeout());
+    quorum.runtime.set(deadline_, next_due());
     if (asked.size() == 1)
         return ask_alone(asked.front().node);
     start_group(asked);
@@ -308,7 +324,7 @@ void round::finish()
 {
     deadline_.clear();
     quorum.admission.leave(*this);
-    if (command.what == node_command::kind::connect && votes.verdict() == core::verdict::won && has_waited_for_all())
+    if (command.which() == node_command::kind::connect && votes.verdict() == core::verdict::won && has_waited_for_all())
         quorum.nodes.set_met();
     if (waiting_)
         std::move(waiting_).resume();
@@ -317,20 +333,20 @@ void round::finish()
 // If the caller gives up early, the manager must not trust the set yet: it has not heard from all nodes.
 bool round::has_waited_for_all() const
 {
-    bool const all_answered = std::all_of(ballots.begin(), ballots.end(), [](auto& b) { return b.answered; });
-    return all_answered || out_of_time_ || !quorum.nodes.awaits_others();
+    bool const awaits_none = std::none_of(ballots.begin(), ballots.end(), [](auto& b) { return b.is_awaited(); });
+    return awaits_none || !quorum.nodes.awaits_others();
 }
 
 // The group calls this cancellation condition with each vote. When the round is decided, it ends the other waits
 // itself: cancellation by the group would cost one allocation for each node.
 asio::cancellation_type round::decide(vote v)
 {
-    if (!decided()) {
+    if (counts_missing_) {
+        count(v);
+    } else if (!decided()) {
         count(v);
         if (decided())
             stop_waiting();
-    } else if (ended_early_) {
-        count(v);  // no other node will answer: count all missing votes, not only the first
     }
     return asio::cancellation_type::none;
 }
@@ -343,20 +359,64 @@ void round::out_of_time()
         return stop_waiting_for_place();
     }
     auto const now = quorum.runtime.now();
-    if (now - (started + reply_timeout()) >= grace && !std::exchange(overslept_, true))
+    if (now - next_due() >= grace && !std::exchange(overslept_, true))
         return quorum.runtime.set(deadline_, now + grace);
-    out_of_time_ = true;
-    gathers_ ? end_wait() : finish();
+    overslept_ = false;
+    end_waits_until(now);
+}
+
+// Ends the wait for the nodes whose time is over.
+void round::end_waits_until(clock::time_point now)
+{
+    auto const self = shared_from_this();
+    for (auto& b : ballots) {
+        if (b.is_awaited() && due(b) <= now) {
+            b.out_of_time = true;
+            ++completed_;
+        }
+    }
+    auto const next = next_due();
+    bool const all_ended = gathers_ ? next == clock::time_point::max() : completed_ >= core::majority(ballots.size());
+    if (all_ended || !rings_again_at(next)) {
+        out_of_time_ = true;
+        return gathers_ ? end_wait() : finish();
+    }
+    if (!gathers_)
+        return;
+    counts_missing_ = !decided();
+    for (auto& b : ballots) {
+        if (b.out_of_time) {
+            set_error_of_silence(b);
+            b.stop_waiting();
+        }
+    }
+    counts_missing_ = false;
+    out_of_time_ = decided();
+    if (out_of_time_)
+        stop_waiting();
+}
+
+bool round::rings_again_at(clock::time_point next) noexcept
+try {
+    quorum.runtime.set(deadline_, next);
+    return true;
+} catch (...) {  // out of memory
+    return false;
+}
+
+void round::set_error_of_silence(ballot& b)
+{
+    if (!b.answered && !b.reply.error)
+        b.reply.error = b.sent_on() ? errc::node_timeout : errc::node_unreachable;
 }
 
 // A release is sent although nobody waits for it any more.
 void round::stop_waiting_for_place()
 {
     auto const self = shared_from_this();
-    ended_early_ = true;
     gathers_ = false;
     deadline_.clear();
-    if (command.what != node_command::kind::release)
+    if (command.which() != node_command::kind::release)
         quorum.admission.leave(*this);
     if (waiting_)
         std::move(waiting_).resume();
@@ -366,11 +426,9 @@ void round::end_wait()
 {
     if (waits_for_place())
         return stop_waiting_for_place();
-    for (auto& b : ballots) {
-        if (!b.answered && !b.reply.error)
-            b.reply.error = b.sent_on() ? errc::node_timeout : errc::node_unreachable;
-    }
-    ended_early_ = !decided();
+    for (auto& b : ballots)
+        set_error_of_silence(b);
+    counts_missing_ = !decided();
     stop_waiting();
 }
 
@@ -393,7 +451,7 @@ void round::abandon()
 entrant::purpose round::aim() const noexcept
 {
     using kind = node_command::kind;
-    switch (command.what) {
+    switch (command.which()) {
     case kind::extend:
     case kind::replace:
     case kind::downgrade:
@@ -418,15 +476,34 @@ entrant::outcome round::fate() const noexcept
     return {out_of_time_  ? kind::out_of_time
             : by_majority ? kind::answered
                           : kind::without_nodes,
-            started, reply_timeout()};
+            started, time_for_majority()};
+}
+
+// How long the quickest majority may need to answer, without the nodes that were silent.
+clock::duration round::time_for_majority() const
+{
+    auto const longest = quorum.nodes.longest_timeout();
+    if (longest == quorum.settings.node_timeout)
+        return with_connection(longest);  // that of all nodes
+    boost::container::small_vector<clock::duration, 9> times;
+    for (auto const& b : ballots) {
+        if (!b.out_of_time)
+            times.push_back(due(b) - started);
+    }
+    auto const majority = core::majority(ballots.size());
+    if (times.size() < majority)
+        return with_connection(longest);
+    auto const last = times.begin() + static_cast<std::ptrdiff_t>(majority - 1);
+    std::nth_element(times.begin(), last, times.end());
+    return *last;
 }
 
 bool round::decided() const noexcept
 {
     using kind = node_command::kind;
-    if (command.what == kind::inspect || command.what == kind::scan || waits_for_all)  // these wait for all nodes
+    if (command.which() == kind::inspect || command.which() == kind::scan || waits_for_all)  // these wait for all nodes
         return false;
-    if (command.what == kind::connect && votes.verdict() == core::verdict::won && quorum.nodes.awaits_others())
+    if (command.which() == kind::connect && votes.verdict() == core::verdict::won && quorum.nodes.awaits_others())
         return false;
     return votes.verdict() != core::verdict::open;
 }
@@ -435,7 +512,7 @@ void round::count(vote v)
 {
     switch (v) {
     case vote::granted:
-        return command.any ? votes.grant(most_chosen().times) : votes.grant();
+        return command.wants_any() ? votes.grant(most_chosen().times) : votes.grant();
     case vote::denied:
         return votes.deny();
     case vote::unknown:
@@ -484,7 +561,9 @@ std::vector<node_report> round::report() const
     nodes.reserve(ballots.size());
     for (auto const& b : ballots) {
         bool const is_value = b.reply.vote != vote::unknown;  // of the key, not words of the server
-        nodes.push_back({quorum.nodes[b.node].name(), b.cast(), b.reply.error, is_value ? std::string() : b.reply.text,
+        bool const is_late = b.out_of_time && is_value;       // so it did not count
+        nodes.push_back({quorum.nodes[b.node].name(), is_late ? vote::unknown : b.cast(),
+                         is_late ? errc::node_timeout : b.reply.error, is_value ? std::string() : b.reply.text,
                          std::chrono::microseconds(b.round_trip_us)});
         // The round did not wait for this node, but the node is not ready and could not have answered.
         auto& n = nodes.back();

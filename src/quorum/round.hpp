@@ -10,7 +10,7 @@
 #include <redlock/clock.hpp>
 #include <redlock/detail/recycler.hpp>
 #include <redlock/node.hpp>
-#include <redlock/options.hpp>
+#include <redlock/report.hpp>
 
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/cancellation_type.hpp>
@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::quorum {
+namespace redlock::inline v1::quorum {
 
 class ballot;
 class round;
@@ -67,7 +67,7 @@ public:
     void complete(node_reply reply) override;
 
     /// A request that was not sent yet must not be sent. A release ignores this: it is always sent.
-    void withdraw() noexcept { withdrawn_ = withdrawn_ || command().what != node_command::kind::release; }
+    void withdraw() noexcept { withdrawn_ = withdrawn_ || command().which() != node_command::kind::release; }
 
     /// Records the time from request to answer.
     void took(clock::duration);
@@ -77,6 +77,9 @@ public:
 
     /// The vote that counts. A grant counts as unknown if the node is in quarantine, or if a trim may delete the key.
     vote cast() const noexcept { return quarantined || revocable ? vote::unknown : reply.vote; }
+
+    /// Whether the round waits for this node's answer.
+    bool is_awaited() const noexcept { return !answered && !skipped && !out_of_time; }
 
     /// Whether the node has granted, and the grant counts.
     bool has_granted() const noexcept { return answered && cast() == vote::granted; }
@@ -89,6 +92,7 @@ public:
     std::uint8_t retries = 0;         ///< only of a release
     bool answered = false;            ///< the node has answered, perhaps late
     bool skipped = false;             ///< the node is not asked; its vote was known before
+    bool out_of_time = false;         ///< the node's time was over before it had answered
     bool quarantined = false;         ///< the node granted, but may have forgotten another lock
     /// The node granted, but a late trim from an earlier connection may still delete the key.
     bool revocable = false;
@@ -115,18 +119,18 @@ private:
 */
 class round : public std::enable_shared_from_this<round>, public entrant {
 public:
-    round(quorum_state&, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl,
+    round(quorum_state&, commands::variant what, key_list keys, std::string value, std::chrono::milliseconds ttl,
           redlock::mode = mode::exclusive);
 
     /// A round that connects. It waits longer than others, because the first connections need more time than a vote.
     /// When it is won and no node is awaited any more, it calls `node_set::set_met`.
     static std::shared_ptr<round> to_connect(quorum_state&);
 
-    /// A round that founds a set of new nodes: see `node_command::kind::found`. It waits for all nodes that it asks.
+    /// A round that founds a set of new nodes: see `commands::found`. It waits for all nodes that it asks.
     static std::shared_ptr<round> to_found(quorum_state&);
 
     /// A command about the keys and the value of @p about.
-    round(quorum_state&, node_command::kind what, std::shared_ptr<redlock::quorum::grant> about,
+    round(quorum_state&, commands::variant what, std::shared_ptr<redlock::quorum::grant> about,
           std::chrono::milliseconds ttl);
 
     /// Does not ask node @p i; counts @p known as its vote.
@@ -147,7 +151,7 @@ public:
     void grow();
 
     /// For an acquisition of several keys: any one of them suffices.
-    void want_any() noexcept { command.any = true; }
+    void want_any() { command.as<commands::acquire>().any = true; }
 
     /// For an acquisition of any one of several keys: call it when the round is decided. If it is won, the round is
     /// from then on about the key that a quorum has chosen. Nodes that chose another key then count as denied. If it is
@@ -158,11 +162,13 @@ public:
     /// no tombstone is left.
     void trim(std::size_t first);
 
-    /// For a round that contends: nodes that deny notify of the next change.
-    void watch() noexcept { command.watch = true; }
+    /// For an acquisition that contends: nodes that deny notify of the next change.
+    void watch() { command.as<commands::acquire>().watch = true; }
 
-    /// Sends to all nodes when the manager's @ref admission has a place. Completes when the votes are decided, after
-    /// `node_set::timeout` from then on, or after @ref end_wait. A round that connects adds `config::connect_timeout`.
+    /// Sends to all nodes when the manager's @ref admission has a place. Completes when the votes are decided, or after
+    /// @ref end_wait. From the sending on, it waits for each node for its `node_set::timeout`; a round that connects
+    /// adds `manager_options::connect_timeout`. A vote that has not come by then counts as unknown, and the round goes
+    /// on.
     auto gather()
     {
         return runtime::suspend_into(waiting_, [this] { start_gathering(); });
@@ -244,13 +250,19 @@ private:
     void finish();
     asio::cancellation_type decide(vote);
     bool has_waited_for_all() const;
+    static void set_error_of_silence(ballot&);
     void out_of_time();
     void stop_waiting();
     purpose aim() const noexcept override;
     outcome fate() const noexcept override;
     std::shared_ptr<void> owner() override { return shared_from_this(); }
     void admitted() noexcept override;
-    clock::duration reply_timeout() const;
+    clock::time_point due(ballot const&) const;
+    clock::duration with_connection(clock::duration timeout) const;
+    clock::duration time_for_majority() const;
+    clock::time_point next_due() const;
+    void end_waits_until(clock::time_point);
+    bool rings_again_at(clock::time_point) noexcept;
     void prepare();
     clock::duration useful_for(ballot const&) const;
     void submit(std::size_t i);
@@ -271,21 +283,21 @@ private:
     bool found_no_place_ = false;
     bool gathers_ = false;  ///< somebody waits for the votes
     std::uint32_t completed_ = 0;
-    bool ended_early_ = false;
+    bool counts_missing_ = false;  ///< no answer of these nodes will come: each one's vote counts, not only the first
     bool trims_ = false;
 };
 
 inline std::shared_ptr<round> round::to_found(quorum_state& q)
 {
-    auto all = detail::make_recycled<round>(q, node_command::kind::found, key_list(1), std::string(),
-                                            std::chrono::milliseconds(0));
+    auto all =
+        detail::make_recycled<round>(q, commands::found{}, key_list(1), std::string(), std::chrono::milliseconds(0));
     all->waits_for_all = true;
     return all;
 }
 
 inline std::shared_ptr<round> round::to_connect(quorum_state& q)
 {
-    return detail::make_recycled<round>(q, node_command::kind::connect, key_list(1), std::string(),
+    return detail::make_recycled<round>(q, commands::connect{}, key_list(1), std::string(),
                                         std::chrono::milliseconds(0));
 }
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 void context_guard::watch(boost::asio::any_io_executor const& executor, std::shared_ptr<context_user> const& guest,
                           strand const& s)

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 /// An object that refers to objects in an execution context, and may live longer than the context.
 class context_user {

@@ -5,7 +5,8 @@
 #include "core/quarantine.hpp"
 #include "runtime/shown_name.hpp"
 
-#include <boost/asio/error.hpp>
+#include <redlock/detail/outcome.hpp>
+
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -16,7 +17,7 @@
 #include <span>
 #include <utility>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 namespace {
 
@@ -30,17 +31,6 @@ std::string shown(resource_set const& resources, bool any = false)
 }
 
 std::string shown(std::string_view resource) { return fmt::format("\"{}\"", std::string_view(shown_name(resource))); }
-
-/// The values of the label in `redlock_acquisitions_total{outcome}`.
-std::string_view outcome_of(error_code ec)
-{
-    return ec == errc::contended                         ? "contended"
-           : ec == errc::no_quorum                       ? "no_quorum"
-           : ec == errc::validity_exhausted              ? "validity_exhausted"
-           : ec == errc::quarantined                     ? "quarantined"
-           : ec == boost::asio::error::operation_aborted ? "cancelled"
-                                                         : "failed";
-}
 
 /// Adds the server's message, if there is one.
 std::string with_words(error_code ec, std::string_view words)
@@ -95,7 +85,7 @@ event_line describe(events::round_decided const& e)
                        {"resources", &e.resources},
                        {"round", std::uint64_t(e.round)},
                        {"draws_token", e.draws_token},
-                       {"outcome", e.outcome ? outcome_of(e.outcome) : "won"},
+                       {"outcome", std::string_view(e.outcome ? detail::outcome_of(e.outcome).metric : "won")},
                        {"took", e.took},
                        {"granted", granted},
                        {"denied", votes(e, vote::denied)},
@@ -131,7 +121,7 @@ event_line describe(events::not_acquired const& e)
             .fields = {{"owner", e.owner},
                        {"acquisition", e.acquisition},
                        {"resources", &e.resources},
-                       {"outcome", outcome_of(e.reason)},
+                       {"outcome", std::string_view(detail::outcome_of(e.reason).metric)},
                        {"error", e.reason.message()},
                        {"took", e.took},
                        {"rounds", std::uint64_t(e.rounds)},

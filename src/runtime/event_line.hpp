@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 /// A log line about an event, for all formats. It refers to the event.
 struct event_line {

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <exception>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 void log_to_stderr(log_level level, std::string_view line) noexcept
 {
@@ -113,8 +113,8 @@ try {
         what = e.what();
     } catch (...) {
     }
-    auto const line = std::make_shared<std::string const>(
-        in_one_line(fmt::format("config::observer has thrown: {}. Its later exceptions are not logged", what)));
+    auto const line = std::make_shared<std::string const>(in_one_line(
+        fmt::format("manager_options::observer has thrown: {}. Its later exceptions are not logged", what)));
     if (observer_)
         tell(&observer::log_line, {.when = now, .level = log_level::error, .text = *line}, line);
     if (log_)

@@ -18,9 +18,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
-/** Passes lines and events to the log function and the observer of the config, in one order. On the strand.
+/** Passes lines and events to the log function and the observer of the manager_options, in one order. On the strand.
 
     The log function receives at most @ref lines_max lines each second, and as many of the level debug. A line reports
     how many were left out. The observer receives every event, and every line that has no event.

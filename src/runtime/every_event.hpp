@@ -2,7 +2,7 @@
 
 #include <redlock/observer.hpp>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 /// An observer with one function for all events: `on` of @p Derived gets the member function of the observer, and the
 /// event.

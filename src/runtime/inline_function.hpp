@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 template <class Signature, std::size_t Size = 32>
 class inline_function;

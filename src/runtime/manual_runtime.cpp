@@ -8,7 +8,7 @@
 #include <mutex>
 #include <optional>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace testing {
 

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 /// The system runtime, except that a test sets the time.
 std::shared_ptr<runtime> make_manual_runtime(asio::any_io_executor executor, std::shared_ptr<testing::manual_clock>);

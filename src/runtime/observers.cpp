@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 /// Whether a cancellation of @p type may end an operation that already has had effects.
 inline bool may_leave_traces(asio::cancellation_type type) noexcept

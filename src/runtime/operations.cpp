@@ -2,7 +2,7 @@
 
 #include <system_error>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 void operations::enter(operation& o)
 {

@@ -15,7 +15,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 /// The running operations of one manager. Call it on the strand, except where a comment says otherwise.
 class operations {

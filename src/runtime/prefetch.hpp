@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 /// Starts to load the first 256 bytes at @p object into the processor's cache. @p object may be null, and shorter.
 inline void prefetch(void const* object) noexcept

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v1::detail {
 
 namespace {
 

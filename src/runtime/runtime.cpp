@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace asio = boost::asio;
 

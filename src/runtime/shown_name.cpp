@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 std::size_t printable_size(std::string_view text) noexcept
 {

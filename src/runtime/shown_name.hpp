@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 /// The number of bytes of the character at the beginning of @p text. 0: a control character, or not UTF-8.
 std::size_t printable_size(std::string_view text) noexcept;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 namespace {
 

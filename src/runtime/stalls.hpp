@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <string>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 /** How late the alarms of a manager ring, and the latest stalls: times in which its event loop did not run it.
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <mutex>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 clock::time_point clock::now() noexcept
 {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 /** A coroutine with the steps of an operation. It begins when it is awaited. It waits for other tasks, or until the
     owner of its @ref suspended object resumes it.

@@ -3,7 +3,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 std::unique_ptr<user_calls::slot> user_calls::free_slot()
 {

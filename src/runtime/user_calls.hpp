@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::runtime {
+namespace redlock::inline v1::runtime {
 
 /** The queue of calls of the user's functions, in their order. The library does not wait for these calls.
 

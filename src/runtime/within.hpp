@@ -13,7 +13,7 @@
 #include <utility>
 #include <variant>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /** Awaits an operation that was started with `as_result`, and cancels it after @p limit.
 

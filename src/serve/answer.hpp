@@ -1,13 +1,15 @@
 #pragma once
 
 #include "serve/answers.hpp"
+#include "serve/client_loads.hpp"
 #include "serve/event_stream.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/lock_ticket.hpp>
 
+#include <boost/container/small_vector.hpp>
+
 #include <memory>
-#include <optional>
 #include <utility>
 
 namespace redlock::serve {
@@ -18,9 +20,10 @@ struct answer {
     answer(serve::response r) : response(std::move(r)) {}
 
     serve::response response{};
-    std::optional<lock_ticket> acquired{};   ///< what nobody knows of if the answer cannot be sent
-    clock::time_point valid_until{};         ///< of @ref acquired
-    std::shared_ptr<event_stream> events{};  ///< follows the header of the response; null: nothing does
+    boost::container::small_vector<lock_ticket, 1> acquired{};  ///< what nobody knows of if the answer cannot be sent
+    clock::time_point valid_until{};                            ///< of the only one in @ref acquired
+    std::shared_ptr<event_stream> events{};         ///< follows the header of the response; null: nothing does
+    std::shared_ptr<client_loads::place> unread{};  ///< counts a long answer until its client has read it
 };
 
 }  // namespace redlock::serve

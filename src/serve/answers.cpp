@@ -1,5 +1,7 @@
 #include "serve/answers.hpp"
 
+#include <redlock/detail/outcome.hpp>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -73,10 +75,7 @@ void add_error(json::object& to, Node const& n)
         return;
     auto const& ec = n.error;
     to["error"] = shown(n.message.empty() ? ec.message() : n.message);
-    to["code"] = ec == errc::permission_denied || ec == errc::authentication_failed ? "refused"
-                 : ec == errc::unsupported                                          ? "unsupported"
-                 : ec == errc::wrong_type                                           ? "wrong-type"
-                                                                                    : "unavailable";
+    to["code"] = detail::outcome_of(ec).code;
 }
 
 json::object node_of(node_lock_info const& n, lock_ids const& ids)
@@ -92,7 +91,8 @@ json::object node_of(node_lock_info const& n, lock_ids const& ids)
     return node;
 }
 
-// @param body a JSON document, or empty
+}  // namespace
+
 response document_of(request const& to, http::status status, std::string body)
 {
     response r(status, to.version());
@@ -107,8 +107,6 @@ response document_of(request const& to, http::status status, std::string body)
         r.body().clear();  // the client would take it for the next answer
     return r;
 }
-
-}  // namespace
 
 response document(request const& to, http::status status, json::object const& body)
 {

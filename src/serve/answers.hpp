@@ -3,7 +3,7 @@
 #include "serve/answer_sizes.hpp"
 #include "serve/lock_ids.hpp"
 
-#include <redlock/report.hpp>
+#include <redlock/inspect.hpp>
 
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -24,6 +24,9 @@ using response = boost::beast::http::response<boost::beast::http::string_body>;
 
 /// A response with a JSON document, or without a body if the document is empty.
 response document(request const& to, boost::beast::http::status, boost::json::object const& = {});
+
+/// A response with a JSON document that is text already, or without a body if the text is empty.
+response document_of(request const& to, boost::beast::http::status, std::string text);
 
 /** The elements of a list in an answer. The answer must not have many more than @ref page_bytes, so the client gets the
     rest from the next page.

@@ -2,6 +2,7 @@
 
 #include "serve/fields.hpp"
 #include "serve/framing.hpp"
+#include "serve/long_requests.hpp"
 #include "serve/openapi.hpp"
 #include "serve/problems.hpp"
 #include "serve/query.hpp"
@@ -49,7 +50,10 @@ struct api::route {
     bool is_paged = false;  ///< it reads its query itself
 
     /// Whether it counts among the short requests of a client.
-    bool is_counted() const noexcept { return !is_open && function != &api::acquire && function != &api::open_session; }
+    bool is_counted() const noexcept
+    {
+        return !is_open && function != &api::acquire && function != &api::open_session && function != &api::run_batch;
+    }
 };
 
 api::route const api::routes[] = {
@@ -64,6 +68,7 @@ api::route const api::routes[] = {
     {verb::get, "/v1/held/*", &api::show},
     {verb::patch, "/v1/held/*", &api::extend},
     {verb::delete_, "/v1/held/*", &api::release},
+    {verb::post, "/v1/batch", &api::run_batch},
     {verb::post, "/v1/sessions", &api::open_session},
     {verb::get, "/v1/sessions/*", &api::show_session, false, true},
     {verb::delete_, "/v1/sessions/*", &api::end_session},
@@ -88,13 +93,16 @@ asio::awaitable<answer> api::handle(request const& r, std::size_t connection)
                                                 {.others = found->is_counted() ? 1u : 0u, .bytes = r.body().size()});
                 a = co_await (this->*found->function)(c);
             }
-            log_refusal(c, a.response);
+            if (auto const size = a.response.body().size(); size > short_bytes)
+                a.unread =
+                    std::make_shared<client_loads::place>(all_.loads, c.client, client_loads::amount{.unread = size});
+            log_refusal(all_, c, a.response);
             co_return a;
         }
     } catch (wrong_field const& e) {
         wrong = e.what();
     }
-    co_return problem(r, http::status::bad_request, "bad-request", "The request is wrong", wrong);
+    co_return bad_request(r, wrong);
 }
 
 // Nothing keeps a part of the old tokens while it waits, so they can be replaced between two steps of the event loop.
@@ -117,26 +125,18 @@ asio::awaitable<std::optional<response>> api::check(request const& header, std::
 {
     auto const where = target::read(header.target());
     if (!where)
-        co_return problem(header, http::status::bad_request, "bad-request", "The request is wrong", wrong_target);
+        co_return bad_request(header, wrong_target);
     call c{.r = header,
            .target = *where,
            .client = all_.who.client_of(header[http::field::authorization]),
            .connection = connection};
     answer refusal;
     if (!admit(c, connection, body, refusal)) {
-        log_refusal(c, refusal.response);
+        log_refusal(all_, c, refusal.response);
         co_return std::move(refusal.response);
     }
     all_.connections.expect_body(connection, all_.loads, c.client, body);
     co_return std::nullopt;
-}
-
-void api::log_refusal(call const& c, response const& r)
-{
-    if (service_log::is_refusal(r))
-        all_.log.refused(client_in_words(all_, c), r, [&](std::string_view name) {
-            return all_.ids.ticket_of(name) || (all_.who.needs_tokens() && all_.who.knows_client(std::string(name)));
-        });
 }
 
 void api::stop()
@@ -190,9 +190,9 @@ std::optional<response> api::over_limit(call const& c, std::size_t connection, r
     auto const& now = all_.loads.of(c.client);
     if (now.bytes + body > most.bytes)
         return limit_reached(c.r, "too-many-bytes", "bytes of requests", most.bytes, "--max-bytes");
-    if (r.is_counted() && now.others >= most.others)
-        return limit_reached(c.r, "too-many-requests", "short requests", most.others, "--max-requests");
-    return std::nullopt;
+    if (r.function == &api::run_batch && now.unread > most.bytes)
+        return limit_reached(c.r, "too-many-bytes", "bytes of answers", most.bytes, "--max-bytes");
+    return r.is_counted() ? refusal_of_short_request(all_, c) : std::nullopt;
 }
 
 response api::wrong_path_or_method(call const& c)

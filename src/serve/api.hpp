@@ -1,6 +1,7 @@
 #pragma once
 
 #include "serve/answer.hpp"
+#include "serve/batch_requests.hpp"
 #include "serve/instance.hpp"
 #include "serve/lock_requests.hpp"
 #include "serve/session_requests.hpp"
@@ -18,7 +19,7 @@ namespace asio = boost::asio;
 /// the instance.
 class api {
 public:
-    explicit api(instance& i) : all_(i), locks_(i), sessions_(i) {}
+    explicit api(instance& i) : all_(i), locks_(i), batches_(i, locks_), sessions_(i) {}
 
     /// @param connection  its number in @ref instance::connections
     asio::awaitable<answer> handle(request const&, std::size_t connection);
@@ -47,8 +48,6 @@ public:
     void stop();
 
 private:
-    void log_refusal(call const&, response const&);
-
     struct route;
     static route const routes[];
 
@@ -69,12 +68,14 @@ private:
     asio::awaitable<answer> show(call const& c) { return locks_.show(c); }
     asio::awaitable<answer> look(call const& c) { return locks_.look(c); }
     asio::awaitable<answer> take_away(call const& c) { return locks_.take_away(c); }
+    asio::awaitable<answer> run_batch(call const& c) { return batches_.run(c); }
     asio::awaitable<answer> open_session(call const& c) { return sessions_.open(c); }
     asio::awaitable<answer> show_session(call const& c) { return sessions_.show(c); }
     asio::awaitable<answer> end_session(call const& c) { return sessions_.end(c); }
 
     instance& all_;
     lock_requests locks_;
+    batch_requests batches_;
     session_requests sessions_;
 };
 

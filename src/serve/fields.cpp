@@ -93,6 +93,21 @@ std::string fields::word(std::string_view name) const
     return word;
 }
 
+std::vector<json::object> fields::objects(std::string_view name, std::size_t most) const
+{
+    auto const* const value = all_.if_contains(name);
+    if (!value)
+        throw wrong_field(std::string(name) + " is missing");
+    auto const* const array = value->if_array();
+    auto const is_object = [](json::value const& v) { return v.is_object(); };
+    if (!array || array->empty() || array->size() > most || !std::ranges::all_of(*array, is_object))
+        refuse(name, *value, "an array of 1 to " + std::to_string(most) + " objects");
+    std::vector<json::object> objects;
+    for (auto const& v : *array)
+        objects.push_back(v.get_object());
+    return objects;
+}
+
 std::vector<std::string> fields::texts(std::string_view name) const
 {
     auto const* const value = all_.if_contains(name);

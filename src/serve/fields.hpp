@@ -6,6 +6,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
@@ -38,6 +39,9 @@ public:
     bool flag(std::string_view name) const;         ///< false if there is none
     std::string text(std::string_view name) const;  ///< empty if there is none
     std::string word(std::string_view name) const;  ///< not empty; empty if there is none
+
+    /// An array of 1 to @p most objects.
+    std::vector<boost::json::object> objects(std::string_view name, std::size_t most) const;
 
     /// The names of locks: one text or an array of 1 to 256 texts, each of 1 to 512 bytes.
     std::vector<std::string> texts(std::string_view name) const;

@@ -358,7 +358,10 @@ private:
         set_answered();
         stays_ = answer_.response.keep_alive() && !stopping_ && !answer_.events;
         answer_.response.keep_alive(stays_);
-        write(text_of(answer_.response, asked_.method() != http::verb::head), [this](error_code ec) {
+        auto text = text_of(answer_.response, asked_.method() != http::verb::head);
+        answer_.response.body() = {};  // a long one must not be kept twice
+        write(std::move(text), [this](error_code ec) {
+            answer_was_read();
             if (ec)
                 give_back(answer_);
             if (ec || now_ == state::ended)
@@ -372,6 +375,14 @@ private:
             else
                 end();
         });
+    }
+
+    void answer_was_read()
+    {
+        if (output_.size() > short_bytes)
+            output_ = {};
+        if (answer_.unread)
+            asio::post(of_api_, [unread = std::move(answer_.unread)]() mutable { unread.reset(); });
     }
 
     template <class Then>
@@ -424,14 +435,15 @@ private:
 
     void give_back(answer& a)
     {
-        if (auto const lost = std::exchange(a.acquired, std::nullopt)) {
+        for (auto& lost : std::exchange(a.acquired, {})) {
             ++pending_;
-            asio::co_spawn(of_api_, api_.give_back(*lost), [self = this->shared_from_this()](std::exception_ptr) {
-                asio::dispatch(self->stream_.get_executor(), [self] {
-                    --self->pending_;
-                    self->finish();
-                });
-            });
+            asio::co_spawn(of_api_, api_.give_back(std::move(lost)),
+                           [self = this->shared_from_this()](std::exception_ptr) {
+                               asio::dispatch(self->stream_.get_executor(), [self] {
+                                   --self->pending_;
+                                   self->finish();
+                               });
+                           });
         }
     }
 
@@ -483,8 +495,8 @@ private:
         error_code ignored;
         stream_.lowest_layer().close(ignored);
         // The stream of a session ends on the executor of the api.
-        asio::post(of_api_, [ended = std::exchange(ended_, {}), events = std::move(answer_.events)]() mutable {
-            events.reset();
+        asio::post(of_api_, [ended = std::exchange(ended_, {}), answer = std::move(answer_)]() mutable {
+            answer = {};
             ended();
         });
     }

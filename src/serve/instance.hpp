@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace redlock::serve {
@@ -41,7 +42,7 @@ struct instance {
     access who;    ///< SIGHUP replaces it
     lock_ids ids;  ///< with the keys of @ref who
     serve::limits const limits;
-    client_loads loads{};
+    client_loads loads{limits.bytes};
     connection_shares connections;
     std::map<std::string, repeats> repeated{};  ///< by client
     waiting_requests waiting{};
@@ -66,6 +67,15 @@ struct call {
 inline std::string client_in_words(instance const& all, call const& c)
 {
     return all.who.in_words(c.client) + " from " + all.connections.peer(c.connection);
+}
+
+/// Writes a line for a request that was refused for want of a right, or because of a limit.
+inline void log_refusal(instance& all, call const& c, response const& r)
+{
+    if (service_log::is_refusal(r))
+        all.log.refused(client_in_words(all, c), r, [&](std::string_view name) {
+            return all.ids.ticket_of(name) || (all.who.needs_tokens() && all.who.knows_client(std::string(name)));
+        });
 }
 
 }  // namespace redlock::serve

@@ -9,6 +9,7 @@
 #include "serve/query.hpp"
 
 #include <redlock/beast.hpp>
+#include <redlock/detail/outcome.hpp>
 
 #include <boost/json/monotonic_resource.hpp>
 
@@ -156,10 +157,11 @@ asio::awaitable<answer> lock_requests::acquire_once(call const& c)
         if (auto const there = co_await answer_of_another(c))
             co_return *there;
     }
-    key_of_this.is_kept = result.acquired.has_value();
-    if (result.acquired)  // if this answer is lost, the repeated request gets the lock
-        repeated.add(key,
-                     {.body = body, .ticket = std::exchange(result.acquired, {}), .valid_until = result.valid_until});
+    key_of_this.is_kept = !result.acquired.empty();
+    if (key_of_this.is_kept) {  // if this answer is lost, the repeated request gets the lock
+        repeated.add(key, {.body = body, .ticket = result.acquired.front(), .valid_until = result.valid_until});
+        result.acquired.clear();
+    }
     co_return result;
 }
 
@@ -225,7 +227,6 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c, std::uint64_t 
     auto const owner = all_.open_sessions.find(session_id, c.client);
     if (!owner && !session_id.empty())
         co_return unknown_session(c.r);
-    attempt_report report;
     auto const note = body.text("note"), given_label = body.text("owner");
     auto const label = given_label.empty() ? all_.who.name_of(c.client) : given_label;
     auto const mode = mode_in(body);
@@ -235,7 +236,7 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c, std::uint64_t 
                               .max_hold = mode == mode::shared ? hold_of_one_reader : 0ms,
                               .mode = mode,
                               .may_be_resumed = true,
-                              .report = &report,
+                              .explain = true,
                               .note = note,
                               .owner = label,
                               .request = request};
@@ -247,10 +248,10 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c, std::uint64_t 
     client_loads::place const long_one(all_.loads, c.client, {.waits = how.wait > 0ms ? 1u : 0u});
     waiting_requests::place const waits(all_.waiting, names, {.owner = label, .note = note, .mode = mode});
     auto [ec, l] = co_await all_.locks.async_acquire(resource_set(std::move(names)), how, as_result);
-    if (ec == errc::invalid_argument || ec == errc::unsupported)
-        throw wrong_field(report.message);
+    if (detail::outcome_of(ec).kind == detail::outcome_kind::refused)
+        throw wrong_field(l.report()->message);
     if (ec)
-        co_return not_acquired(c.r, ec, how);
+        co_return not_acquired(c.r, ec, how, l);
     answer result;
     result.valid_until = l.valid_until();
     auto ticket = ticket_of(l);
@@ -259,7 +260,7 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c, std::uint64_t 
     // Less what the clock of the client may have lost meanwhile.
     auto const waited = std::chrono::floor<milliseconds>((clock::now() - begun) * (clock_rate - 1) / clock_rate);
     result.response = held(c.r, http::status::created, ticket, result.valid_until, waited);
-    result.acquired = ticket;
+    result.acquired.push_back(ticket);
     if (owner) {
         if (owner->is_over())
             co_return unknown_session(c.r);  // the lock is released
@@ -268,7 +269,7 @@ asio::awaitable<answer> lock_requests::acquire_new(call const& c, std::uint64_t 
     }
     l.detach(ec);
     if (ec)
-        co_return problem_response(c.r, ec, how);
+        co_return problem_response(c.r, ec, how, l.report());
     all_.loads.add_lock(c.client, ticket.token, result.valid_until);
     co_return result;
 }
@@ -303,19 +304,18 @@ asio::awaitable<answer> lock_requests::prolong(call const& c, lock_ticket ticket
     if (owner && locks_of(c) >= all_.limits.locks)
         co_return limit_reached(c.r, "too-many-locks", "locks", all_.limits.locks, "--max-locks");
 
-    attempt_report report;
     acquire_options const how{.ttl = ttl,
                               .renew = owner ? renewal::automatic : renewal::none,
                               .may_be_resumed = true,
-                              .report = &report,
+                              .explain = true,
                               .new_token = new_token};
     auto [ec, l] = co_await all_.locks.async_resume(ticket, how, as_result);
-    if (ec == errc::invalid_argument || ec == errc::unsupported)
-        throw wrong_field(report.message);
+    if (detail::outcome_of(ec).kind == detail::outcome_kind::refused)
+        throw wrong_field(l.report()->message);
     if (ec == errc::lost || ec == errc::not_held || ec == errc::contended)
         co_return unknown_lock(c.r);
     if (ec)
-        co_return problem_response(c.r, ec, how);
+        co_return problem_response(c.r, ec, how, l.report());
     if (!new_token.empty()) {
         auto const former = std::exchange(ticket.token, new_token);
         all_.loads.remove_lock(former);
@@ -480,6 +480,9 @@ asio::awaitable<answer> lock_requests::look(call const& c)
 
 asio::awaitable<answer> lock_requests::list(call const& c)
 {
+    client_loads::turn turn(all_.loads, c.client);
+    if (!co_await turn.wait())
+        co_return no_turn(c.r);
     auto const& query = c.target.query;
     must_have_only(c.target, {"prefix", "limit", "from"});
     auto const given = query.find("prefix"), from = query.find("from");
@@ -489,13 +492,14 @@ asio::awaitable<answer> lock_requests::list(call const& c)
     if (!may_read_all() && !who.permits_anywhere(c.client, &grant::reads))
         co_return forbidden(c.r, "read", prefix);
     auto const limit = limit_in(c.target);
-    list_options how{.from = from == query.end() ? std::string() : from->second};
+    auto next = from == query.end() ? std::string() : from->second;
     std::vector<node_list_info> nodes;
     json_list locks;
     bool is_over = false;
     for (std::size_t seen = 0; !is_over;) {
-        how.page_size = std::min(limit - seen, piece_of(locks));
-        auto [ec, page] = co_await all_.locks.async_list(escaped(prefix) + '*', how, as_result);
+        auto const size = std::min(limit - seen, piece_of(locks));
+        auto [ec, page] =
+            co_await all_.locks.async_list(escaped(prefix) + '*', {.page_size = size, .from = next}, as_result);
         if (ec == errc::invalid_argument)
             throw wrong_field(
                 "prefix must have at most 511 bytes, in which each of *?[\\ counts twice, and from must be "
@@ -508,11 +512,11 @@ asio::awaitable<answer> lock_requests::list(call const& c)
         }
         add_progress(nodes, std::move(page.nodes));
         seen += page.locks.size();
-        is_over = page.next.empty() || page.locks.size() < how.page_size || seen >= limit || locks.is_full();
-        how.from = std::move(page.next);
+        is_over = page.next.empty() || page.locks.size() < size || seen >= limit || locks.is_full();
+        next = std::move(page.next);
     }
-    auto const next = how.from.empty() ? boost::json::value() : boost::json::value(how.from);
-    co_return locks.page(c.r, "locks", {{"next", next}, {"nodes", json_of(nodes)}});
+    auto const place = next.empty() ? boost::json::value() : boost::json::value(next);
+    co_return locks.page(c.r, "locks", {{"next", place}, {"nodes", json_of(nodes)}});
 }
 
 asio::awaitable<answer> lock_requests::take_away(call const& c)

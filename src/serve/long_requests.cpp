@@ -31,4 +31,12 @@ std::optional<response> refusal_of_long_request(instance const& all, call const&
     return full;
 }
 
+std::optional<response> refusal_of_short_request(instance const& all, call const& c)
+{
+    auto const most = all.limits.others;
+    if (all.loads.of(c.client).others < most)
+        return std::nullopt;
+    return limit_reached(c.r, "too-many-requests", "short requests", most, "--max-requests");
+}
+
 }  // namespace redlock::serve

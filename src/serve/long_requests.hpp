@@ -14,4 +14,7 @@ namespace redlock::serve {
 */
 std::optional<response> refusal_of_long_request(instance const&, call const&);
 
+/// The answer to a client that has as many short requests under way as it may have. Nothing: one more may begin.
+std::optional<response> refusal_of_short_request(instance const&, call const&);
+
 }  // namespace redlock::serve

@@ -1,5 +1,6 @@
 #include "serve/problems.hpp"
 
+#include "serve/client_loads.hpp"
 #include "serve/fields.hpp"
 
 #include <redlock/beast.hpp>
@@ -44,10 +45,10 @@ response bad_id(request const& r)
 }
 
 // The time to live of the other lock says nothing about when it is free: it may be extended, or released.
-response not_acquired(request const& r, error_code ec, acquire_options const& how)
+response not_acquired(request const& r, error_code ec, acquire_options const& how, lock const& l)
 {
     if (ec != errc::contended)
-        return problem_response(r, ec, how);
+        return problem_response(r, ec, how, l.report());
     auto a = problem(r, http::status::conflict, "busy", "Another client holds the lock",
                      how.wait.count() > 0 ? "The wait is over. Try again, or do without the lock."
                                           : "Try again, or wait for the lock with wait_ms.");
@@ -72,6 +73,11 @@ response not_matching(request const& r)
 {
     return problem(r, http::status::precondition_failed, "changed", "The lock has changed",
                    "Its entity tag is not the one of If-Match. Inspect it again.");
+}
+
+response bad_request(request const& r, std::string_view why)
+{
+    return problem(r, http::status::bad_request, "bad-request", "The request is wrong", why);
 }
 
 response unauthorized(request const& r)
@@ -125,6 +131,15 @@ response limit_reached(request const& r, std::string_view name, std::string_view
     return problem(r, http::status::too_many_requests, name, "A limit of the client is reached",
                    "This client may have " + std::to_string(limit) + ' ' + std::string(what)
                        + " at a time on this instance. Let some of them end, or raise " + std::string(option) + ".");
+}
+
+response no_turn(request const& r)
+{
+    return problem(r, http::status::too_many_requests, "too-many-requests", "A limit of the client is reached",
+                   "The service makes " + std::to_string(client_loads::lists_max)
+                       + " lists of a client at a time, and this one has waited for "
+                       + std::to_string(client_loads::turn_wait.count())
+                       + " s. Read the answers of the others, and ask for fewer lists at a time.");
 }
 
 std::string condition_of(request const& r)

@@ -105,6 +105,9 @@ asio::awaitable<answer> session_requests::open(call const& c)
 
 asio::awaitable<answer> session_requests::show(call const& c)
 {
+    client_loads::turn turn(all_.loads, c.client);
+    if (!co_await turn.wait())
+        co_return no_turn(c.r);
     auto const known = all_.open_sessions.find(c.name(), c.client);
     if (!known)
         co_return unknown_session(c.r);

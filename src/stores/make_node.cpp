@@ -18,7 +18,7 @@
 #include <string_view>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace {
 
@@ -29,14 +29,14 @@ constexpr std::array always_known{"redis"sv,          "rediss"sv,          "valk
                                   "redis-cluster"sv,  "rediss-cluster"sv,  "valkey-cluster"sv,  "valkeys-cluster"sv,
                                   "unix"sv,           "memory"sv};
 
-// Schemes of the library's optional components. A program that links a component adds it to config::stores.
+// Schemes of the library's optional components. A program that links a component adds it to manager_options::stores.
 constexpr std::pair<std::string_view, std::string_view> components[] = {
     {"postgresql"sv, "postgresql"sv}, {"postgres"sv, "postgresql"sv}, {"mysql"sv, "mysql"sv},
     {"mariadb"sv, "mysql"sv},         {"etcd"sv, "etcd"sv},           {"etcds"sv, "etcd"sv},
     {"zookeeper"sv, "zookeeper"sv},
 };
 
-[[noreturn]] void refuse(std::string const& what) { throw std::invalid_argument("redlock::config: " + what); }
+[[noreturn]] void refuse(std::string const& what) { throw std::invalid_argument("redlock::manager_options: " + what); }
 
 std::string_view scheme_of(std::string_view url)
 {
@@ -44,7 +44,7 @@ std::string_view scheme_of(std::string_view url)
     return end == url.npos ? std::string_view() : url.substr(0, end);
 }
 
-std::map<std::string, store const*, std::less<>> by_scheme(config const& c)
+std::map<std::string, store const*, std::less<>> by_scheme(manager_options const& c)
 {
     std::map<std::string, store const*, std::less<>> known;
     for (std::size_t i = 0; i < c.stores.size(); ++i) {
@@ -70,11 +70,11 @@ void refuse_component(std::string_view scheme, std::size_t i)
         std::find_if(std::begin(components), std::end(components), [&](auto& c) { return c.first == scheme; });
     if (known != std::end(components))
         refuse(fmt::format("nodes[{0}]: {1}:// is in the component redlock::{2}: link it, and name it in "
-                           "config::stores: {{redlock::{2}()}}",
+                           "manager_options::stores: {{redlock::{2}()}}",
                            i, scheme, known->second));
 }
 
-std::shared_ptr<node> make_known(net::url const& url, config const& c,
+std::shared_ptr<node> make_known(net::url const& url, manager_options const& c,
                                  std::shared_ptr<stores::redis::group> const& group)
 {
     if (url.transport == net::transport::memory)
@@ -87,7 +87,7 @@ std::shared_ptr<node> make_known(net::url const& url, config const& c,
     return stores::redis::make_redis_node(url, c, group, std::move(way));
 }
 
-std::shared_ptr<node> make_of(store const& s, std::size_t i, std::string const& url, config const& c,
+std::shared_ptr<node> make_of(store const& s, std::size_t i, std::string const& url, manager_options const& c,
                               store_context const& context)
 {
     std::shared_ptr<node> made;
@@ -103,7 +103,7 @@ std::shared_ptr<node> make_of(store const& s, std::size_t i, std::string const& 
 
 }  // namespace
 
-std::vector<std::shared_ptr<node>> make_nodes(config const& c, std::shared_ptr<runtime::runtime> runtime)
+std::vector<std::shared_ptr<node>> make_nodes(manager_options const& c, std::shared_ptr<runtime::runtime> runtime)
 {
     std::vector<std::shared_ptr<node>> nodes;
     auto const stores = by_scheme(c);

@@ -2,18 +2,18 @@
 
 #include "runtime/runtime.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 
 #include <memory>
 #include <vector>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
-/// Makes the nodes of `config::nodes`, and does not start them. It is the only place in the manager's code that knows
-/// Redis and other stores.
+/// Makes the nodes of `manager_options::nodes`, and does not start them. It is the only place in the manager's code
+/// that knows Redis and other stores.
 /// @param runtime for the Redis nodes; null: each makes its own
 /// @throws std::invalid_argument that names the wrong URL, without its password
-std::vector<std::shared_ptr<node>> make_nodes(config const&, std::shared_ptr<runtime::runtime> runtime = {});
+std::vector<std::shared_ptr<node>> make_nodes(manager_options const&, std::shared_ptr<runtime::runtime> runtime = {});
 
 }  // namespace redlock

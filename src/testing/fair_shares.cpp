@@ -13,7 +13,7 @@
 
 #include <array>
 
-namespace redlock::inline v0::testing {
+namespace redlock::inline v1::testing {
 
 namespace {
 
@@ -44,7 +44,7 @@ struct shares {
 // Managers in one event loop. Like processes, they communicate only through their nodes.
 class contenders {
 public:
-    explicit contenders(config const& settings)
+    explicit contenders(manager_options const& settings)
         : managers_{lock_manager(context_, settings), lock_manager(context_, settings)}
     {
     }
@@ -140,7 +140,7 @@ private:
 
 }  // namespace
 
-void expect_fair_shares(config const& settings)
+void expect_fair_shares(manager_options const& settings)
 {
     contenders managers(settings);
     for (int i = 1;; ++i) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "command_parts.hpp"
+
 #include <redlock/resource_set.hpp>
 #include <redlock/testing/node_suite.hpp>
 
@@ -14,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::testing {
+namespace redlock::inline v1::testing {
 
 using namespace std::chrono_literals;
 using kind = node_command::kind;
-using handovers = node_command::handovers;
+using handovers = commands::handovers;
 
 inline constexpr auto event_timeout = 20s;  // the longest wait for an event that should happen
 inline constexpr std::chrono::milliseconds long_ttl = 60s;
@@ -168,18 +170,18 @@ public:
 
     bool acquires(resource_set const& keys, std::string const& value, std::chrono::milliseconds ttl = long_ttl)
     {
-        return vote_of({.what = kind::acquire, .ttl = ttl}, keys, value);
+        return vote_of({.what = commands::acquire{}, .ttl = ttl}, keys, value);
     }
     bool extends(resource_set const& keys, std::string const& value, std::chrono::milliseconds ttl = long_ttl,
                  bool heal = false)
     {
-        return vote_of({.what = kind::extend, .heal = heal, .ttl = ttl}, keys, value);
+        return vote_of({.what = commands::extend{.heal = heal}, .ttl = ttl}, keys, value);
     }
     bool releases(resource_set const& keys, std::string const& value)
     {
-        return vote_of({.what = kind::release}, keys, value);
+        return vote_of({.what = commands::release{}}, keys, value);
     }
-    node_reply inspect(resource_set const& keys) { return ask({.what = kind::inspect}, keys, {}); }
+    node_reply inspect(resource_set const& keys) { return ask({.what = commands::inspect{}}, keys, {}); }
 
     bool vote_of(node_command c, resource_set const& keys, std::string const& value)
     {

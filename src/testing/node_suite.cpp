@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0::testing {
+namespace redlock::inline v1::testing {
 
 namespace {
 
@@ -26,24 +26,29 @@ std::string new_key(node_kind const& k)
 
 node_command contending(std::string_view who, handovers h = handovers::end, bool watch = false)
 {
-    return {.what = kind::acquire, .handed_on = h, .watch = watch, .contender = who, .ttl = long_ttl};
+    return {.what = commands::acquire{.handed_on = h, .watch = watch, .contender = who}, .ttl = long_ttl};
 }
 
 node_command replacement(std::string_view former, mode how = mode::exclusive)
 {
-    return {.what = kind::replace, .mode = how, .former = former, .ttl = long_ttl};
+    return {.what = commands::replace{.former = former}, .mode = how, .ttl = long_ttl};
 }
 
-node_command fenced(kind what, std::uint64_t fence) { return {.what = what, .ttl = long_ttl, .fence = fence}; }
+node_command fenced(kind what, std::uint64_t fence)
+{
+    node_command c{.what = command_of(what), .ttl = long_ttl};
+    set_fence(c, fence);
+    return c;
+}
 
 node_command shared(kind what, std::chrono::milliseconds ttl = long_ttl)
 {
-    return {.what = what, .mode = mode::shared, .ttl = ttl};
+    return {.what = command_of(what), .mode = mode::shared, .ttl = ttl};
 }
 
-node_command any(node_command c = {.what = kind::acquire, .ttl = long_ttl})
+node_command any(node_command c = {.what = commands::acquire{}, .ttl = long_ttl})
 {
-    c.any = true;
+    c.as<commands::acquire>().any = true;
     return c;
 }
 
@@ -162,7 +167,7 @@ constexpr node_case all[] = {
     {"a key does not expire before the promised time", always,
      one_key([](client& c, std::string const& key) {
          auto const begun = clock::now();
-         auto const granted = c.ask({.what = kind::acquire, .ttl = c.short_ttl()}, key, "v");
+         auto const granted = c.ask({.what = commands::acquire{}, .ttl = c.short_ttl()}, key, "v");
          auto const promised = begun + std::min(granted.good_for, c.short_ttl()) - 2ms;
          expect(granted.good_for.count() > 0, "a grant has good_for = 0");
          c.run_to([&] { return c.acquires(key, "w"); }, "a key exists longer than its ttl");
@@ -190,7 +195,7 @@ constexpr node_case all[] = {
      one_key([](client& c, std::string const& key) {
          c.acquires(key, "v", long_ttl / 2);
          auto const before = c.inspect(key).remaining;
-         auto const extended = c.ask({.what = kind::extend, .ttl = long_ttl}, key, "v");
+         auto const extended = c.ask({.what = commands::extend{}, .ttl = long_ttl}, key, "v");
          expect(extended.vote == vote::granted, "an extension by the owner was denied");
          expect(c.inspect(key).remaining > before || extended.good_for < long_ttl,
                 "an extension did not raise the remaining time");
@@ -251,7 +256,7 @@ constexpr node_case all[] = {
     {"an inspection returns value and remaining time", always,
      one_key([](client& c, std::string const& key) {
          expect(c.inspect(key).vote == vote::denied, "an inspection of a free key was granted");
-         auto const granted = c.ask({.what = kind::acquire, .ttl = long_ttl}, key, "v");
+         auto const granted = c.ask({.what = commands::acquire{}, .ttl = long_ttl}, key, "v");
          auto const seen = c.inspect(key);
          expect(seen.vote == vote::granted && seen.text == "v", "an inspection does not return the value");
          expect(seen.remaining.count() > 0 && seen.remaining <= long_ttl,
@@ -267,8 +272,8 @@ constexpr node_case all[] = {
          std::vector<std::shared_ptr<request>> all;
          for (int i = 0; i < 20; ++i) {
              auto const value = std::to_string(i);
-             all.push_back(c.put({.what = kind::acquire, .ttl = long_ttl}, key, value));
-             all.push_back(c.put({.what = kind::release}, key, value));
+             all.push_back(c.put({.what = commands::acquire{}, .ttl = long_ttl}, key, value));
+             all.push_back(c.put({.what = commands::release{}}, key, value));
          }
          for (auto const& r : all)
              expect(c.answer_of(r).vote == vote::granted, "an operation overtook an earlier operation on the same key");
@@ -279,7 +284,7 @@ constexpr node_case all[] = {
          std::vector<std::shared_ptr<request>> all;
          auto const key = new_key(k);
          for (int i = 0; i < 200; ++i)
-             all.push_back(c.put({.what = i % 3 == 2 ? kind::release : kind::acquire, .ttl = long_ttl},
+             all.push_back(c.put({.what = command_of(i % 3 == 2 ? kind::release : kind::acquire), .ttl = long_ttl},
                                  key + std::to_string(i / 3), "v"));
          for (auto const& r : all)
              c.answer_of(r);
@@ -293,7 +298,7 @@ constexpr node_case all[] = {
      }},
     {"the node does not send a withdrawn operation", always,
      one_key([](client& c, std::string const& key) {
-         auto const r = std::make_shared<request>(node_command{.what = kind::acquire, .ttl = long_ttl}, key, "v");
+         auto const r = std::make_shared<request>(node_command{.what = commands::acquire{}, .ttl = long_ttl}, key, "v");
          r->is_withdrawn = true;
          auto const reply = c.answer_of(c.put(r));
          expect(reply.vote == vote::unknown && reply.untouched && r->sent_on() == 0,
@@ -303,7 +308,7 @@ constexpr node_case all[] = {
      })},
     {"the node does not send an operation after its deadline", always,
      one_key([](client& c, std::string const& key) {
-         auto const r = std::make_shared<request>(node_command{.what = kind::acquire, .ttl = long_ttl}, key, "v");
+         auto const r = std::make_shared<request>(node_command{.what = commands::acquire{}, .ttl = long_ttl}, key, "v");
          r->not_after = clock::now() - 1s;
          auto const reply = c.answer_of(c.put(r));
          expect(reply.vote == vote::unknown && reply.untouched, "the node sent an operation after its deadline");
@@ -316,7 +321,7 @@ constexpr node_case all[] = {
          auto const key = new_key(k);
          std::vector<std::shared_ptr<request>> all;
          for (int i = 0; i < 5; ++i)
-             all.push_back(c.put({.what = kind::acquire, .ttl = c.short_ttl()}, key, std::to_string(i)));
+             all.push_back(c.put({.what = commands::acquire{}, .ttl = c.short_ttl()}, key, std::to_string(i)));
          c.close();
          for (auto const& r : all) {
              expect(r->answers == 1, "close completed an operation twice, or never");
@@ -334,7 +339,8 @@ constexpr node_case all[] = {
          auto const n = k.make();
          n->start(context->get_executor(),
                   {.connected = [](server_identity const&) {}, .changed = [](std::string_view) {}});
-         auto const r = std::make_shared<request>(node_command{.what = kind::acquire, .ttl = 1s}, new_key(k), "v");
+         node_command const acquire{.what = commands::acquire{}, .ttl = 1s};
+         auto const r = std::make_shared<request>(acquire, new_key(k), "v");
          n->submit(r);
          context->run_one_for(1ms);
          auto const before = r->answers;
@@ -348,7 +354,7 @@ constexpr node_case all[] = {
     // Healing.
     {"an extension that heals sets a missing key and is denied", healing,
      one_key([](client& c, std::string const& key) {
-         auto const healed = c.ask({.what = kind::extend, .heal = true, .ttl = long_ttl}, key, "v");
+         auto const healed = c.ask({.what = commands::extend{.heal = true}, .ttl = long_ttl}, key, "v");
          expect(healed.vote == vote::denied && healed.healed,
                 "an extension did not set the missing key, or was granted");
          expect(c.extends(key, "v", long_ttl, true), "the next extension of a healed key was denied");
@@ -358,19 +364,19 @@ constexpr node_case all[] = {
     {"an extension that heals does not replace the lock of another value", healing,
      one_key([](client& c, std::string const& key) {
          c.acquires(key, "w");
-         auto const denied = c.ask({.what = kind::extend, .heal = true, .ttl = long_ttl}, key, "v");
+         auto const denied = c.ask({.what = commands::extend{.heal = true}, .ttl = long_ttl}, key, "v");
          expect(denied.vote == vote::denied && !denied.healed, "an extension replaced the lock of another value");
          expect(c.releases(key, "w"), "an extension replaced the lock of another value");
      })},
     {"a tombstone prevents healing with its own value only", healing,
      one_key([](client& c, std::string const& key) {
          c.acquires(key, "v");
-         auto const r = std::make_shared<request>(node_command{.what = kind::release, .ttl = long_ttl}, key, "v");
+         auto const r = std::make_shared<request>(node_command{.what = commands::release{}, .ttl = long_ttl}, key, "v");
          r->unanswered = 0xffff'fffe;  // a connection that has ended
          expect(c.answer_of(c.put(r)).vote == vote::granted, "a release by the owner was denied");
-         expect(!c.ask({.what = kind::extend, .heal = true, .ttl = long_ttl}, key, "v").healed,
+         expect(!c.ask({.what = commands::extend{.heal = true}, .ttl = long_ttl}, key, "v").healed,
                 "an extension set a key again after its release");
-         expect(c.ask({.what = kind::extend, .heal = true, .ttl = long_ttl}, key, "w").healed,
+         expect(c.ask({.what = commands::extend{.heal = true}, .ttl = long_ttl}, key, "w").healed,
                 "a tombstone prevented healing with another value");
          c.releases(key, "w");
      })},
@@ -379,13 +385,13 @@ constexpr node_case all[] = {
     {"the node says that it cannot replace the value of a key", does_not_replace,
      [](node_kind const& k) {
          std::array const keys{new_key(k)};
-         expect(!k.make()->can({.what = kind::replace, .keys = keys}),
+         expect(!k.make()->can({.what = commands::replace{}, .keys = keys}),
                 "a node that cannot replace a value says that it can");
      }},
     {"a replacement gives the key to the new value only", replaces,
      one_key([](client& c, std::string const& key) {
          std::array const keys{key};
-         expect(c.node().can({.what = kind::replace, .keys = keys}),
+         expect(c.node().can({.what = commands::replace{}, .keys = keys}),
                 "a node that can replace a value says that it cannot");
          expect(!c.vote_of(replacement("v"), key, "w") && c.inspect(key).vote == vote::denied,
                 "a replacement of a free key was granted, or has set the key");
@@ -416,7 +422,7 @@ constexpr node_case all[] = {
      })},
     {"a tombstone prevents a replacement by its own value only", replaces,
      one_key([](client& c, std::string const& key) {
-         auto const r = std::make_shared<request>(node_command{.what = kind::release, .ttl = long_ttl}, key, "w");
+         auto const r = std::make_shared<request>(node_command{.what = commands::release{}, .ttl = long_ttl}, key, "w");
          r->unanswered = 0xffff'fffe;  // a connection that has ended
          c.answer_of(c.put(r));
          c.acquires(key, "v");
@@ -527,7 +533,7 @@ constexpr node_case all[] = {
          auto const key = new_key(k);
          c.acquires(key, "v");
          auto asks = contending("them");
-         asks.note = "a note";
+         set_note(asks, "a note");
          other.ask(asks, key, "w");
          auto const waiters = [&] {
              auto const details = c.inspect(key).details;
@@ -539,7 +545,7 @@ constexpr node_case all[] = {
              expect(w.contender == "them" && !w.shares, "an inspection lists another client than the one that waits");
              expect(w.note.empty() || w.note == "a note", "an inspection lists another note than that of the client");
          }
-         c.vote_of({.what = kind::withdraw, .contender = "them"}, key, {});
+         c.vote_of({.what = commands::withdraw{.contender = "them"}}, key, {});
          if (auto const then = waiters())
              expect(then->empty(), "an inspection lists a client that has withdrawn");
          c.releases(key, "v");
@@ -555,7 +561,7 @@ constexpr node_case all[] = {
              c.acquires(key, "v");
          std::string place;
          for (int scans = 0; scans == 0 || !place.empty(); ++scans) {
-             auto const page = c.answer_of(c.put({.what = kind::scan, .limit = 3}, prefix, place));
+             auto const page = c.answer_of(c.put({.what = commands::scan{.limit = 3}}, prefix, place));
              if (scans == 0 && page.error == errc::unsupported)
                  break;
              expect(page.vote == vote::granted && page.details != nullptr, "a scan was not granted");
@@ -574,7 +580,7 @@ constexpr node_case all[] = {
          client c(k), other(k);
          auto const key = new_key(k);
          auto const look = [&](char const* what, auto change) {
-             auto const seen = other.ask({.what = kind::inspect, .watch = true}, key, {});
+             auto const seen = other.ask({.what = commands::inspect{.watch = true}}, key, {});
              change();
              if (seen.watched)
                  other.run_to([&] { return std::ranges::count(other.changes, key) > 0; }, what);
@@ -614,7 +620,7 @@ constexpr node_case all[] = {
          auto const begun = clock::now();
          bool const told = other.ask(contending("them"), key, "w").handed_on;
          expect(told || clock::now() - begun > 500ms, "a denied contender does not get that the lock is handed over");
-         expect(c.vote_of({.what = kind::release, .handed_on = handovers::end}, key, "v"),
+         expect(c.vote_of({.what = commands::release{.handed_on = handovers::end}}, key, "v"),
                 "a release by the owner was denied");
          auto const won = other.ask(contending("them"), key, "x");
          expect(won.vote == vote::granted, "a released key is still taken");
@@ -640,7 +646,7 @@ constexpr node_case all[] = {
              c.acquires(key, "v");
              auto const asked = other.put(contending(who, handovers::end, true), key, "w");
              other.run_for(i * 50us);
-             auto const given_back = c.put({.what = kind::release}, key, "v");
+             auto const given_back = c.put({.what = commands::release{}}, key, "v");
              c.run_for(200us);
              auto const answer = other.answer_of(asked);
              c.answer_of(given_back);
@@ -690,7 +696,7 @@ constexpr node_case all[] = {
      }},
     {"two contending managers get equal shares of a lock", contention,
      [](node_kind const& k) {
-         auto const make = [&](std::string_view, config const&, store_context const&) { return k.make(); };
+         auto const make = [&](std::string_view, manager_options const&, store_context const&) { return k.make(); };
          expect_fair_shares({.nodes = {"suite://server"},
                              .stores = {{.schemes = {"suite"}, .make = make}},
                              .prefix = k.prefix,
@@ -703,7 +709,7 @@ constexpr node_case all[] = {
          auto const key = new_key(k);
          c.ask(contending("me", handovers::follow), key, "v");
          auto const denied = other.ask(contending("them", handovers::end, true), key, "w");
-         c.vote_of({.what = kind::release, .handed_on = handovers::end}, key, "v");
+         c.vote_of({.what = commands::release{.handed_on = handovers::end}}, key, "v");
          // A key with a hash tag needs no other tag.
          auto const end = key + ":=turn" + (k.prefix.find('{') == std::string::npos ? ":{" + key + "}" : "");
          if (denied.watched && denied.handed_on)
@@ -718,7 +724,7 @@ constexpr node_case all[] = {
          c.vote_of(shared(kind::acquire), key, "r1");
          other.ask(contending("writer"), key, "w");
          expect(!c.vote_of(shared(kind::acquire), key, "r2"), "a late reader was granted although a writer waits");
-         other.vote_of({.what = kind::withdraw, .contender = "writer"}, key, {});
+         other.vote_of({.what = commands::withdraw{.contender = "writer"}}, key, {});
          expect(c.vote_of(shared(kind::acquire), key, "r2"), "a reader was denied because of a withdrawn writer");
          c.vote_of(shared(kind::release), key, "r1");
          c.vote_of(shared(kind::release), key, "r2");
@@ -732,26 +738,26 @@ constexpr node_case all[] = {
     {"the node says that it cannot lock several keys", one_at_a_time,
      [](node_kind const& k) {
          auto const keys = new_keys(k);
-         expect(!k.make()->can({.what = kind::acquire, .keys = keys}),
+         expect(!k.make()->can({.what = commands::acquire{}, .keys = keys}),
                 "a node for single keys says that it can lock several keys");
      }},
     {"the node says that it cannot choose from several keys", no_choice,
      [](node_kind const& k) {
          auto const keys = new_keys(k);
-         expect(!k.make()->can({.what = kind::acquire, .any = true, .keys = keys}),
+         expect(!k.make()->can({.what = commands::acquire{.any = true}, .keys = keys}),
                 "a node that does not choose from keys says that it can");
      }},
     {"the node says that it cannot share keys", no_sharing,
      [](node_kind const& k) {
          std::array const keys{new_key(k)};
-         expect(!k.make()->can({.what = kind::acquire, .mode = mode::shared, .keys = keys}),
+         expect(!k.make()->can({.what = commands::acquire{}, .mode = mode::shared, .keys = keys}),
                 "a node that cannot share keys says that it can");
      }},
 
     {"the node says that it cannot upgrade shared keys", no_upgrades,
      [](node_kind const& k) {
          std::array const keys{new_key(k)};
-         expect(!k.make()->can({.what = kind::upgrade, .mode = mode::shared, .keys = keys}),
+         expect(!k.make()->can({.what = commands::upgrade{}, .mode = mode::shared, .keys = keys}),
                 "a node that cannot upgrade says that it can");
      }},
 
@@ -760,7 +766,7 @@ constexpr node_case all[] = {
      [](node_kind const& k) {
          client c(k);
          auto const keys = new_keys(k);
-         expect(c.node().can({.what = kind::acquire, .keys = keys}),
+         expect(c.node().can({.what = commands::acquire{}, .keys = keys}),
                 "a node for several keys says that it cannot lock them");
          expect(c.acquires(keys, "v"), "an acquisition of several free keys was denied");
          for (auto const& key : keys)
@@ -781,7 +787,7 @@ constexpr node_case all[] = {
          auto const keys = new_keys(k);
          c.acquires(resource_set{keys[0], keys[2]}, "v");
          c.acquires(keys[1], "w");
-         auto const released = c.ask({.what = kind::release}, keys, "v");
+         auto const released = c.ask({.what = commands::release{}}, keys, "v");
          expect(released.vote == vote::denied && released.ours == 2,
                 "a release does not return the number of deleted keys");
          expect(c.inspect(keys[1]).text == "w", "a release deleted the key of another value");
@@ -807,7 +813,7 @@ constexpr node_case all[] = {
          client c(k);
          auto const keys = new_keys(k);
          auto grow = contending("me");
-         grow.grows = true;
+         grow.as<commands::acquire>().grows = true;
          c.acquires(keys[2], "w");
          auto const denied = c.ask(grow, keys, "v");
          expect(denied.vote == vote::denied && denied.ours == 2, "the keys before the first taken one were not set");
@@ -815,7 +821,8 @@ constexpr node_case all[] = {
                 "the keys before the first taken one were not set");
          c.releases(keys[2], "w");
          expect(c.ask(grow, keys, "v").vote == vote::granted, "an acquisition that grows did not add the released key");
-         auto const r = std::make_shared<request>(node_command{.what = kind::release, .ttl = long_ttl}, keys, "v");
+         node_command const release{.what = commands::release{}, .ttl = long_ttl};
+         auto const r = std::make_shared<request>(release, keys, "v");
          r->unanswered = 0xffff'fffe;  // a connection that has ended
          expect(c.answer_of(c.put(r)).vote == vote::granted, "a release of several keys was denied");
          expect(c.ask(grow, keys, "v").vote == vote::denied && c.inspect(keys[0]).vote == vote::denied,
@@ -844,8 +851,8 @@ constexpr node_case all[] = {
      [](node_kind const& k) {
          client c(k), other(k);
          auto const keys = new_keys(k);
-         expect(c.node().can({.what = kind::acquire, .any = true, .keys = keys})
-                    && c.node().can({.what = kind::release, .keys = keys}),
+         expect(c.node().can({.what = commands::acquire{.any = true}, .keys = keys})
+                    && c.node().can({.what = commands::release{}, .keys = keys}),
                 "a node that chooses from several keys says that it cannot");
          for (std::uint32_t i = 0; i < 3; ++i) {
              auto const won = (i == 1 ? other : c).ask(any(), keys, "v" + std::to_string(i));
@@ -866,7 +873,7 @@ constexpr node_case all[] = {
          expect(c.extends(keys[1], "v1") && c.releases(keys[1], "v1"),
                 "an extension or a release of a chosen key was denied");
          expect(c.ask(any(), keys, "w").chosen == 1, "the node did not choose a released key");
-         expect(c.ask({.what = kind::release}, keys, "w").ours == 1,
+         expect(c.ask({.what = commands::release{}}, keys, "w").ours == 1,
                 "a release of several keys did not delete the chosen one");
          c.releases(keys[0], "v0");
          c.releases(keys[2], "v2");
@@ -874,7 +881,7 @@ constexpr node_case all[] = {
          expect(reversed.vote == vote::granted && reversed.chosen == 0 && c.inspect(keys[2]).text == "w",
                 "the node did not choose the first key of the caller's order");
          auto const given_back = c.answer_of(c.put(
-             std::make_shared<request>(node_command{.what = kind::release}, std::vector{keys[2], keys[0]}, "w")));
+             std::make_shared<request>(node_command{.what = commands::release{}}, std::vector{keys[2], keys[0]}, "w")));
          expect(given_back.ours == 1 && c.inspect(keys[2]).vote == vote::denied,
                 "a release of keys in another order did not delete the chosen one");
      }},
@@ -882,12 +889,12 @@ constexpr node_case all[] = {
      [](node_kind const& k) {
          client c(k);
          auto const keys = new_keys(k);
-         auto brief = any({.what = kind::acquire, .ttl = c.short_ttl()});
+         auto brief = any({.what = commands::acquire{}, .ttl = c.short_ttl()});
          for (auto const* value : {"v", "w", "x"})
              expect(c.vote_of(brief, keys, value), "an acquisition of a free key was denied");
          c.run_to([&] { return c.ask(any(), keys, "y").vote == vote::granted; },
                   "a chosen key exists longer than its ttl");
-         c.ask({.what = kind::release}, keys, "y");
+         c.ask({.what = commands::release{}}, keys, "y");
      }},
     {"only the counter of the chosen key takes the proposal", choice_with_tokens,
      [](node_kind const& k) {
@@ -944,7 +951,7 @@ constexpr node_case all[] = {
                               "the node does not notify of a release");
              c.acquires(key, "v");
          }
-         c.ask({.what = kind::release}, keys, "v");
+         c.ask({.what = commands::release{}}, keys, "v");
      }},
     {"a denied contender gets which of several keys is handed over", choice_and_contention,
      [](node_kind const& k) {
@@ -959,7 +966,7 @@ constexpr node_case all[] = {
          bool const told = denied.taken.size() == 3 && denied.taken[0].handed_on && !denied.taken[1].handed_on;
          expect(told || clock::now() - begun > 500ms,
                 "a denied contender does not get which of several keys is handed over");
-         expect(c.vote_of({.what = kind::release, .handed_on = handovers::end}, keys[0], "v"),
+         expect(c.vote_of({.what = commands::release{.handed_on = handovers::end}}, keys[0], "v"),
                 "a release by the owner was denied");
          c.releases(keys[1], "w");
          c.releases(keys[2], "x");
@@ -971,7 +978,7 @@ constexpr node_case all[] = {
          client c(k), other(k);
          auto const key = new_key(k);
          std::array const keys{key};
-         expect(c.node().can({.what = kind::acquire, .mode = mode::shared, .keys = keys}),
+         expect(c.node().can({.what = commands::acquire{}, .mode = mode::shared, .keys = keys}),
                 "a node that can share keys says that it cannot");
          expect(c.vote_of(shared(kind::acquire), key, "r1") && other.vote_of(shared(kind::acquire), key, "r2"),
                 "a shared acquisition was denied");
@@ -1023,7 +1030,7 @@ constexpr node_case all[] = {
     {"a shared extension that heals enters a missing reader", sharing_and_healing,
      one_key([](client& c, std::string const& key) {
          auto heal = shared(kind::extend);
-         heal.heal = true;
+         set_heal(heal, true);
          auto const healed = c.ask(heal, key, "r1");
          expect(healed.vote == vote::denied && healed.healed,
                 "an extension did not enter the missing reader, or was granted");
@@ -1044,8 +1051,8 @@ constexpr node_case all[] = {
          c.vote_of(shared(kind::acquire), key, "r1");
          c.vote_of(shared(kind::acquire), key, "r2");
          std::array const keys{key};
-         expect(c.node().can({.what = kind::upgrade, .mode = mode::shared, .keys = keys})
-                && c.node().can({.what = kind::downgrade, .mode = mode::shared, .keys = keys}),
+         expect(c.node().can({.what = commands::upgrade{}, .mode = mode::shared, .keys = keys})
+                && c.node().can({.what = commands::downgrade{}, .mode = mode::shared, .keys = keys}),
                 "a node that can upgrade says that it cannot");
          auto const denied = c.ask(shared(kind::upgrade), key, "r1");
          expect(denied.vote == vote::denied && denied.ours == 1 && denied.remaining > 0ms,
@@ -1059,7 +1066,7 @@ constexpr node_case all[] = {
          expect(!other.vote_of(shared(kind::acquire), key, "r2") && !other.acquires(key, "w"),
                 "another client got an exclusive key");
          auto alone = shared(kind::extend);
-         alone.alone = true;
+         alone.as<commands::extend>().alone = true;
          expect(c.vote_of(alone, key, "r1") && c.vote_of(shared(kind::extend), key, "r1"),
                 "an extension after an upgrade was denied");
          expect(c.vote_of(shared(kind::downgrade), key, "r1") && c.vote_of(shared(kind::downgrade), key, "r1"),
@@ -1080,7 +1087,7 @@ constexpr node_case all[] = {
          expect(c.vote_of(shared(kind::release), key, "r1") && c.inspect(key).vote == vote::denied,
                 "a release after an upgrade was denied");
          auto heal = shared(kind::extend);
-         heal.alone = heal.heal = true;
+         heal.what = commands::extend{.heal = true, .alone = true};
          auto const healed = c.ask(heal, key, "r2");
          expect(healed.vote == vote::denied && (!healed.healed || c.inspect(key).text == "r2"),
                 "an extension healed an upgraded holder as a reader");
@@ -1096,12 +1103,12 @@ constexpr node_case all[] = {
          auto const denied = c.ask(late, key, "r2");
          expect(denied.vote == vote::denied && denied.behind_writer && denied.remaining > 0ms,
                 "a late reader was granted although a writer waits");
-         late.contender = "writer";
+         set_contender(late, "writer");
          auto const own = c.ask(late, key, "r3");
          expect(own.vote == vote::granted && !own.wanted, "a reader was denied because of its own waiting writer");
          other.ask(contending("writer"), key, "w");
-         late.contender = "reader";
-         late.passes = true;
+         set_contender(late, "reader");
+         late.as<commands::acquire>().passes = true;
          auto const passed = c.ask(late, key, "r4");
          expect(passed.vote == vote::granted && passed.wanted,
                 "a reader with passes was denied, or does not get that a writer waits");
@@ -1118,12 +1125,12 @@ constexpr node_case all[] = {
     {"a reader gets the counter of its key", sharing_with_tokens,
      one_key([](client& c, std::string const& key) {
          auto share = shared(kind::acquire), raise = shared(kind::raise);
-         share.fence = 1;
-         raise.fence = 70;
+         set_fence(share, 1);
+         set_fence(raise, 70);
          expect(c.ask(share, key, "r1").fence == 0, "a counter exists although no client has raised it");
          expect(c.ask(raise, key, "r1").fence == 70 && c.ask(share, key, "r2").fence == 70,
                 "raise did not set the counter to the number of the reader");
-         raise.fence = 7;
+         set_fence(raise, 7);
          expect(c.ask(raise, key, "r1").vote == vote::granted && c.ask(share, key, "r3").fence == 70,
                 "raise lowered a counter");
          for (auto const* value : {"r1", "r2", "r3"})

@@ -90,7 +90,7 @@ BOOST_FIXTURE_TEST_CASE(acl_line_of_all_options_permits_all_commands_of_the_libr
         BOOST_TEST(!r.extend(held.held, 20s));
         BOOST_TEST(!r.release(held.held));
     }
-    BOOST_TEST(locks.stats().nodes.front().tells);  // the node notifies the manager of releases
+    BOOST_TEST(locks.stats().nodes.front().notifies);  // the node notifies the manager of releases
     r.shutdown(locks);
     auto const log = s.ask({"ACL", "LOG"});
     // Except commands that only new servers know. The line must not name them, because old servers would refuse it.

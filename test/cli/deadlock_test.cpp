@@ -34,7 +34,7 @@ struct two_in_a_cycle {
         }
     }
 
-    config settings(std::string owner)
+    manager_options settings(std::string owner)
     {
         return r.settings({.owner = std::move(owner), .restart_guard = restart_guard::off});
     }

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(default_note_of_any_bytes_is_never_refused)
             for (auto const& word : {two, std::string(59, 'x') + two, two + "\xbf\xbf"}) {
                 redlock::cli::how_to_acquire const how{.note = note_of({word, word})};
                 try {
-                    how.check(line, redlock::config());
+                    how.check(line, redlock::manager_options());
                 } catch (redlock::cli::early_exit const& e) {
                     BOOST_ERROR("the bytes " << a << ' ' << b << ": " << e.what());
                 }

@@ -190,7 +190,7 @@ BOOST_FIXTURE_TEST_CASE(serve_answers_unknown_locks_and_sessions_with_404, descr
                 must_be_described(o, a);
             }
         }
-        if (o.body_schema()) {
+        if (o.body_schema() && o.name != "runBatch") {       // each result of a batch has a status of its own
             auto const a = send(o, true, {}, with_token());  // its session has ended
             BOOST_TEST(a.status() == 404u, o.title() << ' ' << a.body());
             must_be_described(o, a);
@@ -291,8 +291,8 @@ BOOST_AUTO_TEST_CASE(openapi_document_has_each_problem_of_the_service)
         made.merge(matches_in(text_of(file.path()),
                               "\\b(?:problem|limit_reached)\\([^\"();{]*(?:\\([^()]*\\))?[^\"();{]*\"([a-z-]+)\""));
     for (int e = 1; !make_error_code(static_cast<errc>(e)).message().empty() && e < 50; ++e)
-        made.insert(detail::problem_for(static_cast<errc>(e), {}).name);
-    made.insert(detail::problem_for(asio::error::operation_aborted, {}).name);
+        made.insert(detail::problem_for(static_cast<errc>(e), true, nullptr).name);
+    made.insert(detail::problem_for(asio::error::operation_aborted, true, nullptr).name);
     for (auto const& [name, response] : document().at_pointer("/components/responses").as_object()) {
         auto const* const media = response.at("content").as_object().if_contains("application/problem+json");
         if (!media)

@@ -6,9 +6,13 @@
 #include "serve/client_loads.hpp"
 #include "serve/event_queue.hpp"
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
@@ -19,6 +23,7 @@
 #include <fstream>
 #include <linux/filter.h>
 #include <list>
+#include <map>
 #include <optional>
 #include <set>
 #include <sys/socket.h>
@@ -67,6 +72,9 @@ public:
         socket_.write_some(asio::buffer("G", 1), ec);
         return ec && ec != asio::error::would_block;
     }
+
+    /// Whether a part of an answer has come. It is not read.
+    bool is_answered() { return socket_.available(ignored_) > 0; }
 
     /// From now on, nothing arrives at this client, and it confirms nothing, as if its host had vanished.
     void vanish()
@@ -461,6 +469,80 @@ BOOST_FIXTURE_TEST_CASE(pages_of_a_list_with_long_names_end_early, served_locks_
     BOOST_TEST(seen.size() == locks * names_of_lock);
     BOOST_TEST(pages > 1u);
     BOOST_TEST(s.ask(verb::get, "/v1/locks?limit=20").json().at("locks").as_array().size() >= 20u);
+}
+
+// The service makes two lists of a client at a time. So others get their turn between two of them.
+BOOST_AUTO_TEST_CASE(acquire_beside_many_unread_lists_of_another_token_succeeds)
+{
+    served_by_tokens by({"--max-connections", "400"});
+    for (int i = 0; i < 75; ++i) {
+        boost::json::array names;
+        for (int n = 0; n < 8; ++n)
+            names.emplace_back(fmt::format("{}/{}/{:x>490}", i, n, ""));
+        auto const body = boost::json::serialize(boost::json::object{{"resources", names}, {"ttl_ms", 60'000}});
+        BOOST_TEST_REQUIRE(by.s().acquire(body, by.of_greedy).status == 201u);
+    }
+    auto connection = by.s().connect();
+    auto const cycle = [&] {
+        auto const won = connection.ask(verb::post, "/v1/locks", lock_of("x"), by.of_other);
+        BOOST_TEST_REQUIRE(won.status == 201u, won.body);
+        BOOST_TEST(connection.ask(verb::delete_, path_of(won), "", by.of_other).status == 204u);
+    };
+    cycle();
+    std::list<raw_client> lists;
+    for (int i = 0; i < 150; ++i)
+        lists.emplace_back(by.s(), "GET /v1/locks?limit=1000 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+                                       + by.greedy + "\r\n\r\n");
+    int cycles = 0;
+    while (!std::ranges::all_of(lists, [](auto& c) { return c.is_answered(); })) {
+        cycle();
+        ++cycles;
+    }
+    BOOST_TEST(cycles >= 20);
+}
+
+BOOST_AUTO_TEST_CASE(turns_beyond_the_lists_of_a_client_wait_in_their_order)
+{
+    asio::io_context context;
+    serve::client_loads loads(1000);
+    std::vector<std::string> begun;
+    std::map<std::string, asio::cancellation_signal> ends;
+    auto const make_list = [&](std::string name, std::string client) -> asio::awaitable<void> {
+        serve::client_loads::turn turn(loads, client);
+        bool const has_come = co_await turn.wait();
+        begun.push_back(has_come ? name : "not " + name);
+        asio::steady_timer never(context, asio::steady_timer::time_point::max());
+        co_await never.async_wait(asio::use_awaitable);
+    };
+    auto const ask = [&](std::string const& name, std::string const& client) {
+        asio::co_spawn(context, make_list(name, client),
+                       asio::bind_cancellation_slot(ends[name].slot(), [](std::exception_ptr) {}));
+    };
+    auto const end = [&](std::string const& name) { ends.at(name).emit(asio::cancellation_type::terminal); };
+    auto const now_begun = [&] {
+        context.restart();
+        context.poll();
+        return std::exchange(begun, {});
+    };
+    for (auto const* const name : {"a1", "a2", "a3", "a4", "a5"})
+        ask(name, "a");
+    ask("b1", "b");
+    BOOST_TEST((now_begun() == words{"a1", "a2", "b1"}));
+    end("a2");
+    BOOST_TEST((now_begun() == words{"a3"}));
+    end("a4");  // its client has gone
+    BOOST_TEST((now_begun() == words{"not a4"}));
+    {
+        serve::client_loads::place const unread(loads, "a", {.unread = 1001});
+        end("a1");
+        end("a3");
+        BOOST_TEST(now_begun().empty());
+    }
+    BOOST_TEST((now_begun() == words{"a5"}));
+    end("a5");
+    end("b1");
+    BOOST_TEST(now_begun().empty());
+    BOOST_TEST(loads.of("a").is_empty());
 }
 
 // Otherwise each of the former streams would keep its connection until it gives up after ten seconds.

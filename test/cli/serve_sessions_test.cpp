@@ -199,7 +199,7 @@ BOOST_FIXTURE_TEST_CASE(release_on_another_instance_leaves_no_keys_of_a_session,
     event_reader stream(one);
     auto const session = stream.session();
     for (int i = 0; i < 5; ++i) {
-        auto const won = take("a", session, 3'000);  // fails if the keys of the lock before are left
+        auto const won = take("a", session, 4'000);  // fails if the keys of the lock before are left
         BOOST_TEST(two.ask(verb::delete_, "/v1/held/" + won.text("id")).status == 204u);
         BOOST_TEST(stream.next("lost").at("id").as_string() == won.text("id"));
     }

@@ -210,7 +210,7 @@ struct fixture {
     std::shared_ptr<memory_server> a = memory_server::at("a"), b = memory_server::at("b"), c = memory_server::at("c");
     std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
     asio::io_context context;
-    config const settings{
+    manager_options const settings{
         .nodes = {"memory://a", "memory://b", "memory://c"}, .node_timeout = node_timeout, .test_clock = clock};
     lock_manager locks{context, settings};
     std::shared_ptr<cli::node_locks> const ours = std::make_shared<cli::node_locks>(lock());

@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(touched_after_a_denial_returns_the_key_once)
 {
     watches all("prefix/");
     std::vector<std::string> const keys{"lock:a"};
-    node_command const c{.what = node_command::kind::acquire, .watch = true, .keys = keys, .contender = "me"};
+    node_command const c{.what = commands::acquire{.watch = true, .contender = "me"}, .keys = keys};
     node_reply const denied{.vote = vote::denied};
     auto const now = clock::now();
     auto const first = all.denied(c, denied, 10, now);
@@ -200,7 +200,7 @@ struct waiting_for_etcd : test::counted_operations {
 BOOST_FIXTURE_TEST_CASE(next_with_thousands_of_keys_looks_at_each_a_few_times, waiting_for_etcd)
 {
     for (std::size_t i = 0; i < count; ++i)
-        box.add(make({.what = node_command::kind::extend}, i));
+        box.add(make({.what = commands::extend{}}, i));
 
     std::size_t all_sent = 0;
     while (auto const n = send())
@@ -213,7 +213,7 @@ BOOST_FIXTURE_TEST_CASE(next_with_thousands_of_keys_looks_at_each_a_few_times, w
 BOOST_FIXTURE_TEST_CASE(next_with_thousands_about_one_key_looks_at_each_a_few_times, waiting_for_etcd)
 {
     for (std::size_t i = 0; i < count; ++i)
-        box.add(make({.what = node_command::kind::extend}, 0));
+        box.add(make({.what = commands::extend{}}, 0));
 
     std::size_t transactions = 0;
     for (; send() == 1; ++transactions) {
@@ -227,10 +227,10 @@ BOOST_FIXTURE_TEST_CASE(refuse_with_thousands_kept_looks_at_each_a_few_times, wa
 {
     node_reply const trouble{.untouched = true, .error = errc::node_unreachable};
     for (std::size_t i = 0; i < count; ++i) {
-        box.add(make({.what = node_command::kind::release}, i));
+        box.add(make({.what = commands::release{}}, i));
         box.refuse(trouble, false, over);
     }
-    box.add(make({.what = node_command::kind::extend}, 0));
+    box.add(make({.what = commands::extend{}}, 0));
     box.refuse(trouble, false, over);
     BOOST_TEST_REQUIRE(over.size() == 1u);
     BOOST_TEST((over[0].first == all.back()));
@@ -246,7 +246,7 @@ BOOST_FIXTURE_TEST_CASE(refuse_with_thousands_kept_looks_at_each_a_few_times, wa
 BOOST_FIXTURE_TEST_CASE(hear_of_a_shared_step_that_failed_sends_each_apart, waiting_for_etcd)
 {
     for (std::size_t i = 1; i < 4; ++i) {
-        box.add(make({.what = node_command::kind::extend, .ttl = 9s}, i));
+        box.add(make({.what = commands::extend{}, .ttl = 9s}, i));
         auto const& c = all.back()->command();
         if (i < 3)
             ours.extend({stores::kit::leased::kind::lock, c.key(), std::string(c.value)}, clock::now() + 9s, 9s);
@@ -272,11 +272,11 @@ BOOST_FIXTURE_TEST_CASE(hear_of_a_shared_step_that_failed_sends_each_apart, wait
 
 BOOST_FIXTURE_TEST_CASE(send_again_puts_operations_before_all_others, waiting_for_etcd)
 {
-    box.add(make({.what = node_command::kind::acquire}, 1));
-    box.add(make({.what = node_command::kind::acquire}, 2));
+    box.add(make({.what = commands::acquire{}}, 1));
+    box.add(make({.what = commands::acquire{}}, 2));
     BOOST_TEST(send() == 2u);
-    box.add(make({.what = node_command::kind::release}, 1));
-    box.add(make({.what = node_command::kind::acquire}, 3));
+    box.add(make({.what = commands::release{}}, 1));
+    box.add(make({.what = commands::acquire{}}, 3));
     box.refuse({}, false, over);  // moves the operations into their queues
 
     box.send_again(std::move(sent), true);
@@ -339,7 +339,7 @@ BOOST_FIXTURE_TEST_CASE(kept_of_a_command_is_the_first_end_of_its_leases, keys_u
     add("a", 60s, 9s);
     add("b", 60s, 2s);
     std::vector<std::string> const keys{"a", "b"};
-    node_command c{.what = node_command::kind::extend, .keys = keys, .value = "v", .ttl = 60s};
+    node_command c{.what = commands::extend{}, .keys = keys, .value = "v", .ttl = 60s};
     BOOST_TEST((ours.kept(c) == now + 2s));
 
     node_reply unknown{.vote = vote::unknown};

@@ -64,8 +64,8 @@ struct promises : in_virtual_time {
 
     std::chrono::milliseconds ask(testing::kind what = testing::kind::extend)
     {
-        auto const r =
-            std::make_shared<testing::request>(node_command{.what = what, .ttl = testing::long_ttl}, "lock:stock", "v");
+        auto const r = std::make_shared<testing::request>(
+            node_command{.what = testing::command_of(what), .ttl = testing::long_ttl}, "lock:stock", "v");
         node->submit(r);
         BOOST_REQUIRE(run_to([&] { return r->answers > 0; }));
         BOOST_TEST((r->reply.vote == vote::granted));
@@ -230,12 +230,12 @@ BOOST_AUTO_TEST_CASE(acquire_on_a_cut_connection_expires_after_the_ttl, *only_wi
     node->start(r.context.get_executor(),
                 {.connected = [](server_identity const&) {}, .changed = [](std::string_view) {}});
     auto const warm_up =
-        std::make_shared<testing::request>(node_command{.what = testing::kind::inspect}, "lock:stock", "");
+        std::make_shared<testing::request>(node_command{.what = commands::inspect{}}, "lock:stock", "");
     node->submit(warm_up);
     BOOST_REQUIRE(r.run_to([&] { return warm_up->answers > 0; }));
     between.cut_after("bG9jazpzdG9jaw");  // lock:stock in base64
     auto const sent =
-        std::make_shared<testing::request>(node_command{.what = testing::kind::acquire, .ttl = 3s}, "lock:stock", "v");
+        std::make_shared<testing::request>(node_command{.what = commands::acquire{}, .ttl = 3s}, "lock:stock", "v");
 
     node->submit(sent);
 
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(extend_while_other_keys_cannot_move_promises_the_next_lease
 {
     promises p;
     auto const other = std::make_shared<testing::request>(
-        node_command{.what = testing::kind::acquire, .ttl = testing::long_ttl}, "lock:other", "v");
+        node_command{.what = commands::acquire{}, .ttl = testing::long_ttl}, "lock:other", "v");
     p.node->submit(other);
     BOOST_REQUIRE(p.run_to([&] { return other->answers > 0; }));
     p.network.refused = stores::etcd::base64("lock:other");
@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(acquire_for_longer_than_the_lease_keeps_others_out_for_its_
                 {.connected = [](server_identity const&) {}, .changed = [](std::string_view) {}});
     std::vector<std::shared_ptr<testing::request>> all;
     for (int i = 0; i < 250; ++i) {
-        all.push_back(std::make_shared<testing::request>(node_command{.what = testing::kind::acquire, .ttl = 9s},
+        all.push_back(std::make_shared<testing::request>(node_command{.what = commands::acquire{}, .ttl = 9s},
                                                          "lock:" + std::to_string(i), "v"));
         node->submit(all.back());
     }

@@ -4,7 +4,7 @@
 #include "stores/etcd/refusal.hpp"
 #include "support/etcd_gateway.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/error.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -162,7 +162,7 @@ private:
 
 /// The shipped node, on this network.
 inline std::shared_ptr<node> make_virtual_node(virtual_etcd& s, etcd_network& n, std::chrono::seconds session,
-                                               config const& c = {})
+                                               manager_options const& c = {})
 {
     stores::etcd::address where{.name = "etcd://virtual",
                                 .members = {{.host = "virtual"}},
@@ -177,10 +177,10 @@ inline std::shared_ptr<node> make_virtual_node(virtual_etcd& s, etcd_network& n,
 }
 
 /// The settings of a manager with one such node.
-inline config virtual_settings(virtual_etcd& s, etcd_network& n, std::chrono::seconds session)
+inline manager_options virtual_settings(virtual_etcd& s, etcd_network& n, std::chrono::seconds session)
 {
     store one{.schemes = {"virtual"},
-              .make = [&s, &n, session](std::string_view, config const& c, store_context const&) {
+              .make = [&s, &n, session](std::string_view, manager_options const& c, store_context const&) {
                   return make_virtual_node(s, n, session, c);
               }};
     return {.nodes = {"virtual://one"}, .stores = {std::move(one)}, .node_timeout = std::chrono::seconds(3)};

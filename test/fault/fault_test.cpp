@@ -39,7 +39,7 @@ struct distant_servers : real_servers {
         network->start();
     }
 
-    config over_network(config special = {}) const
+    manager_options over_network(manager_options special = {}) const
     {
         auto c = settings(std::move(special));
         for (std::size_t i = 0; i < network->size(); ++i)
@@ -70,7 +70,7 @@ struct distant_servers : real_servers {
 
 // The beginning and the end of most tests.
 struct connected_over_network {
-    explicit connected_over_network(config special = {}) : locks(r.context, r.over_network(std::move(special)))
+    explicit connected_over_network(manager_options special = {}) : locks(r.context, r.over_network(std::move(special)))
     {
         r.connect(locks);
     }

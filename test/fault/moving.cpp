@@ -287,7 +287,7 @@ private:
         thread_.join();
     }
 
-    config settings() const
+    manager_options settings() const
     {
         return {.nodes = urls(set_.size()), .node_timeout = 100ms, .max_ttl = longest_ttl, .fencing = true};
     }

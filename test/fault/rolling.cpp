@@ -31,7 +31,7 @@ class rolling {
 public:
     explicit rolling(std::size_t count)
     {
-        config settings{.max_ttl = 1s, .fencing = true};
+        manager_options settings{.max_ttl = 1s, .fencing = true};
         for (std::size_t i = 0; i < count; ++i)
             settings.nodes.push_back(servers_.emplace_back(std::make_unique<local_server>())->url());
         healing_ = std::make_unique<lock_manager>(context_, settings);

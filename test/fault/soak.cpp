@@ -59,7 +59,7 @@ public:
         auto const half = [&](bool fenced) {
             arbiter judge(fenced);
             auto const add_until_stop = [=, this](nodes const& n, int to_arbiter, std::uint64_t seed) {
-                redlock::config const settings{
+                redlock::manager_options const settings{
                     .nodes = n, .node_timeout = 100ms, .max_ttl = quarantine, .fencing = fenced};
                 return run_three(settings, [=, this](auto& locks, std::uint8_t i) {
                     return add_naively(locks, *shared_, to_arbiter, i, seed * 16 + i);

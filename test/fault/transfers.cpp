@@ -198,7 +198,7 @@ int soak_transfers(soak_options const& o)
     faults f(system);
     bank b(!o.without_lock);
     auto const work = [&](std::vector<std::string> const& nodes, int to_bank, std::uint64_t seed) {
-        config const settings{.nodes = nodes, .node_timeout = 100ms, .max_ttl = quarantine, .fencing = true};
+        manager_options const settings{.nodes = nodes, .node_timeout = 100ms, .max_ttl = quarantine, .fencing = true};
         return run_three(settings, [&](lock_manager& locks, std::uint8_t i) -> asio::awaitable<void> {
             teller t(locks, shared, to_bank, seed * 16 + i, o.audit);
             co_await t.work(!o.without_lock);

@@ -31,7 +31,7 @@ std::int64_t nanoseconds_now()
 
 }  // namespace
 
-int run_three(config settings, worker const& work)
+int run_three(manager_options settings, worker const& work)
 {
     asio::io_context context{1};
     lock_manager locks(context, std::move(settings));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/lock_manager.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -30,7 +30,7 @@ struct shared_counter {
 using worker = std::function<asio::awaitable<void>(lock_manager&, std::uint8_t number)>;
 
 /// The work of one process: three workers at the same time, with one manager. @return its exit status
-int run_three(config, worker const&);
+int run_three(manager_options, worker const&);
 
 /// Adds to the counter under its lock, or without.
 asio::awaitable<void> add(lock_manager&, shared_counter&, std::uint64_t seed, bool locked);

@@ -34,7 +34,7 @@ T take(std::uint8_t const*& data, std::size_t& size)
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size)
 {
     auto const ms = [&] { return std::chrono::milliseconds(take<std::int64_t>(data, size)); };
-    config c;
+    manager_options c;
     c.node_timeout = ms();
     c.connect_timeout = ms();
     c.max_ttl = ms();

@@ -7,6 +7,7 @@
 #include "net/secrets.hpp"
 #include "stores/redis/reply.hpp"
 #include "support/inbox_reader.hpp"
+#include "testing/command_parts.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +23,7 @@ namespace {
 
 void check(node_command const& q, std::span<reply const> replies)
 {
-    auto const what = q.what;
+    auto const what = q.which();
     using redlock::stores::redis::resp::type;
     for (auto const& r : replies)
         must(r.text.size() <= 16 * 1024 && r.elements.size() <= 1024, "a reply exceeds the limits");
@@ -43,7 +44,7 @@ void check(node_command const& q, std::span<reply const> replies)
                           : r.type == stores::redis::resp::type::simple_string && r.text == "OK",
              "an answer other than OK, 1 or 2 counted as a grant");
     if (answer.fence != 0 && what == node_command::kind::acquire)
-        must(answer.fence == q.fence && replies.back().type == stores::redis::resp::type::number
+        must(answer.fence == q.fence() && replies.back().type == stores::redis::resp::type::number
                  && replies.back().text == "1",
              "an answer other than 1 counted as a token");
     if (what == node_command::kind::raise && answer.vote == vote::granted)
@@ -73,10 +74,10 @@ input input_from(std::uint8_t const* data, std::size_t size)
     input i;
     auto const flags = next();
     i.command.keys = {&key, 1};
-    i.command.what = static_cast<node_command::kind>(flags % 5);
-    i.command.fence = flags >> 3 & 1;
-    i.command.heal = flags >> 4 & 1;
-    i.command.contender = flags >> 5 & 1 ? "me" : "";
+    i.command.what = testing::command_of(static_cast<node_command::kind>(flags % 5));
+    testing::set_fence(i.command, flags >> 3 & 1);
+    testing::set_heal(i.command, flags >> 4 & 1);
+    testing::set_contender(i.command, flags >> 5 & 1 ? "me" : "");
     if (flags >> 6 & 1)
         i.limits = {.text = 32, .elements = 24};
     auto const counts = next();

@@ -34,10 +34,11 @@ BOOST_AUTO_TEST_SUITE(beast_helpers)
 
 namespace {
 
-response problem(error_code ec, acquire_options const& tried = {})
+response problem(error_code ec, acquire_options const& tried = {},
+                 std::shared_ptr<attempt_report const> const& report = {})
 {
     request r(http::verb::post, "/orders", 11);
-    return problem_response(r, ec, tried);
+    return problem_response(r, ec, tried, report);
 }
 
 long retry_after_ms(response const& r)
@@ -213,15 +214,21 @@ BOOST_AUTO_TEST_CASE(problem_response_computes_retry_after_from_the_report)
     report.quarantine = 40s;
     auto const seconds = [](response const& r) { return std::stol(std::string(r[http::field::retry_after])); };
 
-    auto const busy = problem(errc::contended, {.wait = 1s, .report = &report});
-    auto const restarted = problem(errc::quarantined, {.report = &report});
-    auto const lost = problem(errc::lost, {.report = &report});
+    auto const told = std::make_shared<attempt_report const>(report);
+    auto const busy = problem(errc::contended, {.wait = 1s}, told);
+    auto const restarted = problem(errc::quarantined, {}, told);
+    auto const lost = problem(errc::lost, {}, told);
 
     BOOST_TEST((retry_after_ms(busy) >= 7300 && retry_after_ms(busy) <= 9125));
     BOOST_TEST((seconds(busy) >= 8 && seconds(busy) <= 10));
     BOOST_TEST((seconds(restarted) >= 40 && seconds(restarted) <= 50));
     BOOST_TEST((seconds(lost) >= 1 && seconds(lost) <= 2));
-    BOOST_TEST((retry_after_ms(problem(errc::contended, {.report = &report})) >= 7300));  // status 409
+    BOOST_TEST((retry_after_ms(problem(errc::contended, {}, told)) >= 7300));  // status 409
+
+    report.outcome = errc::contended;
+    auto const thrown = problem_response(request(), lock_error(report), {.wait = 1s});
+    BOOST_TEST((retry_after_ms(thrown) >= 7300 && seconds(thrown) >= 8));
+    BOOST_TEST(seconds(problem(errc::contended, {.wait = 1s})) <= 2);
 }
 
 BOOST_AUTO_TEST_CASE(request_deadline_reads_the_header_and_is_capped)

@@ -17,6 +17,45 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_a_free_resource_sets_the_key_on_all_nodes, ma
     BOOST_TEST(w[0].find("lock:stock")->value == won.held.token());
 }
 
+BOOST_FIXTURE_TEST_CASE(try_acquire_asks_once_and_returns_contended_at_once, and_another<connected_to<3>>)
+{
+    lock_scope const scope(*locks);
+    auto const token = asio::as_tuple(asio::use_awaitable);
+    auto const code_of_one = [&](auto awaitable) { return std::get<0>(run(w, std::move(awaitable)).value.value()); };
+    auto blocker = w.acquire(*other, {"a", "b", "c"}, {.ttl = 60s});
+    auto const before = w.now;
+    auto const rounds = locks->stats().rounds;
+    BOOST_TEST((code_of_one(locks->async_try_acquire("a", {.ttl = 5s}, token)) == errc::contended));
+    BOOST_TEST((code_of_one(locks->async_try_acquire("a", token)) == errc::contended));
+    BOOST_TEST((code_of_one(locks->async_try_acquire_any({"a", "b"}, {}, token)) == errc::contended));
+    BOOST_TEST((code_of_one(scope.async_try_acquire({"b", "c"}, {}, token)) == errc::contended));
+    BOOST_TEST(locks->stats().rounds == rounds + 4);
+    BOOST_TEST((w.now - before < 1ms));
+    w.drop(blocker, 1ms);
+    BOOST_TEST((code_of_one(locks->async_try_acquire("a", {.ttl = 5s}, token)) == error_code()));
+    BOOST_TEST((code_of_one(locks->async_try_acquire_any({"a", "b"}, token)) == error_code()));
+    BOOST_TEST((code_of_one(scope.async_try_acquire("c", token)) == error_code()));
+}
+
+BOOST_FIXTURE_TEST_CASE(try_acquire_with_wait_is_refused_and_sends_nothing, connected_to<3>)
+{
+    lock_scope const scope(*locks);
+    acquire_options const waits{.wait = 2s};
+    auto const rounds = locks->stats().rounds;
+    auto const refused = [&](auto awaitable, std::string const& about) {
+        auto const failure = run(w, std::move(awaitable)).failure;
+        BOOST_TEST((code_of(failure) == errc::invalid_argument));
+        BOOST_TEST(message_of(failure)
+                   == "redlock: cannot hold " + about
+                          + ": wait is 2000 ms, but must be 0, because async_try_acquire "
+                            "tries once; to wait, call async_acquire");
+    };
+    refused(locks->async_try_acquire("stock", waits, asio::use_awaitable), "\"stock\"");
+    refused(locks->async_try_acquire_any({"a", "b"}, waits, asio::use_awaitable), "any of \"a\" and 1 more");
+    refused(scope.async_try_acquire("stock", waits, asio::use_awaitable), "\"stock\"");
+    BOOST_TEST(locks->stats().rounds == rounds);
+}
+
 // Rule 1 of docs/architecture.md.
 BOOST_AUTO_TEST_CASE(acquire_counts_validity_from_before_the_request)
 {

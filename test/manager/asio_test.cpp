@@ -229,8 +229,7 @@ BOOST_AUTO_TEST_CASE(lock_manager_is_used_from_all_threads_of_a_pool, *boost::un
         auto worker = [&](int i) -> asio::awaitable<void> {
             for (int round = 0; round < 50; ++round) {
                 auto const resource = "r" + std::to_string((i + round) % 3);
-                attempt_report report;
-                auto [ec, held] = co_await locks.async_acquire(resource, {.ttl = 10s, .wait = 30s, .report = &report},
+                auto [ec, held] = co_await locks.async_acquire(resource, {.ttl = 10s, .wait = 30s, .explain = true},
                                                                asio::as_tuple(asio::deferred));
                 if (ec) {
                     ++failed;

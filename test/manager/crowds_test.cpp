@@ -302,11 +302,10 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_one_name_in_vain_ten_thousand_times_keeps_oth
 BOOST_FIXTURE_TEST_CASE(elect_with_ten_thousand_candidates_keeps_other_locks, guarded)
 {
     auto const lead = [](lock&) -> asio::awaitable<elected> { co_return elected::done; };
+    auto const tell = [](election_event) {};
 
     each_wins_after_another("leader", [&](std::size_t) {
-        elect_options options;
-        options.observe = [](election_event) {};
-        asio::co_spawn(w.context, elect(*locks, "leader", std::move(options), lead), count_call());
+        asio::co_spawn(w.context, elect(*locks, "leader", {.observe = tell}, lead), count_call());
     });
 }
 

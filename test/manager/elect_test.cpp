@@ -39,7 +39,7 @@ struct candidate {
     void stand(lock_manager& locks, elect_options options, F body)
     {
         stood = true;
-        options.observe = [this](election_event e) {
+        tell = [this](election_event e) {
             BOOST_TEST(!ended);
             BOOST_TEST(e.name == "stock");
             told.push_back(std::move(e));
@@ -47,6 +47,7 @@ struct candidate {
             if (then)
                 then(told.back().what);
         };
+        options.observe = tell;
         asio::co_spawn(w.context, with_all_cancellations(locks, std::move(options), std::move(body)),
                        asio::bind_cancellation_slot(cancel.slot(), [this](std::exception_ptr e) {
                            ended = true;
@@ -104,6 +105,7 @@ struct candidate {
     std::vector<election_event> told;
     std::vector<clock::time_point> when;
     std::function<void(kind)> then;  ///< called for each event
+    std::function<void(election_event)> tell;
     bool stood = false;
     bool ended = false;
     std::exception_ptr failure;
@@ -390,10 +392,47 @@ BOOST_FIXTURE_TEST_CASE(elect_after_a_loss_cancels_the_body_and_stands_when_it_e
     BOOST_TEST((one.when[3] == one.when[2]));  // without a pause
 }
 
+BOOST_FIXTURE_TEST_CASE(elect_with_a_short_ttl_waits_and_works_in_each_term, two_managers)
+{
+    int terms = 0, works_done = 0;
+    auto const body = [&](lock&) -> asio::awaitable<elected> {
+        ++terms;
+        co_await work_for(w, 3s);  // longer than the ttl
+        co_return ++works_done < 4 ? elected::step_down : elected::done;
+    };
+    auto blocker = w.acquire(*other, "stock", {.ttl = 5s});
+    candidate one(w, *locks, {.ttl = 1s}, body);
+    one.run_to(kind::ended);
+    BOOST_TEST(!one.failure);
+    BOOST_TEST(terms == 4);
+    BOOST_TEST(works_done == 4);
+    BOOST_TEST(one.count(kind::lost) == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(elect_copies_what_its_options_name, two_managers)
+{
+    int events = 0;
+    auto standing = [&] {
+        std::string const group(60, 'g'), note(100, 'n');  // longer than a string keeps without an allocation
+        auto const tell = [&events, kept = group](election_event) { events += kept == std::string(60, 'g'); };
+        return elect(*locks, "stock", {.group = group, .note = note, .observe = tell}, works_for(w, 1s, elected::done));
+    }();
+    spawned election(w, std::move(standing));
+    w.run_for(500ms);
+    lock_info seen;
+    other->async_inspect("stock", [&](error_code, lock_info i) { seen = std::move(i); });
+    w.run_for(1s);
+    BOOST_TEST(seen.note == std::string(100, 'n'));
+    BOOST_TEST(election.succeeded());
+    BOOST_TEST(events == 3);
+    auto const groups = locks->stats().groups;
+    BOOST_TEST(std::ranges::any_of(groups, [](auto& g) { return g.name == std::string(60, 'g'); }));
+}
+
 BOOST_FIXTURE_TEST_CASE(elect_ignores_the_result_of_a_body_after_a_loss, one_manager)
 {
     for (bool const throws : {false, true}) {
-        elect_options const brief{.lock = {.ttl = 1s, .wait = wait_forever}};
+        elect_options const brief{.ttl = 1s, .max_hold = 1s};
         candidate c(w, *locks, brief, [&, throws](lock&) -> asio::awaitable<elected> {
             co_await uncancellable_work(w, 2s);
             if (throws)
@@ -410,7 +449,7 @@ BOOST_FIXTURE_TEST_CASE(elect_ignores_the_result_of_a_body_after_a_loss, one_man
 
 BOOST_FIXTURE_TEST_CASE(elect_after_a_loss_ignores_operation_aborted_from_the_body, one_manager)
 {
-    candidate one(w, *locks, {.lock = {.ttl = 1s, .wait = wait_forever}}, works_until_cancelled(w));
+    candidate one(w, *locks, {.ttl = 1s, .max_hold = 1s}, works_until_cancelled(w));
     w.run_for(10s);
     BOOST_TEST(one.count(kind::lost) >= 9u);
     BOOST_TEST(one.count(kind::failed) == 0u);
@@ -436,8 +475,7 @@ BOOST_FIXTURE_TEST_CASE(elect_with_nodes_down_reports_it_once_and_waits, manager
 
 BOOST_FIXTURE_TEST_CASE(elect_while_standing_reports_nodes_down_and_up, two_managers)
 {
-    candidate one(w, *locks, {.lock = {.ttl = 60s, .wait = wait_forever, .renew = renewal::automatic}},
-                  works_until_cancelled(w));
+    candidate one(w, *locks, {.ttl = 60s}, works_until_cancelled(w));
     one.run_to(kind::elected);
     candidate two(w, *other, {}, works_until_cancelled(w));
     w.run_for(1s);
@@ -480,11 +518,11 @@ BOOST_FIXTURE_TEST_CASE(elect_in_the_queue_of_its_manager_reports_nodes_down, ma
     BOOST_TEST(two.event_names() == "standing, waiting for nodes");
 }
 
-BOOST_FIXTURE_TEST_CASE(elect_without_lock_wait_still_waits_for_nodes, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(elect_without_wait_still_waits_for_nodes, connected_to<3>)
 {
     w.each([](auto& n) { n.reachable = false; });
     auto const before = locks->stats().rounds;
-    candidate one(w, *locks, {.lock = {}, .pause_min = 5s}, returns(elected::done));
+    candidate one(w, *locks, {.wait = 0s, .pause_min = 5s}, returns(elected::done));
     w.run_for(1min);
     BOOST_TEST(one.event_names() == "standing, waiting for nodes");
     BOOST_TEST(locks->stats().rounds - before >= 6u);
@@ -497,20 +535,20 @@ BOOST_FIXTURE_TEST_CASE(elect_without_lock_wait_still_waits_for_nodes, connected
 
 // Errors that end the election
 
-BOOST_FIXTURE_TEST_CASE(elect_with_a_limited_lock_wait_throws_contended, two_managers)
+BOOST_FIXTURE_TEST_CASE(elect_with_a_limited_wait_throws_contended, two_managers)
 {
     candidate one(w, *locks, {}, works_until_cancelled(w));
     one.run_to(kind::elected);
     for (auto const wait : {0ms, 3000ms}) {
         auto const began = w.now;
-        candidate c(w, *other, {.lock = {.wait = wait}}, works_until_cancelled(w));
+        candidate c(w, *other, {.wait = wait}, works_until_cancelled(w));
         auto const ended = c.run_to(kind::ended);
         BOOST_TEST((w.now - began >= wait));
         BOOST_TEST((w.now - began <= wait + 100ms));
         BOOST_TEST((code_of(c.failure) == errc::contended));
         BOOST_TEST((ended.error == errc::contended));
         BOOST_TEST(c.message().find("\"stock\"") != std::string::npos);
-        BOOST_TEST(c.message().find("lock.wait is " + std::to_string(wait.count()) + " ms") != std::string::npos);
+        BOOST_TEST(c.message().find("; wait is " + std::to_string(wait.count()) + " ms") != std::string::npos);
     }
 }
 
@@ -524,14 +562,12 @@ BOOST_FIXTURE_TEST_CASE(elect_with_an_invalid_option_throws_an_error_that_names_
         BOOST_TEST(c.count(kind::elected) == 0u);
         return c.message();
     };
-    BOOST_TEST(
-        refusal_of({.lock = {.ttl = 5ms}})
-        == "redlock: cannot stand for \"stock\": lock.ttl is 5 ms, but must be 20 ms to max_ttl, which is 60000 ms");
+    BOOST_TEST(refusal_of({.ttl = 5ms})
+               == "redlock: cannot stand for \"stock\": ttl is 5 ms, but must be 20 ms to max_ttl, which is 60000 ms");
     BOOST_TEST(
         refusal_of({.pause_min = 0ms}).find("pause_min is 0 ms, but must be 1 ms to pause_max, which is 60000 ms")
         != std::string::npos);
-    BOOST_TEST(refusal_of({.lock = {.mode = mode::shared}}).find("lock.mode is shared") != std::string::npos);
-    BOOST_TEST(refusal_of({.at_least = 11s}).find("at_least is 11000 ms, but must be 0 to lock.ttl, which is 10000 ms")
+    BOOST_TEST(refusal_of({.at_least = 11s}).find("at_least is 11000 ms, but must be 0 to ttl, which is 10000 ms")
                != std::string::npos);
 }
 
@@ -701,7 +737,7 @@ BOOST_FIXTURE_TEST_CASE(elect_at_least_keeps_the_lock_for_exactly_that_time, two
     BOOST_TEST((w.now - began <= 4s + 10ms));  // elect does not wait for at_least
     BOOST_TEST(!one.failure);
 
-    candidate two(w, *other, {.lock = {}}, works_until_cancelled(w));
+    candidate two(w, *other, {.wait = 0s}, works_until_cancelled(w));
     two.run_to(kind::ended);
     BOOST_TEST((code_of(two.failure) == errc::contended));  // a cron job that starts late
     BOOST_TEST(w.keys("lock:stock") == 3u);
@@ -754,10 +790,11 @@ BOOST_FIXTURE_TEST_CASE(elect_at_least_without_done_releases_at_once, one_manage
 
 BOOST_FIXTURE_TEST_CASE(elect_at_least_does_not_keep_a_lost_lock, one_manager)
 {
-    candidate one(w, *locks, {.lock = {.ttl = 10s}, .at_least = 10s}, [&](lock&) -> asio::awaitable<elected> {
-        co_await uncancellable_work(w, 9'600ms);  // lost at 9.4 s; its keys expire at 10 s
-        co_return elected::done;
-    });
+    candidate one(w, *locks, {.ttl = 10s, .max_hold = 9'800ms, .at_least = 10s},
+                  [&](lock&) -> asio::awaitable<elected> {
+                      co_await uncancellable_work(w, 9'600ms);  // lost at 9.3 s; its keys expire at 10 s
+                      co_return elected::done;
+                  });
     one.run_to(kind::lost);
     auto const lost = w.now;
     one.run_to(kind::elected);
@@ -805,11 +842,11 @@ BOOST_AUTO_TEST_CASE(elect_at_least_keeps_the_lock_if_done_after_a_stop)
 BOOST_FIXTURE_TEST_CASE(elect_with_an_observer_that_throws_succeeds, one_manager)
 {
     int told = 0;
-    elect_options const options{.observe = [&](election_event) {
+    auto const tell = [&](election_event) {
         ++told;
         throw std::runtime_error("no disk");
-    }};
-    BOOST_TEST(run(w, elect(*locks, "stock", options, returns(elected::done))).succeeded());
+    };
+    BOOST_TEST(run(w, elect(*locks, "stock", {.observe = tell}, returns(elected::done))).succeeded());
     BOOST_TEST(told == 3);
 }
 
@@ -830,7 +867,7 @@ BOOST_AUTO_TEST_CASE(elect_observer_may_cancel_or_destroy_the_manager)
                 };
                 if (at == kind::waiting_for_nodes)
                     w.each([](auto& n) { n.reachable = false; });
-                one.stand(*locks, {.lock = {.ttl = 1s}}, [&](lock&) -> asio::awaitable<elected> {
+                one.stand(*locks, {.ttl = 1s, .wait = 0s, .max_hold = 1s}, [&](lock&) -> asio::awaitable<elected> {
                     if (at == kind::failed)
                         throw std::runtime_error("the body has failed");
                     if (at != kind::stepped_down)
@@ -892,7 +929,8 @@ BOOST_AUTO_TEST_CASE(elect_on_a_thread_pool_never_runs_two_bodies_at_once, *boos
     std::atomic<int> inside = 0, together = 0;
     auto const stand = [&]() -> asio::awaitable<int> {
         int terms = 0, events = 0;
-        elect_options options{.pause_min = 1ms, .pause_max = 2ms, .observe = [&](election_event) { ++events; }};
+        auto const tell = [&](election_event) { ++events; };
+        elect_options const options{.pause_min = 1ms, .pause_max = 2ms, .observe = tell};
         auto body = [&](lock&) -> asio::awaitable<elected> {
             together += ++inside > 1;
             ++events;
@@ -927,7 +965,7 @@ BOOST_AUTO_TEST_CASE(elect_at_least_keeps_the_lock_on_other_threads, *boost::uni
             co_await asio::post(bodies, asio::use_awaitable);
             co_return elected::done;
         };
-        asio::co_spawn(bodies, elect(locks, name, {.lock = {.ttl = 30s}, .at_least = 30s}, body), asio::use_future)
+        asio::co_spawn(bodies, elect(locks, name, {.ttl = 30s, .wait = 0s, .at_least = 30s}, body), asio::use_future)
             .get();
         BOOST_TEST_REQUIRE(server->value("lock:" + name).has_value());
     }

@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(observer_receives_log_lines_that_belong_to_no_event)
     w.acquire(*locks, "stock");
     w.run_for(1ms);
 
-    std::string const line = "config::observer has thrown: disk?full. Its later exceptions are not logged";
+    std::string const line = "manager_options::observer has thrown: disk?full. Its later exceptions are not logged";
     BOOST_TEST(in_lines(log.lines) == in_lines({line}));
     std::erase_if(json.lines, [](auto& l) { return l.find("\"log_line\"") == l.npos; });
     BOOST_TEST(in_lines(json.lines)

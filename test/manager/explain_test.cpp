@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(acquire_queued_during_an_outage_returns_no_quorum)
         w.each([](auto& s) { s.reachable = false; });
         std::deque<lock_world::outcome> outcomes(10);
         for (std::size_t i = 0; i < outcomes.size(); ++i)
-            w.start_acquire(outcomes[i], *locks, "stock", {.wait = 1s, .report = &outcomes[i].report});
+            w.start_acquire(outcomes[i], *locks, "stock", {.wait = 1s, .explain = true});
         w.run_for(3s);
         for (std::size_t i = 0; i < outcomes.size(); ++i) {
             BOOST_TEST_CONTEXT("acquisition " << i << ", connected before: " << connected_before) {

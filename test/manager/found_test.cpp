@@ -27,7 +27,7 @@ struct founded {
 
 /// Three servers that are new to the prefix, and a manager that does not found them by itself.
 struct new_servers {
-    explicit new_servers(config settings = {.restart_guard = restart_guard::strict})
+    explicit new_servers(manager_options settings = {.restart_guard = restart_guard::strict})
     {
         w.each([&](auto& s) { s.be_new(w.now - 3s); });
         locks = w.manager(std::move(settings));

@@ -68,6 +68,23 @@ BOOST_FIXTURE_TEST_CASE(inspect_without_a_majority_returns_no_quorum_and_known_n
     BOOST_TEST((inspect(w, *locks, "").first == errc::invalid_argument));
 }
 
+BOOST_AUTO_TEST_CASE(inspect_with_a_mute_node_waits_for_a_slow_one)
+{
+    lock_world w(3);
+    w[2].limits.timeout = 1s;
+    auto locks = w.connected();
+    w[0].mute = true;
+    w[2].reply_delay = 300ms;
+    auto const begun = w.now;
+
+    auto const [ec, info] = inspect(w, *locks, "stock");
+
+    BOOST_TEST(!ec);
+    BOOST_TEST((w.now - begun < 310ms));
+    BOOST_TEST((info.nodes[0].error == errc::node_timeout));
+    BOOST_TEST(!info.nodes[2].error);
+}
+
 BOOST_AUTO_TEST_CASE(inspect_reports_note_and_start_of_the_hold)
 {
     lock_world w(3);
@@ -176,7 +193,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_with_a_bad_note_is_refused_before_anything_is_se
         BOOST_TEST((o.ec == errc::invalid_argument));
         return o.report.message;
     };
-    BOOST_TEST(refusal(std::string(201, 'x')).ends_with("note has 201 bytes, but must have 0 to 200"));
+    BOOST_TEST(refusal(std::string(201, 'x')).ends_with("note has more than 200 bytes, but must have 0 to 200"));
     for (int byte = 0; byte < 256; ++byte) {
         auto const note = std::string("a") + static_cast<char>(byte);
         if (byte >= 0x20 && byte < 0x7f)

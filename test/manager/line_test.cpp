@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(waiters_behind_others_that_have_died_get_the_lock_within_a_
     for (auto const* dead : {"1:dead", "2:dead", "3:dead", "4:dead", "5:dead"}) {
         for (std::size_t i = 0; i < 3; ++i)
             q.w.servers[i]->carry_out(
-                {.what = kind::acquire, .keys = {&key, 1}, .value = "v", .contender = dead, .ttl = 5s}, false);
+                {.what = commands::acquire{.contender = dead}, .keys = {&key, 1}, .value = "v", .ttl = 5s}, false);
         q.w.run_for(1ms);
     }
     q.start_all();

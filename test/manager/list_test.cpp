@@ -15,7 +15,7 @@ namespace {
 std::pair<error_code, lock_page> page_of(lock_world& w, lock_manager& locks, std::string pattern, list_options options)
 {
     std::optional<std::pair<error_code, lock_page>> result;
-    locks.async_list(std::move(pattern), std::move(options),
+    locks.async_list(std::move(pattern), options,
                      [&](error_code ec, lock_page page) { result.emplace(ec, std::move(page)); });
     w.run_to([&] { return result.has_value(); });
     return *result;
@@ -38,14 +38,16 @@ struct whole_list {
 whole_list list_all(lock_world& w, lock_manager& locks, std::string const& pattern = "*", list_options options = {})
 {
     whole_list all;
+    std::string next;
     do {
+        options.from = next;
         auto [ec, page] = page_of(w, locks, pattern, options);
         all.ec = ec;
         all.longest = std::max(all.longest, page.locks.size());
         std::ranges::move(page.locks, std::back_inserter(all.locks));
-        options.from = page.next;
+        next = page.next;
         ++all.pages;
-    } while (!options.from.empty());
+    } while (!next.empty());
     return all;
 }
 
@@ -149,7 +151,7 @@ BOOST_FIXTURE_TEST_CASE(list_without_a_majority_returns_no_quorum_and_known_lock
 BOOST_FIXTURE_TEST_CASE(list_with_a_bad_argument_sends_nothing, manager_of<3>)
 {
     auto const refused = [&](std::string pattern, list_options options) {
-        return page_of(w, *locks, std::move(pattern), std::move(options)).first == errc::invalid_argument;
+        return page_of(w, *locks, std::move(pattern), options).first == errc::invalid_argument;
     };
     BOOST_TEST(refused(std::string(513, 'a'), {}));
     BOOST_TEST(refused("*", {.page_size = 0}));

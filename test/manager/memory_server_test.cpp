@@ -20,7 +20,7 @@ struct on_a_loop {
     asio::io_context context;
 };
 
-bool refuses(config c, std::string const& why) { return refusal(std::move(c)).find(why) != std::string::npos; }
+bool refuses(manager_options c, std::string const& why) { return refusal(std::move(c)).find(why) != std::string::npos; }
 
 // Begins to acquire "stock". Returns when the node has denied it and will notify the manager of changes.
 std::future<lock> wait_for_stock(asio::io_context& context, lock_manager& locks)
@@ -70,9 +70,11 @@ BOOST_FIXTURE_TEST_CASE(set_fault_makes_acquire_fail_with_the_matching_error, on
         memory_server::at("m2")->set_fault(b);
         attempt_report report;
         try {
-            auto held = run(locks.async_acquire("stock", {.ttl = 5s, .report = &report}, asio::use_future));
+            auto held = run(locks.async_acquire("stock", {.ttl = 5s, .explain = true}, asio::use_future));
+            report = *held.report();
             run(held.async_release(asio::use_future));
-        } catch (system_error const&) {
+        } catch (lock_error const& e) {
+            report = e.report();
         }
         memory_server::at("m1")->set_fault(memory_server::fault::none);
         memory_server::at("m2")->set_fault(memory_server::fault::none);

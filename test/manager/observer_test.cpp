@@ -18,13 +18,13 @@ namespace {
 /// Servers, and a connected manager whose observer writes a line for each event.
 template <std::size_t Servers>
 struct observed {
-    explicit observed(config settings = {}) : locks(w.connected(with_diary(std::move(settings))))
+    explicit observed(manager_options settings = {}) : locks(w.connected(with_diary(std::move(settings))))
     {
         w.run_for(100ms);
         told->read();
     }
 
-    config with_diary(config settings)
+    manager_options with_diary(manager_options settings)
     {
         settings.observer = told;
         return settings;
@@ -544,7 +544,7 @@ BOOST_FIXTURE_TEST_CASE(observer_that_always_throws_is_logged_once, manager_of<3
     }
 
     BOOST_TEST(in_lines(lines)
-               == in_lines({"config::observer has thrown: disk full. Its later exceptions are not logged"}));
+               == in_lines({"manager_options::observer has thrown: disk full. Its later exceptions are not logged"}));
 }
 
 BOOST_AUTO_TEST_CASE(observers_with_one_that_throws_calls_the_others)

@@ -177,10 +177,10 @@ BOOST_AUTO_TEST_CASE(acquire_with_a_ttl_below_ttl_min_names_the_node)
     BOOST_TEST((w.extend(won.held, 1s) == errc::invalid_argument));
 }
 
-BOOST_AUTO_TEST_CASE(acquire_waits_for_the_longest_timeout_of_a_node)
+BOOST_AUTO_TEST_CASE(acquire_waits_for_a_node_for_its_own_timeout)
 {
     lock_world w(2);
-    w.each([](auto& s) { s.request_delay = 150ms; });
+    w[1].request_delay = 150ms;
     auto with_short_timeout = w.manager();
     BOOST_TEST((w.acquire(*with_short_timeout, "stock").ec == errc::no_quorum));
 
@@ -188,6 +188,115 @@ BOOST_AUTO_TEST_CASE(acquire_waits_for_the_longest_timeout_of_a_node)
     auto with_long_timeout = w.manager();
     w.run_for(1s);
     BOOST_TEST(!w.acquire(*with_long_timeout, "stock").ec);
+}
+
+namespace {
+
+/// The last two of five nodes may need a second to answer, and need 300 ms. The others have the usual 50 ms.
+struct mixed_quorum {
+    explicit mixed_quorum(manager_options const& settings = {})
+    {
+        for (auto const i : {3u, 4u})
+            w[i].limits.timeout = 1s;
+        locks = w.connected(settings);
+        for (auto const i : {3u, 4u})
+            w[i].reply_delay = 300ms;
+    }
+
+    /// Acquires "stock", and returns how long the call took.
+    clock::duration acquire(acquire_options const& options = {})
+    {
+        auto const begun = w.now;
+        result = w.acquire(*locks, "stock", options);
+        return result.when - begun;
+    }
+
+    lock_world w{5};
+    std::unique_ptr<lock_manager> locks;
+    lock_world::outcome result;
+};
+
+bool is_about(clock::duration d, clock::duration expected) { return d >= expected && d < expected + 5ms; }
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(acquire_with_a_mute_majority_ends_at_its_own_timeout, mixed_quorum)
+{
+    for (auto const i : {0u, 1u, 2u})
+        w[i].mute = true;
+    BOOST_TEST(is_about(acquire(), 50ms));
+    BOOST_TEST((result.ec == errc::no_quorum));
+    BOOST_TEST((result.report.nodes[2].error == errc::node_timeout));
+    BOOST_TEST(!result.report.nodes[3].error);  // the round did not wait for it
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_with_a_mute_node_waits_for_a_slow_one, mixed_quorum)
+{
+    w[0].mute = true;
+    BOOST_TEST(is_about(acquire(), 300ms));
+    BOOST_TEST(!result.ec);
+    w[1].mute = true;
+    BOOST_TEST(!w.release(result.held));
+    BOOST_TEST(is_about(acquire(), 300ms));
+    BOOST_TEST(!result.ec);
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_with_mute_slow_nodes_ends_at_their_timeout, mixed_quorum)
+{
+    for (auto const i : {0u, 3u, 4u})
+        w[i].mute = true;
+    BOOST_TEST(is_about(acquire(), 1s));
+    BOOST_TEST((result.ec == errc::no_quorum));
+    w.each([](auto& s) { s.mute = false; });
+    w.run_for(2s);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+// Two denials and one missing vote: the slow nodes could not have made a majority.
+BOOST_FIXTURE_TEST_CASE(acquire_with_two_denials_and_a_mute_node_is_contended, mixed_quorum)
+{
+    for (auto const i : {0u, 1u})
+        w[i].entries["lock:stock"] = {"foreign", w.now + 1h};
+    w[2].mute = true;
+    BOOST_TEST(is_about(acquire(), 50ms));
+    BOOST_TEST((result.ec == errc::contended));
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_does_not_count_a_vote_after_its_timeout, mixed_quorum)
+{
+    w[0].reply_delay = 100ms;
+    for (auto const i : {3u, 4u})
+        w[i].mute = true;
+    BOOST_TEST(is_about(acquire(), 1s));
+    BOOST_TEST((result.ec == errc::no_quorum));
+    BOOST_TEST((result.report.nodes[0].vote == vote::unknown));
+    BOOST_TEST((result.report.nodes[0].error == errc::node_timeout));
+}
+
+// After each of two pauses, the process reads what has arrived before it counts a vote as missing.
+BOOST_FIXTURE_TEST_CASE(acquire_after_pauses_past_both_timeouts_reads_arrived_votes, mixed_quorum)
+{
+    w.each([](auto& s) { s.reading_time = 1ms; });
+    w[0].mute = true;
+    auto won = w.start(*locks, "stock", {});
+    w.run_for(0ms);
+    w.stall_for(100ms);
+    w.run_for(10ms);
+    BOOST_TEST(!won.done);
+    w.stall_for(2s);
+    BOOST_TEST(w.wins(won));
+}
+
+BOOST_FIXTURE_TEST_CASE(extend_with_a_mute_majority_ends_at_its_own_timeout, mixed_quorum)
+{
+    acquire();
+    w.run_for(1s);
+    for (auto const i : {0u, 1u, 2u})
+        w[i].mute = true;
+    auto const begun = w.now;
+    BOOST_TEST((w.extend(result.held, 20s) == errc::no_quorum));
+    BOOST_TEST(is_about(w.now - begun, 50ms));
+    BOOST_TEST(result.held.held());
 }
 
 BOOST_AUTO_TEST_CASE(acquire_with_a_node_without_fencing_returns_unsupported)
@@ -198,7 +307,7 @@ BOOST_AUTO_TEST_CASE(acquire_with_a_node_without_fencing_returns_unsupported)
     auto const refused = w.acquire(*locks, "stock");
     BOOST_TEST((refused.ec == errc::unsupported));
     BOOST_TEST(refused.report.message
-               == "redlock: cannot hold \"stock\": server-2 cannot draw fencing tokens (config::fencing)");
+               == "redlock: cannot hold \"stock\": server-2 cannot draw fencing tokens (manager_options::fencing)");
     w.each([](auto& s) { BOOST_TEST(s.requests.empty()); });
     BOOST_TEST(!w.acquire(*w.manager(), "stock").ec);
 }

@@ -27,7 +27,7 @@ struct old_and_connected {
 // Manager `a` holds "stock" on servers 0 and 1. Manager `b` has connected to both, and has not seen server 2 yet. Then
 // both servers restart and forget the lock.
 struct forgotten_lock {
-    explicit forgotten_lock(config settings = {})
+    explicit forgotten_lock(manager_options settings = {})
     {
         age(w, 1h);
         a = w.manager();
@@ -311,7 +311,7 @@ BOOST_AUTO_TEST_CASE(acquire_on_a_new_set_with_a_node_that_hangs_waits_for_it)
     auto const locks = w.manager();
     auto const begun = w.now;
     BOOST_TEST((w.acquire(*locks, "stock").ec == errc::quarantined));
-    BOOST_TEST((w.now - begun <= config().connect_timeout + 2 * config().node_timeout + 5ms));
+    BOOST_TEST((w.now - begun <= manager_options().connect_timeout + 2 * manager_options().node_timeout + 5ms));
     w[2].connecting = false;
     BOOST_TEST(w.acquire(*locks, "stock", {.wait = 1s}).held.held());
 }

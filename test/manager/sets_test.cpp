@@ -623,22 +623,22 @@ BOOST_FIXTURE_TEST_CASE(acquire_behind_a_set_passes_it_when_the_set_has_to_wait,
     BOOST_TEST(!set.done);
 }
 
-BOOST_FIXTURE_TEST_CASE(max_handovers_limits_how_many_pass_a_waiting_set, queue_of_sets)
+BOOST_FIXTURE_TEST_CASE(acquire_of_single_names_passes_a_waiting_set_16_times, queue_of_sets)
 {
-    auto const manager = w.connected({.max_handovers = 3});
+    auto const manager = w.connected();
     auto const other = w.acquire(*manager, "x", {.ttl = 60s});
     auto& set = start(*manager, {"b", "c", "x"});
-    for (int i = 0; i < 6; ++i)
+    for (int i = 0; i < 24; ++i)
         start(*manager, i % 2 == 0 ? "b" : "c");
-    int passed = 0;
-    for (int i = 0; i < 10; ++i) {
+    std::size_t passed = 0;
+    for (int i = 0; i < 40; ++i) {
         w.run_for(100ms);
         for (auto& o : all) {
             passed += o.held.held();
             o.held = {};
         }
     }
-    BOOST_TEST(passed == 3);
+    BOOST_TEST(passed == 16);
     BOOST_TEST(!set.done);
 }
 
@@ -713,7 +713,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_what_a_waiting_set_keeps_does_not_pass, set_a
     BOOST_TEST(l.held.held());
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_set_succeeds_after_max_handovers_have_passed, set_and_a_foreign_lock)
+BOOST_FIXTURE_TEST_CASE(acquire_set_succeeds_after_16_have_passed, set_and_a_foreign_lock)
 {
     for (bool const keeps : {false, true}) {
         bool stopped = false;
@@ -728,10 +728,10 @@ BOOST_FIXTURE_TEST_CASE(acquire_set_succeeds_after_max_handovers_have_passed, se
                 return !stopped;
             });
         w.run_for(1s);
-        BOOST_TEST(taken == config().max_handovers);
+        BOOST_TEST(taken == 16);
         m.held = {};
         BOOST_TEST(w.wins(set));
-        BOOST_TEST(taken == config().max_handovers);
+        BOOST_TEST(taken == 16);
         stopped = true;
         w.drop(set, 1s);
         m = w.acquire(*other, "m", {.ttl = 60s});

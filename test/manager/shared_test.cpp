@@ -166,27 +166,27 @@ BOOST_FIXTURE_TEST_CASE(acquire_shared_joins_a_reader_of_its_manager_without_req
     BOOST_TEST(w.keys_after(1ms) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(max_handovers_limits_how_many_readers_join, connected_to<3>)
+BOOST_FIXTURE_TEST_CASE(acquire_shared_joins_a_lock_16_times, connected_to<3>)
 {
-    auto manager = w.manager({.max_handovers = 3});
+    auto manager = w.manager();
     std::deque<lock_world::outcome> readers;
-    for (int i = 0; i < 9; ++i)
+    for (int i = 0; i < 2 * 16 + 3; ++i)
         readers.push_back(w.acquire(*manager, "stock", {.mode = mode::shared}));
-    BOOST_TEST(manager->stats().acquired == 3u);  // three more readers join each of them
-    BOOST_TEST(manager->stats().joined == 6u);
+    BOOST_TEST(manager->stats().acquired == 3u);  // 16 readers join each of the first two
+    BOOST_TEST(manager->stats().joined == 2 * 16);
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_shared_by_all_waiting_readers_joins_the_first, connected_to<3>)
 {
-    auto manager = w.manager({.max_handovers = 3});
+    auto manager = w.manager();
     auto alone = w.acquire(*manager, "stock");
     auto readers = w.start_many(9, *manager, "stock", {.wait = 1min, .mode = mode::shared});
     w.run_for(1s);
     w.release(alone, 1s);
     BOOST_TEST(manager->stats().joined == 8u);
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 17; ++i)
         readers.push_back(w.acquire(*manager, "stock", {.mode = mode::shared}));
-    BOOST_TEST(manager->stats().joined == 8u + 3u);  // later readers are limited as before
+    BOOST_TEST(manager->stats().joined == 8u + 16u);  // later readers are limited as before
     for (auto const& r : readers)
         BOOST_TEST(r.held.held());
 }

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(shutdown_keeps_the_lock_until_the_body_has_ended)
 BOOST_FIXTURE_TEST_CASE(shutdown_renews_the_lock_of_a_body_longer_than_its_ttl, and_another<manager_of<3>>)
 {
     section first, second;
-    first.run(w, *locks, {.ttl = 1s, .renew = renewal::automatic}, 10s);
+    first.run(w, *locks, {.ttl = 1s}, 10s);
     w.run_for(100ms);
     second.run(w, *other, {.wait = 20s}, 1ms);
     locks.reset();
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(shutdown_waits_for_a_body_at_most_as_long_as_its_lock_is_va
     lock_world w(3);
     auto locks = w.manager({.node_timeout = 50ms, .connect_timeout = 200ms});
     section first;
-    first.run(w, *locks, {.ttl = 2s}, 1h);
+    first.run(w, *locks, {.ttl = 2s, .renew = renewal::none}, 1h);
     w.run_for(100ms);
     auto const begun = w.now;
     w.shutdown(*locks);
@@ -152,32 +152,15 @@ BOOST_FIXTURE_TEST_CASE(with_lock_ends_with_operation_aborted_after_shutdown, ma
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(shutdown_with_keys_left_is_no_error_and_reports_them, manager_of<3>)
+BOOST_FIXTURE_TEST_CASE(shutdown_with_keys_left_is_an_error_only_on_request, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock");
     w.each([](auto& s) { s.hung = true; });
     won.held = {};
-    shutdown_report report, later;
 
-    lock_world::call stopped(w, {}, [&](auto done) { locks->async_shutdown({.report = &report}, std::move(done)); });
+    lock_world::call stopped(w, {}, [&](auto done) { locks->async_shutdown(std::move(done)); });
     BOOST_TEST((stopped.end() == error_code()));
-    lock_world::call again(w, {}, [&](auto done) { locks->async_shutdown({.report = &later}, std::move(done)); });
-    BOOST_TEST((again.end() == error_code()));
-
-    BOOST_TEST(report.keys_left == 3u);
-    BOOST_TEST(report.message == "redlock: the shutdown could not release 3 keys in time; they expire by themselves");
-    BOOST_TEST(later.keys_left == 3u);
     BOOST_TEST((w.shutdown(*locks) == errc::keys_left));
-}
-
-BOOST_FIXTURE_TEST_CASE(shutdown_that_released_everything_has_an_empty_report, manager_of<3>)
-{
-    w.acquire(*locks, "stock");
-    shutdown_report report{.keys_left = 7, .message = "old"};
-    lock_world::call stopped(w, {}, [&](auto done) { locks->async_shutdown({.report = &report}, std::move(done)); });
-    BOOST_TEST((stopped.end() == error_code()));
-    BOOST_TEST(report.keys_left == 0u);
-    BOOST_TEST(report.message.empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(operations_of_a_manager_that_was_shut_down_say_so, manager_of<3>)
@@ -288,7 +271,7 @@ BOOST_AUTO_TEST_CASE(held_and_destructor_of_a_lock_may_race_with_the_context, *b
         auto const name = "dying-" + std::to_string(round);
         auto const server = memory_server::at(name);
         std::optional<asio::io_context> context(std::in_place);
-        std::optional<lock_manager> locks(std::in_place, *context, config{.nodes = {"memory://" + name}});
+        std::optional<lock_manager> locks(std::in_place, *context, manager_options{.nodes = {"memory://" + name}});
         lock observed, dropped;
         locks->async_acquire("a", {.ttl = 60s, .wait = 60s}, [&](error_code, lock l) { observed = std::move(l); });
         locks->async_acquire("b", {.ttl = 60s, .wait = 60s, .renew = renewal::automatic},
@@ -367,8 +350,8 @@ BOOST_AUTO_TEST_CASE(destructors_in_a_forked_child_run_in_any_order)
 {
     for (int order = 0; order < 3; ++order) {
         auto context = std::make_unique<asio::io_context>();
-        auto locks =
-            std::make_unique<lock_manager>(*context, config{.nodes = {"memory://fork-" + std::to_string(order)}});
+        auto locks = std::make_unique<lock_manager>(
+            *context, manager_options{.nodes = {"memory://fork-" + std::to_string(order)}});
         lock held;
         locks->async_acquire("stock", {.renew = renewal::automatic}, [&](error_code, lock l) { held = std::move(l); });
         while (!held.held())
@@ -433,17 +416,34 @@ BOOST_AUTO_TEST_CASE(with_lock_after_the_end_of_the_context_completes_at_once, *
     auto context = std::make_unique<asio::io_context>();
     lock_manager locks(*context, {.nodes = {"memory://gone"}});
     context.reset();
-    attempt_report report;
+    std::exception_ptr failure;
     std::optional<std::thread::id> thread;
     locks.with_lock(
-        "stock", {.report = &report}, [](lock&) -> asio::awaitable<void> { co_return; },
+        "stock", [](lock&) -> asio::awaitable<void> { co_return; },
         [&](std::exception_ptr e) {
             thread = std::this_thread::get_id();
-            BOOST_TEST((code_of(e) == asio::error::operation_aborted));
+            failure = e;
         });
     BOOST_TEST((thread == std::this_thread::get_id()));
-    BOOST_TEST((report.outcome == asio::error::operation_aborted));
-    BOOST_TEST(report.message.find("\"stock\"") != std::string::npos);
+    BOOST_TEST((code_of(failure) == asio::error::operation_aborted));
+    BOOST_TEST(message_of(failure).find("\"stock\"") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(acquire_after_the_end_of_the_context_has_the_report_that_it_asked_for)
+{
+    auto context = std::make_unique<asio::io_context>();
+    lock_manager locks(*context, {.nodes = {"memory://gone"}});
+    context.reset();
+    std::vector<std::shared_ptr<attempt_report const>> reports;
+    auto const handler = [&](error_code, lock l) { reports.push_back(l.report()); };
+    locks.async_acquire("stock", {.explain = true}, handler);
+    locks.async_resume({.resources = "stock", .token = "t"}, {.explain = true}, handler);
+    locks.async_acquire("stock", {.wait = 1s}, handler);
+    BOOST_TEST_REQUIRE(reports.size() == 3u);
+    BOOST_TEST_REQUIRE((reports[0] && reports[1] && !reports[2]));
+    BOOST_TEST((reports[0]->outcome == asio::error::operation_aborted));
+    BOOST_TEST(reports[0]->message.find("cannot hold \"stock\": the execution context") != std::string::npos);
+    BOOST_TEST(reports[1]->message.find("cannot resume \"stock\": the execution context") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

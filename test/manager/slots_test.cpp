@@ -526,16 +526,15 @@ BOOST_FIXTURE_TEST_CASE(acquire_any_behind_another_times_out_with_the_report_of_
 {
     auto held = take_all(*second);
     auto const begun = now;
-    attempt_report report;
     auto first = start(*locks, {.ttl = 10s, .wait = 10s});
-    auto behind = start(*locks, {.ttl = 10s, .wait = 2s, .report = &report});
+    auto behind = start(*locks, {.ttl = 10s, .wait = 2s, .explain = true});
     run_for(30s);
     BOOST_TEST((first.ec == errc::contended));
     BOOST_TEST((first.when - begun >= 10s && first.when - begun < 11s));
     BOOST_TEST((behind.ec == errc::contended));
     BOOST_TEST((behind.when - begun >= 2s && behind.when - begun < 3s));
-    BOOST_TEST(report.nodes.size() == 3u);
-    BOOST_TEST((report.remaining > 50s));
+    BOOST_TEST(behind.report.nodes.size() == 3u);
+    BOOST_TEST((behind.report.remaining > 50s));
 }
 
 // A released slot is handed to the waiter that still needs one, not to one that gets another slot at the same moment.
@@ -861,7 +860,7 @@ BOOST_FIXTURE_TEST_CASE(with_any_lock_throws_lost_with_the_name_of_the_slot, thr
         which = l.resource();
         co_await uncancellable_work(*this, 30s);
     };
-    asio::co_spawn(context, locks->with_any_lock(slots("mailer", 3), {.ttl = 2s}, body),
+    asio::co_spawn(context, locks->with_any_lock(slots("mailer", 3), {.ttl = 2s, .renew = renewal::none}, body),
                    [&](std::exception_ptr e) { failure = e; });
     run_for(1s);
     BOOST_TEST(keys("lock:" + which) == 3u);

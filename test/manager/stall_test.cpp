@@ -53,7 +53,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_after_a_stall_blames_the_process_first, logging)
 {
     w.each([](auto& s) { s.hung = true; });
     lock_world::outcome lost;
-    w.start_acquire(lost, *locks, "stock", {.report = &lost.report});
+    w.start_acquire(lost, *locks, "stock", {.explain = true});
     w.run_for(1ms);
     w.stall_for(449ms);
     w.run_for(1s);

@@ -1,4 +1,4 @@
-// `config::stores`: addresses with the schemes of users, and nodes of several stores in one manager.
+// `manager_options::stores`: addresses with the schemes of users, and nodes of several stores in one manager.
 
 #include "support/manager_test.hpp"
 
@@ -29,13 +29,13 @@ public:
             auto const server = memory_server::at(server_);
             auto const& c = o->command();
             bool const taken = server->value(c.key()).has_value();
-            if (c.what == node_command::kind::acquire && !taken)
+            if (c.which() == node_command::kind::acquire && !taken)
                 server->set(c.key(), c.value, c.ttl);
             bool const ours = taken && *server->value(c.key()) == c.value;
-            if (c.what == node_command::kind::release && ours)
+            if (c.which() == node_command::kind::release && ours)
                 server->erase(c.key());
-            bool const granted = c.what == node_command::kind::connect
-                                 || (c.what == node_command::kind::acquire ? !taken : ours);
+            bool const granted = c.which() == node_command::kind::connect
+                                 || (c.which() == node_command::kind::acquire ? !taken : ours);
             o->complete({.vote = granted ? vote::granted : vote::denied});
         });
     }
@@ -51,7 +51,7 @@ private:
 store toy()
 {
     return {.schemes = {"toy", "toys"},
-            .make = [](std::string_view url, config const&, store_context const&) -> std::shared_ptr<node> {
+            .make = [](std::string_view url, manager_options const&, store_context const&) -> std::shared_ptr<node> {
                 auto const at = url.substr(url.find("://") + 3);
                 if (at.empty())
                     throw std::invalid_argument("a toy needs a name, as in toy://duck");
@@ -112,27 +112,31 @@ BOOST_AUTO_TEST_CASE(lock_manager_with_a_bad_store_throws_with_its_position)
     };
     auto greedy = toy();
     greedy.schemes.push_back("redis");
-    BOOST_TEST(message_for({"toy://"}, {toy()}) == "redlock::config: nodes[0]: a toy needs a name, as in toy://duck");
+    BOOST_TEST(message_for({"toy://"}, {toy()})
+               == "redlock::manager_options: nodes[0]: a toy needs a name, as in toy://duck");
     BOOST_TEST(message_for({"toy://none"}, {toy()})
-               == "redlock::config: nodes[0]: the store of \"toy://\" made no node");
-    BOOST_TEST(message_for({"toy://a", "toy://b", "toy://a"}, {toy()})
-               == "redlock::config: nodes[2] is \"toy://a\", the same server as nodes[0]; one server has one vote");
-    BOOST_TEST(message_for({"postgres://u:geheim@h/db"}, {})
-               == "redlock::config: nodes[0]: postgres:// is in the component redlock::postgresql: link it, and name "
-                  "it in config::stores: "
-                  "{redlock::postgresql()}");
+               == "redlock::manager_options: nodes[0]: the store of \"toy://\" made no node");
+    BOOST_TEST(
+        message_for({"toy://a", "toy://b", "toy://a"}, {toy()})
+        == "redlock::manager_options: nodes[2] is \"toy://a\", the same server as nodes[0]; one server has one vote");
+    BOOST_TEST(
+        message_for({"postgres://u:geheim@h/db"}, {})
+        == "redlock::manager_options: nodes[0]: postgres:// is in the component redlock::postgresql: link it, and name "
+           "it in manager_options::stores: "
+           "{redlock::postgresql()}");
     BOOST_TEST(message_for({"memory://a"}, {toy(), toy()})
-               == "redlock::config: stores[1] has the scheme \"toy\", which is listed twice");
+               == "redlock::manager_options: stores[1] has the scheme \"toy\", which is listed twice");
     BOOST_TEST(message_for({"memory://a"}, {greedy})
-               == "redlock::config: stores[0] has the scheme \"redis\", which is always known");
-    BOOST_TEST(message_for({"memory://a"}, {store{}}) == "redlock::config: stores[0] has no make");
-    BOOST_TEST(message_for({"memory://a"}, {store{.make = toy().make}}) == "redlock::config: stores[0] has no schemes");
+               == "redlock::manager_options: stores[0] has the scheme \"redis\", which is always known");
+    BOOST_TEST(message_for({"memory://a"}, {store{}}) == "redlock::manager_options: stores[0] has no make");
+    BOOST_TEST(message_for({"memory://a"}, {store{.make = toy().make}})
+               == "redlock::manager_options: stores[0] has no schemes");
     for (auto const* const odd : {"", "Toy", "toy://"}) {
         auto wrong = toy();
         wrong.schemes = {odd};
         BOOST_TEST(message_for({"memory://a"}, {wrong}).find("schemes are lower-case letters") != std::string::npos);
     }
-    BOOST_TEST(message_for({"toy://a"}, {}).find("or that of a store in config::stores") != std::string::npos);
+    BOOST_TEST(message_for({"toy://a"}, {}).find("or that of a store in manager_options::stores") != std::string::npos);
 }
 
 // A node calls `claim` when it has learned the identity of its server.
@@ -141,7 +145,7 @@ BOOST_AUTO_TEST_CASE(store_context_claim_of_the_same_server_returns_the_first_ad
     asio::io_context context;
     std::function<std::string(std::string const&, std::string const&)> claim;
     auto s = toy();
-    s.make = [&claim, make = s.make](std::string_view url, config const& c, store_context const& together) {
+    s.make = [&claim, make = s.make](std::string_view url, manager_options const& c, store_context const& together) {
         claim = together.claim;
         return make(url, c, together);
     };

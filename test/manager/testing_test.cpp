@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(testing_support)
 namespace {
 
 struct fixture {
-    explicit fixture(config c = {})
+    explicit fixture(manager_options c = {})
     {
         c.nodes = {"memory://a", "memory://b", "memory://c"};
         c.test_clock = clock;
@@ -121,13 +121,16 @@ BOOST_AUTO_TEST_CASE(memory_server_restart_starts_quarantine_and_loses_pending_r
     BOOST_TEST(after.fencing_token() > before);
 
     f.a->set_delay(10ms), f.b->set_delay(10ms);
-    attempt_report report;
-    f.locks->async_acquire("other", {.report = &report}, [&](error_code ec, lock const&) { f.last = ec; });
+    std::shared_ptr<attempt_report const> report;
+    f.locks->async_acquire("other", {.explain = true}, [&](error_code ec, lock const& l) {
+        f.last = ec;
+        report = l.report();
+    });
     f.clock->advance(f.context, 5ms);
     f.a->restart(), f.b->restart();
     f.clock->advance(f.context, 1s);
     BOOST_TEST((f.last == errc::no_quorum));
-    BOOST_TEST((report.nodes.at(0).error == errc::connection_lost));
+    BOOST_TEST((report->nodes.at(0).error == errc::connection_lost));
     f.a->set_delay(0ms), f.b->set_delay(0ms);
 }
 
@@ -143,7 +146,8 @@ BOOST_AUTO_TEST_CASE(memory_server_erase_on_a_majority_loses_the_lock)
 BOOST_AUTO_TEST_CASE(test_clock_with_a_redis_node_is_refused)
 {
     boost::asio::io_context context;
-    config c{.nodes = {"memory://a", "redis://127.0.0.1"}, .test_clock = std::make_shared<testing::manual_clock>()};
+    manager_options c{.nodes = {"memory://a", "redis://127.0.0.1"},
+                      .test_clock = std::make_shared<testing::manual_clock>()};
     BOOST_CHECK_EXCEPTION(lock_manager(context, c), std::invalid_argument, [](auto& e) {
         return std::string(e.what()).find("nodes[1] is \"redis://127.0.0.1:6379\", but test_clock is set")
                != std::string::npos;
@@ -155,8 +159,8 @@ BOOST_AUTO_TEST_CASE(manual_clock_manager_and_context_may_be_destroyed_in_any_or
     for (int const order : {0, 1, 2}) {
         auto clock = std::make_shared<testing::manual_clock>();
         auto context = std::make_unique<boost::asio::io_context>();
-        auto locks =
-            std::make_unique<lock_manager>(*context, config{.nodes = {"memory://lonely"}, .test_clock = clock});
+        auto locks = std::make_unique<lock_manager>(*context,
+                                                    manager_options{.nodes = {"memory://lonely"}, .test_clock = clock});
         lock held;
         locks->async_acquire("stock", {.renew = renewal::automatic}, [&](error_code, lock l) { held = std::move(l); });
         clock->advance(*context, 1s);

@@ -80,7 +80,7 @@ void use_in_every_way(asio::io_context& context, Start start)
 
 BOOST_FIXTURE_TEST_CASE(completion_token_that_is_an_lvalue_is_not_moved_from, fresh_server)
 {
-    std::optional<lock_manager> locks(std::in_place, context, config{.nodes = {url}});
+    std::optional<lock_manager> locks(std::in_place, context, manager_options{.nodes = {url}});
 
     // Each handler ignores its lock, so the destructor releases it.
     use_in_every_way<error_code, lock>(
@@ -88,6 +88,12 @@ BOOST_FIXTURE_TEST_CASE(completion_token_that_is_an_lvalue_is_not_moved_from, fr
     use_in_every_way<error_code, lock>(context,
                                        [&](auto&& t) { locks->async_acquire("stock", std::forward<decltype(t)>(t)); });
     auto const any = slots("slot", 2);
+    use_in_every_way<error_code, lock>(
+        context, [&](auto&& t) { locks->async_try_acquire("stock", {}, std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code, lock>(
+        context, [&](auto&& t) { locks->async_try_acquire("stock", std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code, lock>(
+        context, [&](auto&& t) { locks->async_try_acquire_any(any, {}, std::forward<decltype(t)>(t)); });
     use_in_every_way<error_code, lock>(
         context, [&](auto&& t) { locks->async_acquire_any(any, {}, std::forward<decltype(t)>(t)); });
     use_in_every_way<error_code, lock>(context,
@@ -136,7 +142,7 @@ BOOST_FIXTURE_TEST_CASE(completion_token_that_is_an_lvalue_is_not_moved_from, fr
 
 BOOST_FIXTURE_TEST_CASE(completion_token_may_return_a_value_and_take_auto_arguments, fresh_server)
 {
-    std::optional<lock_manager> locks(std::in_place, context, config{.nodes = {url}});
+    std::optional<lock_manager> locks(std::in_place, context, manager_options{.nodes = {url}});
     int calls = 0;
     auto const count = [&](auto const&...) { return ++calls; };
     auto const body = [](lock&) -> asio::awaitable<int> { co_return 1; };
@@ -200,7 +206,7 @@ BOOST_FIXTURE_TEST_CASE(as_default_on_sets_the_default_token, fresh_server)
     bool done = false;
     auto run = [&]() -> asio::awaitable<void> {
         auto locks = asio::use_awaitable.as_default_on(lock_manager(context, {.nodes = {url}}));
-        auto held = co_await locks.async_acquire("stock");
+        auto held = co_await locks.async_try_acquire("stock");
         static_assert(std::is_same_v<decltype(held), basic_lock<decltype(locks)::executor_type>>);
         co_await held.async_extend(5s);
         co_await held.async_release();
@@ -212,7 +218,7 @@ BOOST_FIXTURE_TEST_CASE(as_default_on_sets_the_default_token, fresh_server)
         });
         BOOST_TEST(n == 7);
         basic_lock_scope const scope(locks);
-        auto again = co_await scope.async_acquire("stock");
+        auto again = co_await scope.async_try_acquire("stock");
         static_assert(std::is_same_v<decltype(again), decltype(held)>);
         BOOST_TEST(
             co_await scope.with_lock("stock", [](decltype(held)& l) -> asio::awaitable<bool> { co_return l.held(); }));

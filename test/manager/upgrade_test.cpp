@@ -547,7 +547,14 @@ BOOST_FIXTURE_TEST_CASE(upgrade_that_times_out_stays_upgradeable, readers)
 BOOST_FIXTURE_TEST_CASE(upgrade_with_a_wait_of_a_shared_lock_is_refused, readers)
 {
     auto reader = read(*locks);
-    BOOST_TEST((w.upgrade(reader.held, 1s) == errc::invalid_argument));
+    for (auto const wait : {1ms, wait_forever}) {
+        BOOST_TEST((w.upgrade(reader.held, wait) == errc::invalid_argument));
+        auto const said = message_of(run(w, reader.held.async_upgrade(wait, asio::use_awaitable)).failure);
+        BOOST_TEST(contains(said, "acquire the lock with mode::upgradeable, or do not wait"), said);
+    }
+    BOOST_TEST(w[0].count(kind::upgrade) == 0u);
+    BOOST_TEST(!w.upgrade(reader.held));  // without a wait, it is tried once
+    w.release(reader, 1ms);
     auto one = may_upgrade(*second);
     BOOST_TEST((w.upgrade(one.held, -1ms) == errc::invalid_argument));
     BOOST_TEST((w.acquire(*locks, {"a", "b"}, {.mode = mode::upgradeable}).ec == errc::invalid_argument));
@@ -903,20 +910,6 @@ BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_reports_both_of_its_acquisitions, re
     BOOST_TEST(won.report.message == "acquired");
     BOOST_TEST((won.report.elapsed == std::chrono::duration_cast<std::chrono::microseconds>(won.when - begun)));
     BOOST_TEST(won.report.rounds >= 3u);  // one for the right, and a denied and a won one for the lock
-}
-
-// The call makes two acquisitions. The outcome of the first one is not the outcome of the call.
-BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_writes_its_report_once, readers)
-{
-    auto const writer = write(*second, {.ttl = 10s});
-    lock_world::outcome o;
-    o.report.message = "not written yet";
-    w.start_acquire(o, *locks, "stock", {.ttl = 10s, .wait = 1s, .mode = mode::upgradeable, .report = &o.report});
-
-    w.run_for(500ms);
-    BOOST_TEST(o.report.message == "not written yet");
-    BOOST_TEST(w.done_after(1s, o));
-    BOOST_TEST((o.report.outcome == errc::contended));
 }
 
 BOOST_FIXTURE_TEST_CASE(upgrade_with_a_wait_out_of_range_names_the_limit, readers)

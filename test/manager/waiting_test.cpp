@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(acquire_without_notification_succeeds_after_the_ttl)
 BOOST_FIXTURE_TEST_CASE(acquire_polls_nodes_that_do_not_notify, queue_at_a_lock)
 {
     w.each([](auto& s) { s.notifies = false; });
-    BOOST_TEST(!locks->stats().nodes[0].tells);
+    BOOST_TEST(!locks->stats().nodes[0].notifies);
     w.run_for(10s);
     BOOST_TEST((release_to_win() < 300ms));
     BOOST_TEST(asked() < 150u);
@@ -319,7 +319,7 @@ BOOST_AUTO_TEST_CASE(max_handovers_lets_each_process_have_its_turn)
 {
     for (std::size_t const limit : {0u, 2u, 16u}) {
         lock_world w(5);
-        config const settings{.max_handovers = limit};
+        manager_options const settings{.max_handovers = limit};
         std::unique_ptr<lock_manager> managers[] = {w.manager(settings), w.manager(settings), w.manager(settings)};
         auto const begun = w.now;
         int counts[] = {0, 0, 0}, streak = 0, longest = 0, last = -1;
@@ -571,7 +571,7 @@ BOOST_AUTO_TEST_CASE(acquire_of_12000_contended_resources_uses_bounded_memory)
 // A round takes at most a node_timeout. The manager begins no round after the wait.
 BOOST_AUTO_TEST_CASE(acquire_ends_at_most_one_node_timeout_after_its_wait)
 {
-    auto const node_timeout = config().node_timeout, connect_timeout = config().connect_timeout;
+    auto const node_timeout = manager_options().node_timeout, connect_timeout = manager_options().connect_timeout;
     for (bool const connected : {true, false}) {
         auto longest = clock::duration(0);
         for (auto wait = 0ms; wait <= 400ms; wait += 3ms) {

@@ -97,12 +97,50 @@ BOOST_FIXTURE_TEST_CASE(with_lock_cancels_the_body_before_the_validity_ends, man
 
 BOOST_FIXTURE_TEST_CASE(with_lock_body_that_ends_after_the_loss_throws_lost, manager_of<3>)
 {
-    auto const r = run(w, locks->with_lock("stock", {.ttl = 1s}, [&](lock&) -> asio::awaitable<int> {
-        co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-        co_await work_for(w, 5s);
-        co_return 1;
-    }));
+    auto const r =
+        run(w, locks->with_lock("stock", {.ttl = 1s, .renew = renewal::none}, [&](lock&) -> asio::awaitable<int> {
+            co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+            co_await work_for(w, 5s);
+            co_return 1;
+        }));
     BOOST_TEST((r.code() == errc::lost));
+}
+
+BOOST_FIXTURE_TEST_CASE(with_lock_renews_until_the_body_has_ended, and_another<manager_of<3>>)
+{
+    lock_scope const scope(*locks);
+    bool others_got_it = false;
+    auto const body = [&](lock& held) -> asio::awaitable<bool> {
+        co_await work_for(w, 10s);
+        auto const [ec, taken] =
+            co_await other->async_acquire(held.resource(), {}, asio::as_tuple(asio::use_awaitable));
+        others_got_it = others_got_it || ec != errc::contended;
+        co_return held.held();
+    };
+    acquire_options const brief{.ttl = 1s};
+    BOOST_TEST(run(w, locks->with_lock("stock", brief, body)).value.value());
+    BOOST_TEST(run(w, locks->with_any_lock(slots("mailer", 1), brief, body)).value.value());
+    BOOST_TEST(run(w, scope.with_lock("stock", brief, body)).value.value());
+    BOOST_TEST(!others_got_it);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(with_lock_without_renewal_cancels_the_body_after_the_ttl, manager_of<3>)
+{
+    auto const body = [&](lock&) { return work_for(w, 10s); };
+    auto const began = w.now;
+    BOOST_TEST((run(w, locks->with_lock("stock", {.ttl = 1s, .renew = renewal::none}, body)).code() == errc::lost));
+    BOOST_TEST((w.now - began <= 1s));
+    BOOST_TEST(locks->stats().renewals == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(with_lock_with_max_hold_cancels_a_body_that_hangs, manager_of<3>)
+{
+    auto const body = [&](lock&) { return work_for(w, 1h); };
+    auto const began = w.now;
+    BOOST_TEST((run(w, locks->with_lock("stock", {.ttl = 1s, .max_hold = 5s}, body)).code() == errc::lost));
+    BOOST_TEST((w.now - began > 4s));
+    BOOST_TEST((w.now - began <= 5s));
 }
 
 BOOST_FIXTURE_TEST_CASE(with_lock_throws_lost_if_the_release_finds_no_keys, manager_of<3>)
@@ -153,7 +191,7 @@ BOOST_AUTO_TEST_CASE(with_lock_on_many_threads_cancels_bodies_on_loss, *boost::u
             }
         };
         try {
-            co_await locks.with_lock("stock:" + std::to_string(number), {.ttl = 60ms}, body);
+            co_await locks.with_lock("stock:" + std::to_string(number), {.ttl = 60ms, .renew = renewal::none}, body);
         } catch (system_error const& e) {
             co_return e.code() != asio::error::operation_aborted;  // on a busy machine the acquisition may fail, too
         }

@@ -288,20 +288,13 @@ std::vector<world> fencing_worlds()
     w.safe("fence_5x3", "5 nodes, 3 attempts, 3 numbers", {.nodes = 5, .attempts = 3, .quorum = 3, .numbers = 3});
     w.safe("resent", "any command may be carried out again", {.numbers = 7, .resends = true});
     w.safe("resent_3", "3 attempts, any command again", {.attempts = 3, .numbers = 3, .resends = true});
-    w.safe("resent_forget", "any command again, quorum 3 of 3, 1 node forgets",
-           {.quorum = 3, .numbers = 3, .forgetful = 1, .resends = true});
-    w.safe("forget_3q3_1", "quorum 3 of 3, 1 node forgets", {.quorum = 3, .forgetful = 1});
-    w.safe("forget_3q3_2", "quorum 3 of 3, 2 nodes forget", {.quorum = 3, .forgetful = 2});
-    w.safe("forget_4q3_1", "quorum 3 of 4, 1 node forgets", {.nodes = 4, .quorum = 3, .forgetful = 1});
-    w.safe("forget_5q4_2", "quorum 4 of 5, 2 nodes forget, 3 numbers",
-           {.nodes = 5, .quorum = 4, .numbers = 3, .forgetful = 2});
+    w.safe("resent_forget", "any command again, majority of 4, 1 node forgets",
+           {.nodes = 4, .quorum = 3, .numbers = 3, .forgetful = 1, .resends = true});
+    w.safe("forget_4q3_1", "majority of 4, 1 node forgets", {.nodes = 4, .quorum = 3, .forgetful = 1});
 
     w.large("fence_3x4_5", "3 nodes, 4 attempts, 5 numbers", {.attempts = 4, .numbers = 5});
     w.large("fence_5x3_4", "5 nodes, 3 attempts", {.nodes = 5, .attempts = 3, .quorum = 3});
     w.large("fence_5x4", "5 nodes, 4 attempts, 3 numbers", {.nodes = 5, .attempts = 4, .quorum = 3, .numbers = 3});
-    w.large("forget_3q3_2_x3", "quorum 3 of 3, 2 nodes forget, 3 attempts",
-            {.attempts = 3, .quorum = 3, .forgetful = 2});
-    w.large("forget_5q4_2_4", "quorum 4 of 5, 2 nodes forget", {.nodes = 5, .quorum = 4, .forgetful = 2});
 
     w.control("no_quorum_of_takes", "a node that granted counts, even if it did not take",
               {.counting = counting::granted});
@@ -318,8 +311,7 @@ std::vector<world> fencing_worlds()
     w.control("earlier_round_counts", "a node that took one number counts for the next", {.reproposes = true});
     w.control("counter_ends", "counters reach their end, and INCR adds nothing", {.ends = true});
     w.control("forget_3q2_1", "majority of 3, 1 node forgets", {.forgetful = 1});
-    w.control("forget_3q3_3", "quorum 3 of 3, 3 nodes forget", {.quorum = 3, .forgetful = 3});
-    w.control("forget_5q4_3", "quorum 4 of 5, 3 nodes forget", {.nodes = 5, .quorum = 4, .forgetful = 3});
+    w.control("forget_4q3_2", "majority of 4, 2 nodes forget", {.nodes = 4, .quorum = 3, .forgetful = 2});
     return w.all;
 }
 

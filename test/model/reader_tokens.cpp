@@ -28,9 +28,8 @@ enum class reading : std::uint8_t {
 /// The explored protocol, and the rule that is broken.
 struct reader_tokens_rules {
     std::string_view attempts = "wwrr";  ///< writers and readers
-    unsigned quorum = 2;
-    unsigned numbers = 4;    ///< the highest token or counter
-    unsigned forgetful = 0;  ///< so many nodes may forget their counters, any number of times
+    unsigned numbers = 4;                ///< the highest token or counter
+    unsigned forgetful = 0;              ///< so many nodes may forget their counters, any number of times
 
     model::reading reading = model::reading::exact;
     bool compares = true;  ///< false: a number that is written back also overwrites a higher counter
@@ -58,7 +57,7 @@ struct reader_tokens_rules {
 */
 class reader_tokens {
 public:
-    static constexpr unsigned node_count = 3;
+    static constexpr unsigned node_count = 3, majority = 2;
 
     struct node {
         std::uint8_t counter = 0;
@@ -188,7 +187,7 @@ public:
 
     std::string tell(state const& s) const
     {
-        auto text = fmt::format("all counters are 0; a quorum is {} of {}", rules_.quorum, node_count);
+        auto text = fmt::format("all counters are 0; a quorum is {} of {}", majority, node_count);
         for (unsigned a = 0; a < attempts(); ++a)
             text += fmt::format("; {} {}", letter(a), s.attempts[a].writes ? "writes" : "reads");
         return text;
@@ -268,7 +267,7 @@ private:
             counter = how.number;
             at |= reached;
         }
-        if (rules_.reading == reading::exact && count_answers(me, answered) >= rules_.quorum && knows_highest(me)) {
+        if (rules_.reading == reading::exact && count_answers(me, answered) >= majority && knows_highest(me)) {
             for (auto& each : me.at)
                 each |= answered;  // further answers do no more than a write
         }
@@ -282,7 +281,7 @@ private:
         auto& counter = s.nodes[how.node].counter;
         bool const writes = rules_.reading == reading::exact || rules_.reading == reading::one_write;
         bool const is_there = (me.at[how.node] & reached) != 0 && rules_.reading == reading::exact;
-        if (!writes || how.number != me.number || count_answers(me, answered) < rules_.quorum || !knows_highest(me)
+        if (!writes || how.number != me.number || count_answers(me, answered) < majority || !knows_highest(me)
             || is_there)
             return false;
         counter = rules_.compares ? std::max(counter, me.number) : me.number;
@@ -297,14 +296,14 @@ private:
     std::uint8_t number_of(attempt const& a, step const& how) const
     {
         if (!a.writes) {
-            bool const has_answers = count_answers(a, answered) >= rules_.quorum && count_answers(a, reached) > 0;
+            bool const has_answers = count_answers(a, answered) >= majority && count_answers(a, reached) > 0;
             bool const has_written = how.what == step::kind::write_back;
-            bool const believes = rules_.reading == reading::exact       ? count_answers(a, reached) >= rules_.quorum
+            bool const believes = rules_.reading == reading::exact       ? count_answers(a, reached) >= majority
                                   : rules_.reading == reading::one_write ? has_answers && has_written
                                                                          : has_answers;
             return believes ? a.number : 0;
         }
-        return decided(a, rules_.quorum, taken, counted);
+        return decided(a, majority, taken, counted);
     }
 
     reader_tokens_rules const rules_;
@@ -321,12 +320,8 @@ std::vector<world> reader_tokens_worlds()
     w.safe("reader_tokens_7", "writer, reader, 7 numbers", {.attempts = "wr", .numbers = 7});
     w.safe("reader_tokens_wwr", "2 writers, reader", {.attempts = "wwr"});
     w.safe("reader_tokens_wrr", "writer, 2 readers", {.attempts = "wrr"});
-    w.safe("reader_tokens_forget", "writer, reader, quorum 3 of 3, 2 nodes forget",
-           {.attempts = "wr", .quorum = 3, .forgetful = 2});
 
     w.large("reader_tokens_4", "2 writers, 2 readers", {});
-    w.large("reader_tokens_forget_3", "2 writers, reader, 3 numbers, quorum 3, 2 nodes forget",
-            {.attempts = "wwr", .quorum = 3, .numbers = 3, .forgetful = 2});
 
     w.control("reader_tokens_highest", "the highest answer is not written back", {.reading = reading::highest});
     w.control("reader_tokens_lowest", "the lowest answer is the number", {.reading = reading::lowest});

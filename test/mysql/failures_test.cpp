@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(acquire_judges_the_ttl_after_the_wait_for_the_row)
     testing::client node({.make = [&] { return make_node(s.url("?timeout=20s")); }});
     BOOST_TEST(node.acquires({"stock"}, "v", std::chrono::hours(1)));
     BOOST_TEST(other.ask("START TRANSACTION; SELECT value FROM redlock WHERE lock_key = 'stock' FOR UPDATE") == "v");
-    auto const waiter = node.put({.what = node_command::kind::acquire, .contender = "me", .ttl = 60s}, {"stock"}, "w");
+    auto const waiter = node.put({.what = commands::acquire{.contender = "me"}, .ttl = 60s}, {"stock"}, "w");
     node.run_to([&] { return other.ask(std::string("SELECT COUNT(*) FROM ") + waiting_statements) == "1"; },
                 "no statement waits");
     // The lock expires after the waiter has called its procedure.

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(async_acquire_that_waits_polls_without_writing)
     auto won = r.acquire(mine, "stock", {.ttl = 60s});
     BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
     real_servers::outcome waiter;
-    r.start_acquire(waiter, others, "stock", {.ttl = 20s, .wait = wait_forever, .report = &waiter.report});
+    r.start_acquire(waiter, others, "stock", {.ttl = 20s, .wait = wait_forever, .explain = true});
     auto const wishes = [&] { return db.ask("SELECT COUNT(*) FROM redlock_wish WHERE lock_key = 'lock:stock'"); };
     BOOST_TEST(r.run_to([&] { return wishes() == "1"; }));
     auto const written = [&] { return db.ask("SELECT expires FROM redlock_wish WHERE lock_key = 'lock:stock'"); };

@@ -18,17 +18,15 @@ BOOST_AUTO_TEST_SUITE(statements_for_mysql)
 BOOST_AUTO_TEST_CASE(put_writes_hexadecimal_digits_and_sorted_keys_with_lengths)
 {
     std::vector<std::string> const keys{"b'", std::string("a\0", 2)};
-    node_command c{.what = kind::release, .keys = keys, .value = "v"};
+    node_command c{.what = commands::release{}, .keys = keys, .value = "v"};
     BOOST_TEST(stores::mysql::put(c, false, "locks")
                == "CALL locks_release(x'303030326100303030326227', x'76', NULL, 0)");
     BOOST_TEST(stores::mysql::put(c, true, "locks")
                // The tombstone is for the first key in the order of preference.
                == "CALL locks_release(x'303030326100303030326227', x'76', x'6227', 0)");
-    c = {.what = kind::acquire,
-         .any = true,
+    c = {.what = commands::acquire{.any = true, .contender = "c"},
          .keys = keys,
          .value = "v",
-         .contender = "c",
          .ttl = std::chrono::milliseconds(7)};
     BOOST_TEST(
         stores::mysql::put(c, false, "locks")
@@ -39,7 +37,7 @@ BOOST_AUTO_TEST_CASE(put_scan_limits_the_keys_to_those_behind_the_place)
 {
     auto const scan = [](std::string const& prefix, std::string_view place) {
         std::vector<std::string> const keys{prefix};
-        return stores::mysql::put_scan({.what = kind::scan, .keys = keys, .value = place, .limit = 3}, "locks");
+        return stores::mysql::put_scan({.what = commands::scan{.limit = 3}, .keys = keys, .value = place}, "locks");
     };
     constexpr auto end = " AND expires > UTC_TIMESTAMP(6) ORDER BY lock_key LIMIT 3";
     std::string const begin = "SELECT lock_key FROM locks WHERE lock_key >= ";
@@ -73,14 +71,14 @@ BOOST_AUTO_TEST_CASE(refusal_before_a_result_is_untouched_and_after_it_is_not)
 BOOST_AUTO_TEST_CASE(interpret_of_a_malformed_answer_returns_unexpected_reply)
 {
     std::vector<std::string> const keys{"a"};
-    node_command const c{.what = kind::acquire, .keys = keys, .value = "v"};
+    node_command const c{.what = commands::acquire{}, .keys = keys, .value = "v"};
     BOOST_TEST((stores::mysql::interpret(c, {}).error == errc::unexpected_reply));
     BOOST_TEST((stores::mysql::interpret(c, {.begun = true, .rows = {{"1", "0", "0", "1", ""}, {"1"}}}).error
                 == errc::unexpected_reply));
     BOOST_TEST(
         (stores::mysql::interpret(c, {.begun = true, .rows = {{"1", "0", "0", "1", ""}}}).vote == vote::granted));
     auto contends = c;
-    contends.contender = "c";
+    contends.what = commands::acquire{.contender = "c"};
     // The last columns are missing.
     BOOST_TEST((stores::mysql::interpret(contends, {.begun = true, .rows = {{"0"}}}).vote == vote::denied));
 }

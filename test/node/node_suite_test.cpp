@@ -25,7 +25,8 @@ BOOST_AUTO_TEST_SUITE(node_suite)
 
 namespace {
 
-// A kind of node, by its entry in config::nodes. The restart guard is off, because the suite does not test quarantines.
+// A kind of node, by its entry in manager_options::nodes. The restart guard is off, because the suite does not test
+// quarantines.
 node_kind named(std::string url, bool fences = true)
 {
     return {.make =

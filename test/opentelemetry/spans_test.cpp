@@ -102,7 +102,7 @@ std::vector<std::string> events_of(span_data const& s, std::initializer_list<cha
 
 /// Three servers and a connected manager, whose observer makes spans that are collected.
 struct traced {
-    explicit traced(open_telemetry_options options = {}, config settings = {})
+    explicit traced(open_telemetry_options options = {}, manager_options settings = {})
         : watching(open_telemetry(tracer, options))
     {
         settings.observer = watching;

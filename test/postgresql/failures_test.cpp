@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(list_and_watch_by_a_role_that_may_only_read_succeed)
     auto const list = [&](lock_manager& looks) {
         return r.wait_for<lock_page>([&](auto done) { looks.async_list("*", std::move(done)); });
     };
-    config const reads{.read_only = true};
+    manager_options const reads{.read_only = true};
     lock_manager denied(r.context, on(address_of(s, "app"), reads)), looks(r.context, on(address_of(s, "app"), reads));
     auto const refused = list(denied).second.nodes.at(0);
     BOOST_TEST((refused.error == errc::permission_denied));

@@ -81,7 +81,10 @@ struct some_hosts {
     std::shared_ptr<stores::postgresql::hosts> const all;
 };
 
-config with_hosts(std::string const& hosts) { return on(fmt::format("postgresql://redlock@{}/postgres", hosts)); }
+manager_options with_hosts(std::string const& hosts)
+{
+    return on(fmt::format("postgresql://redlock@{}/postgres", hosts));
+}
 
 std::string place_of(postgres_server const& s) { return fmt::format("127.0.0.1:{}", s.port()); }
 

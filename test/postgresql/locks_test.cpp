@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(async_acquire_that_waits_is_notified_and_asks_rarely)
         auto won = r.acquire(mine, "stock", {.ttl = 60s});
         BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
         real_servers::outcome waiter;
-        r.start_acquire(waiter, others, "stock", {.ttl = 20s, .wait = wait_forever, .report = &waiter.report});
+        r.start_acquire(waiter, others, "stock", {.ttl = 20s, .wait = wait_forever, .explain = true});
         // This must be real time: skip_time does not advance the clock of the server, by which the lock ends.
         r.run_to([] { return false; }, 3s);
         BOOST_TEST(!waiter.done);
@@ -48,18 +48,17 @@ BOOST_AUTO_TEST_CASE(inspect_that_watches_is_notified_of_the_end_of_each_hold)
         return testing::client({.make = [rest] { return make_node(server().url(rest), {.connect_timeout = 10s}); }});
     };
     auto asks = node_at("?table=watched"), acts = node_at("?table=watched");
-    using kind = node_command::kind;
     std::string const key = "lock:a", readers = core::readers_key(key);
-    auto const watched = [&] { return asks.ask({.what = kind::inspect, .watch = true}, key, {}).watched; };
+    auto const watched = [&] { return asks.ask({.what = commands::inspect{.watch = true}}, key, {}).watched; };
     auto const told_of = [&](std::string const& name) {
         asks.run_to([&] { return std::ranges::find(asks.changes, name) != asks.changes.end(); }, "no notification");
         asks.changes.clear();
     };
     auto const share = [&](std::string const& value) {
-        return acts.vote_of({.what = kind::acquire, .mode = mode::shared, .ttl = 60s}, key, value);
+        return acts.vote_of({.what = commands::acquire{}, .mode = mode::shared, .ttl = 60s}, key, value);
     };
     auto const leave = [&](std::string const& value) {
-        return acts.vote_of({.what = kind::release, .mode = mode::shared}, key, value);
+        return acts.vote_of({.what = commands::release{}, .mode = mode::shared}, key, value);
     };
 
     BOOST_TEST(!watched());  // nobody is notified when a free lock is acquired
@@ -74,7 +73,7 @@ BOOST_AUTO_TEST_CASE(inspect_that_watches_is_notified_of_the_end_of_each_hold)
 
     BOOST_TEST(acts.acquires(key, "w"));
     BOOST_TEST(watched());
-    BOOST_TEST(acts.vote_of({.what = kind::downgrade, .mode = mode::shared}, key, "w"));
+    BOOST_TEST(acts.vote_of({.what = commands::downgrade{}, .mode = mode::shared}, key, "w"));
     told_of(key);
     BOOST_TEST(!watched());  // nobody is notified of a further reader
     BOOST_TEST(share("x"));
@@ -97,7 +96,7 @@ BOOST_AUTO_TEST_CASE(inspect_that_watches_does_not_wait_for_a_transaction)
         PQexec(other.get(), "BEGIN; SELECT FROM busy WHERE key = 'lock:a' FOR SHARE"), PQclear);
     BOOST_TEST(std::string(PQresultErrorMessage(locked.get())) == "");
 
-    auto const seen = asks.ask({.what = node_command::kind::inspect, .watch = true}, "lock:a", {});
+    auto const seen = asks.ask({.what = commands::inspect{.watch = true}}, "lock:a", {});
 
     BOOST_TEST((seen.vote == vote::granted));
     BOOST_TEST(!seen.watched);

@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(acquire_through_a_session_pooler_is_notified)
     {
         lock_manager locks(r.context, settings);
         BOOST_TEST(!r.release(r.acquire(locks, "stock", {.ttl = 20s, .wait = 20s}).held));
-        BOOST_TEST(r.run_to([&] { return locks.stats().nodes.at(0).tells; }));
+        BOOST_TEST(r.run_to([&] { return locks.stats().nodes.at(0).notifies; }));
         r.shutdown(locks);
     }
     check_locks(r, settings);

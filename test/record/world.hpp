@@ -11,7 +11,7 @@
 #include "stores/redis/request.hpp"
 #include "stores/redis/server_record.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <algorithm>
 #include <array>
@@ -88,7 +88,8 @@ struct engine {
     engine(settings s, std::string const& source)
         : of(s),
           script(source),
-          question(url(s), config{.prefix = "p:", .max_ttl = std::chrono::milliseconds(max_ttl), .record = false})
+          question(url(s),
+                   manager_options{.prefix = "p:", .max_ttl = std::chrono::milliseconds(max_ttl), .record = false})
     {
     }
 

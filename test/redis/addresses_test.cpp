@@ -118,7 +118,8 @@ private:
     tcp::acceptor acceptor_;
 };
 
-config settings_for(std::uint16_t port, std::chrono::milliseconds connect_timeout = config().connect_timeout)
+manager_options settings_for(std::uint16_t port,
+                             std::chrono::milliseconds connect_timeout = manager_options().connect_timeout)
 {
     auto const url = "redis://" + std::string(host) + ":" + std::to_string(port);
     return {.nodes = {url}, .node_timeout = busy_timeout, .connect_timeout = connect_timeout};

@@ -30,7 +30,7 @@ std::vector<net::place> const masters{{"10.0.0.2", "6379"}, {"10.0.0.1", "6379"}
 /// A scan at @p place, and its answer from the master with the text @p text.
 struct scan_at {
     explicit scan_at(std::string place, std::string text = {})
-        : asked(std::make_shared<testing::request>(node_command{.what = node_command::kind::scan},
+        : asked(std::make_shared<testing::request>(node_command{.what = commands::scan{}},
                                                    std::vector<std::string>{"lock:"}, std::move(place))),
           part(next_scan(asked, masters))
     {
@@ -94,17 +94,17 @@ BOOST_AUTO_TEST_CASE(list_by_two_managers_in_turns_has_each_lock_of_three_master
     BOOST_TEST(owners.size() == 3u);
 
     std::multiset<std::string> names;
-    list_options options{.page_size = 20};
+    std::string next;
     std::size_t pages = 0;
     do {
         auto& locks = ++pages % 2 == 0 ? mine : other;
-        auto [ec, page] =
-            r.wait_for<lock_page>([&](auto done) { locks.async_list("job-*", options, std::move(done)); });
+        auto [ec, page] = r.wait_for<lock_page>(
+            [&](auto done) { locks.async_list("job-*", {.page_size = 20, .from = next}, std::move(done)); });
         BOOST_TEST_REQUIRE(!ec, ec.message());
         for (auto const& l : page.locks)
             names.insert(l.resource);
-        options.from = std::move(page.next);
-    } while (!options.from.empty() && pages < 200);
+        next = std::move(page.next);
+    } while (!next.empty() && pages < 200);
 
     BOOST_TEST((pages >= 4 && pages < 200));
     BOOST_TEST(names.size() == held.size());
@@ -147,14 +147,15 @@ BOOST_AUTO_TEST_CASE(list_with_a_dead_master_reports_that_locks_may_be_missing)
 
     lock_page page;
     BOOST_TEST(r.run_to([&] {
-        list_options options;
+        page.next.clear();
         error_code ec;
         do {
-            auto listed = r.wait_for<lock_page>([&](auto done) { locks.async_list("*", options, std::move(done)); });
+            auto const from = page.next;
+            auto listed =
+                r.wait_for<lock_page>([&](auto done) { locks.async_list("*", {.from = from}, std::move(done)); });
             ec = listed.first;
             page = std::move(listed.second);
-            options.from = page.next;
-        } while (!options.from.empty());
+        } while (!page.next.empty());
         return ec == errc::no_quorum;
     }));
     BOOST_TEST_REQUIRE(page.nodes.size() == 1u);

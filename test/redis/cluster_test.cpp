@@ -26,9 +26,10 @@ namespace {
 real_servers::outcome acquire_set(real_servers& r, lock_manager& locks, resource_set names, bool any = false)
 {
     real_servers::outcome o;
-    acquire_options const options{.ttl = 5s, .report = &o.report};
+    acquire_options const options{.ttl = 5s, .explain = true};
     auto const done = [&](error_code ec, lock held) {
         o.ec = ec;
+        o.report = *held.report();
         o.held = std::move(held);
         o.done = true;
     };
@@ -72,7 +73,7 @@ struct old_masters {
 
     redis_cluster c{3, 0, {"--cluster-require-full-coverage", "no"}};
     real_servers r{0};
-    config const voting = settings(c.url(), {.max_ttl = 60s});
+    manager_options const voting = settings(c.url(), {.max_ttl = 60s});
 };
 
 /// One cluster for all cases that leave it intact.
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(acquire_in_a_cluster_sets_the_key_on_the_master_of_its_slot
         held.push_back(std::move(won.held));
     }
     BOOST_TEST(locks.stats().nodes[0].name == c.url());
-    BOOST_TEST(locks.stats().nodes[0].tells);
+    BOOST_TEST(locks.stats().nodes[0].notifies);
 
     real_servers::outcome next;
     auto const name = held[1].resource();

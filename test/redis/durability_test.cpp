@@ -50,8 +50,8 @@ private:
 };
 
 // The quarantine after a restart is longer than any of these tests, even on a slow machine.
-config settings(configured_server const& s, restart_guard guard = restart_guard::automatic,
-                std::chrono::milliseconds max_ttl = 60s)
+manager_options settings(configured_server const& s, restart_guard guard = restart_guard::automatic,
+                         std::chrono::milliseconds max_ttl = 60s)
 {
     return {.nodes = {s.server->url()}, .node_timeout = 1s, .max_ttl = max_ttl, .restart_guard = guard};
 }

@@ -392,7 +392,7 @@ BOOST_AUTO_TEST_CASE(context_destruction_with_requests_in_flight_is_safe)
         lock held;
         {
             asio::io_context context;
-            locks = std::make_unique<lock_manager>(context, config{.nodes = urls});
+            locks = std::make_unique<lock_manager>(context, manager_options{.nodes = urls});
             for (int k = 0; k < 10; ++k)
                 locks->async_acquire("stock" + std::to_string(k % 4), {.ttl = 100ms, .wait = 1s},
                                      [&](error_code, lock l) { held = std::move(l); });

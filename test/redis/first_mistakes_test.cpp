@@ -30,7 +30,7 @@ class observer {
 public:
     /// Acquires until the message contains all @p words. On a busy machine, the first attempt may time out before the
     /// server's answer arrives.
-    std::string message_of(config c, std::initializer_list<std::string_view> words)
+    std::string message_of(manager_options c, std::initializer_list<std::string_view> words)
     {
         auto const end = std::chrono::steady_clock::now() + 20s;
         c.node_timeout = std::min<std::chrono::milliseconds>(c.node_timeout, 300ms);
@@ -119,7 +119,8 @@ BOOST_AUTO_TEST_CASE(error_messages_name_the_mistake_and_the_way_out)
 {
     observer o;
     std::vector<mistake> all;
-    auto const add = [&](std::string done, config c, std::string mend, std::initializer_list<std::string_view> words) {
+    auto const add = [&](std::string done, manager_options c, std::string mend,
+                         std::initializer_list<std::string_view> words) {
         auto const message = o.message_of(std::move(c), words);
         for (auto const word : words)
             BOOST_TEST(message.find(word) != message.npos,
@@ -184,8 +185,8 @@ BOOST_AUTO_TEST_CASE(error_messages_name_the_mistake_and_the_way_out)
         {"not yet valid"});
     add("a certificate for another name", {.nodes = {elsewhere.url()}, .tls = tls}, "use the name that is in it",
         {"ostname mismatch"});
-    add("an authority that is not known", {.nodes = {s.url()}}, "name its certificate in `config::tls.ca_file`",
-        {"certificate in certificate chain"});
+    add("an authority that is not known", {.nodes = {s.url()}},
+        "name its certificate in `manager_options::tls.ca_file`", {"certificate in certificate chain"});
 
     local_server twice;
     o.call("127.0.0.1:" + std::to_string(twice.port()), "10.0.0.7:6379");
@@ -213,13 +214,13 @@ BOOST_AUTO_TEST_CASE(error_messages_name_the_mistake_and_the_way_out)
     shared.ask({"RPUSH", "lock:stock", "a list"});
     if (servers_tell_type())
         add("the key of the lock is something else", {.nodes = {shared.url()}},
-            "delete it, or choose another `config::prefix`", {"WRONGTYPE"});
+            "delete it, or choose another `manager_options::prefix`", {"WRONGTYPE"});
 
     local_server well;
     o.call(address(well.port()), "10.0.0.1:6379");
     lock_manager locks(o.r.context, {.nodes = {well.url()}});
     all.push_back({"a ttl that is out of range", o.usual(o.failure(locks, {.ttl = 2min})),
-                   "raise `config::max_ttl`, or renew a shorter one"});
+                   "raise `manager_options::max_ttl`, or renew a shorter one"});
     o.r.shutdown(locks);
 
     auto const before = page();

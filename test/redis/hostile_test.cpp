@@ -25,7 +25,7 @@ using namespace std::string_literals;
 
 // Two real servers and a hostile one, and two managers that acquire the same locks.
 struct hostile_setup {
-    explicit hostile_setup(config special = {.node_timeout = busy_timeout}) : settings(std::move(special))
+    explicit hostile_setup(manager_options special = {.node_timeout = busy_timeout}) : settings(std::move(special))
     {
         settings.nodes = {hostile.url(), r[0].url(), r[1].url()};
         hostile.uptime = "1";  // as young as the others, which would otherwise seem restarted
@@ -96,7 +96,7 @@ struct hostile_setup {
     real_servers r{2};
     fake_redis hostile{r.context};
     std::string said;  ///< log lines of both managers
-    config settings;
+    manager_options settings;
     std::optional<lock_manager> locks, other;
 };
 

@@ -35,7 +35,8 @@ struct server_and_model {
     // @return how many clients are ahead; -1 if the lock was granted
     int contend(std::string const& who)
     {
-        node_command const c{.what = kind::acquire, .keys = {&key, 1}, .value = who, .contender = who, .ttl = 10min};
+        node_command const c{
+            .what = commands::acquire{.contender = who}, .keys = {&key, 1}, .value = who, .ttl = 10min};
         auto const actual = ask(c);
         auto const expected = model.carry_out(c, now);
         BOOST_TEST((actual.vote == expected.vote));
@@ -48,12 +49,12 @@ struct server_and_model {
     void release()
     {
         s.ask({"DEL", key});
-        model.carry_out({.what = kind::release, .keys = {&key, 1}, .value = holder}, now);
+        model.carry_out({.what = commands::release{}, .keys = {&key, 1}, .value = holder}, now);
     }
     void withdraw(std::string const& who)
     {
         s.ask({"HDEL", core::wanted_key(key), who});
-        model.carry_out({.what = kind::withdraw, .keys = {&key, 1}, .contender = who}, now);
+        model.carry_out({.what = commands::withdraw{.contender = who}, .keys = {&key, 1}}, now);
     }
     void compare_places()
     {
@@ -166,14 +167,15 @@ BOOST_AUTO_TEST_CASE(client_that_may_not_read_the_line_never_stands_by)
         both.s.ask({"ACL", "SETUSER", "default", forbidden});
         for (int i = 0; i < 2; ++i) {
             node_command const c{
-                .what = kind::acquire, .keys = {&key, 1}, .value = "v", .contender = "me", .ttl = 10min};
+                .what = commands::acquire{.contender = "me"}, .keys = {&key, 1}, .value = "v", .ttl = 10min};
             auto const denied = both.ask(c);
             BOOST_TEST((denied.vote == vote::denied), forbidden);
             BOOST_TEST(denied.ahead == 0u, forbidden);
         }
         BOOST_TEST(both.s.ask({"EXISTS", core::place_key(key, "me")}) == "0");
         both.s.ask({"DEL", key});
-        node_command const c{.what = kind::acquire, .keys = {&key, 1}, .value = "v", .contender = "me", .ttl = 10min};
+        node_command const c{
+            .what = commands::acquire{.contender = "me"}, .keys = {&key, 1}, .value = "v", .ttl = 10min};
         BOOST_TEST((both.ask(c).vote == vote::granted), forbidden);
     }
 }
@@ -196,7 +198,7 @@ BOOST_AUTO_TEST_CASE(line_with_odd_wishes_still_grants_the_lock)
                             "99999999999999999999\x1f"
                             "99999999999999999999"})
         both.s.ask({"HSET", wanted, fmt::format("odd {}", std::hash<std::string>()(odd)), odd});
-    node_command const c{.what = kind::acquire, .keys = {&key, 1}, .value = "v", .contender = "me", .ttl = 10min};
+    node_command const c{.what = commands::acquire{.contender = "me"}, .keys = {&key, 1}, .value = "v", .ttl = 10min};
     BOOST_TEST((both.ask(c).vote == vote::granted));
     BOOST_TEST((both.ask(c).vote == vote::denied));
     both.s.ask({"DEL", key});

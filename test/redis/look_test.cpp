@@ -22,8 +22,8 @@ struct three_servers {
 
     lock_page list(lock_manager& by, std::string pattern, list_options options = {})
     {
-        auto [ec, page] = r.wait_for<lock_page>(
-            [&](auto done) { by.async_list(std::move(pattern), std::move(options), std::move(done)); });
+        auto [ec, page] =
+            r.wait_for<lock_page>([&](auto done) { by.async_list(std::move(pattern), options, std::move(done)); });
         BOOST_TEST(!ec, ec.message());
         return page;
     }
@@ -75,14 +75,14 @@ BOOST_FIXTURE_TEST_CASE(list_on_servers_with_many_other_keys_returns_each_lock_o
 
     lock_manager other(r.context, r.settings({.restart_guard = restart_guard::off}));
     std::multiset<std::string> names;
-    list_options options{.page_size = 20};
-    for (int i = 0; i == 0 || !options.from.empty(); ++i) {
-        auto const page = list(i % 2 == 0 ? locks : other, "job\\**", options);
+    std::string next;
+    for (int i = 0; i == 0 || !next.empty(); ++i) {
+        auto const page = list(i % 2 == 0 ? locks : other, "job\\**", {.page_size = 20, .from = next});
         for (auto const& l : page.locks) {
             names.insert(l.resource);
             BOOST_TEST(l.nodes.size() == 3u);
         }
-        options.from = page.next;
+        next = page.next;
     }
 
     BOOST_TEST(names.erase("job*list") == 1u);  // the key of another type is shown, too
@@ -136,7 +136,8 @@ BOOST_FIXTURE_TEST_CASE(read_only_manager_needs_no_right_to_write_and_leaves_no_
     BOOST_TEST(info.note == "report");
     BOOST_TEST(list(viewer, "*").locks.size() == 1u);
     BOOST_TEST((r.acquire(viewer, "stock").ec == errc::unsupported));
-    BOOST_TEST(r.acquire(viewer, "stock").report.message.ends_with("this manager only reads (config::read_only)"));
+    BOOST_TEST(
+        r.acquire(viewer, "stock").report.message.ends_with("this manager only reads (manager_options::read_only)"));
     auto const broken = r.wait_for<break_info>([&](auto done) { viewer.async_break(info, std::move(done)); });
     BOOST_TEST((broken.first == errc::unsupported));
     BOOST_TEST(held.held());

@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(memory_that_runs_out_within_a_request_returns_it_once)
                  !done() && std::chrono::steady_clock::now() < end;)
                 context.run_one_for(5ms);
         };
-        config const c{.nodes = {server.url()}, .restart_guard = restart_guard::off};
+        manager_options const c{.nodes = {server.url()}, .restart_guard = restart_guard::off};
         auto const url = net::parse_url(server.url());
         batch_owner owner;
         auto const r = runtime::make_system_runtime(context.get_executor());

@@ -31,7 +31,7 @@ struct durable_server {
     }
 
     // The quarantine after a restart is longer than any of these tests, even on a slow machine.
-    config settings(restart_guard guard = restart_guard::automatic)
+    manager_options settings(restart_guard guard = restart_guard::automatic)
     {
         return {.nodes = {r[0].url()}, .node_timeout = 1s, .max_ttl = 60s, .restart_guard = guard, .log = log()};
     }
@@ -281,8 +281,8 @@ BOOST_AUTO_TEST_CASE(acquire_by_a_user_who_may_not_keep_the_record_names_the_rig
     r[0].ask({"ACL", "SETUSER", "clerk", "on", ">secret", "~lock:stock*", "~lock:=trial*", "+@all"});
     r[0].ask({"ACL", "SETUSER", "app", "on", ">secret", "~*", "+@all", "-@dangerous"});
     for (std::string const user : {"clerk", "app"}) {
-        config c{.nodes = {"redis://" + user + ":secret@127.0.0.1:" + std::to_string(r[0].port())},
-                 .node_timeout = busy_timeout};
+        manager_options c{.nodes = {"redis://" + user + ":secret@127.0.0.1:" + std::to_string(r[0].port())},
+                          .node_timeout = busy_timeout};
         auto const refused = r.attempt(c, {.wait = 1s}).report.nodes.at(0);
         BOOST_TEST((refused.error == errc::permission_denied), user);
         BOOST_TEST(refused.message.find("+pttl and the keys lock::=record and lock::=clients") != std::string::npos,

@@ -8,6 +8,7 @@
 #include "support/real_servers.hpp"
 #include "support/resp_commands.hpp"
 #include "testbed/plain_client.hpp"
+#include "testing/command_parts.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
@@ -22,7 +23,7 @@
 
 using namespace redlock;
 using namespace redlock::test;
-using handovers = node_command::handovers;
+using handovers = commands::handovers;
 
 BOOST_AUTO_TEST_SUITE(scripts)
 
@@ -50,7 +51,7 @@ std::vector<std::string> lines_of(std::string const& answer)
 /// The reply to an inspection. No text in it has a line end.
 node_reply inspect(testbed::plain_client& client, std::string const& key)
 {
-    node_command const c{.what = node_command::kind::inspect, .keys = {&key, 1}};
+    node_command const c{.what = commands::inspect{}, .keys = {&key, 1}};
     stores::redis::encoder encoder;
     auto command = take_commands(encoder.encode(c, {}).bytes()).front();
     command[0] = "EVAL";
@@ -151,11 +152,11 @@ struct step : node_command {
 std::vector<command> commands_for(step const& o, stores::redis::encoder& encoder)
 {
     auto all = take_commands(encoder.encode(o, {.tombstone = o.tombstone}).bytes());
-    if (o.what == node_command::kind::withdraw)
+    if (o.which() == node_command::kind::withdraw)
         return all;
-    if (o.contends() || o.what == node_command::kind::upgrade
-        || (o.is_shared() && o.what == node_command::kind::acquire))
-        all.front()[3 + std::stoul(all.front()[2]) + (o.any ? 4 : 3)] = "1000000";
+    if (o.contends() || o.which() == node_command::kind::upgrade
+        || (o.is_shared() && o.which() == node_command::kind::acquire))
+        all.front()[3 + std::stoul(all.front()[2]) + (o.wants_any() ? 4 : 3)] = "1000000";
     return all;
 }
 
@@ -164,37 +165,39 @@ std::string words_for(step const& o, node_reply const& r, bool raised, bool shar
 {
     using kind = node_command::kind;
     bool const granted = r.vote == vote::granted;
-    if (o.what == kind::withdraw)
+    if (o.which() == kind::withdraw)
         return "as it is";  // the answers to later commands show whether there was an entry
-    if (o.what == kind::upgrade)
-        return o.fence != 0 ? raised ? "1" : "0" : granted ? "1" : r.ours == 1 ? "others" : "0";
-    if (o.is_shared() && o.what == kind::raise)
+    if (o.which() == kind::upgrade)
+        return o.fence() != 0 ? raised ? "1" : "0" : granted ? "1" : r.ours == 1 ? "others" : "0";
+    if (o.is_shared() && o.which() == kind::raise)
         return "as it is";  // the answer does not matter; the counter is compared
-    if (o.is_shared() && o.what == kind::acquire)
+    if (o.is_shared() && o.which() == kind::acquire)
         return granted ? r.wanted ? "2" : "1"
                        : fmt::format("{} {}", r.behind_writer ? "behind a writer" : "denied",
                                      r.handed_on ? "handed on" : "kept");
-    if (o.what == kind::raise)
+    if (o.which() == kind::raise)
         return std::to_string(r.fence);
-    if (o.what == kind::extend)
-        return r.healed || (o.alone && !granted && shares) ? "2" : granted ? "1" : "0";
-    if (o.what == kind::release && o.has_several_keys())
+    if (o.which() == kind::extend)
+        return r.healed || (o.which() == kind::extend && o.as<commands::extend>().alone && !granted && shares) ? "2"
+               : granted                                                                                       ? "1"
+                                                                                                               : "0";
+    if (o.which() == kind::release && o.has_several_keys())
         return std::to_string(r.ours);
-    if (o.any && granted)
+    if (o.wants_any() && granted)
         return std::to_string(4 * r.chosen + r.wanted + (r.fence != 0 ? 2 : 0));
-    if (o.any || (o.contends() && !granted)) {
+    if (o.wants_any() || (o.contends() && !granted)) {
         auto words = o.has_several_keys() ? std::to_string(r.ours) : std::string(r.handed_on ? "handed on" : "kept");
         for (auto const& k : r.taken)
             words += fmt::format(" {}{}", k.index, k.handed_on ? " handed on" : " kept");
         return words;
     }
     if (o.contends())
-        return std::to_string(1 + r.wanted + (o.has_several_keys() && (o.fence == 0 || r.fence != 0) ? 2 : 0));
-    if (o.what == kind::acquire && o.has_several_keys())
-        return !granted ? "0" : o.fence == 0 || r.fence != 0 ? "2" : "1";
-    if (o.what == kind::acquire && o.fence != 0)
+        return std::to_string(1 + r.wanted + (o.has_several_keys() && (o.fence() == 0 || r.fence != 0) ? 2 : 0));
+    if (o.which() == kind::acquire && o.has_several_keys())
+        return !granted ? "0" : o.fence() == 0 || r.fence != 0 ? "2" : "1";
+    if (o.which() == kind::acquire && o.fence() != 0)
         return raised ? "1" : "0";
-    if (o.what == kind::acquire)
+    if (o.which() == kind::acquire)
         return granted ? "OK" : "(nil)";
     return granted ? "1" : "0";
 }
@@ -202,22 +205,22 @@ std::string words_for(step const& o, node_reply const& r, bool raised, bool shar
 // The answer of a server in the same words. Locks have a ttl of an hour, hand-overs of a thousand seconds.
 std::string in_words(step const& o, std::string const& answer)
 {
-    if (o.what == node_command::kind::withdraw && (answer == "0" || answer == "1"))
+    if (o.which() == node_command::kind::withdraw && (answer == "0" || answer == "1"))
         return "as it is";
-    if (o.what == node_command::kind::upgrade && answer != "0" && answer != "1") {
+    if (o.which() == node_command::kind::upgrade && answer != "0" && answer != "1") {
         auto const left = std::stol(answer);
         BOOST_REQUIRE((left > 3'500'000 && left <= 3'600'000));
         return "others";
     }
-    if (o.is_shared() && o.what == node_command::kind::raise && (answer == "0" || answer == "1"))
+    if (o.is_shared() && o.which() == node_command::kind::raise && (answer == "0" || answer == "1"))
         return "as it is";
-    if (o.is_shared() && o.what == node_command::kind::acquire && answer.find('\n') != answer.npos) {
+    if (o.is_shared() && o.which() == node_command::kind::acquire && answer.find('\n') != answer.npos) {
         long left = 0, handovers = 0, waiting = 0;
         std::istringstream(answer) >> left >> handovers >> waiting;
         BOOST_REQUIRE((waiting == 1 ? left > 900'000 : left > 3'500'000 && left <= 3'600'000));
         return fmt::format("{} {}", waiting == 1 ? "behind a writer" : "denied", handovers > 0 ? "handed on" : "kept");
     }
-    if (!(o.contends() || o.any) || answer.find('\n') == answer.npos)
+    if (!(o.contends() || o.wants_any()) || answer.find('\n') == answer.npos)
         return o.contends() && o.has_several_keys() && answer == "0" ? "0" : answer;
     std::vector<long> numbers;
     std::istringstream lines(answer);
@@ -230,7 +233,7 @@ std::string in_words(step const& o, std::string const& answer)
     };
     if (!o.has_several_keys())
         return state(0);
-    if (o.any) {
+    if (o.wants_any()) {
         std::string words = "0";
         for (std::size_t at = 0; at < numbers.size(); at += 2)
             words += fmt::format(" {} {}", at / 2, state(at));
@@ -273,45 +276,53 @@ BOOST_AUTO_TEST_CASE(scripts_in_random_order_behave_like_lock_table)
                                             node_command::kind::extend,   node_command::kind::release,
                                             node_command::kind::release,  node_command::kind::upgrade,
                                             node_command::kind::downgrade};
-        o.what = below(20) == 0 ? node_command::kind::withdraw : kinds[below(o.has_several_keys() ? 5 : 7)];
-        if (o.what == node_command::kind::extend && below(3) == 0) {
-            o.what = node_command::kind::replace;
-            o.former = values[below(3)];
+        o.what = testing::command_of(below(20) == 0 ? node_command::kind::withdraw
+                                                    : kinds[below(o.has_several_keys() ? 5 : 7)]);
+        if (o.which() == node_command::kind::extend && below(3) == 0) {
+            o.what = commands::replace{.former = values[below(3)]};
         }
-        bool const acquires = o.what == node_command::kind::acquire;
-        bool const upgrades = o.what == node_command::kind::upgrade;
-        if (o.what != node_command::kind::withdraw && !o.has_several_keys()
-            && (upgrades || o.what == node_command::kind::downgrade || below(2) == 0))
+        bool const acquires = o.which() == node_command::kind::acquire;
+        bool const upgrades = o.which() == node_command::kind::upgrade;
+        if (o.which() != node_command::kind::withdraw && !o.has_several_keys()
+            && (upgrades || o.which() == node_command::kind::downgrade || below(2) == 0))
             o.mode = mode::shared;
-        if (o.what == node_command::kind::raise || ((acquires || upgrades) && below(3) != 0))
-            o.fence = below(3) == 0 ? 1'795'000'000'000'000 + below(1000) : 1 + below(1000) * (1 + below(1000));
+        if (o.which() == node_command::kind::raise || ((acquires || upgrades) && below(3) != 0))
+            testing::set_fence(o, below(3) == 0 ? 1'795'000'000'000'000 + below(1000)
+                                                : 1 + below(1000) * (1 + below(1000)));
         std::string const contender = "c" + std::to_string(below(3));
-        if (acquires && (o.fence == 0 || o.has_several_keys() || o.is_shared()) && below(2) == 0)
-            o.contender = contender;
-        if ((upgrades && below(2) == 0) || o.what == node_command::kind::withdraw)
-            o.contender = contender;
+        if (acquires && (o.fence() == 0 || o.has_several_keys() || o.is_shared()) && below(2) == 0)
+            testing::set_contender(o, contender);
+        if ((upgrades && below(2) == 0) || o.which() == node_command::kind::withdraw)
+            testing::set_contender(o, contender);
         if (!servers_fence()) {
-            o.fence = 0;
-            o.what = o.what == node_command::kind::raise ? node_command::kind::extend : o.what;
+            testing::set_fence(o, 0);
+            if (o.which() == node_command::kind::raise)
+                o.what = commands::extend{};
         }
-        std::string note(o.contender.empty() ? 0 : random_of_notes() % 20, ' ');
+        std::string note(o.contender().empty() ? 0 : random_of_notes() % 20, ' ');
         std::generate(note.begin(), note.end(),
                       [&] { return static_cast<char>(0x20 + random_of_notes() % (0x100 - 0x20)); });
-        o.note = note;
-        o.passes = acquires && o.is_shared() && below(2) == 0;
-        o.any = acquires && o.has_several_keys() && below(4) == 0;
-        if (o.any)
-            std::shuffle(keys.begin(), keys.end(), random);
-        o.grows = o.contends() && o.has_several_keys() && !o.any && below(2) == 0;
-        o.heal = o.what == node_command::kind::extend && below(2) == 0;
-        o.alone = o.what == node_command::kind::extend && o.is_shared() && below(3) == 0;
-        o.tombstone = o.what == node_command::kind::release && below(20) == 0;
+        testing::set_note(o, note);
+        if (acquires) {
+            auto& a = o.as<commands::acquire>();
+            a.passes = o.is_shared() && below(2) == 0;
+            a.any = o.has_several_keys() && below(4) == 0;
+            if (a.any)
+                std::shuffle(keys.begin(), keys.end(), random);
+            a.grows = o.contends() && o.has_several_keys() && !a.any && below(2) == 0;
+        }
+        if (o.which() == node_command::kind::extend) {
+            bool const heals = below(2) == 0;
+            o.what = commands::extend{.heal = heals, .alone = o.is_shared() && below(3) == 0};
+        }
+        o.tombstone = o.which() == node_command::kind::release && below(20) == 0;
         if (o.is_shared())
-            o.handed_on = handovers::unsaid;
+            testing::set_handed_on(o, handovers::unsaid);
         else if (acquires && o.contends())
-            o.handed_on = below(2) == 0 && (!o.has_several_keys() || o.any) ? handovers::follow : handovers::end;
-        else if (o.what == node_command::kind::release && !o.has_several_keys() && below(2) == 0)
-            o.handed_on = handovers::end;
+            testing::set_handed_on(o, below(2) == 0 && (!o.has_several_keys() || o.wants_any()) ? handovers::follow
+                                                                                                : handovers::end);
+        else if (o.which() == node_command::kind::release && !o.has_several_keys() && below(2) == 0)
+            testing::set_handed_on(o, handovers::end);
         if (below(50) == 0) {  // both lose all keys
             table = {};
             client.ask({"FLUSHALL"});
@@ -323,7 +334,7 @@ BOOST_AUTO_TEST_CASE(scripts_in_random_order_behave_like_lock_table)
         auto const expected = words_for(o, reply, table.counters[o.key()] > before, shares);
         upgraded += upgrades && reply.vote == vote::granted;
         together += upgrades && reply.ours == 1;
-        downgraded += o.what == node_command::kind::downgrade && reply.vote == vote::granted;
+        downgraded += o.which() == node_command::kind::downgrade && reply.vote == vote::granted;
         std::string actual, counter;
         for (auto const& command : commands_for(o, encoder))
             (command.front() == "ZSCORE" ? counter : actual) = client.ask(command);
@@ -332,19 +343,20 @@ BOOST_AUTO_TEST_CASE(scripts_in_random_order_behave_like_lock_table)
         shared += o.is_shared() && acquires && reply.vote == vote::granted;
         behind += reply.behind_writer;
         BOOST_REQUIRE_MESSAGE(in_words(o, actual) == expected,
-                              "step " << i << ", " << static_cast<int>(o.what) << (o.is_shared() ? " shared: " : ": ")
+                              "step " << i << ", " << o.what.index() << (o.is_shared() ? " shared: " : ": ")
                                       << in_words(o, actual) << " instead of " << expected);
         if (acquires && o.contends() && !o.has_several_keys() && reply.vote == vote::denied && !reply.behind_writer)
             BOOST_REQUIRE(lines_of(actual).back() == reply.text);
-        replaced += o.what == node_command::kind::replace && o.former != o.value && reply.vote == vote::granted;
-        granted_sets += acquires && o.has_several_keys() && !o.any && reply.vote == vote::granted;
-        chosen += o.any && reply.vote == vote::granted;
-        chosen_later += o.any && reply.chosen > 0;
-        all_taken += o.any && reply.vote == vote::denied;
-        grown += o.grows && reply.vote == vote::denied && reply.ours > 0;
+        replaced += o.which() == node_command::kind::replace && o.as<commands::replace>().former != o.value
+                    && reply.vote == vote::granted;
+        granted_sets += acquires && o.has_several_keys() && !o.wants_any() && reply.vote == vote::granted;
+        chosen += o.wants_any() && reply.vote == vote::granted;
+        chosen_later += o.wants_any() && reply.chosen > 0;
+        all_taken += o.wants_any() && reply.vote == vote::denied;
+        grown += o.grows() && reply.vote == vote::denied && reply.ours > 0;
         encoder.forget();
         for (auto const& key : i % 10 == 0 ? std::span(names) : std::span<std::string const>()) {
-            auto const inspected = table.carry_out({.what = node_command::kind::inspect, .keys = {&key, 1}}, now);
+            auto const inspected = table.carry_out({.what = commands::inspect{}, .keys = {&key, 1}}, now);
             BOOST_REQUIRE(in_words(inspect(client, key)) == in_words(inspected));
             waiters += inspected.details->waiters.size();
             readers_listed += inspected.details->readers.size();

@@ -19,7 +19,7 @@ namespace {
 constexpr acquire_options reading{.ttl = 60s, .mode = mode::shared};
 
 struct two_managers {
-    explicit two_managers(config special = {})
+    explicit two_managers(manager_options special = {})
         : locks(r.context, r.settings(special)), other(r.context, r.settings(special))
     {
         r.connect(locks);

@@ -21,7 +21,7 @@ namespace {
 constexpr acquire_options held_long{.ttl = 60s};
 
 struct two_managers {
-    explicit two_managers(config special = {})
+    explicit two_managers(manager_options special = {})
         : locks(r.context, r.settings(special)), other(r.context, r.settings(special))
     {
         r.connect(locks);
@@ -37,10 +37,11 @@ struct two_managers {
     real_servers::outcome any(lock_manager& by, acquire_options options = held_long)
     {
         real_servers::outcome o;
-        options.report = &o.report;
+        options.explain = true;
         auto [ec, held] =
             r.wait_for<lock>([&](auto done) { by.async_acquire_any(slots("mailer", 3), options, std::move(done)); });
         o.ec = ec;
+        o.report = *held.report();
         o.held = std::move(held);
         return o;
     }

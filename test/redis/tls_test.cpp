@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(acquire_over_tls_with_a_wrong_certificate_is_refused)
         BOOST_TEST((refused.report.nodes[0].error == errc::node_unreachable));
         BOOST_TEST(refused.report.nodes[0].message.find("certificate verify failed") != std::string::npos);
     }
-    config const careless{
+    manager_options const careless{
         .nodes = {elsewhere.url()}, .node_timeout = busy_timeout, .connect_timeout = 5s, .tls = {.verify = false}};
     BOOST_TEST(!r.attempt(careless).ec);
 }
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(acquire_over_tls_sends_the_client_certificate)
     tls_options const tls{.ca_file = c.file("ca.pem"),
                           .certificate_file = c.file("client.pem"),
                           .private_key_file = c.file("client.key")};
-    config settings{.nodes = {s.url()}, .node_timeout = busy_timeout, .connect_timeout = 5s, .tls = tls};
+    manager_options settings{.nodes = {s.url()}, .node_timeout = busy_timeout, .connect_timeout = 5s, .tls = tls};
     BOOST_TEST(!r.attempt(settings).ec);
 
     settings.tls = {.ca_file = c.file("ca.pem")};

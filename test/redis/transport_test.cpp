@@ -17,7 +17,7 @@ namespace {
 struct one_server : real_servers {
     one_server() : real_servers(0) {}
 
-    config settings(config special = {.node_timeout = 250ms}) const
+    manager_options settings(manager_options special = {.node_timeout = 250ms}) const
     {
         special.nodes = {server.url()};
         return special;
@@ -30,7 +30,7 @@ struct one_server : real_servers {
 
 /// The fake server, and two memory servers that answer at once. So a lock does not need the fake server.
 struct one_of_three : one_server {
-    config settings(config special = {.node_timeout = 250ms}) const
+    manager_options settings(manager_options special = {.node_timeout = 250ms}) const
     {
         special.nodes = {server.url(), "memory://second", "memory://third"};
         return special;

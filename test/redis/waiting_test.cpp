@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(release_by_another_manager_wakes_a_waiter)
         BOOST_TEST(waiter.held.held());
         BOOST_TEST(!r.release(waiter.held));
     }
-    BOOST_TEST(locks.stats().nodes[0].tells);
+    BOOST_TEST(locks.stats().nodes[0].notifies);
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_with_wait_is_woken_by_a_foreign_del, connected_to<3>)
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(acquire_with_wait_polls_servers_without_notifications)
     BOOST_TEST(!r.release(held.held));
     BOOST_TEST(r.run_to([&] { return waiter.done; }));
     BOOST_TEST(waiter.held.held());
-    BOOST_TEST(!locks.stats().nodes[0].tells);
+    BOOST_TEST(!locks.stats().nodes[0].notifies);
     auto const connected = locks.stats().nodes[0].connections;
     r[0].ask({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
     r.release(waiter.held);

@@ -109,7 +109,8 @@ public:
         }
     }
 
-    std::shared_ptr<node> make_node(process&, config const&, std::shared_ptr<stores::redis::group> const&) override;
+    std::shared_ptr<node> make_node(process&, manager_options const&,
+                                    std::shared_ptr<stores::redis::group> const&) override;
 
 private:
     clock::time_point time() const override { return clock_now(); }
@@ -305,7 +306,7 @@ private:
     std::string why_ = "it is closed";
 };
 
-std::shared_ptr<node> cluster::make_node(process& p, config const& settings,
+std::shared_ptr<node> cluster::make_node(process& p, manager_options const& settings,
                                          std::shared_ptr<stores::redis::group> const&)
 {
     stores::etcd::address where{

@@ -66,7 +66,7 @@ public:
         bool const get = c.back() == "GET";
         auto const* const before = get ? server_.keys.find(c[1], server_.clock_now()) : nullptr;
         auto old = before ? text(before->value) : nothing();
-        auto const r = apply({.what = kind::acquire, .keys = keys(c[1]), .value = c[2], .ttl = time(c[5])});
+        auto const r = apply({.what = commands::acquire{}, .keys = keys(c[1]), .value = c[2], .ttl = time(c[5])});
         return get ? old : r.vote == vote::granted ? ok() : nothing();
     }
 
@@ -83,37 +83,33 @@ public:
         if (is(stores::redis::share_script))
             return share(k[0], args);
         if (is(stores::redis::extend_shared_script))
-            return granted({.what = kind::extend,
+            return granted({.what = commands::extend{.heal = args[2] == "1", .alone = args[3] == "1"},
                             .mode = mode::shared,
-                            .heal = args[2] == "1",
-                            .alone = args[3] == "1",
                             .keys = keys(k[0]),
                             .value = args[0],
                             .ttl = time(args[1])});
         if (is(stores::redis::upgrade_script))
             return upgrade(k[0], args);
         if (is(stores::redis::downgrade_script))
-            return granted({.what = kind::downgrade, .mode = mode::shared, .keys = keys(k[0]), .value = args[0]});
+            return granted({.what = commands::downgrade{}, .mode = mode::shared, .keys = keys(k[0]), .value = args[0]});
         if (is(stores::redis::release_shared_script))
-            return granted({.what = kind::release, .mode = mode::shared, .keys = keys(k[0]), .value = args[0]},
+            return granted({.what = commands::release{}, .mode = mode::shared, .keys = keys(k[0]), .value = args[0]},
                            count > 2);
         if (is(stores::redis::inspect_script))
             return inspect(k[0]);
         if (is(stores::redis::record_script))
             return record(args[1], args[4]);
         if (is(stores::redis::extend_script))
-            return granted({.what = kind::extend,
-                            .heal = args[2] == "1",
+            return granted({.what = commands::extend{.heal = args[2] == "1"},
                             .keys = keys(k[0]),
                             .value = args[0],
                             .ttl = time(args[1])});
         if (is(stores::redis::replace_script)) {
             auto const all = locks(k, args[3]);
-            return granted({.what = kind::replace,
+            return granted({.what = commands::replace{.former = args[2]},
                             .mode = count > all.size() + 1 ? mode::shared : mode::exclusive,
                             .keys = all,
                             .value = args[0],
-                            .former = args[2],
                             .ttl = time(args[1])});
         }
         if (is(stores::redis::acquire_any_script))
@@ -121,26 +117,26 @@ public:
         if (is(stores::redis::acquire_all_script) || is(stores::redis::contend_all_script))
             return acquire_all(k, args, is(stores::redis::contend_all_script));
         if (is(stores::redis::extend_all_script))
-            return granted({.what = kind::extend,
-                            .heal = args[3] == "1",
+            return granted({.what = commands::extend{.heal = args[3] == "1"},
                             .keys = locks(k, args[2]),
                             .value = args[0],
                             .ttl = time(args[1])});
         if (is(stores::redis::release_all_script)) {
             auto const all = locks(k, args[1]);
-            return number(apply({.what = kind::release, .keys = all, .value = args[0]}, count > all.size()).ours);
+            return number(apply({.what = commands::release{}, .keys = all, .value = args[0]}, count > all.size()).ours);
         }
         if (is(stores::redis::raise_all_script))
             return raise_all(k, integer<std::uint64_t>(args[0]));
         if (is(stores::redis::release_script))
-            return release(k[0], args[0], count > 1 ? node_command::handovers::end : node_command::handovers::unsaid);
-        return release(k[0], args[0], count > 2 ? node_command::handovers::end : node_command::handovers::unsaid, true);
+            return release(k[0], args[0], count > 1 ? commands::handovers::end : commands::handovers::unsaid);
+        return release(k[0], args[0], count > 2 ? commands::handovers::end : commands::handovers::unsaid, true);
     }
 
-    stores::redis::reply release(std::string const& key, std::string_view value, node_command::handovers handed_on = {},
+    stores::redis::reply release(std::string const& key, std::string_view value, commands::handovers handed_on = {},
                                  bool tombstone = false)
     {
-        return granted({.what = kind::release, .handed_on = handed_on, .keys = keys(key), .value = value}, tombstone);
+        return granted({.what = commands::release{.handed_on = handed_on}, .keys = keys(key), .value = value},
+                       tombstone);
     }
 
     stores::redis::reply raise(command const& c)
@@ -158,7 +154,7 @@ public:
     stores::redis::reply withdraw(command const& c)
     {
         std::string const key(core::what_changed(c[1]).second);
-        apply({.what = kind::withdraw, .keys = keys(key), .contender = c[2]});
+        apply({.what = commands::withdraw{.contender = c[2]}, .keys = keys(key)});
         return number(1);
     }
 
@@ -213,27 +209,22 @@ private:
 
     stores::redis::reply upgrade(std::string const& key, std::span<std::string const> args)
     {
-        auto const r = apply({.what = kind::upgrade,
+        auto const r = apply({.what = commands::upgrade{.contender = args[2], .note = args[4]},
                               .mode = mode::shared,
                               .keys = keys(key),
                               .value = args[0],
-                              .contender = args[2],
-                              .ttl = time(args[1]),
-                              .note = args[4]});
+                              .ttl = time(args[1])});
         return r.ours ? list(stores::redis::resp::type::array, {fmt::to_string(r.remaining.count())})
                       : number(r.vote == vote::granted ? 1 : 0);
     }
 
     stores::redis::reply contend(std::string const& key, std::span<std::string const> args)
     {
-        auto const handed_on = args[4] == "1" ? node_command::handovers::follow : node_command::handovers::unsaid;
-        auto const r = apply({.what = kind::acquire,
-                              .handed_on = handed_on,
+        auto const handed_on = args[4] == "1" ? commands::handovers::follow : commands::handovers::unsaid;
+        auto const r = apply({.what = commands::acquire{.handed_on = handed_on, .contender = args[2], .note = args[5]},
                               .keys = keys(key),
                               .value = args[0],
-                              .contender = args[2],
-                              .ttl = time(args[1]),
-                              .note = args[5]});
+                              .ttl = time(args[1])});
         if (r.vote == vote::granted)
             return number(r.wanted ? 2 : 1);
         std::vector<std::string> words;
@@ -246,12 +237,10 @@ private:
 
     stores::redis::reply share(std::string const& key, std::span<std::string const> args)
     {
-        auto const r = apply({.what = kind::acquire,
+        auto const r = apply({.what = commands::acquire{.passes = args[4] == "1", .contender = args[2]},
                               .mode = mode::shared,
-                              .passes = args[4] == "1",
                               .keys = keys(key),
                               .value = args[0],
-                              .contender = args[2],
                               .ttl = time(args[1])});
         if (r.vote == vote::granted)
             return number(r.wanted ? 2 : 1);
@@ -279,13 +268,13 @@ private:
     {
         auto const all = locks(k, args[contends ? 4 : 2]);
         bool const grows = contends && args[5] == "1";
-        node_command const c{.what = kind::acquire,
-                             .grows = grows,
-                             .keys = all,
-                             .value = args[0],
-                             .contender = contends ? std::string_view(args[2]) : std::string_view(),
-                             .ttl = time(args[1]),
-                             .note = contends ? std::string_view(args[6]) : std::string_view()};
+        node_command const c{
+            .what = commands::acquire{.grows = grows,
+                                      .contender = contends ? std::string_view(args[2]) : std::string_view(),
+                                      .note = contends ? std::string_view(args[6]) : std::string_view()},
+            .keys = all,
+            .value = args[0],
+            .ttl = time(args[1])};
         auto const r = apply(c);
         if (r.vote == vote::granted) {
             bool raised = true;
@@ -306,15 +295,12 @@ private:
     stores::redis::reply acquire_any(std::span<std::string const> k, std::span<std::string const> args)
     {
         auto const all = locks(k, args[2]);
-        auto const handed_on = args[5] == "1" ? node_command::handovers::follow : node_command::handovers::unsaid;
-        node_command const c{.what = kind::acquire,
-                             .handed_on = handed_on,
-                             .any = true,
-                             .keys = all,
-                             .value = args[0],
-                             .contender = args[3],
-                             .ttl = time(args[1]),
-                             .note = args[6]};
+        auto const handed_on = args[5] == "1" ? commands::handovers::follow : commands::handovers::unsaid;
+        node_command const c{
+            .what = commands::acquire{.any = true, .handed_on = handed_on, .contender = args[3], .note = args[6]},
+            .keys = all,
+            .value = args[0],
+            .ttl = time(args[1])};
         auto const r = apply(c);
         if (r.vote == vote::granted) {
             auto const counters = k.subspan(all.size() * (c.contends() ? 3 : 1));
@@ -346,7 +332,7 @@ private:
 
     stores::redis::reply inspect(std::string const& key)
     {
-        auto const r = apply({.what = kind::inspect, .keys = keys(key)});
+        auto const r = apply({.what = commands::inspect{}, .keys = keys(key)});
         auto const& known = *r.details;
         std::vector<std::string> words{r.text.substr(0, text_max),
                                        fmt::to_string(r.vote == vote::granted ? r.remaining.count() : -2),
@@ -389,7 +375,7 @@ private:
     node_reply apply(node_command const& c, bool tombstone = false)
     {
         // A Redis server caches its clock, in milliseconds. So a key may expire 2 ms early.
-        bool const sets = c.what == kind::acquire || c.prolongs();
+        bool const sets = c.which() == kind::acquire || c.prolongs();
         auto const seen = server_.clock_now() - (sets ? world().random.between(0ms, 1ms) : 0ms);
         auto const now = sets ? clock::time_point(std::chrono::floor<std::chrono::milliseconds>(seen)) : seen;
         return server_.apply(c, now, tombstone, from_.get(), sent_);

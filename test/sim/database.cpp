@@ -6,6 +6,7 @@
 #include "sim/world.hpp"
 #include "stores/kit/database_node.hpp"
 #include "stores/kit/session.hpp"
+#include "testing/command_parts.hpp"
 
 #include <redlock/error.hpp>
 
@@ -28,11 +29,11 @@ namespace {
 /// A copy of a command: a backend carries it out even if its client has disconnected.
 struct statement {
     explicit statement(node_command const& c)
-        : command(c), keys(c.keys.begin(), c.keys.end()), value(c.value), contender(c.contender)
+        : command(c), keys(c.keys.begin(), c.keys.end()), value(c.value), contender(c.contender())
     {
         command.keys = keys;
         command.value = value;
-        command.contender = contender;
+        testing::set_contender(command, contender);
     }
     statement(statement const&) = delete;
     statement& operator=(statement const&) = delete;
@@ -100,13 +101,13 @@ public:
                          clock::time_point sent)
     {
         auto r = apply(c, clock_now(), tombstone, from.get(), sent);
-        if (c.what == node_command::kind::release)
+        if (c.which() == node_command::kind::release)
             released_.emplace(c.value);
         else if (released_.contains(c.value))
             // The release has overtaken this request on another connection. The client repeats the release, unless
             // answers take longer than its ttl.
             note_lateness(c.value, true);
-        if (c.watch && r.vote == vote::denied)
+        if (c.watches() && r.vote == vote::denied)
             keys.watch_taken(c, r, this, [this](std::string const& what) { notify(what); });
         return r;
     }
@@ -148,7 +149,8 @@ public:
     }
 
     bool tells_of_promotions() const override { return true; }
-    std::shared_ptr<node> make_node(process&, config const&, std::shared_ptr<stores::redis::group> const&) override;
+    std::shared_ptr<node> make_node(process&, manager_options const&,
+                                    std::shared_ptr<stores::redis::group> const&) override;
 
 private:
     void replicate()
@@ -372,7 +374,7 @@ private:
     std::optional<node_reply> why_;  ///< why it is being cut
 };
 
-std::shared_ptr<node> database::make_node(process& p, config const& settings,
+std::shared_ptr<node> database::make_node(process& p, manager_options const& settings,
                                           std::shared_ptr<stores::redis::group> const&)
 {
     auto make_session = [this, &p, lock_timeout = settings.node_timeout](asio::any_io_executor on, std::size_t i,

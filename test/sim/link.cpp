@@ -196,7 +196,7 @@ private:
 
 }  // namespace
 
-std::shared_ptr<node> server::make_node(process& p, config const& settings,
+std::shared_ptr<node> server::make_node(process& p, manager_options const& settings,
                                         std::shared_ptr<stores::redis::group> const& group)
 {
     return stores::redis::make_redis_node(net::parse_url("redis://" + name), settings, group,

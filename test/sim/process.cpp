@@ -98,7 +98,6 @@ process::process(world& w, std::size_t index, unsigned incarnation)
     settings_.connect_timeout = 300ms;
     settings_.max_ttl = max_ttl;
     settings_.fencing = w.fencing;
-    settings_.fence_quorum = w.fence_quorum;
     settings_.restart_guard = w.conditions.guard;
     settings_.log = [this](log_level, std::string_view line) { world_.tell("{} logs: {}", name_, line); };
     clocks_of const clocks(*this);
@@ -280,7 +279,7 @@ void process::has_released(std::string const& token)
 
 void process::checks_submission(node_operation const& o)
 {
-    if (o.command().what == node_command::kind::acquire) {
+    if (o.command().which() == node_command::kind::acquire) {
         for (auto const& key : o.command().keys)
             asked_[key] = world_.now;
     }
@@ -293,7 +292,7 @@ void process::checks_submission(node_operation const& o)
 
 void process::checks_sending(node_command const& c, server const& s)
 {
-    if (c.what == node_command::kind::acquire && !c.grows && !tokens_.emplace(&s, std::string(c.value)).second)
+    if (c.which() == node_command::kind::acquire && !c.grows() && !tokens_.emplace(&s, std::string(c.value)).second)
         world_.blame("{}: sends a second acquisition of {} with the same token to {}", name_, c.key(), s.name);
 }
 

@@ -29,7 +29,7 @@ public:
 
     std::size_t index() const noexcept { return index_; }
     std::string const& name() const noexcept { return name_; }
-    config const& settings() const noexcept { return settings_; }
+    manager_options const& settings() const noexcept { return settings_; }
     lock_manager& locks() { return *locks_; }
     bool has_manager() const noexcept { return locks_ != nullptr; }
 
@@ -106,7 +106,7 @@ private:
     clock::duration const offset_;
     clock::duration const wall_offset_;
     clock::duration slept_{0};
-    config settings_;
+    manager_options settings_;
 
     std::unique_ptr<lock_manager> survivor_;  // the manager, if it is destroyed after the context
 

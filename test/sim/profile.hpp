@@ -1,7 +1,7 @@
 #pragma once
 
 #include <redlock/clock.hpp>
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <array>
 #include <chrono>

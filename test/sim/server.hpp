@@ -5,7 +5,7 @@
 #include "stores/memory/lock_table.hpp"
 
 #include <redlock/clock.hpp>
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 
 #include <array>
@@ -130,13 +130,13 @@ public:
                      clock::time_point sent)
     {
         auto answer = keys.carry_out(c, now, tombstone, from);
-        bool const set = answer.healed || (c.what == node_command::kind::acquire && answer.vote == vote::granted);
+        bool const set = answer.healed || (c.which() == node_command::kind::acquire && answer.vote == vote::granted);
         if (set) {
-            for (auto const& key : c.any ? key_view(c.keys.subspan(answer.chosen, 1)) : c.keys)
+            for (auto const& key : c.wants_any() ? key_view(c.keys.subspan(answer.chosen, 1)) : c.keys)
                 world_.note_taking(key);
             note_lateness(c.value, world_.now - sent > c.ttl);
         }
-        world_.tell("{} {} {} {}: {}", name, name_of(c.what), c.key(), c.value.substr(0, 8),
+        world_.tell("{} {} {} {}: {}", name, name_of(c.which()), c.key(), c.value.substr(0, 8),
                     answer.vote == vote::granted ? "yes" : "no");
         return answer;
     }
@@ -232,7 +232,8 @@ public:
     virtual bool tells_of_promotions() const { return false; }
 
     /// The shipped node, on a simulated network.
-    virtual std::shared_ptr<node> make_node(process&, config const&, std::shared_ptr<stores::redis::group> const&);
+    virtual std::shared_ptr<node> make_node(process&, manager_options const&,
+                                            std::shared_ptr<stores::redis::group> const&);
 
     stores::memory::lock_table keys;
     std::set<std::string, std::less<>> scripts;  ///< digests

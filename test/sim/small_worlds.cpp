@@ -182,7 +182,7 @@ private:
         client(small_world& w, std::size_t n) : world(w), number(n)
         {
             std::vector<std::shared_ptr<node>> nodes;
-            config settings{.owner = "c", .node_timeout = node_timeout};
+            manager_options settings{.owner = "c", .node_timeout = node_timeout};
             for (std::size_t i = 0; i < w.the_plan.servers; ++i) {
                 nodes.push_back(std::make_shared<planned_node>(w, n, i));
                 settings.nodes.push_back(nodes.back()->name());
@@ -358,7 +358,7 @@ void planned_node::send(std::shared_ptr<node_operation> const& o)
         return self->world_.tables[self->server_].carry_out(o->command(), self->world_.now,
                                                             o->leaves_tombstone(o->sent_on()));
     };
-    if (o->command().what == node_command::kind::acquire && !std::exchange(first_delivered_, true)) {
+    if (o->command().which() == node_command::kind::acquire && !std::exchange(first_delivered_, true)) {
         auto const f = world_.the_plan.deliveries[client_][server_];
         auto const when = world_.carried_out(client_, server_);
         last_arrival_ = when;

@@ -39,10 +39,7 @@ world::world(profile const& p, std::uint64_t seed, bool tracing, scenario const*
 {
     choose_conditions(p);
     make_servers();
-    auto const count = servers.size();
     fencing = instead_ ? instead_->fencing : random.chance(0.7);
-    if (fencing && !instead_ && random.chance(0.2))
-        fence_quorum = core::majority(count) + random.below(count - core::majority(count) + 1);
     servers_tell = random.chance(0.8);
     servers_end_connections = random.chance(0.5);
     processes.resize(2 + random.below(2));
@@ -202,7 +199,7 @@ std::optional<std::uint64_t> world::takings_if_free(resource_set const& resource
             return e == s->keys.entries.end() || e->second.expires <= s->clock_now() || grows;
         });
     });
-    if (static_cast<std::size_t>(free) < std::max(core::majority(servers.size()), fence_quorum))
+    if (static_cast<std::size_t>(free) < core::majority(servers.size()))
         return std::nullopt;
     std::uint64_t taken = 0;
     for (auto const& r : resources) {

@@ -139,7 +139,6 @@ public:
     dice splits;  ///< where messages are split; separate, so that it changes nothing else
     clock::time_point now;
     bool fencing = false;
-    std::size_t fence_quorum = 0;
     bool servers_tell = true;              ///< that keys have changed; otherwise clients ask now and then
     bool servers_end_connections = false;  ///< a process that connects again may end its earlier connection
     std::vector<std::unique_ptr<server>> servers;

@@ -3,7 +3,7 @@
 #include "stores/store.hpp"
 #include "support/node_suite.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <boost/test/unit_test.hpp>
 

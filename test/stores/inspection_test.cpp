@@ -47,8 +47,7 @@ BOOST_AUTO_TEST_CASE(inspect_of_a_contended_lock_names_holder_and_waiter)
     lock_manager others(r.context, on(url, {.owner = odd_label + "2"}));
     auto held = hold(r, mine, "watched", {.ttl = 60s, .wait = 60s, .note = "nightly report"});
     real_servers::outcome waiter;
-    r.start_acquire(waiter, others, "watched",
-                    {.ttl = 60s, .wait = wait_forever, .report = &waiter.report, .note = "next"});
+    r.start_acquire(waiter, others, "watched", {.ttl = 60s, .wait = wait_forever, .explain = true, .note = "next"});
     lock_info info;
     BOOST_TEST_REQUIRE(r.run_to([&] { return !(info = inspect(r, mine, "watched")).waiters.empty(); }));
 
@@ -84,7 +83,7 @@ BOOST_AUTO_TEST_CASE(inspect_of_a_shared_lock_lists_its_readers)
     acquire_options const shared{.ttl = 60s, .wait = 60s, .mode = mode::shared, .note = "prices"};
     auto one = hold(r, mine, "shared", shared), two = hold(r, others, "shared", shared);
     real_servers::outcome writer, reader;
-    r.start_acquire(writer, third, "shared", {.ttl = 60s, .wait = wait_forever, .report = &writer.report});
+    r.start_acquire(writer, third, "shared", {.ttl = 60s, .wait = wait_forever, .explain = true});
     lock_info info;
     BOOST_TEST_REQUIRE(r.run_to([&] { return !(info = inspect(r, mine, "shared")).waiters.empty(); }));
 
@@ -107,7 +106,7 @@ BOOST_AUTO_TEST_CASE(inspect_of_a_shared_lock_lists_its_readers)
     BOOST_TEST(!r.release(two));
     BOOST_TEST(r.run_to([&] { return writer.done; }, 60s));
     r.start_acquire(reader, others, "shared",
-                    {.ttl = 60s, .wait = wait_forever, .mode = mode::shared, .report = &reader.report});
+                    {.ttl = 60s, .wait = wait_forever, .mode = mode::shared, .explain = true});
     BOOST_TEST_REQUIRE(r.run_to([&] { return !(info = inspect(r, mine, "shared")).waiters.empty(); }));
     BOOST_TEST(info.readers.empty());
     BOOST_TEST(info.waiters[0].shares);
@@ -152,10 +151,10 @@ BOOST_AUTO_TEST_CASE(inspect_lists_contenders_of_any_bytes_until_they_end)
     auto const value = std::string(32, '0') + ":" + every_byte + "\x1fsince=1795765626793\x1f" + std::string(200, 'n');
     BOOST_TEST(value.size() == 510u);
     auto const acquire = [&](std::string const& of, std::string const& who) {
-        return asks.vote_of({.what = node_command::kind::acquire, .contender = who, .ttl = 60s}, key, of);
+        return asks.vote_of({.what = commands::acquire{.contender = who}, .ttl = 60s}, key, of);
     };
     auto const withdraw = [&](std::string const& who) {
-        asks.vote_of({.what = node_command::kind::withdraw, .contender = who}, key, {});
+        asks.vote_of({.what = commands::withdraw{.contender = who}}, key, {});
     };
     BOOST_TEST(asks.acquires(key, value));
     for (auto const& who : {today, longest, yesterday})
@@ -187,11 +186,11 @@ BOOST_AUTO_TEST_CASE(inspect_with_a_hundred_waiters_lists_64)
     for (unsigned i = 0; i < 100; ++i)
         names.push_back(fmt::format("{:016x}:waiter", i));
     for (auto const& who : names)
-        asks.vote_of({.what = node_command::kind::acquire, .contender = who, .ttl = 60s}, "lock:crowded", "w");
+        asks.vote_of({.what = commands::acquire{.contender = who}, .ttl = 60s}, "lock:crowded", "w");
 
     BOOST_TEST(contenders_in(asks.inspect("lock:crowded")).size() == 64u);
     for (auto const& who : names)
-        asks.vote_of({.what = node_command::kind::withdraw, .contender = who}, "lock:crowded", {});
+        asks.vote_of({.what = commands::withdraw{.contender = who}}, "lock:crowded", {});
     BOOST_TEST(asks.releases("lock:crowded", "v"));
 }
 

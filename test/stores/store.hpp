@@ -4,7 +4,7 @@
 #include "support/real_servers.hpp"
 #include "this_store.hpp"  // each store has its own; the cases in test/stores are compiled for each store
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -29,18 +29,18 @@ struct event_loop {
 };
 
 /// A node without a manager.
-inline std::shared_ptr<node> make_node(std::string const& url, config const& c = {})
+inline std::shared_ptr<node> make_node(std::string const& url, manager_options const& c = {})
 {
     auto const claim = [](std::string const&, std::string const&) { return std::string(); };
     return this_store::make().make(url, c, {.claim = claim});
 }
 
 /// The settings @p special with one more node, and a long node_timeout unless it is set.
-inline config on(std::string url, config special = {})
+inline manager_options on(std::string url, manager_options special = {})
 {
     special.nodes.push_back(std::move(url));
     special.stores = {this_store::make()};
-    if (special.node_timeout == config().node_timeout)
+    if (special.node_timeout == manager_options().node_timeout)
         special.node_timeout = busy_timeout;
     return special;
 }
@@ -63,13 +63,13 @@ inline node_report trouble_of(real_servers::outcome const& tried)
 }
 
 /// A lock is held, waited for, extended, and released. Between these, nothing is sent for @p pause.
-inline void check_locks(real_servers& r, config const& settings, std::chrono::milliseconds pause = {})
+inline void check_locks(real_servers& r, manager_options const& settings, std::chrono::milliseconds pause = {})
 {
     lock_manager mine(r.context, settings), others(r.context, settings);
     auto won = r.acquire(mine, "stock", {.ttl = 30s, .wait = 20s});
     BOOST_TEST(!won.ec, won.report.message);
     real_servers::outcome waiter;
-    r.start_acquire(waiter, others, "stock", {.ttl = 30s, .wait = 30s, .report = &waiter.report});
+    r.start_acquire(waiter, others, "stock", {.ttl = 30s, .wait = 30s, .explain = true});
     BOOST_TEST(r.run_to([&] { return others.stats().rounds > 0; }));
     if (pause.count() > 0)
         r.run_to([] { return false; }, pause);

@@ -86,7 +86,7 @@ inline asio::awaitable<void> count(lock_manager& locks, shared_counter& c,
         co_await locks.async_shutdown(asio::as_tuple(asio::use_awaitable));
 }
 
-inline int count_in_process(config const& settings, shared_counter& c)
+inline int count_in_process(manager_options const& settings, shared_counter& c)
 {
     asio::io_context context;
     lock_manager locks(context, settings);
@@ -96,7 +96,7 @@ inline int count_in_process(config const& settings, shared_counter& c)
 }
 
 /// Runs one manager after the other, so that some start in the middle of a fault.
-inline int count_as_newcomers(config const& settings, shared_counter& c, newcomer_life const& life)
+inline int count_as_newcomers(manager_options const& settings, shared_counter& c, newcomer_life const& life)
 {
     while (!c.over) {
         asio::io_context context;
@@ -113,8 +113,8 @@ using counting_on = std::function<void()>;
 
 /// Four processes and @p newcomers count under one lock during and after @p faults. The test fails if two processes
 /// hold the lock at once, or if a token is not above the last one.
-inline void count_in_turn(config settings, std::function<void(counting_on const&)> const& faults, int newcomers = 0,
-                          newcomer_life const& life = {})
+inline void count_in_turn(manager_options settings, std::function<void(counting_on const&)> const& faults,
+                          int newcomers = 0, newcomer_life const& life = {})
 {
     settings.fencing = true;
     settings.node_timeout = 200ms;

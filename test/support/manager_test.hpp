@@ -138,7 +138,7 @@ inline void acquire_repeatedly(lock_world& w, lock_manager& by, visits const& v,
 
 /// Three managers that acquire "stock" shared or exclusively.
 struct readers : manager_of<3> {
-    explicit readers(config const& settings = {})
+    explicit readers(manager_options const& settings = {})
         : manager_of(settings), second(w.manager(settings)), third(w.manager(settings))
     {
     }

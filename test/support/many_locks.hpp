@@ -29,7 +29,7 @@ struct cost_of_losses {
 
 /// Holds @p count locks with automatic renewal, and stops the server until all are lost.
 template <class Server>
-cost_of_losses lose_all(Server& s, config const& settings, std::size_t count)
+cost_of_losses lose_all(Server& s, manager_options const& settings, std::size_t count)
 {
     real_servers r(0);
     lock_manager locks(r.context, settings);
@@ -69,7 +69,7 @@ cost_of_losses lose_all(Server& s, config const& settings, std::size_t count)
 /// Checks that no handler of the event loop takes long. In a long proof, it checks that the work grows linearly with
 /// the number of locks: about 5 times for 4 times the locks. With ZooKeeper, it was once 8 times.
 template <class Server>
-void lose_thousands(Server& s, config const& settings)
+void lose_thousands(Server& s, manager_options const& settings)
 {
     auto const many = lose_all(s, settings, pick(4'000, 10'000));
     BOOST_TEST((many.longest_turn < 300ms));

@@ -11,19 +11,22 @@
 namespace redlock::test {
 
 /// Settings of a manager of one node. Unless @p special sets one, node_timeout is long enough for busy machines.
-inline config settings(std::string url, config special = {})
+inline manager_options settings(std::string url, manager_options special = {})
 {
     special.nodes = {std::move(url)};
-    if (special.node_timeout == config().node_timeout)
+    if (special.node_timeout == manager_options().node_timeout)
         special.node_timeout = busy_timeout;
     return special;
 }
 
 /// Settings without a quarantine after restarts.
-inline config trusting(std::string url) { return settings(std::move(url), {.restart_guard = restart_guard::off}); }
+inline manager_options trusting(std::string url)
+{
+    return settings(std::move(url), {.restart_guard = restart_guard::off});
+}
 
 /// Waits until the node reports the error @p e, and returns its report.
-inline node_report report_with_error(config c, errc e)
+inline node_report report_with_error(manager_options c, errc e)
 {
     real_servers r(0);
     node_report last;
@@ -44,7 +47,7 @@ inline bool says(std::string const& text, std::string const& words)
 }
 
 /// Destroys the context with open connections and requests in flight: 20 times, each a millisecond later than before.
-inline void end_contexts_early(config const& c)
+inline void end_contexts_early(manager_options const& c)
 {
     for (int i = 0; i < 20; ++i) {
         std::unique_ptr<lock_manager> locks;

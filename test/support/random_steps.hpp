@@ -37,7 +37,7 @@ enum class repertoire {
 class random_steps {
 public:
     using kind = node_command::kind;
-    using handovers = node_command::handovers;
+    using handovers = commands::handovers;
 
     struct step {
         node_command command;
@@ -66,32 +66,38 @@ public:
         bool const several = s.keys.size() > 1;
         kind const kinds[] = {kind::acquire, kind::acquire, kind::raise,   kind::extend,   kind::release,
                               kind::release, kind::inspect, kind::upgrade, kind::downgrade};
-        c.what = below(20) == 0 ? kind::withdraw : kinds[below(several ? 6 : all_ ? 9 : 7)];
-        bool const acquires = c.what == kind::acquire, upgrades = c.what == kind::upgrade;
+        c.what = testing::command_of(below(20) == 0 ? kind::withdraw : kinds[below(several ? 6 : all_ ? 9 : 7)]);
+        bool const acquires = c.which() == kind::acquire, upgrades = c.which() == kind::upgrade;
         bool const contends = (acquires || upgrades) && below(2) == 0;
-        if (c.what != kind::withdraw && c.what != kind::inspect && !several
-            && (upgrades || c.what == kind::downgrade || maybe(2)))
+        if (c.which() != kind::withdraw && c.which() != kind::inspect && !several
+            && (upgrades || c.which() == kind::downgrade || maybe(2)))
             c.mode = mode::shared;
-        if (c.what == kind::raise || ((acquires || upgrades) && below(3) != 0))
-            c.fence = below(3) == 0 ? 1'795'000'000'000'000 + below(1000) : 1 + below(1000) * (1 + below(1000));
-        if (!contends && c.what != kind::withdraw)
+        if (c.which() == kind::raise || ((acquires || upgrades) && below(3) != 0))
+            testing::set_fence(c, below(3) == 0 ? 1'795'000'000'000'000 + below(1000)
+                                                : 1 + below(1000) * (1 + below(1000)));
+        if (!contends && c.which() != kind::withdraw)
             s.contender.clear();
-        c.passes = acquires && c.is_shared() && below(2) == 0;
-        c.any = acquires && several && maybe(2);
-        if (c.any)
-            std::shuffle(s.keys.begin(), s.keys.end(), random_);
-        c.grows = contends && acquires && several && !c.any && below(2) == 0;
-        if (c.what == kind::extend && maybe(3)) {
-            c.what = kind::replace;
-            c.former = values_[below(3)];
+        if (acquires) {
+            auto& a = c.as<commands::acquire>();
+            a.passes = c.is_shared() && below(2) == 0;
+            a.any = several && maybe(2);
+            if (a.any)
+                std::shuffle(s.keys.begin(), s.keys.end(), random_);
+            a.grows = contends && several && !a.any && below(2) == 0;
         }
-        c.heal = c.what == kind::extend && maybe(2);
-        c.alone = c.what == kind::extend && c.is_shared() && below(3) == 0;
-        s.tombstone = c.what == kind::release && maybe(20);
+        if (c.which() == kind::extend && maybe(3)) {
+            c.what = commands::replace{.former = values_[below(3)]};
+        }
+        if (c.which() == kind::extend) {
+            bool const heals = maybe(2);
+            c.what = commands::extend{.heal = heals, .alone = c.is_shared() && below(3) == 0};
+        }
+        s.tombstone = c.which() == kind::release && maybe(20);
         if (!c.is_shared() && acquires && contends)
-            c.handed_on = below(2) == 0 && (!several || c.any) ? handovers::follow : handovers::end;
-        else if (!c.is_shared() && c.what == kind::release && below(2) == 0)
-            c.handed_on = handovers::end;
+            testing::set_handed_on(c,
+                                   below(2) == 0 && (!several || c.wants_any()) ? handovers::follow : handovers::end);
+        else if (!c.is_shared() && c.which() == kind::release && below(2) == 0)
+            testing::set_handed_on(c, handovers::end);
         return s;
     }
 
@@ -122,12 +128,12 @@ inline std::string in_words(node_command const& c, node_reply const& r)
     auto words = fmt::format("{} {} {} {} {} {} ours {}", to_string(r.vote), r.fence, r.wanted ? "wanted" : "",
                              r.handed_on ? "handed on" : "", r.healed ? "healed" : "",
                              r.behind_writer ? "behind a writer" : "", r.ours);
-    if (c.any && r.vote == vote::granted)
+    if (c.wants_any() && r.vote == vote::granted)
         words += fmt::format(" number {}", r.chosen);
     for (auto const& k : r.taken)
         words += fmt::format(", {}{}", k.index, k.handed_on ? " handed on" : "");
     bool const tells_time = r.vote == vote::denied && c.contends() && r.taken.empty()
-                            && (c.what == node_command::kind::acquire || r.ours == 1);
+                            && (c.which() == node_command::kind::acquire || r.ours == 1);
     if (tells_time)  // a lock lasts an hour; a turn and a wanted mark are shorter
         words += r.remaining > std::chrono::seconds(3000) ? " long" : r.remaining.count() > 0 ? " short" : " none";
     return words;
@@ -179,44 +185,44 @@ inline void do_random_steps(std::function<std::shared_ptr<node>()> make, std::fu
         auto& c = s.command;
         c.keys = std::span<std::string const>(s.keys);
         c.value = s.value;
-        c.contender = s.contender;
+        testing::set_contender(c, s.contender);
         if (c.contends())
-            c.note = s.note;
+            testing::set_note(c, s.note);
         auto const is_dead = [&](auto& key) { return model.tombstones.contains({key, s.value}); };
-        if (c.any && std::any_of(s.keys.begin(), s.keys.end(), is_dead))
+        if (c.wants_any() && std::any_of(s.keys.begin(), s.keys.end(), is_dead))
             continue;
         auto const request = std::make_shared<testing::request>(c, s.keys, s.value);
         request->unanswered = s.tombstone ? 1000 : 0;  // another connection than the one that it is sent on
         auto const actual = client.answer_of(client.put(request));
         BOOST_REQUIRE_MESSAGE(actual.vote != vote::unknown, "step " << i << ": " << actual.text);
-        if (c.what == kind::acquire && !c.grows && is_dead(s.keys.front())) {  // lock_table does not check this
+        if (c.which() == kind::acquire && !c.grows() && is_dead(s.keys.front())) {  // lock_table does not check this
             ++dead;
             BOOST_REQUIRE((actual.vote == vote::denied));
             continue;
         }
         auto modelled = c;
-        if (!all && c.what == kind::acquire && !c.has_several_keys() && model.find(c.key(), now))
-            modelled.fence = 0;  // a denied acquisition does not change the counter
+        if (!all && c.which() == kind::acquire && !c.has_several_keys() && model.find(c.key(), now))
+            testing::set_fence(modelled, 0);  // a denied acquisition does not change the counter
         auto const reply = model.carry_out(modelled, now, s.tombstone);
         BOOST_REQUIRE_MESSAGE(in_words(c, actual) == in_words(c, reply),
-                              "step " << i << ", " << static_cast<int>(c.what) << (c.is_shared() ? " shared: " : ": ")
+                              "step " << i << ", " << c.what.index() << (c.is_shared() ? " shared: " : ": ")
                                       << in_words(c, actual) << " instead of " << in_words(c, reply));
-        if (c.what == kind::inspect || !actual.text.empty())  // a node need not tell the holder to those it denies
+        if (c.which() == kind::inspect || !actual.text.empty())  // a node need not tell the holder to those it denies
             BOOST_REQUIRE(actual.text == reply.text);
         if (actual.details && reply.details)
             compare_details(*actual.details, *reply.details);
-        bool const granted = reply.vote == vote::granted, acquires = c.what == kind::acquire;
-        granted_sets += acquires && c.has_several_keys() && !c.any && granted;
-        grown += c.grows && !granted && reply.ours > 0;
+        bool const granted = reply.vote == vote::granted, acquires = c.which() == kind::acquire;
+        granted_sets += acquires && c.has_several_keys() && !c.wants_any() && granted;
+        grown += c.grows() && !granted && reply.ours > 0;
         wanted += reply.wanted;
         handed_on += reply.handed_on;
-        raised += c.what == kind::raise;
-        chosen += c.any && granted && reply.chosen > 0;
+        raised += c.which() == kind::raise;
+        chosen += c.wants_any() && granted && reply.chosen > 0;
         shared += c.is_shared() && acquires && granted;
         behind += reply.behind_writer;
-        upgraded += c.what == kind::upgrade && granted;
-        downgraded += c.what == kind::downgrade && granted;
-        replaced += c.what == kind::replace && c.former != c.value && granted;
+        upgraded += c.which() == kind::upgrade && granted;
+        downgraded += c.which() == kind::downgrade && granted;
+        replaced += c.which() == kind::replace && c.as<commands::replace>().former != c.value && granted;
     }
     for (auto const seen : {granted_sets, grown, wanted, handed_on, raised})
         BOOST_TEST(seen > (all ? pick(5u, 50u) : pick(5u, 20u)));

@@ -84,11 +84,11 @@ public:
     local_server& operator[](std::size_t i) { return *servers[i]; }
 
     /// Settings of a manager of all servers. Unless @p special sets one, node_timeout is long enough for busy machines.
-    config settings(config special = {}) const
+    manager_options settings(manager_options special = {}) const
     {
         for (auto& s : servers)
             special.nodes.push_back(s->url());
-        if (special.node_timeout == config().node_timeout)
+        if (special.node_timeout == manager_options().node_timeout)
             special.node_timeout = busy_timeout;
         return special;
     }
@@ -120,11 +120,12 @@ public:
     outcome acquire(lock_manager& locks, std::string resource, acquire_options options = {})
     {
         outcome o;
-        options.report = &o.report;
+        options.explain = true;
         auto const begin = std::chrono::steady_clock::now();
         auto [ec, held] =
             wait_for<lock>([&](auto done) { locks.async_acquire(std::move(resource), options, std::move(done)); });
         o.ec = ec;
+        o.report = *held.report();
         o.held = std::move(held);
         o.took = std::chrono::steady_clock::now() - begin;
         return o;
@@ -136,6 +137,8 @@ public:
         locks.async_acquire(std::move(resource), options, [&o](error_code ec, lock held) {
             o.done = true;
             o.ec = ec;
+            if (auto const r = held.report())
+                o.report = *r;
             o.held = std::move(held);
         });
     }
@@ -203,7 +206,7 @@ public:
     }
 
     /// Acquires with a new manager, releases, and shuts the manager down.
-    outcome attempt(config settings, acquire_options options = {})
+    outcome attempt(manager_options settings, acquire_options options = {})
     {
         lock_manager locks(context, std::move(settings));
         auto o = acquire(locks, "stock", options);
@@ -234,7 +237,7 @@ public:
 /// A manager whose destructor shuts it down, and waits for the end of the shutdown.
 class ending_manager : public lock_manager {
 public:
-    ending_manager(real_servers& r, config c) : lock_manager(r.context, std::move(c)), servers_(r) {}
+    ending_manager(real_servers& r, manager_options c) : lock_manager(r.context, std::move(c)), servers_(r) {}
     ~ending_manager() { servers_.shutdown(*this); }
 
 private:

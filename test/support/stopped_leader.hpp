@@ -14,7 +14,7 @@ namespace redlock::test {
 /// before, meanwhile and afterwards wait for held locks. No manager may get a lock before the holder's validity is
 /// over, because a paused holder relies on it until then.
 template <class Server>
-void take_over_while_stopped(Server& leader, config const& settings)
+void take_over_while_stopped(Server& leader, manager_options const& settings)
 {
     constexpr std::size_t count = 9;
     real_servers r(0);

@@ -295,15 +295,15 @@ public:
 
     node_reply carry_out(node_command const& c, bool tombstone, void const* who = nullptr)
     {
-        requests.push_back({c.what, c.keys.empty() ? std::string() : c.key(), std::string(c.value), world_.now, c.fence,
-                            c.keys.size()});
+        requests.push_back({c.which(), c.keys.empty() ? std::string() : c.key(), std::string(c.value), world_.now,
+                            c.fence(), c.keys.size()});
         if (refusal)
             return {.untouched = true, .error = refusal};
-        if (c.what == node_command::kind::found && !identity.durable)
+        if (c.which() == node_command::kind::found && !identity.durable)
             return found();
         auto r = stores::memory::lock_table::carry_out(c, world_.now, tombstone, who);
-        if (counts_by != 0 && c.what == node_command::kind::acquire && !c.is_shared() && r.vote == vote::granted
-            && c.fence != 0)
+        if (counts_by != 0 && c.which() == node_command::kind::acquire && !c.is_shared() && r.vote == vote::granted
+            && c.fence() != 0)
             r.fence = counters[c.key()] += counts_by;
         r.chosen += names_beyond;
         if (!draws_tokens)
@@ -339,10 +339,10 @@ public:
     bool ready() const noexcept override { return server_.reachable; }
     bool can(node_command const& c) const noexcept override
     {
-        return (c.fence == 0 || server_.fences)
-               && (!c.has_several_keys() || (c.any ? server_.locks_any : server_.locks_several))
-               && (!c.is_shared() || server_.shares) && (c.what != node_command::kind::upgrade || server_.upgrades)
-               && (c.what != node_command::kind::replace || server_.replaces);
+        return (c.fence() == 0 || server_.fences)
+               && (!c.has_several_keys() || (c.wants_any() ? server_.locks_any : server_.locks_several))
+               && (!c.is_shared() || server_.shares) && (c.which() != node_command::kind::upgrade || server_.upgrades)
+               && (c.which() != node_command::kind::replace || server_.replaces);
     }
     node_limits limits() const override { return server_.limits; }
     bool notifies() const noexcept override { return server_.reachable && server_.notifies; }
@@ -459,7 +459,7 @@ private:
         auto const& c = o->command();
         auto reply = server_.carry_out(c, o->leaves_tombstone(o->sent_on()), this);
         bool const is_denied = c.contends() && reply.vote == vote::denied;  // a plain SET cannot watch
-        if (c.watch && (is_denied || c.what == node_command::kind::inspect) && server_.notifies) {
+        if (c.watches() && (is_denied || c.which() == node_command::kind::inspect) && server_.notifies) {
             reply.watched = true;
             server_.watch_taken(c, reply, this, [weak = weak_from_this()](auto const& key) {
                 if (auto const self = weak.lock(); self && !self->server_.mute)
@@ -532,7 +532,8 @@ public:
     }
 
     /// @param distances one-way delays from this manager to each server, added to the servers' delays
-    std::unique_ptr<lock_manager> manager(config settings = {}, std::vector<clock::duration> const& distances = {})
+    std::unique_ptr<lock_manager> manager(manager_options settings = {},
+                                          std::vector<clock::duration> const& distances = {})
     {
         std::vector<std::shared_ptr<node>> nodes;
         for (std::size_t i = 0; i < servers.size(); ++i) {
@@ -598,7 +599,7 @@ public:
         error_code ec;
         lock held;
         clock::time_point when;
-        attempt_report report;  ///< set by functions that wait for the outcome
+        attempt_report report;  ///< if it was asked for, as functions that wait for the outcome do
     };
 
     /// Waits for the outcome. @return whether it holds the lock
@@ -621,6 +622,8 @@ public:
             o.done = true;
             ++o.calls;
             o.ec = ec;
+            if (auto const r = l.report())
+                o.report = *r;
             o.held = std::move(l);
             o.when = now;
         };
@@ -650,7 +653,7 @@ public:
     using server_world::server_world;
 
     /// A manager that is connected to all servers, so that its next request does not wait for a connection.
-    std::unique_ptr<lock_manager> connected(config settings = {})
+    std::unique_ptr<lock_manager> connected(manager_options settings = {})
     {
         auto locks = manager(std::move(settings));
         acquire(*locks, "warm-up");
@@ -663,7 +666,7 @@ public:
     outcome outcome_of(acquire_options options, Begin begin)
     {
         outcome o;
-        options.report = &o.report;
+        options.explain = true;
         begin(o, options);
         run_to([&] { return o.done; });
         return o;
@@ -796,7 +799,7 @@ public:
 };
 
 /// The message of the exception for these settings; "accepted" if there is none.
-inline std::string refusal(config settings)
+inline std::string refusal(manager_options settings)
 {
     asio::io_context context;
     try {
@@ -810,7 +813,7 @@ inline std::string refusal(config settings)
 /// A fixture: servers, and a manager that is not connected to them yet.
 template <std::size_t Servers>
 struct manager_of {
-    explicit manager_of(config const& settings = {}) : locks(w.manager(settings)) {}
+    explicit manager_of(manager_options const& settings = {}) : locks(w.manager(settings)) {}
 
     lock_world w{Servers};
     std::unique_ptr<lock_manager> locks;
@@ -819,7 +822,7 @@ struct manager_of {
 /// A fixture: servers, and a manager that is connected to all of them.
 template <std::size_t Servers>
 struct connected_to {
-    explicit connected_to(config const& settings = {}) : locks(w.connected(settings)) {}
+    explicit connected_to(manager_options const& settings = {}) : locks(w.connected(settings)) {}
 
     lock_world w{Servers};
     std::unique_ptr<lock_manager> locks;

@@ -11,7 +11,7 @@ BOOST_AUTO_TEST_SUITE(checks)
 
 namespace {
 
-config good() { return {.nodes = {"redis://localhost"}}; }
+manager_options good() { return {.nodes = {"redis://localhost"}}; }
 
 bool mentions(std::string const& text, std::string const& a, std::string const& b, std::string const& c = "")
 {
@@ -24,15 +24,15 @@ BOOST_AUTO_TEST_CASE(check_of_the_defaults_finds_nothing)
 {
     BOOST_TEST(locks::check(good()) == "");
     BOOST_TEST(locks::check(acquire_options{}, good()) == "");
-    BOOST_TEST(locks::check({.wait = wait_forever}, good()) == "");
+    BOOST_TEST(locks::check(acquire_options{.wait = wait_forever}, good()) == "");
 }
 
 BOOST_AUTO_TEST_CASE(check_of_config_names_each_wrong_field_with_value_and_limit)
 {
-    BOOST_TEST(mentions(locks::check(config()), "nodes", "empty"));
+    BOOST_TEST(mentions(locks::check(manager_options()), "nodes", "empty"));
     BOOST_TEST(mentions(locks::check({.nodes = std::vector<std::string>(100, "x")}), "nodes", "100", "99"));
 
-    auto const check = [](config c) {
+    auto const check = [](manager_options c) {
         c.nodes = {"redis://localhost"};
         return locks::check(c);
     };
@@ -51,16 +51,17 @@ BOOST_AUTO_TEST_CASE(check_of_config_names_each_wrong_field_with_value_and_limit
 BOOST_AUTO_TEST_CASE(check_of_options_names_each_wrong_one_with_value_and_limit)
 {
     auto const c = good();
-    BOOST_TEST(mentions(locks::check({.ttl = 19ms}, c), "ttl", "19 ms", "20 ms"));
-    BOOST_TEST(mentions(locks::check({.ttl = 60'001ms}, c), "ttl", "60001", "max_ttl, which is 60000"));
-    BOOST_TEST(mentions(locks::check({.ttl = 50ms}, c), "ttl is 50 ms", "node_timeout, which is 50 ms"));
-    BOOST_TEST(mentions(locks::check({.wait = -1ms}, c), "wait", "-1"));
-    BOOST_TEST(mentions(locks::check({.max_hold = -5ms}, c), "max_hold", "-5"));
-    BOOST_TEST(mentions(locks::check({.max_hold = 19ms}, c), "max_hold", "20"));
-    BOOST_TEST(locks::check({.max_hold = 20ms}, c).empty());
+    BOOST_TEST(mentions(locks::check(acquire_options{.ttl = 19ms}, c), "ttl", "19 ms", "20 ms"));
+    BOOST_TEST(mentions(locks::check(acquire_options{.ttl = 60'001ms}, c), "ttl", "60001", "max_ttl, which is 60000"));
+    BOOST_TEST(mentions(locks::check(acquire_options{.ttl = 50ms}, c), "ttl is 50 ms", "node_timeout, which is 50 ms"));
+    BOOST_TEST(mentions(locks::check(acquire_options{.wait = -1ms}, c), "wait", "-1"));
+    BOOST_TEST(mentions(locks::check(acquire_options{.max_hold = -5ms}, c), "max_hold", "-5"));
+    BOOST_TEST(mentions(locks::check(acquire_options{.max_hold = 19ms}, c), "max_hold", "20"));
+    BOOST_TEST(locks::check(acquire_options{.max_hold = 20ms}, c).empty());
     BOOST_TEST(
         mentions(locks::check("stock", {.mode = mode(77)}, c), "mode is 77", "exclusive, shared or upgradeable"));
-    BOOST_TEST(mentions(locks::check({.renew = renewal(7)}, c), "renew is 7", "none or automatic"));
+    BOOST_TEST(
+        mentions(locks::check(acquire_options{.renew = renewal(7)}, c), "renew is 7", "none, automatic or unset"));
     BOOST_TEST(locks::check("stock", {.mode = mode::shared}, c).empty());
     BOOST_TEST(locks::check("stock", {.mode = mode::shared, .passes_writers = true}, c).empty());
     BOOST_TEST(mentions(locks::check("stock", {.passes_writers = true}, c), "passes_writers is true", "exclusive"));
@@ -78,6 +79,13 @@ BOOST_AUTO_TEST_CASE(check_of_options_names_each_wrong_one_with_value_and_limit)
     BOOST_TEST(locks::check(slots("s", 256), {}, c) == "");
     BOOST_TEST(mentions(locks::check(slots("s", 257), {}, c), "257 resources", "1 to 256"));
     BOOST_TEST(mentions(locks::check("stock", {.ttl = 19ms}, c), "ttl", "19 ms"));
+    auto const once = [&](std::chrono::milliseconds wait) {
+        return locks::check(detail::selection("stock").tried_once(), {.wait = wait}, c);
+    };
+    BOOST_TEST(once(0ms) == "");
+    BOOST_TEST(
+        mentions(once(2s), "wait is 2000 ms, but must be 0", "async_try_acquire", "to wait, call async_acquire"));
+    BOOST_TEST(mentions(once(wait_forever), "wait is wait_forever, but must be 0", "async_try_acquire"));
     BOOST_TEST(mentions(locks::check_resource("", "lock:"), "resource", "empty", "512"));
     BOOST_TEST(mentions(locks::check_resource(std::string(513, 'r'), "lock:"), "resource", "513", "512"));
     BOOST_TEST(locks::check_resource(std::string(512, '\0'), "lock:") == "");
@@ -93,15 +101,15 @@ BOOST_AUTO_TEST_CASE(check_of_elect_options_names_each_wrong_one_with_value_and_
     auto const check = [](elect_options const& o) { return locks::check(o, good()); };
     BOOST_TEST(check({}) == "");
     BOOST_TEST(check({.pause_min = 1ms, .pause_max = 1ms, .stable = 0ms, .at_least = 10s}) == "");
-    BOOST_TEST(mentions(check({.lock = {.ttl = 61s}}), "lock.ttl", "61000", "60000"));
+    BOOST_TEST(mentions(check({.ttl = 61s}), "ttl", "61000", "60000"));
     BOOST_TEST(mentions(check({.pause_min = 0ms}), "pause_min", "0 ms", "pause_max, which is 60000"));
     BOOST_TEST(mentions(check({.pause_min = 2min}), "pause_min", "120000", "pause_max, which is 60000"));
     BOOST_TEST(mentions(check({.pause_min = 0ms, .pause_max = 0ms}), "pause_max", "0 ms", "1 to 86400000"));
     BOOST_TEST(mentions(check({.pause_max = 25h}), "pause_max", "90000000", "86400000"));
     BOOST_TEST(mentions(check({.stable = -1ms}), "stable", "-1"));
-    BOOST_TEST(mentions(check({.lock = {.mode = mode(77)}}), "lock.mode is 77", "exclusive"));
+    BOOST_TEST(mentions(check({.note = "a\nb"}), "note has the byte", "0x0a"));
     BOOST_TEST(mentions(check({.at_least = -1ms}), "at_least", "-1", "0"));
-    BOOST_TEST(mentions(check({.at_least = 10'001ms}), "at_least", "10001", "lock.ttl, which is 10000"));
+    BOOST_TEST(mentions(check({.at_least = 10'001ms}), "at_least", "10001", "ttl, which is 10000"));
 }
 
 // A larger duration would overflow when it is added to a time.
@@ -110,19 +118,18 @@ BOOST_AUTO_TEST_CASE(check_of_a_duration_above_100_years_names_value_and_limit)
     auto const c = good();
     constexpr std::chrono::milliseconds longest = std::chrono::hours(24) * 36'525,
                                         endless = std::chrono::milliseconds::max();
-    BOOST_TEST(locks::check({.wait = longest, .max_hold = longest}, c) == "");
+    BOOST_TEST(locks::check(acquire_options{.wait = longest, .max_hold = longest}, c) == "");
     BOOST_TEST(locks::check(elect_options{.stable = longest}, c) == "");
-    BOOST_TEST(mentions(locks::check({.wait = longest + 1ms}, c), "wait is 3155760000001 ms", "0 to 3155760000000 ms",
-                        "or wait_forever"));
-    BOOST_TEST(mentions(locks::check({.wait = endless - 1ms}, c), "wait is", "3155760000000"));
-    BOOST_TEST(mentions(locks::check({.max_hold = endless}, c), "max_hold is 9223372036854775807 ms",
+    BOOST_TEST(mentions(locks::check(acquire_options{.wait = longest + 1ms}, c), "wait is 3155760000001 ms",
+                        "0 to 3155760000000 ms", "or wait_forever"));
+    BOOST_TEST(mentions(locks::check(acquire_options{.wait = endless - 1ms}, c), "wait is", "3155760000000"));
+    BOOST_TEST(mentions(locks::check(acquire_options{.max_hold = endless}, c), "max_hold is 9223372036854775807 ms",
                         "20 to 3155760000000 ms", "or 0"));
     BOOST_TEST(mentions(locks::check(elect_options{.stable = endless}, c), "stable is 9223372036854775807 ms",
                         "0 to 3155760000000 ms"));
-    BOOST_TEST(
-        mentions(locks::check(elect_options{.lock = {.max_hold = endless}}, c), "lock.max_hold", "3155760000000"));
+    BOOST_TEST(mentions(locks::check(elect_options{.max_hold = endless}, c), "max_hold", "3155760000000"));
     BOOST_TEST(mentions(locks::check(elect_options{.pause_min = endless}, c), "pause_min", "pause_max"));
-    BOOST_TEST(mentions(locks::check(elect_options{.at_least = endless}, c), "at_least", "lock.ttl"));
+    BOOST_TEST(mentions(locks::check(elect_options{.at_least = endless}, c), "at_least", "ttl"));
     BOOST_TEST(mentions(locks::check_wait(endless - 1ms), "wait", "3155760000000"));
 }
 

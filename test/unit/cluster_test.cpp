@@ -9,6 +9,7 @@
 #include "support/asked_operation.hpp"
 #include "support/redis_replies.hpp"
 #include "support/scripted_link.hpp"
+#include "testing/command_parts.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
@@ -362,7 +363,7 @@ struct two_masters {
     node_reply vote_of(std::string const& key, std::string const& where, reply answer,
                        node_command::kind what = node_command::kind::acquire)
     {
-        auto const o = put({.what = what, .ttl = 5s}, {key});
+        auto const o = put({.what = testing::command_of(what), .ttl = 5s}, {key});
         BOOST_TEST_REQUIRE(sent_to(where, *o));
         to(where).says({std::move(answer)});
         return o->reply;
@@ -401,7 +402,7 @@ struct two_masters {
     }
     std::shared_ptr<asked_operation> acquire(std::string key)
     {
-        return put({.what = node_command::kind::acquire, .ttl = 5s}, {std::move(key)});
+        return put({.what = commands::acquire{}, .ttl = 5s}, {std::move(key)});
     }
 
     // Both masters are connected, and have been masters for long enough.
@@ -618,11 +619,11 @@ BOOST_FIXTURE_TEST_CASE(acquire_in_slot_vouched_for_by_another_manager_succeeds,
 BOOST_FIXTURE_TEST_CASE(acquire_of_keys_in_different_slots_is_refused_and_not_sent, two_masters)
 {
     connect();
-    auto const apart = put({.what = node_command::kind::acquire, .ttl = 5s}, {in_a, in_b});
+    auto const apart = put({.what = commands::acquire{}, .ttl = 5s}, {in_a, in_b});
     BOOST_TEST((apart->reply.error == errc::unsupported));
     BOOST_TEST(apart->reply.untouched);
     BOOST_TEST(apart->sent == 0u);
-    auto const together = put({.what = node_command::kind::acquire, .ttl = 5s}, {"{foo}1", "{foo}2"});
+    auto const together = put({.what = commands::acquire{}, .ttl = 5s}, {"{foo}1", "{foo}2"});
     BOOST_TEST(sent_to("b:1", *together));
 }
 
@@ -648,7 +649,7 @@ BOOST_FIXTURE_TEST_CASE(submit_without_a_master_or_a_seed_fails_with_the_reason,
     pass();
     BOOST_TEST((waits->reply.error == errc::node_unreachable));
     BOOST_TEST(waits->reply.text == "no member tells of the cluster: s:6379: nobody listens");
-    auto const release = put({.what = node_command::kind::release}, {in_a});
+    auto const release = put({.what = commands::release{}}, {in_a});
     BOOST_TEST(release->answers == 0);
 
     pass(1s);

@@ -2,6 +2,7 @@
 #include "stores/redis/scripts.hpp"
 #include "stores/redis/sender.hpp"
 #include "support/resp_commands.hpp"
+#include "testing/command_parts.hpp"
 
 #include <redlock/resource_set.hpp>
 
@@ -11,13 +12,16 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <new>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 using namespace redlock;
@@ -26,9 +30,9 @@ using stores::redis::deletion;
 using stores::redis::encoder;
 using stores::redis::manner;
 using kind = node_command::kind;
-using handovers = node_command::handovers;
+using handovers = commands::handovers;
 
-BOOST_AUTO_TEST_SUITE(commands)
+BOOST_AUTO_TEST_SUITE(encoded_commands)
 
 namespace {
 
@@ -57,7 +61,7 @@ void check_same(std::string_view name, Args const&... args)
 // A command that owns its key.
 struct test_command : node_command {
     test_command(kind k, std::string of, std::string_view held, std::chrono::milliseconds t = {})
-        : node_command{.what = k, .value = held, .ttl = t}, name(std::move(of))
+        : node_command{.what = redlock::testing::command_of(k), .value = held, .ttl = t}, name(std::move(of))
     {
         keys = {&name, 1};
     }
@@ -138,12 +142,14 @@ BOOST_AUTO_TEST_CASE(encode_of_each_operation_gives_its_command)
     auto const encoded = [&](kind k, stores::redis::manner how = {}, std::uint64_t fence = 0, bool heal = false,
                              bool contends = false, bool turn = false) {
         test_command o(k, "key", "value", 5s);
-        o.contender = contends ? "me" : "";
-        o.note = "a note";
-        o.former = "old";
-        o.handed_on = !turn ? handovers::unsaid : k == kind::acquire ? handovers::follow : handovers::end;
-        o.fence = fence;
-        o.heal = heal;
+        redlock::testing::set_contender(o, contends ? "me" : "");
+        redlock::testing::set_note(o, "a note");
+        redlock::testing::set_former(o, "old");
+        redlock::testing::set_handed_on(o, !turn                ? handovers::unsaid
+                                           : k == kind::acquire ? handovers::follow
+                                                                : handovers::end);
+        redlock::testing::set_fence(o, fence);
+        redlock::testing::set_heal(o, heal);
         std::string const bytes(e.encode(o, how).bytes());
         e.forget();  // o is destroyed
         return bytes;
@@ -215,15 +221,12 @@ BOOST_AUTO_TEST_CASE(encode_acquire_of_several_keys_sends_the_note_before_the_pr
 {
     stores::redis::encoder e;
     std::vector<std::string> const keys{"a", "b"};
-    node_command c{.what = kind::acquire,
+    node_command c{.what = redlock::commands::acquire{.contender = "me", .note = "a note", .fence = 77},
                    .keys = std::span(keys),
                    .value = "value",
-                   .contender = "me",
-                   .ttl = std::chrono::seconds(5),
-                   .fence = 77,
-                   .note = "a note"};
+                   .ttl = std::chrono::seconds(5)};
     for (bool const any : {false, true}) {
-        c.any = any;
+        c.as<redlock::commands::acquire>().any = any;
         e.forget();
         auto const words = test::take_commands(e.encode(c, {}).bytes()).at(0);
         BOOST_TEST((std::vector(words.end() - 2, words.end()) == std::vector<std::string>{"a note", "77"}));
@@ -243,7 +246,7 @@ BOOST_AUTO_TEST_CASE(encode_of_a_shared_lock_names_its_tombstone_only_if_needed)
     BOOST_TEST(!names_it(extend, {}));
     BOOST_TEST(!names_it(release, {}));
     BOOST_TEST(names_it(release, {.tombstone = true}));
-    extend.heal = true;
+    redlock::testing::set_heal(extend, true);
     BOOST_TEST(names_it(extend, {}));
 }
 
@@ -253,11 +256,11 @@ BOOST_AUTO_TEST_CASE(encode_of_upgrade_and_downgrade_calls_scripts)
     test_command upgrade(kind::upgrade, "key", "value", std::chrono::seconds(5)),
         downgrade(kind::downgrade, "key", "value");
     upgrade.mode = downgrade.mode = redlock::mode::shared;
-    upgrade.note = "a note";
+    redlock::testing::set_note(upgrade, "a note");
     auto const plain = expected("EVALSHA", stores::redis::upgrade_script.sha1, "3", "key", "key:=shared:{key}",
                                 "key:=wanted:{key}", "value", "5000", "", "1000", "a note");
     BOOST_TEST(e.encode(upgrade, {}).bytes() == plain);
-    upgrade.fence = 7;
+    redlock::testing::set_fence(upgrade, 7);
     e.forget();
     BOOST_TEST(e.encode(upgrade, {}).bytes() == plain + expected("ZADD", "key:=fence:{key}", "GT", "CH", "7", "token"));
     BOOST_TEST(stores::redis::commands_for(upgrade) == 2u);
@@ -270,7 +273,7 @@ BOOST_AUTO_TEST_CASE(encode_of_upgrade_and_downgrade_calls_scripts)
                         "5000", "0", alone);
     };
     BOOST_TEST(e.encode(extend, {}).bytes() == extended("0"));
-    extend.alone = true;
+    extend.what = redlock::commands::extend{.alone = true};
     e.forget();
     BOOST_TEST(e.encode(extend, {}).bytes() == extended("1"));
 }
@@ -279,7 +282,7 @@ BOOST_AUTO_TEST_CASE(encode_withdraw_deletes_the_contender_from_each_list)
 {
     stores::redis::encoder e;
     redlock::resource_set const keys{"a", "b"};
-    redlock::node_command const c{.what = kind::withdraw, .keys = keys.names(), .contender = "me"};
+    redlock::node_command const c{.what = redlock::commands::withdraw{.contender = "me"}, .keys = keys.names()};
     BOOST_TEST(e.encode(c, {}).bytes()
                == expected("HDEL", "a:=wanted:{a}", "me") + expected("HDEL", "b:=wanted:{b}", "me"));
     BOOST_TEST(stores::redis::commands_for(c) == 2u);
@@ -312,13 +315,13 @@ BOOST_AUTO_TEST_CASE(encode_after_a_different_operation_encodes_again)
             check(o, {.by = by, .tombstone = true});
         }
         for (std::uint64_t const fence : {1, 2}) {
-            o.fence = fence;
+            redlock::testing::set_fence(o, fence);
             used.forget();
             check(o, {});
-            o.heal = true;
+            redlock::testing::set_heal(o, true);
             used.forget();
             check(o, {});
-            o.heal = false;
+            redlock::testing::set_heal(o, false);
         }
     }
 }
@@ -391,6 +394,25 @@ BOOST_AUTO_TEST_CASE(sender_after_a_failed_sending_encodes_again)
 
     BOOST_REQUIRE(outbox->sent.size() == 1u);
     BOOST_TEST(outbox->sent.front() == expected("SET", "key2", "value", "NX", "PX", "0"));
+}
+
+BOOST_AUTO_TEST_CASE(node_command_which_returns_the_kind_of_the_same_name)
+{
+    using redlock::node_command;
+    namespace commands = redlock::commands;
+    std::pair<commands::variant, kind> const all[] = {
+        {commands::acquire{}, kind::acquire}, {commands::raise{}, kind::raise},
+        {commands::extend{}, kind::extend},   {commands::release{}, kind::release},
+        {commands::inspect{}, kind::inspect}, {commands::connect{}, kind::connect},
+        {commands::upgrade{}, kind::upgrade}, {commands::downgrade{}, kind::downgrade},
+        {commands::replace{}, kind::replace}, {commands::withdraw{}, kind::withdraw},
+        {commands::scan{}, kind::scan},       {commands::found{}, kind::found}};
+    BOOST_TEST(std::size(all) == std::variant_size_v<commands::variant>);
+    for (auto const& [what, named] : all)
+        BOOST_TEST((node_command{.what = what}.which() == named));
+
+    // It is copied for each node and round.
+    static_assert(std::is_trivially_copyable_v<node_command> && sizeof(node_command) <= 14 * sizeof(void*));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -267,7 +267,7 @@ struct held_by_many {
     held_by_many()
     {
         auto node = std::make_shared<scripted_node>(w, *w.servers.front(), "server");
-        config settings{.nodes = {"server"}};
+        manager_options settings{.nodes = {"server"}};
         state = locks::manager_state::make(w.context.get_executor(), std::make_shared<virtual_runtime>(w),
                                            std::move(settings), {std::move(node)});
         looks = 0;

@@ -122,7 +122,7 @@ struct two_connections {
         node->start(context.get_executor(), {.connected = [this](auto& server) { identities.push_back(server); },
                                              .learned = [this](auto& server) { identities.push_back(server); },
                                              .changed = [this](auto name) { changes.emplace_back(name); }});
-        node->submit(connects.make({.what = node_command::kind::connect}, 0));
+        node->submit(connects.make({.what = commands::connect{}}, 0));
         context.poll();
     }
 
@@ -179,7 +179,7 @@ BOOST_FIXTURE_TEST_CASE(submit_without_a_connection_examines_each_a_few_times, t
         s->cut({.untouched = true, .error = errc::node_unreachable});
     }
     for (std::size_t i = 0; i < of.count; ++i) {
-        node->submit(of.make({.what = node_command::kind::extend}, i));
+        node->submit(of.make({.what = commands::extend{}}, i));
         context.poll();
     }
     BOOST_TEST(of.all.front()->answers == 0u);
@@ -197,7 +197,7 @@ BOOST_FIXTURE_TEST_CASE(submit_without_a_connection_examines_each_a_few_times, t
 BOOST_FIXTURE_TEST_CASE(denied_acquisition_hears_of_a_release_by_its_own_node, two_connections)
 {
     test::counted_operations of;
-    node->submit(of.make({.what = node_command::kind::acquire, .watch = true}, 0));
+    node->submit(of.make({.what = commands::acquire{.watch = true}}, 0));
     context.poll();
     auto const asked = std::ranges::find_if(sessions, [](auto& s) { return s->carried_out > 0; });
     BOOST_TEST_REQUIRE((asked != sessions.end()));
@@ -211,7 +211,7 @@ BOOST_FIXTURE_TEST_CASE(denied_acquisition_hears_of_a_release_by_its_own_node, t
 BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_after_the_node_has_told_it, two_connections)
 {
     test::counted_operations of;
-    auto const founds = of.make({.what = node_command::kind::found}, 0);
+    auto const founds = of.make({.what = commands::found{}}, 0);
     node->submit(founds);
     context.poll();
     BOOST_TEST(identities.size() == 1u);
@@ -229,7 +229,7 @@ BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_after_the_node_has_told_it, tw
 BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_when_the_connection_ends, two_connections)
 {
     test::counted_operations of;
-    auto const founds = of.make({.what = node_command::kind::found}, 0);
+    auto const founds = of.make({.what = commands::found{}}, 0);
     node->submit(founds);
     context.poll();
     asked_to_found().cut({.untouched = true, .error = errc::node_unreachable});
@@ -241,7 +241,7 @@ BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_when_the_connection_ends, two_
 BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_when_the_node_is_closed, two_connections)
 {
     test::counted_operations of;
-    auto const founds = of.make({.what = node_command::kind::found}, 0);
+    auto const founds = of.make({.what = commands::found{}}, 0);
     node->submit(founds);
     context.poll();
     node->close();
@@ -252,11 +252,10 @@ BOOST_FIXTURE_TEST_CASE(submit_of_found_completes_when_the_node_is_closed, two_c
 // Commands on different connections have no order. A withdrawal that came first would leave the wish.
 BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_sends_it_after_the_answer_to_its_acquisition, two_connections)
 {
-    using kind = node_command::kind;
     test::counted_operations of;
-    auto const acquires = of.make({.what = kind::acquire, .contender = "us"}, 0);
-    auto const withdraws = of.make({.what = kind::withdraw, .contender = "us"}, 0);
-    auto const of_another_name = of.make({.what = kind::withdraw, .contender = "us"}, 1);
+    auto const acquires = of.make({.what = commands::acquire{.contender = "us"}}, 0);
+    auto const withdraws = of.make({.what = commands::withdraw{.contender = "us"}}, 0);
+    auto const of_another_name = of.make({.what = commands::withdraw{.contender = "us"}}, 1);
     for (auto const& o : {acquires, withdraws, of_another_name})
         node->submit(o);
     BOOST_TEST(carried_out() == 2u);
@@ -270,11 +269,10 @@ BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_sends_it_after_the_answer_to_its_
 // Its client wishes for the lock again. The withdrawal would delete the new wish.
 BOOST_FIXTURE_TEST_CASE(submit_of_a_wish_drops_the_withdrawal_that_waits, two_connections)
 {
-    using kind = node_command::kind;
     test::counted_operations of;
-    auto const withdraws = of.make({.what = kind::withdraw, .contender = "us"}, 0);
-    for (auto const& o : {of.make({.what = kind::acquire, .contender = "us"}, 0), withdraws,
-                          of.make({.what = kind::acquire, .contender = "us"}, 0)})
+    auto const withdraws = of.make({.what = commands::withdraw{.contender = "us"}}, 0);
+    for (auto const& o : {of.make({.what = commands::acquire{.contender = "us"}}, 0), withdraws,
+                          of.make({.what = commands::acquire{.contender = "us"}}, 0)})
         node->submit(o);
     BOOST_TEST(carried_out() == 2u);
     BOOST_TEST(withdraws->answers == 1u);
@@ -284,10 +282,9 @@ BOOST_FIXTURE_TEST_CASE(submit_of_a_wish_drops_the_withdrawal_that_waits, two_co
 
 BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_that_waited_for_long_sends_it, two_connections)
 {
-    using kind = node_command::kind;
     test::counted_operations of;
-    auto const acquires = of.make({.what = kind::acquire, .contender = "us"}, 0);
-    auto const withdraws = of.make({.what = kind::withdraw, .contender = "us"}, 0);
+    auto const acquires = of.make({.what = commands::acquire{.contender = "us"}}, 0);
+    auto const withdraws = of.make({.what = commands::withdraw{.contender = "us"}}, 0);
     node->submit(acquires);
     node->submit(withdraws);
     BOOST_TEST(carried_out() == 1u);
@@ -299,10 +296,9 @@ BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_that_waited_for_long_sends_it, tw
 
 BOOST_FIXTURE_TEST_CASE(submit_of_a_withdrawal_completes_when_the_node_is_closed, two_connections)
 {
-    using kind = node_command::kind;
     test::counted_operations of;
-    auto const withdraws = of.make({.what = kind::withdraw, .contender = "us"}, 0);
-    node->submit(of.make({.what = kind::acquire, .contender = "us"}, 0));
+    auto const withdraws = of.make({.what = commands::withdraw{.contender = "us"}}, 0);
+    node->submit(of.make({.what = commands::acquire{.contender = "us"}}, 0));
     node->submit(withdraws);
     BOOST_TEST(carried_out() == 1u);
     node->close();
@@ -342,8 +338,7 @@ BOOST_AUTO_TEST_CASE(interpret_inspection_ignores_readers_unless_the_key_is_shar
 BOOST_AUTO_TEST_CASE(answered_after_a_change_reports_the_change_once)
 {
     test::counted_operations of;
-    auto const one = of.make({.what = node_command::kind::acquire}, 1),
-               other = of.make({.what = node_command::kind::acquire}, 2);
+    auto const one = of.make({.what = commands::acquire{}}, 1), other = of.make({.what = commands::acquire{}}, 2);
     stores::kit::watches w;
     node_reply const denied{.vote = vote::denied, .remaining = std::chrono::seconds(1)};
     w.sent(one->command());
@@ -362,8 +357,7 @@ BOOST_AUTO_TEST_CASE(answered_after_a_change_reports_the_change_once)
 BOOST_AUTO_TEST_CASE(answered_to_an_inspection_wants_changes_of_a_hold_and_its_readers)
 {
     test::counted_operations of;
-    auto const one = of.make({.what = node_command::kind::inspect}, 1),
-               free = of.make({.what = node_command::kind::inspect}, 2);
+    auto const one = of.make({.what = commands::inspect{}}, 1), free = of.make({.what = commands::inspect{}}, 2);
     stores::kit::watches w;
     w.sent(one->command());
     w.sent(free->command());
@@ -381,7 +375,7 @@ BOOST_AUTO_TEST_CASE(range_of_a_scan_begins_behind_the_place_and_ends_with_the_p
     using namespace std::string_literals;
     auto const range = [](std::string const& prefix, std::string_view place) {
         std::vector<std::string> const keys{prefix};
-        auto r = stores::kit::range_of({.what = node_command::kind::scan, .keys = keys, .value = place});
+        auto r = stores::kit::range_of({.what = commands::scan{}, .keys = keys, .value = place});
         return std::pair(std::move(r.first), std::move(r.end));
     };
     BOOST_TEST((range("lock:", "") == std::pair("lock:"s, "lock;"s)));
@@ -395,7 +389,7 @@ BOOST_AUTO_TEST_CASE(range_of_a_scan_begins_behind_the_place_and_ends_with_the_p
 BOOST_AUTO_TEST_CASE(interpret_scan_of_a_full_page_names_the_last_key)
 {
     auto const place = [](std::uint32_t limit) {
-        return stores::kit::interpret_scan({.what = node_command::kind::scan, .limit = limit}, {{"a"}, {"b"}}).text;
+        return stores::kit::interpret_scan({.what = commands::scan{.limit = limit}}, {{"a"}, {"b"}}).text;
     };
     BOOST_TEST(place(2) == "b");
     BOOST_TEST(place(3) == "");

@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_SUITE(greeting_test)
 
 namespace {
 
-introduction greets(server s, std::string address = "redis://s", config c = {.nodes = {}, .fencing = true})
+introduction greets(server s, std::string address = "redis://s", manager_options c = {.nodes = {}, .fencing = true})
 {
     greeting g(net::parse_url(address), c);
     stores::redis::request r;
@@ -137,20 +137,20 @@ BOOST_AUTO_TEST_CASE(differences_of_settings_name_each_setting_and_both_values)
 {
     auto const ours = shared_settings({.nodes = {"a", "b", "c"}});
     BOOST_TEST(ours
-               == "nodes=3 max_ttl=60000 restart_guard=automatic allow_eviction=false drift_factor=0.01 fencing=false "
-                  "fence_quorum=0");
+               == "nodes=3 max_ttl=60000 restart_guard=automatic allow_eviction=false drift_factor=0.01 fencing=false");
     BOOST_TEST(differences(ours, ours).empty());
     BOOST_TEST(differences(ours, "").empty());
     BOOST_TEST(differences(ours, "color=red max_ttl_min=1 max_ttl").empty());
+    BOOST_TEST(differences(ours, ours + " fence_quorum=3").empty());  // from a client of 0.1.0
     auto const theirs = shared_settings({.nodes = {"a", "b", "c"}, .max_ttl = 5s, .restart_guard = restart_guard::off});
     auto const found = differences(ours, theirs);
     BOOST_TEST_REQUIRE(found.size() == 2u);
     BOOST_TEST(found[0] == "another client has used max_ttl=5000 within the last hour, this one 60000");
     BOOST_TEST(found[1] == "another client has used restart_guard=off within the last hour, this one automatic");
     for (auto const& other :
-         {config{.nodes = {"a"}}, config{.nodes = {"a", "b", "c"}, .drift_factor = 0.09},
-          config{.nodes = {"a", "b", "c"}, .fencing = true}, config{.nodes = {"a", "b", "c"}, .fence_quorum = 3},
-          config{.nodes = {"a", "b", "c"}, .allow_eviction = true}})
+         {manager_options{.nodes = {"a"}}, manager_options{.nodes = {"a", "b", "c"}, .drift_factor = 0.09},
+          manager_options{.nodes = {"a", "b", "c"}, .fencing = true},
+          manager_options{.nodes = {"a", "b", "c"}, .allow_eviction = true}})
         BOOST_TEST(differences(ours, shared_settings(other)).size() == 1u);
 }
 

@@ -2,6 +2,7 @@
 #include "net/secrets.hpp"
 #include "stores/redis/cluster_map.hpp"
 #include "stores/redis/reply.hpp"
+#include "testing/command_parts.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -21,7 +22,10 @@ stores::redis::reply make(stores::redis::resp::type t, std::string text, std::ve
 
 node_command question(kind what, std::uint64_t fence = 0, bool heal = false)
 {
-    return {.what = what, .heal = heal, .fence = fence};
+    node_command c{.what = testing::command_of(what)};
+    testing::set_heal(c, heal);
+    testing::set_fence(c, fence);
+    return c;
 }
 
 node_reply answer(kind what, stores::redis::reply const& r, std::uint64_t fence = 0, bool heal = false)
@@ -180,7 +184,7 @@ BOOST_AUTO_TEST_CASE(interpret_of_wrongtype_for_extend_and_release_is_denied)
 BOOST_AUTO_TEST_CASE(interpret_for_a_contender_gives_wanted_and_remaining)
 {
     auto q = question(kind::acquire);
-    q.contender = "me";
+    testing::set_contender(q, "me");
     auto const answered = [&](stores::redis::reply const& r) { return stores::redis::interpret(q, {&r, 1}); };
     BOOST_TEST((answered(make(stores::redis::resp::type::number, "1")).vote == vote::granted));
     BOOST_TEST(!answered(make(stores::redis::resp::type::number, "1")).wanted);
@@ -228,11 +232,11 @@ BOOST_AUTO_TEST_CASE(interpret_of_the_largest_numbers_gives_bounded_times)
         return d <= core::longest_time && d >= -core::longest_time;
     };
     auto contends = question(kind::acquire);
-    contends.contender = "me";
+    testing::set_contender(contends, "me");
     auto shares = contends, any = contends, several = contends;
     shares.mode = mode::shared;
     std::vector<std::string> const keys{"a", "b"};
-    any.any = true;
+    any.as<commands::acquire>().any = true;
     any.keys = several.keys = keys;
     for (std::string const n : {"9223372036854775807", "-9223372036854775808"}) {
         auto const answered = [](node_command const& q, stores::redis::reply const& r) {
@@ -261,7 +265,7 @@ BOOST_AUTO_TEST_CASE(interpret_for_a_reader_gives_the_value_of_a_writer)
         return stores::redis::interpret(q, {&r, 1});
     };
     BOOST_TEST(answered({"1", "-2", "0", "value"}).text == "");  // it does not contend
-    q.contender = "me";
+    testing::set_contender(q, "me");
     auto const denied = answered({"1", "-2", "0", "value"});
     BOOST_TEST((denied.vote == vote::denied));
     BOOST_TEST(denied.text == "value");
@@ -277,7 +281,7 @@ BOOST_AUTO_TEST_CASE(interpret_for_any_key_gives_the_chosen_or_all_taken_keys)
 {
     std::string const keys[] = {"b", "a", "c"};
     auto q = question(kind::acquire, 77);
-    q.any = true;
+    q.as<commands::acquire>().any = true;
     q.keys = keys;
     auto const answered = [&](stores::redis::reply const& r) { return stores::redis::interpret(q, {&r, 1}); };
     for (std::uint32_t n = 0; n < 12; ++n) {
@@ -305,7 +309,7 @@ BOOST_AUTO_TEST_CASE(interpret_for_any_key_gives_the_chosen_or_all_taken_keys)
 BOOST_AUTO_TEST_CASE(interpret_for_a_contender_with_fencing_gives_wanted_and_fence)
 {
     auto q = question(kind::acquire, 77);
-    q.contender = "me";
+    testing::set_contender(q, "me");
     stores::redis::reply const both[] = {make(stores::redis::resp::type::number, "2"),
                                          make(stores::redis::resp::type::number, "1")};
     auto const r = stores::redis::interpret(q, both);
@@ -400,7 +404,7 @@ BOOST_AUTO_TEST_CASE(interpret_of_upgrade_gives_the_vote_and_the_remaining_time)
                 == vote::denied));
 
     auto extend = question(kind::extend);
-    extend.alone = true;
+    extend.what = commands::extend{.alone = true};
     auto const reads = make(stores::redis::resp::type::number, "2");
     BOOST_TEST((stores::redis::interpret(extend, {&reads, 1}).vote == vote::denied));
     BOOST_TEST(!stores::redis::interpret(extend, {&reads, 1}).healed);
@@ -516,7 +520,7 @@ BOOST_AUTO_TEST_CASE(presentable_leaves_out_quoted_secrets)
         make(stores::redis::resp::type::simple_error, "ERR pw=sesame-7 5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1")};
     BOOST_TEST(stores::redis::interpret(q, replies, "sesame-7").text == "ERR pw=*** ***");
     BOOST_TEST(stores::redis::interpret(q, {replies + 1, 1}, "sesame-7").text == "ERR pw=*** ***");
-    q.what = kind::raise;
+    q.what = commands::raise{};
     BOOST_TEST(stores::redis::interpret(q, replies, "sesame-7").text == "ERR pw=*** ***");
 }
 

@@ -57,7 +57,7 @@ struct connected_node {
 
     void wait_for(std::vector<std::string> keys)
     {
-        wait_for({.what = node_command::kind::acquire, .watch = true, .contender = "me", .ttl = 5s}, std::move(keys));
+        wait_for({.what = commands::acquire{.watch = true, .contender = "me"}, .ttl = 5s}, std::move(keys));
     }
     void wait_for(node_command const& c, std::vector<std::string> keys)
     {
@@ -137,33 +137,30 @@ BOOST_FIXTURE_TEST_CASE(only_keys_that_a_denial_names_are_tracked, connected_nod
         stores::redis::reply answer;
         std::vector<keys> tracked;
     } const all[] = {
-        {{.what = node_command::kind::acquire, .watch = true, .contender = "me"},
+        {{.what = commands::acquire{.watch = true, .contender = "me"}},
          {"a"},
          denied({"5000", "900", "them"}),
          {{"a:=turn:{a}"}}},
-        {{.what = node_command::kind::acquire, .watch = true, .contender = "me"},
+        {{.what = commands::acquire{.watch = true, .contender = "me"}},
          {"a"},
          denied({"5000", "-2", "them", "3"}),
          {{"a:=wanted:{a}:me"}}},
-        {{.what = node_command::kind::acquire, .watch = true, .contender = "me"},
-         {"a"},
-         denied({"5000", "-2", "them", "2"}),
-         {}},
-        {{.what = node_command::kind::acquire, .watch = true, .contender = "me"},
+        {{.what = commands::acquire{.watch = true, .contender = "me"}}, {"a"}, denied({"5000", "-2", "them", "2"}), {}},
+        {{.what = commands::acquire{.watch = true, .contender = "me"}},
          {"a", "b", "c"},
          denied({"0", "1", "5000", "-2", "2", "5000", "900"}),
          {{"b"}, {"c:=turn:{c}"}}},
-        {{.what = node_command::kind::acquire, .mode = mode::shared, .watch = true, .contender = "me"},
+        {{.what = commands::acquire{.watch = true, .contender = "me"}, .mode = mode::shared},
          {"a"},
          denied({"5000", "-2", "0", "them"}),
          {{"a"}}},
-        {{.what = node_command::kind::acquire, .mode = mode::shared, .watch = true, .contender = "me"},
+        {{.what = commands::acquire{.watch = true, .contender = "me"}, .mode = mode::shared},
          {"a"},
          denied({"900", "-2", "1"}),
          {{"a:=wanted:{a}"}}},
-        {{.what = node_command::kind::inspect, .watch = true}, {"a"}, denied({"", "-2", "0", "0"}), {}},
-        {{.what = node_command::kind::inspect, .watch = true}, {"a"}, denied({"v", "5000", "0", "0"}), {{"a"}}},
-        {{.what = node_command::kind::inspect, .watch = true},
+        {{.what = commands::inspect{.watch = true}}, {"a"}, denied({"", "-2", "0", "0"}), {}},
+        {{.what = commands::inspect{.watch = true}}, {"a"}, denied({"v", "5000", "0", "0"}), {{"a"}}},
+        {{.what = commands::inspect{.watch = true}},
          {"a"},
          denied({":=shared", "5000", "1", "1", "me", "1", "v", "5000"}),
          {{"a"}, {"a:=shared:{a}"}}},
@@ -196,7 +193,7 @@ BOOST_FIXTURE_TEST_CASE(only_keys_that_a_denial_names_are_tracked, connected_nod
 // Another reader may leave at any time. Its keys stay, so their time to live would not show it.
 BOOST_FIXTURE_TEST_CASE(upgrade_tracks_its_keys_before_the_script_reads_them, connected_node)
 {
-    wait_for({.what = node_command::kind::upgrade, .mode = mode::shared, .watch = true, .contender = "me"}, {"a"});
+    wait_for({.what = commands::upgrade{.watch = true, .contender = "me"}, .mode = mode::shared}, {"a"});
     BOOST_TEST((sent()
                 == std::vector<words>{
                     {"CLIENT", "YES"}, {"PTTL", "a"}, {"CLIENT", "YES"}, {"PTTL", "a:=shared:{a}"}, {"EVALSHA", ""}}));
@@ -304,7 +301,7 @@ BOOST_FIXTURE_TEST_CASE(change_read_for_thousands_of_keys_examines_each_a_few_ti
 {
     counted_operations of;
     for (std::size_t i = 0; i < of.count; ++i)
-        node->submit(of.make({.what = node_command::kind::acquire, .watch = true, .contender = "me"}, i));
+        node->submit(of.make({.what = commands::acquire{.watch = true, .contender = "me"}}, i));
     pass();
 
     for (std::size_t i = 0; i < of.count; ++i) {
@@ -325,7 +322,7 @@ BOOST_FIXTURE_TEST_CASE(submit_of_releases_without_a_connection_examines_each_a_
     pass();
     link->ends();  // now the node knows the reason
     for (std::size_t i = 0; i < of.count; ++i) {
-        node->submit(of.make({.what = node_command::kind::release}, i));
+        node->submit(of.make({.what = commands::release{}}, i));
         pass();
     }
 
@@ -341,11 +338,11 @@ BOOST_FIXTURE_TEST_CASE(submit_of_releases_without_a_connection_examines_each_a_
 BOOST_FIXTURE_TEST_CASE(submit_to_a_silent_server_examines_each_a_few_times, connected_node)
 {
     counted_operations of;
-    node->submit(of.make({.what = node_command::kind::release}, 0));
+    node->submit(of.make({.what = commands::release{}}, 0));
     pass();
     clock->advance(context, 100ms);  // the server does not answer this release
     for (std::size_t i = 1; i < of.count; ++i) {
-        node->submit(of.make({.what = node_command::kind::release}, i));
+        node->submit(of.make({.what = commands::release{}}, i));
         pass();
     }
 

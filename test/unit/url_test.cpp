@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(parse_url_of_a_broken_url_gives_the_reason)
     BOOST_TEST(wrong("redis://h/x").find("database") != std::string::npos);
     for (auto const* text :
          {"redis://h?timeout=3", "redis://h:6379?db=2", "rediss://h/1?verify=no", "h?x", "redis://h#2"})
-        BOOST_TEST(wrong(text).find("config::connect_timeout") != std::string::npos);
+        BOOST_TEST(wrong(text).find("manager_options::connect_timeout") != std::string::npos);
     BOOST_TEST(wrong("redis://h/-1").find("database") != std::string::npos);
     BOOST_TEST(wrong("redis://[::1").find("']'") != std::string::npos);
     BOOST_TEST(wrong("redis://[::1]x").find("port") != std::string::npos);
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(parse_url_of_a_broken_url_gives_the_reason)
     BOOST_TEST(redlock::net::parse_url("Rediss-Cluster://h").name() == "rediss-cluster://h:6379");
     BOOST_TEST(wrong("redis://h:99999").find("h:99999") != std::string::npos);
     BOOST_TEST(wrong("redis://user@h").find("password") != std::string::npos);
-    BOOST_TEST(net::parse_url("redis://user:@h").password.empty());
+    BOOST_TEST(redlock::net::parse_url("redis://user:@h").password.empty());
     BOOST_TEST(wrong("redis://u:%4@h").find("hexadecimal") != std::string::npos);
     BOOST_TEST(wrong("unix://relative").find("absolute") != std::string::npos);
     BOOST_TEST(wrong("unix:///s?x=1").find("unix://user:password@/path") != std::string::npos);

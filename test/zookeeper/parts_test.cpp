@@ -142,8 +142,7 @@ BOOST_AUTO_TEST_CASE(take_returns_operations_on_one_key_one_by_one)
 {
     using testing::request;
     auto const acquire = [](std::vector<std::string> keys) {
-        return std::make_shared<request>(node_command{.what = node_command::kind::acquire, .ttl = 1s}, std::move(keys),
-                                         "v");
+        return std::make_shared<request>(node_command{.what = commands::acquire{}, .ttl = 1s}, std::move(keys), "v");
     };
     waiting w;
     stores::kit::finished over;
@@ -168,7 +167,7 @@ BOOST_FIXTURE_TEST_CASE(take_with_thousands_under_way_or_waiting_looks_at_each_a
     // The server has stopped, and answers nothing.
     for (auto const what : {node_command::kind::extend, node_command::kind::release}) {
         for (std::size_t i = 0; i < count; ++i) {
-            w.add(make({.what = what}, i));
+            w.add(make({.what = testing::command_of(what)}, i));
             BOOST_TEST_REQUIRE(w.take(clock::now(), over).size() == (what == node_command::kind::extend ? 1u : 0u));
         }
     }
@@ -185,10 +184,10 @@ BOOST_FIXTURE_TEST_CASE(refuse_without_a_connection_looks_at_each_a_few_times, w
 {
     node_reply const trouble{.untouched = true, .error = errc::node_unreachable};
     for (std::size_t i = 0; i < count; ++i) {
-        w.add(make({.what = node_command::kind::release}, i));
+        w.add(make({.what = commands::release{}}, i));
         w.refuse(trouble, false, over);
     }
-    w.add(make({.what = node_command::kind::extend}, 0));
+    w.add(make({.what = commands::extend{}}, 0));
     w.refuse(trouble, false, over);
     BOOST_TEST_REQUIRE(over.size() == 1u);
     BOOST_TEST((over[0].first == all.back()));

@@ -77,7 +77,8 @@ BOOST_AUTO_TEST_CASE(acquire_promises_half_of_the_servers_session_timeout)
     testing::client c({.make = [&] { return make_node(s.url("?session=600s")); }});
 
     for (auto const what : {testing::kind::acquire, testing::kind::extend}) {
-        auto const promised = c.ask({.what = what, .ttl = testing::long_ttl}, "lock:stock", "v").good_for;
+        auto const promised =
+            c.ask({.what = testing::command_of(what), .ttl = testing::long_ttl}, "lock:stock", "v").good_for;
         BOOST_TEST((promised > 900ms && promised < 1000ms));
     }
 }

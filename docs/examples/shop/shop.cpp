@@ -245,11 +245,7 @@ asio::awaitable<response> shop::place_order(request const& r, redlock::request_d
 asio::awaitable<response> shop::sell(request const& r, std::string item, std::int64_t count, std::int64_t claim,
                                      redlock::request_deadline deadline)
 {
-    redlock::attempt_report report;
-    redlock::acquire_options how{.ttl = settings_.ttl,
-                                 .wait = deadline.wait(settings_.work + 100ms),
-                                 .renew = redlock::renewal::automatic,
-                                 .report = &report};
+    redlock::acquire_options how{.ttl = settings_.ttl, .wait = deadline.wait(settings_.work + 100ms), .explain = true};
     if (r["Prefer"] == "wait=0")
         how.wait = 0ms;
     auto const asked = std::chrono::steady_clock::now();
@@ -258,10 +254,7 @@ asio::awaitable<response> shop::sell(request const& r, std::string item, std::in
     std::optional<stock::sale> sale;  // a sale in the database counts, even if the lock is lost
     auto work = [&](redlock::lock& held) -> asio::awaitable<void> {
         waits.end();
-        note_votes(report);
-        auto const has_granted = [](redlock::node_report const& n) { return n.vote == redlock::vote::granted; };
-        auto const votes = std::count_if(report.nodes.begin(), report.nodes.end(), has_granted);
-        holding_note const holds(*this, item, held, static_cast<std::size_t>(votes));
+        holding_note const holds(*this, item, held, note_votes(held.report()));
         asio::steady_timer others(co_await asio::this_coro::executor, settings_.work);
         co_await others.async_wait(asio::use_awaitable);  // stands for the rest of an order: prices, payment, mail
         auto const took = std::chrono::floor<std::chrono::milliseconds>(std::chrono::steady_clock::now() - asked);
@@ -269,21 +262,24 @@ asio::awaitable<response> shop::sell(request const& r, std::string item, std::in
             [&, fence = held.fencing_token()](stock& s) { return s.sell(item, count, fence, took.count(), claim); });
     };
 
-    std::optional<error_code> failed;
+    std::optional<response> failed;
     try {
         redlock::lock none;
         if (settings_.unguarded)
             co_await work(none);
         else
             co_await locks_.with_lock("item:" + item, how, work);
-    } catch (system_error const& e) {
+    } catch (redlock::lock_error const& e) {
         if (e.code() == asio::error::operation_aborted && !sale)
             throw;  // the caller has cancelled the order
-        failed = e.code();
+        failed = redlock::problem_response(r, e, how);
+    } catch (system_error const&) {  // of the work
+        if (!sale)
+            throw;
     }
     if (!sale) {
         ++this->count.refused;
-        co_return redlock::problem_response(r, *failed, how);
+        co_return std::move(*failed);
     }
     auto const said = answer_to(*sale, item, count);
     ++(said.status == 201 ? this->count.orders : this->count.refused);
@@ -309,13 +305,19 @@ asio::awaitable<bool> shop::knows(std::string const& item)
     co_return there;
 }
 
-void shop::note_votes(redlock::attempt_report const& report)
+std::size_t shop::note_votes(std::shared_ptr<redlock::attempt_report const> report)
 {
+    if (!report)  // settings_.unguarded
+        return 0;
     std::scoped_lock const guard(mutex_);
-    for (std::size_t i = 0; i < report.nodes.size() && i < latency_ms_.size(); ++i) {
-        if (report.nodes[i].round_trip.count() > 0)
-            latency_ms_[i] = static_cast<double>(report.nodes[i].round_trip.count()) / 1000;
+    std::size_t granted = 0;
+    for (std::size_t i = 0; i < report->nodes.size() && i < latency_ms_.size(); ++i) {
+        auto const& node = report->nodes[i];
+        granted += node.vote == redlock::vote::granted ? 1 : 0;
+        if (node.round_trip.count() > 0)
+            latency_ms_[i] = static_cast<double>(node.round_trip.count()) / 1000;
     }
+    return granted;
 }
 
 asio::awaitable<response> shop::control(request const& r)

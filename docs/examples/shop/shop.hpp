@@ -33,7 +33,7 @@ using request = http::request<http::string_body>;
 using response = http::response<http::string_body>;
 
 struct settings {
-    redlock::config locks;
+    redlock::manager_options locks;
     std::string database;
     std::vector<item> goods;                          ///< items of a new database
     std::chrono::milliseconds ttl{2000};              ///< of a lock, which is renewed during the order
@@ -101,7 +101,7 @@ private:
     };
     class waiting_note;
     class holding_note;
-    void note_votes(redlock::attempt_report const&);
+    std::size_t note_votes(std::shared_ptr<redlock::attempt_report const>);  ///< @return how many were granted
     asio::awaitable<std::string> make_state();
 
     settings const settings_;

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 template <class Executor>
 class basic_lock;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <redlock/detail/api.hpp>
+#include <redlock/detail/call_options.hpp>
 #include <redlock/detail/completion.hpp>
 #include <redlock/detail/initiate.hpp>
 #include <redlock/detail/selection.hpp>
@@ -33,7 +34,7 @@
 #include <utility>
 #include <variant>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace detail {
 
@@ -119,11 +120,11 @@ using acquire_handler = completion<void(reported_error, lock_handle)>;
 namespace locks {
 
 /// @param explains whether the error includes its report
-REDLOCK_API void start_acquire(std::shared_ptr<manager_state>, detail::selection, acquire_options,
+REDLOCK_API void start_acquire(std::shared_ptr<manager_state>, detail::selection, detail::call_options,
                                detail::acquire_handler, bool explains);
 
 /// The same as @ref start_acquire, in a scope.
-REDLOCK_API void start_acquire_in_scope(std::shared_ptr<scope_state>, resource_set resources, acquire_options,
+REDLOCK_API void start_acquire_in_scope(std::shared_ptr<scope_state>, detail::selection, detail::call_options,
                                         detail::acquire_handler, bool explains);
 
 }  // namespace locks
@@ -150,7 +151,7 @@ class REDLOCK_API body_run : public cancellable, public std::enable_shared_from_
 public:
     ~body_run() override;
 
-    void start(lock_source, selection selected, acquire_options);
+    void start(lock_source, selection selected, call_options);
     void request_cancel(asio::cancellation_type) override;
 
 protected:
@@ -179,7 +180,7 @@ private:
     asio::cancellation_signal signal_;
     lock_source source_;
     selection selected_;
-    acquire_options options_;
+    call_options options_;
     std::exception_ptr failure_;
     std::string why_;         ///< why the lock was lost
     bool cancelled_ = false;  ///< by the caller
@@ -224,7 +225,7 @@ inline bool is_cancellation(std::exception_ptr const& failure)
 }
 
 /// Why no body can run any more: the execution context has ended, or this process is a fork. Null if a body can run.
-REDLOCK_API std::exception_ptr end_of(locks::manager_state const&, selection const&, acquire_options const&);
+REDLOCK_API std::exception_ptr end_of(locks::manager_state const&, selection const&);
 
 template <class F, class Lock>
 using body_result = typename std::invoke_result_t<std::decay_t<F>&, Lock&>::value_type;
@@ -282,10 +283,10 @@ public:
     {
     }
 
-    void begin(lock_source from, selection selected, acquire_options options)
+    void begin(lock_source from, selection selected, call_options options)
     {
         done_.on_cancel(weak_from_this());
-        start(std::move(from), std::move(selected), options);
+        start(std::move(from), std::move(selected), std::move(options));
     }
 
 private:
@@ -321,10 +322,10 @@ struct initiate_body {
     executor_type get_executor() const noexcept { return locks::executor_of(source.manager); }
 
     template <class Handler>
-    void operator()(Handler&& handler, selection selected, acquire_options options, F body) const
+    void operator()(Handler&& handler, selection selected, call_options options, F body) const
     {
         using executor = body_executor<F, Lock>;
-        if (auto ended = end_of(*source.manager, selected, options)) {
+        if (auto ended = end_of(*source.manager, selected)) {
             completion<Signature> done(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor());
             return finish<body_result<F, Lock>>(done, std::move(ended), {});
         }
@@ -332,28 +333,28 @@ struct initiate_body {
         auto const run = std::make_shared<body_run_of<F, Lock, Signature>>(
             std::move(on), std::move(body),
             completion<Signature>(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor()));
-        run->begin(source, std::move(selected), options);
+        run->begin(source, std::move(selected), std::move(options));
     }
 };
 
 template <class Lock, class CompletionToken, class F>
-auto run_body_under_lock(lock_source from, selection selected, acquire_options options, F body,
+auto run_body_under_lock(lock_source from, selection selected, call_options options, F body,
                          std::remove_reference_t<CompletionToken>& token)
 {
     using signature = body_signature<F, Lock>;
     return asio::async_initiate<CompletionToken, signature>(initiate_body<F, Lock, signature>{std::move(from)}, token,
-                                                            std::move(selected), options, std::move(body));
+                                                            std::move(selected), std::move(options), std::move(body));
 }
 
 template <class Lock, class F>
-std::invoke_result_t<F&, Lock&> await_body(lock_source from, selection selected, acquire_options options, F body)
+std::invoke_result_t<F&, Lock&> await_body(lock_source from, selection selected, call_options options, F body)
 {
     using signature = void(std::exception_ptr, result_slot<body_result<F, Lock>>);
     asio::use_awaitable_t<body_executor<F, Lock>> const token;
     // A named object: g++ 12 would destroy a temporary twice within the co_await.
     initiate_body<F, Lock, signature> initiation{std::move(from)};
     auto running = asio::async_initiate<decltype(token), signature>(std::move(initiation), token, std::move(selected),
-                                                                    options, std::move(body));
+                                                                    std::move(options), std::move(body));
     auto result = co_await std::move(running);
     if constexpr (!std::is_void_v<body_result<F, Lock>>)
         co_return std::move(*result);

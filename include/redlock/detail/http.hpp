@@ -1,8 +1,8 @@
 #pragma once
 
 #include <redlock/detail/body_run.hpp>
+#include <redlock/detail/outcome.hpp>
 #include <redlock/error.hpp>
-#include <redlock/options.hpp>
 #include <redlock/report.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -27,7 +27,7 @@
 #include <string_view>
 #include <tuple>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v1::detail {
 
 inline constexpr auto as_tuple_awaitable = asio::as_tuple(asio::use_awaitable);
 
@@ -76,31 +76,21 @@ inline char const* detail_of_quarantine(attempt_report const& r)
     return "The lock servers have restarted, and do not vote yet.";
 }
 
-inline problem problem_for(error_code error, acquire_options const& tried)
+inline problem problem_for(error_code error, bool waited, attempt_report const* told)
 {
-    auto const again = pause_after(error, tried.report);
-    if (error == errc::contended && tried.wait.count() == 0)
-        return {409, "busy", "The lock is held", "Another request works on the same thing. Try again in a moment.",
-                again};
-    if (error == errc::contended)
-        return {503, "busy", "The lock is held", "Other requests work on the same thing, and the wait is over.", again};
-    if (error == errc::quarantined) {
-        bool const is_known = tried.report && tried.report->quarantine.count() > 0;
-        return {503, "unavailable", "Too few lock servers vote",
-                is_known ? detail_of_quarantine(*tried.report) : "Some lock servers do not vote yet.", again};
-    }
-    if (error == errc::no_quorum || error == errc::validity_exhausted)
-        return {503, "unavailable", "Too few lock servers answer", "Too few lock servers answer in time.", again};
-    if (error == errc::overloaded)
-        return {503, "unavailable", "Too many requests for locks", "Too many requests ask for locks at once.", again};
-    if (error == errc::lost || error == errc::not_held)
-        return {503, "lost", "The lock was lost", "The work was stopped, because its lock could not be kept.", again};
     if (error == boost::beast::error::timeout)
         return {504, "deadline", "The deadline has passed", "The work was stopped, because it took too long."};
-    if (error == asio::error::operation_aborted)
-        return {503, "stopping", "The server shuts down", "The work was stopped, because the server shuts down.",
-                again};
-    return {500, "fault", "The server is at fault", "The work could not be begun."};
+    auto const known = outcome_of(error).http;
+    problem p{known.status, known.name, known.title, known.detail};
+    if (error == errc::contended && !waited) {
+        p.status = 409;
+        p.detail = "Another request works on the same thing. Try again in a moment.";
+    }
+    if (error == errc::quarantined && told && told->quarantine.count() > 0)
+        p.detail = detail_of_quarantine(*told);
+    if (p.status == 409 || p.status == 503)
+        p.retry_after = pause_after(error, told);
+    return p;
 }
 
 inline std::chrono::milliseconds milliseconds_in(std::string_view name, std::string_view value)

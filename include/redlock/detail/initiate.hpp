@@ -18,7 +18,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock::inline v0::locks {
+namespace redlock::inline v1::locks {
 
 class manager_state;
 class scope_state;
@@ -31,7 +31,7 @@ REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<handle_state> cons
 
 }  // namespace redlock::locks
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v1::detail {
 
 // The type-erased executor, converted to the user's type.
 template <class Executor>

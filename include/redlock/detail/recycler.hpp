@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v1::detail {
 
 /// Reuses freed memory, the latest first. Operations come in waves, and malloc caches only a few blocks of each size.
 /// Each thread keeps up to 64 MiB, enough for ten thousand operations at a time. Blocks above 2 KiB are not kept.

@@ -11,7 +11,7 @@
 #define REDLOCK_DETAIL_JOIN(a, b) a##b
 #define REDLOCK_DETAIL_BUILT_WITH(version) REDLOCK_DETAIL_JOIN(built_with_boost_, version)
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v1::detail {
 
 REDLOCK_API extern char const REDLOCK_DETAIL_BUILT_WITH(BOOST_VERSION);
 

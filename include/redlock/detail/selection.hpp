@@ -5,7 +5,7 @@
 #include <concepts>
 #include <utility>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v1::detail {
 
 /// The resources that an acquisition wants: all of several, or any one of them.
 struct selection {
@@ -24,11 +24,19 @@ struct selection {
         return s;
     }
 
+    /// Selects the same, for a call that tries once: with a `wait`, it is refused.
+    selection tried_once() &&
+    {
+        once = true;
+        return std::move(*this);
+    }
+
     /// Whether any one of several resources suffices. If there is only one resource, the result is false.
     bool wants_one_of_several() const noexcept { return any && resources.size() > 1; }
 
     resource_set resources;
     bool any = false;
+    bool once = false;
 };
 
 }  // namespace redlock::detail

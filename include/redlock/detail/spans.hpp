@@ -3,13 +3,13 @@
 // The spans of redlock/opentelemetry.hpp.
 
 #include <redlock/clock.hpp>
+#include <redlock/detail/outcome.hpp>
 #include <redlock/error.hpp>
 #include <redlock/mode.hpp>
 #include <redlock/observer.hpp>
 #include <redlock/options.hpp>
 #include <redlock/report.hpp>
 
-#include <boost/asio/error.hpp>
 #include <opentelemetry/common/attribute_value.h>
 #include <opentelemetry/common/key_value_iterable.h>
 #include <opentelemetry/context/context.h>
@@ -38,7 +38,7 @@
 #include <variant>
 #include <vector>
 
-namespace redlock::inline v0::detail {
+namespace redlock::inline v1::detail {
 
 namespace otel = opentelemetry;
 
@@ -144,18 +144,6 @@ private:
     std::vector<std::pair<char const*, std::variant<bool, std::int64_t, double, std::string, list>>> all_;
 };
 
-/// The values of the label in `redlock_acquisitions_total{outcome}`.
-inline char const* outcome_of(error_code ec) noexcept
-{
-    if (ec == boost::asio::error::operation_aborted)
-        return "cancelled";
-    return ec == errc::contended            ? "contended"
-           : ec == errc::no_quorum          ? "no_quorum"
-           : ec == errc::validity_exhausted ? "validity_exhausted"
-           : ec == errc::quarantined        ? "quarantined"
-                                            : "failed";
-}
-
 /// A span that has not ended. Its events are added at the end, because only the latest ones are kept.
 struct open_span {
     struct event {
@@ -238,7 +226,7 @@ public:
         auto& to = a->second.add("redlock.round", e.when, max_events_);
         to.set("redlock.round", e.round);
         to.set("redlock.draws_token", e.draws_token);
-        to.set("redlock.outcome", e.outcome ? outcome_of(e.outcome) : "won");
+        to.set("redlock.outcome", e.outcome ? outcome_of(e.outcome).metric : "won");
         to.set("redlock.granted", votes(vote::granted));
         to.set("redlock.denied", votes(vote::denied));
         to.set("redlock.unknown", votes(vote::unknown));
@@ -270,12 +258,13 @@ public:
     void not_acquired(events::not_acquired const& e) override
     {
         auto a = take(e);
-        std::string_view const outcome = outcome_of(e.reason);
-        if (outcome == "failed")
+        auto const known = outcome_of(e.reason);
+        std::string_view const word = known.metric;
+        if (word == "failed")
             a.fail(e.reason.category().name() + (':' + std::to_string(e.reason.value())), e.reason.message());
-        else if (outcome != "contended" && outcome != "cancelled")
-            a.fail(outcome, e.reason.message());
-        a.attributes.set("redlock.outcome", outcome);
+        else if (known.kind == outcome_kind::unavailable)
+            a.fail(word, e.reason.message());
+        a.attributes.set("redlock.outcome", word);
         start("lock acquire", a, none());
         end_at(e.when, a);
     }
@@ -405,4 +394,4 @@ private:
     std::unordered_map<std::uint64_t, open_span> acquisitions_, held_;  // by acquisition number, by lock number
 };
 
-}  // namespace redlock::inline v0::detail
+}  // namespace redlock::inline v1::detail

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::inline v0::testing {
+namespace redlock::inline v1::testing {
 
 /// A kind of nodes: the subject of @ref node_cases .
 struct node_kind {
@@ -28,7 +28,7 @@ struct node_kind {
     bool locks_any = true;      ///< Whether it locks any one of several keys in one step.
     bool shares = true;         ///< Whether it lets a key be shared.
     bool upgrades = true;       ///< Whether it lets the only reader of a key hold it exclusively, and share it again.
-    bool replaces = true;       ///< Whether it replaces the value of a key: see `node_command::kind::replace`.
+    bool replaces = true;       ///< Whether it replaces the value of a key: see `commands::replace`.
 };
 
 /// One thing that a node must do.

@@ -7,7 +7,7 @@ int main()
     boost::asio::io_context context;
     redlock::lock_manager locks(context, {.nodes = {"memory://a"}});
     bool held = false;
-    locks.async_acquire("stock", [&](redlock::error_code, redlock::lock lock) {
+    locks.async_try_acquire("stock", [&](redlock::error_code, redlock::lock lock) {
         held = lock.held();
         locks.async_shutdown([](redlock::error_code) {});
     });

@@ -40,7 +40,7 @@ constexpr int databases_max = 100;
 constexpr std::size_t round_trips_max = 50, round_trips_min = 5;
 
 // Name resolution, connecting and the TLS handshake may take connect_timeout each.
-ask_limits limits_of(redlock::config const& c) { return {3 * c.connect_timeout + greeting_time, answer_time}; }
+ask_limits limits_of(redlock::manager_options const& c) { return {3 * c.connect_timeout + greeting_time, answer_time}; }
 
 template <class Clock>
 microseconds now()
@@ -73,7 +73,7 @@ std::vector<std::string> hosts_of(server_place const& place, std::vector<asio::i
 
 // Connects several times, and to each address of the name, because several servers may be behind it.
 asio::awaitable<void> meet_again(node_facts& f, std::string url, std::vector<asio::ip::address> addresses,
-                                 redlock::config const& c)
+                                 redlock::manager_options const& c)
 {
     std::vector<std::string> urls(connections_more, url);
     auto const after_user = url.rfind('@');
@@ -198,8 +198,8 @@ asio::awaitable<void> look_at_databases(server& s, node_facts& f, demands const&
     }
 }
 
-asio::awaitable<void> look_at_server(server& s, node_facts& f, std::string const& url, redlock::config const& c,
-                                     demands const& d)
+asio::awaitable<void> look_at_server(server& s, node_facts& f, std::string const& url,
+                                     redlock::manager_options const& c, demands const& d)
 {
     std::vector<std::string> greeting{"HELLO", "3"};
     f.hello = co_await s.ask(std::move(greeting));
@@ -236,7 +236,7 @@ asio::awaitable<bool> may_change_users(server& s, std::string user)
 // Finds a user who may change users: the user of the address, or the default user if it needs no password. Call it only
 // if a line to run needs it, because a refusal adds a line to ACL LOG.
 asio::awaitable<std::optional<server_user>> find_administrator(server& s, server_place const& place,
-                                                               redlock::config const& c)
+                                                               redlock::manager_options const& c)
 {
     if (co_await may_change_users(s, place.user))
         co_return server_user{place.user, place.password};
@@ -250,14 +250,14 @@ asio::awaitable<std::optional<server_user>> find_administrator(server& s, server
 
 // Whether the server answers with TLS if the address has none, or the reverse. It sends no password, because others may
 // read an unencrypted connection.
-asio::awaitable<bool> speaks_other_transport(server_place const& place, redlock::config const& c)
+asio::awaitable<bool> speaks_other_transport(server_place const& place, redlock::manager_options const& c)
 {
     if (!place.socket.empty())
         co_return false;
     auto other = place;
     other.has_tls = !place.has_tls;
     other.user = server_user().name;
-    redlock::config untouched;
+    redlock::manager_options untouched;
     untouched.connect_timeout = c.connect_timeout;
     if (other.has_tls)
         co_return (co_await certificate_of(other.url(), untouched)).unread.empty();
@@ -269,7 +269,7 @@ asio::awaitable<bool> speaks_other_transport(server_place const& place, redlock:
     co_return answer.what != reply::kind::silence;
 }
 
-asio::awaitable<node_facts> gather(std::string url, std::string password, redlock::config c, demands d)
+asio::awaitable<node_facts> gather(std::string url, std::string password, redlock::manager_options c, demands d)
 {
     node_facts f{.name = name_of(url), .is_server = is_server(url)};
     if (!f.is_server) {
@@ -300,7 +300,7 @@ bool may_have_waiters(node_facts const& f) { return !f.is_server || f.keys.wante
 
 }  // namespace
 
-asio::awaitable<set_facts> gather_all(redlock::config c, demands d)
+asio::awaitable<set_facts> gather_all(redlock::manager_options c, demands d)
 {
     auto const executor = co_await asio::this_coro::executor;
     auto const start = [&](std::size_t i) {

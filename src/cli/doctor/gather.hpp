@@ -3,7 +3,7 @@
 #include "cli/doctor/facts.hpp"
 #include "cli/server.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <boost/asio/awaitable.hpp>
 
@@ -17,21 +17,21 @@ namespace redlock::cli::doctor {
     It writes a few keys that begin with the prefix and the name of the probe, and deletes them.
     @throws std::invalid_argument if a node's address or another setting is invalid
 */
-asio::awaitable<set_facts> gather_all(redlock::config, demands);
+asio::awaitable<set_facts> gather_all(redlock::manager_options, demands);
 
 /// Locks on one node alone with the library: acquires, extends, waits, releases, and tests the features of
 /// `demands::used`.
 /// @throws std::invalid_argument if the settings are invalid
-asio::awaitable<probe_facts> probe(std::string url, redlock::config, demands);
+asio::awaitable<probe_facts> probe(std::string url, redlock::manager_options, demands);
 
 /// Starts a manager with the settings of the call, and returns which nodes vote for it. The manager acquires nothing.
 /// Like every manager, it leaves two keys on a server: the record of the server's memory, and its settings.
 /// @throws std::invalid_argument if the settings are invalid
-asio::awaitable<std::vector<vote_facts>> ask_for_votes(redlock::config, demands);
+asio::awaitable<std::vector<vote_facts>> ask_for_votes(redlock::manager_options, demands);
 
 /// Reads which processes wait for locks, from up to `demands::keys_max` locks.
 /// @throws std::invalid_argument if the settings are invalid
-asio::awaitable<waits> ask_for_waits(redlock::config, demands);
+asio::awaitable<waits> ask_for_waits(redlock::manager_options, demands);
 
 /// The commands that delete the fencing token counters of the probe: one for each key, because the keys may be in
 /// different slots. The list is empty unless the probe's name begins with "=doctor". With another name, the counter may

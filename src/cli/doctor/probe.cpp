@@ -45,12 +45,11 @@ void fail(probe_facts& p, std::string step, attempt_report const& r)
 asio::awaitable<lock> acquire(lock_manager& locks, resource_set names, acquire_options options, probe_facts& p,
                               std::string step)
 {
-    attempt_report report;
     options.ttl = probe_ttl;
-    options.report = &report;
+    options.explain = true;
     auto [ec, held] = co_await locks.async_acquire(std::move(names), options, as_result);
     if (ec)
-        fail(p, std::move(step), report);
+        fail(p, std::move(step), *held.report());
     else
         p.done.push_back(std::move(step));
     co_return std::move(held);
@@ -146,7 +145,7 @@ asio::awaitable<void> try_all(lock_manager& ours, lock_manager& theirs, demands 
 
 }  // namespace
 
-asio::awaitable<probe_facts> probe(std::string url, redlock::config c, demands d)
+asio::awaitable<probe_facts> probe(std::string url, redlock::manager_options c, demands d)
 {
     c.nodes.assign(1, url);
     c.fencing = d.used.fencing;
@@ -165,7 +164,7 @@ asio::awaitable<probe_facts> probe(std::string url, redlock::config c, demands d
     co_return p;
 }
 
-asio::awaitable<std::vector<vote_facts>> ask_for_votes(redlock::config c, demands d)
+asio::awaitable<std::vector<vote_facts>> ask_for_votes(redlock::manager_options c, demands d)
 {
     c.fencing = d.used.fencing;
     auto const executor = co_await asio::this_coro::executor;
@@ -206,7 +205,7 @@ asio::awaitable<std::vector<vote_facts>> ask_for_votes(redlock::config c, demand
     co_return votes;
 }
 
-asio::awaitable<waits> ask_for_waits(redlock::config c, demands d)
+asio::awaitable<waits> ask_for_waits(redlock::manager_options c, demands d)
 {
     c.read_only = true;
     c.restart_guard = restart_guard::off;

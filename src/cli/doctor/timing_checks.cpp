@@ -39,7 +39,7 @@ findings round_trip(node_facts const& f, demands const& d)
                                 p50 > d.node_timeout ? "most" : "some", in_words(d.node_timeout));
         found.fix =
             d.call.with("--node-timeout", fmt::format("{}ms", std::chrono::ceil<milliseconds>(4 * p99).count())).line()
-            + "  # and config::node_timeout in your programs";
+            + "  # and manager_options::node_timeout in your programs";
     } else if (p99 > d.ttl / 10) {
         found.level = level::warning;
         found.why = fmt::format("{}: more than a tenth of the ttl ({}) goes by before a lock is held", measured,

@@ -43,7 +43,7 @@ http::request<http::string_body> make_request(server const& s, std::string_view 
 
 }  // namespace
 
-std::vector<std::shared_ptr<server const>> servers_of(address const& a, config const& c)
+std::vector<std::shared_ptr<server const>> servers_of(address const& a, manager_options const& c)
 {
     std::vector<std::shared_ptr<server const>> all;
     for (auto const& m : a.members) {

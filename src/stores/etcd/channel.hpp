@@ -6,7 +6,7 @@
 #include "stores/etcd/wire.hpp"
 
 #include <redlock/clock.hpp>
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -38,7 +38,7 @@ struct server {
 };
 
 /// All members of an address.
-std::vector<std::shared_ptr<server const>> servers_of(address const&, config const&);
+std::vector<std::shared_ptr<server const>> servers_of(address const&, manager_options const&);
 
 /** One connection to one server. It carries requests, one at a time, or one stream in both directions that never ends.
 

@@ -27,7 +27,7 @@ std::int64_t revision_of(json::object const& answer) { return number(object(answ
 /// Sends transactions to an etcd cluster.
 class etcd_driver final : public kit::driver, public link::owner {
 public:
-    etcd_driver(kit::lease_node& n, std::shared_ptr<address const> a, config const& c, surroundings outside)
+    etcd_driver(kit::lease_node& n, std::shared_ptr<address const> a, manager_options const& c, surroundings outside)
         : node_(n),
           address_(std::move(a)),
           outside_(std::move(outside)),
@@ -208,10 +208,10 @@ private:
     {
         bool const granted = r.vote == vote::granted;
         node_.note(c, r, outbox_.sent(), scope_.good_until);
-        if (granted && (c.what == kind::acquire || c.what == kind::extend))
+        if (granted && (c.which() == kind::acquire || c.which() == kind::extend))
             r.good_for = std::chrono::floor<std::chrono::milliseconds>(node_.expiries()->kept(c) - outbox_.sent());
-        bool const inspects = c.what == kind::inspect;
-        if (!c.watch || (!inspects && (c.what != kind::acquire || granted)))
+        bool const inspects = c.which() == kind::inspect;
+        if (!c.watches() || (!inspects && (c.which() != kind::acquire || granted)))
             return;
         auto asked = inspects ? watches_.inspected(c.key(), revision, clock::now())
                               : watches_.denied(c, r, revision, clock::now());
@@ -243,7 +243,7 @@ private:
 
 }  // namespace
 
-std::shared_ptr<node> make_etcd_node(address a, config const& c, store_context context, surroundings outside)
+std::shared_ptr<node> make_etcd_node(address a, manager_options const& c, store_context context, surroundings outside)
 {
     kit::lease_settings settings{.name = a.name,
                                  .kind = "etcd",
@@ -262,7 +262,7 @@ std::shared_ptr<node> make_etcd_node(address a, config const& c, store_context c
 
 }  // namespace redlock::stores::etcd
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 store etcd(etcd_options options)
 {
@@ -271,7 +271,8 @@ store etcd(etcd_options options)
     } catch (std::invalid_argument const& e) {
         throw std::invalid_argument(std::string("redlock::etcd_options: ") + e.what());
     }
-    auto make = [options = std::move(options)](std::string_view url, config const& c, store_context const& context) {
+    auto make = [options = std::move(options)](std::string_view url, manager_options const& c,
+                                               store_context const& context) {
         auto where = stores::etcd::parse_address(url, options);
         where.credentials = c.credentials;
         return stores::etcd::make_etcd_node(std::move(where), c, context);

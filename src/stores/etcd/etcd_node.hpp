@@ -3,7 +3,7 @@
 #include "stores/etcd/address.hpp"
 #include "stores/etcd/channel.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 #include <redlock/store.hpp>
 
@@ -11,6 +11,6 @@
 
 namespace redlock::stores::etcd {
 
-std::shared_ptr<node> make_etcd_node(address, config const&, store_context, surroundings = {});
+std::shared_ptr<node> make_etcd_node(address, manager_options const&, store_context, surroundings = {});
 
 }  // namespace redlock::stores::etcd

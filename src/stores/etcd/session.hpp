@@ -23,8 +23,8 @@ namespace redlock::stores::etcd {
 */
 class session {
 public:
-    /// @p drift_factor: see config. @p prefix: of the key's name. A node that only reads has no lease, and its key does
-    /// not exist.
+    /// @p drift_factor: see manager_options. @p prefix: of the key's name. A node that only reads has no lease, and its
+    /// key does not exist.
     session(std::string prefix, double drift_factor, bool reads_only);
 
     bool reads_only() const noexcept { return reads_only_; }

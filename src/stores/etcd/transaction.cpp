@@ -11,7 +11,7 @@ namespace redlock::stores::etcd {
 namespace {
 
 using kind = node_command::kind;
-using handovers = node_command::handovers;
+using handovers = commands::handovers;
 using std::chrono::milliseconds;
 
 }  // namespace
@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 std::string transaction::text(scope const& s) const
 {
     auto const& c = command();
-    switch (c.what) {
+    switch (c.which()) {
     case kind::acquire:
         return (seen_.empty() ? acquire(s) : grow(s)).step();
     case kind::raise:
@@ -37,7 +37,7 @@ std::string transaction::text(scope const& s) const
     case kind::withdraw: {
         transaction_text t;
         for (auto const& key : c.keys)
-            t.then.push_back(erase(s.layout.wanted(key, c.contender)));
+            t.then.push_back(erase(s.layout.wanted(key, c.contender())));
         return t.step();
     }
     case kind::scan:
@@ -55,17 +55,17 @@ std::string transaction::text(scope const& s) const
 bool transaction::adds(scope const& s) const
 {
     auto const& c = command();
-    return c.what == kind::acquire || c.what == kind::raise
-           || (c.what == kind::extend
+    return c.which() == kind::acquire || c.which() == kind::raise
+           || (c.which() == kind::extend
                && std::any_of(c.keys.begin(), c.keys.end(), [&](auto& key) { return lasts_longer(key, s); }));
 }
 
 std::optional<node_reply> transaction::hear(json::object const& answer, scope const& s)
 {
     bool const succeeded = is_true(answer, "succeeded");
-    switch (command().what) {
+    switch (command().which()) {
     case kind::acquire:
-        if (command().grows && !(succeeded && seen_.empty()))
+        if (command().grows() && !(succeeded && seen_.empty()))
             return grown(answer, s);
         return succeeded ? granted(answer) : denied(answer, s);
     case kind::raise:
@@ -125,15 +125,15 @@ std::vector<std::string> transaction::to_grant(std::string const& key, scope con
     std::vector<std::string> steps{put(s.layout.lock(key), to_text(content{std::string(c.value), c.ttl}), s.lease)};
     if (c.contends()) {
         auto const all_wanted = s.layout.all_wanted(key), turn = s.layout.turn(key);
-        steps.push_back(erase(s.layout.wanted(key, c.contender)));
+        steps.push_back(erase(s.layout.wanted(key, c.contender())));
         steps.push_back(find_any(all_wanted, end_of(all_wanted)));
-        if (c.handed_on == handovers::end)
+        if (c.handed_on() == handovers::end)
             steps.push_back(erase(turn));
-        else if (c.handed_on == handovers::follow)
+        else if (c.handed_on() == handovers::follow)
             steps.push_back(transaction_text{{is_missing(turn)}, {put(turn, "", s.lease)}, {}}.step());
     }
-    if (c.fence != 0)
-        steps.push_back(raise_to(s.layout.counter(key), c.fence));
+    if (c.fence() != 0)
+        steps.push_back(raise_to(s.layout.counter(key), c.fence()));
     return steps;
 }
 
@@ -144,10 +144,10 @@ std::vector<std::string> transaction::to_deny(std::string const& key, bool wants
     if (!c.contends())
         return {};
     std::vector<std::string> steps{get(s.layout.lock(key)), get(s.layout.turn(key))};
-    bool const is_noted = s.ours->ttl({kit::leased::kind::wanted, key, std::string(c.contender)}) > milliseconds(0);
+    bool const is_noted = s.ours->ttl({kit::leased::kind::wanted, key, std::string(c.contender())}) > milliseconds(0);
     if (wants && !is_noted) {
-        auto wanted = put(s.layout.wanted(key, c.contender), "", s.lease);
-        bool const may_be_free = c.has_several_keys() && !c.grows;
+        auto wanted = put(s.layout.wanted(key, c.contender()), "", s.lease);
+        bool const may_be_free = c.has_several_keys() && !c.grows();
         steps.push_back(may_be_free ? transaction_text{{is_missing(s.layout.lock(key))}, {}, {std::move(wanted)}}.step()
                                     : std::move(wanted));
     }
@@ -161,7 +161,7 @@ transaction_text transaction::acquire(scope const& s) const
     for (auto const& key : command().keys) {
         t.conditions.push_back(is_missing(s.layout.lock(key)));
         then.push_back(to_grant(key, s));
-        otherwise.push_back(to_deny(key, !command().grows, s));
+        otherwise.push_back(to_deny(key, !command().grows(), s));
     }
     return of_each_key(std::move(t), std::move(then), std::move(otherwise));
 }
@@ -170,15 +170,15 @@ node_reply transaction::granted(json::object const& answer) const
 {
     auto const& c = command();
     node_reply r{.vote = vote::granted};
-    bool raised = c.fence != 0;
+    bool raised = c.fence() != 0;
     for (std::size_t i = 0; i < c.keys.size(); ++i) {
         auto const& a = of_key(answer, i);
         r.wanted = r.wanted || (c.contends() && !found(a, 2).empty());
-        if (c.fence != 0)
-            raised = was_raised(inner(a, !c.contends() ? 1 : c.handed_on == handovers::unsaid ? 3 : 4)) && raised;
+        if (c.fence() != 0)
+            raised = was_raised(inner(a, !c.contends() ? 1 : c.handed_on() == handovers::unsaid ? 3 : 4)) && raised;
     }
-    r.fence = raised ? c.fence : 0;
-    r.ours = c.grows ? static_cast<std::uint32_t>(c.keys.size()) : 0;
+    r.fence = raised ? c.fence() : 0;
+    r.ours = c.grows() ? static_cast<std::uint32_t>(c.keys.size()) : 0;
     return r;
 }
 
@@ -190,7 +190,7 @@ node_reply transaction::denied(json::object const& answer, scope const& s) const
         return r;
     for (std::size_t i = 0; i < c.keys.size(); ++i) {
         auto const& there = found(of_key(answer, i), 0);
-        if (!there.empty() && !(c.grows && to_content(bytes(there, "value")).value == c.value))
+        if (!there.empty() && !(c.grows() && to_content(bytes(there, "value")).value == c.value))
             r.taken.push_back(taken_key_of(of_key(answer, i), i, s));
     }
     if (!c.has_several_keys() && !r.taken.empty()) {
@@ -273,7 +273,7 @@ std::optional<node_reply> transaction::grown(json::object const& answer, scope c
 transaction_text transaction::raise(scope const& s) const
 {
     auto const& c = command();
-    auto highest = c.fence;
+    auto highest = c.fence();
     for (auto const& k : seen_)
         highest = std::max(highest, k.counter);
     transaction_text t;
@@ -292,7 +292,7 @@ std::optional<node_reply> transaction::raised(json::object const& answer)
     auto const& c = command();
     if (is_true(answer, "succeeded")) {
         node_reply r{.vote = vote::granted};
-        r.fence = c.fence;
+        r.fence = c.fence();
         for (auto const& k : seen_)
             r.fence = std::max(r.fence, k.counter);
         ++r.fence;
@@ -322,7 +322,7 @@ transaction_text transaction::extend(scope const& s) const
 std::optional<transaction_text> transaction::plain(scope const& s) const
 {
     auto const& c = command();
-    if (c.what != kind::extend || c.has_several_keys() || apart)
+    if (c.which() != kind::extend || c.has_several_keys() || apart)
         return std::nullopt;
     auto const stored = s.ours->ttl(lock_of(c.key()));
     if (stored.count() == 0)
@@ -361,7 +361,7 @@ transaction_text transaction::release(scope const& s) const
         transaction_text t;
         add_holds(t.conditions, s.layout.lock(key), c.value);
         t.then.push_back(erase(s.layout.lock(key)));
-        if (c.handed_on == handovers::end)
+        if (c.handed_on() == handovers::end)
             t.then.push_back(erase(s.layout.turn(key)));
         if (!c.has_several_keys())
             return t;
@@ -404,7 +404,7 @@ transaction_text transaction::scan(scope const& s) const
     auto const all = s.layout.lock(c.key());
     auto const after_last = s.layout.lock(c.value) + '\0';
     auto const begin = c.value.empty() && !all.empty() ? all : after_last;
-    return {{}, {find_any(begin, end_of(all), std::max<std::uint32_t>(c.limit, 1))}, {}};
+    return {{}, {find_any(begin, end_of(all), std::max<std::uint32_t>(c.as<commands::scan>().limit, 1))}, {}};
 }
 
 node_reply transaction::scanned(json::object const& answer, scope const& s) const

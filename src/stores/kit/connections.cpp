@@ -21,7 +21,7 @@ constexpr std::size_t ask_each_within = 5;                 // looks, i.e. second
 
 }  // namespace
 
-connections::connections(database d, config const& c, store_context context, owner& o)
+connections::connections(database d, manager_options const& c, store_context context, owner& o)
     : database_(std::move(d)),
       context_(std::move(context)),
       max_ttl_(c.max_ttl),

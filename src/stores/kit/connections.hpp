@@ -4,7 +4,7 @@
 #include "stores/kit/session.hpp"
 
 #include <redlock/clock.hpp>
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 #include <redlock/store.hpp>
 
@@ -66,7 +66,7 @@ public:
         ~owner() = default;
     };
 
-    connections(database, config const&, store_context, owner&);
+    connections(database, manager_options const&, store_context, owner&);
 
     /// @param self the owner of this object; callbacks lock it, and do nothing if it is gone
     void start(asio::any_io_executor, std::weak_ptr<void> self);

@@ -23,7 +23,7 @@ namespace {
 */
 class database_node final : public node, connections::owner, public std::enable_shared_from_this<database_node> {
 public:
-    database_node(database d, config const& c, store_context context)
+    database_node(database d, manager_options const& c, store_context context)
         : connections_(std::move(d), c, std::move(context), *this)
     {
     }
@@ -124,19 +124,19 @@ private:
             return o->complete({.untouched = true, .error = errc::node_unreachable});
         auto* const link =
             connections_.session_for(c.value.empty() && !c.keys.empty() ? std::string_view(c.key()) : c.value, now);
-        if (!link && connections_.trouble().error && c.what != kind::release)  // a release is always needed
+        if (!link && connections_.trouble().error && c.which() != kind::release)  // a release is always needed
             return o->complete(connections_.trouble());
         if (!link)
             return kept_.push_back(std::move(o));
-        if (c.what == kind::connect)
+        if (c.which() == kind::connect)
             return o->complete({.vote = vote::granted});
-        if (c.what == kind::found)
+        if (c.which() == kind::found)
             return connections_.found(*link, [o](node_reply r) { o->complete(std::move(r)); });
-        if (c.what == kind::withdraw && wishes_.may_follow(c))
+        if (c.which() == kind::withdraw && wishes_.may_follow(c))
             return withdrawals_.push_back(std::move(o));
         drop_withdrawals_before(c);
         o->mark_sent(link->number);
-        bool const watches = c.watch && notifies();
+        bool const watches = c.watches() && notifies();
         if (watches)
             watches_.sent(c);
         wishes_.sent(c);
@@ -162,7 +162,7 @@ private:
     {
         std::vector<std::string> changed;
         if (watches) {
-            bool const is_inspection = o.command().what == node_command::kind::inspect;
+            bool const is_inspection = o.command().which() == node_command::kind::inspect;
             reply.watched = (is_inspection ? reply.watched : reply.vote == vote::denied) && notifies();
             changed = watches_.answered(o.command(), reply, clock::now());
         }
@@ -234,7 +234,7 @@ private:
 
 }  // namespace
 
-std::shared_ptr<node> make_database_node(database d, config const& c, store_context context)
+std::shared_ptr<node> make_database_node(database d, manager_options const& c, store_context context)
 {
     return std::make_shared<database_node>(std::move(d), c, std::move(context));
 }

@@ -2,7 +2,7 @@
 
 #include "stores/kit/connections.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 #include <redlock/store.hpp>
 
@@ -10,6 +10,6 @@
 
 namespace redlock::stores::kit {
 
-std::shared_ptr<node> make_database_node(database, config const&, store_context);
+std::shared_ptr<node> make_database_node(database, manager_options const&, store_context);
 
 }  // namespace redlock::stores::kit

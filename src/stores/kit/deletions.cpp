@@ -20,9 +20,10 @@ public:
     deletion(leased l, std::weak_ptr<deletions> all, std::shared_ptr<expiries const> known)
         : what_(std::move(l)), keys_{what_.key}, all_(std::move(all)), known_(std::move(known))
     {
-        bool const is_lock = what_.what == leased::kind::lock;
-        command_ = {.what = is_lock ? node_command::kind::release : node_command::kind::withdraw, .keys = keys_};
-        (is_lock ? command_.value : command_.contender) = what_.who;
+        if (what_.what == leased::kind::lock)
+            command_ = {.what = commands::release{}, .keys = keys_, .value = what_.who};
+        else
+            command_ = {.what = commands::withdraw{.contender = what_.who}, .keys = keys_};
         not_after = clock::time_point::max();
     }
 

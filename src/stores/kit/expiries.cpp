@@ -15,7 +15,7 @@ leased lock_of(std::string const& key, node_command const& c)
 
 leased wanted_of(std::string const& key, node_command const& c)
 {
-    return {leased::kind::wanted, key, std::string(c.contender)};
+    return {leased::kind::wanted, key, std::string(c.contender())};
 }
 
 }  // namespace
@@ -123,25 +123,25 @@ std::vector<leased> expiries::outliving(clock::time_point then, std::size_t most
 void expiries::note(node_command const& c, node_reply& r, clock::time_point sent, clock::time_point kept)
 {
     using kind = node_command::kind;
-    bool const granted = r.vote == vote::granted, sets = c.what == kind::acquire || c.what == kind::extend;
-    bool const may_be_set = c.what == kind::acquire && r.vote == vote::unknown && !r.untouched;
+    bool const granted = r.vote == vote::granted, sets = c.which() == kind::acquire || c.which() == kind::extend;
+    bool const may_be_set = c.which() == kind::acquire && r.vote == vote::unknown && !r.untouched;
     for (std::size_t i = 0; i < c.keys.size(); ++i) {
         auto const& key = c.keys[i];
         if (may_be_set || (sets && (granted || i < r.ours)))
             extend(lock_of(key, c), sent + c.ttl, may_be_set ? std::chrono::milliseconds(0) : c.ttl, kept);
-        else if (r.vote != vote::unknown && (c.what == kind::release || c.what == kind::extend || c.grows))
+        else if (r.vote != vote::unknown && (c.which() == kind::release || c.which() == kind::extend || c.grows()))
             forget(lock_of(key, c));
-        if (c.what == kind::extend && granted)
+        if (c.which() == kind::extend && granted)
             keep(lock_of(key, c), kept);
-        if (c.what == kind::withdraw || (granted && c.contends()))
+        if (c.which() == kind::withdraw || (granted && c.contends()))
             forget(wanted_of(key, c));
         else if (may_be_set && c.contends())
             extend(wanted_of(key, c), sent + c.ttl, std::chrono::milliseconds(0), kept);
     }
-    if (c.what == kind::acquire && c.contends() && r.vote == vote::denied)
+    if (c.which() == kind::acquire && c.contends() && r.vote == vote::denied)
         note_denied(c, r, kept);
     auto const now = clock::now();
-    if (c.what != kind::inspect || !granted)
+    if (c.which() != kind::inspect || !granted)
         return;
     if (auto const ours = until({leased::kind::lock, c.key(), r.text}); ours > now)
         r.remaining = std::chrono::ceil<std::chrono::milliseconds>(ours - now);
@@ -156,7 +156,7 @@ void expiries::note_denied(node_command const& c, node_reply const& r, clock::ti
     };
     if (!c.has_several_keys())
         wished(c.key(), r.remaining);
-    for (std::size_t i = 0; i < (c.grows ? std::min<std::size_t>(r.taken.size(), 1) : r.taken.size()); ++i)
+    for (std::size_t i = 0; i < (c.grows() ? std::min<std::size_t>(r.taken.size(), 1) : r.taken.size()); ++i)
         wished(c.keys[r.taken[i].index], r.taken[i].remaining);
 }
 

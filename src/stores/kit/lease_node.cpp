@@ -19,7 +19,7 @@ constexpr std::chrono::seconds flush_every{1};
 
 }  // namespace
 
-std::function<void(log_level, std::string_view)> logger(config const& c, std::string name)
+std::function<void(log_level, std::string_view)> logger(manager_options const& c, std::string name)
 {
     return [to = c.log, name = std::move(name)](log_level level, std::string_view what) {
         if (to)
@@ -34,7 +34,8 @@ lease_node::lease_node(lease_settings s, std::function<std::unique_ptr<driver>(l
 
 bool lease_node::can(node_command const& c) const noexcept
 {
-    return !c.any && !c.is_shared() && c.what != node_command::kind::replace && c.keys.size() <= settings_.keys_max;
+    return !c.wants_any() && !c.is_shared() && c.which() != node_command::kind::replace
+           && c.keys.size() <= settings_.keys_max;
 }
 
 // Each command has the condition that its connection is the current one. So only commands of this connection can still

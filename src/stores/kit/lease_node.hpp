@@ -7,7 +7,7 @@
 #include "stores/kit/pending_queue.hpp"
 
 #include <redlock/clock.hpp>
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 #include <redlock/store.hpp>
 
@@ -75,7 +75,7 @@ struct lease_settings {
 };
 
 /// A log function for the node with this name. It is never empty.
-std::function<void(log_level, std::string_view)> logger(config const&, std::string name);
+std::function<void(log_level, std::string_view)> logger(manager_options const&, std::string name);
 
 /** A node whose locks end with its session or lease.
 

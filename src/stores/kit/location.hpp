@@ -2,7 +2,7 @@
 
 #include "net/url.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <chrono>
 #include <string>
@@ -32,7 +32,7 @@ struct location {
     std::vector<std::pair<std::string_view, std::string_view>> parameters;  ///< views into the text that was read
 };
 
-/// A parsed entry of `config::nodes`.
+/// A parsed entry of `manager_options::nodes`.
 template <class Options>
 struct address {
     std::string name{};  ///< for logs and messages: without user, password and parameters
@@ -40,7 +40,7 @@ struct address {
     std::string user, password;
     bool tls = false;
     Options options;
-    credentials_function credentials{};  ///< as in `config`
+    credentials_function credentials{};  ///< as in `manager_options`
 };
 
 // The functions below throw std::invalid_argument. Its text names the mistake, and contains no secrets.

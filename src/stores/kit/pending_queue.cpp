@@ -27,7 +27,7 @@ std::optional<node_reply> answer_at_once(node_operation const& o, key_limit cons
     auto const& c = o.command();
     if (is_late(o, now))
         return too_late();
-    if (c.what == kind::connect)
+    if (c.which() == kind::connect)
         return node_reply{.vote = vote::granted};
     if (c.keys.size() > limit.keys_max)
         return node_reply{.untouched = true,
@@ -40,7 +40,7 @@ std::optional<node_reply> refuse_to_wait(node_operation const& o, node_reply con
 {
     if (is_late(o, now))
         return too_late();
-    bool const deletes = o.command().what == kind::release || o.command().what == kind::withdraw;
+    bool const deletes = o.command().which() == kind::release || o.command().which() == kind::withdraw;
     return trouble.error && !deletes ? std::optional(trouble) : std::nullopt;
 }
 

@@ -3,7 +3,7 @@
 #include "core/server_memory.hpp"
 
 #include <redlock/clock.hpp>
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/error.hpp>
 #include <redlock/node.hpp>
 

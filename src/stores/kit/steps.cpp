@@ -26,26 +26,32 @@ using form = parameter::form;
 using put = parameter (*)(command const&, bool tombstone);
 constexpr put value = [](command const& c, bool) -> parameter { return {form::bytes, c.value}; };
 constexpr put contender = [](command const& c, bool) -> parameter {
-    return {c.contends() ? form::bytes : form::null, c.contender};
+    return {c.contends() ? form::bytes : form::null, c.contender()};
 };
 constexpr put ttl = [](command const& c, bool) -> parameter { return {form::number, {}, c.ttl.count()}; };
 constexpr put proposal = [](command const& c, bool) -> parameter {
-    return {form::number, {}, static_cast<std::int64_t>(c.fence)};
+    return {form::number, {}, static_cast<std::int64_t>(c.fence())};
 };
 constexpr put follows = [](command const& c, bool) -> parameter {
-    return {form::flag, {}, c.handed_on == command::handovers::follow};
+    return {form::flag, {}, c.handed_on() == commands::handovers::follow};
 };
 constexpr put ends = [](command const& c, bool) -> parameter {
-    return {form::flag, {}, c.handed_on == command::handovers::end};
+    return {form::flag, {}, c.handed_on() == commands::handovers::end};
 };
-constexpr put grows = [](command const& c, bool) -> parameter { return {form::flag, {}, c.grows}; };
-constexpr put passes = [](command const& c, bool) -> parameter { return {form::flag, {}, c.passes}; };
+constexpr put grows = [](command const& c, bool) -> parameter { return {form::flag, {}, c.grows()}; };
+constexpr put passes = [](command const& c, bool) -> parameter {
+    return {form::flag, {}, c.as<commands::acquire>().passes};
+};
 constexpr put shares = [](command const& c, bool) -> parameter { return {form::flag, {}, c.is_shared()}; };
-constexpr put heal = [](command const& c, bool) -> parameter { return {form::flag, {}, c.heal}; };
-constexpr put former = [](command const& c, bool) -> parameter { return {form::bytes, c.former}; };
-constexpr put alone = [](command const& c, bool) -> parameter { return {form::flag, {}, c.alone}; };
+constexpr put heal = [](command const& c, bool) -> parameter { return {form::flag, {}, c.heals()}; };
+constexpr put former = [](command const& c, bool) -> parameter {
+    return {form::bytes, c.as<commands::replace>().former};
+};
+constexpr put alone = [](command const& c, bool) -> parameter {
+    return {form::flag, {}, c.as<commands::extend>().alone};
+};
 constexpr put tombstone = [](command const&, bool on) -> parameter { return {form::tombstone, {}, on}; };
-constexpr put watch = [](command const& c, bool) -> parameter { return {form::watch, {}, c.watch}; };
+constexpr put watch = [](command const& c, bool) -> parameter { return {form::watch, {}, c.watches()}; };
 
 // Columns of answers
 
@@ -63,7 +69,7 @@ std::uint32_t count(std::string const& text) { return static_cast<std::uint32_t>
 using get = void (*)(std::string const&, command const&, node_reply&);
 constexpr get granted = [](auto& text, auto&, auto& r) { r.vote = vote_of(is_on(text)); };
 constexpr get counter = [](auto& text, auto&, auto& r) { r.fence = static_cast<std::uint64_t>(to_integer(text)); };
-constexpr get counter_if_asked = [](auto& text, auto& c, auto& r) { c.fence != 0 ? counter(text, c, r) : void(); };
+constexpr get counter_if_asked = [](auto& text, auto& c, auto& r) { c.fence() != 0 ? counter(text, c, r) : void(); };
 constexpr get wanted = [](auto& text, auto&, auto& r) { r.wanted = is_on(text); };
 constexpr get healed = [](auto& text, auto&, auto& r) { r.healed = is_on(text); };
 constexpr get others = [](auto& text, auto&, auto& r) { r.ours = is_on(text); };
@@ -72,8 +78,8 @@ constexpr get handed_on = [](auto& text, auto&, auto& r) { r.handed_on = is_on(t
 constexpr get remaining = [](auto& text, auto&, auto& r) { r.remaining = time_in(text); };
 constexpr get whose = [](auto& text, auto&, auto& r) { r.text = text; };
 constexpr get which = [](auto& text, auto& c, auto& r) {
-    r.ours = c.grows ? count(text) : 0;
-    r.chosen = c.any ? count(text) : 0;
+    r.ours = c.grows() ? count(text) : 0;
+    r.chosen = c.wants_any() ? count(text) : 0;
 };
 constexpr get released = [](auto& text, auto& c, auto& r) {
     r.vote = vote_of(count(text) == c.keys.size());
@@ -83,7 +89,7 @@ constexpr get released = [](auto& text, auto& c, auto& r) {
 using condition = bool (*)(command const&);
 constexpr condition always = [](command const&) { return true; };
 constexpr condition shared = [](command const& c) { return c.is_shared(); };
-constexpr condition any_key = [](command const& c) { return c.any; };
+constexpr condition any_key = [](command const& c) { return c.wants_any(); };
 
 struct step {
     command::kind what;
@@ -129,7 +135,7 @@ constexpr step steps[] = {
 step const& step_for(command const& c)
 {
     auto const last = std::end(steps) - 1;
-    return *std::find_if(steps, last, [&](step const& s) { return s.what == c.what && s.fits(c); });
+    return *std::find_if(steps, last, [&](step const& s) { return s.what == c.which() && s.fits(c); });
 }
 
 }  // namespace
@@ -217,15 +223,15 @@ core::memory_record read_record(cells const& row, std::size_t first)
 
 node_reply interpret(command const& c, rows const& all, taken_keys (*taken)(cells const&), char const* step)
 {
-    if (c.what == command::kind::inspect && all.empty())
+    if (c.which() == command::kind::inspect && all.empty())
         return {.vote = vote::denied};
-    if (c.what != command::kind::inspect && all.size() != 1)
+    if (c.which() != command::kind::inspect && all.size() != 1)
         return {.error = errc::unexpected_reply, .text = fmt::format("the {} did not return exactly one row", step)};
     node_reply reply{.vote = vote::granted};
     std::size_t column = 0;
     for (auto const* read = step_for(c).columns; *read; ++read)
         (*read)(cell(all, column++), c, reply);
-    if (c.what != command::kind::acquire || c.is_shared() || !(c.contends() || c.any))
+    if (c.which() != command::kind::acquire || c.is_shared() || !(c.contends() || c.wants_any()))
         return reply;
     reply.taken = taken(all.front());
     if (!c.has_several_keys() && !reply.taken.empty()) {
@@ -279,7 +285,7 @@ node_reply interpret_scan(command const& c, rows const& all)
     for (auto const& row : all)
         details->keys.push_back(cell(row, 0));
     node_reply reply{.vote = vote::granted};
-    if (!details->keys.empty() && details->keys.size() >= c.limit)
+    if (!details->keys.empty() && details->keys.size() >= c.as<commands::scan>().limit)
         reply.text = details->keys.back();
     reply.details = std::move(details);
     return reply;

@@ -49,15 +49,15 @@ std::vector<std::string> watches::answered(node_command const& c, node_reply con
         auto const left = std::max(remaining, std::chrono::milliseconds(0));
         add(handed_on ? core::handovers_key(key) : key, left + 2 * core::wanted_life);
     };
-    if (c.what == node_command::kind::inspect && r.vote == vote::granted) {
+    if (c.which() == node_command::kind::inspect && r.vote == vote::granted) {
         add_lock(c.key(), false, std::max(r.remaining, inspected_again));
         add(core::readers_key(c.key()), std::max(r.remaining, inspected_again));
-    } else if (r.vote == vote::denied && c.what != node_command::kind::inspect) {
+    } else if (r.vote == vote::denied && c.which() != node_command::kind::inspect) {
         for (auto const& k : r.taken)
             add_lock(c.keys[k.index], k.handed_on, k.remaining);
         if (!c.has_several_keys())
             add_lock(c.key(), r.handed_on, r.remaining);
-        if (c.what == node_command::kind::upgrade)
+        if (c.which() == node_command::kind::upgrade)
             add(core::readers_key(c.key()), r.remaining + core::wanted_life);
         if (r.behind_writer)
             add(core::wanted_key(c.key()), r.remaining + core::wanted_life);

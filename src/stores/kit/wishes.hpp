@@ -39,7 +39,7 @@ public:
     /// itself.
     static bool replaces(node_command const& c, node_command const& earlier)
     {
-        return may_note(c) && c.contender == earlier.contender
+        return may_note(c) && c.contender() == earlier.contender()
                && std::ranges::all_of(earlier.keys,
                                       [&](auto const& key) { return std::ranges::find(c.keys, key) != c.keys.end(); });
     }
@@ -47,7 +47,7 @@ public:
 private:
     static bool may_note(node_command const& c)
     {
-        return c.what != node_command::kind::withdraw && !c.contender.empty();
+        return c.which() != node_command::kind::withdraw && !c.contender().empty();
     }
 
     std::multiset<std::string, std::less<>> keys_;

@@ -56,10 +56,10 @@ bool lock_table::has_tombstone(node_command const& c, clock::time_point now) con
 // @return whether all counters were lower
 bool lock_table::raise_counters(node_command const& c)
 {
-    bool raised = c.fence != 0;
-    for (auto const& key : c.fence != 0 ? c.keys : key_view()) {
+    bool raised = c.fence() != 0;
+    for (auto const& key : c.fence() != 0 ? c.keys : key_view()) {
         auto& counter = counters[key];
-        raised = c.fence > std::exchange(counter, std::max(counter, c.fence)) && raised;
+        raised = c.fence() > std::exchange(counter, std::max(counter, c.fence())) && raised;
     }
     return raised;
 }
@@ -67,7 +67,7 @@ bool lock_table::raise_counters(node_command const& c)
 // @return whether other clients want the key
 bool lock_table::note_granted(std::string const& key, node_command const& c, clock::time_point now, void const* who)
 {
-    forget_wanted(key, c.contender, who);
+    forget_wanted(key, c.contender(), who);
     auto const known = wanted.find(key);
     if (known == wanted.end())
         return false;
@@ -91,8 +91,8 @@ void lock_table::note_denied(std::string const& key, node_command const& c, cloc
     auto& [who, until] = wanted[key];
     if (who.size() < wanted_max) {
         auto const* const e = find(key, now);
-        bool const to_share = c.is_shared() && c.what == node_command::kind::acquire;
-        who[std::string(c.contender)] = {to_share, to_share ? std::string() : std::string(c.note)};
+        bool const to_share = c.is_shared() && c.which() == node_command::kind::acquire;
+        who[std::string(c.contender())] = {to_share, to_share ? std::string() : std::string(c.note())};
         auto const life =
             core::later(e && e->expires != clock::time_point::max() ? e->expires : now, core::wanted_life);
         if (!to_share || !other_writer_waits(c, now))  // a reader must not prolong a dead writer's wait
@@ -127,7 +127,7 @@ std::uint32_t lock_table::queue(node_command const& c, clock::time_point now)
     auto const others = lasts ? known->second.first.size() : 0;
     auto since = clock::time_point(ms);
     if (lasts) {
-        auto const mine = known->second.first.find(c.contender);
+        auto const mine = known->second.first.find(c.contender());
         bool const waits = mine != known->second.first.end() && mine->second.since != clock::time_point::max();
         if (waits)
             since = mine->second.since;
@@ -135,18 +135,18 @@ std::uint32_t lock_table::queue(node_command const& c, clock::time_point now)
             return 0;
     }
     note_denied(c.key(), c, now);
-    auto& wish = wanted[c.key()].first[std::string(c.contender)];
-    wish.note = c.note;
+    auto& wish = wanted[c.key()].first[std::string(c.contender())];
+    wish.note = c.note();
     wish.since = since;
     auto const* const e = find(c.key(), now);
     wish.until = core::later(e && e->expires != clock::time_point::max() ? e->expires : now, core::wanted_life);
     if (others < core::line_front)
         return 0;
     auto const first = first_in_line(c.key(), now);
-    auto const ahead = std::ranges::find(first, c.contender) - first.begin();
+    auto const ahead = std::ranges::find(first, c.contender()) - first.begin();
     if (ahead == core::line_front) {
         wish.until = now + 3 * core::wanted_life;
-        places[core::place_key(c.key(), c.contender)] = wish.until;
+        places[core::place_key(c.key(), c.contender())] = wish.until;
     }
     return static_cast<std::uint32_t>(ahead);
 }
@@ -166,7 +166,7 @@ void lock_table::call_first(std::string const& key, clock::time_point now)
 // Begins hand-overs if more acquisitions of this process follow; otherwise ends them.
 void lock_table::begin_handovers(std::string const& key, node_command const& c, clock::time_point now, void const* who)
 {
-    if (c.handed_on != node_command::handovers::follow)
+    if (c.handed_on() != commands::handovers::follow)
         return end_handovers(key, who);
     auto const [t, is_new] = handovers.emplace(key, now + core::wanted_life);
     if (!is_new && t->second <= now)
@@ -193,13 +193,13 @@ void lock_table::watch_taken(node_command const& c, node_reply const& denied, vo
                              std::function<void(std::string const&)> changed)
 {
     if (denied.stands_by)
-        watch(core::place_key(c.key(), c.contender), who, changed);
+        watch(core::place_key(c.key(), c.contender()), who, changed);
     auto const watch_one = [&](std::string const& key, bool handed_on) {
         watch(handed_on ? core::handovers_key(key) : key, who, changed);
     };
-    if (c.what == node_command::kind::upgrade && denied.ours == 0)
+    if (c.which() == node_command::kind::upgrade && denied.ours == 0)
         return;
-    if (c.what == node_command::kind::upgrade || c.what == node_command::kind::inspect)
+    if (c.which() == node_command::kind::upgrade || c.which() == node_command::kind::inspect)
         watch(core::readers_key(c.key()), who, changed);
     if (denied.behind_writer)
         watch(core::wanted_key(c.key()), who, changed);
@@ -244,10 +244,10 @@ node_reply lock_table::carry_out(node_command const& c, clock::time_point now, b
 node_reply lock_table::apply(node_command const& c, clock::time_point now, bool tombstone, void const* who)
 {
     auto const carry_out = [&]() -> node_reply {
-        switch (c.what) {
+        switch (c.which()) {
         case node_command::kind::acquire:
             return c.is_shared()          ? share(c, now, who)
-                   : c.any                ? acquire_any(c, now, who)
+                   : c.wants_any()        ? acquire_any(c, now, who)
                    : c.has_several_keys() ? acquire(c, now, who)
                                           : acquire_one(c, now, who);
         case node_command::kind::raise:
@@ -270,7 +270,7 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
             return downgrade(c, now);
         case node_command::kind::withdraw:
             for (auto const& key : c.keys)
-                forget_wanted(key, c.contender, who);
+                forget_wanted(key, c.contender(), who);
             break;
         case node_command::kind::connect:
         case node_command::kind::found:
@@ -295,28 +295,28 @@ node_reply lock_table::acquire_one(node_command const& c, clock::time_point now,
 node_reply lock_table::acquire(node_command const& c, clock::time_point now, void const* who)
 {
     node_reply r;
-    if (c.grows && has_tombstone(c, now))
+    if (c.grows() && has_tombstone(c, now))
         return {.vote = vote::denied};
     bool const several = c.has_several_keys();
     for (std::size_t i = 0; i < c.keys.size(); ++i) {
-        if (auto const* const e = find(c.keys[i], now); e && !(c.grows && e->value == c.value))
+        if (auto const* const e = find(c.keys[i], now); e && !(c.grows() && e->value == c.value))
             r.taken.push_back(taken_key_of(c, i, *e, now));
     }
     bool const granted = r.taken.empty();
     r.vote = granted ? vote::granted : vote::denied;
-    auto const ours = granted ? c.keys.size() : c.grows ? r.taken.front().index : 0;
+    auto const ours = granted ? c.keys.size() : c.grows() ? r.taken.front().index : 0;
     for (std::size_t i = 0; i < c.keys.size(); ++i) {
         auto const& key = c.keys[i];
         if (i < ours)
             raise_ttl_or_set(key, c, now);
-        else if (auto const* const e = find(key, now); c.grows && e && e->value == c.value)
+        else if (auto const* const e = find(key, now); c.grows() && e && e->value == c.value)
             entries.erase(key);
     }
     if (!several || granted) {
         bool const raised = raise_counters(c);
-        r.fence = granted && raised ? c.fence : 0;
+        r.fence = granted && raised ? c.fence() : 0;
     }
-    if (c.grows)
+    if (c.grows())
         r.ours = static_cast<std::uint32_t>(ours);
     if (c.contends() && granted) {
         for (auto const& key : c.keys) {
@@ -327,7 +327,7 @@ node_reply lock_table::acquire(node_command const& c, clock::time_point now, voi
         r.ahead = queue(c, now);
         r.stands_by = r.ahead == core::line_front;
     } else if (c.contends()) {
-        for (auto const& k : std::span(r.taken).first(c.grows ? 1 : r.taken.size()))
+        for (auto const& k : std::span(r.taken).first(c.grows() ? 1 : r.taken.size()))
             note_denied(c.keys[k.index], c, now);
     }
     if (!several && c.contends() && !granted) {
@@ -352,10 +352,10 @@ node_reply lock_table::acquire_any(node_command const& c, clock::time_point now,
         }
         auto one = c;
         one.keys = c.keys.subspan(number, 1);
-        one.any = false;
+        one.as<commands::acquire>().any = false;
         auto granted = acquire(one, now, who);
         for (auto const& other : c.contends() ? c.keys : key_view())
-            forget_wanted(other, c.contender, who);
+            forget_wanted(other, c.contender(), who);
         granted.chosen = number;
         return granted;
     }
@@ -389,7 +389,7 @@ node_reply lock_table::raise(node_command const& c)
 {
     raise_counters(c);
     if (c.is_shared())
-        return counted(c.fence);
+        return counted(c.fence());
     std::uint64_t highest = 0;
     for (auto const& key : c.keys)
         highest = std::max(highest, counters[key]);
@@ -427,7 +427,7 @@ node_reply lock_table::scan(node_command const& c, clock::time_point now)
          e != entries.end() && e->first.starts_with(c.key()) && r.text.empty(); ++e) {
         if (e->second.expires > now)
             listed->keys.push_back(e->first);
-        if (listed->keys.size() >= c.limit)
+        if (listed->keys.size() >= c.as<commands::scan>().limit)
             r.text = e->first;
     }
     r.details = std::move(listed);
@@ -443,7 +443,7 @@ node_reply lock_table::extend(node_command const& c, clock::time_point now)
         foreign = foreign || (e && e->value != c.value);
     }
     node_reply r{.vote = foreign || missing ? vote::denied : vote::granted};
-    r.healed = !foreign && missing && c.heal && !has_tombstone(c, now);
+    r.healed = !foreign && missing && c.heals() && !has_tombstone(c, now);
     if (r.vote == vote::granted || r.healed) {
         for (auto const& key : c.keys)
             raise_ttl_or_set(key, c, now);
@@ -460,7 +460,7 @@ node_reply lock_table::replace(node_command const& c, clock::time_point now)
         return replace_reader(c, now);
     bool const has_all = std::ranges::all_of(c.keys, [&](auto& key) {
         auto const* const e = find(key, now);
-        return e && (e->value == c.former || e->value == c.value);
+        return e && (e->value == c.as<commands::replace>().former || e->value == c.value);
     });
     for (auto const& key : has_all ? c.keys : key_view()) {
         find(key, now)->value = c.value;
@@ -478,7 +478,7 @@ node_reply lock_table::release(node_command const& c, clock::time_point now, voi
             continue;
         entries.erase(key);
         ++r.ours;
-        if (c.handed_on == node_command::handovers::end)
+        if (c.handed_on() == commands::handovers::end)
             end_handovers(key, who);
     }
     r.vote = r.ours == c.keys.size() ? vote::granted : vote::denied;

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 
 #include <memory>
 #include <string>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 /// A node that connects a manager with the `memory_server` called @p name.
 /// @param clock the clock of this node, and from now on of the server; empty: the system's clock

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 struct memory_server::state {
     mutable std::mutex mutex;
@@ -274,7 +274,7 @@ private:
             }
             auto const& c = o->command();
             auto reply = s.keys.carry_out(c, now, o->leaves_tombstone(s.connection), this);
-            if (c.watch && (reply.vote == vote::denied || c.what == node_command::kind::inspect)) {
+            if (c.watches() && (reply.vote == vote::denied || c.which() == node_command::kind::inspect)) {
                 reply.watched = true;
                 s.keys.watch_taken(c, reply, this, [weak = weak_from_this()](auto const& key) {
                     if (auto const self = weak.lock())

@@ -29,7 +29,7 @@ bool lock_table::other_writer_waits(node_command const& c, clock::time_point now
     auto const known = wanted.find(c.key());
     return known != wanted.end() && known->second.second > now
            && std::any_of(known->second.first.begin(), known->second.first.end(),
-                          [&](auto& wanted) { return !wanted.second.to_share && wanted.first != c.contender; });
+                          [&](auto& wanted) { return !wanted.second.to_share && wanted.first != c.contender(); });
 }
 
 // Adds or prolongs a reader. The key expires together with the last reader.
@@ -54,7 +54,7 @@ node_reply lock_table::share(node_command const& c, clock::time_point now, void 
     auto const* const e = find(key, now);
     bool const free_to_share = !e || e->value == core::shared_word;
     bool const others_wait = other_writer_waits(c, now);
-    if (free_to_share && (c.passes || !others_wait)) {
+    if (free_to_share && (c.as<commands::acquire>().passes || !others_wait)) {
         bool const was_free = !e;
         enter(c, now);
         if (was_free)
@@ -62,7 +62,7 @@ node_reply lock_table::share(node_command const& c, clock::time_point now, void 
         node_reply r{.vote = vote::granted, .wanted = others_wait};
         if (c.contends())
             note_granted(key, c, now, who);
-        if (auto const counter = counters.find(key); c.fence != 0 && counter != counters.end())
+        if (auto const counter = counters.find(key); c.fence() != 0 && counter != counters.end())
             r.fence = counter->second;
         return r;
     }
@@ -95,9 +95,9 @@ node_reply lock_table::extend_shared(node_command const& c, clock::time_point no
     if (e && e->value != core::shared_word)
         return {.vote = vote::denied};
     bool const missing = !e || !is_reader(c, now);
-    node_reply r{.vote = missing || c.alone ? vote::denied : vote::granted};
-    r.healed = missing && c.heal && !has_tombstone(c, now) && !(e && c.alone);
-    if (r.healed && c.alone)
+    node_reply r{.vote = missing || c.as<commands::extend>().alone ? vote::denied : vote::granted};
+    r.healed = missing && c.heals() && !has_tombstone(c, now) && !(e && c.as<commands::extend>().alone);
+    if (r.healed && c.as<commands::extend>().alone)
         raise_ttl_or_set(c.key(), c, now);
     else if (!missing || r.healed)
         enter(c, now);
@@ -107,10 +107,10 @@ node_reply lock_table::extend_shared(node_command const& c, clock::time_point no
 node_reply lock_table::replace_reader(node_command const& c, clock::time_point now)
 {
     auto& all = readers[c.key()];
-    auto const end = std::max(all.end_of(c.former), all.end_of(c.value));
+    auto const end = std::max(all.end_of(c.as<commands::replace>().former), all.end_of(c.value));
     if (end <= now)
         return {.vote = vote::denied};
-    all.erase(c.former);
+    all.erase(c.as<commands::replace>().former);
     all.add_or_extend(c.value, end);
     enter(c, now);
     return {.vote = vote::granted};
@@ -120,7 +120,7 @@ node_reply lock_table::upgrade(node_command const& c, clock::time_point now, voi
 {
     auto r = make_exclusive(c, now, who);
     bool const raised = raise_counters(c);
-    r.fence = r.vote == vote::granted && raised ? c.fence : 0;
+    r.fence = r.vote == vote::granted && raised ? c.fence() : 0;
     return r;
 }
 
@@ -138,7 +138,7 @@ node_reply lock_table::make_exclusive(node_command const& c, clock::time_point n
     if (all.size() == 1) {
         *e = {std::string(c.value), std::max(all.end_of(c.value), now + std::min(c.ttl, session))};
         readers.erase(c.key());
-        forget_wanted(c.key(), c.contender, who);
+        forget_wanted(c.key(), c.contender(), who);
         return {.vote = vote::granted};
     }
     node_reply r{.vote = vote::denied,

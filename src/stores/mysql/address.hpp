@@ -1,6 +1,6 @@
 #pragma once
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/mysql.hpp>
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace redlock::stores::mysql {
 
 enum class security { off, verified, unverified };
 
-/// The contents of an entry of `config::nodes`.
+/// The contents of an entry of `manager_options::nodes`.
 struct address {
     std::string name{};  ///< for people: without user, password and parameters
     std::string host{}, user{}, password{}, database{};
@@ -22,12 +22,13 @@ struct address {
     security tls = security::off;
     std::string ssl_ca{}, ssl_cert{}, ssl_key{};
     mysql_options options{};
-    bool read_only = false;  ///< as in `config`
-    std::chrono::milliseconds max_ttl = config().max_ttl;
+    bool read_only = false;  ///< as in `manager_options`
+    std::chrono::milliseconds max_ttl = manager_options().max_ttl;
     credentials_function credentials{};
 };
 
-/// @p a with user and password for the next connection. @throws std::runtime_error if `config::credentials` throws
+/// @p a with user and password for the next connection. @throws std::runtime_error if `manager_options::credentials`
+/// throws
 std::shared_ptr<address const> logged_in(std::shared_ptr<address const> const& a);
 
 /// @throws std::invalid_argument if @p url is not valid; the message contains no secrets

@@ -15,12 +15,12 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 store mysql(mysql_options options)
 {
     stores::kit::check_defaults(options, &stores::mysql::check, "mysql_options");
-    auto make = [options = std::move(options)](std::string_view url, config const& settings,
+    auto make = [options = std::move(options)](std::string_view url, manager_options const& settings,
                                                store_context const& context) {
         auto parsed = stores::mysql::parse_address(url, options);
         parsed.read_only = settings.read_only;

@@ -325,9 +325,9 @@ void session::answered(answer a)
 
 void session::carry_out(node_command const& c, bool tombstone, std::function<void(node_reply)> done)
 {
-    if (c.what == node_command::kind::inspect && may_read_tables_)
+    if (c.which() == node_command::kind::inspect && may_read_tables_)
         return inspect(c, std::move(done));
-    if (c.what == node_command::kind::scan)
+    if (c.which() == node_command::kind::scan)
         return scan(c, std::move(done));
     ask(put(c, tombstone, address_->options.table),
         [this, &c, done = std::move(done)](answer const& a) { deliver(done, interpret(c, a)); });

@@ -105,7 +105,7 @@ std::string put_scan(node_command const& c, std::string_view table)
     auto const end = range.end.empty() ? std::string() : " AND lock_key < " + literal(range.end);
     return fmt::format("SELECT lock_key FROM {} WHERE lock_key >= {}{} AND expires > UTC_TIMESTAMP(6) "
                        "ORDER BY lock_key LIMIT {}",
-                       table, literal(range.first), end, c.limit);
+                       table, literal(range.first), end, c.as<commands::scan>().limit);
 }
 
 node_reply interpret_scan(node_command const& c, answer const& a)

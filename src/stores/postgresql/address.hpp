@@ -1,6 +1,6 @@
 #pragma once
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/postgresql.hpp>
 
 #include <chrono>
@@ -14,13 +14,13 @@
 
 namespace redlock::stores::postgresql {
 
-/// The contents of an entry of `config::nodes`.
+/// The contents of an entry of `manager_options::nodes`.
 struct address {
     std::string name;                                          ///< for people: without user, password and parameters
     std::map<std::string, std::string, std::less<>> settings;  ///< parameters of libpq
     postgresql_options options;
-    bool read_only = false;  ///< as in `config`
-    std::chrono::milliseconds max_ttl = config().max_ttl;
+    bool read_only = false;  ///< as in `manager_options`
+    std::chrono::milliseconds max_ttl = manager_options().max_ttl;
     credentials_function credentials{};
 
     std::string get(std::string_view setting) const;
@@ -47,7 +47,8 @@ struct found {
 /// @p a with @p one as its only host.
 address only(address a, found const& one);
 
-/// @p a with user and password for the next connection. @throws std::runtime_error if `config::credentials` throws
+/// @p a with user and password for the next connection. @throws std::runtime_error if `manager_options::credentials`
+/// throws
 std::shared_ptr<address const> logged_in(std::shared_ptr<address const> const& a);
 
 /// @throws std::invalid_argument if @p url is not valid; the message contains no secrets

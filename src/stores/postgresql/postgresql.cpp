@@ -15,7 +15,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 namespace {
 
@@ -39,7 +39,7 @@ std::shared_ptr<stores::postgresql::hosts> make_hosts(asio::any_io_executor exec
 store postgresql(postgresql_options options)
 {
     stores::kit::check_defaults(options, &stores::postgresql::check, "postgresql_options");
-    auto make = [options = std::move(options)](std::string_view url, config const& settings,
+    auto make = [options = std::move(options)](std::string_view url, manager_options const& settings,
                                                store_context const& context) {
         auto parsed = stores::postgresql::parse_address(url, options);
         parsed.read_only = settings.read_only;

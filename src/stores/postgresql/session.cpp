@@ -365,7 +365,7 @@ void session::introduce(kit::rows const& rows)
 
 void session::carry_out(node_command const& c, bool tombstone, std::function<void(node_reply)> done)
 {
-    auto const is_watched = c.what == node_command::kind::inspect && c.watch ? watch(c) : nullptr;
+    auto const is_watched = c.which() == node_command::kind::inspect && c.watches() ? watch(c) : nullptr;
     auto const [s, values] = put(c, tombstone, is_standby_);
     ask(*s, values, [this, &c, is_watched, done = std::move(done)](PGresult const* r) {
         auto reply = r ? interpret(c, *r, is_standby_) : node_reply{.error = errc::connection_lost};

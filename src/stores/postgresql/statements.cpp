@@ -90,8 +90,8 @@ void put_32(std::string& to, std::uint32_t n)
 std::string keys_of(node_command const& c)
 {
     using kind = node_command::kind;
-    bool const shares = c.is_shared() && c.what != kind::raise && c.what != kind::replace;
-    if (shares || c.what == kind::inspect || c.what == kind::upgrade || c.what == kind::downgrade)
+    bool const shares = c.is_shared() && c.which() != kind::raise && c.which() != kind::replace;
+    if (shares || c.which() == kind::inspect || c.which() == kind::upgrade || c.which() == kind::downgrade)
         return c.key();
     constexpr std::uint32_t type_bytea = 17;
     auto const count = static_cast<std::uint32_t>(c.keys.size());
@@ -190,11 +190,11 @@ std::pair<statement const*, parameters> put(node_command const& c, bool tombston
 {
     using form = kit::parameter::form;
     parameters all;
-    if (c.what == node_command::kind::scan) {
+    if (c.which() == node_command::kind::scan) {
         auto range = kit::range_of(c);
         all.add_bytes(std::move(range.first));
         all.add_bytes(range.end.empty() ? std::string(key_max + 1, '\xff') : std::move(range.end));
-        all.add_text(std::to_string(c.limit));
+        all.add_text(std::to_string(c.as<commands::scan>().limit));
         return {statement_named("scan"), std::move(all)};
     }
     all.add_bytes(keys_of(c));
@@ -206,7 +206,7 @@ std::pair<statement const*, parameters> put(node_command const& c, bool tombston
         else
             all.add_text(p.is == form::number ? std::to_string(p.number) : p.number != 0 ? "t" : "f");
     }
-    bool const is_part = is_standby && c.what == node_command::kind::inspect;
+    bool const is_part = is_standby && c.which() == node_command::kind::inspect;
     return {statement_named(is_part ? "inspect_standby" : kit::step_of(c)), std::move(all)};
 }
 
@@ -215,8 +215,8 @@ node_reply interpret(node_command const& c, PGresult const& answer, bool is_stan
     if (PQresultStatus(&answer) != PGRES_TUPLES_OK)
         return refusal(answer);
     auto rows = rows_of(answer);
-    bool const is_scan = c.what == node_command::kind::scan;
-    if (!is_scan && c.what != node_command::kind::inspect)
+    bool const is_scan = c.which() == node_command::kind::scan;
+    if (!is_scan && c.which() != node_command::kind::inspect)
         return kit::interpret(c, rows, read_taken, "function");
     for (auto& row : rows)
         row.front() = kit::from_hex(row.front());

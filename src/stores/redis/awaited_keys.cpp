@@ -20,7 +20,7 @@ std::vector<std::string> keys_of_one(node_command const& c, node_reply const& r)
 {
     auto const& lock = c.key();
     if (r.stands_by)
-        return {core::place_key(lock, c.contender), lock};
+        return {core::place_key(lock, c.contender()), lock};
     return {r.handed_on ? core::handovers_key(lock) : r.behind_writer ? core::wanted_key(lock) : lock};
 }
 
@@ -28,13 +28,13 @@ std::vector<std::string> keys_of_one(node_command const& c, node_reply const& r)
 
 std::vector<std::string> awaited_keys(node_command const& c, node_reply const& r)
 {
-    if (!c.watch)
+    if (!c.watches())
         return {};
-    if (c.what == kind::inspect)
+    if (c.which() == kind::inspect)
         return r.vote == vote::granted ? keys_of_inspection(c.key(), r) : std::vector<std::string>();
     if (r.vote != vote::denied)
         return {};
-    if (c.what == kind::upgrade)
+    if (c.which() == kind::upgrade)
         return r.ours > 0 ? keys_of_readers(c.key()) : std::vector<std::string>();
     if (!c.has_several_keys())
         return keys_of_one(c, r);

@@ -24,7 +24,7 @@ constexpr unsigned leaving_asked_max = 3;
 
 }  // namespace
 
-cluster_members::cluster_members(net::url const& cluster, config const& c, std::shared_ptr<group> g,
+cluster_members::cluster_members(net::url const& cluster, manager_options const& c, std::shared_ptr<group> g,
                                  link_factory make_link, cluster_map& map, owner& o)
     : url_(cluster),
       name_(cluster.name()),

@@ -9,7 +9,7 @@
 #include "stores/redis/server_record.hpp"
 
 #include <redlock/clock.hpp>
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 
 #include <atomic>
@@ -61,8 +61,8 @@ public:
     };
 
     /// @param map the members keep it up to date
-    cluster_members(net::url const& cluster, config const&, std::shared_ptr<group>, link_factory, cluster_map& map,
-                    owner&);
+    cluster_members(net::url const& cluster, manager_options const&, std::shared_ptr<group>, link_factory,
+                    cluster_map& map, owner&);
 
     /// @param self the owner of this object; callbacks lock it, and do nothing if it is gone
     void start(std::shared_ptr<runtime::runtime>, asio::any_io_executor, std::weak_ptr<void> self);
@@ -131,7 +131,7 @@ private:
 
     net::url const url_;
     std::string const name_;
-    config const settings_;
+    manager_options const settings_;
     std::shared_ptr<redis::group> const group_;
     link_factory const make_link_;
     cluster_map& map_;

@@ -27,11 +27,11 @@ constexpr unsigned attempts_max = 5;
 struct gathering {
     std::shared_ptr<node_operation> whose;
     std::size_t left;
-    node_reply reply{.vote = whose->command().what == kind::found ? vote::granted : vote::unknown};
+    node_reply reply{.vote = whose->command().which() == kind::found ? vote::granted : vote::unknown};
 
     void take(node_reply r)
     {
-        bool const founds = whose->command().what == kind::found;
+        bool const founds = whose->command().which() == kind::found;
         if ((reply.vote == vote::granted) == founds)  // founding needs all of them, connecting one
             reply = std::move(r);
         if (--left == 0)
@@ -39,12 +39,12 @@ struct gathering {
     }
 };
 
-bool votes(node_command const& c) { return c.what == kind::acquire || c.what == kind::raise || c.prolongs(); }
+bool votes(node_command const& c) { return c.which() == kind::acquire || c.which() == kind::raise || c.prolongs(); }
 
 // Whether the master of the keys carries the command out.
 bool is_about_keys(node_command const& c)
 {
-    return c.what != kind::connect && c.what != kind::found && c.what != kind::scan;
+    return c.which() != kind::connect && c.which() != kind::found && c.which() != kind::scan;
 }
 
 bool are_in_one_slot(key_view keys)
@@ -58,7 +58,8 @@ class cluster_node final : public node,
                            cluster_members::owner,
                            public std::enable_shared_from_this<cluster_node> {
 public:
-    cluster_node(net::url const& cluster, config const& c, std::shared_ptr<group> g, link_factory const& make_link)
+    cluster_node(net::url const& cluster, manager_options const& c, std::shared_ptr<group> g,
+                 link_factory const& make_link)
         : name_(cluster.name()),
           group_(std::move(g)),
           members_(cluster, c, group_, make_link, map_, *this),
@@ -277,13 +278,13 @@ private:
         auto const& c = o->command();
         if (o->withdrawn() || runtime_->now() > o->not_after)
             return o->complete({.untouched = true, .error = errc::node_unreachable});
-        if (!mapped_ && (!trouble_.error || c.what == kind::release))  // a release is always needed
+        if (!mapped_ && (!trouble_.error || c.which() == kind::release))  // a release is always needed
             return kept_.push_back(std::move(o));
         if (!mapped_)
             return o->complete(trouble_);
-        if (c.what == kind::connect || c.what == kind::found)
+        if (c.which() == kind::connect || c.which() == kind::found)
             return ask_all(std::move(o));
-        if (c.what == kind::scan)
+        if (c.which() == kind::scan)
             return scan(std::move(o));
         if (auto* const to = member_for(c.keys))
             return send(wrapped(std::move(o)), *to);
@@ -337,7 +338,7 @@ private:
 
 }  // namespace
 
-std::shared_ptr<node> make_cluster_node(net::url const& cluster, config const& c, std::shared_ptr<group> g,
+std::shared_ptr<node> make_cluster_node(net::url const& cluster, manager_options const& c, std::shared_ptr<group> g,
                                         link_factory make_link)
 {
     return std::make_shared<cluster_node>(cluster, c, std::move(g), std::move(make_link));

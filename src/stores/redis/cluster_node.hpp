@@ -4,7 +4,7 @@
 #include "stores/redis/inquiry.hpp"
 #include "stores/redis/redis_node.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 
 #include <memory>
@@ -12,6 +12,6 @@
 namespace redlock::stores::redis {
 
 /// A cluster that votes as one node. It passes each operation to the node of the master that owns the key's slot.
-std::shared_ptr<node> make_cluster_node(net::url const&, config const&, std::shared_ptr<group>, link_factory);
+std::shared_ptr<node> make_cluster_node(net::url const&, manager_options const&, std::shared_ptr<group>, link_factory);
 
 }  // namespace redlock::stores::redis

@@ -27,7 +27,7 @@ bool is_forbidden(reply const& r)
 
 }  // namespace
 
-connection::connection(net::url const& server, config const& c, owner& o, std::shared_ptr<link> l)
+connection::connection(net::url const& server, manager_options const& c, owner& o, std::shared_ptr<link> l)
     : greeting_(server, c),
       is_chosen_(server.topology == net::topology::sentinel),
       node_timeout_(c.node_timeout),

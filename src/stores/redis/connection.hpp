@@ -9,7 +9,7 @@
 #include "stores/redis/link.hpp"
 #include "stores/redis/server_record.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 
 #include <chrono>
@@ -58,7 +58,7 @@ public:
         ~owner() = default;
     };
 
-    connection(net::url const&, config const&, owner&, std::shared_ptr<link>);
+    connection(net::url const&, manager_options const&, owner&, std::shared_ptr<link>);
     ~connection() { link_->abandon(); }
     connection(connection const&) = delete;
     connection& operator=(connection const&) = delete;

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::string_view_literals;
 using kind = node_command::kind;
-using handovers = node_command::handovers;
+using handovers = commands::handovers;
 
 constexpr auto fence_member = "token"sv;  // the only member of the sorted set that is a fencing counter
 
@@ -75,31 +75,31 @@ scripts_of_kind scripts_for(node_command::kind k)
 
 script const* script_for(node_command const& c, manner how)
 {
-    auto const scripts = scripts_for(c.what);
+    auto const scripts = scripts_for(c.which());
     if (c.is_shared())
         return scripts.shared;
-    if (c.what == kind::acquire && c.has_several_keys() && c.any)
+    if (c.which() == kind::acquire && c.has_several_keys() && c.wants_any())
         return &acquire_any_script;
-    if (c.what == kind::acquire && c.contends())
+    if (c.which() == kind::acquire && c.contends())
         return c.has_several_keys() ? &contend_all_script : &contend_script;
     if (c.has_several_keys())
         return scripts.several;
-    if (c.what != kind::release)
+    if (c.which() != kind::release)
         return scripts.one;
     if (how.tombstone)
         return &tombstone_script;
-    return c.handed_on == handovers::end || how.by == deletion::script ? scripts.one : nullptr;
+    return c.handed_on() == handovers::end || how.by == deletion::script ? scripts.one : nullptr;
 }
 
 std::size_t commands_for(node_command const& c)
 {
-    if (c.what == kind::withdraw)
+    if (c.which() == kind::withdraw)
         return c.keys.size();
     if (c.has_several_keys())
         return 1;
     if (c.is_shared())
-        return (c.what == kind::acquire || c.what == kind::upgrade) && c.fence != 0 ? 2 : 1;
-    return c.what == kind::raise || (c.what == kind::acquire && c.fence != 0) ? 2 : 1;
+        return (c.which() == kind::acquire || c.which() == kind::upgrade) && c.fence() != 0 ? 2 : 1;
+    return c.which() == kind::raise || (c.which() == kind::acquire && c.fence() != 0) ? 2 : 1;
 }
 
 // Native commands are used because a script that makes four calls takes the server twice as long.
@@ -107,14 +107,14 @@ template <class... Options>
 void encoder::propose(node_command const& c, Options const&... options)
 {
     core::put_fence_key(fence_key_, c.key());
-    request_.push("ZADD", fence_key_, "GT"sv, options..., c.fence, fence_member);
+    request_.push("ZADD", fence_key_, "GT"sv, options..., c.fence(), fence_member);
 }
 
 void encoder::withdraw(node_command const& c)
 {
     for (auto const& key : c.keys) {
         core::put_wanted_key(wanted_key_, key);
-        request_.push("HDEL", wanted_key_, c.contender);
+        request_.push("HDEL", wanted_key_, c.contender());
     }
 }
 
@@ -140,62 +140,62 @@ void encoder::call_to_acquire(node_command const& c)
         add_keys(c, core::put_wanted_key, wanted_key_);
         add_keys(c, core::put_handovers_key, handovers_key_);
     }
-    if (c.grows)
+    if (c.grows())
         add_tombstone(c);
-    bool const counts = c.has_several_keys() && c.fence != 0;
+    bool const counts = c.has_several_keys() && c.fence() != 0;
     if (counts)
         add_keys(c, core::put_fence_key, fence_key_);
-    auto const follow = flag(c.handed_on == handovers::follow);
+    auto const follow = flag(c.handed_on() == handovers::follow);
     call_.add(c.value, c.ttl.count());
     if (c.is_shared())
-        call_.add(c.contender, core::wanted_life.count(), flag(c.passes));
+        call_.add(c.contender(), core::wanted_life.count(), flag(c.as<commands::acquire>().passes));
     else if (!c.has_several_keys())
-        call_.add(c.contender, core::wanted_life.count(), follow, c.note);
-    else if (c.any)
-        call_.add(c.keys.size(), c.contender, core::wanted_life.count(), follow, c.note);
+        call_.add(c.contender(), core::wanted_life.count(), follow, c.note());
+    else if (c.wants_any())
+        call_.add(c.keys.size(), c.contender(), core::wanted_life.count(), follow, c.note());
     else if (c.contends())
-        call_.add(c.contender, core::wanted_life.count(), c.keys.size(), flag(c.grows), c.note);
+        call_.add(c.contender(), core::wanted_life.count(), c.keys.size(), flag(c.grows()), c.note());
     else
         call_.add(c.keys.size());
     if (counts)
-        call_.add(c.fence);
+        call_.add(c.fence());
 }
 
 void encoder::call(script const& s, node_command const& c, manner how)
 {
     call_.begin(s.sha1);
-    for (auto const& key : c.what == kind::raise || c.what == kind::scan ? key_view() : c.keys)
+    for (auto const& key : c.which() == kind::raise || c.which() == kind::scan ? key_view() : c.keys)
         call_.add_key(key);
-    if (c.what == kind::replace)
+    if (c.which() == kind::replace)
         add_tombstone(c);
     if (c.is_shared())
         add_keys(c, core::put_readers_key, readers_key_);
     bool const several = c.has_several_keys();
-    switch (c.what) {
+    switch (c.which()) {
     case kind::acquire:
         call_to_acquire(c);
         break;
     case kind::raise:
         add_keys(c, core::put_fence_key, fence_key_);
-        call_.add(c.fence);
+        call_.add(c.fence());
         break;
     case kind::extend:
-        if (c.heal)
+        if (c.heals())
             add_tombstone(c);
         call_.add(c.value, c.ttl.count());
         if (several)
             call_.add(c.keys.size());
-        call_.add(flag(c.heal));
+        call_.add(flag(c.heals()));
         if (c.is_shared())
-            call_.add(flag(c.alone));
+            call_.add(flag(c.as<commands::extend>().alone));
         break;
     case kind::replace:
-        call_.add(c.value, c.ttl.count(), c.former, c.keys.size());
+        call_.add(c.value, c.ttl.count(), c.as<commands::replace>().former, c.keys.size());
         break;
     case kind::release:
         if (how.tombstone)
             add_tombstone(c);
-        if (c.handed_on == handovers::end && !several && !c.is_shared())
+        if (c.handed_on() == handovers::end && !several && !c.is_shared())
             add_keys(c, core::put_handovers_key, handovers_key_);
         call_.add(c.value);
         if (several)
@@ -205,7 +205,7 @@ void encoder::call(script const& s, node_command const& c, manner how)
         break;
     case kind::upgrade:
         add_keys(c, core::put_wanted_key, wanted_key_);
-        call_.add(c.value, c.ttl.count(), c.contender, core::wanted_life.count(), c.note);
+        call_.add(c.value, c.ttl.count(), c.contender(), core::wanted_life.count(), c.note());
         break;
     case kind::downgrade:
         call_.add(c.value);
@@ -215,7 +215,8 @@ void encoder::call(script const& s, node_command const& c, manner how)
         add_keys(c, core::put_readers_key, readers_key_);
         break;
     case kind::scan:
-        call_.add(c.value.empty() ? "0"sv : c.value, pattern_of(c.key()), std::clamp(c.limit, scan_min, scan_max));
+        call_.add(c.value.empty() ? "0"sv : c.value, pattern_of(c.key()),
+                  std::clamp(c.as<commands::scan>().limit, scan_min, scan_max));
         break;
     case kind::connect:
     case kind::found:
@@ -227,30 +228,30 @@ void encoder::call(script const& s, node_command const& c, manner how)
 
 void encoder::native(node_command const& c, manner how)
 {
-    if (c.what == kind::withdraw)
+    if (c.which() == kind::withdraw)
         return withdraw(c);
-    if (c.what == kind::acquire && how.checks_type)
+    if (c.which() == kind::acquire && how.checks_type)
         request_.push("SET", c.key(), c.value, "NX"sv, "PX"sv, c.ttl.count(), "GET"sv);
-    else if (c.what == kind::acquire)
+    else if (c.which() == kind::acquire)
         request_.push("SET", c.key(), c.value, "NX"sv, "PX"sv, c.ttl.count());
-    else if (c.what == kind::release && how.by == deletion::delifeq)
+    else if (c.which() == kind::release && how.by == deletion::delifeq)
         request_.push("DELIFEQ", c.key(), c.value);
-    else if (c.what == kind::release)
+    else if (c.which() == kind::release)
         request_.push("DELEX", c.key(), "IFEQ"sv, c.value);
-    else if (c.what == kind::raise)
+    else if (c.which() == kind::raise)
         propose(c);
-    if (c.what == kind::raise && !c.is_shared())
+    if (c.which() == kind::raise && !c.is_shared())
         request_.push("ZINCRBY", fence_key_, "1"sv, fence_member);
 }
 
 // Adds the command for the fencing counter of a single lock. For several locks, the script raises the counters.
 void encoder::raise_counter(node_command const& c)
 {
-    if (c.fence == 0 || c.has_several_keys())
+    if (c.fence() == 0 || c.has_several_keys())
         return;
-    if (c.what == kind::upgrade || (c.what == kind::acquire && !c.is_shared()))
+    if (c.which() == kind::upgrade || (c.which() == kind::acquire && !c.is_shared()))
         return propose(c, "CH"sv);
-    if (c.what != kind::acquire)
+    if (c.which() != kind::acquire)
         return;
     core::put_fence_key(fence_key_, c.key());
     request_.push("ZSCORE", fence_key_, fence_member);
@@ -280,7 +281,7 @@ redis::request const& encoder::encode(node_command const& c, manner how)
     auto const* const s = script_for(c, how);
     if (s && how.load_script)
         request_.push("SCRIPT", "LOAD"sv, s->source);
-    bool const tracks_first = how.tracks && c.what == kind::upgrade;
+    bool const tracks_first = how.tracks && c.which() == kind::upgrade;
     if (tracks_first) {
         core::put_readers_key(readers_key_, c.key());
         track(request_, c.key());

@@ -36,17 +36,16 @@ constexpr std::size_t type_trial = 2;  // trial commands that the server may ref
 // connections use one counter: where an access list forbids to delete it, one counter remains, not one per connection.
 std::array<node_command, trial_steps> trial_at(std::string const& key, std::string const& counter)
 {
+    std::array<commands::variant, trial_steps> const trials{commands::acquire{.contender = "trial"}, commands::extend{},
+                                                            commands::inspect{}, commands::raise{.fence = 1},
+                                                            commands::release{}};
     std::array<node_command, trial_steps> all;
-    using kind = node_command::kind;
-    constexpr std::array kinds{kind::acquire, kind::extend, kind::inspect, kind::raise, kind::release};
     for (std::size_t i = 0; i < all.size(); ++i) {
-        auto const what = kinds[i];
-        all[i] = {.what = what,
-                  .keys = {what == kind::raise ? &counter : &key, 1},
+        bool const raises = std::holds_alternative<commands::raise>(trials[i]);
+        all[i] = {.what = trials[i],
+                  .keys = {raises ? &counter : &key, 1},
                   .value = "trial",
-                  .contender = what == kind::acquire ? "trial" : "",
-                  .ttl = i == 0 ? 1s : 2s,  // the extension must have something to prolong
-                  .fence = what == kind::raise ? 1u : 0u};
+                  .ttl = i == 0 ? 1s : 2s};  // the extension must have something to prolong
     }
     return all;
 }
@@ -78,7 +77,7 @@ bool is_temporary(error_code ec)
            || ec == errc::node_loading;
 }
 
-greeting::greeting(net::url const& server, config const& c)
+greeting::greeting(net::url const& server, manager_options const& c)
     : hello_(server, c.credentials),
       server_(server),
       prefix_(c.prefix),
@@ -123,7 +122,7 @@ void greeting::ask(redis::request& r, std::string_view word)
     r.push("DEL", key);
     encoder e;
     for (auto const& c : redis::trial_at(key, counter)) {
-        if (c.what != node_command::kind::raise || fencing_)
+        if (c.which() != node_command::kind::raise || fencing_)
             r.append(e.encode(c, {.by = deletion::script}));
     }
     if (fencing_)

@@ -8,7 +8,7 @@
 #include "stores/redis/request.hpp"
 #include "stores/redis/server_record.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 
 #include <chrono>
@@ -46,7 +46,7 @@ struct introduction {
 */
 class greeting {
 public:
-    greeting(net::url const& server, config const& c);
+    greeting(net::url const& server, manager_options const& c);
 
     /// @param word a different word for each connection
     void ask(redis::request&, std::string_view word);

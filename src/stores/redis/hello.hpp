@@ -24,7 +24,7 @@ public:
     }
 
     /// Adds the command. It selects RESP3, and sends the client's name, the user and the password. A user may have no
-    /// password (`nopass`). @throws std::runtime_error if `config::credentials` throws
+    /// password (`nopass`). @throws std::runtime_error if `manager_options::credentials` throws
     void say(request& to)
     {
         latest_ = net::log_in(source_, {.node = name_, .is_sentinel = to_sentinel_, .in_address = in_address_});

@@ -13,8 +13,8 @@ constexpr std::chrono::milliseconds ask_every = 1s;
 
 }  // namespace
 
-inquiry::inquiry(std::vector<net::url> const& servers, bool of_sentinels, redis::request question, config const& c,
-                 link_factory const& make_link, owner& o)
+inquiry::inquiry(std::vector<net::url> const& servers, bool of_sentinels, redis::request question,
+                 manager_options const& c, link_factory const& make_link, owner& o)
     : question_(std::move(question)), limit_(c.connect_timeout), owner_(o)
 {
     for (auto const& where : servers)

@@ -8,7 +8,7 @@
 #include "stores/redis/reply.hpp"
 #include "stores/redis/request.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -50,7 +50,7 @@ public:
     /// @param servers at least one, with user and password
     /// @param of_sentinels whether the servers are Sentinels
     /// @param question one command
-    inquiry(std::vector<net::url> const& servers, bool of_sentinels, redis::request question, config const&,
+    inquiry(std::vector<net::url> const& servers, bool of_sentinels, redis::request question, manager_options const&,
             link_factory const&, owner&);
     ~inquiry() { abandon(); }
     inquiry(inquiry const&) = delete;

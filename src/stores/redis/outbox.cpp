@@ -50,7 +50,7 @@ try {
 bool is_vote(node_command const& c)
 {
     using kind = node_command::kind;
-    return c.what == kind::acquire || c.what == kind::raise || c.prolongs();
+    return c.which() == kind::acquire || c.which() == kind::raise || c.prolongs();
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ bool outbox::send(std::size_t i, clock::time_point now, encoder& e)
         return false;
     prefetch_after(i, taken_);
     auto& o = *taken_[i].operation;
-    if (o.command().what == node_command::kind::connect)
+    if (o.command().which() == node_command::kind::connect)
         o.complete({.vote = vote::granted});
     else if (o.withdrawn() || now > o.not_after)
         o.complete(too_late());
@@ -150,9 +150,9 @@ void outbox::add(queued q, encoder& e)
     auto how = manner_;
     how.tombstone = o.leaves_tombstone(connection_.number());
     auto const* const script = script_for(c, how);
-    bool const upgrades = c.what == node_command::kind::upgrade;
-    how.tracks = tracks_ && c.watch && (upgrades || script == &contend_script);  // the keys exist
-    bool const native = c.what == node_command::kind::release && !script;
+    bool const upgrades = c.which() == node_command::kind::upgrade;
+    how.tracks = tracks_ && c.watches() && (upgrades || script == &contend_script);  // the keys exist
+    bool const native = c.which() == node_command::kind::release && !script;
     bool const loaded = how.load_script = q.load_script && script;
     auto const begin = batch_->request.commands() + (loaded ? 1 : 0);
     auto const answer = begin + (how.tracks && upgrades ? 2 * tracking_commands : 0);
@@ -221,7 +221,7 @@ void outbox::answered(batch& b)
             auto awaited = awaited_keys(c, r);
             r.watched = tracks_ && !awaited.empty() && at_once != tracking::refused;
             for (auto& key : awaited) {
-                bool const is_asked = asked_at_once && (c.what == node_command::kind::upgrade || key == c.key());
+                bool const is_asked = asked_at_once && (c.which() == node_command::kind::upgrade || key == c.key());
                 if (contains(e.changed, key) || (is_asked && at_once == tracking::gone))
                     changed.push_back(std::move(key));
                 else if (!is_asked && r.watched)
@@ -338,7 +338,7 @@ void outbox::refuse_queue(clock::time_point now)
     kept.swap(kept_);
     bool const also_kept = std::exchange(refuse_all_, false);
     auto const refuse = [&](queued& q) {
-        if (q.operation->command().what == node_command::kind::release && now <= q.operation->not_after)
+        if (q.operation->command().which() == node_command::kind::release && now <= q.operation->not_after)
             kept_.push_back(std::move(q));
         else
             q.operation->complete(copy_of(why));

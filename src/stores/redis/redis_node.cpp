@@ -15,7 +15,8 @@ namespace {
 /// A Redis server as a node: connects the outbox with the connection.
 class redis_node final : public server_node, connection::owner, public std::enable_shared_from_this<redis_node> {
 public:
-    redis_node(net::url const& server, config const& c, std::shared_ptr<redis::group> g, std::shared_ptr<link> l)
+    redis_node(net::url const& server, manager_options const& c, std::shared_ptr<redis::group> g,
+               std::shared_ptr<link> l)
         : name_(server.name()),
           settings_(shared_settings(c)),
           is_chosen_(server.topology == net::topology::sentinel),
@@ -46,7 +47,7 @@ public:
 
     void submit(std::shared_ptr<node_operation> operation) override
     {
-        if (operation->command().what == node_command::kind::found) {
+        if (operation->command().which() == node_command::kind::found) {
             founding_.push_back(std::move(operation));
             return found_soon();
         }
@@ -231,7 +232,7 @@ std::string group::claim(std::string const& name, std::string const& run_id)
     return {};
 }
 
-std::shared_ptr<server_node> make_redis_node(net::url const& server, config const& c, std::shared_ptr<group> g,
+std::shared_ptr<server_node> make_redis_node(net::url const& server, manager_options const& c, std::shared_ptr<group> g,
                                              std::shared_ptr<link> over)
 {
     return std::make_shared<redis_node>(server, c, std::move(g), std::move(over));

@@ -7,7 +7,7 @@
 #include "stores/redis/request.hpp"
 #include "stores/redis/server_record.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 
 #include <functional>
@@ -68,7 +68,7 @@ public:
 };
 
 /// @param over the link to the server
-std::shared_ptr<server_node> make_redis_node(net::url const&, config const&, std::shared_ptr<group>,
+std::shared_ptr<server_node> make_redis_node(net::url const&, manager_options const&, std::shared_ptr<group>,
                                              std::shared_ptr<link> over);
 
 }  // namespace redlock::stores::redis

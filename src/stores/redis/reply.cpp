@@ -131,8 +131,8 @@ node_reply interpret_contention_for_several(node_command const& c, reply const& 
 {
     if (auto const n = number_in(r, 1, 4)) {
         auto result = grant(*n % 2 == 0);
-        result.fence = *n >= 3 ? c.fence : 0;
-        result.ours = c.grows ? static_cast<std::uint32_t>(c.keys.size()) : 0;
+        result.fence = *n >= 3 ? c.fence() : 0;
+        result.ours = c.grows() ? static_cast<std::uint32_t>(c.keys.size()) : 0;
         return result;
     }
     auto result = decided(false);
@@ -153,7 +153,7 @@ node_reply interpret_choice(node_command const& c, reply const& r)
     if (auto const n = number_in(r, 0, 4 * c.keys.size() - 1)) {
         auto result = grant(*n % 2 != 0);
         result.chosen = *n / 4;
-        result.fence = *n % 4 >= 2 ? c.fence : 0;
+        result.fence = *n % 4 >= 2 ? c.fence() : 0;
         return result;
     }
     auto result = decided(false);
@@ -176,21 +176,21 @@ node_reply interpret_yes_or_no(reply const& r)
 
 node_reply interpret_for_several(node_command const& c, reply const& r)
 {
-    switch (c.what) {
+    switch (c.which()) {
     case node_command::kind::acquire: {
-        if (c.any)
+        if (c.wants_any())
             return interpret_choice(c, r);
         if (c.contends())
             return interpret_contention_for_several(c, r);
         auto const n = number_in(r, 0, 2);
         auto result = n ? decided(*n > 0) : unexpected();
-        result.fence = n == 2u ? c.fence : 0;
+        result.fence = n == 2u ? c.fence() : 0;
         return result;
     }
     case node_command::kind::raise:
         return interpret_counter(r, resp::type::blob_string);
     case node_command::kind::extend: {
-        auto const n = number_in(r, 0, c.heal ? 2 : 1);
+        auto const n = number_in(r, 0, c.heals() ? 2 : 1);
         auto result = n ? decided(*n == 1) : unexpected();
         result.healed = n == 2u;
         return result;
@@ -220,7 +220,7 @@ node_reply interpret_proposal(node_command const& c, node_reply granted, reply c
     auto const raised = number_in(r, 0, 1);
     if (!raised)
         return unexpected();
-    granted.fence = *raised == 1 ? c.fence : 0;
+    granted.fence = *raised == 1 ? c.fence() : 0;
     return granted;
 }
 
@@ -241,7 +241,7 @@ node_reply interpret_reading(node_command const& c, node_reply granted, reply co
 node_reply interpret_minimum(node_command const& c, reply const& r)
 {
     auto result = number_in(r, 0, 1) ? decided(true) : unexpected();
-    result.fence = result.vote == vote::granted ? c.fence : 0;
+    result.fence = result.vote == vote::granted ? c.fence() : 0;
     return result;
 }
 
@@ -372,23 +372,23 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
         auto refusal = interpret_error(r.text, {password, c.value});
         // A key that is not a string does not hold our value.
         using kind = node_command::kind;
-        bool const compares = c.prolongs() || c.what == kind::release || c.what == kind::downgrade;
+        bool const compares = c.prolongs() || c.which() == kind::release || c.which() == kind::downgrade;
         return compares && refusal.error == errc::wrong_type ? decided(false) : refusal;
     }
-    if (c.what == node_command::kind::withdraw)
+    if (c.which() == node_command::kind::withdraw)
         return r.type == resp::type::number ? decided(true) : unexpected();
     if (c.has_several_keys())
         return interpret_for_several(c, r);
-    switch (c.what) {
+    switch (c.which()) {
     case node_command::kind::acquire: {
         if (c.is_shared()) {
             auto result = interpret_share(c, r);
-            return result.vote == vote::granted && c.fence != 0
+            return result.vote == vote::granted && c.fence() != 0
                        ? interpret_reading(c, std::move(result), replies.back(), password)
                        : result;
         }
         auto result = c.contends() ? interpret_contention(r) : checks_type ? interpret_set_get(r) : interpret_set(r);
-        return result.vote == vote::granted && c.fence != 0
+        return result.vote == vote::granted && c.fence() != 0
                    ? interpret_proposal(c, std::move(result), replies.back(), password)
                    : result;
     }
@@ -398,9 +398,9 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
         return replies.back().is_error() ? interpret_error(replies.back().text, {password, c.value})
                                          : interpret_counter(replies.back(), resp::type::real);
     case node_command::kind::extend:
-        if ((c.heal || c.alone) && number_in(r, 2, 2)) {
+        if ((c.heals() || c.as<commands::extend>().alone) && number_in(r, 2, 2)) {
             auto result = decided(false);
-            result.healed = c.heal && !c.alone;  // an upgraded lock is only shared there
+            result.healed = c.heals() && !c.as<commands::extend>().alone;  // an upgraded lock is only shared there
             return result;
         }
         [[fallthrough]];
@@ -410,7 +410,7 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
         return interpret_yes_or_no(r);
     case node_command::kind::upgrade: {
         auto result = interpret_upgrade(r);
-        return result.vote == vote::granted && c.fence != 0
+        return result.vote == vote::granted && c.fence() != 0
                    ? interpret_proposal(c, std::move(result), replies.back(), password)
                    : result;
     }

@@ -15,7 +15,7 @@ namespace {
 
 class sentinel_link final : public link, link::listener, inquiry::owner {
 public:
-    sentinel_link(net::url const& server, config const& c, link_factory make_link)
+    sentinel_link(net::url const& server, manager_options const& c, link_factory make_link)
         : server_(server),
           make_link_(std::move(make_link)),
           inquiry_(sentinels_of(server), true, ask_for_master(server.service), c, make_link_, *this)
@@ -192,7 +192,7 @@ node_reply read_master(reply const& answer, std::string_view service, net::place
 
 bool is_deposed(reply const& r) noexcept { return r.is_error() && r.text.starts_with("READONLY"); }
 
-std::shared_ptr<link> make_sentinel_link(net::url const& server, config const& c, link_factory make_link)
+std::shared_ptr<link> make_sentinel_link(net::url const& server, manager_options const& c, link_factory make_link)
 {
     return std::make_shared<sentinel_link>(server, c, std::move(make_link));
 }

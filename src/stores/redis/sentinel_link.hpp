@@ -6,7 +6,7 @@
 #include "stores/redis/reply.hpp"
 #include "stores/redis/request.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <memory>
 #include <string_view>
@@ -33,6 +33,6 @@ bool is_deposed(reply const&) noexcept;
     It asks the Sentinels before each connection, and once a second. The link ends the connection if a Sentinel names
     another server, or if the server says that it is a replica now (failover).
 */
-std::shared_ptr<link> make_sentinel_link(net::url const&, config const&, link_factory);
+std::shared_ptr<link> make_sentinel_link(net::url const&, manager_options const&, link_factory);
 
 }  // namespace redlock::stores::redis

@@ -65,7 +65,7 @@ log_policy read_log_policy(reply const& answer)
     return synced ? log_policy::synced : log_policy::not_synced;
 }
 
-record_question::record_question(net::url const& server, config const& c)
+record_question::record_question(net::url const& server, manager_options const& c)
     : is_member_(server.topology == net::topology::member),
       prefix_(c.prefix),
       holds_(std::to_string(c.max_ttl.count())),

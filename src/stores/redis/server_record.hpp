@@ -7,7 +7,7 @@
 #include "stores/redis/request.hpp"
 
 #include <redlock/clock.hpp>
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 
 #include <bitset>
@@ -46,7 +46,7 @@ struct server_record {
 /// whether its log is durable.
 class record_question {
 public:
-    record_question(net::url const& server, config const&);
+    record_question(net::url const& server, manager_options const&);
 
     struct details {
         std::string_view word{};  ///< different in each call

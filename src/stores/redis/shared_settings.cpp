@@ -25,8 +25,8 @@ std::string_view name_of(restart_guard guard)
     return {};
 }
 
-constexpr std::array<std::string_view, 7> names{"nodes",        "max_ttl", "restart_guard", "allow_eviction",
-                                                "drift_factor", "fencing", "fence_quorum"};
+constexpr std::array<std::string_view, 6> names{"nodes",          "max_ttl",      "restart_guard",
+                                                "allow_eviction", "drift_factor", "fencing"};
 
 // The text after "name=" in a line of words.
 std::string_view value_in(std::string_view line, std::string_view name)
@@ -43,12 +43,11 @@ std::string_view value_in(std::string_view line, std::string_view name)
 
 }  // namespace
 
-std::string shared_settings(config const& c)
+std::string shared_settings(manager_options const& c)
 {
-    return fmt::format(
-        "nodes={} max_ttl={} restart_guard={} allow_eviction={} drift_factor={} fencing={} fence_quorum={}",
-        c.nodes.size(), c.max_ttl.count(), name_of(c.restart_guard), c.allow_eviction, c.drift_factor, c.fencing,
-        c.fence_quorum);
+    return fmt::format("nodes={} max_ttl={} restart_guard={} allow_eviction={} drift_factor={} fencing={}",
+                       c.nodes.size(), c.max_ttl.count(), name_of(c.restart_guard), c.allow_eviction, c.drift_factor,
+                       c.fencing);
 }
 
 std::vector<std::pair<std::string_view, std::vector<std::string>>> values_of(std::vector<std::string> const& lines)

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 namespace redlock::stores::redis {
 
 /// The settings that must be equal in all clients: a line of words, such as `max_ttl=60000`.
-std::string shared_settings(config const&);
+std::string shared_settings(manager_options const&);
 
 /// Compares two such lines. @return a sentence for each setting that differs
 ///

@@ -64,7 +64,7 @@ net::url routed(net::url server)
 
 class socket_link final : public link, stream::owner, public std::enable_shared_from_this<socket_link> {
 public:
-    socket_link(net::url const& server, config const& c, resp::limits accepted)
+    socket_link(net::url const& server, manager_options const& c, resp::limits accepted)
         : server_(routed(server)),
           connect_timeout_(c.connect_timeout),
           tls_(is_encrypted() ? net::tls_settings(server_, c.tls) : net::tls_settings()),
@@ -297,7 +297,7 @@ private:
         if (!may_be_the_other)
             return words;
         if (words.find("certificate required") != words.npos)
-            return words + "; it accepts only clients with a certificate: config::tls, or --certificate-file";
+            return words + "; it accepts only clients with a certificate: manager_options::tls, or --certificate-file";
         if (words.find("alert") != words.npos)  // so it does speak TLS
             return words;
         return words + hint() + (is_encrypted() ? "" : ". Or is it a proxy that does not know HELLO?");
@@ -337,7 +337,7 @@ private:
 
 }  // namespace
 
-std::shared_ptr<link> make_socket_link(net::url const& server, config const& c, resp::limits accepted)
+std::shared_ptr<link> make_socket_link(net::url const& server, manager_options const& c, resp::limits accepted)
 {
     return std::make_shared<socket_link>(server, c, accepted);
 }

@@ -4,7 +4,7 @@
 #include "stores/redis/link.hpp"
 #include "stores/redis/resp.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <memory>
 
@@ -12,6 +12,6 @@ namespace redlock::stores::redis {
 
 /// Makes a link over TCP, TLS or a Unix socket.
 /// @throws std::invalid_argument if the TLS files cannot be used
-std::shared_ptr<link> make_socket_link(net::url const&, config const&, resp::limits = {});
+std::shared_ptr<link> make_socket_link(net::url const&, manager_options const&, resp::limits = {});
 
 }  // namespace redlock::stores::redis

@@ -10,7 +10,7 @@
 // The part of an errand that acquires.
 namespace redlock::stores::zookeeper {
 
-using handovers = node_command::handovers;
+using handovers = commands::handovers;
 using std::chrono::milliseconds;
 
 // The number of keys, from the first one on, that are free or hold this value.
@@ -43,8 +43,8 @@ errand::plan errand::to_acquire(std::size_t kept) const
             p.add({step::kind::check, s_.layout.holder(c_.keys[i], c_.value)}, plan::role::lock, i);
         else if (is_ours(i))
             add_no_lock(p, i);
-        if (is_whole && c_.fence != 0)
-            add_counter(p, i, c_.fence);
+        if (is_whole && c_.fence() != 0)
+            add_counter(p, i, c_.fence());
     }
     return p;
 }
@@ -62,9 +62,9 @@ asio::awaitable<node_reply> errand::acquire()
         if (v.code == ZOK && kept < c_.keys.size())
             co_return co_await denied(kept);
         if (v.code == ZOK) {
-            auto const raised = note_counters(p, c_.fence);
+            auto const raised = note_counters(p, c_.fence());
             auto r = co_await granted(std::move(all_wanted));
-            r.fence = raised == c_.keys.size() ? c_.fence : 0;
+            r.fence = raised == c_.keys.size() ? c_.fence() : 0;
             co_return r;
         }
         bool const is_counter = v.is_told && p.roles[v.step] == plan::role::counter,
@@ -76,7 +76,7 @@ asio::awaitable<node_reply> errand::acquire()
             co_return refusal(v.code);
         if (is_counter && !co_await look_at_counters())
             co_return refusal(ZCONNECTIONLOSS);
-        if (is_taken && !c_.grows)
+        if (is_taken && !c_.grows())
             co_return co_await denied(p.keys[v.step]);
         if (is_taken)
             co_await read_locks();
@@ -88,19 +88,19 @@ asio::awaitable<node_reply> errand::granted(std::vector<std::shared_ptr<pending>
 {
     node_reply r{.vote = vote::granted};
     for (auto const& key : c_.keys) {
-        if (s_.ours->knows({kit::leased::kind::wanted, key, std::string(c_.contender)}))
-            s_.server->remove(s_.layout.wanted(key, c_.contender));
-        if (c_.handed_on == handovers::end)
+        if (s_.ours->knows({kit::leased::kind::wanted, key, std::string(c_.contender())}))
+            s_.server->remove(s_.layout.wanted(key, c_.contender()));
+        if (c_.handed_on() == handovers::end)
             end_handovers(key);
-        else if (c_.handed_on == handovers::follow && s_.known->turns.insert(key).second)
+        else if (c_.handed_on() == handovers::follow && s_.known->turns.insert(key).second)
             co_await answer_of(s_.server->create(s_.layout.turn(key), {}, ZOO_EPHEMERAL));
     }
-    auto const own = to_name(c_.contender);
+    auto const own = to_name(c_.contender());
     for (auto const& w : all_wanted) {
         auto const a = co_await answer_of(w);
         r.wanted = r.wanted || std::any_of(a.names.begin(), a.names.end(), [&](auto& name) { return name != own; });
     }
-    r.ours = c_.grows ? static_cast<std::uint32_t>(c_.keys.size()) : 0;
+    r.ours = c_.grows() ? static_cast<std::uint32_t>(c_.keys.size()) : 0;
     co_return r;
 }
 
@@ -114,14 +114,14 @@ asio::awaitable<node_reply> errand::denied(std::size_t refused)
     co_await note_wanted(c_.keys[refused]);
     co_await read_locks();
     for (std::size_t i = 0; i < c_.keys.size(); ++i) {
-        if (i != refused && (is_free(i) || (c_.grows && is_ours(i))))
+        if (i != refused && (is_free(i) || (c_.grows() && is_ours(i))))
             continue;
         r.taken.push_back(taken(i));
-        if (!c_.grows && i != refused)
+        if (!c_.grows() && i != refused)
             co_await note_wanted(c_.keys[i]);
     }
-    r.ours = c_.grows ? static_cast<std::uint32_t>(refused) : 0;
-    r.watched = c_.watch;
+    r.ours = c_.grows() ? static_cast<std::uint32_t>(refused) : 0;
+    r.watched = c_.watches();
     if (!c_.has_several_keys()) {
         r.text = seen_.front().what.value;
         r.remaining = r.taken.front().remaining;
@@ -148,12 +148,12 @@ asio::awaitable<void> errand::read_locks()
     std::vector<std::shared_ptr<pending>> locks, turns;
     for (auto const& key : c_.keys) {
         auto const lock = s_.layout.lock(key), turn = s_.layout.turn(key);
-        if (c_.watch) {
+        if (c_.watches()) {
             s_.known->interests[lock] = key;
             s_.known->interests[turn] = core::handovers_key(key);
         }
-        locks.push_back(s_.server->get(lock, c_.watch));
-        turns.push_back(s_.server->get(turn, c_.watch));
+        locks.push_back(s_.server->get(lock, c_.watches()));
+        turns.push_back(s_.server->get(turn, c_.watches()));
     }
     seen_.assign(c_.keys.size(), seen());
     changed_.clear();
@@ -163,7 +163,7 @@ asio::awaitable<void> errand::read_locks()
         there.is_there = lock.code == ZOK;
         there.handed_on = turn.code == ZOK;
         there.what = to_content(lock.data);
-        if (!c_.watch)
+        if (!c_.watches())
             continue;
         if (!there.is_there)
             changed_.push_back(c_.keys[i]);
@@ -173,9 +173,9 @@ asio::awaitable<void> errand::read_locks()
 
 asio::awaitable<void> errand::note_wanted(std::string const& key)
 {
-    if (s_.ours->ttl({kit::leased::kind::wanted, key, std::string(c_.contender)}) > milliseconds(0))
+    if (s_.ours->ttl({kit::leased::kind::wanted, key, std::string(c_.contender())}) > milliseconds(0))
         co_return;  // the server remembers this waiter already
-    auto const path = s_.layout.wanted(key, c_.contender);
+    auto const path = s_.layout.wanted(key, c_.contender());
     auto noted = co_await answer_of(s_.server->create(path, {}, ZOO_EPHEMERAL));
     for (int i = 0; i < tries_max && noted.code == ZNONODE; ++i) {
         // The server removes a container that stays empty.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <redlock/clock.hpp>
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 
 #include <boost/asio/any_io_executor.hpp>

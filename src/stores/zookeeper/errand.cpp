@@ -15,7 +15,7 @@ namespace redlock::stores::zookeeper {
 namespace {
 
 using kind = node_command::kind;
-using handovers = node_command::handovers;
+using handovers = commands::handovers;
 using std::chrono::milliseconds;
 
 constexpr std::size_t counters_max = 10'000;  // to remember
@@ -45,7 +45,7 @@ node_reply errand::too_busy()
 asio::awaitable<outcome> errand::run()
 {
     node_reply r{.untouched = true, .error = errc::unsupported};
-    switch (c_.what) {
+    switch (c_.which()) {
     case kind::acquire:
         r = co_await acquire();
         break;
@@ -169,7 +169,7 @@ asio::awaitable<bool> errand::look_at_counters()
 asio::awaitable<node_reply> errand::raise()
 {
     for (int i = 0; i < tries_max; ++i) {
-        auto to = c_.fence;
+        auto to = c_.fence();
         for (auto const& key : c_.keys)
             to = std::max(to, s_.known->counters[key].value);
         ++to;
@@ -294,7 +294,7 @@ asio::awaitable<node_reply> errand::release()
         if (v.code != ZOK && !(v.is_told && v.code == ZNONODE))
             co_return refusal(v.code);
         bool const was_ours = v.code == ZOK && is_ours(i);
-        if (was_ours && c_.handed_on == handovers::end)
+        if (was_ours && c_.handed_on() == handovers::end)
             end_handovers(c_.keys[i]);
         if (v.code == ZNONODE && v.step > 0)  // another program deleted only the lock's node
             s_.server->remove(s_.layout.holder(c_.keys[i], c_.value));
@@ -309,7 +309,7 @@ asio::awaitable<node_reply> errand::inspect()
 {
     auto const path = s_.layout.lock(c_.key());
     s_.server->sync(path);
-    auto const watched = c_.watch ? s_.server->watch(path) : nullptr;
+    auto const watched = c_.watches() ? s_.server->watch(path) : nullptr;
     if (watched)
         s_.known->looks[path] = c_.key();
     auto const lock = s_.server->get(path, false), waiters = s_.server->children(s_.layout.all_wanted(c_.key()));
@@ -345,8 +345,9 @@ asio::awaitable<node_reply> errand::scan()
             keys.push_back(std::move(*key));
     }
     node_reply r{.vote = vote::granted};
-    auto const end = keys.begin()
-                     + static_cast<std::ptrdiff_t>(std::min<std::size_t>(std::max(c_.limit, 1u), keys.size()));
+    auto const end =
+        keys.begin()
+        + static_cast<std::ptrdiff_t>(std::min<std::size_t>(std::max(c_.as<commands::scan>().limit, 1u), keys.size()));
     std::partial_sort(keys.begin(), end, keys.end());
     if (end != keys.end())
         r.text = *(end - 1);
@@ -358,7 +359,7 @@ asio::awaitable<node_reply> errand::scan()
 node_reply errand::withdraw()
 {
     for (auto const& key : c_.keys)
-        s_.server->remove(s_.layout.wanted(key, c_.contender));
+        s_.server->remove(s_.layout.wanted(key, c_.contender()));
     return {.vote = vote::granted};
 }
 

@@ -6,7 +6,7 @@
 #include "stores/zookeeper/layout.hpp"
 #include "stores/zookeeper/uses.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 
 #include <boost/asio/any_io_executor.hpp>

@@ -143,7 +143,7 @@ private:
         d.waiting_.free(*o);
         auto const& c = o->command();
         n.note(c, done.reply, sent);
-        if (done.reply.vote == vote::granted && (c.what == kind::acquire || c.prolongs()))
+        if (done.reply.vote == vote::granted && (c.which() == kind::acquire || c.prolongs()))
             done.reply.good_for = d.link_->promise(sent);
         n.flush_soon();
         d.tell_later(c, done.changed);
@@ -173,7 +173,7 @@ private:
     std::set<std::string> told_later_;  ///< changes to report when an operation in flight has ended
 };
 
-std::shared_ptr<node> make_zookeeper_node(address a, config const& c, store_context context)
+std::shared_ptr<node> make_zookeeper_node(address a, manager_options const& c, store_context context)
 {
     kit::lease_settings settings{.name = a.name,
                                  .kind = "zookeeper",
@@ -195,7 +195,7 @@ std::shared_ptr<node> make_zookeeper_node(address a, config const& c, store_cont
 
 }  // namespace redlock::stores::zookeeper
 
-namespace redlock::inline v0 {
+namespace redlock::inline v1 {
 
 store zookeeper(zookeeper_options options)
 {
@@ -204,7 +204,8 @@ store zookeeper(zookeeper_options options)
     } catch (std::invalid_argument const& e) {
         throw std::invalid_argument(std::string("redlock::zookeeper_options: ") + e.what());
     }
-    auto make = [options = std::move(options)](std::string_view url, config const& c, store_context const& context) {
+    auto make = [options = std::move(options)](std::string_view url, manager_options const& c,
+                                               store_context const& context) {
         return stores::zookeeper::make_zookeeper_node(stores::zookeeper::parse_address(url, options), c, context);
     };
     return {.schemes = {"zookeeper"}, .make = std::move(make)};

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <iterator>
 #include <sstream>
 #include <string>
@@ -47,7 +48,13 @@ redlock::testbed::process contain(servers const& s, std::vector<std::string> arg
                                      {.environment = s.environment(), .output = output, .piped = output.empty()});
 }
 
-std::string stat_of(pid_t p) { return text_of("/proc/" + std::to_string(p) + "/stat"); }
+// Empty: there is no such process. It may end while its file is read.
+std::string stat_of(pid_t p)
+try {
+    return text_of("/proc/" + std::to_string(p) + "/stat");
+} catch (std::ios_base::failure const&) {
+    return {};
+}
 
 bool is_dead(pid_t p)
 {

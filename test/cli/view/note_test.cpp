@@ -92,7 +92,7 @@ BOOST_FIXTURE_TEST_CASE(note_that_is_refused_names_the_option_and_asks_no_server
             return t.run(all);
         };
         must_say(refusal(std::string(201, 'x')), 64,
-                 "redlock " + words[0] + ": --note has 201 bytes, but must have 0 to 200");
+                 "redlock " + words[0] + ": --note has more than 200 bytes, but must have 0 to 200");
         must_say(refusal("a\x1f"), 64, "--note has the byte 0x1f at index 1, but must be UTF-8");
         must_say(refusal(""), 64, "--note needs a value");
     }

@@ -15,7 +15,8 @@ inline std::string address_of(this_store::server const& s, std::string const& us
 }
 
 /// Checks quarantines after a database loses its tables: for a manager that was connected, and for a new one.
-inline void check_quarantine_after(real_servers& r, config const& settings, std::function<void()> const& lose_tables)
+inline void check_quarantine_after(real_servers& r, manager_options const& settings,
+                                   std::function<void()> const& lose_tables)
 {
     lock_manager connected(r.context, settings);
     BOOST_TEST(!r.release(r.acquire(connected, "stock").held));

@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(acquire_by_many_managers_at_once_makes_one_set_of_tables)
     std::vector<real_servers::outcome> outcomes(6);
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
         managers.emplace_back(r.context, on(s.url("?connections=3&timeout=5s")));
-        acquire_options const o{.ttl = 30s, .wait = this_store::first_wait, .report = &outcomes[i].report};
+        acquire_options const o{.ttl = 30s, .wait = this_store::first_wait, .explain = true};
         r.start_acquire(outcomes[i], managers.back(), "stock" + std::to_string(i), o);
     }
     BOOST_TEST(r.run_to([&] { return std::ranges::all_of(outcomes, &real_servers::outcome::done); }, 30s));

@@ -32,7 +32,7 @@ strings scan_all(testing::client& asks, std::string const& prefix)
     strings all;
     std::string place;
     do {
-        auto const page = asks.ask({.what = node_command::kind::scan, .limit = 3}, prefix, place);
+        auto const page = asks.ask({.what = commands::scan{.limit = 3}}, prefix, place);
         BOOST_TEST_REQUIRE((page.vote == vote::granted && page.details), page.error.message() + page.text);
         BOOST_TEST(page.details->keys.size() <= 3u);
         all.insert(all.end(), page.details->keys.begin(), page.details->keys.end());
@@ -53,14 +53,14 @@ strings names_in(lock_page const& page)
 strings list_all(real_servers& r, lock_manager& locks, std::string const& pattern)
 {
     strings all;
-    list_options from{.page_size = 2};
+    std::string next;
     do {
-        auto const [ec, page] =
-            r.wait_for<lock_page>([&](auto done) { locks.async_list(pattern, from, std::move(done)); });
+        auto const [ec, page] = r.wait_for<lock_page>(
+            [&](auto done) { locks.async_list(pattern, {.page_size = 2, .from = next}, std::move(done)); });
         BOOST_TEST_REQUIRE(!ec, ec.message());
         std::ranges::copy(names_in(page), std::back_inserter(all));
-        from.from = page.next;
-    } while (!from.from.empty());
+        next = page.next;
+    } while (!next.empty());
     std::ranges::sort(all);
     return all;
 }

@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(fencing_token_grows_over_managers_and_restarts)
     this_store::server s(this_store::durable);
     std::uint64_t last = 0;
     for (int i = 0; i < 3; ++i) {
-        config const brief{.node_timeout = 1s, .fencing = true, .restart_guard = restart_guard::off};
+        manager_options const brief{.node_timeout = 1s, .fencing = true, .restart_guard = restart_guard::off};
         lock_manager locks(r.context, on(s.url(), brief));
         for (int k = 0; k < 3; ++k) {
             auto held = hold(r, locks, "stock", {.ttl = 1500ms, .wait = 20s});
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(acquire_of_a_name_of_any_bytes_and_the_longest_length_succe
 {
     std::string const name = "it's \\ \xff" + std::string(1, '\0') + std::string(503, 'n'), owner(256, '\xfd');
     this_store::server s(this_store::plain_bytes);
-    config const longest{.prefix = std::string(256, '\xfe'), .owner = owner, .fencing = true};
+    manager_options const longest{.prefix = std::string(256, '\xfe'), .owner = owner, .fencing = true};
     lock_manager locks(r.context, on(s.url(), longest));
     for (auto const m : {mode::exclusive, mode::shared, mode::upgradeable}) {
         auto held = hold(r, locks, name, {.ttl = 20s, .wait = this_store::first_wait, .mode = m});

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(acquire_on_two_addresses_of_a_store_reports_duplicate_node)
 
 BOOST_AUTO_TEST_CASE(mixed_quorum_with_memory_servers_grants_locks)
 {
-    config const others{.nodes = {"memory://one", "memory://two"}, .fencing = true};
+    manager_options const others{.nodes = {"memory://one", "memory://two"}, .fencing = true};
     lock_manager locks(r.context, on(server().url(this_store::apart), others));
     std::uint64_t token = 0;
     for (int i = 0; i < 5; ++i) {
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(release_wakes_a_waiter_of_another_manager)
 // In a ZooKeeper name, most of these bytes become three. A server takes at most a megabyte.
 BOOST_AUTO_TEST_CASE(acquire_of_the_most_and_longest_names_and_texts_succeeds)
 {
-    config longest{.prefix = std::string(256, '\xfe'), .owner = std::string(256, '\xfd'), .fencing = true};
+    manager_options longest{.prefix = std::string(256, '\xfe'), .owner = std::string(256, '\xfd'), .fencing = true};
     auto const url = server().url(this_store::apart + std::string("?timeout=10s&session=60s"));
     lock_manager a(r.context, on(url, longest)), b(r.context, on(url, std::move(longest)));
     std::vector<std::string> names;
@@ -146,12 +146,9 @@ BOOST_AUTO_TEST_CASE(acquire_of_the_most_and_longest_names_and_texts_succeeds)
     std::string note;
     while (note.size() < 200)
         note += "\xc3\xa9";
-    attempt_report report;
-    acquire_options options{.ttl = 60s, .wait = 60s, .report = &report, .note = note};
+    acquire_options const options{.ttl = 60s, .wait = 60s, .explain = true, .note = note};
     auto [ec, held] = r.wait_for<lock>([&](auto done) { a.async_acquire(names, options, std::move(done)); });
-    BOOST_TEST_REQUIRE(!ec, report.message);
-    attempt_report waited;
-    options.report = &waited;
+    BOOST_TEST_REQUIRE(!ec, held.report()->message);
     error_code waiter = errc::contended;
     bool done = false;
     lock next;
@@ -173,8 +170,8 @@ BOOST_AUTO_TEST_CASE(acquire_of_the_most_and_longest_names_and_texts_succeeds)
     auto const extended = r.extend(held, 60s);
     BOOST_TEST(!extended, extended.message());
     BOOST_TEST(!r.release(held));
-    BOOST_TEST(r.run_to([&] { return done; }, 60s));
-    BOOST_TEST(!waiter, waited.message);
+    BOOST_TEST_REQUIRE(r.run_to([&] { return done; }, 60s));
+    BOOST_TEST(!waiter, next.report()->message);
     BOOST_TEST(!r.release(next));
     r.shutdown(a);
     r.shutdown(b);
@@ -188,11 +185,10 @@ BOOST_AUTO_TEST_CASE(acquire_shared_or_of_too_many_names_is_refused)
     for (std::size_t i = 0; i < this_store::most_resources; ++i)
         names.push_back("item:" + std::to_string(i));
     for (bool const ok : {true, false}) {
-        attempt_report report;
-        auto const start = [&](auto done) { locks.async_acquire(names, {.report = &report}, std::move(done)); };
+        auto const start = [&](auto done) { locks.async_acquire(names, {.explain = true}, std::move(done)); };
         auto const [ec, won] = r.wait_for<lock>(start);
         BOOST_TEST(!ec == ok);
-        BOOST_TEST((report.message.find(this_store::refuses_more) == std::string::npos) == ok);
+        BOOST_TEST((won.report()->message.find(this_store::refuses_more) == std::string::npos) == ok);
         names.push_back("one too many");
     }
     r.shutdown(locks);

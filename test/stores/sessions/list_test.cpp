@@ -34,7 +34,7 @@ struct plain_node : testing::client {
     /// The keys of one page.
     std::vector<std::string> scan(std::string const& prefix, std::string& place)
     {
-        auto const r = ask({.what = node_command::kind::scan, .limit = 3}, prefix, place);
+        auto const r = ask({.what = commands::scan{.limit = 3}}, prefix, place);
         BOOST_TEST_REQUIRE((r.vote == vote::granted && r.details));
         BOOST_TEST(r.details->keys.size() <= 3u);
         place = r.text;
@@ -42,7 +42,7 @@ struct plain_node : testing::client {
     }
 };
 
-lock_page list(real_servers& r, lock_manager& locks, std::string const& pattern, list_options const& options)
+lock_page list(real_servers& r, lock_manager& locks, std::string const& pattern, list_options options)
 {
     auto [ec, page] = r.wait_for<lock_page>([&](auto done) { locks.async_list(pattern, options, std::move(done)); });
     BOOST_TEST(!ec, ec.message());
@@ -128,16 +128,16 @@ BOOST_AUTO_TEST_CASE(list_by_two_managers_in_turns_has_each_lock_once)
     auto const free = hold(r, mine, "unlisted", {.ttl = 60s, .wait = 60s});
 
     std::multiset<std::string> names;
-    list_options options{.page_size = 3};
+    std::string next;
     std::size_t pages = 0;
     do {
-        auto page = list(r, ++pages % 2 == 0 ? mine : other, "listed*", options);
+        auto page = list(r, ++pages % 2 == 0 ? mine : other, "listed*", {.page_size = 3, .from = next});
         for (auto const& l : page.locks) {
             names.insert(l.resource);
             BOOST_TEST((l.locked && l.owner == "web-1" && l.note == "report"));
         }
-        options.from = std::move(page.next);
-    } while (!options.from.empty() && pages < 100);
+        next = std::move(page.next);
+    } while (!next.empty() && pages < 100);
 
     BOOST_TEST(pages < 100u);
     BOOST_TEST(names.size() == odd_ends.size());
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(inspect_that_watches_is_told_of_each_change_of_the_key)
     plain_node mine, other;
     std::string const key = "lock:looked at";
     auto const look = [&] {
-        auto const asked = mine.put({.what = node_command::kind::inspect, .watch = true}, key, {});
+        auto const asked = mine.put({.what = commands::inspect{.watch = true}}, key, {});
         BOOST_TEST(mine.answer_of(asked).watched);
         return asked;
     };
@@ -183,23 +183,22 @@ BOOST_AUTO_TEST_CASE(inspect_that_watches_is_told_although_a_waiter_is_not)
 {
     plain_node mine, other;
     std::string const key = "lock:handed on";
-    auto const acquire = [&](auto& by, std::string const& value, node_command::handovers then, std::string const& who) {
-        return by.ask(
-            {.what = node_command::kind::acquire, .handed_on = then, .watch = true, .contender = who, .ttl = 60s}, key,
-            value);
+    auto const acquire = [&](auto& by, std::string const& value, commands::handovers then, std::string const& who) {
+        return by.ask({.what = commands::acquire{.handed_on = then, .watch = true, .contender = who}, .ttl = 60s}, key,
+                      value);
     };
-    BOOST_TEST((acquire(other, "v", node_command::handovers::follow, "other").vote == vote::granted));
-    auto const looked = mine.put({.what = node_command::kind::inspect, .watch = true}, key, {});
+    BOOST_TEST((acquire(other, "v", commands::handovers::follow, "other").vote == vote::granted));
+    auto const looked = mine.put({.what = commands::inspect{.watch = true}}, key, {});
     BOOST_TEST(mine.answer_of(looked).watched);
-    auto const denied = acquire(mine, "w", node_command::handovers::unsaid, "mine");
+    auto const denied = acquire(mine, "w", commands::handovers::unsaid, "mine");
     BOOST_TEST((denied.vote == vote::denied && denied.handed_on));
 
     BOOST_TEST(other.releases(key, "v"));
 
     mine.run_to([&] { return mine.was_told_after(*looked, key); }, "the node did not tell of the change");
-    BOOST_TEST((acquire(other, "x", node_command::handovers::end, "other").vote == vote::granted));
+    BOOST_TEST((acquire(other, "x", commands::handovers::end, "other").vote == vote::granted));
     BOOST_TEST(other.releases(key, "x"));
-    mine.vote_of({.what = node_command::kind::withdraw, .contender = "mine"}, key, {});
+    mine.vote_of({.what = commands::withdraw{.contender = "mine"}}, key, {});
 }
 
 BOOST_AUTO_TEST_CASE(watch_completes_when_another_manager_acquires_and_releases)

@@ -12,7 +12,7 @@
 namespace redlock::test {
 
 /// The report about a node with a faulty address.
-inline node_report trouble_with(std::string const& url, config special = {})
+inline node_report trouble_with(std::string const& url, manager_options special = {})
 {
     real_servers r(0);
     auto const tried = r.attempt(on(url, std::move(special)), {.wait = 300ms});
