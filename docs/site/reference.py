@@ -39,7 +39,7 @@ Errors and reports
     lock_info node_lock_info reader_info waiting_info break_info node_break_info
     list_options lock_page node_list_info
 Settings
-    manager_options
+    manager_options config
     tls_options
     credentials credentials_request credentials_function
     restart_guard

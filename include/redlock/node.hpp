@@ -399,7 +399,8 @@ struct node_command {
         return std::get<Command>(what);
     }
 
-    /// As above, to change them.
+    /// The members that only this kind of command has, to change them.
+    /// @throws std::bad_variant_access if the command is of another kind
     template <class Command>
     Command& as()
     {

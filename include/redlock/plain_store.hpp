@@ -82,6 +82,7 @@ struct plain_node_options {
 
     @param name The address for people, such as `table://a`, without user and password.
     @param store The store. The node keeps it.
+    @param options See @ref plain_node_options.
     @throws std::invalid_argument if @p name is empty, @p store is null, or the timeout is out of range
 */
 REDLOCK_API std::shared_ptr<node> make_plain_node(std::string name, std::shared_ptr<plain_store> store,
