@@ -7,7 +7,6 @@
 */
 
 #include <redlock/clock.hpp>
-#include <redlock/manager_options.hpp>
 #include <redlock/elect.hpp>
 #include <redlock/error.hpp>
 #include <redlock/fence_gate.hpp>
@@ -19,6 +18,7 @@
 #include <redlock/lock_scope.hpp>
 #include <redlock/lock_ticket.hpp>
 #include <redlock/log.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/memory_server.hpp>
 #include <redlock/mode.hpp>
 #include <redlock/node.hpp>

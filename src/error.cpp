@@ -1,7 +1,7 @@
-#include <redlock/manager_options.hpp>
 #include <redlock/detail/outcome.hpp>
 #include <redlock/elect.hpp>
 #include <redlock/error.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/observer.hpp>
 #include <redlock/quarantine_reason.hpp>
 #include <redlock/report.hpp>

@@ -116,7 +116,7 @@ public:
         - A reader gets the latest number. It is not smaller than the number of any writer before, and smaller than that
           of any writer afterwards. Other readers may have the same number.
         - Zero: `manager_options::fencing` is off, or the lock is empty, or it was resumed from a ticket without a
-       number. */
+          number. */
     std::uint64_t fencing_token() const noexcept;
 
     /// The report of the acquisition that has returned this handle, which may be empty. It does not change afterwards.
@@ -231,8 +231,8 @@ public:
         it.
 
         The lock is still lost when `acquire_options::max_hold` is over. The call takes at most
-       `manager_options::node_timeout`, or a store's longer timeout. If the lock is upgraded or downgraded meanwhile, it
-       asks the nodes once more.
+        `manager_options::node_timeout`, or a store's longer timeout. If the lock is upgraded or downgraded meanwhile,
+        it asks the nodes once more.
 
         @par Completes
         - without an error: @ref valid_until has moved;
@@ -272,7 +272,7 @@ public:
         A lock of @ref mode::shared tries once: two readers that waited for each other to leave would deadlock. Only a
         lock of @ref mode::upgradeable may wait. Afterwards @ref mode is exclusive, and renewals keep it so. With
         `manager_options::fencing` the lock has a new, higher @ref fencing_token. Its validity counts from the start of
-       the upgrade, so @ref valid_until may become earlier.
+        the upgrade, so @ref valid_until may become earlier.
 
         A lock can be upgraded once. After a downgrade, release it and acquire another one. If the handle is released,
         the call ends. Handles that have joined an @ref mode::upgradeable lock are upgradeable, too.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <redlock/manager_options.hpp>
 #include <redlock/detail/api.hpp>
 #include <redlock/detail/body_run.hpp>
 #include <redlock/detail/call_options.hpp>
@@ -13,6 +12,7 @@
 #include <redlock/lock.hpp>
 #include <redlock/lock_error.hpp>
 #include <redlock/lock_ticket.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 #include <redlock/options.hpp>
 #include <redlock/report.hpp>
@@ -102,7 +102,7 @@ public:
     };
 
     /** Makes a manager that locks on `manager_options::nodes`. It does not connect yet, but reads the files of
-       `manager_options::tls` if a node uses TLS.
+        `manager_options::tls` if a node uses TLS.
 
         @param executor Runs the manager's work, and handlers without an executor of their own.
         @param settings See @ref manager_options.
@@ -270,7 +270,7 @@ public:
     }
 
     /** Tries once, or for as long as `acquire_options::wait` says, to acquire any one of @p resources: a semaphore,
-       with one resource for each permit. `lock::resource` tells which.
+        with one resource for each permit. `lock::resource` tells which.
 
         @code
         // at most eight at a time
@@ -381,8 +381,8 @@ public:
         @param resources The names, as for @ref async_acquire.
         @param options See @ref acquire_options.
         @param body See @ref lock_body; it is moved or copied into the operation. If its `awaitable` has an executor
-       type that cannot hold a strand, such as `io_context::executor_type`, that executor must never run two functions
-       at the same time.
+        type that cannot hold a strand, such as `io_context::executor_type`, that executor must never run two functions
+        at the same time.
     */
     template <class F>
     auto with_lock(resource_set resources, acquire_options options, F&& body)
@@ -550,8 +550,8 @@ public:
 
         The manager releases the nodes that have not confirmed in the background: until they confirm,
         `manager_options::max_ttl` is over, or its shutdown has completed. A process that holds the lock by that token
-       loses it, and notices at its next extension or renewal. So the ticket is void from the call on, whatever the
-       outcome.
+        loses it, and notices at its next extension or renewal. So the ticket is void from the call on, whatever the
+        outcome.
 
         @par Completes
         when a majority of the nodes is free, or with an error
@@ -632,7 +632,7 @@ public:
 
         @par Completes
         when all nodes have answered, or `manager_options::node_timeout` (or a store's longer timeout) is over. The
-       manager asks nodes that have not answered again in the background.
+        manager asks nodes that have not answered again in the background.
 
         @par Completion signature
         `void(error_code, break_info)`
@@ -802,10 +802,10 @@ public:
     /** Founds the set: lets new nodes vote at once, before the first lock of a prefix.
 
         A node that is new to `manager_options::prefix` does not vote for `manager_options::max_ttl`, because it may be
-       an earlier node that has lost everything. If *all* nodes of the set are new, no client can hold a lock there.
-       Then this call notes on each node that the set was founded, and from then on all clients count its votes. Call it
-       once, where the servers are set up: `redlock nodes init` is this call. With `restart_guard::automatic`, the first
-        acquisition does the same by itself.
+        an earlier node that has lost everything. If *all* nodes of the set are new, no client can hold a lock there.
+        Then this call notes on each node that the set was founded, and from then on all clients count its votes. Call
+        it once, where the servers are set up: `redlock nodes init` is this call. With `restart_guard::automatic`, the
+        first acquisition does the same by itself.
 
         Servers that have lost all their keys look new, too. So the caller vouches that they are newly installed, or
         that no client has held a lock of the prefix for `manager_options::max_ttl`.
@@ -816,7 +816,7 @@ public:
 
         @par Completes
         when all nodes have answered, or `manager_options::connect_timeout` plus `manager_options::node_timeout` (or a
-       store's longer timeout) is over, with
+        store's longer timeout) is over, with
         - no error: all nodes vote. `attempt_report::rounds` is 1 if this call has founded them, and 0 if they voted
           before;
         - an error otherwise. Nothing was changed, unless a node failed while it was being founded.
@@ -865,7 +865,7 @@ public:
 
         After that, the shutdown takes at most `manager_options::connect_timeout` plus the longest timeout of a node
         (`manager_options::node_timeout`, or `node_limits::timeout` if that is longer). On nodes that it cannot reach by
-       then, keys stay until their ttl is over. That is no error: the log and the observer tell.
+        then, keys stay until their ttl is over. That is no error: the log and the observer tell.
 
         @par Completes
         when the connections are closed. A second call waits for the same end; after it, a call completes at once.

@@ -85,7 +85,7 @@ public:
     executor_type get_executor() const { return detail::executor_as<Executor>(locks::executor_of(source_.manager)); }
 
     /** Tries once, or for as long as `acquire_options::wait` says, to acquire @p resources, or the part of them that
-       the scope does not hold yet.
+        the scope does not hold yet.
 
         - If the scope holds none of them: as @ref lock_manager::async_acquire, but in the order of names.
         - If it holds all of them: the call completes at once with one more handle. No node is asked, unless too little

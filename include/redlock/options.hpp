@@ -39,11 +39,11 @@ struct acquire_options {
         The operation takes at most `wait`, plus
         - for the last round, `manager_options::node_timeout`, or a store's longer timeout;
         - `manager_options::connect_timeout` + `node_timeout`, as long as the manager has never been connected to a
-       majority.
+          majority.
 
         With `manager_options::fencing`, the last round may take up to 2 * (nodes - quorum + 2) * `node_timeout` instead
-       of `node_timeout`: it may need a second round to draw its token. If another client was ahead in this, the manager
-        repeats both rounds at once, up to nodes - quorum + 1 times. */
+        of `node_timeout`: it may need a second round to draw its token. If another client was ahead in this, the
+        manager repeats both rounds at once, up to nodes - quorum + 1 times. */
     std::chrono::milliseconds wait{0};
 
     /// Whether the manager renews the lock. By default, it does so while a body runs, but not for a handle. A body that

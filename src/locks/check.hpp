@@ -1,9 +1,9 @@
 #pragma once
 
-#include <redlock/manager_options.hpp>
 #include <redlock/detail/selection.hpp>
 #include <redlock/elect.hpp>
 #include <redlock/lock_ticket.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/options.hpp>
 
 #include <chrono>

@@ -5,9 +5,9 @@
 
 #include <redlock/detail/selection.hpp>
 #include <redlock/error.hpp>
-#include <redlock/options.hpp>
 #include <redlock/lock.hpp>
 #include <redlock/lock_error.hpp>
+#include <redlock/options.hpp>
 #include <redlock/report.hpp>
 
 #include <cstddef>

@@ -15,8 +15,8 @@
 #include "runtime/operations.hpp"
 #include "runtime/runtime.hpp"
 
-#include <redlock/manager_options.hpp>
 #include <redlock/lock_manager.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 #include <redlock/stats.hpp>
 

@@ -5,8 +5,8 @@
 #include "runtime/event_log.hpp"
 #include "runtime/runtime.hpp"
 
-#include <redlock/manager_options.hpp>
 #include <redlock/detail/selection.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 #include <redlock/stats.hpp>
 

@@ -34,21 +34,39 @@ asio::awaitable<std::optional<plain_store::entry>> plain_store::read(std::string
 
 namespace {
 
-asio::awaitable<node_reply> vote_of(asio::awaitable<bool> call)
+// What one call of the store needs. The operation may end first.
+struct question {
+    node_command::kind what;
+    std::string key, value;
+    std::chrono::milliseconds ttl;
+};
+
+bool asks_store(node_command::kind what) noexcept
 {
-    bool const done = co_await std::move(call);
-    co_return node_reply{.vote = done ? vote::granted : vote::denied};
+    using kind = node_command::kind;
+    return what == kind::acquire || what == kind::extend || what == kind::release || what == kind::inspect;
 }
 
-asio::awaitable<node_reply> inspection_of(asio::awaitable<std::optional<plain_store::entry>> call)
+// A function of the store may throw at once, if it is no coroutine. Therefore it is called from within this one.
+asio::awaitable<node_reply> answer_of(std::shared_ptr<plain_store> store, question q)
 {
-    auto there = co_await std::move(call);
-    node_reply r{.vote = there ? vote::granted : vote::denied};
-    if (there) {
-        r.text = std::move(there->value);
-        r.remaining = there->remaining;
+    if (q.what == node_command::kind::inspect) {
+        auto there = co_await store->read(std::move(q.key));
+        node_reply r{.vote = there ? vote::granted : vote::denied};
+        if (there) {
+            r.text = std::move(there->value);
+            r.remaining = there->remaining;
+        }
+        co_return r;
     }
-    co_return r;
+    bool done = false;
+    if (q.what == node_command::kind::acquire)
+        done = co_await store->set_if_absent(std::move(q.key), std::move(q.value), q.ttl);
+    else if (q.what == node_command::kind::extend)
+        done = co_await store->compare_and_extend(std::move(q.key), std::move(q.value), q.ttl);
+    else
+        done = co_await store->compare_and_delete(std::move(q.key), std::move(q.value));
+    co_return node_reply{.vote = done ? vote::granted : vote::denied};
 }
 
 node_reply failure(std::exception_ptr const& why)
@@ -165,28 +183,10 @@ private:
             at->second.waiting.pop_front();
             if (o->withdrawn() || clock::now() > o->not_after)
                 o->complete({.untouched = true, .error = errc::node_unreachable});
-            else if (auto what = work_for(o->command()))
-                return begin(at->second, o, key, std::move(*what));
+            else if (asks_store(o->command().which()))
+                return begin(at->second, o, key);
             else
                 o->complete(answer_to(o->command()));
-        }
-    }
-
-    // None: the store is not asked.
-    std::optional<asio::awaitable<node_reply>> work_for(node_command const& c) const
-    {
-        std::string value(c.value);
-        switch (c.which()) {
-        case node_command::kind::acquire:
-            return vote_of(store_->set_if_absent(c.key(), std::move(value), c.ttl));
-        case node_command::kind::extend:
-            return vote_of(store_->compare_and_extend(c.key(), std::move(value), c.ttl));
-        case node_command::kind::release:
-            return vote_of(store_->compare_and_delete(c.key(), std::move(value)));
-        case node_command::kind::inspect:
-            return inspection_of(store_->read(c.key()));
-        default:
-            return std::nullopt;
         }
     }
 
@@ -202,9 +202,9 @@ private:
         }
     }
 
-    void begin(key_line& of, std::shared_ptr<node_operation> const& o, std::string const& key,
-               asio::awaitable<node_reply> work)
+    void begin(key_line& of, std::shared_ptr<node_operation> const& o, std::string const& key)
     {
+        auto const& command = o->command();
         auto const c = std::make_shared<call>();
         c->node = shared_from_this();
         c->operation = o;
@@ -216,7 +216,8 @@ private:
         });
         of.under_way = c;
         o->mark_sent(connection_);
-        asio::co_spawn(executor_, std::move(work),
+        question q{command.which(), key, std::string(command.value), command.ttl};
+        asio::co_spawn(executor_, answer_of(store_, std::move(q)),
                        asio::bind_cancellation_slot(c->cancel.slot(), [c](std::exception_ptr e, node_reply r) {
                            answered(*c, e ? failure(e) : std::move(r));
                        }));

@@ -4,8 +4,8 @@
 #include "stores/etcd/refusal.hpp"
 #include "support/etcd_gateway.hpp"
 
-#include <redlock/manager_options.hpp>
 #include <redlock/error.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/io_context.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <redlock/manager_options.hpp>
 #include <redlock/lock_manager.hpp>
+#include <redlock/manager_options.hpp>
 
 #include <boost/asio/awaitable.hpp>
 

@@ -228,6 +228,25 @@ BOOST_AUTO_TEST_CASE(close_cancels_calls_and_completes_all_operations_once)
     BOOST_TEST(t->rows.empty());
 }
 
+// Not a coroutine, so it throws before there is an awaitable.
+BOOST_AUTO_TEST_CASE(acquire_with_a_function_that_throws_at_once_completes)
+{
+    class offline : public plain {
+    public:
+        using plain::plain;
+
+        asio::awaitable<bool> set_if_absent(std::string, std::string, milliseconds) override
+        {
+            throw system_error(make_error_code(errc::node_unreachable), "offline");
+        }
+    };
+    testing::client c(over<offline>(std::make_shared<table>()));
+    for (int i = 0; i < 2; ++i) {  // the first one does not block the next one
+        auto const r = c.answer_of(put(c, commands::acquire{}, "v"));
+        BOOST_TEST((r.vote == vote::unknown && r.untouched && r.error == errc::node_unreachable));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(make_plain_node_with_a_wrong_argument_throws)
 {
     auto const s = std::make_shared<plain>(std::make_shared<table>());

@@ -3,8 +3,8 @@
 #include "core/server_memory.hpp"
 
 #include <redlock/clock.hpp>
-#include <redlock/manager_options.hpp>
 #include <redlock/error.hpp>
+#include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
