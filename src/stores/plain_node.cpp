@@ -34,7 +34,7 @@ asio::awaitable<std::optional<plain_store::entry>> plain_store::read(std::string
 
 namespace {
 
-// What one call of the store needs. The operation may end first.
+// The arguments of one call of the store. The operation may end first.
 struct question {
     node_command::kind what;
     std::string key, value;
