@@ -2,7 +2,7 @@
 
 #include "interrupt.hpp"
 #include "output/json.hpp"
-#include "testbed/process.hpp"
+#include "bed/process.hpp"
 
 #include <csignal>
 #include <cstdio>

@@ -3,7 +3,7 @@
 #include "interrupt.hpp"
 #include "laboratory.hpp"
 #include "programs.hpp"
-#include "testbed/process.hpp"
+#include "bed/process.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -52,7 +52,7 @@ std::vector<result> command_under_lock(options const& o, progress const& p)
     for (std::size_t i = 0; i < lab.servers().size(); ++i)
         pings.push_back({"redis-cli", "-p", std::to_string(lab.servers().own(i)->port()), "PING"});
     std::vector<words> const command{
-        {program_of_ours("redlock", "src/cli", "build the target redlock_tool, or install it"), "run",
+        {program_of_ours("redlock", "src/tools/redlock", "build the target redlock_tool, or install it"), "run",
          "--restart-guard", "automatic", "bench:command", "true"}};
     auto const nodes = std::vector{fmt::format("REDLOCK_URLS={}", fmt::join(lab.servers().urls(), ","))};
     auto const rounds = lab.rounds(

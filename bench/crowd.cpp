@@ -1,7 +1,7 @@
 #include "crowd.hpp"
 
 #include "interrupt.hpp"
-#include "testbed/process.hpp"
+#include "bed/process.hpp"
 
 #include <boost/interprocess/anonymous_shared_memory.hpp>
 

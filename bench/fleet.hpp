@@ -1,8 +1,8 @@
 #pragma once
 
 #include "net/url.hpp"
-#include "testbed/local_server.hpp"
-#include "testbed/plain_client.hpp"
+#include "bed/local_server.hpp"
+#include "bed/plain_client.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,10 +1,10 @@
 #include "options.hpp"
 
-#include "cli/node_urls.hpp"
-#include "cli/option_parser.hpp"
+#include "tools/redlock/args/node_urls.hpp"
+#include "tools/redlock/args/option_parser.hpp"
 #include "net/url.hpp"
 #include "scenarios.hpp"
-#include "testbed/local_server.hpp"
+#include "bed/local_server.hpp"
 
 #include <fmt/format.h>
 

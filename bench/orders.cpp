@@ -3,7 +3,7 @@
 #include "interrupt.hpp"
 #include "laboratory.hpp"
 #include "programs.hpp"
-#include "testbed/service.hpp"
+#include "bed/service.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>

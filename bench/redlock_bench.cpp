@@ -1,6 +1,6 @@
 // Measures the library's speed as a ratio to the floor: the minimal cost of the same commands, in the same run.
 
-#include "cli/early_exit.hpp"
+#include "tools/redlock/args/early_exit.hpp"
 #include "fleet.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"

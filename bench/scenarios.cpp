@@ -3,7 +3,7 @@
 #include "apart.hpp"
 #include "crowd.hpp"
 #include "laboratory.hpp"
-#include "testbed/proxy.hpp"
+#include "bed/proxy.hpp"
 
 #include <fmt/format.h>
 

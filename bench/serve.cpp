@@ -5,8 +5,8 @@
 #include "processor.hpp"
 #include "programs.hpp"
 #include "scenarios.hpp"
-#include "testbed/process.hpp"
-#include "testbed/server_process.hpp"
+#include "bed/process.hpp"
+#include "bed/server_process.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -52,7 +52,7 @@ private:
                 "-c",
                 "exec \"$@\" 2>&1",
                 "sh",
-                program_of_ours("redlock", "src/cli", "build the target redlock_tool, or install it"),
+                program_of_ours("redlock", "src/tools/redlock", "build the target redlock_tool, or install it"),
                 "--restart-guard",
                 "off",
                 "serve",

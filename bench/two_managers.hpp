@@ -1,7 +1,7 @@
 #pragma once
 
 #include "fleet.hpp"
-#include "testbed/plain_client.hpp"
+#include "bed/plain_client.hpp"
 
 #include <redlock.hpp>
 

@@ -1,7 +1,7 @@
 #include "output/plot.hpp"
 #include "output/text.hpp"
-#include "testbed/local_server.hpp"
-#include "testbed/process.hpp"
+#include "bed/local_server.hpp"
+#include "bed/process.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

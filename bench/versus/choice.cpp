@@ -1,7 +1,7 @@
 #include "versus/choice.hpp"
 
-#include "cli/option_parser.hpp"
-#include "testbed/server_process.hpp"
+#include "tools/redlock/args/option_parser.hpp"
+#include "bed/server_process.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sample.hpp"
-#include "testbed/server_process.hpp"
+#include "bed/server_process.hpp"
 #include "versus/peers.hpp"
 
 #include <chrono>

@@ -1,9 +1,9 @@
 #include "versus/lock_store.hpp"
 
-#include "testbed/etcd_server.hpp"
-#include "testbed/local_server.hpp"
-#include "testbed/postgres_server.hpp"
-#include "testbed/zookeeper_server.hpp"
+#include "bed/etcd_server.hpp"
+#include "bed/local_server.hpp"
+#include "bed/postgres_server.hpp"
+#include "bed/zookeeper_server.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "testbed/server_process.hpp"
+#include "bed/server_process.hpp"
 #include "versus/peers.hpp"
 
 #include <cstddef>

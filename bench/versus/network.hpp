@@ -1,7 +1,7 @@
 #pragma once
 
-#include "testbed/process.hpp"
-#include "testbed/proxy.hpp"
+#include "bed/process.hpp"
+#include "bed/proxy.hpp"
 
 #include <chrono>
 #include <cstddef>

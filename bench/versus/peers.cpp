@@ -1,10 +1,10 @@
 #include "versus/peers.hpp"
 
-#include "testbed/etcd_server.hpp"
-#include "testbed/local_server.hpp"
-#include "testbed/postgres_server.hpp"
-#include "testbed/process.hpp"
-#include "testbed/zookeeper_server.hpp"
+#include "bed/etcd_server.hpp"
+#include "bed/local_server.hpp"
+#include "bed/postgres_server.hpp"
+#include "bed/process.hpp"
+#include "bed/zookeeper_server.hpp"
 
 namespace redlock::bench {
 

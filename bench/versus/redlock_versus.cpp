@@ -1,6 +1,6 @@
 // Tries locks of this library and of others under the same faults, on real servers.
 
-#include "cli/early_exit.hpp"
+#include "tools/redlock/args/early_exit.hpp"
 #include "interrupt.hpp"
 #include "processor.hpp"
 #include "versus/choice.hpp"

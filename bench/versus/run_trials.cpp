@@ -1,8 +1,8 @@
 #include "versus/run_trials.hpp"
 
 #include "interrupt.hpp"
-#include "testbed/postgres_server.hpp"
-#include "testbed/process.hpp"
+#include "bed/postgres_server.hpp"
+#include "bed/process.hpp"
 #include "versus/lock_store.hpp"
 #include "versus/trial.hpp"
 

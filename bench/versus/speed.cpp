@@ -3,10 +3,10 @@
 #include "apart.hpp"
 #include "laboratory.hpp"
 #include "processor.hpp"
-#include "testbed/etcd_server.hpp"
-#include "testbed/postgres_server.hpp"
-#include "testbed/proxy.hpp"
-#include "testbed/zookeeper_server.hpp"
+#include "bed/etcd_server.hpp"
+#include "bed/postgres_server.hpp"
+#include "bed/proxy.hpp"
+#include "bed/zookeeper_server.hpp"
 #include "versus/crew.hpp"
 
 #include <fmt/format.h>

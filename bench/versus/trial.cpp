@@ -1,7 +1,7 @@
 #include "versus/trial.hpp"
 
 #include "interrupt.hpp"
-#include "testbed/plain_client.hpp"
+#include "bed/plain_client.hpp"
 #include "versus/faults.hpp"
 
 #include <fmt/format.h>

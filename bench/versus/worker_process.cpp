@@ -1,6 +1,6 @@
 #include "versus/worker_process.hpp"
 
-#include "testbed/server_process.hpp"
+#include "bed/server_process.hpp"
 
 #include <array>
 #include <cerrno>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "testbed/process.hpp"
+#include "bed/process.hpp"
 
 #include <string>
 #include <string_view>

@@ -39,7 +39,7 @@ struct node_stats {
     is `released` + `detached` + `lost` + the locks that are held. `lost` is the sum of its three reasons.
 */
 struct lock_stats {
-    // Each member has its line in src/runtime/stat_members.hpp.
+    // Each member has its line in src/events/stat_members.hpp.
 
     std::uint64_t begun = 0;     ///< Acquisitions that have begun, including resumptions.
     std::uint64_t acquired = 0;  ///< Locks that were acquired or resumed.

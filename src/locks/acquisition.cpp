@@ -196,7 +196,7 @@ std::optional<error_code> acquisition::end_without_asking(clock::time_point now)
     auto joined = turn_.join();
     if (!joined)
         return std::nullopt;
-    runtime::bump(attempt_.count()[&lock_stats::joined]);
+    events::bump(attempt_.count()[&lock_stats::joined]);
     won_ = detail::access::make_handle(std::move(joined));
     return error_code();
 }

@@ -13,7 +13,7 @@ namespace redlock::inline v1::locks {
 void attempt::begins() noexcept
 {
     count_ = &state_.count.of(options_.group);
-    runtime::bump((*count_)[&lock_stats::begun]);
+    events::bump((*count_)[&lock_stats::begun]);
     number_ = state_.count.next_number();
     asked = decided = called;
 }

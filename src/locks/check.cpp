@@ -2,7 +2,7 @@
 
 #include "core/fencing.hpp"
 #include "core/key.hpp"
-#include "runtime/shown_name.hpp"
+#include "events/shown_name.hpp"
 
 #include <fmt/format.h>
 
@@ -157,7 +157,7 @@ std::string check_text(std::string_view field, std::string_view text, std::size_
     if (auto wrong = check_size(field, text, 0, most); !wrong.empty())
         return wrong;
     for (std::size_t at = 0; at < text.size();) {
-        auto const size = runtime::printable_size(text.substr(at));
+        auto const size = events::printable_size(text.substr(at));
         if (size == 0)
             return fmt::format("{} has the byte 0x{:02x} at index {}, but must be UTF-8 without control characters",
                                field, static_cast<unsigned char>(text[at]), at);

@@ -9,7 +9,7 @@ namespace redlock::inline v1::locks {
 void group_counters::outcome(error_code ec)
 {
     if (ec)
-        runtime::bump((*this)[counter::of(detail::outcome_of(ec).counter)]);
+        events::bump((*this)[counter::of(detail::outcome_of(ec).counter)]);
 }
 
 group_counters& counters::of(std::string_view group) noexcept

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/member_counters.hpp"
+#include "events/member_counters.hpp"
 
 #include <redlock/error.hpp>
 #include <redlock/stats.hpp>
@@ -16,7 +16,7 @@
 namespace redlock::inline v1::locks {
 
 /// The statistics of one group: of its acquisitions, and of the locks that they won.
-struct group_counters : runtime::member_counters<lock_stats> {
+struct group_counters : events::member_counters<lock_stats> {
     std::string name{};
 
     /// Call this when an acquisition that had begun has ended.
@@ -24,7 +24,7 @@ struct group_counters : runtime::member_counters<lock_stats> {
 };
 
 /// The statistics of a manager. Only the strand writes; any thread reads.
-class counters : public runtime::member_counters<stats> {
+class counters : public events::member_counters<stats> {
 public:
     /// The counters of a group. After too many groups: those of "other". Out of memory: those without a group.
     group_counters& of(std::string_view group) noexcept;

@@ -25,9 +25,9 @@ std::string in_words(core::holder const& by)
 {
     if (by.owner.empty() && by.note.empty())
         return {};
-    auto text = by.owner.empty() ? std::string("a client without a name") : runtime::in_one_line(by.owner);
+    auto text = by.owner.empty() ? std::string("a client without a name") : events::in_one_line(by.owner);
     if (!by.note.empty())
-        text += fmt::format(" for \"{}\"", runtime::in_one_line(by.note));
+        text += fmt::format(" for \"{}\"", events::in_one_line(by.note));
     if (auto const since = static_cast<std::time_t>(by.since / 1000); by.since != 0 && since < year_10000)
         text += fmt::format(" since {:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(since));
     return text;
@@ -44,7 +44,7 @@ clock::time_point beginning_of(manager_state const& manager, attempt_report cons
 
 std::string about(detail::selection const& selected, std::string_view what)
 {
-    return fmt::format("redlock: {} {}", what, std::string_view(runtime::shown_name(selected.resources, selected.any)));
+    return fmt::format("redlock: {} {}", what, std::string_view(events::shown_name(selected.resources, selected.any)));
 }
 
 std::string explain(manager_state const& manager, error_code ec)
@@ -85,7 +85,7 @@ std::string explain(manager_state const& manager, detail::selection const& wante
     auto text = about(wanted, what) + ": ";
     if (!refused.empty())
         return text.append(refused);
-    auto const name = by.resource.empty() ? std::string() : std::string(runtime::shown_name(by.resource));
+    auto const name = by.resource.empty() ? std::string() : std::string(events::shown_name(by.resource));
     if (by.is_here && wanted.wants_one_of_several()) {
         text += "this manager holds all of them itself";
     } else if (by.is_here) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "locks/manager_state.hpp"
-#include "runtime/shown_name.hpp"
+#include "events/shown_name.hpp"
 
 #include <redlock/detail/selection.hpp>
 #include <redlock/error.hpp>

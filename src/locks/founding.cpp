@@ -1,7 +1,7 @@
 #include "core/validity.hpp"
 #include "locks/explain.hpp"
 #include "locks/waiting_operation.hpp"
-#include "runtime/shown_name.hpp"
+#include "events/shown_name.hpp"
 
 #include <boost/asio/error.hpp>
 #include <fmt/format.h>
@@ -160,7 +160,7 @@ private:
     attempt_report report(error_code ec) const
     {
         attempt_report r{.outcome = ec, .rounds = founds_ ? 1u : 0u};
-        auto const prefix = runtime::in_one_line(state_->settings.prefix);
+        auto const prefix = events::in_one_line(state_->settings.prefix);
         if (asked_)
             r.nodes = reports();
         if (ec == errc::quarantined)

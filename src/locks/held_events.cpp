@@ -50,10 +50,10 @@ try {
 // The event views `lost_because()`, which nobody changes after the loss.
 void tell_loss(held_lock const& l, loss reason, clock::time_point now) noexcept
 {
-    runtime::bump(l.count[&lock_stats::lost]);
-    runtime::bump(reason == loss::refused    ? l.count[&lock_stats::lost_refused]
-                  : reason == loss::max_hold ? l.count[&lock_stats::lost_max_hold]
-                                             : l.count[&lock_stats::lost_expired]);
+    events::bump(l.count[&lock_stats::lost]);
+    events::bump(reason == loss::refused    ? l.count[&lock_stats::lost_refused]
+                 : reason == loss::max_hold ? l.count[&lock_stats::lost_max_hold]
+                                            : l.count[&lock_stats::lost_expired]);
     l.count[&lock_stats::time_held].add(now - l.acquired);
     l.state->log.announce(&observer::lost,
                           {.when = now,
@@ -68,7 +68,7 @@ void tell_loss(held_lock const& l, loss reason, clock::time_point now) noexcept
 
 void tell_end(held_lock const& l, clock::time_point now) noexcept
 {
-    runtime::bump(l.is_detached() ? l.count[&lock_stats::detached] : l.count[&lock_stats::released]);
+    events::bump(l.is_detached() ? l.count[&lock_stats::detached] : l.count[&lock_stats::released]);
     l.count[&lock_stats::time_held].add(now - l.acquired);
     if (!l.is_detached())
         l.count[&lock_stats::validity_left].add(l.valid_until() - now);

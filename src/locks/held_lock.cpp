@@ -113,14 +113,14 @@ void held_lock::renewed(error_code ec, std::chrono::nanoseconds slack, bool is_l
 {
     if (!validity.is(condition::held))
         return;
-    runtime::bump(ec ? state->count[&stats::renewals_failed] : state->count[&stats::renewals]);
+    events::bump(ec ? state->count[&stats::renewals_failed] : state->count[&stats::renewals]);
     if (ec) {
         state->renewals.failed(renewal_.fails, number, resources, trouble_.empty() ? ec.message() : trouble_);
     } else {
         trouble_.clear();
         count[&lock_stats::renewal_slack].add(slack);
         if (is_late)
-            runtime::bump(state->count[&stats::renewals_late]);
+            events::bump(state->count[&stats::renewals_late]);
         state->renewals.succeeded(renewal_.fails);
     }
     renewal_.ended(!ec);

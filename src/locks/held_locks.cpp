@@ -1,6 +1,6 @@
 #include "locks/held_locks.hpp"
 
-#include "runtime/member_counters.hpp"
+#include "events/member_counters.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,7 @@ constexpr std::size_t examined_max = 8;  // how many locks that share a resource
 
 }  // namespace
 
-held_locks::held_locks(locks::waiters& w, quorum::cleaner& c, runtime::event_log& log, std::function<void()> released)
+held_locks::held_locks(locks::waiters& w, quorum::cleaner& c, events::event_log& log, std::function<void()> released)
     : waiters_(w), cleaner_(c), log_(log), released_(std::move(released))
 {
 }
@@ -29,8 +29,8 @@ void held_locks::add(std::shared_ptr<held_lock_entry> h)
         throw;
     }
     all_.push_back(*h);
-    runtime::bump<std::size_t>(held_now_, 1);
-    runtime::bump(h->count[&lock_stats::acquired]);
+    events::bump<std::size_t>(held_now_, 1);
+    events::bump(h->count[&lock_stats::acquired]);
     h->kept_ = std::move(h);
 }
 
@@ -86,7 +86,7 @@ void held_locks::name_after(by_resource::iterator it, std::string_view name) noe
 
 void held_locks::set_free(held_lock_entry& h, clock::time_point now)
 {
-    runtime::bump<std::size_t>(held_now_, -1);
+    events::bump<std::size_t>(held_now_, -1);
     for (auto const& resource : h.resources) {
         if (!erase_from(resource, h))
             continue;

@@ -83,7 +83,7 @@ private:
 class held_locks {
 public:
     /// @param released is called after a lock was given away, when only its clean-up is left
-    held_locks(locks::waiters&, quorum::cleaner&, runtime::event_log&, std::function<void()> released);
+    held_locks(locks::waiters&, quorum::cleaner&, events::event_log&, std::function<void()> released);
 
     void add(std::shared_ptr<held_lock_entry>);
     void set_free(held_lock_entry&, clock::time_point now);  ///< the lock is no longer held
@@ -152,7 +152,7 @@ private:
 
     locks::waiters& waiters_;
     quorum::cleaner& cleaner_;
-    runtime::event_log& log_;
+    events::event_log& log_;
     std::function<void()> const released_;
     boost::intrusive::list<held_lock_entry> all_;
     by_resource held_;

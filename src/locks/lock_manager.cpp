@@ -2,7 +2,7 @@
 
 #include "locks/check.hpp"
 #include "locks/manager_state.hpp"
-#include "runtime/event_log.hpp"
+#include "events/event_log.hpp"
 #include "runtime/manual_runtime.hpp"
 #include "stores/make_node.hpp"
 
@@ -55,7 +55,7 @@ std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor
     if (auto const wrong = check(settings); !wrong.empty())
         refuse(wrong);
     auto runtime = make_runtime(executor, settings);
-    auto log = std::make_shared<runtime::event_log>(runtime, std::exchange(settings.log, nullptr), settings.observer);
+    auto log = std::make_shared<events::event_log>(runtime, std::exchange(settings.log, nullptr), settings.observer);
     settings.log = log->as_function();
     settings.nodes = named;
     if (settings.read_only) {

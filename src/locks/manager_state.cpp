@@ -42,10 +42,10 @@ struct manager_state::deferred_shutdown {
 std::shared_ptr<manager_state> manager_state::make(asio::any_io_executor user_executor,
                                                    std::shared_ptr<runtime::runtime> runtime, manager_options settings,
                                                    std::vector<std::shared_ptr<node>> nodes,
-                                                   std::shared_ptr<runtime::event_log> log)
+                                                   std::shared_ptr<events::event_log> log)
 {
     if (!log)
-        log = std::make_shared<runtime::event_log>(runtime, settings.log, settings.observer);
+        log = std::make_shared<events::event_log>(runtime, settings.log, settings.observer);
     auto s = std::make_shared<manager_state>(user_executor, std::move(runtime), std::move(settings), std::move(nodes),
                                              std::move(log));
     s->quorum.nodes.start(std::shared_ptr<quorum::node_set>(s, &s->quorum.nodes),
@@ -56,7 +56,7 @@ std::shared_ptr<manager_state> manager_state::make(asio::any_io_executor user_ex
 }
 
 manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<runtime::runtime> r, manager_options c,
-                             std::vector<std::shared_ptr<node>> nodes, std::shared_ptr<runtime::event_log> l)
+                             std::vector<std::shared_ptr<node>> nodes, std::shared_ptr<events::event_log> l)
     : runtime_(std::move(r)),
       log_(std::move(l)),
       user_executor_(std::move(executor)),

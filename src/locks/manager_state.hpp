@@ -5,13 +5,13 @@
 #include "locks/renewal_log.hpp"
 #include "locks/shutdown.hpp"
 #include "locks/counters.hpp"
-#include "locks/lock_watchers.hpp"
+#include "locks/look/lock_watchers.hpp"
 #include "locks/waiters.hpp"
 #include "quorum/cleaner.hpp"
 #include "quorum/proposals.hpp"
 #include "quorum/quorum_state.hpp"
 #include "runtime/context_guard.hpp"
-#include "runtime/event_log.hpp"
+#include "events/event_log.hpp"
 #include "runtime/operations.hpp"
 #include "runtime/runtime.hpp"
 
@@ -39,11 +39,11 @@ public:
     /// @param log the event log, if the nodes use it already
     static std::shared_ptr<manager_state> make(asio::any_io_executor user_executor, std::shared_ptr<runtime::runtime>,
                                                manager_options, std::vector<std::shared_ptr<node>>,
-                                               std::shared_ptr<runtime::event_log> log = {});
+                                               std::shared_ptr<events::event_log> log = {});
 
     /// Only for @ref make.
     manager_state(asio::any_io_executor user_executor, std::shared_ptr<runtime::runtime>, manager_options,
-                  std::vector<std::shared_ptr<node>>, std::shared_ptr<runtime::event_log>);
+                  std::vector<std::shared_ptr<node>>, std::shared_ptr<events::event_log>);
     ~manager_state();
 
     // Any thread.
@@ -68,14 +68,14 @@ private:
     void changed(std::size_t node, std::string_view key);
 
     std::shared_ptr<runtime::runtime> const runtime_;
-    std::shared_ptr<runtime::event_log> const log_;
+    std::shared_ptr<events::event_log> const log_;
     asio::any_io_executor user_executor_;
 
 public:
     runtime::runtime& runtime;
     manager_options const settings;
     std::string const owner;
-    runtime::event_log& log;
+    events::event_log& log;
     counters count;
     quorum::proposals proposals;
     quorum::quorum_state quorum;

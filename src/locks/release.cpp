@@ -1,6 +1,6 @@
 #include "locks/call_of_parts.hpp"
 #include "locks/check.hpp"
-#include "locks/tickets.hpp"
+#include "locks/tickets/tickets.hpp"
 
 #include <boost/asio/error.hpp>
 

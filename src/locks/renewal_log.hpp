@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/event_log.hpp"
+#include "events/event_log.hpp"
 #include "runtime/runtime.hpp"
 
 #include <redlock/clock.hpp>
@@ -19,7 +19,7 @@ namespace redlock::inline v1::locks {
 */
 class renewal_log {
 public:
-    renewal_log(runtime::runtime& r, runtime::event_log& log) noexcept : runtime_(r), log_(log) {}
+    renewal_log(runtime::runtime& r, events::event_log& log) noexcept : runtime_(r), log_(log) {}
 
     void failed(bool& note, std::uint64_t lock, resource_set const&, std::string_view why) noexcept;
     void succeeded(bool& note) noexcept;
@@ -30,7 +30,7 @@ private:
     void are_well() noexcept;
 
     runtime::runtime& runtime_;
-    runtime::event_log& log_;
+    events::event_log& log_;
     std::size_t failing_ = 0;  ///< locks whose latest renewal failed
     bool told_ = false;        ///< the failure was reported
     clock::time_point since_;

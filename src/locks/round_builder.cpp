@@ -29,7 +29,7 @@ std::shared_ptr<quorum::round> round_builder::next(std::shared_ptr<quorum::grant
     if (manager.settings.fencing)
         acquire.fence = request_.shares() ? 1 : draw_.propose();
     ++rounds_;
-    runtime::bump(manager.count[&stats::rounds]);
+    events::bump(manager.count[&stats::rounds]);
     return r;
 }
 

@@ -5,7 +5,7 @@
 namespace redlock::inline v1::locks {
 
 shutdown::shutdown(quorum::quorum_state& q, runtime::operations& o, locks::held_locks& h, quorum::cleaner& c,
-                   runtime::event_log& log, std::shared_ptr<void>& alive)
+                   events::event_log& log, std::shared_ptr<void>& alive)
     : quorum_(q), operations_(o), held_locks_(h), cleaner_(c), log_(log), alive_(alive), deadline_([this] { close(); })
 {
 }

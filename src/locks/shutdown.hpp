@@ -3,7 +3,7 @@
 #include "locks/held_locks.hpp"
 #include "quorum/cleaner.hpp"
 #include "quorum/quorum_state.hpp"
-#include "runtime/event_log.hpp"
+#include "events/event_log.hpp"
 #include "runtime/operations.hpp"
 #include "runtime/runtime.hpp"
 
@@ -20,7 +20,7 @@ namespace redlock::inline v1::locks {
 class shutdown {
 public:
     /// @param alive the caller of @ref begin stores an owner there; it is dropped after everybody was told of the end
-    shutdown(quorum::quorum_state&, runtime::operations&, locks::held_locks&, quorum::cleaner&, runtime::event_log&,
+    shutdown(quorum::quorum_state&, runtime::operations&, locks::held_locks&, quorum::cleaner&, events::event_log&,
              std::shared_ptr<void>& alive);
 
     bool open() const noexcept { return phase_ == phase::open; }
@@ -46,7 +46,7 @@ private:
     runtime::operations& operations_;
     locks::held_locks& held_locks_;
     quorum::cleaner& cleaner_;
-    runtime::event_log& log_;
+    events::event_log& log_;
     std::shared_ptr<void>& alive_;
     phase phase_ = phase::open;
     bool draining_ = false;     // all locks are gone

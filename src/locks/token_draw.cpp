@@ -32,7 +32,7 @@ std::shared_ptr<quorum::round> token_draw::second_round(quorum::round const& won
             raise->skip(b.node, b.answered ? b.cast() : vote::unknown);
     }
     ++second_rounds_;
-    runtime::bump(manager_.count[&stats::second_rounds]);
+    events::bump(manager_.count[&stats::second_rounds]);
     return raise;
 }
 
@@ -50,7 +50,7 @@ std::uint64_t token_draw::number_after(quorum::round const& raise)
 void token_draw::learn(std::uint64_t counter)
 {
     highest_ = std::max(highest_, counter);
-    manager_.proposals.learn(highest_, runtime::shown_name(resources_));
+    manager_.proposals.learn(highest_, events::shown_name(resources_));
 }
 
 }  // namespace redlock::locks

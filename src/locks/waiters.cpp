@@ -1,6 +1,6 @@
 #include "locks/waiters.hpp"
 
-#include "runtime/member_counters.hpp"
+#include "events/member_counters.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -42,12 +42,12 @@ waiters::place::place(waiters& all, std::span<std::string const> resources, wait
         leave();
         throw;
     }
-    runtime::bump<std::size_t>(all_.size_, 1);
+    events::bump<std::size_t>(all_.size_, 1);
 }
 
 waiters::place::~place()
 {
-    runtime::bump<std::size_t>(all_.size_, -1);
+    events::bump<std::size_t>(all_.size_, -1);
     leave();
 }
 

@@ -43,7 +43,7 @@ bool is_settled(ballot const& b, node const& n, bool ttl_was_over)
 
 }  // namespace
 
-cleaner::cleaner(quorum_state& q, runtime::event_log& log, std::function<void()> settled,
+cleaner::cleaner(quorum_state& q, events::event_log& log, std::function<void()> settled,
                  std::function<void(std::size_t, std::string const&)> deleted)
     : quorum_(q), log_(log), settled_(std::move(settled)), deleted_(std::move(deleted)), alarm_([this] { ring(); })
 {
@@ -60,7 +60,7 @@ std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::
             release->skip(i, vote::denied);
             continue;
         }
-        runtime::bump<std::size_t>(pending_, 1);
+        events::bump<std::size_t>(pending_, 1);
     }
     release->listener = this;
     return release;
@@ -130,9 +130,9 @@ void cleaner::answered(ballot& b)
         b.not_after = std::max<clock::time_point>(b.not_after, now + (ttl_over - b.round->started));
     auto const last_try = b.not_after - quorum_.nodes.timeout(b.node);
     if (settled || quorum_.closed || now >= last_try) {
-        runtime::bump<std::size_t>(pending_, -1);
+        events::bump<std::size_t>(pending_, -1);
         if (settled)
-            runtime::bump(quorum_.count[&stats::cleaned]);
+            events::bump(quorum_.count[&stats::cleaned]);
         else if (log_.observed() && !quorum_.closed)
             log_.tell(&observer::keys_left, {.when = now, .keys = 1}, {});
         return settled_();
@@ -178,7 +178,7 @@ void cleaner::ring()
 void cleaner::stop()
 {
     alarm_.clear();
-    runtime::bump<std::size_t>(pending_, 0 - std::exchange(tries_ahead_, 0));
+    events::bump<std::size_t>(pending_, 0 - std::exchange(tries_ahead_, 0));
     calls_.clear();
 }
 

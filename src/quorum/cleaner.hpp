@@ -25,7 +25,7 @@ public:
     /// @param settled The cleaner calls it when a release needs no further attempts.
     /// @param deleted The cleaner calls it when a node has deleted one of our keys. The server does not notify the
     /// client that deletes a key, so the manager's own waiters hear of it only here.
-    cleaner(quorum_state&, runtime::event_log&, std::function<void()> settled,
+    cleaner(quorum_state&, events::event_log&, std::function<void()> settled,
             std::function<void(std::size_t node, std::string const& key)> deleted);
 
     /// Prepares the release of a grant's keys on every node that may have them. @p ttl is the longest time to live that
@@ -60,7 +60,7 @@ private:
     void ring();
 
     quorum_state& quorum_;
-    runtime::event_log& log_;
+    events::event_log& log_;
     std::function<void()> const settled_;
     std::function<void(std::size_t, std::string const&)> const deleted_;
     std::atomic<std::size_t> pending_{0};

@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds timeout_max = std::chrono::minutes(1);
 }  // namespace
 
 node_set::node_set(std::vector<std::shared_ptr<node>> nodes, manager_options const& settings, runtime::runtime& r,
-                   runtime::event_log& log, runtime::member_counters<redlock::stats>& count)
+                   events::event_log& log, events::member_counters<redlock::stats>& count)
     : settings_(settings),
       runtime_(r),
       log_(log),
@@ -128,7 +128,7 @@ bool node_set::ready() const
 // A new connection may lead to another server, or to the same server after a restart.
 void node_set::connected(std::size_t node, server_identity const& server)
 {
-    runtime::bump(known_[node].count[&node_stats::connections]);
+    events::bump(known_[node].count[&node_stats::connections]);
     if (log_.observed())
         report_up(node);
     learned(node, server);
@@ -301,13 +301,13 @@ void node_set::heard(std::size_t i, node_command::kind what, node_reply const& r
     auto& k = known_[i];
     using kind = node_command::kind;
     if (what == kind::acquire || what == kind::extend || what == kind::upgrade || what == kind::replace)
-        runtime::bump(counts_as == vote::granted  ? k.count[&node_stats::granted]
-                      : counts_as == vote::denied ? k.count[&node_stats::denied]
-                                                  : k.count[&node_stats::unknown]);
+        events::bump(counts_as == vote::granted  ? k.count[&node_stats::granted]
+                     : counts_as == vote::denied ? k.count[&node_stats::denied]
+                                                 : k.count[&node_stats::unknown]);
     if (reply.vote == vote::granted && counts_as == vote::unknown)
         announce_quarantine(i);
     if (reply.healed)
-        runtime::bump(count_[&redlock::stats::healed]);
+        events::bump(count_[&redlock::stats::healed]);
     if (log_.observed())
         report_reply(i, reply);
     if (reply.error) {

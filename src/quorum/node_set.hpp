@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/quarantine.hpp"
-#include "runtime/member_counters.hpp"
-#include "runtime/event_log.hpp"
+#include "events/member_counters.hpp"
+#include "events/event_log.hpp"
 #include "runtime/runtime.hpp"
 
 #include <redlock/detail/selection.hpp>
@@ -33,8 +33,8 @@ namespace redlock::inline v1::quorum {
 */
 class node_set {
 public:
-    node_set(std::vector<std::shared_ptr<node>>, manager_options const&, runtime::runtime&, runtime::event_log&,
-             runtime::member_counters<redlock::stats>&);
+    node_set(std::vector<std::shared_ptr<node>>, manager_options const&, runtime::runtime&, events::event_log&,
+             events::member_counters<redlock::stats>&);
 
     /// @param self this object. The nodes notify it for as long as it exists.
     /// @param changed gets the key that has changed, and the node. An empty key: the node may have missed changes.
@@ -132,7 +132,7 @@ private:
         std::optional<server_identity> server;  // nothing: it was not connected yet
         std::atomic<clock::time_point> quarantined_until{never};
         std::atomic<quarantine_reason> reason{quarantine_reason::fresh};
-        runtime::member_counters<node_stats> count;
+        events::member_counters<node_stats> count;
         error_code last_error;     // under error_mutex_
         std::string last_message;  // under error_mutex_
         // The latest state that the observer received.
@@ -153,8 +153,8 @@ private:
 
     manager_options const& settings_;
     runtime::runtime& runtime_;
-    runtime::event_log& log_;
-    runtime::member_counters<redlock::stats>& count_;
+    events::event_log& log_;
+    events::member_counters<redlock::stats>& count_;
     std::vector<std::shared_ptr<node>> const nodes_;
     std::size_t const quorum_;
     std::chrono::milliseconds longest_timeout_;

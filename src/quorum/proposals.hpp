@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/fencing.hpp"
-#include "runtime/event_log.hpp"
+#include "events/event_log.hpp"
 #include "runtime/runtime.hpp"
 
 #include <redlock/manager_options.hpp>
@@ -15,7 +15,7 @@ namespace redlock::inline v1::quorum {
 /// The fencing tokens that this manager proposes. On the strand.
 class proposals {
 public:
-    proposals(manager_options const& settings, runtime::runtime& r, runtime::event_log& log)
+    proposals(manager_options const& settings, runtime::runtime& r, events::event_log& log)
         : runtime_(r),
           log_(log),
           clock_(settings.fencing ? static_cast<std::uint8_t>(r.random()[0]) : std::uint8_t(0), settings.max_ttl / 2)
@@ -39,7 +39,7 @@ public:
 
 private:
     runtime::runtime& runtime_;
-    runtime::event_log& log_;
+    events::event_log& log_;
     core::fence_clock clock_;
     bool warned_ = false;  ///< the warning about the wall clock was logged
 };

@@ -16,7 +16,7 @@ using contender_name = std::shared_ptr<std::string const>;
 struct quorum_state {
     runtime::runtime& runtime;
     manager_options const& settings;
-    runtime::member_counters<stats>& count;
+    events::member_counters<stats>& count;
     contender_name const contender;  ///< identifies this manager in the nodes' lists of waiting clients
     node_set nodes;
     redlock::quorum::admission admission;

@@ -1,7 +1,7 @@
-#include "cli/early_exit.hpp"
+#include "tools/redlock/args/early_exit.hpp"
 #include "options.hpp"
 #include "scenarios.hpp"
-#include "testbed/local_server.hpp"
+#include "bed/local_server.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -5,8 +5,8 @@
 #include "output/plot.hpp"
 #include "bench/sample_run.hpp"
 #include "output/table.hpp"
-#include "testbed/local_server.hpp"
-#include "testbed/process.hpp"
+#include "bed/local_server.hpp"
+#include "bed/process.hpp"
 
 #include <boost/property_tree/ptree.hpp>
 #include <boost/property_tree/xml_parser.hpp>

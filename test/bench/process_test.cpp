@@ -1,6 +1,6 @@
 #include "support/only_if.hpp"
-#include "testbed/postgres_server.hpp"
-#include "testbed/process.hpp"
+#include "bed/postgres_server.hpp"
+#include "bed/process.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "testbed/proxy.hpp"
+#include "bed/proxy.hpp"
 #include "bench/test_sockets.hpp"
 
 #include <boost/test/unit_test.hpp>

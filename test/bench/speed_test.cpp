@@ -3,7 +3,7 @@
 #include "versus/crew.hpp"
 #include "versus/speed.hpp"
 
-#include "testbed/local_server.hpp"
+#include "bed/local_server.hpp"
 
 #include <boost/test/unit_test.hpp>
 

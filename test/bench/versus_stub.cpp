@@ -7,7 +7,7 @@
 // - leaving: it leaves a key without a TTL at its end;
 // - dying: it ends at once.
 
-#include "testbed/plain_client.hpp"
+#include "bed/plain_client.hpp"
 
 #include <chrono>
 #include <cstdint>

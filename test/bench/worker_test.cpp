@@ -1,8 +1,8 @@
 // Runs the worker of this library as the comparisons do, on real servers.
 
-#include "testbed/local_server.hpp"
-#include "testbed/process.hpp"
-#include "testbed/wait_until.hpp"
+#include "bed/local_server.hpp"
+#include "bed/process.hpp"
+#include "bed/wait_until.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // redlock acl prints an access list that permits enough, and nothing else.
 
 #include "cli/doctor_report.hpp"
-#include "cli/permissions.hpp"
+#include "tools/redlock/args/permissions.hpp"
 #include "support/real_servers.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,6 @@
-#include "cli/acquiring.hpp"
-#include "cli/default_note.hpp"
-#include "cli/early_exit.hpp"
+#include "tools/redlock/locks/acquiring.hpp"
+#include "tools/redlock/run/default_note.hpp"
+#include "tools/redlock/args/early_exit.hpp"
 
 #include <boost/test/unit_test.hpp>
 

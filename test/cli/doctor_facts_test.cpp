@@ -1,7 +1,7 @@
 // Each check of the doctor, on facts that the test makes up.
 
-#include "cli/doctor/checks.hpp"
-#include "cli/doctor/releases.hpp"
+#include "tools/redlock/doctor/checks.hpp"
+#include "tools/redlock/doctor/releases.hpp"
 #include "cli/made_up_nodes.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,7 +1,7 @@
 // The metrics of redlock doctor.
 
-#include "cli/doctor/checks.hpp"
-#include "cli/doctor/metrics.hpp"
+#include "tools/redlock/doctor/checks.hpp"
+#include "tools/redlock/doctor/metrics.hpp"
 #include "cli/doctor_report.hpp"
 #include "cli/made_up_nodes.hpp"
 #include "support/fake_server.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/started_tool.hpp"
-#include "testbed/process.hpp"
+#include "bed/process.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -4,10 +4,10 @@
 #include "fault/stepped_clock.hpp"
 #include "support/certificates.hpp"
 #include "support/real_servers.hpp"
-#include "testbed/plain_client.hpp"
-#include "testbed/postgres_server.hpp"
-#include "testbed/proxy.hpp"
-#include "testbed/sentinel_set.hpp"
+#include "bed/plain_client.hpp"
+#include "bed/postgres_server.hpp"
+#include "bed/proxy.hpp"
+#include "bed/sentinel_set.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/chrono.h>

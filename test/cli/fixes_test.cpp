@@ -1,11 +1,11 @@
 // The commands that `redlock doctor` prints: a shell runs them as they stand, on real servers.
 
-#include "cli/doctor/checks.hpp"
+#include "tools/redlock/doctor/checks.hpp"
 #include "cli/doctor_report.hpp"
 #include "support/certificates.hpp"
-#include "testbed/plain_client.hpp"
-#include "testbed/proxy.hpp"
-#include "testbed/sentinel_set.hpp"
+#include "bed/plain_client.hpp"
+#include "bed/proxy.hpp"
+#include "bed/sentinel_set.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // redlock -u http://…: what a service may not do that lies, or that is no lock service.
 
 #include "cli/made_up_service.hpp"
-#include "cli/service_json.hpp"
+#include "tools/redlock/locks/service_json.hpp"
 #include "cli/service_runs.hpp"
 
 #include <boost/json/parse.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/doctor/facts.hpp"
+#include "tools/redlock/doctor/facts.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "serve/openapi.hpp"
+#include "tools/serve/openapi.hpp"
 #include "support/json_schema.hpp"
 
 #include <boost/beast/http/verb.hpp>

@@ -287,7 +287,7 @@ BOOST_AUTO_TEST_CASE(openapi_document_has_the_paths_of_the_table_in_docs_serve_m
 BOOST_AUTO_TEST_CASE(openapi_document_has_each_problem_of_the_service)
 {
     std::set<std::string> made, known;
-    for (auto const& file : std::filesystem::directory_iterator(REDLOCK_SOURCE "/src/serve"))
+    for (auto const& file : std::filesystem::directory_iterator(REDLOCK_SOURCE "/src/tools/serve"))
         made.merge(matches_in(text_of(file.path()),
                               "\\b(?:problem|limit_reached)\\([^\"();{]*(?:\\([^()]*\\))?[^\"();{]*\"([a-z-]+)\""));
     for (int e = 1; !make_error_code(static_cast<errc>(e)).message().empty() && e < 50; ++e)

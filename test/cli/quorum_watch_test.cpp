@@ -1,6 +1,6 @@
 // Whether waiting can help, by the events of an acquisition.
 
-#include "cli/quorum_watch.hpp"
+#include "tools/redlock/locks/quorum_watch.hpp"
 
 #include <redlock/error.hpp>
 

@@ -3,7 +3,7 @@
 #include "cli/doctor_report.hpp"
 #include "support/only_if.hpp"
 
-#include "testbed/local_server.hpp"
+#include "bed/local_server.hpp"
 
 #include <boost/json/value.hpp>
 #include <boost/test/unit_test.hpp>

@@ -2,9 +2,9 @@
 
 #include "cli/event_reader.hpp"
 #include "cli/running_service.hpp"
-#include "serve/answer_sizes.hpp"
-#include "serve/client_loads.hpp"
-#include "serve/event_queue.hpp"
+#include "tools/serve/answer_sizes.hpp"
+#include "tools/serve/client_loads.hpp"
+#include "tools/serve/event_queue.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>

@@ -3,7 +3,7 @@
 #include "cli/event_reader.hpp"
 #include "cli/running_service.hpp"
 #include "support/long_proof.hpp"
-#include "testbed/proxy.hpp"
+#include "bed/proxy.hpp"
 
 #include <boost/asio/read.hpp>
 

@@ -2,7 +2,7 @@
 
 #include "cli/event_reader.hpp"
 #include "cli/running_service.hpp"
-#include "cli/served_files.hpp"
+#include "tools/redlock/commands/served_files.hpp"
 #include "support/certificates.hpp"
 
 #include <boost/asio/ssl/context.hpp>

@@ -1,10 +1,10 @@
 // redlock serve: two instances on the same servers, asked over real connections.
 
 #include "cli/running_service.hpp"
-#include "serve/access.hpp"
-#include "serve/lock_ids.hpp"
-#include "serve/target.hpp"
-#include "testbed/local_server.hpp"
+#include "tools/serve/access.hpp"
+#include "tools/serve/lock_ids.hpp"
+#include "tools/serve/target.hpp"
+#include "bed/local_server.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,9 +2,9 @@
 
 #include "cli/made_up_service.hpp"
 #include "cli/service_runs.hpp"
-#include "cli/service_url.hpp"
+#include "tools/redlock/args/service_url.hpp"
 #include "support/certificates.hpp"
-#include "testbed/proxy.hpp"
+#include "bed/proxy.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "testbed/local_server.hpp"
-#include "testbed/process.hpp"
+#include "bed/local_server.hpp"
+#include "bed/process.hpp"
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>

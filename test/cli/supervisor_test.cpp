@@ -1,7 +1,7 @@
 // The supervisor of "redlock run" stops a command whose lock cannot be kept: in virtual time, with a fake command.
 
-#include "cli/node_source.hpp"
-#include "cli/supervisor.hpp"
+#include "tools/redlock/locks/node_source.hpp"
+#include "tools/redlock/run/supervisor.hpp"
 
 #include <redlock.hpp>
 

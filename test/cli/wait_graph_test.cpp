@@ -1,4 +1,4 @@
-#include "cli/wait_graph.hpp"
+#include "tools/redlock/locks/wait_graph.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "support/counting_processes.hpp"
-#include "testbed/etcd_server.hpp"
+#include "bed/etcd_server.hpp"
 
 #include <redlock/etcd.hpp>
 #include <redlock/testing/node_suite.hpp>

@@ -1,8 +1,8 @@
 // Real servers with faults of the network and mistakes of administrators.
 
 #include "support/real_servers.hpp"
-#include "testbed/plain_client.hpp"
-#include "testbed/proxy.hpp"
+#include "bed/plain_client.hpp"
+#include "bed/proxy.hpp"
 
 #include <boost/test/unit_test.hpp>
 

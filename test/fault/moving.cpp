@@ -1,9 +1,9 @@
 #include "fault/moving.hpp"
 
 #include "support/as_future.hpp"
-#include "testbed/local_server.hpp"
-#include "testbed/process.hpp"
-#include "testbed/wait_until.hpp"
+#include "bed/local_server.hpp"
+#include "bed/process.hpp"
+#include "bed/wait_until.hpp"
 
 #include <redlock.hpp>
 

@@ -1,6 +1,6 @@
 #include "fault/options.hpp"
 
-#include "cli/option_parser.hpp"
+#include "tools/redlock/args/option_parser.hpp"
 
 #include <limits>
 #include <utility>

@@ -1,7 +1,7 @@
 #include "fault/rolling.hpp"
 
 #include "support/as_future.hpp"
-#include "testbed/local_server.hpp"
+#include "bed/local_server.hpp"
 
 #include <redlock.hpp>
 

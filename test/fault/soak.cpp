@@ -8,7 +8,7 @@
 // requests. With --transfers, processes lock several accounts at once, and the sum of all accounts must not change.
 // With --audit, the processes that add up share a lock. Run it with --help.
 
-#include "cli/early_exit.hpp"
+#include "tools/redlock/args/early_exit.hpp"
 #include "fault/arbiter.hpp"
 #include "fault/faults.hpp"
 #include "fault/moving.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "testbed/local_server.hpp"
+#include "bed/local_server.hpp"
 
 #include <boost/interprocess/file_mapping.hpp>
 #include <boost/interprocess/mapped_region.hpp>

@@ -3,9 +3,9 @@
 #include "fault/options.hpp"
 #include "fault/request_loop.hpp"
 #include "fault/stepped_clock.hpp"
-#include "testbed/local_server.hpp"
-#include "testbed/process.hpp"
-#include "testbed/proxy.hpp"
+#include "bed/local_server.hpp"
+#include "bed/process.hpp"
+#include "bed/proxy.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,11 +1,11 @@
 // A client of the service may send any bytes, in any pieces.
 
 #include "fuzz/must.hpp"
-#include "serve/access.hpp"
-#include "serve/answers.hpp"
-#include "serve/fields.hpp"
-#include "serve/lock_ids.hpp"
-#include "serve/target.hpp"
+#include "tools/serve/access.hpp"
+#include "tools/serve/answers.hpp"
+#include "tools/serve/fields.hpp"
+#include "tools/serve/lock_ids.hpp"
+#include "tools/serve/target.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/core/string.hpp>

@@ -301,7 +301,7 @@ BOOST_FIXTURE_TEST_CASE(log_reports_omitted_lines_at_shutdown, logging<3>)
 
 BOOST_FIXTURE_TEST_CASE(shown_name_replaces_control_characters_and_shortens, logging<3>)
 {
-    auto const shown = [](std::string_view name) { return std::string(std::string_view(runtime::shown_name(name))); };
+    auto const shown = [](std::string_view name) { return std::string(std::string_view(events::shown_name(name))); };
     BOOST_TEST(shown("order:4711 \xc3\xa4\xe2\x82\xac\xf0\x9f\x94\x92")
                == "order:4711 \xc3\xa4\xe2\x82\xac\xf0\x9f\x94\x92");
     BOOST_TEST(shown("a\x1b[31m\nb\x7f") == "a?[31m?b?");

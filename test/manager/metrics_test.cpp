@@ -1,8 +1,8 @@
 // Metrics for Prometheus. The tests of `stats()` check the numbers. These tests check names, labels and format.
 
 #include "support/manager_test.hpp"
-#include "testbed/local_server.hpp"
-#include "testbed/process.hpp"
+#include "bed/local_server.hpp"
+#include "bed/process.hpp"
 
 #include <redlock/prometheus.hpp>
 

@@ -1,7 +1,7 @@
 // The end of a manager while locks are held. No other client gets a lock before its holder has released it.
 
 #include "support/manager_test.hpp"
-#include "testbed/process.hpp"
+#include "bed/process.hpp"
 
 #include <boost/version.hpp>
 

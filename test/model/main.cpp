@@ -1,7 +1,7 @@
 // Explores every state of the protocols, and checks that it finds each broken variant. Run with --help.
 
-#include "cli/early_exit.hpp"
-#include "cli/option_parser.hpp"
+#include "tools/redlock/args/early_exit.hpp"
+#include "tools/redlock/args/option_parser.hpp"
 #include "model/worlds.hpp"
 #include "support/stated.hpp"
 

@@ -3,7 +3,7 @@
 #include "stores/mysql/schema.hpp"
 #include "stores/mysql/session.hpp"
 #include "support/counting_processes.hpp"
-#include "testbed/mariadb_server.hpp"
+#include "bed/mariadb_server.hpp"
 
 #include <redlock/mysql.hpp>
 #include <redlock/testing/node_suite.hpp>

@@ -5,8 +5,8 @@
 #include "stores/make_node.hpp"
 #include "support/node_suite.hpp"
 #include "support/real_servers.hpp"
-#include "testbed/redis_cluster.hpp"
-#include "testbed/sentinel_set.hpp"
+#include "bed/redis_cluster.hpp"
+#include "bed/sentinel_set.hpp"
 #include "testing/fair_shares.hpp"
 
 #include <redlock/memory_server.hpp>

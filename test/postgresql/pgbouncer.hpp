@@ -1,7 +1,7 @@
 #pragma once
 
 #include "stores/store.hpp"
-#include "testbed/server_process.hpp"
+#include "bed/server_process.hpp"
 
 #include <fmt/format.h>
 #include <libpq-fe.h>

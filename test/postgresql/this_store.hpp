@@ -3,7 +3,7 @@
 #include "stores/postgresql/schema.hpp"
 #include "stores/postgresql/session.hpp"
 #include "support/counting_processes.hpp"
-#include "testbed/postgres_server.hpp"
+#include "bed/postgres_server.hpp"
 
 #include <redlock/postgresql.hpp>
 #include <redlock/testing/node_suite.hpp>

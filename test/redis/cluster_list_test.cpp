@@ -2,7 +2,7 @@
 
 #include "stores/redis/cluster_scan.hpp"
 #include "support/one_node.hpp"
-#include "testbed/redis_cluster.hpp"
+#include "bed/redis_cluster.hpp"
 #include "testing/node_client.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -5,7 +5,7 @@
 #include "support/one_node.hpp"
 #include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
-#include "testbed/redis_cluster.hpp"
+#include "bed/redis_cluster.hpp"
 
 #include <boost/test/unit_test.hpp>
 

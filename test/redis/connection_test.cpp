@@ -2,7 +2,7 @@
 #include "support/real_servers.hpp"
 #include "support/virtual_clock.hpp"
 
-#include "testbed/plain_client.hpp"
+#include "bed/plain_client.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -4,7 +4,7 @@
 #include "support/counting_processes.hpp"
 #include "support/many_locks.hpp"
 #include "support/real_servers.hpp"
-#include "testbed/sentinel_set.hpp"
+#include "bed/sentinel_set.hpp"
 
 #include <boost/test/unit_test.hpp>
 

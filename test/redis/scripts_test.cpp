@@ -7,7 +7,7 @@
 #include "support/long_proof.hpp"
 #include "support/real_servers.hpp"
 #include "support/resp_commands.hpp"
-#include "testbed/plain_client.hpp"
+#include "bed/plain_client.hpp"
 #include "testing/command_parts.hpp"
 
 #include <boost/test/unit_test.hpp>

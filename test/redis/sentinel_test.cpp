@@ -4,8 +4,8 @@
 #include "support/one_node.hpp"
 #include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
-#include "testbed/proxy.hpp"
-#include "testbed/sentinel_set.hpp"
+#include "bed/proxy.hpp"
+#include "bed/sentinel_set.hpp"
 
 #include <boost/test/unit_test.hpp>
 

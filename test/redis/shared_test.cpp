@@ -2,7 +2,7 @@
 
 #include "core/key.hpp"
 #include "support/real_servers.hpp"
-#include "testbed/plain_client.hpp"
+#include "bed/plain_client.hpp"
 
 #include <boost/test/unit_test.hpp>
 

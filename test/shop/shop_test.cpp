@@ -1,8 +1,8 @@
 // Tests the example service from outside: the real program, real servers, real sockets.
 
-#include "testbed/local_server.hpp"
-#include "testbed/process.hpp"
-#include "testbed/service.hpp"
+#include "bed/local_server.hpp"
+#include "bed/process.hpp"
+#include "bed/service.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>

@@ -2,8 +2,8 @@
 
 #include "stock.hpp"
 
-#include "testbed/local_server.hpp"
-#include "testbed/process.hpp"
+#include "bed/local_server.hpp"
+#include "bed/process.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // Plays the library in many simulated worlds, most of them with faults, and checks its promises. Run with --help.
 
-#include "cli/early_exit.hpp"
-#include "cli/option_parser.hpp"
+#include "tools/redlock/args/early_exit.hpp"
+#include "tools/redlock/args/option_parser.hpp"
 #include "sim/gallery/catalogue.hpp"
 #include "sim/gallery/exhibition.hpp"
 #include "sim/profile.hpp"

@@ -5,8 +5,8 @@
 // - an expiry before, at or after the attempt of the second client.
 // The shipped code makes the decisions.
 
-#include "cli/early_exit.hpp"
-#include "cli/option_parser.hpp"
+#include "tools/redlock/args/early_exit.hpp"
+#include "tools/redlock/args/option_parser.hpp"
 #include "stores/memory/lock_table.hpp"
 #include "support/balance.hpp"
 #include "support/stated.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "support/long_proof.hpp"
-#include "testbed/process.hpp"
+#include "bed/process.hpp"
 
 #include <redlock.hpp>
 

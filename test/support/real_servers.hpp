@@ -1,7 +1,7 @@
 #pragma once
 
 #include "stores/redis/scripts.hpp"
-#include "testbed/local_server.hpp"
+#include "bed/local_server.hpp"
 
 #include <redlock.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "locks/held_lock.hpp"
 #include "locks/held_locks.hpp"
-#include "locks/scope_state.hpp"
+#include "locks/scopes/scope_state.hpp"
 #include "locks/waiters.hpp"
 #include "support/virtual_world.hpp"
 

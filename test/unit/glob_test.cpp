@@ -1,5 +1,5 @@
 #include "core/glob.hpp"
-#include "locks/list_place.hpp"
+#include "locks/look/list_place.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "cli/exit_status.hpp"
+#include "tools/redlock/args/exit_status.hpp"
 
 #include <redlock/detail/outcome.hpp>
 #include <redlock/prometheus.hpp>

@@ -1,4 +1,4 @@
-#include "runtime/member_counters.hpp"
+#include "events/member_counters.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -59,9 +59,9 @@ BOOST_AUTO_TEST_CASE(lock_stats_of_ones_added_to_ones_are_twos)
 
 BOOST_AUTO_TEST_CASE(member_counters_tell_what_was_counted)
 {
-    runtime::member_counters<lock_stats> count;
-    runtime::bump(count[&lock_stats::begun], std::uint64_t(2));
-    runtime::bump(count[&lock_stats::lost_max_hold], std::uint64_t(3));
+    events::member_counters<lock_stats> count;
+    events::bump(count[&lock_stats::begun], std::uint64_t(2));
+    events::bump(count[&lock_stats::lost_max_hold], std::uint64_t(3));
     count[&lock_stats::renewal_slack].add(5ms);
     lock_stats told;
     count.tell(told);
@@ -74,8 +74,8 @@ BOOST_AUTO_TEST_CASE(member_counters_tell_what_was_counted)
 
 BOOST_AUTO_TEST_CASE(member_counters_of_a_manager_leave_gauges_as_they_are)
 {
-    runtime::member_counters<stats> count;
-    runtime::bump(count[&stats::cleaned]);
+    events::member_counters<stats> count;
+    events::bump(count[&stats::cleaned]);
     stats told{};
     told.held = 4;
     told.begun = 5;

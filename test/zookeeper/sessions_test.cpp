@@ -3,7 +3,7 @@
 #include "plain_zookeeper.hpp"
 #include "stores/store.hpp"
 #include "support/stopped_leader.hpp"
-#include "testbed/proxy.hpp"
+#include "bed/proxy.hpp"
 #include "testing/node_client.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "support/counting_processes.hpp"
-#include "testbed/zookeeper_server.hpp"
+#include "bed/zookeeper_server.hpp"
 
 #include <redlock/testing/node_suite.hpp>
 #include <redlock/zookeeper.hpp>

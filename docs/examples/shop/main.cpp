@@ -1,6 +1,6 @@
 // An order service: a complete HTTP server with locks. docs/http.md explains it.
 
-#include "cli/early_exit.hpp"
+#include "tools/redlock/args/early_exit.hpp"
 #include "nodes.hpp"
 #include "options.hpp"
 #include "server.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "testbed/local_server.hpp"
+#include "bed/local_server.hpp"
 
 #include <cstddef>
 #include <list>

@@ -1,7 +1,7 @@
 #include "options.hpp"
 
-#include "cli/node_urls.hpp"
-#include "cli/option_parser.hpp"
+#include "tools/redlock/args/node_urls.hpp"
+#include "tools/redlock/args/option_parser.hpp"
 
 #include <utility>
 

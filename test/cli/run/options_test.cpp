@@ -1,7 +1,7 @@
 // The command line of redlock run, hold and acquire, with real servers and real commands.
 
 #include "cli/started_tool.hpp"
-#include "testbed/local_server.hpp"
+#include "bed/local_server.hpp"
 
 #include <boost/test/unit_test.hpp>
 

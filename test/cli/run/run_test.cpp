@@ -2,7 +2,7 @@
 
 #include "cli/run/servers.hpp"
 #include "cli/terminal.hpp"
-#include "testbed/local_server.hpp"
+#include "bed/local_server.hpp"
 
 #include <boost/json/parse.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/started_tool.hpp"
-#include "testbed/local_server.hpp"
+#include "bed/local_server.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,7 +1,7 @@
 // redlock acquire, renew and release: a token passes a lock from process to process.
 
 #include "cli/run/servers.hpp"
-#include "testbed/etcd_server.hpp"
+#include "bed/etcd_server.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,9 +2,9 @@
 
 #include "cli/started_tool.hpp"
 #include "cli/terminal.hpp"
-#include "testbed/local_server.hpp"
-#include "testbed/plain_client.hpp"
-#include "testbed/postgres_server.hpp"
+#include "bed/local_server.hpp"
+#include "bed/plain_client.hpp"
+#include "bed/postgres_server.hpp"
 
 #include <boost/test/unit_test.hpp>
 

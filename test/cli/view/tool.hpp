@@ -1,8 +1,8 @@
 #pragma once
 
 #include "cli/started_tool.hpp"
-#include "testbed/local_server.hpp"
-#include "testbed/process.hpp"
+#include "bed/local_server.hpp"
+#include "bed/process.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "stores/store.hpp"
 #include "support/counting_processes.hpp"
-#include "testbed/local_server.hpp"
+#include "bed/local_server.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // Sessions, which etcd calls leases: a holder must know in time that its session has ended.
 
 #include "stores/store.hpp"
-#include "testbed/process.hpp"
+#include "bed/process.hpp"
 
 #include <boost/test/unit_test.hpp>
 

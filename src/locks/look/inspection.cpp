@@ -1,0 +1,59 @@
+#include "locks/check.hpp"
+#include "locks/look/lock_summary.hpp"
+#include "locks/waiting_operation.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace redlock::inline v1::locks {
+
+namespace {
+
+/// One call of `lock_manager::async_inspect`.
+class inspection final : public waiting_operation<inspection> {
+public:
+    inspection(std::shared_ptr<manager_state> s, std::string resource, detail::inspect_handler handler)
+        : waiting_operation(std::move(s)), done(std::move(handler)), resource_(std::move(resource))
+    {
+    }
+
+    static runtime::task<error_code> ask_nodes(std::shared_ptr<inspection> self)
+    {
+        auto& state = *self->state_;
+        state.operations.enter(*self);
+        if (self->stopped())
+            co_return asio::error::operation_aborted;
+        if (!check_resource(self->resource_, state.settings.prefix).empty())
+            co_return errc::invalid_argument;
+        auto const answers = make_inspection(state, self->resource_);
+        co_await self->gather(*answers);
+        if (self->cancelled_)
+            co_return asio::error::operation_aborted;
+        self->info_ = summary_of(*answers, self->resource_);
+        co_return is_known(self->info_) ? error_code() : make_error_code(errc::no_quorum);
+    }
+
+    void complete(error_code ec) { done(ec, std::move(info_)); }
+
+    detail::inspect_handler done;
+
+private:
+    std::string const resource_;
+    lock_info info_;
+};
+
+}  // namespace
+
+void start_inspect(std::shared_ptr<manager_state> s, std::string resource, detail::inspect_handler handler)
+{
+    if (s->abandoned())
+        return handler(asio::error::operation_aborted, lock_info());
+    auto i = std::make_shared<inspection>(s, std::move(resource), std::move(handler));
+    i->done.on_cancel(i);
+    s->operations.run(i, inspection::ask_nodes(i));
+}
+
+}  // namespace redlock::locks

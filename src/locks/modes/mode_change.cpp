@@ -1,0 +1,343 @@
+// The calls that upgrade and downgrade a shared lock.
+
+#include "core/backoff.hpp"
+#include "core/validity.hpp"
+#include "locks/check.hpp"
+#include "locks/explain.hpp"
+#include "locks/held_lock.hpp"
+#include "locks/scopes/scope_state.hpp"
+#include "locks/token_draw.hpp"
+#include "locks/waiting_operation.hpp"
+
+#include <redlock/lock_error.hpp>
+
+#include <boost/asio/error.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace redlock::inline v1::locks {
+
+namespace {
+
+constexpr std::chrono::milliseconds look_again_after{2'000};
+
+/// One call of `lock::async_upgrade` or `lock::async_downgrade`.
+class mode_change final : public waiting_operation<mode_change>, public waiting_upgrade {
+public:
+    mode_change(std::shared_ptr<handle_state> by, std::chrono::milliseconds wait, detail::mode_handler handler)
+        : waiting_operation(by->lock.state),
+          done(std::move(handler)),
+          by_(std::move(by)),
+          held_(by_->lock.shared_from_this()),
+          waits_(wait.count() > 0),
+          give_up_at_(core::later(state_->now(), wait)),
+          draw_(*state_, held_->resources)
+    {
+    }
+
+    static runtime::task<error_code> upgrade(std::shared_ptr<mode_change>);
+    static runtime::task<error_code> downgrade(std::shared_ptr<mode_change>);
+
+    void complete(error_code);
+    void others_changed() override;
+    void stop() override;
+
+    detail::mode_handler done;
+
+private:
+    static runtime::task<error_code> have_alone(std::shared_ptr<mode_change>);
+    static runtime::task<std::uint64_t> draw_token(std::shared_ptr<mode_change>,
+                                                   std::shared_ptr<quorum::round> upgrade);
+
+    std::shared_ptr<quorum::round> ask(commands::variant);
+    error_code outcome_of(quorum::round const& upgrade) const;
+    error_code over() const;
+    std::string refusal() const;
+    clock::time_point ask_again_at();
+    error_code gave_up(error_code);
+    bool has_asked() const noexcept override { return true; }
+
+    std::shared_ptr<handle_state> const by_;
+    std::shared_ptr<held_lock> const held_;
+    bool const waits_;
+    clock::time_point const give_up_at_;
+    std::shared_ptr<quorum::round> round_;
+    std::size_t rounds_ = 0;
+    bool changed_ = false;  ///< other holders have changed since the nodes were asked
+    std::string why_;       ///< why it was refused
+    token_draw draw_;
+};
+
+void mode_change::others_changed()
+{
+    changed_ = true;
+    wake();
+}
+
+// A round under way ends soon by itself.
+void mode_change::stop()
+{
+    last_round_ = true;
+    wake();
+}
+
+// Nodes that do not have the key count as denied.
+std::shared_ptr<quorum::round> mode_change::ask(commands::variant what)
+{
+    auto const& grant = held_->grant();
+    auto question = detail::make_recycled<quorum::round>(state_->quorum, what, grant, held_->ttl_of_upgrade());
+    for (std::size_t i = 0; i < grant->nodes(); ++i) {
+        if (!grant->may_hold(i))
+            question->skip(i, vote::denied);
+    }
+    round_ = question;
+    return question;
+}
+
+runtime::task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self)
+{
+    auto& held = *self->held_;
+    auto& state = *held.state;
+    state.operations.enter(*self);
+    if (self->cancelled_ || state.shutdown.closed())
+        co_return asio::error::operation_aborted;
+    if (auto const ec = held.begin_upgrade(self->waits_ ? self.get() : nullptr))
+        co_return ec;
+    auto const end = [](held_lock* h) { h->end_upgrade(); };
+    std::unique_ptr<held_lock, decltype(end)> const under_way(&held);
+    self->last_round_ = self->last_round_ || !state.shutdown.open();
+    std::optional<scope_state::observation> observation;
+    if (self->waits_ && self->by_->of_scope())
+        observation.emplace(*self->by_->of_scope()->scope, held.resources.names().front(),
+                            [change = self.get()] { change->others_changed(); });
+    for (;;) {
+        self->changed_ = false;
+        if (auto const ec = self->over())
+            co_return self->gave_up(ec);
+        if (self->why_ = self->refusal(); !self->why_.empty())
+            co_return self->gave_up(errc::invalid_argument);
+        // The holders of other handles may still read.
+        error_code ec = errc::contended;
+        if (!held.handles.count.several())
+            ec = co_await have_alone(self);
+        if (ec != errc::contended || self->cancelled_ || self->last_round_ || state.now() >= self->give_up_at_
+            || !held.held_as.may_wait_to_be_alone())
+            co_return self->gave_up(ec);
+        co_await self->sleep(std::min(self->ask_again_at(), self->give_up_at_));
+        if (self->cancelled_ || self->last_round_)
+            co_return self->gave_up(asio::error::operation_aborted);
+    }
+}
+
+// Returns why the upgrade must end; no error: it goes on.
+error_code mode_change::over() const
+{
+    if (by_->given_back())
+        return errc::not_held;
+    if (auto const ec = held_->check())
+        return ec;
+    return held_->held_as.current() == held_lock::form::as_acquired ? error_code()
+                                                                    : make_error_code(asio::error::operation_aborted);
+}
+
+// Another reader may wait for a name that comes later, and that the scope holds: a deadlock. The scope may also get
+// such a name while the upgrade waits.
+std::string mode_change::refusal() const
+{
+    auto const& in = by_->of_scope();
+    if (!waits_ || !in)
+        return {};
+    auto const& name = held_->resources.names().front();
+    auto const held = in->scope->holds_up_to();
+    if (held <= name)
+        return {};
+    return fmt::format("waiting for the other readers while the scope holds \"{}\" would deadlock with a reader that "
+                       "waits for that lock: "
+                       "upgrade before you acquire locks that come later in the order of names, or do not wait",
+                       std::string_view(events::shown_name(std::string_view(held))));
+}
+
+detail::reported_error upgrade_refused(resource_set const& resources, std::string_view why)
+{
+    detail::reported_error outcome(errc::invalid_argument);
+    give_report(outcome, [&] {
+        return attempt_report{.outcome = errc::invalid_argument,
+                              .message = about(resources, "cannot upgrade").append(": ").append(why)};
+    });
+    return outcome;
+}
+
+void mode_change::complete(error_code ec)
+{
+    if (cancelled_)
+        return done(detail::reported_error(asio::error::operation_aborted));
+    done(why_.empty() ? detail::reported_error(ec) : upgrade_refused(held_->resources, why_));
+}
+
+// The nodes have noted the upgrade's wish and keep readers out, so it is withdrawn.
+error_code mode_change::gave_up(error_code ec)
+{
+    auto& quorum = state_->quorum;
+    if (!ec || !waits_ || !round_ || state_->waiters.wanted_alone(held_->resources.names().front()))
+        return ec;
+    auto const nobody = detail::make_recycled<quorum::round>(quorum, commands::withdraw{}, held_->grant()->keys,
+                                                             std::string(), held_->ttl_of_upgrade());
+    nobody->name_contender();
+    nobody->send();
+    return ec;
+}
+
+// Asks now and then even if a quorum of the nodes will notify. A notice may get lost, and no node notifies of a reader
+// whose time is over.
+clock::time_point mode_change::ask_again_at()
+{
+    auto& state = *held_->state;
+    auto const notifies = [](quorum::ballot const& b) {
+        return b.answered && (b.reply.watched || b.reply.vote == vote::granted);
+    };
+    bool const told =
+        !round_
+        || static_cast<std::size_t>(std::count_if(round_->ballots.begin(), round_->ballots.end(), notifies))
+               >= state.quorum.nodes.quorum();
+    if (told && !changed_)
+        return state.now() + std::min(held_->ttl_of_upgrade() / 3, look_again_after);
+    return state.now() + core::pause_after(++rounds_, state.runtime.random()[0]);
+}
+
+runtime::task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> self)
+{
+    auto& held = *self->held_;
+    auto& state = *held.state;
+    auto const upgrade = self->ask(commands::upgrade{});
+    held.may_live_for(upgrade->command.ttl);
+    if (state.settings.fencing)
+        upgrade->command.as<commands::upgrade>().fence = self->draw_.propose();
+    if (self->waits_) {
+        upgrade->name_contender();
+        upgrade->command.as<commands::upgrade>().watch = true;
+    }
+    co_await self->gather(*upgrade);
+    if (auto const ec = self->outcome_of(*upgrade))
+        co_return ec;
+
+    std::uint64_t token = 0;
+    if (state.settings.fencing) {
+        token = co_await draw_token(self, upgrade);
+        if (token == 0)
+            co_return errc::no_quorum;
+    }
+    auto ec = self->by_->given_back() ? make_error_code(errc::not_held) : held.conclude_upgrade(*upgrade, token);
+    state.watchers.changed(held.resources);
+    // The lock was given back or downgraded, but the nodes do not know that.
+    if (ec == errc::not_held || ec == asio::error::operation_aborted) {
+        held.held_as.change(held_lock::form::as_acquired, held_lock::form::downgraded);
+        self->ask(commands::downgrade{})->send();
+    }
+    co_return ec;
+}
+
+error_code mode_change::outcome_of(quorum::round const& upgrade) const
+{
+    if (cancelled_)
+        return asio::error::operation_aborted;
+    if (upgrade.votes.verdict() == core::verdict::won)
+        return {};
+    auto const is_gone = [](quorum::ballot const& b) {
+        return b.skipped || (b.answered && b.reply.vote == vote::denied && b.reply.ours == 0);
+    };
+    auto const gone = std::count_if(upgrade.ballots.begin(), upgrade.ballots.end(), is_gone);
+    if (static_cast<std::size_t>(gone) > upgrade.ballots.size() - core::majority(upgrade.ballots.size())) {
+        auto const ec = held_->check();
+        return ec ? ec : held_->lose_to_refusal();
+    }
+    if (upgrade.votes.contended())
+        return errc::contended;
+    return upgrade.votes.lost_for_want_of(upgrade.quarantined()) ? errc::quarantined : errc::no_quorum;
+}
+
+// Returns 0 if there is no token. Nobody else can win the lock meanwhile, but others that ask for it raise the
+// counters.
+runtime::task<std::uint64_t> mode_change::draw_token(std::shared_ptr<mode_change> self,
+                                                     std::shared_ptr<quorum::round> upgrade)
+{
+    auto token = self->draw_.number_in(*upgrade);
+    for (std::size_t tries = upgrade->ballots.size(); token == 0 && tries > 0; --tries) {
+        auto const raise = self->draw_.second_round(*upgrade, mode::exclusive);
+        co_await self->gather(*raise);
+        if (self->cancelled_ || raise->votes.verdict() != core::verdict::won)
+            co_return 0;
+        token = self->draw_.number_after(*raise);
+    }
+    co_return token;
+}
+
+// The lock is shared from the call on; this operation only tells the nodes.
+runtime::task<error_code> mode_change::downgrade(std::shared_ptr<mode_change> self)
+{
+    auto& held = *self->held_;
+    auto& state = *held.state;
+    state.operations.enter(*self);
+    state.held_locks.changed_mode(held);
+    held.others_changed();  // an upgrade that waits ends now
+    state.waiters.shared_again(held.resources.names().front());
+    if (self->cancelled_ || state.shutdown.closed())
+        co_return asio::error::operation_aborted;
+    if (auto const ec = held.check())
+        co_return ec;
+    auto const question = self->ask(commands::downgrade{});
+    co_await self->gather(*question);
+    state.watchers.changed(held.resources);
+    co_return held.conclude_downgrade(*question);
+}
+
+error_code check_mode_change(std::shared_ptr<handle_state> const& s)
+{
+    if (!s || s->given_back() || s->lock.state->abandoned())
+        return errc::not_held;
+    if (s->lock.grant()->mode != mode::shared || !s->parts().empty())
+        return errc::invalid_argument;
+    return s->lock.state->quorum.nodes.lack(s->lock.resources, mode::upgradeable).empty()
+               ? error_code()
+               : make_error_code(errc::unsupported);
+}
+
+}  // namespace
+
+void start_upgrade(std::shared_ptr<handle_state> s, std::chrono::milliseconds wait, detail::mode_handler done)
+{
+    if (auto const ec = check_mode_change(s))
+        return done(ec);
+    // The previous holder may have tried an upgrade, and the request that reverts it may arrive late.
+    if (s->lock.grant()->is_taken_over())
+        return done(errc::invalid_argument);
+    if (auto const wrong = check_wait(wait); !wrong.empty())
+        return done(upgrade_refused(s->lock.resources, wrong));
+    if (wait.count() > 0 && !s->lock.held_as.is_upgradeable())
+        return done(upgrade_refused(s->lock.resources,
+                                    "two readers that wait for each other would deadlock: acquire the lock with "
+                                    "mode::upgradeable, or do not wait"));
+    auto const& state = s->lock.state;
+    auto change = detail::make_recycled<mode_change>(std::move(s), wait, std::move(done));
+    change->done.on_cancel(change);
+    state->operations.run(change, mode_change::upgrade(change));
+}
+
+void start_downgrade(std::shared_ptr<handle_state> s, detail::mode_handler done)
+{
+    using form = held_lock::form;
+    if (auto const ec = check_mode_change(s))
+        return done(ec);
+    auto& held = s->lock;
+    if (!held.held_as.change(form::as_acquired, form::downgraded))
+        held.held_as.change(form::upgraded, form::downgraded);
+    auto change = detail::make_recycled<mode_change>(std::move(s), std::chrono::milliseconds(0), std::move(done));
+    change->done.on_cancel(change);
+    held.state->operations.run(change, mode_change::downgrade(change));
+}
+
+}  // namespace redlock::locks
