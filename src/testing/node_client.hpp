@@ -185,9 +185,10 @@ public:
 
     bool vote_of(node_command c, resource_set const& keys, std::string const& value)
     {
-        auto const v = ask(c, keys, value).vote;
-        expect(v != vote::unknown, "a healthy server's vote is unknown");
-        return v == vote::granted;
+        auto const r = ask(c, keys, value);
+        if (r.vote == vote::unknown)
+            throw std::runtime_error("a healthy server's vote is unknown: " + r.error.message() + ' ' + r.text);
+        return r.vote == vote::granted;
     }
 
     void close()
