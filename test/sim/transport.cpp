@@ -6,7 +6,7 @@
 #include "sim/world.hpp"
 #include "stores/redis/encoder.hpp"
 #include "stores/redis/inbox.hpp"
-#include "stores/redis/link.hpp"
+#include "stores/redis/transport.hpp"
 #include "stores/redis/redis_node.hpp"
 #include "support/resp_commands.hpp"
 #include "support/resp_writer.hpp"
@@ -45,21 +45,22 @@ std::vector<part> parts_of(stores::redis::batch const& b)
     return all;
 }
 
-class link final : public stores::redis::link, wire::owner, public std::enable_shared_from_this<link> {
+class transport final : public stores::redis::transport, wire::owner, public std::enable_shared_from_this<transport> {
 public:
-    link(world& w, process& p, server& s) : world_(w), process_(p), server_(s), wire_(std::make_shared<wire>(w, p, s))
+    transport(world& w, process& p, server& s)
+        : world_(w), process_(p), server_(s), wire_(std::make_shared<wire>(w, p, s))
     {
     }
 
-    void start(std::shared_ptr<runtime::runtime> const& by, listener& l) override
+    void start(std::shared_ptr<runtime::runtime> const& by, stores::redis::transport::owner& o) override
     {
-        listener_ = &l;
+        owner_ = &o;
         wire_->start(by->strand(), *this);
     }
 
     void open(std::shared_ptr<stores::redis::batch> greeting) override
     {
-        listener_->connecting();
+        owner_->connecting();
         greeting_ = std::move(greeting);
         wire_->open();
     }
@@ -91,7 +92,7 @@ public:
 
     void close() override
     {
-        listener_ = nullptr;
+        owner_ = nullptr;
         wire_->close();
     }
 
@@ -118,7 +119,7 @@ private:
             failed(why);
         for (auto const& tell : lost)
             tell();
-        if (listener_ && !told_first)
+        if (owner_ && !told_first)
             failed(why);
     }
 
@@ -142,8 +143,8 @@ private:
             };
         };
         wire_->send({.carry_out = std::move(carry_out), .lost = [self = shared_from_this(), b, lost] {
-                         if (!std::exchange(*lost, true) && self->listener_)
-                             self->listener_->answered(b);
+                         if (!std::exchange(*lost, true) && self->owner_)
+                             self->owner_->answered(b);
                      }});
     }
 
@@ -168,21 +169,21 @@ private:
         if (e != event::changed)
             throw std::logic_error("a reply of " + server_.name + " is not understood");
         std::string const key(inbox_.key());
-        listener_->change_read(key);
-        wire_->on_process([self = shared_from_this(), key] { self->listener_->changed(key); });
+        owner_->change_read(key);
+        wire_->on_process([self = shared_from_this(), key] { self->owner_->changed(key); });
     }
 
     // Replies that have been read are handed out a little later.
     void answered(std::shared_ptr<stores::redis::batch> const& b)
     {
-        auto const hand_out = [self = shared_from_this(), b] { self->listener_->answered(b); };
+        auto const hand_out = [self = shared_from_this(), b] { self->owner_->answered(b); };
         if (wire_->pushes_first())
             wire_->on_process([self = shared_from_this(), hand_out] { self->wire_->on_process(hand_out); });
         else
             wire_->on_process(hand_out);
     }
 
-    void failed(std::string_view why) { listener_->ended({.error = errc::node_unreachable, .text = std::string(why)}); }
+    void failed(std::string_view why) { owner_->ended({.error = errc::node_unreachable, .text = std::string(why)}); }
 
     world& world_;
     process& process_;
@@ -191,7 +192,7 @@ private:
     std::shared_ptr<stores::redis::batch> greeting_;
     stores::redis::inbox inbox_;
     std::string unread_;
-    listener* listener_ = nullptr;  ///< null after it was closed
+    stores::redis::transport::owner* owner_ = nullptr;  ///< null after it was closed
 };
 
 }  // namespace
@@ -200,7 +201,7 @@ std::shared_ptr<node> server::make_node(process& p, manager_options const& setti
                                         std::shared_ptr<stores::redis::group> const& group)
 {
     return stores::redis::make_redis_node(net::parse_url("redis://" + name), settings, group,
-                                          std::make_shared<link>(world_, p, *this));
+                                          std::make_shared<transport>(world_, p, *this));
 }
 
 }  // namespace redlock::sim
