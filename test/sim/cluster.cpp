@@ -4,7 +4,7 @@
 #include "sim/stores.hpp"
 #include "sim/wire.hpp"
 #include "sim/world.hpp"
-#include "stores/etcd/channel.hpp"
+#include "stores/etcd/transport.hpp"
 #include "stores/etcd/etcd_node.hpp"
 #include "stores/etcd/json.hpp"
 #include "stores/etcd/layout.hpp"
@@ -156,11 +156,11 @@ private:
 };
 
 /// The connection of an etcd node to its cluster, in place of HTTP.
-class cluster_channel final : public stores::etcd::channel,
-                              wire::owner,
-                              public std::enable_shared_from_this<cluster_channel> {
+class cluster_transport final : public stores::etcd::transport,
+                                wire::owner,
+                                public std::enable_shared_from_this<cluster_transport> {
 public:
-    cluster_channel(world& w, process& p, cluster& c, asio::any_io_executor on)
+    cluster_transport(world& w, process& p, cluster& c, asio::any_io_executor on)
         : world_(w),
           process_(p),
           cluster_(c),
@@ -171,7 +171,7 @@ public:
         wire_->start(executor_, *this);
     }
 
-    ~cluster_channel() override { close(); }
+    ~cluster_transport() override { close(); }
 
     asio::awaitable<node_reply> open() override
     {
@@ -205,8 +205,8 @@ public:
         return next(clock::now() + timeout, false);
     }
 
-    asio::awaitable<stores::etcd::answer> stream(std::string_view, std::string first, std::string_view,
-                                                 std::chrono::milliseconds timeout) override
+    asio::awaitable<stores::etcd::answer> begin_stream(std::string_view, std::string first, std::string_view,
+                                                       std::chrono::milliseconds timeout) override
     {
         send(std::move(first));
         return next(clock::now() + timeout, true);
@@ -315,12 +315,12 @@ std::shared_ptr<node> cluster::make_node(process& p, manager_options const& sett
         .user = {},
         .password = {},
         .options = {.session = std::chrono::seconds(2 + world().random.below(4)), .timeout = settings.node_timeout}};
-    auto make_channel = [this, &p](asio::any_io_executor on, auto const&) {
-        return std::make_shared<cluster_channel>(world(), p, *this, std::move(on));
+    auto make_transport = [this, &p](asio::any_io_executor on, auto const&) {
+        return std::make_shared<cluster_transport>(world(), p, *this, std::move(on));
     };
     return stores::etcd::make_etcd_node(
         std::move(where), settings, {.claim = [](auto&, auto&) { return std::string(); }},
-        {.make_channel = std::move(make_channel), .seed = static_cast<std::uint32_t>(world().random.roll())});
+        {.make_transport = std::move(make_transport), .seed = static_cast<std::uint32_t>(world().random.roll())});
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 }  // namespace
 
-std::string transaction::text(scope const& s) const
+std::string transaction::encode(scope const& s) const
 {
     auto const& c = command();
     switch (c.which()) {
@@ -60,7 +60,7 @@ bool transaction::adds(scope const& s) const
                && std::any_of(c.keys.begin(), c.keys.end(), [&](auto& key) { return lasts_longer(key, s); }));
 }
 
-std::optional<node_reply> transaction::hear(json::object const& answer, scope const& s)
+std::optional<node_reply> transaction::decode(json::object const& answer, scope const& s)
 {
     bool const succeeded = is_true(answer, "succeeded");
     switch (command().which()) {
