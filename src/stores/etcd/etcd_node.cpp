@@ -5,14 +5,13 @@
 #include "stores/etcd/queue.hpp"
 #include "stores/etcd/refusal.hpp"
 #include "stores/etcd/watches.hpp"
-#include "stores/kit/lease_node.hpp"
+#include "stores/kit/lease_store.hpp"
 
 #include <redlock/error.hpp>
 
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -245,15 +244,8 @@ private:
 
 std::shared_ptr<node> make_etcd_node(address a, manager_options const& c, store_context context, surroundings outside)
 {
-    kit::lease_settings settings{.name = a.name,
-                                 .kind = "etcd",
-                                 .servers = "cluster",
-                                 .members = a.members.size(),
-                                 .keys_max = keys_max,
-                                 .timeout = a.options.timeout,
-                                 .context = std::move(context),
-                                 .log = kit::logger(c, a.name),
-                                 .seed = outside.seed};
+    auto settings = kit::settings_for(a, "etcd", "cluster", keys_max, c, std::move(context));
+    settings.seed = outside.seed;
     auto const where = std::make_shared<address const>(std::move(a));
     return std::make_shared<kit::lease_node>(std::move(settings), [&](kit::lease_node& n) {
         return std::make_unique<etcd_driver>(n, where, c, std::move(outside));
@@ -266,18 +258,12 @@ namespace redlock::inline v1 {
 
 store etcd(etcd_options options)
 {
-    try {
-        stores::etcd::check(options);
-    } catch (std::invalid_argument const& e) {
-        throw std::invalid_argument(std::string("redlock::etcd_options: ") + e.what());
-    }
-    auto make = [options = std::move(options)](std::string_view url, manager_options const& c,
-                                               store_context const& context) {
-        auto where = stores::etcd::parse_address(url, options);
-        where.credentials = c.credentials;
-        return stores::etcd::make_etcd_node(std::move(where), c, context);
+    namespace here = stores::etcd;
+    stores::kit::check_defaults(options, here::check, "etcd_options");
+    auto const make = [](here::address a, manager_options const& c, store_context context) {
+        return here::make_etcd_node(std::move(a), c, std::move(context));
     };
-    return {.schemes = {"etcd", "etcds"}, .make = std::move(make)};
+    return stores::kit::lease_store<etcd_options>({"etcd", "etcds"}, std::move(options), here::parse_address, make);
 }
 
 }  // namespace redlock

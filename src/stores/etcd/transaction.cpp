@@ -193,12 +193,8 @@ node_reply transaction::denied(json::object const& answer, scope const& s) const
         if (!there.empty() && !(c.grows() && to_content(bytes(there, "value")).value == c.value))
             r.taken.push_back(taken_key_of(of_key(answer, i), i, s));
     }
-    if (!c.has_several_keys() && !r.taken.empty()) {
-        r.text = to_content(bytes(found(answer, 0), "value")).value;
-        r.remaining = r.taken.front().remaining;
-        r.handed_on = r.taken.front().handed_on;
-        r.taken.clear();
-    }
+    if (!c.has_several_keys() && !r.taken.empty())
+        kit::tell_of_only_key(r, to_content(bytes(found(answer, 0), "value")).value);
     return r;
 }
 

@@ -4,13 +4,13 @@
 #include "stores/etcd/json.hpp"
 #include "stores/etcd/refusal.hpp"
 #include "stores/etcd/stream.hpp"
+#include "stores/kit/timer.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -27,7 +27,7 @@
 
 namespace redlock::stores::etcd {
 
-using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
+using kit::timer;
 
 /// A member, and how to connect to it.
 struct server {

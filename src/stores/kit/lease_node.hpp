@@ -5,6 +5,7 @@
 #include "stores/kit/history.hpp"
 #include "stores/kit/members.hpp"
 #include "stores/kit/pending_queue.hpp"
+#include "stores/kit/timer.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/manager_options.hpp>
@@ -13,7 +14,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -27,8 +27,6 @@
 #include <string_view>
 
 namespace redlock::stores::kit {
-
-using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
 
 /// The code for one kind of store: it connects to a server, and encodes commands. All functions run on the executor.
 class driver {

@@ -1,12 +1,13 @@
 #pragma once
 
+#include "stores/kit/timer.hpp"
+
 #include <redlock/clock.hpp>
 #include <redlock/manager_options.hpp>
 #include <redlock/node.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <zookeeper/zookeeper.h>
@@ -23,7 +24,7 @@
 
 namespace redlock::stores::zookeeper {
 
-using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
+using kit::timer;
 
 /// One step of a transaction.
 struct step {

@@ -1,5 +1,5 @@
 #include "core/key.hpp"
-#include "stores/kit/lease_node.hpp"
+#include "stores/kit/lease_store.hpp"
 #include "stores/zookeeper/address.hpp"
 #include "stores/zookeeper/errand.hpp"
 #include "stores/zookeeper/session.hpp"
@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <memory>
 #include <set>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -175,14 +174,7 @@ private:
 
 std::shared_ptr<node> make_zookeeper_node(address a, manager_options const& c, store_context context)
 {
-    kit::lease_settings settings{.name = a.name,
-                                 .kind = "zookeeper",
-                                 .servers = "ensemble",
-                                 .members = a.members.size(),
-                                 .keys_max = keys_max,
-                                 .timeout = a.options.timeout,
-                                 .context = std::move(context),
-                                 .log = kit::logger(c, a.name)};
+    auto settings = kit::settings_for(a, "zookeeper", "ensemble", keys_max, c, std::move(context));
     auto const first = static_cast<std::ptrdiff_t>(settings.seed % a.members.size());  // differs between clients
     std::rotate(a.members.begin(), a.members.begin() + first, a.members.end());
     session_settings const of_session{c.connect_timeout, c.drift_factor, c.read_only, settings.log};
@@ -199,16 +191,10 @@ namespace redlock::inline v1 {
 
 store zookeeper(zookeeper_options options)
 {
-    try {
-        stores::zookeeper::check(options);
-    } catch (std::invalid_argument const& e) {
-        throw std::invalid_argument(std::string("redlock::zookeeper_options: ") + e.what());
-    }
-    auto make = [options = std::move(options)](std::string_view url, manager_options const& c,
-                                               store_context const& context) {
-        return stores::zookeeper::make_zookeeper_node(stores::zookeeper::parse_address(url, options), c, context);
-    };
-    return {.schemes = {"zookeeper"}, .make = std::move(make)};
+    namespace here = stores::zookeeper;
+    stores::kit::check_defaults(options, here::check, "zookeeper_options");
+    return stores::kit::lease_store<zookeeper_options>({"zookeeper"}, std::move(options), here::parse_address,
+                                                       here::make_zookeeper_node);
 }
 
 }  // namespace redlock
