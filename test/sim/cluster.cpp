@@ -2,7 +2,7 @@
 #include "sim/process.hpp"
 #include "sim/server.hpp"
 #include "sim/stores.hpp"
-#include "sim/wire.hpp"
+#include "sim/network.hpp"
 #include "sim/world.hpp"
 #include "stores/etcd/transport.hpp"
 #include "stores/etcd/etcd_node.hpp"
@@ -157,7 +157,7 @@ private:
 
 /// The connection of an etcd node to its cluster, in place of HTTP.
 class cluster_transport final : public stores::etcd::transport,
-                                wire::owner,
+                                network::owner,
                                 public std::enable_shared_from_this<cluster_transport> {
 public:
     cluster_transport(world& w, process& p, cluster& c, asio::any_io_executor on)
@@ -165,10 +165,10 @@ public:
           process_(p),
           cluster_(c),
           executor_(std::move(on)),
-          wire_(std::make_shared<wire>(w, p, c)),
+          network_(std::make_shared<network>(w, p, c)),
           ready_(executor_)
     {
-        wire_->start(executor_, *this);
+        network_->start(executor_, *this);
     }
 
     ~cluster_transport() override { close(); }
@@ -176,7 +176,7 @@ public:
     asio::awaitable<node_reply> open() override
     {
         state_ = state::opening;
-        wire_->open();
+        network_->open();
         while (state_ == state::opening) {
             ready_->expires_at(clock::time_point::max());
             co_await ready_->async_wait(as_result);
@@ -198,9 +198,9 @@ public:
                         self->told(said);
                 };
             };
-            wire_->send({.carry_out = std::move(carry_out),
-                         .lost = [] {},
-                         .waits = [from = process_.index(), &c = cluster_] { return c.behind_until(from); }});
+            network_->send({.carry_out = std::move(carry_out),
+                            .lost = [] {},
+                            .waits = [from = process_.index(), &c = cluster_] { return c.behind_until(from); }});
         }
         return next(clock::now() + timeout, false);
     }
@@ -223,7 +223,7 @@ public:
     void close() override
     {
         state_ = state::closed;
-        wire_->leave();
+        network_->leave();
         ready_->cancel();
     }
 
@@ -291,14 +291,14 @@ private:
             c.hear(there, message, tell);
             return [] {};
         };
-        wire_->send({.carry_out = std::move(carry_out), .lost = [] {}});
+        network_->send({.carry_out = std::move(carry_out), .lost = [] {}});
     }
 
     world& world_;
     process& process_;
     cluster& cluster_;
     asio::any_io_executor const executor_;
-    std::shared_ptr<wire> const wire_;
+    std::shared_ptr<network> const network_;
     std::optional<stores::etcd::timer> ready_;
     state state_ = state::closed;
     std::weak_ptr<client> there_;

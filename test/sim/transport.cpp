@@ -2,7 +2,7 @@
 #include "net/url.hpp"
 #include "sim/process.hpp"
 #include "sim/server.hpp"
-#include "sim/wire.hpp"
+#include "sim/network.hpp"
 #include "sim/world.hpp"
 #include "stores/redis/encoder.hpp"
 #include "stores/redis/inbox.hpp"
@@ -45,24 +45,26 @@ std::vector<part> parts_of(stores::redis::batch const& b)
     return all;
 }
 
-class transport final : public stores::redis::transport, wire::owner, public std::enable_shared_from_this<transport> {
+class transport final : public stores::redis::transport,
+                        network::owner,
+                        public std::enable_shared_from_this<transport> {
 public:
     transport(world& w, process& p, server& s)
-        : world_(w), process_(p), server_(s), wire_(std::make_shared<wire>(w, p, s))
+        : world_(w), process_(p), server_(s), network_(std::make_shared<network>(w, p, s))
     {
     }
 
     void start(std::shared_ptr<runtime::runtime> const& by, stores::redis::transport::owner& o) override
     {
         owner_ = &o;
-        wire_->start(by->strand(), *this);
+        network_->start(by->strand(), *this);
     }
 
     void open(std::shared_ptr<stores::redis::batch> greeting) override
     {
         owner_->connecting();
         greeting_ = std::move(greeting);
-        wire_->open();
+        network_->open();
     }
 
     void server_accepted() override
@@ -88,12 +90,12 @@ public:
         }
     }
 
-    void cut() override { wire_->cut(); }
+    void cut() override { network_->cut(); }
 
     void close() override
     {
         owner_ = nullptr;
-        wire_->close();
+        network_->close();
     }
 
     void abandon() override { close(); }
@@ -142,10 +144,10 @@ private:
                 self->received(bytes);
             };
         };
-        wire_->send({.carry_out = std::move(carry_out), .lost = [self = shared_from_this(), b, lost] {
-                         if (!std::exchange(*lost, true) && self->owner_)
-                             self->owner_->answered(b);
-                     }});
+        network_->send({.carry_out = std::move(carry_out), .lost = [self = shared_from_this(), b, lost] {
+                            if (!std::exchange(*lost, true) && self->owner_)
+                                self->owner_->answered(b);
+                        }});
     }
 
     // Both pieces arrive at the same time, so the split does not change the world.
@@ -170,17 +172,17 @@ private:
             throw std::logic_error("a reply of " + server_.name + " is not understood");
         std::string const key(inbox_.key());
         owner_->change_read(key);
-        wire_->on_process([self = shared_from_this(), key] { self->owner_->changed(key); });
+        network_->on_process([self = shared_from_this(), key] { self->owner_->changed(key); });
     }
 
     // Replies that have been read are handed out a little later.
     void answered(std::shared_ptr<stores::redis::batch> const& b)
     {
         auto const hand_out = [self = shared_from_this(), b] { self->owner_->answered(b); };
-        if (wire_->pushes_first())
-            wire_->on_process([self = shared_from_this(), hand_out] { self->wire_->on_process(hand_out); });
+        if (network_->pushes_first())
+            network_->on_process([self = shared_from_this(), hand_out] { self->network_->on_process(hand_out); });
         else
-            wire_->on_process(hand_out);
+            network_->on_process(hand_out);
     }
 
     void failed(std::string_view why) { owner_->ended({.error = errc::node_unreachable, .text = std::string(why)}); }
@@ -188,7 +190,7 @@ private:
     world& world_;
     process& process_;
     server& server_;
-    std::shared_ptr<wire> const wire_;
+    std::shared_ptr<network> const network_;
     std::shared_ptr<stores::redis::batch> greeting_;
     stores::redis::inbox inbox_;
     std::string unread_;
